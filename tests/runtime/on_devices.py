@@ -200,6 +200,111 @@ check("mixed devices", lambda: x[0, 0] + third)
 check("mixed orders", lambda: jnp.add(divided(P("x"), (8,)), jax.device_put(
     np.ones(8), NamedSharding(jax.sharding.Mesh(np.array(devices[:4]), ("x",)), P("x")))))  # fmt: skip
 
+
+# --- programs that say where values are
+def constrained(spec: object, of: object = mesh) -> Callable[..., object]:
+    return lambda v: lax.with_sharding_constraint(v, on(spec, of))
+
+
+def under_mesh(make: Callable[[], object], of: object = mesh) -> object:
+    with jax.set_mesh(of):
+        return make()
+
+
+def jitted(f: Callable[..., object], *args: object, **options: object) -> object:
+    return jax.jit(f, **options)(*args)
+
+
+def twice(v: object) -> object:
+    return v * 2
+
+
+eight, six = jnp.arange(8.0), jnp.arange(6.0)
+by_x, by_y = on(P("x")), on(P("y"))
+line = jax.make_mesh((8,), ("z",), axis_types=auto[:1])
+check("constraint", lambda: jitted(lambda v: constrained(P("x"))(v) * 2, eight))
+check(
+    "constraints", lambda: jitted(lambda v: constrained(P("x"))(v) + constrained(P("y"))(v), eight)
+)
+check("constraint kept free", lambda: jitted(constrained(P(P.UNCONSTRAINED, "y")), divided(P("x"))))
+check("constraint in scan", lambda: jitted(lambda v: lax.scan(
+    lambda c, _: (constrained(P("x"))(c + 1), None), v, length=2)[0], eight))  # fmt: skip
+check("constraint in vmap", lambda: jitted(jax.vmap(constrained(P("x"))), jnp.ones((2, 8))))
+check("constraint in grad", lambda: jitted(
+    jax.grad(lambda v: (constrained(P("x"))(v) ** 2).sum()), eight))  # fmt: skip
+check("constraint in jit in jit", lambda: jitted(lambda v: jax.jit(
+    twice, out_shardings=by_y)(v) + 1, eight))  # fmt: skip
+check("constraint does not divide", lambda: jitted(lambda v: constrained(P("x"))(v) + 1, six))
+check("constraint of a scalar", lambda: jitted(constrained(P("x")), 1.0))
+check("constraint, eager", lambda: constrained(P("x"))(eight))
+check("constraint, eager, does not divide", lambda: constrained(P("x"))(six))
+check("constraint elsewhere", lambda: jitted(constrained(P("x")), third))
+check("constraint by a spec", lambda: under_mesh(
+    lambda: jitted(lambda v: lax.with_sharding_constraint(v, P("y")), eight)))  # fmt: skip
+check("constraint without mesh", lambda: jitted(
+    lambda v: lax.with_sharding_constraint(v, P("y")), eight))  # fmt: skip
+check("mesh in force", lambda: under_mesh(lambda: jitted(twice, eight)))
+by_spec = jax.jit(lambda v: lax.with_sharding_constraint(v, P("x")))
+check("other mesh in force", lambda: [
+    where(under_mesh(lambda m=m: by_spec(eight), m)) for m in (mesh, other, mesh)])  # fmt: skip
+check("in", lambda: jitted(twice, eight, in_shardings=by_x))
+check("in, put there", lambda: jitted(twice, divided(P("x"), (8,)), in_shardings=by_x))
+check("in, put elsewhere", lambda: jitted(twice, divided(P(), (8,)), in_shardings=by_x))
+check("in, on a device", lambda: jitted(twice, third, in_shardings=by_x))
+check("in, does not divide", lambda: jitted(twice, six, in_shardings=by_x))
+check("in, of a scalar", lambda: jitted(twice, 1.0, in_shardings=by_x))
+check(
+    "in, one for all",
+    lambda: jitted(lambda v, w: v @ w["a"], eight, {"a": eight}, in_shardings=by_x),
+)
+check("in, one each", lambda: jitted(jnp.outer, eight, eight, in_shardings=(by_x, by_y)))
+check("in, None", lambda: jitted(jnp.outer, eight, eight, in_shardings=(None, by_y)))
+check("in, nothing", lambda: jitted(twice, eight, in_shardings=None, out_shardings=None))
+check("in, too many", lambda: jitted(twice, eight, in_shardings=(by_x, by_x)))
+check(
+    "in, static",
+    lambda: jitted(lambda v, n: v * n, eight, 3, in_shardings=(by_x,), static_argnums=1),
+)
+check("in, by name", lambda: jax.jit(lambda v, n: v * n, in_shardings=(by_x, None))(eight, n=3))
+check("in, a number", lambda: jitted(twice, eight, in_shardings=3))
+check("in, spec", lambda: under_mesh(lambda: jitted(twice, eight, in_shardings=P("x"))))
+check("in, spec without mesh", lambda: jitted(twice, eight, in_shardings=P("x")))
+check("in, device", lambda: jitted(
+    twice, eight, in_shardings=sharding.SingleDeviceSharding(devices[1])))  # fmt: skip
+check("out", lambda: jitted(twice, eight, out_shardings=by_x))
+check(
+    "out, another mesh",
+    lambda: jitted(twice, eight, in_shardings=by_x, out_shardings=on(P("z"), line)),
+)
+check("out, other devices", lambda: jitted(
+    twice, eight, in_shardings=by_x,
+    out_shardings=sharding.SingleDeviceSharding(devices[1])))  # fmt: skip
+check("out, tree", lambda: [where(v) for v in jitted(
+    lambda v: {"a": v, "b": (v, v + 1)}, eight, out_shardings={"a": by_x, "b": by_y}).values()
+    for v in jax.tree.leaves(v)])  # fmt: skip
+check("out, too many", lambda: jitted(lambda v: (v, v), eight, out_shardings=(by_x,) * 3))
+check("out, does not divide", lambda: jitted(twice, six, out_shardings=by_x))
+check("out, spec", lambda: under_mesh(lambda: jitted(twice, eight, out_shardings=P("y"))))
+check("in again", lambda: (lambda f: [where(f(eight)) for _ in range(3)])(
+    jax.jit(twice, in_shardings=by_x, out_shardings=by_y)))  # fmt: skip
+check("compiled", lambda: (lambda c: (c.input_shardings, c.output_shardings, where(c(eight))))(
+    jax.jit(twice, in_shardings=by_x).lower(eight).compile()))  # fmt: skip
+check("reshard along Auto", lambda: jax.reshard(eight, by_x))
+check("reshard", lambda: under_mesh(lambda: jax.reshard(eight, P("x")), explicit))
+check("reshard without mesh", lambda: jax.reshard(eight, P("x")))
+
+contrary = {"first": divided(P("x")), "second": divided(P("y")), "third": divided(P(("x", "y")))}
+for one in contrary:
+    others = (*contrary.values(), divided(P(None, "y")))
+    check(f"{one} and others", lambda a=one, all_=others: [
+        (contrary[a] + b).sharding.spec for b in all_])  # fmt: skip
+for spec in (P("x"), P("y"), P(), P(None, "y")):
+    check(f"loop, {spec}", lambda spec=spec: jitted(lambda v: lax.fori_loop(
+        0, 2, lambda _, c: constrained(spec)(c), v), contrary["first"]).sharding.spec)  # fmt: skip
+for spec in (P("x"), P(), P(None, "y")):
+    check(f"branch, {spec}", lambda spec=spec: jitted(lambda v: lax.cond(
+        v[0, 0] > 0, twice, constrained(spec), v), contrary["first"]).sharding.spec)  # fmt: skip
+
 # --- ends
 gone = divided(P("x"))
 gone.delete()

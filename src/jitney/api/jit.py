@@ -30,6 +30,7 @@ from jitney.runtime import lazy_compiler
 from jitney.runtime.dispatch import PjitFunction
 
 if TYPE_CHECKING:
+    from jitney.api.jit_placement import GivenPlaces
     from jitney.core.typing import PyTree
     from jitney.runtime.device import Device
 
@@ -110,13 +111,25 @@ class JitFunction(PjitFunction):
         found = getattr(sys.modules.get(self.__module__), name, None)
         if found is self:
             return name
-        return _rebuild, (self.call.fun, self.call.spec, self.call.keep_unused, self.call.inline)
+        call = self.call
+        return _rebuild, (
+            call.fun, call.spec, call.keep_unused, call.inline, call.in_places, call.out_places
+        )  # fmt: skip
 
 
 def _rebuild(
-    fun: Callable[..., Any], spec: CallSpec, keep_unused: bool, inline: bool
+    fun: Callable[..., Any],
+    spec: CallSpec,
+    keep_unused: bool,
+    inline: bool,
+    in_places: GivenPlaces | None = None,
+    out_places: GivenPlaces | None = None,
 ) -> JitFunction:
-    return JitFunction(JitCall(fun, spec, keep_unused=keep_unused, inline=inline), fun)
+    call = JitCall(
+        fun, spec, keep_unused=keep_unused, inline=inline, in_places=in_places,
+        out_places=out_places,
+    )  # fmt: skip
+    return JitFunction(call, fun)
 
 
 @overload
@@ -189,8 +202,9 @@ def jit(
       donate_argnames: names of such arguments.
       keep_unused: whether to keep arguments that `fun` does not use.
       inline: whether calls within other traced functions leave no `jit` equation.
-      in_shardings: placement of arguments; one CPU device has but one.
-      out_shardings: placement of results, likewise.
+      in_shardings: where arguments are put that nobody has put anywhere: a Sharding, or a PartitionSpec
+        on the mesh in force, or a prefix of the tuple of arguments with these; None says nothing.
+      out_shardings: where results are put, likewise.
       device: accepted for compatibility; the CPU is used.
       backend: accepted for compatibility; "cpu" or None.
       abstracted_axes: must be None; shapes are static.
@@ -200,7 +214,8 @@ def jit(
 
     Raises:
       TypeError: if `fun` is not callable.
-      ValueError: if an option names an argument that `fun` does not have.
+      ValueError: if an option names an argument that `fun` does not have; when called, if placements
+        do not fit the arguments or results, or an argument was put elsewhere.
       JaxRuntimeError: if `compiler_options` names what XLA does not have.
 
     Example:
@@ -223,10 +238,13 @@ def jit(
             donate_argnames=donate_argnames,
             keep_unused=keep_unused,
             inline=inline,
+            in_shardings=in_shardings,
+            out_shardings=out_shardings,
         )
     call = make_call(
-        fun, static_argnums, static_argnames, donate_argnums, donate_argnames, keep_unused, inline
-    )
+        fun, static_argnums, static_argnames, donate_argnums, donate_argnames, keep_unused, inline,
+        in_shardings=in_shardings, out_shardings=out_shardings,
+    )  # fmt: skip
     lazy_compiler.start()
     return JitFunction(call, fun)
 

@@ -19,6 +19,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from jitney.api.jit_placement import GivenPlaces, given_places, or_in_force, wishes_of
 from jitney.api.signature import (
     CallSpec,
     canonicalize_argnames,
@@ -40,10 +41,11 @@ from jitney.core.record import record
 from jitney.core.ref_checks import check_passed_once
 from jitney.core.refs import any_refs, in_use, is_ref
 from jitney.core.shape_dtype import abstractify, is_abstract_operand
+from jitney.core.sharding.mesh import made
 from jitney.core.trace import Tracer, state
 from jitney.primitives.call.call import jit_p
 from jitney.runtime import debug_checks, dispatch, signatures
-from jitney.runtime.assignment import assign
+from jitney.runtime.assignment import NO_WISHES, Wishes, assign
 from jitney.runtime.sharding import UNSPECIFIED
 from jitney.transforms.lojax import run_lowered
 
@@ -70,6 +72,15 @@ class TracedProgram:
     outer_tracers: tuple[Any, ...]
     params: dict[str, Any]
     _given_up: tuple[bool, ...] | None = None
+    _wishes: Wishes | None = None
+
+    def wishes(self) -> Wishes:
+        """Where the program says that values are to be."""
+        if not made.any:
+            return NO_WISHES
+        if self._wishes is None:
+            self._wishes = wishes_of(self.closed, self.params)
+        return self._wishes
 
     def consumed(self) -> tuple[bool, ...]:
         """For each flat operand, whether its buffer is used up: donated, and of a result's type.
@@ -151,14 +162,21 @@ class JitCall:
         keep_unused: bool,
         inline: bool,
         name: str | None = None,
+        in_places: GivenPlaces | None = None,
+        out_places: GivenPlaces | None = None,
     ) -> None:
         self.fun = fun
         self.spec = spec
         self.keep_unused = keep_unused
         self.inline = inline
         self.name = name or fun_name(fun)
+        self.in_places = in_places
+        self.out_places = out_places
         self.cache = _cache_of(fun)
-        self.options = (spec.donate_argnums, spec.donate_argnames, keep_unused, inline, self.name)
+        self.options: tuple[Any, ...] = (
+            spec.donate_argnums, spec.donate_argnames, keep_unused, inline, self.name,
+            in_places, out_places,
+        )  # fmt: skip
 
     # --- arguments --------------------------------------------------------------------------------
 
@@ -257,6 +275,8 @@ class JitCall:
                     self._explain(key, dynamic, dynamic_kwargs)
                 traced = self._trace(tree, avals, dynamic, dynamic_kwargs, static)
             program = self._program(traced, self.spec.donated(dynamic, dynamic_kwargs))
+            if self.in_places is not None or self.out_places is not None:
+                program.params.update(self._places(program, dynamic, dynamic_kwargs, static))
             # Mutable values have a state, which may be another one with the next call.
             outer = program.outer_tracers
             if not any([isinstance(x, Tracer) or is_mutable(x) for x in outer]):
@@ -296,6 +316,40 @@ class JitCall:
             inline=self.inline,
         )
         return TracedProgram(closed, traced.out_tree, outer, params)
+
+    def _places(
+        self,
+        program: TracedProgram,
+        dynamic: tuple[PyTree, ...],
+        kwargs: dict[str, PyTree],
+        static: Any,
+    ) -> dict[str, Any]:
+        """The parameters `in_shardings` and `out_shardings` of a program.
+
+        Raises:
+          ValueError: if the options do not fit the arguments or results, or there are arguments by
+            name, and placements of arguments.
+        """
+        closed, n_outer = program.closed, len(program.outer_tracers)
+        found: dict[str, Any] = {}
+        if self.in_places is not None:
+            if kwargs:
+                raise ValueError(
+                    "jit does not support kwargs when in_shardings is specified: give arguments by "
+                    f"position, not by name as {', '.join(kwargs)}"
+                )
+            names = self.spec.argument_names(dynamic, kwargs, static)
+            places = self.in_places.spread(
+                dynamic, closed.in_avals[n_outer:], lambda i: str(names[i])
+            )
+            found["in_shardings"] = (*(UNSPECIFIED,) * n_outer, *places)
+        if self.out_places is not None:
+            result = pytrees.tree_unflatten(program.out_tree, closed.out_avals)
+            paths = pytrees.tree_flatten_with_path(result)[0]
+            found["out_shardings"] = self.out_places.spread(
+                result, closed.out_avals, lambda i: f"result{pytrees.keystr(paths[i][0])}"
+            )
+        return found
 
     def _trace(
         self,
@@ -382,7 +436,8 @@ class JitCall:
                 names = self.spec.argument_names(flat[2], flat[3], flat[4])
                 return f"argument {names[i]} of {self.name}"
 
-            assignment = assign(leaves, consumed, live, describe)
+            wishes = or_in_force(program.wishes()) if made.any else NO_WISHES
+            assignment = assign(leaves, consumed, live, describe, wishes)
             try:
                 outs = dispatch.run(
                     program.closed, leaves, assignment, keep_unused=self.keep_unused, name=self.name
@@ -480,6 +535,8 @@ def make_call(
     keep_unused: bool = False,
     inline: bool = False,
     name: str | None = None,
+    in_shardings: PyTree = None,
+    out_shardings: PyTree = None,
 ) -> JitCall:
     """`fun` with its options checked against its signature.
 
@@ -506,7 +563,11 @@ def make_call(
         _check_disjoint("argnames", names, d_names)
         _check_disjoint("argnums", numbers, d_numbers)
     spec = CallSpec(signature, numbers, frozenset(names), d_numbers, frozenset(d_names))
-    return JitCall(fun, spec, keep_unused=keep_unused, inline=inline, name=name)
+    return JitCall(
+        fun, spec, keep_unused=keep_unused, inline=inline, name=name,
+        in_places=None if in_shardings is None else given_places("in_shardings", in_shardings),
+        out_places=None if out_shardings is None else given_places("out_shardings", out_shardings),
+    )  # fmt: skip
 
 
 def _check_disjoint(kind: str, static: Iterable[object], donated: Iterable[object]) -> None:

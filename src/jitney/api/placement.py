@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from jitney.api.device_put import device_put
+from jitney.api.device_put import device_put, with_sharding_constraint
 from jitney.core import dtypes
 from jitney.core.avals import shaped_array
 from jitney.core.pytree import pytrees
 from jitney.core.sharding.mesh import AxisType, Mesh
+from jitney.core.sharding.named import NamedSharding
+from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 from jitney.core.sharding.sharding import Sharding
+from jitney.core.trace import state
+from jitney.primitives.array.placement import on_mesh_in_force
 from jitney.runtime import client
 from jitney.runtime.array import ArrayImpl, array_of, empty, host_array, placed_array
 from jitney.runtime.sharding import Format, SingleDeviceSharding, as_sharding
@@ -237,20 +241,46 @@ def _assembled(
 
 
 def reshard(xs: PyTree, out_shardings: PyTree) -> Any:
-    """`xs` placed as `out_shardings` says.
+    """`xs` placed as `out_shardings` says, along axes of a mesh that types say.
 
     Args:
       xs: a pytree of arrays.
-      out_shardings: a sharding for all of them, or a tree of shardings of which `xs` has the structure.
+      out_shardings: a Sharding, or a PartitionSpec on the mesh in force, for all of them, or a prefix
+        of the tree of them.
 
     Returns: a pytree like `xs`, with the same shapes, dtypes and values.
+
+    Raises:
+      ValueError: if a PartitionSpec is given and no mesh is in force, if arrays cannot be divided so,
+        or along axes that are not Explicit: for Auto ones there is `with_sharding_constraint`.
 
     Example:
       >>> x = jnp.arange(3)
       >>> jax.reshard(x, x.sharding)
       Array([0, 1, 2], dtype=int32)
     """
-    return device_put(xs, out_shardings)
+    places = pytrees.tree_map(_explicit, out_shardings)
+    if state.trace is state.eval_trace:
+        return device_put(xs, places)
+    return with_sharding_constraint(xs, places)
+
+
+def _explicit(place: PartitionSpec | Sharding) -> Sharding:
+    """`place` as a sharding, checked to divide along Explicit axes only."""
+    if isinstance(place, PartitionSpec):
+        place = on_mesh_in_force(place, "reshard: out_shardings")
+    if not isinstance(place, NamedSharding):
+        return as_sharding(place)
+    kinds = dict(zip(place.mesh.axis_names, place.mesh.axis_types, strict=True))
+    for entry in place.spec:
+        for name in () if entry is PartitionSpec.UNCONSTRAINED else names_of(entry):
+            if kinds[name] is not AxisType.Explicit:
+                raise ValueError(
+                    "PartitionSpec passed to reshard cannot contain axis names that are of type Auto "
+                    f"or Manual: {place.spec} has {name}, of type {kinds[name]}. "
+                    "jax.lax.with_sharding_constraint is for Auto axes"
+                )
+    return place
 
 
 def auto_axes(

@@ -18,6 +18,8 @@ from jitney.core.jaxpr import ClosedJaxpr, is_high
 from jitney.core.pytree import pytrees
 from jitney.core.pytree.errors import equality_errors_pytreedef
 from jitney.core.refs import any_refs
+from jitney.core.sharding.named import NamedSharding
+from jitney.core.sharding.partition_spec import PartitionSpec
 from jitney.core.sharding.sharding import Sharding
 from jitney.core.trace import Tracer
 from jitney.core.typecheck import same_type
@@ -30,7 +32,9 @@ from jitney.transforms.lojax import lower_program
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from jitney.core.sharding.mesh import AbstractMesh, Mesh
     from jitney.core.typing import PyTree
+    from jitney.runtime.assignment import Assignment
 
 
 class ArgInfo:
@@ -233,11 +237,23 @@ class Compiled(Stage):
 
     @property
     def input_shardings(self) -> Any:
-        return pytrees.tree_map(lambda _: sharding.default(), self.in_avals)
+        assignment = self._assignment
+        default = sharding.default() if assignment.mesh is None else _whole_on(assignment.mesh)
+        places = assignment.in_shardings or (None,) * len(self.program.closed.in_avals)
+        found = [default if place is None else place for place in places]
+        return pytrees.tree_unflatten(self.in_tree, found[len(self.program.outer_tracers) :])
 
     @property
     def output_shardings(self) -> Any:
-        return pytrees.tree_map(lambda _: sharding.default(), self.out_avals)
+        closed = self.program.closed
+        found = placements.of_results(closed, self._assignment)
+        places = found or (sharding.default(),) * len(closed.out_avals)
+        return pytrees.tree_unflatten(self.out_tree, places)
+
+    @property
+    def _assignment(self) -> Assignment:
+        """That of a call on arrays that nobody has put anywhere."""
+        return assign((None,) * len(self.program.closed.in_avals), wishes=self.program.wishes())
 
     @property
     def input_formats(self) -> Any:
@@ -276,9 +292,8 @@ class Compiled(Stage):
             given = low.operands(leaves)
             outs = self._executable.assigned(assign(given), low.closed).run(given)
             return pytrees.tree_unflatten(self.out_tree, low.results(outs, leaves))
-        executable = self._executable.assigned(
-            assign(leaves, self.program.consumed()), self.program.closed
-        )
+        assignment = assign(leaves, self.program.consumed(), wishes=self.program.wishes())
+        executable = self._executable.assigned(assignment, self.program.closed)
         outs = executable.run(leaves)
         return pytrees.tree_unflatten(self.out_tree, outs)
 
@@ -310,6 +325,10 @@ def _differences(compiled: pytrees.PyTreeDef, called: pytrees.PyTreeDef) -> Iter
     for path, before, now, reason in equality_errors_pytreedef(compiled, called):
         where = ("args", "kwargs")[path[0].idx] + pytrees.keystr(path[1:]) if path else "the call"
         yield f"\n  * at {where}: compiled for {before}, called with {now}: {reason}"
+
+
+def _whole_on(mesh: Mesh | AbstractMesh) -> NamedSharding:
+    return NamedSharding(mesh, PartitionSpec())
 
 
 def _format_of(aval: AbstractValue) -> sharding.Format:

@@ -88,11 +88,18 @@ def use_discharge(transform: ProgramTransform) -> None:
     _discharged = transform
 
 
-def lower(closed: ClosedJaxpr, name: str = "main") -> Module:
+def lower(
+    closed: ClosedJaxpr, name: str = "main", builder: Callable[[], Builder] | None = None
+) -> Module:
     """The whole program `closed` as a module of the tensor IR.
 
     Keys of several words are lowered as arrays of words, `transforms.key_words`, which lie in memory
     alike. Mutable references are discharged, `transforms.discharge`.
+
+    Args:
+      closed: the program.
+      name: of the module.
+      builder: makes what builds it; by default a `Builder`.
 
     Raises:
       NotImplementedError: naming a primitive of the user's that has no lowering rule.
@@ -102,7 +109,7 @@ def lower(closed: ClosedJaxpr, name: str = "main") -> Module:
     closed = _discharged(closed)
     if dtypes.keys_of_words.exist:
         closed = _in_words(closed)
-    b = Builder()
+    b = Builder() if builder is None else builder()
     parameters = [b.parameter(i, tensor_type(aval)) for i, aval in enumerate(closed.in_avals)]
     results = inline(b, closed, parameters)
     return b.module(name, parameters, results)

@@ -6,6 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from jitney.core import caches
+from jitney.core.avals import get_aval
+from jitney.core.record import record
+from jitney.core.sharding.named import NamedSharding
 from jitney.runtime import client
 from jitney.runtime.array import ArrayImpl
 
@@ -15,26 +18,77 @@ if TYPE_CHECKING:
     from jitney.runtime.native._native import Queue
 
 
+@record(frozen=True)
+class Wishes:
+    """Where a program says that values are to be.
+
+    Attributes:
+      operands: for each, its sharding, or None; empty if none has any.
+      results: likewise.
+      within: a sharding that it names for a value on the way, or None.
+    """
+
+    operands: tuple[Sharding | None, ...] = ()
+    results: tuple[Sharding | None, ...] = ()
+    within: NamedSharding | None = None
+
+    def places(
+        self, found: list[Sharding | None], leaves: Sequence[Any], describe: Callable[[int], str]
+    ) -> list[Sharding | None]:
+        """Where operands are, of which the user has put some where `found` says.
+
+        Raises:
+          ValueError: if one was put where the program does not want it.
+        """
+        for i, wanted in enumerate(self.operands):
+            own = found[i]
+            if wanted is None:
+                continue
+            if own is not None and not own.is_equivalent_to(wanted, leaves[i].ndim):
+                raise ValueError(
+                    "Sharding passed to jit does not match the sharding on the respective arg: "
+                    f"{describe(i)}, {leaves[i].aval.str_short()}, was put on {own}, and in_shardings "
+                    f"has {wanted}. Place it by jax.device_put"
+                )
+            found[i] = wanted
+        return found
+
+
+NO_WISHES = Wishes()
+
+
 class Assignment:
     """Devices, shardings and donation that an executable is for. Equal ones are one object.
 
     Attributes:
       devices: those that run the program, in the order of the shardings'.
       in_shardings: for each operand, where the user put it, or None; empty if nobody put any anywhere.
+      wishes: where the program wants values.
+      mesh: the mesh that values are divided along, if there is one.
       donated: for each operand, whether its buffer is given up; empty if none is.
     """
 
-    __slots__ = ("devices", "donated", "in_shardings")
+    __slots__ = ("devices", "donated", "in_shardings", "mesh", "wishes")
 
     def __init__(
         self,
         devices: tuple[Device, ...],
         in_shardings: tuple[Sharding | None, ...],
         donated: tuple[bool, ...],
+        wishes: Wishes = NO_WISHES,
     ) -> None:
         self.devices = devices
         self.in_shardings = in_shardings
         self.donated = donated
+        self.wishes = wishes
+        places = (*in_shardings, wishes.within, *wishes.results)
+        meshes = [place.mesh for place in places if isinstance(place, NamedSharding)]
+        self.mesh = meshes[0] if meshes else None
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether the user has said where anything is to be."""
+        return bool(self.in_shardings or self.wishes.results) or self.mesh is not None
 
     @property
     def queue(self) -> Queue:
@@ -60,6 +114,7 @@ def assign(
     donated: Sequence[bool] = (),
     live: Sequence[bool] | None = None,
     describe: Callable[[int], str] = "operand {}".format,
+    wishes: Wishes = NO_WISHES,
 ) -> Assignment:
     """The assignment of a call on `leaves`: where those are that somebody put there, or the default.
 
@@ -68,63 +123,80 @@ def assign(
       donated: for each, whether its buffer is given up; empty if none is.
       live: for each, whether the program reads it, and so whether its place matters; by default all.
       describe: what messages call operand number i.
+      wishes: where the program says that values are to be.
 
     Raises:
-      ValueError: if operands were put on different devices.
+      ValueError: if operands were put on different devices, or where the program does not want them.
     """
     places: list[Sharding | None] = [
         x.placement if type(x) is ArrayImpl else None for x in leaves
     ]  # fmt: skip
     if live is not None:
         places = [place if used else None for place, used in zip(places, live, strict=True)]
-    key: tuple[object, ...] = ()
+    if wishes is not NO_WISHES:
+        places = wishes.places(places, leaves, describe)
+    in_shardings: tuple[Sharding | None, ...] = ()
     default: Device | None = None
     if any([place is not None for place in places]):
-        key = tuple(places)
-    else:
+        in_shardings = tuple(places)
+    elif wishes is NO_WISHES:
         default = client.default_device()
     given_up = tuple(donated) if any(donated) else ()
-    found = _interned.get((default, key, given_up))
+    key = (default, in_shardings, given_up, wishes)
+    found = _interned.get(key)
     if found is None:
-        devices = (default,) if default is not None else devices_of(places, leaves, describe)
-        made = Assignment(devices, tuple(places) if key else (), given_up)
-        found = _interned.setdefault((default, key, given_up), made)
+        devices = (
+            (default,) if default is not None else devices_of(places, leaves, describe, wishes)
+        )
+        found = _interned.setdefault(key, Assignment(devices, in_shardings, given_up, wishes))
     return found
 
 
 def over(devices: tuple[Device, ...], assignment: Assignment, n_operands: int) -> Assignment:
     """`assignment` of a program of `n_operands` that runs on `devices`, wherever these are."""
     places = assignment.in_shardings or (None,) * n_operands
-    key = (devices, places, assignment.donated)
+    key = (devices, places, assignment.donated, assignment.wishes)
     found = _interned.get(key)
     if found is None:
-        found = _interned.setdefault(key, Assignment(devices, places, assignment.donated))
+        found = _interned.setdefault(
+            key, Assignment(devices, places, assignment.donated, assignment.wishes)
+        )
     return found
 
 
 def devices_of(
-    places: Sequence[Sharding | None], leaves: Sequence[Any], describe: Callable[[int], str]
+    places: Sequence[Sharding | None],
+    leaves: Sequence[Any],
+    describe: Callable[[int], str],
+    wishes: Wishes = NO_WISHES,
 ) -> tuple[Device, ...]:
-    """The devices that all operands were put on, of which one at least was put anywhere.
+    """The devices that all operands were put on, and that the program names.
+
+    The default one if there are none.
 
     Raises:
       ValueError: if operands were put on different devices, or on the same ones in different orders.
     """
+    named = (*places, wishes.within, *wishes.results)
     first, order = 0, None
-    for i, place in enumerate(places):
+    for i, place in enumerate(named):
         if place is None:
             continue
         if order is None:
             first, order = i, place.device_order
         elif place.device_order != order:
-            told = [
-                f"{describe(k)}, {leaves[k].aval.str_short()}, on device ids "
-                f"{[d.id for d in leaves[k].placement.device_order]}"
-                for k in (first, i)
-            ]
+            told: list[str] = []
+            for k, at in ((first, named[first]), (i, place)):
+                if k < len(places):
+                    what = f"{describe(k)}, {get_aval(leaves[k]).str_short()},"
+                elif k == len(places):
+                    what = "an operation over a mesh inside jit"
+                else:
+                    what = f"the sharding of result {k - len(places) - 1}"
+                ids = [] if at is None else [d.id for d in at.device_order]
+                told.append(f"{what} on device ids {ids}")
             raise ValueError(
                 f"Received incompatible devices for jitted computation: {told[0]}, and {told[1]}. "
                 "Bring them together by jax.device_put"
             )
-    assert order is not None
-    return cast("tuple[Device, ...]", order)
+    return (client.default_device(),) if order is None else cast("tuple[Device, ...]", order)

@@ -97,7 +97,9 @@ def run(
                 leaves, live_inputs(closed.jaxpr), closed.in_avals, strict=True
             )
         ]
-    return executable_of(closed, name, assignment or assign(leaves)).run(leaves)
+    if assignment is None:
+        assignment = assign(leaves, wishes=placements.wishes_of(closed))
+    return executable_of(closed, name, assignment).run(leaves)
 
 
 def _is_deleted(x: object) -> bool:

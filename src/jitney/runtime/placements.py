@@ -7,8 +7,7 @@ its devices, even if nobody has put any operand there, and their results lie on 
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,10 +17,11 @@ from jitney.compiler.tensor_type import TensorType
 from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, subjaxprs
 from jitney.core.memo import memoize_by_identity
 from jitney.core.primitive import declare_slot
-from jitney.core.sharding.mesh import Mesh
+from jitney.core.sharding.mesh import Mesh, made
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 from jitney.runtime import assignment as assignments, sharding
+from jitney.runtime.assignment import NO_WISHES, Wishes
 
 if TYPE_CHECKING:
     from jitney.compiler.hlo import ir
@@ -63,6 +63,8 @@ def on_its_mesh(closed: ClosedJaxpr, assignment: Assignment) -> Assignment:
     if mesh is None:
         return assignment
     devices = tuple(mesh.devices.flat)
+    if assignment.is_placed and assignment.devices == devices:
+        return assignment
     if assignment.in_shardings and set(assignment.devices) != set(devices):
         raise ValueError(
             "Received incompatible devices for jitted computation: arguments on device ids "
@@ -73,11 +75,41 @@ def on_its_mesh(closed: ClosedJaxpr, assignment: Assignment) -> Assignment:
 
 
 def of_results(closed: ClosedJaxpr, assignment: Assignment) -> tuple[Sharding | None, ...] | None:
-    """Where each result of `closed` is put; None if nobody has put any operand anywhere."""
+    """Where each result of `closed` is put; None if nobody has said anything of any place."""
     mesh = mesh_of(closed)
-    if not assignment.in_shardings and mesh is None:
+    if mesh is None and not assignment.is_placed:
         return None
-    return of_operation(lambda: closed, assignment, len(closed.out_avals), mesh)
+    wanted = assignment.wishes.results
+    found = of_operation(lambda: closed, assignment, len(closed.out_avals), mesh)
+    return tuple([a or b for a, b in zip(wanted, found, strict=True)]) if wanted else found
+
+
+def wishes_of(closed: ClosedJaxpr) -> Wishes:
+    """Where `closed` says that values on the way are to be."""
+    return _wishes(closed) if made.any else NO_WISHES
+
+
+@memoize_by_identity
+def _wishes(closed: ClosedJaxpr) -> Wishes:
+    programs: list[Jaxpr | ClosedJaxpr] = [closed]
+    while programs:
+        program = programs.pop()
+        jaxpr = program.jaxpr if isinstance(program, ClosedJaxpr) else program
+        for eqn in jaxpr.eqns:
+            for place in _named_by(eqn.params):
+                if isinstance(place, NamedSharding) and isinstance(place.mesh, Mesh):
+                    return Wishes(within=place)
+        programs += subjaxprs(jaxpr)
+    return NO_WISHES
+
+
+def _named_by(params: dict[str, Any]) -> Iterator[object]:
+    """The shardings among the parameters of an equation."""
+    yield params.get("sharding")
+    for name in ("in_shardings", "out_shardings"):
+        several = params.get(name)
+        if isinstance(several, tuple):
+            yield from several
 
 
 def of_operation(
@@ -86,7 +118,7 @@ def of_operation(
     n_results: int,
     mesh: Mesh | None = None,
 ) -> tuple[Sharding, ...]:
-    """Where the results are put of an operation, some of whose operands somebody has put somewhere.
+    """Where the results are put of an operation, some of whose values somebody has put somewhere.
 
     Args:
       program: makes the program of the operation; asked for on several devices only.
@@ -97,23 +129,18 @@ def of_operation(
     devices = assignment.devices
     if len(devices) == 1 and mesh is None:
         return (sharding.single_device(devices[0]),) * n_results
-    places = assignment.in_shardings
-    grid: Mesh | AbstractMesh = mesh or next(p.mesh for p in places if isinstance(p, NamedSharding))
+    grid: Mesh | AbstractMesh | None = mesh or assignment.mesh
+    assert grid is not None, "several devices are those of a mesh"
     closed = program()
+    places = assignment.in_shardings or (None,) * len(closed.in_avals)
     specs = [
         _entries(place if isinstance(place, NamedSharding) and place.mesh == grid else None, aval)
-        for place, aval in zip(
-            places or (None,) * len(closed.in_avals), closed.in_avals, strict=True
-        )
+        for place, aval in zip(places, closed.in_avals, strict=True)
     ]
     from jitney.compiler import lower
-    from jitney.compiler.hlo.sharding_propagation import propagate
+    from jitney.compiler.hlo.sharding_propagation import PlacementBuilder, propagate
 
-    _propagating.is_on = True
-    try:
-        region = lower.lower(closed, "placements").region
-    finally:
-        _propagating.is_on = False
+    region = lower.lower(closed, "placements", PlacementBuilder).region
     found = propagate(region, specs, grid.shape)
     return tuple([
         NamedSharding(grid, _trimmed(spec[: len(aval.shape)]))
@@ -186,13 +213,6 @@ def _trimmed(spec: tuple[tuple[Any, ...], ...]) -> PartitionSpec:
 # --- operations that say themselves how their results are divided -----------------------------------
 
 
-class _Propagating(threading.local):
-    is_on = False  # while a program is lowered for propagation alone
-
-
-_propagating = _Propagating()
-
-
 def _types_of(*_: TensorType, types: Any, specs: object) -> list[TensorType]:
     return [TensorType(shape, np.dtype(name)) for shape, name in types]
 
@@ -221,9 +241,11 @@ def marked(
       jaxpr: the program of one part.
       whole: (type of a part, spec) -> type of the result.
     """
-    if not _propagating.is_on:
-        return None
     from jitney.compiler import lower
+    from jitney.compiler.hlo.sharding_propagation import PlacementBuilder
+
+    if not isinstance(b, PlacementBuilder):
+        return None
 
     number = {name: k for k, name in enumerate(mesh.axis_names)}
     avals = [whole(aval, spec) for aval, spec in zip(jaxpr.out_avals, specs, strict=True)]

@@ -411,7 +411,7 @@ class Builder:
 
     def region(self, types: Sequence[TensorType], body: Callable[..., Sequence[Node]]) -> Region:
         """The region that `body(builder, *parameters)` builds."""
-        inner = Builder()
+        inner = type(self)()
         parameters = [inner.parameter(i, t) for i, t in enumerate(types)]
         results = body(inner, *parameters)
         return Region(tuple(parameters), tuple(results), tuple(inner.ordered))
@@ -484,6 +484,15 @@ class Builder:
     def fence(self, args: Sequence[Node]) -> list[Node]:
         """`args` behind a barrier."""
         return self._split(self._make(ir.Fence, tuple(a.type for a in args), tuple(args)))
+
+    def divided(self, x: Node, axes: Sequence[Sequence[object] | None]) -> Node:
+        """`x`, divided along axes of a mesh. Values do not depend on it: no node says so.
+
+        Args:
+          x: an array.
+          axes: for each axis of it, those of the mesh, major first; None where it is not said.
+        """
+        return x
 
     def _split(self, node: Node) -> list[Node]:
         assert isinstance(node.type, tuple)

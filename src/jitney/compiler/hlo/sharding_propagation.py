@@ -2,7 +2,8 @@
 
 A forward analysis: one rule for each kind of node says how its result is divided if its operands are
 divided in certain ways and nothing is to be moved without need. What a rule says nothing of is whole on
-each device. Values do not depend on it.
+each device. Where the user says how a value is to be divided there is a node of its own, `Divided`,
+which a `PlacementBuilder` makes. Values do not depend on any of it.
 
 The idea is GSPMD's (Xu et al., "GSPMD: General and Scalable Parallelization for ML Computation Graphs",
 2021), without its backward passes.
@@ -15,9 +16,28 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from jitney.compiler.hlo import ir, traversal
+from jitney.compiler.hlo.build import Builder
+from jitney.compiler.hlo.ir import Node
+from jitney.core.record import record
 
 # For each axis of an array the axes of the mesh that it is divided along, major first.
 Spec: TypeAlias = tuple[tuple[Any, ...], ...]
+
+
+@record(eq=False)
+class Divided(ir.Node):
+    """`x`, as the user wants it to be divided: for each axis, along which of the mesh, or None."""
+
+    x: Node
+    axes: tuple[tuple[Any, ...] | None, ...]
+
+
+class PlacementBuilder(Builder):
+    """Builds programs that are looked at for how their results are divided, and never run."""
+
+    def divided(self, x: ir.Node, axes: Sequence[Sequence[object] | None]) -> ir.Node:
+        wanted = tuple([None if names is None else tuple(names) for names in axes])
+        return self._make(Divided, x.type, x, wanted)
 
 
 def propagate(region: ir.Region, specs: Sequence[Spec], extents: Mapping[Any, int]) -> list[Spec]:
@@ -80,7 +100,7 @@ class _Propagation:
                 return self.loop(node, xs)
             case ir.Cond():
                 branches = [self.region(case, xs[1:]) for case in node.cases]
-                return [_common(specs) for specs in zip(*branches, strict=True)]
+                return [_merged(specs) for specs in zip(*branches, strict=True)]
             case ir.LibraryCall(name="placed"):
                 names = list(self.extents)
                 params: dict[str, Any] = dict(node.params)
@@ -88,37 +108,61 @@ class _Propagation:
                     tuple([tuple([names[k] for k in entry]) for entry in spec])
                     for spec in params["specs"]
                 ]
+            case Divided():
+                return [self.wanted(node.axes, xs[0])]
             case ir.Reshape():
                 return [_reshaped(xs[0], node.x.shape, node.shape, self.parts)]
             case _:
                 rule = _RULES.get(type(node))
                 return None if rule is None else rule(node, xs)
 
+    def wanted(self, axes: Sequence[tuple[Any, ...] | None], found: Spec) -> Spec:
+        """What the user wants; `found` where that says nothing, or is of another mesh."""
+        named = [name for names in axes for name in names or ()]
+        if any([name not in self.extents for name in named]):
+            return found
+        taken = set(named)
+        return tuple([
+            tuple([name for name in old if name not in taken]) if names is None else names
+            for names, old in zip(axes, found, strict=True)
+        ])  # fmt: skip
+
     def loop(self, node: ir.While, init: list[Spec]) -> list[Spec]:
-        """A carry is divided as both its first value and the body's result are."""
+        """A carry is divided as its first value and the body's result are, which wins.
+
+        That one depends on the carry, so the body is asked until it says no more, or as often as axes
+        of the mesh may come along: two carries that change places say something new each time.
+        """
         carry = init
-        while True:
+        for _ in range(len(self.extents) + 1):
             after = self.region(node.body, carry)
-            common = [_common(pair) for pair in zip(carry, after, strict=True)]
-            if common == carry:
-                return carry
-            carry = common
+            merged = [_merged(pair, last_wins=True) for pair in zip(carry, after, strict=True)]
+            if merged == carry:
+                break
+            carry = merged
+        return carry
 
 
-def _common(specs: Sequence[Spec]) -> Spec:
-    """What all of some specs say; axes that they differ in are whole."""
-    return tuple([
-        names[0] if all([other == names[0] for other in names]) else ()
-        for names in zip(*specs, strict=True)
-    ])  # fmt: skip
+def _merged(specs: Sequence[Spec], *, last_wins: bool = False) -> Spec:
+    """What some specs say together.
 
-
-def _merged(specs: Sequence[Spec]) -> Spec:
-    """For each axis what the first spec says that says anything."""
-    out = specs[0]
+    An axis is divided as far as the one says that says most. Where two contradict each other it is
+    whole, or as the last one says if that wins. An axis of the mesh that divides two stays with the
+    first.
+    """
+    out = list(specs[0])
+    contradicted: set[int] = set()
     for spec in specs[1:]:
-        out = tuple([mine or other for mine, other in zip(out, spec, strict=True)])
-    return out
+        for k, (mine, other) in enumerate(zip(out, spec, strict=True)):
+            elsewhere = {name for i, names in enumerate(out) if i != k for name in names}
+            if k in contradicted or other == mine[: len(other)] or elsewhere.intersection(other):
+                continue
+            if mine == other[: len(mine)] or last_wins:
+                out[k] = other
+            else:
+                out[k] = ()
+                contradicted.add(k)
+    return tuple(out)
 
 
 def _reshaped(

@@ -10,9 +10,12 @@ import enum
 import threading
 from collections import OrderedDict
 from collections.abc import Generator, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from jitney.core import config
 
 if TYPE_CHECKING:
     from jitney.core.sharding.sharding import Device
@@ -110,6 +113,15 @@ def _types_of(axis_types: AxisType | Sequence[AxisType] | None, n: int) -> tuple
     return tuple(axis_types)
 
 
+class _Made:
+    """Whether there is a mesh of devices: if not, none is in force, and no program names one."""
+
+    any = False
+
+
+made = _Made()
+
+
 class Mesh(_Axes):
     """Devices in an array with named axes."""
 
@@ -133,6 +145,8 @@ class Mesh(_Axes):
             )
         self.axis_sizes = () if self.devices.ndim == 0 else self.devices.shape
         self.axis_types = _types_of(axis_types, len(self.axis_names))
+        if self.axis_names:
+            made.any = True
 
     @property
     def device_ids(self) -> np.ndarray:
@@ -172,11 +186,15 @@ class Mesh(_Axes):
         return hash((self.axis_sizes, self.axis_names))
 
     def __enter__(self) -> Mesh:
-        _current.stack = (*_current.stack, self)
+        context = _putting_in_force(self, self.abstract_mesh)
+        context.__enter__()
+        _entered.contexts = (*_entered.contexts, context)
         return self
 
     def __exit__(self, *_: object) -> None:
-        _current.stack = _current.stack[:-1]
+        *outer, context = _entered.contexts
+        _entered.contexts = tuple(outer)
+        context.__exit__(None, None, None)
 
     def __str__(self) -> str:
         return f"Mesh({self.short_text()})"
@@ -238,23 +256,48 @@ class AbstractMesh(_Axes):
 # --- the mesh in force ------------------------------------------------------------------------------
 
 
-class _Current(threading.local):
-    stack: tuple[Mesh | AbstractMesh, ...] = ()
-
-
-_current = _Current()
 _EMPTY = Mesh(np.empty((), object), ())
+_NO_MESH = (_EMPTY, _EMPTY.abstract_mesh)
+
+
+class _InForce(config.State):
+    """The mesh in force and its axes. While they are others, jitted functions are traced anew."""
+
+    def _from_environment(self) -> tuple[Mesh, AbstractMesh]:
+        return _NO_MESH
+
+
+_in_force = _InForce("mesh in force", _NO_MESH, lambda meshes: meshes, traced=True)
+
+
+class _Entered(threading.local):
+    contexts: tuple[contextlib.AbstractContextManager[None], ...] = ()
+
+
+_entered = _Entered()
+
+
+@cache
+def _counts() -> None:
+    """Has the mesh in force count among the settings, which it need not before there is any."""
+    config.add_traced_state(_in_force)
+
+
+def _putting_in_force(
+    mesh: Mesh, abstract_mesh: AbstractMesh
+) -> contextlib.AbstractContextManager[None]:
+    _counts()
+    return _in_force((mesh, abstract_mesh))
 
 
 def get_mesh() -> Mesh:
     """The mesh set by `set_mesh`; an empty one if none is."""
-    meshes = [m for m in _current.stack if isinstance(m, Mesh)]
-    return meshes[-1] if meshes else _EMPTY
+    return _in_force.value[0]
 
 
 def get_abstract_mesh() -> AbstractMesh:
     """The axes of the mesh in force."""
-    return (_current.stack[-1] if _current.stack else _EMPTY).abstract_mesh
+    return _in_force.value[1]
 
 
 class set_mesh:  # the API's name
@@ -263,22 +306,18 @@ class set_mesh:  # the API's name
     def __init__(self, mesh: Mesh) -> None:
         if not isinstance(mesh, Mesh):
             raise ValueError(f"set_mesh: expected a Mesh, got {type(mesh)}")
-        self._outer = _current.stack
-        _current.stack = (*_current.stack, mesh)
+        self._context = _putting_in_force(mesh, mesh.abstract_mesh)
+        self._context.__enter__()
 
     def __enter__(self) -> None:
         """The mesh is in force already."""
 
     def __exit__(self, *_: object) -> None:
-        _current.stack = self._outer
+        self._context.__exit__(None, None, None)
 
 
 @contextlib.contextmanager
 def use_abstract_mesh(mesh: AbstractMesh) -> Generator[None, None, None]:
     """Within the context, `get_abstract_mesh()` gives `mesh`."""
-    outer = _current.stack
-    _current.stack = (*outer, mesh)
-    try:
+    with _putting_in_force(get_mesh(), mesh):
         yield
-    finally:
-        _current.stack = outer

@@ -93,6 +93,12 @@ class NamedSharding(Sharding):
             tiles.append(tuple(tile))
         return Tiling(counts, tuple(tiles))
 
+    def axes(self, ndim: int) -> tuple[tuple[AxisName, ...] | None, ...]:
+        """For each of `ndim` axes, those of the mesh that divide it; None: not constrained."""
+        free = PartitionSpec.UNCONSTRAINED
+        entries = [None if entry is free else names_of(entry) for entry in self.spec]
+        return (*entries, *[()] * (ndim - len(entries)))
+
     def update(self, **changes: Any) -> NamedSharding:
         """A copy with `mesh`, `spec` or `memory_kind` replaced."""
         return NamedSharding(

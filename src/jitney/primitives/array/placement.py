@@ -11,7 +11,7 @@ import numpy as np
 from jitney.core import varying
 from jitney.core.avals import ShapedArray
 from jitney.core.key_reuse import KeyUse, uses_keys
-from jitney.core.primitive import Primitive, declare
+from jitney.core.primitive import declare
 from jitney.core.pvary import pvary_p
 from jitney.core.sharding.mesh import get_mesh
 from jitney.core.sharding.named import NamedSharding
@@ -184,11 +184,6 @@ def on_mesh_in_force(spec: PartitionSpec, asked_by: str) -> NamedSharding:
 # --- constraints --------------------------------------------------------------------------------
 
 
-def _same(prim: Primitive) -> None:
-    rules.deflinear(prim, lambda ct, x, **params: prim.bind(ct, **params))
-    rules.vectorized(prim)
-
-
 class _NoMesh:
     def __repr__(self) -> str:
         return "Mesh()"
@@ -214,11 +209,41 @@ def _(x: np.ndarray, **_: object) -> np.ndarray:
 
 
 @sharding_constraint_p.lower
-def _(b: Builder, x: Node, **_: object) -> Any:
-    return x
+def _(
+    b: Builder, x: Node, *, sharding: Sharding, unconstrained_dims: frozenset[int], **_: object
+) -> Any:
+    return divided(b, x, sharding, unconstrained_dims)
 
 
-_same(sharding_constraint_p)
+def divided(b: Builder, x: Node, place: object, free: frozenset[int] = frozenset()) -> Any:
+    """The node `x`, lying as `place` says if that is a sharding on a mesh, but for the axes `free`."""
+    if not isinstance(place, NamedSharding):
+        return x
+    axes = place.axes(len(x.shape))
+    return b.divided(x, [None if k in free else names for k, names in enumerate(axes)])
+
+
+rules.deflinear(
+    sharding_constraint_p, lambda ct, x, **params: sharding_constraint_p.bind(ct, **params)
+)
+
+
+@sharding_constraint_p.batch
+def _(
+    args: Primals, dims: Dims, *, sharding: Sharding, unconstrained_dims: frozenset[int],
+    **params: object,
+) -> tuple[Any, Any]:  # fmt: skip
+    (x,), (dim,) = args, dims
+    assert dim is not None
+    if isinstance(sharding, NamedSharding):
+        entries = [*sharding.spec]
+        if dim < len(entries):
+            entries.insert(dim, None)
+            sharding = sharding.update(spec=sharding.spec.update(partitions=tuple(entries)))
+    free = frozenset([k + (k >= dim) for k in unconstrained_dims]) | {dim}
+    return sharding_constraint_p.bind(
+        x, sharding=sharding, unconstrained_dims=free, **params
+    ), dim  # fmt: skip
 
 
 def sharding_constraint(x: Value, place: object) -> Any:
@@ -238,13 +263,26 @@ def sharding_constraint(x: Value, place: object) -> Any:
         place = NamedSharding(mesh, place)
     if not isinstance(place, Sharding):
         raise ValueError(f"with_sharding_constraint takes a Sharding, not {place!r}")
+    try:
+        place.check_compatible_aval(np.shape(x))
+    except ValueError as error:
+        raise ValueError(
+            "One of with_sharding_constraint arguments is incompatible with its sharding annotation: "
+            f"{error}"
+        ) from None
     return sharding_constraint_p.bind(
         x,
         sharding=place,
         layout=None,
         context_mesh=_NoMesh(),
-        unconstrained_dims=frozenset(),
+        unconstrained_dims=_unconstrained(place),
     )
+
+
+def _unconstrained(place: Sharding) -> frozenset[int]:
+    entries = place.spec if isinstance(place, NamedSharding) else ()
+    free = PartitionSpec.UNCONSTRAINED
+    return frozenset([k for k, entry in enumerate(entries) if entry is free])
 
 
 uses_keys(sharding_constraint_p, forwards=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from jitney.compiler import lower as lowering
 from jitney.core import text
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn, Literal, Var
 from jitney.core.jaxpr_trace import trace_to_jaxpr
@@ -16,6 +17,7 @@ from jitney.core.key_reuse import KeyUse, use_of_program
 from jitney.core.memo import memoize_by_identity
 from jitney.core.primitive import declare
 from jitney.core.trace import set_current_trace
+from jitney.primitives.array.placement import divided
 from jitney.primitives.call.inlined import calls_program, transposed_call
 from jitney.runtime.sharding import UNSPECIFIED
 from jitney.transforms.batch import AxisData, batch_jaxpr_at
@@ -27,8 +29,10 @@ from jitney.transforms.zero import Zero, with_zeros
 
 if TYPE_CHECKING:
     from jitney.primitives.rule_types import (
+        Builder,
         Cotangent,
         Dims,
+        Node,
         Operand,
         Primals,
         Tangents,
@@ -37,10 +41,24 @@ if TYPE_CHECKING:
     from jitney.transforms import jet
 
 jit_p = declare("jit", multiple_results=True)
-calls_program(jit_p, "jaxpr")
+calls_program(jit_p, "jaxpr", lowered=False)
 jit_p.absent(
     "eager", why="evaluated whole, as a compiled program (runtime.eager), not on NumPy arrays"
 )
+
+
+@jit_p.lower
+def _(
+    b: Builder,
+    *nodes: Node,
+    jaxpr: ClosedJaxpr,
+    in_shardings: Sequence[object],
+    out_shardings: Sequence[object],
+    **_: object,
+) -> list[Any]:
+    given = [divided(b, x, place) for x, place in zip(nodes, in_shardings, strict=True)]
+    outs = lowering.inline(b, jaxpr, given)
+    return [divided(b, x, place) for x, place in zip(outs, out_shardings, strict=True)]
 
 
 def call_params(params: dict[str, Any], jaxpr: ClosedJaxpr) -> dict[str, Any]:
@@ -208,9 +226,13 @@ def _print_jit(eqn: JaxprEqn, context: text.Context, settings: text.Settings) ->
     shown: list[tuple[str, Any]] = [("name", params["name"])]
     if any(params["donated_invars"]):
         shown.append(("donated_invars", params["donated_invars"]))
+    if any([place is not UNSPECIFIED for place in params["in_shardings"]]):
+        shown.append(("in_shardings", params["in_shardings"]))
     shown.append(("jaxpr", params["jaxpr"]))
     if params["keep_unused"]:
         shown.append(("keep_unused", True))
+    if any([place is not UNSPECIFIED for place in params["out_shardings"]]):
+        shown.append(("out_shardings", params["out_shardings"]))
     if params["inline"]:
         shown.append(("inline", True))
     inner = params["jaxpr"].jaxpr

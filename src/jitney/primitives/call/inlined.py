@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     from jitney.primitives.rule_types import Builder, Cotangent, Node, Operand, Value
 
 
-def calls_program(prim: Primitive, parameter: str) -> None:
-    """Results, effects and code of `prim` are those of the program in its parameter `parameter`."""
+def calls_program(prim: Primitive, parameter: str, *, lowered: bool = True) -> None:
+    """Results, effects and code of `prim` are those of the program in its parameter `parameter`.
+
+    If not `lowered`, it has a rule of its own for the code.
+    """
     prim.effectful = True
     prim.called = parameter
 
@@ -34,6 +37,9 @@ def calls_program(prim: Primitive, parameter: str) -> None:
         program, changed = discharge(params[parameter], which)
         outs = eval_jaxpr(program.jaxpr, program.consts, *values)
         return with_contents(changed, outs, len(params[parameter].out_avals))
+
+    if not lowered:
+        return
 
     @prim.lower
     def _(b: Builder, *nodes: Node, **params: ClosedJaxpr) -> Any:

@@ -1,0 +1,158 @@
+"""Where `jit` puts arguments and results: its options, and what the program says.
+
+`in_shardings` and `out_shardings` are prefixes of the tree of arguments and of results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from jitney.core.pytree import pytrees
+from jitney.core.pytree.errors import prefix_errors
+from jitney.core.record import record
+from jitney.core.sharding.mesh import get_mesh
+from jitney.core.sharding.named import NamedSharding
+from jitney.core.sharding.partition_spec import PartitionSpec
+from jitney.core.sharding.sharding import Sharding
+from jitney.runtime import placements
+from jitney.runtime.assignment import NO_WISHES, Wishes
+from jitney.runtime.sharding import UNSPECIFIED, Format, as_sharding
+
+if TYPE_CHECKING:
+    from jitney.core.avals import AbstractValue
+    from jitney.core.jaxpr import ClosedJaxpr
+    from jitney.core.typing import PyTree
+
+
+@record(frozen=True)
+class GivenPlaces:
+    """One of the two options, as the user has given it.
+
+    Attributes:
+      option: its name.
+      leaves: Shardings, PartitionSpecs on the mesh in force, Formats, or None where nothing is said.
+      tree: that of which these are the leaves.
+    """
+
+    option: str
+    leaves: tuple[Any, ...]
+    tree: pytrees.PyTreeDef
+
+    def spread(
+        self, full: PyTree, avals: Sequence[AbstractValue], name_of: Callable[[int], str]
+    ) -> tuple[Any, ...]:
+        """For each leaf of `full` its sharding, or `UNSPECIFIED`.
+
+        Args:
+          full: the tuple of arguments, or the result.
+          avals: types of its leaves.
+          name_of: what messages call leaf number i.
+
+        Raises:
+          ValueError: if the option is of another structure, or an array cannot be divided so.
+          RuntimeError: if it has a PartitionSpec, and no mesh is in force.
+        """
+        prefix = self.tree.unflatten(self.leaves)
+        try:
+            places = pytrees.broadcast_prefix(prefix, full)
+        except ValueError:
+            raise self._misfit(prefix, full) from None
+        out = [self._resolved(place) for place in places]
+        for i, (place, aval) in enumerate(zip(out, avals, strict=True)):
+            if place is not UNSPECIFIED:
+                self._check(place, aval, name_of(i))
+        return tuple(out)
+
+    def _misfit(self, prefix: PyTree, full: PyTree) -> ValueError:
+        if self.option == "in_shardings" and isinstance(prefix, tuple) and len(prefix) != len(full):
+            return ValueError(
+                "jit: in_shardings specification must be a tree prefix of the positional arguments "
+                f"tuple, one entry for each argument or one for all, but it is the wrong length: got a "
+                f"tuple or list of length {len(prefix)} for an args tuple of length {len(full)}"
+            )
+        found = [str(make(f"jit {self.option}")) for make in prefix_errors(prefix, full)]
+        return ValueError(
+            f"jit: {self.option} specification must be a tree prefix of what it is for. Mismatch "
+            f"details ({len(found)} found):\n" + "\n".join(found)
+        )
+
+    def _resolved(self, place: object) -> Any:
+        if isinstance(place, Format):
+            place = place.sharding
+        if place is None or place is UNSPECIFIED:
+            return UNSPECIFIED
+        if not isinstance(place, PartitionSpec):
+            return as_sharding(place)
+        mesh = get_mesh()
+        if mesh.empty:
+            raise RuntimeError(
+                "jit requires a non-empty mesh in context if you are passing `PartitionSpec`s to "
+                f"{self.option}: set one by `jax.set_mesh(mesh)`, or give a `NamedSharding`, which "
+                "names its mesh"
+            )
+        return NamedSharding(mesh, place)
+
+    def _check(self, place: Sharding, aval: AbstractValue, name: str) -> None:
+        kind = "arguments" if self.option == "in_shardings" else "outputs"
+        shape: tuple[int, ...] | None = getattr(aval, "shape", None)
+        if shape is None:
+            return
+        try:
+            place.check_compatible_aval(shape)
+        except ValueError as error:
+            raise ValueError(
+                f"One of jit {kind} with pytree key path {name} is incompatible with its sharding "
+                f"annotation: {error}"
+            ) from None
+        try:
+            place.check_fits(shape)
+        except ValueError as error:
+            raise ValueError(f"One of jit {kind} with pytree key path {name}: {error}") from None
+
+
+def given_places(option: str, given: PyTree) -> GivenPlaces | None:
+    """The option `option` of `jit`, checked; None if it says nothing.
+
+    Raises:
+      TypeError: if a leaf of it is no place.
+    """
+    if isinstance(given, list):
+        given = tuple(given)  # one entry for each argument
+    leaves, tree = pytrees.tree_flatten(given, lambda place: place is None)
+    for place in leaves:
+        if not (place is None or place is UNSPECIFIED) and not isinstance(
+            place, Sharding | PartitionSpec | Format
+        ):
+            raise TypeError(
+                f"{option} leaf specifications are expected to be Sharding or PartitionSpec instances "
+                f"or None, but got {place}"
+            )
+    said = [UNSPECIFIED if place is None else place for place in leaves]
+    if all([place is UNSPECIFIED for place in said]):
+        return None
+    return GivenPlaces(option, tuple(said), tree)
+
+
+def wishes_of(closed: ClosedJaxpr, params: Mapping[str, Any]) -> Wishes:
+    """Where the program `closed` of a `jit` equation with `params` says that values are to be."""
+    wishes = Wishes(
+        _said(params["in_shardings"]),
+        _said(params["out_shardings"]),
+        placements.wishes_of(closed).within,
+    )
+    return NO_WISHES if wishes == NO_WISHES else wishes
+
+
+def _said(places: tuple[Any, ...]) -> tuple[Sharding | None, ...]:
+    """Shardings as they are, and None in place of `UNSPECIFIED`; empty if there are none."""
+    found = tuple([None if place is UNSPECIFIED else place for place in places])
+    return found if any([place is not None for place in found]) else ()
+
+
+def or_in_force(wishes: Wishes) -> Wishes:
+    """`wishes`, or else that values are on the mesh that `jax.set_mesh` has put in force."""
+    mesh = get_mesh()
+    if wishes is not NO_WISHES or mesh.empty:
+        return wishes
+    return Wishes(within=NamedSharding(mesh, PartitionSpec()))
