@@ -42,7 +42,14 @@ class UnequalAxes(Exception):  # no error: it is answered where operations are r
 
 def is_manual(avals: Sequence[AbstractValue]) -> bool:
     """Whether values of some of these types vary along manual axes."""
-    return any([getattr(aval, "manual_axis_type", None) for aval in avals])
+    return any(
+        [
+            isinstance(aval, ShapedArray)
+            and not aval.has_default_place
+            and bool(aval.manual_axis_type)
+            for aval in avals
+        ]
+    )
 
 
 def axes_of(aval: AbstractValue) -> frozenset[Any]:
