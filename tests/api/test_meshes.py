@@ -7,20 +7,25 @@ from pathlib import Path
 HERE = Path(__file__).parent
 
 
-def _printed(program, *arguments):
-    done = subprocess.run(
+def _started(program, *arguments):
+    return subprocess.Popen(
         [sys.executable, str(HERE / program), *arguments],
-        capture_output=True, text=True, check=False,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
+
+
+def _printed(process):
+    out, errors = process.communicate()
+    assert process.returncode == 0, errors
+    return out.splitlines()
 
 
 def test_like_jax():
-    ours, theirs = _printed("on_meshes.py", "jitney"), _printed("on_meshes.py", "jax")
+    both = [_started("on_meshes.py", package) for package in ("jitney", "jax")]
+    ours, theirs = [_printed(process) for process in both]
     wrong = [f"{a}\n  {b}" for a, b in zip(ours, theirs, strict=True) if a != b]
     assert not wrong, "\n".join(wrong)
 
 
 def test_collectives():
-    assert _printed("collectives_on_meshes.py") == ["done"]
+    assert _printed(_started("collectives_on_meshes.py")) == ["done"]
