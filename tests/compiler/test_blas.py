@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import subprocess
+import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -136,3 +140,47 @@ def test_permutations_of_pivots() -> None:
     pivots = np.array([[2, 2, 2], [0, 1, 2]], np.int32)
     np.testing.assert_array_equal(lax_linalg.lu_pivots_to_permutation(pivots, 4),
                                   [[2, 0, 1, 3], [0, 1, 2, 3]])  # fmt: skip
+
+
+@pytest.fixture
+def fresh_choice() -> Any:
+    """`blas.mkl` asks anew, and again after the test."""
+    blas.mkl.cache_clear()
+    yield
+    blas.mkl.cache_clear()
+
+
+def test_mkl_is_taken_where_it_is_installed_and_wished(
+    fresh_choice: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(blas.sys, "prefix", str(tmp_path))
+    assert blas.mkl() is None and blas.of_mkl("sgemm") == 0  # it is not installed
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "libmkl_rt.so.2").touch()
+    assert blas._installed(str(tmp_path / "lib")).endswith("libmkl_rt.so.2")
+    monkeypatch.setenv("JITNEY_BLAS", "openblas")
+    blas.mkl.cache_clear()
+    assert blas.mkl() is None
+    monkeypatch.setenv("JITNEY_BLAS", "mkl")
+    blas.mkl.cache_clear()
+    with pytest.raises(OSError, match="libmkl_rt"):  # an empty file
+        blas.mkl()
+
+
+@pytest.mark.skipif(not blas._installed(os.path.join(sys.prefix, "lib")), reason="no MKL here")
+def test_products_and_factors_by_mkl() -> None:
+    """In a process of its own: which library it is is decided once."""
+    program = """
+import numpy as np
+import jitney as jax
+import jitney.numpy as jnp
+from jitney.compiler import blas
+assert blas.mkl() is not None and blas.is_guarded()
+x = np.random.default_rng(0).normal(size=(300, 300))
+with jax.enable_x64(True):
+    np.testing.assert_allclose(jax.jit(jnp.matmul)(x, x), x @ x, atol=1e-10)
+    np.testing.assert_allclose(jax.jit(jnp.linalg.solve)(x, x), np.eye(300), atol=1e-9)
+    np.testing.assert_allclose(jax.jit(jnp.linalg.svdvals)(x), np.linalg.svd(x)[1], atol=1e-10)
+"""
+    environment = {**os.environ, "JITNEY_BLAS": "mkl"}
+    subprocess.run([sys.executable, "-c", program], check=True, env=environment)

@@ -30,7 +30,6 @@ LEFT = {
     "symmetric_product": "symmetric_product",
     "tridiagonal_solve": "tridiagonal_solve",
     **{f"reference.{name}": name for name in INVERSE.split()},
-    "reference.reduce_region": "reduce",
     "reference.scatter": "scatter_add[nothing,clip,fill] scatter_add[nothing,promise_in_bounds] "
     "scatter_apply scatter_mul_all_dtypes",
     "reference.broadcast": "broadcast_scalar conv_general_dilated conv_general_dilated_exact "

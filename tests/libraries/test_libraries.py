@@ -19,6 +19,7 @@ SOURCE = Path(__file__).parents[2] / "src"
 # program -> libraries that it imports, besides jax and numpy
 LIBRARIES = {
     "blackjax": ("blackjax",),
+    "chex": ("chex",),
     "diffrax": ("diffrax",),
     "einops": ("einops",),
     "equinox": ("equinox", "optax"),

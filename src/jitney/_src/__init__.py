@@ -3,3 +3,7 @@
 Nothing is defined in this package, and nothing here imports from it. A name is added when a library
 is found to need it; `docs/libraries.md` tells which libraries are run.
 """
+
+from jitney.runtime import compiling as compiler
+
+__all__ = ["compiler"]

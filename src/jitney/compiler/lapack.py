@@ -3,7 +3,7 @@
 `runtime/native/factorize.h` has a function for each, which computes a range of a batch of matrices, by
 LAPACK or by code of our own over BLAS's products.
 Their reference implementations are those of `reference/linalg.py`. LAPACK is SciPy's, by the addresses
-that it exports for Cython.
+that it exports for Cython: its threads help with large matrices.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ _PREFIXES = "sdcz"
 # In the order of `factorize.h`; of complex numbers, LAPACK calls some of them otherwise.
 _ROUTINES = ("potrf", "getrf", "geqrf", "orgqr", "syevd", "gesdd", "trsm", "gemm", "syrk",
              "ormqr", "gehrd", "sytrd", "gees", "geev")  # fmt: skip
+_PRODUCTS = ("trsm", "gemm", "syrk")  # those of BLAS, which may be MKL's
 _OF_COMPLEX = {"orgqr": "ungqr", "syevd": "heevd", "ormqr": "unmqr", "sytrd": "hetrd"}
 
 # LAPACK counts elements, and the room that it works in, in 32 bits.
@@ -285,7 +286,8 @@ def _link() -> None:
         for i, prefix in enumerate(_PREFIXES):
             for k, routine in enumerate(_ROUTINES):
                 name = prefix + (_OF_COMPLEX.get(routine, routine) if prefix in "cz" else routine)
-                _native.enter(i, k, blas.capsule_address(exported[name]))
+                found = blas.of_mkl(name) if routine in _PRODUCTS else 0
+                _native.enter(i, k, found or blas.capsule_address(exported[name]))
         blas.one_thread.find_in(blas.SCIPYS)
         _native.is_linked = True
 

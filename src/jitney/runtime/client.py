@@ -77,6 +77,9 @@ class Client:
         return f"<Client of platform {self.platform!r}, {self.device_count()} devices>"
 
 
+backends: dict[str, Client] = {}  # clients that there are by now, by platform
+
+
 @cache
 def host_client() -> Client:
     """The client of the host's CPU, made at the first request.
@@ -84,7 +87,7 @@ def host_client() -> Client:
     Raises:
       ValueError: if settings contradict each other about its devices.
     """
-    made = Client("cpu", 0, _device_count(), thread_count())
+    made = backends["cpu"] = Client("cpu", 0, _device_count(), thread_count())
     config.num_cpu_devices.frozen = (
         "jax_num_cpu_devices can be set only while there are no devices yet, that is before the first "
         "array is made and before jax.devices() is called: set it right after the import"

@@ -16,10 +16,11 @@ from jitney.core.compat import Token
 from jitney.core.errors import JaxRuntimeError
 from jitney.core.record import record
 from jitney.core.trace import Tracer, escaped_tracer_error
-from jitney.runtime import debug_checks, placements
+from jitney.runtime import compiling, debug_checks, placements
 from jitney.runtime.array import ArrayImpl, memory_shape
 from jitney.runtime.assignment import Assignment, assign
-from jitney.runtime.lazy_compiler import compiler, linker
+from jitney.runtime.client import host_client
+from jitney.runtime.lazy_compiler import compiler
 from jitney.runtime.native._native import Program
 
 if TYPE_CHECKING:
@@ -210,26 +211,8 @@ class Lowering:
     def compile(self) -> Executable:
         """Machine code for the program, compiled once, or found on disk; for the default device."""
         if self._executable is None:
-            program = _machine_code(self.module)
+            program = compiling.backend_compile_and_load(host_client(), self.module)
             self._executable = Executable(
                 self.module.name, program, self.in_avals, self.out_avals, assign(())
             )
         return self._executable
-
-
-def _machine_code(module: ir.Module) -> linking.CompiledProgram:
-    """The machine code of `module`: as another process left it, or compiled and left for others."""
-    # Imported here: importing jitney does not need them, and they take some milliseconds.
-    from jitney.compiler.hlo.digest import digest
-    from jitney.runtime import disk_cache
-
-    place = disk_cache.directory()
-    key = digest(module) if place is not None else None
-    if place is None or key is None:
-        return compiler().compile_module(module)
-    linker()
-    program = disk_cache.find(place, key, module)
-    if program is None:
-        program = compiler().compile_module(module)
-        disk_cache.store(place, key, module, program)
-    return program

@@ -9,6 +9,7 @@ from jax import lax as oracle
 from tests.primitives.side_by_side import DTYPES, FLOATS, INTEGERS, check, sample
 
 import jitney
+import jitney.numpy as jnp
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -87,9 +88,38 @@ def test_signs_of_zeros_in_extremes(name, dtype):
     """Of zeros of both signs, the greater one is 0.0, wherever it stands."""
     with jitney.enable_x64():
         for zeros in ([-0.0, 0.0, 0.0], [0.0, -0.0], [0.0, 0.0, -0.0, 0.0], [-0.0, -0.0]):
-            x = jitney.numpy.asarray(np.array([zeros] * 3, dtype))
+            x = jnp.asarray(np.array([zeros] * 3, dtype))
             signs = [np.signbit(z) for z in zeros]
             f = getattr(jitney.numpy, name)
             for got in (f(x, axis=1), jitney.jit(f, static_argnums=1)(x, 1), f(x)):
                 signed = np.signbit(np.asarray(got).astype("float32"))
                 assert (signed == (all(signs) if name == "max" else any(signs))).all()
+
+
+def best(a, b):
+    """The larger of two (value, index)."""
+    first = a[0] >= b[0]
+    return jnp.where(first, a[0], b[0]), jnp.where(first, a[1], b[1])
+
+
+@pytest.mark.parametrize("axes", [(0,), (1,), (0, 2), (0, 1, 2)])
+def test_folds_are_native_loops(axes):
+    x = np.random.default_rng(0).normal(size=(3, 5, 7)).astype(np.float32)
+    index = np.arange(x.size, dtype=np.int32).reshape(x.shape)
+
+    def f(x, index):
+        damped = jitney.lax.reduce(x, np.float32(1), lambda a, b: a * np.float32(0.5) + b, axes)
+        return damped, *jitney.lax.reduce(
+            (x, index), (np.float32(-np.inf), np.int32(-1)), best, axes
+        )
+
+    compiled = jitney.jit(f)
+    assert "_call " not in compiled.lower(x, index).as_text("kernels")
+    damped, value, place = compiled(x, index)
+    np.testing.assert_array_equal(value, x.max(axes))
+    np.testing.assert_array_equal(x.reshape(-1)[np.asarray(place)], x.max(axes))
+    rows = np.moveaxis(x, axes, range(len(axes))).reshape(-1, *damped.shape)
+    total = np.ones(damped.shape, np.float32)
+    for row in rows:  # in row-major order
+        total = total * np.float32(0.5) + row
+    np.testing.assert_allclose(damped, total, rtol=1e-6, atol=1e-6)

@@ -4,6 +4,8 @@
 
     running reduction of x  ->  for i < n  a = a + x[i];  y[i] = a
 
+    fold of x by a region   ->  for i < n  a = region of a, x[i]
+
     dot x, y of bfloat16    ->  convert of the dot of x and y as float32, if it is large
 
     dot x, y of bytes       ->  calls of native code, or products of floats; so of bfloat16, where tile
@@ -77,6 +79,9 @@ def _made(b: Builder, node: ir.Node, new: Mapping[ir.Node, Any]) -> Any:
             return arg_reduce(b, new[node.x], node.kind, node.dim, node.dtype)
         case ir.Cumulative():
             return cumulative(b, new[node.x], node.fn, node.dim, node.reverse)
+        case ir.ReduceRegion():
+            xs, inits = ([new[x] for x in nodes] for nodes in (node.xs, node.inits))
+            return fold(b, xs, inits, node.dims, _region(node.body))
         case ir.Sort():
             make = sort if _is_compared(node.xs, node.dim) else sort_rows
             return make(b, [new[x] for x in node.xs], node.dim, node.num_keys)
@@ -101,6 +106,11 @@ def _is_expanded(node: ir.Node) -> bool:
     match node:
         case ir.ArgReduce() | ir.Cumulative():
             return node.x.dtype.kind != "c" and 0 not in node.x.shape
+        case ir.ReduceRegion():
+            is_complex = any(x.dtype.kind == "c" for x in node.xs)
+            whole = len(node.dims) == len(node.xs[0].shape)
+            made_here = not is_complex and not node.body.ordered
+            return made_here and (whole or _is_elementwise(node.body))
         case ir.Sort():
             return _is_compared(node.xs, node.dim) or _has_code(node.xs, node.dim)
         case ir.Dot():  # BLAS has no half precision; sums are carried in float32 anyway
@@ -255,6 +265,53 @@ def _neutral(fn: str, dtype: np.dtype) -> Any:
         case _:
             info = np.iinfo(dtype)
             return info.min if fn == "max" else info.max
+
+
+def fold(
+    b: Builder,
+    xs: Sequence[ir.Node],
+    inits: Sequence[ir.Node],
+    dims: Sequence[int],
+    body: ir.Region,
+) -> list[ir.Node]:
+    """Arrays folded together over `dims` by a region of scalars, in row-major order: a loop."""
+    kept = [k for k in range(len(xs[0].shape)) if k not in dims]
+    shape = tuple([xs[0].shape[k] for k in kept])
+    n = math.prod([xs[0].shape[k] for k in dims])
+    count = len(xs)
+    start = [b.broadcast(init, shape, ()) for init in inits]
+    if n == 0:
+        return start
+    rows = [b.reshape(b.transpose(x, (*dims, *kept)), (n, *shape)) for x in xs]
+
+    def step(inner: Builder, i: ir.Node, *carry: ir.Node) -> list[ir.Node]:
+        sofar, arrays = carry[:count], carry[count:]
+        now = [inner.row(x, i) for x in arrays]
+        return [*_on_arrays(inner, body, [*sofar, *now], shape), *arrays]
+
+    return b.for_(n, [*start, *rows], step)[:count]
+
+
+def _is_elementwise(body: ir.Region) -> bool:
+    """Whether a region of scalars is made of functions of scalars alone."""
+    nodes = traversal.topological_order(body.results)
+    return all(isinstance(node, ir.Parameter | ir.Constant | ir.Apply) for node in nodes)
+
+
+def _on_arrays(
+    b: Builder, body: ir.Region, args: Sequence[ir.Node], shape: tuple[int, ...]
+) -> list[ir.Node]:
+    """Results of a region of scalars for each element of arrays of `shape`."""
+    new: dict[ir.Node, Any] = dict(zip(body.parameters, args, strict=True))
+
+    def made(node: ir.Node) -> Any:
+        if isinstance(node, ir.Apply):
+            return b.apply_again(node.fn, [new[x] for x in node.args], node.dtype)
+        found = traversal.rebuild(b, node, new.__getitem__)
+        return b.broadcast(found, shape, ()) if isinstance(node, ir.Constant) else found
+
+    traversal.rebuild_all(b, body.results, new, made)
+    return [new[x] for x in body.results]
 
 
 # --- sorting --------------------------------------------------------------------------------------

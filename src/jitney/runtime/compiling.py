@@ -1,0 +1,34 @@
+"""From a program in the tensor IR to machine code: as another process left it on disk, or compiled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jitney.runtime.lazy_compiler import compiler, linker
+
+if TYPE_CHECKING:
+    from jitney.compiler.codegen import linking
+    from jitney.compiler.hlo import ir
+    from jitney.runtime.client import Client
+
+
+def backend_compile_and_load(backend: Client, module: ir.Module) -> linking.CompiledProgram:
+    """The machine code of `module` for the devices of `backend`.
+
+    All compilation passes through here, by this module's attribute: what wraps it decides what is
+    compiled.
+    """
+    # Imported here: importing jitney does not need them, and they take some milliseconds.
+    from jitney.compiler.hlo.digest import digest
+    from jitney.runtime import disk_cache
+
+    place = disk_cache.directory()
+    key = digest(module) if place is not None else None
+    if place is None or key is None:
+        return compiler().compile_module(module)
+    linker()
+    program = disk_cache.find(place, key, module)
+    if program is None:
+        program = compiler().compile_module(module)
+        disk_cache.store(place, key, module, program)
+    return program
