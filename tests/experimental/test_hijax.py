@@ -532,3 +532,14 @@ def test_operation_errors():
         jitney.grad(nothing)(1.0)
     with pytest.raises(NotImplementedError, match="for vmap"):
         jitney.vmap(nothing)(jitney.numpy.ones(2))
+
+
+def test_tracers_of_arrays_say_what_they_said_without_such_types():
+    def f(x):
+        with pytest.raises(AttributeError, match=r"jax\.typeof"):
+            _ = x.sharding
+        with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+            _ = x.nothing
+        return x
+
+    jitney.jit(f)(1.0)

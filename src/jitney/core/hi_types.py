@@ -331,7 +331,8 @@ def _of_type(tracer: Tracer, name: str) -> Any:
     """What the type of a value gives to tracers that stand for it; arrays' gives nothing."""
     aval = None if name in _OWN else tracer.aval
     if aval is None or not aval.is_high:
-        raise AttributeError(f"{type(tracer).__name__!r} object has no attribute {name!r}")
+        # Where the class has the attribute, it was what raised, and says again why.
+        return object.__getattribute__(tracer, name)
     found = getattr(aval, name)
     return found.of(tracer) if isinstance(found, aval_method | aval_property) else found
 
