@@ -136,6 +136,96 @@ def test_eigh(n, dtype):
         assert np.abs(w - np.linalg.eigvalsh(a)).max() <= 8 * n * eps(dtype)
 
 
+def rectangular(m, n, dtype):
+    """Matrices that are easy, hard, or at the ends of the range of numbers."""
+    a = RNG.normal(size=(6, m, n))
+    graded = np.geomspace(1, 1e-12, n)
+    twice = a[3].copy()
+    twice[:, -1] = twice[:, 0]
+    some = [
+        np.zeros((m, n)), np.eye(m, n), np.ones((m, n)), a[1] * graded, a[2] * graded[::-1], twice,
+        np.outer(a[4][:, 0], a[5][0]), np.triu(np.ones((m, n))), -np.eye(m, n)[::-1],
+    ]  # fmt: skip
+    info = np.finfo(dtype)
+    scales = [1, 1, 1, float(info.max) / 100, float(info.tiny), float(info.tiny) ** 0.5]
+    return np.concatenate([some, a * np.array(scales)[:, None, None]]).astype(dtype)
+
+
+def scaled(x, dtype):
+    """In units of the largest element of each: the squares of some overflow, of others vanish."""
+    return (
+        wide(x)
+        / np.maximum(np.abs(wide(x)).max((-2, -1)), float(np.finfo(dtype).tiny))[:, None, None]
+    )
+
+
+def is_orthogonal(q, dtype):
+    return np.abs(np.swapaxes(q, -1, -2) @ q - np.eye(q.shape[-1])).max() <= 60 * eps(dtype)
+
+
+SMALL = [(1, 1), (3, 3), (16, 16), (5, 2), (2, 5), (16, 3), (1, 9), (9, 1)]
+
+
+@pytest.mark.usefixtures("instructions")
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("m, n", SMALL)
+def test_qr(m, n, dtype):
+    x = rectangular(m, n, dtype)
+    size = np.maximum(np.abs(wide(x)).max((-2, -1)), float(np.finfo(dtype).tiny))[:, None, None]
+    for width in {m, min(m, n)}:
+        q, r = lapack.run(lapack.routine("qr", m, n, width), [x])
+        np.testing.assert_array_equal(r, np.triu(r))
+        assert is_orthogonal(wide(q), dtype)
+        assert np.abs(wide(q) @ (wide(r) / size) - wide(x) / size).max() <= 8 * max(m, n) * eps(
+            dtype
+        )
+    signs = np.sign(np.diagonal(r[-6:-3], axis1=-2, axis2=-1))  # of the first ones LAPACK's
+    expected = np.linalg.qr(wide(x)[-6:-3])[1]
+    np.testing.assert_array_equal(signs, np.sign(np.diagonal(expected, axis1=-2, axis2=-1)))
+
+
+@pytest.mark.usefixtures("instructions")
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("m, n", SMALL)
+def test_svd(m, n, dtype):
+    x = rectangular(m, n, dtype)
+    k = min(m, n)
+    size = np.maximum(np.abs(wide(x)).max((-2, -1)), float(np.finfo(dtype).tiny))
+    exact = np.linalg.svd(scaled(x, dtype), compute_uv=False)
+    for width, height in {(m, n), (k, k)}:
+        s, u, vt = lapack.run(lapack.routine("svd", m, n, width, height), [x])
+        assert np.all(np.diff(s) <= 0) and np.all(s >= 0)
+        assert np.abs(wide(s) / size[:, None] - exact).max() <= 8 * max(m, n) * eps(dtype)
+        assert is_orthogonal(wide(u), dtype) and is_orthogonal(np.swapaxes(wide(vt), -1, -2), dtype)
+        found = (wide(u)[..., :k] * (wide(s) / size[:, None])[:, None, :]) @ wide(vt)[:, :k]
+        assert np.abs(found - scaled(x, dtype)).max() <= 8 * max(m, n) * eps(dtype)
+    (alone,) = lapack.run(lapack.routine("svd", m, n, -1, -1), [x])
+    np.testing.assert_array_equal(alone, s)
+
+
+@pytest.mark.usefixtures("instructions")
+def test_small_singular_values_have_their_digits():
+    """Of columns of very different lengths, in whichever order (Demmel and Veselic)."""
+    q = np.linalg.qr(RNG.normal(size=(8, 8)))[0]
+    lengths = np.geomspace(1, 1e-60, 8)[RNG.permutation(8)]
+    (s,) = lapack.run(lapack.routine("svd", 8, 8, -1, -1), [(q * lengths)[None]])
+    np.testing.assert_allclose(s[0], np.sort(lengths)[::-1], rtol=1e-13)
+
+
+@pytest.mark.usefixtures("instructions")
+def test_factors_do_not_depend_on_neighbours():
+    x = random(40, 6, 4, dtype="float32")
+    x[7, 2, 1] = np.nan
+    x[9, 3, 3] = np.inf
+    for f in (jnp.linalg.qr, jnp.linalg.svd):
+        among = jitney.jit(f)(x)
+        for i in (0, 7, 8, 9, 39):
+            for part, whole in zip(jitney.jit(f)(x[i]), among, strict=True):
+                np.testing.assert_array_equal(part, whole[i])
+        assert np.isnan(among[1][7]).any() and np.isnan(among[1][9]).any()
+        assert np.isfinite(among[1][8]).all()
+
+
 @pytest.mark.usefixtures("instructions")
 def test_eigenvalues_do_not_depend_on_neighbours():
     x = random(40, 6, 6, dtype="float32")

@@ -26,7 +26,7 @@ VALUES = [
     "solve(A, B)", "det(A)", "det(C)", "det(STACK)", "det(SINGULAR)", "det(INTS)", "slogdet(STACK)",
     "slogdet(C)", "slogdet(SINGULAR)", "slogdet(A, method='qr')", "cholesky(S)", "cholesky(H)",
     "cholesky(H, upper=True)", "cholesky(-S)", "eigvalsh(S)", "eigvalsh(H, 'U')", "eigh(S)[0]",
-    "eigvals(S)", "eig(A)", "svd(A)", "svd(C)", "svd(TALL, full_matrices=False)", "svd(WIDE)",
+    "eigvals(S)", "eig(A)", "svd(A)[1]", "svd(C)", "svd(TALL, full_matrices=False)[1]", "svd(WIDE)[1]",
     "svd(S, hermitian=True, compute_uv=False)", "svd(STACK, compute_uv=False)", "svdvals(WIDE)",
     "qr(A)", "qr(TALL)", "qr(TALL, 'complete')", "qr(TALL, 'full')",
     "qr(WIDE, 'r')", "qr(TALL, 'raw')", "pinv(TALL)",

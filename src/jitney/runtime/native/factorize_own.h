@@ -1,5 +1,5 @@
 /* Factorisations of our own, where LAPACK is slow: LU and Cholesky by blocks that call BLAS's products,
-   and eigenvalues of batches of small matrices in the elements of vectors.
+   and QR, eigenvalues and singular values of batches of small matrices in the elements of vectors.
 
    They are compiled for each set of instructions and for float32 and float64; `jt_own_of` chooses. */
 
@@ -9,7 +9,7 @@
 #include "call.h"
 #include "threads.h"
 
-/* Rows of the largest matrices whose eigenvalues are computed in lanes. */
+/* Rows and columns of the largest matrices that are computed in lanes. */
 enum { JT_LANE_ROWS = 16 };
 /* Multiplications of a product from which threads divide it: some tens of microseconds. */
 enum { JT_DIVIDED = 1 << 20 };
@@ -37,6 +37,9 @@ typedef struct {
     void (*lu)(jt_task *task, int m, int n, void *a, int lda, int32_t *pivots);
     int (*cholesky)(jt_task *task, int n, void *a, int lda);
     void (*eigh)(int n, int is_lower, int64_t number, const void *x, void *vectors, void *values);
+    void (*qr)(int m, int n, int width, int64_t number, const void *x, void *q, void *r);
+    void (*svd)(int m, int n, int width, int height, int64_t number, const void *x, void *values, void *u,
+                void *vt);
 } jt_own;
 
 #define JT_NAME_(name, type, isa) jt_##name##_##type##_##isa

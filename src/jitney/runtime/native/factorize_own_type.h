@@ -15,3 +15,4 @@ static inline TARGET NAME(vector) NAME(select)(NAME(mask) chosen, NAME(vector) x
 
 #include "factorize_blocks_type.h"
 #include "factorize_lanes_type.h"
+#include "factorize_lanes_svd_type.h"

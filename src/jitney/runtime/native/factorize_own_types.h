@@ -36,6 +36,8 @@
 #undef TINY
 #undef LEAST_EXPONENT
 
-#define OF(type) {JT_NAME__(lu, type, ISA), JT_NAME__(cholesky, type, ISA), JT_NAME__(eigh, type, ISA)}
+#define OF(type)                                                                                        \
+    {JT_NAME__(lu, type, ISA), JT_NAME__(cholesky, type, ISA), JT_NAME__(eigh, type, ISA),               \
+     JT_NAME__(qr, type, ISA), JT_NAME__(svd, type, ISA)}
 static const jt_own JT_NAME__(own, types, ISA)[] = {OF(f32), OF(f64)};
 #undef OF

@@ -153,6 +153,13 @@ static int32_t NAME(qr)(jt_call *call, void **slots, int64_t begin, int64_t end)
     const int64_t *sizes = slots[0];
     int m = (int)sizes[0], n = (int)sizes[1], width = (int)sizes[2], count = jt_least(m, n);
     int info = 0, query = -1, most = jt_most(n, width);
+#ifndef IS_COMPLEX
+    if (jt_most(m, n) <= JT_LANE_ROWS && count > 0) {
+        jt_own_of(TYPE)->qr(m, n, width, end - begin, MATRIX(1, begin, m * (int64_t)n),
+                            MATRIX(2, begin, m * (int64_t)width), MATRIX(3, begin, width * (int64_t)n));
+        return JT_SUCCEEDED;
+    }
+#endif
     T best[2] = {0, 0};
     if (count > 0) {
         ROUTINE(jt_geqrf_, JT_GEQRF)(&m, &n, best, &m, best, best, &query, &info);
@@ -249,6 +256,14 @@ static int32_t NAME(svd)(jt_call *call, void **slots, int64_t begin, int64_t end
         }
         return JT_SUCCEEDED;
     }
+#ifndef IS_COMPLEX
+    if (jt_most(m, n) <= JT_LANE_ROWS) {
+        jt_own_of(TYPE)->svd(m, n, width, height, end - begin, MATRIX(1, begin, all),
+                             MATRIX(2, begin, count), has_vectors ? MATRIX(3, begin, left) : NULL,
+                             has_vectors ? MATRIX(4, begin, right) : NULL);
+        return JT_SUCCEEDED;
+    }
+#endif
     T best = 0;
 #ifdef IS_COMPLEX
     real_room = count * (7 * (int64_t)count + 2 * (int64_t)jt_most(m, n) + 8);
