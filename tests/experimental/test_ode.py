@@ -39,6 +39,10 @@ def ode(j, *args, **options):
             lambda t: (ode(j, decay(j), B, t, 0.7)[:, 0] * np.arange(5, dtype=np.float32)).sum()
         )(TIMES),
         lambda j: j.grad(lambda a: ode(j, lambda y, t: -a * y, B, TIMES)[-1].sum())(0.7),
+        lambda j: j.grad(
+            lambda a: ode(j, lambda y, t, a: a * y, np.complex64(1 + 2j), TIMES, a)[-1].real,
+            holomorphic=False,
+        )(np.complex64(0.3 + 0.4j)),
         lambda j: j.jit(j.vmap(lambda y: ode(j, decay(j), y, TIMES, 0.7)))(A),
         lambda j: j.vmap(j.grad(lambda a: ode(j, decay(j), B, TIMES, a)[-1, 0]))(np.abs(B)),
     ],

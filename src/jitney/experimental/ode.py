@@ -333,7 +333,7 @@ def _backward(
         return y_bar, t_bar, tuple(args_bar)
 
     def dot(a: Array, b: Array) -> Any:
-        return jnp.sum(a * b)
+        return jnp.sum((a * b).real)  # times are real, also where the solution is complex
 
     def back(carry: PyTree, i: Array) -> Any:
         y_bar, t0_bar, args_bar = carry
