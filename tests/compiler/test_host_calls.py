@@ -16,7 +16,6 @@ import jitney
 from jitney.compiler import pipeline
 from jitney.compiler.plan import ir as plans
 
-INVERSE = "acos acosh asin asinh atan atanh"
 # What is called -> records or programs that call it.
 LEFT = {
     "callback debug_callback": "callbacks",
@@ -29,7 +28,6 @@ LEFT = {
     "lu_pivots_to_permutation": "lu_pivots",
     "symmetric_product": "symmetric_product",
     "tridiagonal_solve": "tridiagonal_solve",
-    **{f"reference.{name}": name for name in INVERSE.split()},
     "reference.scatter": "scatter_add[nothing,clip,fill] scatter_add[nothing,promise_in_bounds] "
     "scatter_apply scatter_mul_all_dtypes",
     "reference.broadcast": "broadcast_scalar conv_general_dilated conv_general_dilated_exact "
@@ -37,9 +35,7 @@ LEFT = {
     "reference.transpose": "sort sort_key_val",
 }
 # Of complex numbers alone.
-COMPLEX = {"reference.broadcast", "reference.transpose"} | {
-    f"reference.{name}" for name in INVERSE.split()
-}
+COMPLEX = {"reference.broadcast", "reference.transpose"}
 
 
 def steps_within(steps: list[plans.Step]) -> Iterator[plans.Step]:

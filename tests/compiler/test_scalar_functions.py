@@ -94,7 +94,7 @@ def test_result_dtypes_of_complex_functions(dtype):
     dtype = np.dtype(dtype)
     for name in ("real", "imag", "conj", "neg", *COMPLEX_FUNCTIONS):
         row = lookup(name)
-        xs = [np.ones(3, dtype)] * row.operands
+        xs = [np.full(3, 0.5, dtype)] * row.operands
         assert row.accepts([dtype] * row.operands)
         assert row.reference(*xs).dtype == row.result([dtype] * row.operands), name
 

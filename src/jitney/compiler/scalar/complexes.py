@@ -67,7 +67,7 @@ def _at_the_edges(e: Emitter, x: Pair, y: Pair, quotient: Pair) -> Pair:
     re = e.select(zero, e.fmul(infinite, a), re)
     im = e.select(zero, e.fmul(infinite, b), im)
     # A finite number by an infinite one is zero, an infinite one by a finite one infinite.
-    x_inf, y_inf = _is_inf(e, x), _is_inf(e, y)
+    x_inf, y_inf = is_infinite(e, x), is_infinite(e, y)
     zeroed = e.and_(y_inf, _is_finite(e, x))
     a1, b1, c1, d1 = (_boxed(e, part, x_inf) for part in (a, b, c, d))
     a1, b1 = e.select(zeroed, a, a1), e.select(zeroed, b, b1)
@@ -88,7 +88,8 @@ def _boxed(e: Emitter, part: Value, infinite: Value) -> Value:
     return e.select(infinite, e.copysign(size, part), part)
 
 
-def _is_inf(e: Emitter, x: Pair) -> Value:
+def is_infinite(e: Emitter, x: Pair) -> Value:
+    """Whether either part is infinite."""
     inf = e.const(INF, x[0])
     return e.or_(*[e.fcmp("oeq", e.fabs(v), inf) for v in x])
 
@@ -106,13 +107,13 @@ def absolute(e: Emitter, x: Pair) -> Value:
     ratio = e.fdiv(small, big)
     size = e.fmul(big, e.sqrt(e.fma(ratio, ratio, e.const(1.0, a))))
     size = e.select(e.fcmp("oeq", small, e.const(0.0, a)), big, size)
-    return e.select(_is_inf(e, x), e.const(INF, a), size)
+    return e.select(is_infinite(e, x), e.const(INF, a), size)
 
 
 def narrow_absolute(e: Emitter, x: Pair) -> Value:
     """Size of a number whose parts fit into f32."""
     size = e.sqrt(e.fma(x[0], x[0], e.fmul(x[1], x[1])))
-    return e.select(_is_inf(e, x), e.const(INF, size), size)
+    return e.select(is_infinite(e, x), e.const(INF, size), size)
 
 
 def sign(e: Emitter, x: Pair) -> Pair:
@@ -201,7 +202,7 @@ def log(e: Emitter, x: Pair) -> Pair:
     ratio = e.fdiv(small, big)
     square = e.select(e.fcmp("oeq", small, e.const(0.0, re)), small, e.fmul(ratio, ratio))
     far = e.fma(half, logarithm.log1p(e, square), logarithm.log(e, big))
-    far = e.select(_is_inf(e, x), e.const(INF, re), far)
+    far = e.select(is_infinite(e, x), e.const(INF, re), far)
     return e.select(is_near, near, far), inverse_trigonometric.atan2(e, im, re)
 
 
@@ -288,7 +289,7 @@ def tanh(e: Emitter, x: Pair) -> Pair:
     return e.select(far, e.copysign(one, re), u), e.select(far, tail, v)
 
 
-def _turned(rule: Callable[[Emitter, Pair], Pair]) -> Callable[[Emitter, Pair], Pair]:
+def turned(rule: Callable[[Emitter, Pair], Pair]) -> Callable[[Emitter, Pair], Pair]:
     """f(x) = -i g(i x): the circular function of a hyperbolic one."""
 
     def circle(e: Emitter, x: Pair) -> Pair:
@@ -303,7 +304,7 @@ def cos(e: Emitter, x: Pair) -> Pair:
     return cosh(e, (e.fneg(x[1]), x[0]))
 
 
-sin, tan = _turned(sinh), _turned(tanh)
+sin, tan = turned(sinh), turned(tanh)
 
 
 def rsqrt(e: Emitter, x: Pair) -> Pair:

@@ -61,6 +61,8 @@ _declare_parts("tanh", cost=180, code="complexes.tanh")
 _declare_parts("sin", cost=120, code="complexes.sin")
 _declare_parts("cos", cost=120, code="complexes.cos")
 _declare_parts("tan", cost=180, code="complexes.tan")
+for _fn in ("asin", "acos", "atan", "asinh", "acosh", "atanh"):
+    _declare_parts(_fn, cost=250, code=f"complex_inverse.{_fn}")
 _declare_parts("sign", cost=40, code="complexes.sign")
 _declare_parts("div", cost=40, code="complexes.div", narrow_code="complexes.narrow_div", operands=2)
 _declare_parts("pow", cost=160, code="complexes.power", operands=2)
