@@ -186,6 +186,22 @@ def test_qr(m, n, dtype):
 
 @pytest.mark.usefixtures("instructions")
 @pytest.mark.parametrize("dtype", DTYPES)
+def test_qr_of_columns_whose_rest_is_nearly_zero(dtype):
+    """Only exact zeros are left where they are: any other number, however small, changes the sign."""
+    least = np.finfo(dtype).smallest_subnormal
+    x = np.stack([np.eye(3, dtype=dtype) * size for size in (1, 1, 1e30)])
+    x[1:, 2, 0] = 2 * least
+    q, r = lapack.run(lapack.routine("qr", 3, 3, 3), [x])
+    np.testing.assert_array_equal(
+        np.sign(np.diagonal(r, axis1=-2, axis2=-1))[:, :2], [[1, 1], [-1, 1], [-1, 1]]
+    )
+    np.testing.assert_allclose(
+        wide(q) @ (wide(r) / x[:, :1, :1]), wide(x) / x[:, :1, :1], atol=eps(dtype)
+    )
+
+
+@pytest.mark.usefixtures("instructions")
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("m, n", SMALL)
 def test_svd(m, n, dtype):
     x = rectangular(m, n, dtype)

@@ -47,6 +47,11 @@ def test_cuts_zeros_infinities_and_nan(name):
     expected = parts(getattr(np, name)(z))
     with jitney.enable_x64(True):
         found = parts(jitney.jit(getattr(jnp, name))(z))
-    np.testing.assert_allclose(found, expected, rtol=1e-14)
+    given = ~np.isnan(z)
+    np.testing.assert_allclose(found[:, given], expected[:, given], rtol=1e-14)
+    # Of NaN, C's standard leaves signs and some parts open: libraries differ in them.
+    np.testing.assert_array_equal(np.isinf(found), np.isinf(expected))
+    both = np.isfinite(found) & np.isfinite(expected)
+    np.testing.assert_allclose(found[both], expected[both], rtol=1e-14)
     zeros = expected == 0
     np.testing.assert_array_equal(np.signbit(found[zeros]), np.signbit(expected[zeros]))

@@ -10,8 +10,8 @@
 #define LENGTH JT_LANE_ROWS
 #define SWEEPS 30 /* of which most take six to nine */
 
-/* x scaled by powers of two, a[c][r], so that the largest element of a lane is about 1; `up` takes it
-   back. Lanes that have infinities or NaN are 0. Returns where all is finite. */
+/* x as a[c][r]. With `up`, scaled by powers of two so that the largest element of a lane is about 1; `up`
+   takes it back. Lanes that have infinities or NaN are 0. Returns where all is finite. */
 static TARGET NAME(mask) NAME(gathered)(int m, int n, int used, int is_turned, const T *x,
                                         NAME(vector) a[LENGTH][LENGTH], NAME(vector) * up) {
     const NAME(vector) zero = {0};
@@ -36,13 +36,13 @@ static TARGET NAME(mask) NAME(gathered)(int m, int n, int used, int is_turned, c
     NAME(mask) is_finite = sum == 0;
     value.all = NAME(select)(is_finite, most, zero);
     for (int k = 0; k < LANES; k++) {
-        int exponent;
-        frexp(value.lane[k], &exponent);
+        int exponent = 0;
+        if (up) frexp(value.lane[k], &exponent);
         exponent = jt_most(LEAST_EXPONENT, jt_least(exponent, -LEAST_EXPONENT));
         down.lane[k] = (T)ldexp(1, -exponent);
         back.lane[k] = (T)ldexp(1, exponent);
     }
-    *up = back.all;
+    if (up) *up = back.all;
     for (int c = 0; c < (is_turned ? m : n); c++)
         for (int r = 0; r < (is_turned ? n : m); r++)
             a[c][r] = NAME(select)(is_finite, a[c][r] * down.all, zero);
@@ -69,17 +69,29 @@ static TARGET void NAME(reflections)(int m, int count, int width, NAME(vector) a
 static TARGET void NAME(qr_at_once)(int m, int n, int width, int used, const T *x, T *q, T *r) {
     const NAME(vector) zero = {0};
     const int count = jt_least(m, n);
-    NAME(vector) a[LENGTH][LENGTH], all[LENGTH][LENGTH], tau[LENGTH], up;
-    NAME(mask) is_finite = NAME(gathered)(m, n, used, 0, x, a, &up);
+    NAME(vector) a[LENGTH][LENGTH], all[LENGTH][LENGTH], tau[LENGTH];
+    NAME(mask) is_finite = NAME(gathered)(m, n, used, 0, x, a, NULL);
     for (int i = 0; i < count; i++) {
-        NAME(vector) first = a[i][i], rest = zero;
+        NAME(vector) most = zero, rest = zero;
+        for (int k = m - 1; k > i; k--) {
+            NAME(vector) size = NAME(abs)(a[i][k]);
+            most = NAME(select)(size > most, size, most);
+        }
+        NAME(mask) is_done = most == 0; /* as LAPACK has it: any other number, however small, reflects */
+        NAME(vector) first = a[i][i], size = NAME(abs)(first);
+        most = NAME(select)(size > most, size, most);
+        NAME(mask) is_extreme = ((most < TINY) | (most > 1 / TINY)) & (most != 0);
+        NAME(vector) unit = NAME(select)(is_extreme, most, zero + 1);
+        if (NAME(any)(is_extreme)) { /* squares lose digits, or overflow */
+            for (int k = i + 1; k < m; k++) a[i][k] /= unit;
+            first /= unit;
+        }
         for (int k = i + 1; k < m; k++) rest += a[i][k] * a[i][k];
-        NAME(mask) is_done = rest < TINY * TINY; /* squares have lost digits, or are zero */
         NAME(vector) norm = NAME(root)(first * first + rest);
         NAME(vector) beta = NAME(select)(is_done, first, NAME(select)(first < 0, norm, -norm));
         tau[i] = NAME(select)(is_done, zero, (beta - first) / beta);
         NAME(vector) scale = NAME(select)(is_done, zero, 1 / (first - beta));
-        a[i][i] = beta;
+        a[i][i] = beta * unit;
         for (int k = i + 1; k < m; k++) a[i][k] *= scale;
         for (int c = i + 1; c < n; c++) {
             NAME(vector) sum = a[c][i];
@@ -98,7 +110,7 @@ static TARGET void NAME(qr_at_once)(int m, int n, int width, int used, const T *
         for (int i = 0; i < width; i++)
             for (int j = 0; j < n; j++)
                 r[(k * (int64_t)width + i) * n + j] = ((const WHOLE *)&is_finite)[k] == 0 ? (T)NAN
-                    : i <= j ? ((const T *)&a[j][i])[k] * ((const T *)&up)[k] : 0;
+                    : i <= j ? ((const T *)&a[j][i])[k] : 0;
     }
 }
 
