@@ -24,10 +24,6 @@ LEFT = {
     "callback pure_callback": "callbacks pure_callback",
     "callback rng_uniform": "rng_uniform",
     "scipy.spsolve": "spsolve",
-    "cholesky_update": "cholesky_update",
-    "lu_pivots_to_permutation": "lu_pivots",
-    "symmetric_product": "symmetric_product",
-    "tridiagonal_solve": "tridiagonal_solve",
     "reference.scatter": "scatter_add[nothing,clip,fill] scatter_add[nothing,promise_in_bounds] "
     "scatter_apply scatter_mul_all_dtypes",
     "reference.broadcast": "broadcast_scalar conv_general_dilated conv_general_dilated_exact "

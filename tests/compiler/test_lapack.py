@@ -143,7 +143,8 @@ def test_native_code_agrees_with_the_reference_implementation(name):
             "cholesky": (n,), "eigh": (n, 1), "lu": (m, n), "geqrf": (m, n), "qr": (m, n, k),
             "svd": (m, n, k, k), "householder_product": (m, n, k),
             "triangular_solve": (n, m, 1, 1, 0, 0), "ormqr": (m, 3, n, k, 1, 1), "hessenberg": (n,),
-            "tridiagonal": (n, 1), "schur": (n, 1), "eig": (n, 1, 1),
+            "tridiagonal": (n, 1), "schur": (n, 1), "eig": (n, 1, 1), "cholesky_update": (n,),
+            "tridiagonal_solve": (m, n, 0),
         }[name]  # fmt: skip
         x = random(4, m, n, dtype=dtype)
         square = adjoint(x) @ x
@@ -152,6 +153,8 @@ def test_native_code_agrees_with_the_reference_implementation(name):
             "householder_product": [x, random(4, k, dtype=dtype)],
             "ormqr": [x, random(4, k, dtype=dtype), random(4, m, 3, dtype=dtype)],
             "hessenberg": [square], "tridiagonal": [square], "schur": [square], "eig": [square],
+            "cholesky_update": [np.triu(square), random(4, n, dtype=dtype)],
+            "tridiagonal_solve": [*[random(4, m, dtype=dtype) for _ in range(3)], x],
         }.get(name, [x])  # fmt: skip
         routine = lapack.routine(name, *sizes)
         expected = library.find(routine.name).reference(*operands, **dict(routine.params))

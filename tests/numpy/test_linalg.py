@@ -1,5 +1,7 @@
 """`jax.numpy.linalg` and `jax.lax.linalg` against JAX: values, derivatives, vmap, jit."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -264,3 +266,52 @@ def test_derivatives_of_pseudoinverses_need_no_large_square_matrix():
 def test_a_pseudoinverse_has_one_bound():
     with pytest.raises(ValueError, match="only one of rtol and rcond"):
         jtnp.linalg.pinv(A, rtol=0.1, rcond=0.1)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("n", [1, 2, 9])
+def test_tridiagonal_solve_is_native_and_exchanges_rows(n, dtype):
+    rng = np.random.default_rng(n)
+
+    def some(*shape):
+        x = rng.normal(size=shape) + 1j * rng.normal(size=shape)
+        return (x if dtype[0] == "c" else x.real).astype(dtype)
+
+    dl, d, du, b = some(3, n), some(3, n), some(3, n), some(3, n, 2)
+    d[0] *= 0.01  # pivots are below
+    d[2, n // 2] = np.nan
+    with jitney.enable_x64(True):
+        solve = jitney.jit(jitney.lax.linalg.tridiagonal_solve, static_argnames="perturb_singular")
+        assert "lapack.tridiagonal_solve" in solve.lower(dl, d, du, b).as_text("kernels")
+        x = np.asarray(solve(dl, d, du, b))
+        np.testing.assert_array_equal(x, jitney.lax.linalg.tridiagonal_solve(dl, d, du, b))
+        near = np.asarray(solve(dl, d, du, b, perturb_singular=True))
+    rows = [np.diag(d[k]) + np.diag(dl[k, 1:], -1) + np.diag(du[k, :-1], 1) for k in range(3)]
+    expected = np.stack([np.linalg.solve(rows[k], b[k]) for k in range(2)])
+    eps = float(np.finfo(dtype).eps)
+    bound = 100 * n * eps * np.abs(expected).max() * max(np.linalg.cond(rows[k]) for k in range(2))
+    assert np.abs(x[:2] - expected).max() <= bound
+    assert np.abs(near[:2] - expected).max() <= bound
+    assert np.isnan(x[2]).any()
+
+
+def test_cholesky_update_and_symmetric_product_call_no_python():
+    rng = np.random.default_rng(0)
+    r, w, a = (
+        np.triu(rng.normal(size=(2, 4, 4))),
+        rng.normal(size=(2, 4)),
+        rng.normal(size=(2, 4, 3)),
+    )
+    with jitney.enable_x64(True):
+        s = np.asarray(jitney.jit(jitney.lax.linalg.cholesky_update)(r, w))
+        product = jitney.jit(partial(jitney.lax.linalg.symmetric_product, alpha=2, beta=0.5))(a, r)
+    assert not np.tril(s, -1).any()
+    mat = np.swapaxes(r, 1, 2) @ r + w[:, :, None] * w[:, None, :]
+    np.testing.assert_allclose(np.swapaxes(s, 1, 2) @ s, mat, atol=1e-13)
+    np.testing.assert_allclose(product, 2 * (a @ np.swapaxes(a, 1, 2)) + 0.5 * r, atol=1e-13)
+
+
+def test_pivots_become_a_permutation_in_a_native_loop():
+    pivots = np.array([[3, 1, 4, 4, 4], [0, 2, 9, 3, -1]], np.int32)
+    order = jitney.jit(lambda p: jitney.lax.linalg.lu_pivots_to_permutation(p, 6))(pivots)
+    np.testing.assert_array_equal(order, [[3, 1, 4, 2, 0, 5], [0, 2, 1, 3, 4, 5]])

@@ -59,6 +59,7 @@ def _declare(
     rank: int = 2,
     divides: Sequence[np.dtype] = (),
     lanes: int = 0,
+    first: int = 2,
 ) -> None:
     """Declares the next function of `factorize.h`.
 
@@ -68,13 +69,14 @@ def _declare(
         first.
       result_types, reference: as of library functions.
       weight: operations by those of as many products.
-      rank: how many of the parameters are lengths of axes.
+      rank: how many of the parameters are lengths of axes; 0 if products are of the first two alone.
       divides: the dtypes of which threads divide a matrix.
       lanes: the rows of the largest real matrices that are computed in the lanes of vectors.
+      first: axes of the first operand of one of a batch.
     """
     NAMES.append(name)
     OPTIONS[name] = tuple(options.split())
-    sizes = OPTIONS[name][:rank]
+    sizes = OPTIONS[name][: rank or 2]
 
     def computes(*types: TensorType, **params: Param) -> bool:
         same = all(t.dtype == types[0].dtype for t in types)
@@ -86,14 +88,14 @@ def _declare(
     def work(*types: TensorType, **params: int) -> int:
         from jitney.compiler.cost import COSTS  # late: importing jitney needs no costs
 
-        lengths = [params[size] for size in sizes] * (3 - rank)
-        operations = int(weight * math.prod(lengths) * min(lengths))
+        lengths = [params[size] for size in sizes] * (3 - rank if rank else 1)
+        operations = int(weight * math.prod(lengths) * (min(lengths) if rank else 1))
         if types[0].dtype in REAL and max(lengths) <= lanes:
             return operations // _LANES + 1
         return COSTS.library_call + operations
 
     native = NativeCode(
-        lambda dtype: function(name, dtype), computes, told, uses_blas=True,
+        lambda dtype: function(name, dtype), computes, told, first, uses_blas=True,
         divides=frozenset(divides), together=_LANES if lanes else 1,
     )  # fmt: skip
     library.declare(LibraryFunction(f"lapack.{name}", result_types, reference, native, work))
@@ -233,6 +235,32 @@ def _eig(x: Array, n: int, left: int, right: int) -> list[Array]:
     return linalg.eig(x, bool(left), bool(right))
 
 
+def _tridiagonal_solve_types(
+    dl: TensorType,
+    d: TensorType,
+    du: TensorType,
+    b: TensorType,
+    n: int,
+    columns: int,
+    perturbed: int,
+) -> Results:
+    return [b]
+
+
+def _tridiagonal_solve(
+    dl: Array, d: Array, du: Array, b: Array, n: int, columns: int, perturbed: int
+) -> list[Array]:
+    return [linalg.tridiagonal_solve(dl, d, du, b, bool(perturbed))]
+
+
+def _cholesky_update_types(r: TensorType, w: TensorType, n: int) -> Results:
+    return [r]
+
+
+def _cholesky_update(r: Array, w: Array, n: int) -> list[Array]:
+    return [linalg.cholesky_update(r, w)]
+
+
 _declare("cholesky", "n", _cholesky_types, _cholesky, 0.5, 1, divides=REAL)
 _declare("lu", "m n", _lu_types, _lu, 1, divides=REAL)
 _declare("geqrf", "m n", _geqrf_types, _geqrf, 2)
@@ -246,6 +274,11 @@ _declare("hessenberg", "n", _hessenberg_types, _hessenberg, 4, 1)
 _declare("tridiagonal", "n lower", _tridiagonal_types, _tridiagonal, 2, 1)
 _declare("schur", "n vectors", _schur_types, _schur, 30, 1)
 _declare("eig", "n left right", _eig_types, _eig, 30, 1)
+_declare(
+    "tridiagonal_solve", "n columns perturbed", _tridiagonal_solve_types, _tridiagonal_solve, 8, 0,
+    first=1,
+)  # fmt: skip
+_declare("cholesky_update", "n", _cholesky_update_types, _cholesky_update, 3, 1)
 
 
 # --- the native functions -------------------------------------------------------------------------

@@ -11,6 +11,7 @@ elimination with the largest element of a column as its pivot (3.4), substitutio
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -180,3 +181,33 @@ def _less_products(b: Builder, x: ir.Node, pairs: Sequence[tuple[ir.Node, ir.Nod
     for p, q in pairs:
         x = b.apply("sub", x, b.apply("mul", p, q))
     return x
+
+
+def permutation(b: Builder, pivots: ir.Node, size: int) -> ir.Node:
+    """The permutation of `size` rows that exchanges row i with row pivots[..., i], for i ascending.
+
+    What is out of bounds exchanges nothing. A loop over pivots, each of which passes over all rows.
+    """
+    *batch, count = pivots.shape
+    flat = b.convert(b.reshape(pivots, (math.prod(batch), count)), np.int32)
+    shape = (size, math.prod(batch))
+    places = b.iota(np.int32, shape, 0)
+
+    def step(
+        inner: Builder, i: ir.Node, rows: ir.Node, pivots: ir.Node, places: ir.Node
+    ) -> list[ir.Node]:
+        here = inner.row(rows, i)
+        chosen = inner.apply("eq", places, inner.broadcast(inner.row(pivots, i), shape, (1,)))
+        there = inner.reduce(
+            inner.apply("select", chosen, rows, inner.full(shape, -1, np.int32)), "max", (0,)
+        )
+        is_exchange = inner.apply("ge", there, inner.full(shape[1:], 0, np.int32))
+        rows = inner.apply("select", chosen, inner.broadcast(here, shape, (1,)), rows)
+        return [
+            inner.with_row(rows, i, inner.apply("select", is_exchange, there, here)),
+            pivots,
+            places,
+        ]
+
+    rows = b.for_(count, [places, b.transpose(flat, (1, 0)), places], step)[0]
+    return b.reshape(b.transpose(rows, (1, 0)), (*batch, size))

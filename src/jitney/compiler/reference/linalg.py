@@ -382,7 +382,10 @@ def cholesky_update(r: Array, w: Array) -> Array:
     def one(factor: Array, vector: Array) -> Found:
         out, v = factor.copy(), vector.copy()
         for k in range(n):
-            length = np.hypot(out[k, k], v[k])
+            if out.dtype.kind == "c":
+                length = np.sqrt(out[k, k] ** 2 + v[k] ** 2)
+            else:
+                length = np.hypot(out[k, k], v[k])
             c, s = (out[k, k] / length, v[k] / length) if length else (1, 0)
             row = out[k].copy()
             out[k] = c * row + s * v

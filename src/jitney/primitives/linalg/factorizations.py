@@ -229,7 +229,11 @@ def _permutation(pivots: np.ndarray, *, permutation_size: int) -> np.ndarray:
     return reference.pivots_to_permutation(pivots, permutation_size)
 
 
-matrix_function(lu_pivots_to_permutation_p, _permutation)
+matrix_function(
+    lu_pivots_to_permutation_p,
+    _permutation,
+    small=lambda b, pivots, permutation_size: small.permutation(b, pivots, permutation_size),
+)
 rules.def_zero_derivative(lu_pivots_to_permutation_p)
 
 
@@ -574,6 +578,10 @@ matrix_function(
         "schur", x.shape[-1], compute_schur_vectors
     ),
 )
-matrix_function(cholesky_update_p, reference.cholesky_update)
+matrix_function(
+    cholesky_update_p,
+    reference.cholesky_update,
+    lambda r, w: lapack.routine("cholesky_update", r.shape[-1]),
+)
 for _prim in (hessenberg_p, tridiagonal_p, schur_p, cholesky_update_p):
     no_derivative(_prim)

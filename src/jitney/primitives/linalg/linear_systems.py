@@ -22,6 +22,8 @@ from jitney.primitives.rules import shape_of
 from jitney.transforms.zero import Zero, instantiate
 
 if TYPE_CHECKING:
+    from jitney.compiler.hlo.build import Builder
+    from jitney.compiler.hlo.ir import Node
     from jitney.core.typing import Array
     from jitney.primitives.rule_types import Cotangent, Operand, Primals, Tangents, Value
 
@@ -92,7 +94,13 @@ def _tridiagonal_solve(
     return reference.tridiagonal_solve(dl, d, du, b, perturb_singular)
 
 
-matrix_function(tridiagonal_solve_p, _tridiagonal_solve, linear=True)
+def _tridiagonal_routine(
+    dl: ShapedArray, d: ShapedArray, du: ShapedArray, b: ShapedArray, *, perturb_singular: bool
+) -> lapack.Routine:
+    return lapack.routine("tridiagonal_solve", *b.shape[-2:], perturb_singular)
+
+
+matrix_function(tridiagonal_solve_p, _tridiagonal_solve, _tridiagonal_routine, linear=True)
 
 
 def _shifted(x: Value, by: int) -> Any:
@@ -158,7 +166,18 @@ def _symmetric_product(a: np.ndarray, c: np.ndarray, *, alpha: float, beta: floa
     return (alpha * (a @ np.swapaxes(a, -1, -2)) + beta * c).astype(c.dtype)
 
 
-matrix_function(symmetric_product_p, _symmetric_product)
+def _symmetric_product_written(b: Builder, a: Node, c: Node, *, alpha: float, beta: float) -> Node:
+    """`alpha * a @ a^T + beta * c`, of elementwise nodes and a contraction."""
+    batch = tuple(range(len(a.shape) - 2))
+    last = (len(a.shape) - 1,)
+    product = b.dot(a, a, (last, last), (batch, batch))
+    scaled = [
+        b.apply("mul", x, b.full(x.shape, by, x.dtype)) for x, by in ((product, alpha), (c, beta))
+    ]
+    return b.apply("add", *scaled)
+
+
+matrix_function(symmetric_product_p, _symmetric_product, small=_symmetric_product_written)
 no_derivative(symmetric_product_p)
 
 

@@ -115,7 +115,7 @@ static void *const jt_factorizations[][JT_MATRIX_TYPES] = {
     {(void *)jt_##name##_f32, (void *)jt_##name##_f64, (void *)jt_##name##_c64, (void *)jt_##name##_c128}
     JT_ALL(cholesky), JT_ALL(lu), JT_ALL(geqrf), JT_ALL(householder_product), JT_ALL(qr),
     JT_ALL(eigh), JT_ALL(svd), JT_ALL(triangular_solve), JT_ALL(ormqr), JT_ALL(hessenberg),
-    JT_ALL(tridiagonal), JT_ALL(schur), JT_ALL(eig),
+    JT_ALL(tridiagonal), JT_ALL(schur), JT_ALL(eig), JT_ALL(tridiagonal_solve), JT_ALL(cholesky_update),
 #undef JT_ALL
 };
 

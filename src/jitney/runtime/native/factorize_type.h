@@ -320,6 +320,7 @@ static int32_t NAME(triangular_solve)(jt_call *call, void **slots, int64_t begin
 }
 
 #include "factorize_forms_type.h"
+#include "factorize_updates_type.h"
 
 #undef ROUTINE
 #undef MATRIX
