@@ -16,6 +16,7 @@ jax = importlib.import_module(sys.argv[1])
 jnp = importlib.import_module(f"{sys.argv[1]}.numpy")
 sharding = importlib.import_module(f"{sys.argv[1]}.sharding")
 lax = jax.lax
+importlib.import_module(f"{sys.argv[1]}.extend.sharding")
 
 import numpy as np  # noqa: E402
 
@@ -70,6 +71,20 @@ def shards(value: object) -> str:
         f"{s.device} {s.index} {s.replica_id} {np.asarray(s.data).tolist()} {where(s.data)}"
         for s in value.addressable_shards
     )
+
+
+def by_tiles(spec: object, ndim: int = 2) -> object:
+    """The sharding `on(spec)` without a mesh."""
+    tiles = on(spec)._to_xla_hlo_sharding(ndim)
+    return jax.extend.sharding.GSPMDSharding(devices, tiles)
+
+
+def tiled(spec: object, f: Callable[[object], object]) -> str:
+    """Where results are of a function of an array that lies by tiles, eager and compiled."""
+    value = jax.device_put(np.asarray(x), by_tiles(spec))
+    outs = [f(value), jax.jit(f)(value)]
+    indices = [list(out.sharding.devices_indices_map(out.shape).values()) for out in outs]
+    return f"{type(outs[1].sharding).__name__} {indices} {np.asarray(outs[1]).tolist()}"
 
 
 # --- devices
@@ -315,3 +330,58 @@ check("donated", lambda: jax.jit(lambda v: v + 1, donate_argnums=0)(given))
 check("given", lambda: given.is_deleted())
 moved = divided(P("x"))
 check("moved", lambda: jax.device_put(moved, on(P("y")), donate=True))
+
+# --- shardings
+check(
+    "tiles", lambda: [str(on(s)._to_xla_hlo_sharding(2)) for s in (P("x", "y"), P(), P(("x", "y")))]
+)
+check("tiles with replicas", lambda: str(on(P(None, "x"))._to_xla_hlo_sharding(2)))
+check("in Shardy", lambda: by_tiles(P("y"))._to_sdy_sharding(2) is not None)
+check("tiles are the mesh's", lambda: by_tiles(P("y")).is_equivalent_to(on(P("y")), 2))
+check("tiles of other axes", lambda: by_tiles(P("y")).is_equivalent_to(on(P("x")), 2))
+check("equal tiles", lambda: by_tiles(P("y")) == by_tiles(P("y", None)) != by_tiles(P("x")))
+check("by tiles", lambda: tiled(P("y"), lambda v: v * 2))
+check("by tiles, transposed", lambda: tiled(P("y"), lambda v: v.T + 1))
+check("by tiles, whole", lambda: tiled(P(), lambda v: v - 1))
+check("like a placed one", lambda: jax.ShapeDtypeStruct.like(x).sharding == x.sharding)
+check("like one that is not placed", lambda: jax.ShapeDtypeStruct.like(plain).sharding)
+check("names of two roles", lambda: P("x", unreduced={"x"}))
+check(
+    "sum of specs",
+    lambda: P("x", unreduced={"z"}) + P("a", unreduced={"b"}) == P("x", "a", unreduced={"z", "b"}),
+)
+check("unreduced and tuple", lambda: (None,) + P("x", unreduced={"y"}))
+check("tuple and spec", lambda: P("x") + (None,))
+check("nested tuples", lambda: P("x", ("y", ("z",))))
+check("subclass", lambda: type("Own", (P,), {}))
+check("unreduced along Auto", lambda: on(P("x", unreduced={"y"})))
+check("types of axes", lambda: jax.make_mesh((4, 2), ("x", "y"), axis_types=auto[:1]))
+check("no types of axes", lambda: jax.sharding.AbstractMesh((2,), ("x",), axis_types=("explicit",)))
+check("meshes by types", lambda: hash(mesh) == hash(jax.make_mesh((4, 2), ("x", "y"))))
+check(
+    "parts of other type",
+    lambda: jax.make_array_from_single_device_arrays(
+        (3,), third.sharding, [third], dtype=jnp.int32
+    ),
+)
+check(
+    "traced parts",
+    lambda: jax.jit(lambda v: jax.make_array_from_single_device_arrays((3,), third.sharding, [v]))(
+        third
+    ),
+)
+check(
+    "traced callback",
+    lambda: jax.jit(lambda v: jax.make_array_from_callback((3,), third.sharding, lambda i: v[i]))(
+        third
+    ),
+)
+check("no parts", lambda: jax.make_array_from_single_device_arrays((8, 2), on(P("x")), []))
+
+
+def from_process(spec: object) -> object:
+    with jax.set_mesh(mesh):
+        return jax.make_array_from_process_local_data(spec, np.ones((4, 2), np.float32))
+
+
+check("of the process", lambda: from_process(P("x")))

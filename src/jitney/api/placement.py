@@ -11,12 +11,13 @@ import numpy as np
 from jitney.api.device_put import device_put, with_sharding_constraint
 from jitney.core import dtypes
 from jitney.core.avals import shaped_array
+from jitney.core.errors import UnexpectedTracerError
 from jitney.core.pytree import pytrees
 from jitney.core.sharding.mesh import AxisType, Mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 from jitney.core.sharding.sharding import Sharding
-from jitney.core.trace import state
+from jitney.core.trace import Tracer, state
 from jitney.primitives.array.placement import on_mesh_in_force
 from jitney.runtime import client
 from jitney.runtime.array import ArrayImpl, array_of, empty, host_array, placed_array
@@ -90,12 +91,18 @@ def make_array_from_callback(
 
     Raises:
       ValueError: if the array cannot be divided so, or a part is of another shape than it has to be.
+      UnexpectedTracerError: within functions that are traced.
 
     Example:
       >>> x = jnp.arange(4.0)
       >>> jax.make_array_from_callback((4,), x.sharding, lambda index: x[index])
       Array([0., 1., 2., 3.], dtype=float32)
     """
+    if state.trace is not state.eval_trace:
+        raise UnexpectedTracerError(
+            "jax.make_array_from_callback cannot be called within a traced context: its callback gives "
+            "the numbers of an array, which a traced function does not have"
+        )
     place, whole = _placed_shape(sharding, shape)
     tiling = place.tiling(len(whole))
     found: dict[tuple[int, ...], Any] = {}
@@ -125,7 +132,7 @@ def make_array_from_single_device_arrays(
     Raises:
       TypeError: if `arrays` is no sequence of arrays.
       ValueError: if there are more or fewer arrays than devices, if they are not on the sharding's
-        devices, or one is of another shape or dtype than it has to be.
+        devices, one is of another shape or dtype than it has to be, or is traced.
 
     Example:
       >>> x = jnp.arange(4.0)
@@ -135,9 +142,19 @@ def make_array_from_single_device_arrays(
     asked_by = "make_array_from_single_device_arrays"
     place, whole = _placed_shape(sharding, shape)
     if not isinstance(arrays, Sequence):
-        raise TypeError(f"{asked_by} takes a sequence of arrays, got {type(arrays)}")
+        raise TypeError(f"jax.{asked_by} `arrays` argument must be a sequence, got {type(arrays)}")
+    if any([isinstance(x, Tracer) for x in arrays]):
+        raise ValueError(
+            f"jax.{asked_by} requires a list of concrete arrays, got {[type(x) for x in arrays]}: call "
+            "it outside of functions that are traced"
+        )
     if any([not isinstance(x, ArrayImpl) for x in arrays]):
         raise TypeError(f"{asked_by} takes arrays, got {[type(x) for x in arrays]}")
+    if not arrays and dtype is None:
+        raise ValueError(
+            "If the Array has no addressable shards, `dtype` must be provided via the `dtype` argument "
+            f"to `jax.{asked_by}`."
+        )
     if len(arrays) != place.num_devices:
         raise ValueError(
             f"Expected {place.num_devices} per-device arrays (this is how many devices are addressable "
@@ -146,11 +163,19 @@ def make_array_from_single_device_arrays(
     types = {x.dtype for x in arrays}
     if len(types) > 1:
         raise ValueError(f"{asked_by}: parts have one dtype, got {sorted(map(str, types))}")
+    if dtype is not None and _kind(dtype) not in types:
+        raise ValueError(
+            f"If `dtype` is provided to `jax.{asked_by}`, it must match the dtype of the addressable "
+            f"shards. Got {dtype} and {types.pop()}"
+        )
     by_device: dict[Any, Any] = {}
     for x in arrays:
         (device, *others) = x.devices()
         if others:
-            raise ValueError(f"{asked_by}: a part is on one device, got {x.sharding}")
+            raise ValueError(
+                "When making an array from single-device arrays the input arrays must have one shard "
+                f"each. An argument array had {len(x.sharding.device_set)} shard(s): {x.sharding}"
+            )
         by_device[device] = x
     if set(by_device) != place.device_set:
         raise ValueError(
@@ -196,8 +221,14 @@ def make_array_from_process_local_data(
                 f"make_array_from_process_local_data: the only process has data of shape {data.shape}, "
                 f"the array is to have {tuple(shape)}"
             )
+        if isinstance(place, PartitionSpec):
+            place = on_mesh_in_force(place, "make_array_from_process_local_data: sharding")
         made.append(array_of(data).placed(as_sharding(place)))
     return pytrees.tree_unflatten(tree, made)
+
+
+def _kind(dtype: DTypeLike) -> Any:
+    return dtype if dtypes.is_extended(dtype) else dtypes.canonicalize_dtype(dtype)
 
 
 def _placed_shape(

@@ -62,7 +62,8 @@ class ShapeDtypeStruct:
         if isinstance(x, ShapeDtypeStruct):
             return x.update()
         aval = abstractify(x)
-        return cls(aval.shape, aval.dtype, weak_type=aval.weak_type)
+        place = getattr(x, "placement", None)  # where somebody has put it
+        return cls(aval.shape, aval.dtype, sharding=place, weak_type=aval.weak_type)
 
     @property
     def ndim(self) -> int:

@@ -1,4 +1,5 @@
-"""`jax.extend.sharding`: shardings by name; there is one device."""
+"""`jax.extend.sharding`: shardings by name, and by tile assignments."""
 
+from jitney.core.sharding.gspmd import GSPMDSharding as GSPMDSharding
 from jitney.core.sharding.sharding import Sharding as Sharding
 from jitney.runtime.sharding import SingleDeviceSharding as SingleDeviceSharding

@@ -17,9 +17,12 @@ from jitney.compiler.tensor_type import TensorType
 from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, subjaxprs
 from jitney.core.memo import memoize_by_identity
 from jitney.core.primitive import declare_slot
+from jitney.core.sharding.gspmd import GSPMDSharding
 from jitney.core.sharding.mesh import Mesh, made
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
+from jitney.core.sharding.tile_assignment import HloSharding
+from jitney.core.sharding.tiling import Tiling
 from jitney.runtime import assignment as assignments, sharding
 from jitney.runtime.assignment import NO_WISHES, Wishes
 
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from jitney.core.sharding.mesh import AbstractMesh
     from jitney.core.sharding.sharding import Sharding
     from jitney.runtime.assignment import Assignment
+    from jitney.runtime.device import Device
 
 MESH = declare_slot("mesh")  # (**params) -> the mesh that the operation is over
 
@@ -129,10 +133,17 @@ def of_operation(
     devices = assignment.devices
     if len(devices) == 1 and mesh is None:
         return (sharding.single_device(devices[0]),) * n_results
-    grid: Mesh | AbstractMesh | None = mesh or assignment.mesh
-    assert grid is not None, "several devices are those of a mesh"
     closed = program()
     places = assignment.in_shardings or (None,) * len(closed.in_avals)
+    grid: Mesh | AbstractMesh | None = mesh or assignment.mesh
+    tiled = grid is None
+    if grid is None:
+        tiles = (*places, *assignment.wishes.results)
+        meshes = [p.named() for p in tiles if isinstance(p, GSPMDSharding)]
+        grid = max(
+            meshes, key=lambda p: len(p.spec)
+        ).mesh  # no mesh of replicas only, if there is another
+        places = [p.named() if isinstance(p, GSPMDSharding) else None for p in places]
     specs = [
         _entries(place if isinstance(place, NamedSharding) and place.mesh == grid else None, aval)
         for place, aval in zip(places, closed.in_avals, strict=True)
@@ -142,10 +153,21 @@ def of_operation(
 
     region = lower.lower(closed, "placements", PlacementBuilder).region
     found = propagate(region, specs, grid.shape)
-    return tuple([
+    named = [
         NamedSharding(grid, _trimmed(spec[: len(aval.shape)]))
         for spec, aval in zip(found, closed.out_avals, strict=True)
-    ])  # fmt: skip
+    ]
+    if not tiled:
+        return tuple(named)
+    ranks = [len(aval.shape) for aval in closed.out_avals]
+    return tuple([_as_tiles(p, devices, n) for p, n in zip(named, ranks, strict=True)])
+
+
+def _as_tiles(place: NamedSharding, devices: tuple[Device, ...], ndim: int) -> GSPMDSharding:
+    """`place` by tiles of `devices`, which are its own in another order."""
+    tile_of = dict(zip(place.device_order, place.tiling(ndim).tiles, strict=True))
+    tiling = Tiling(place.tiling(ndim).counts, tuple([tile_of[d] for d in devices]))
+    return GSPMDSharding(devices, HloSharding.of_tiling(tiling))
 
 
 def partitioned_text(module: ir.Module, places: Sequence[Sharding | None]) -> str:

@@ -106,11 +106,17 @@ class _Axes:
 def _types_of(axis_types: AxisType | Sequence[AxisType] | None, n: int) -> tuple[AxisType, ...]:
     if axis_types is None:
         return (AxisType.Auto,) * n
-    if isinstance(axis_types, AxisType):
-        return (axis_types,) * n
-    if len(axis_types) != n:
-        raise ValueError(f"Mesh: {n} axes, but {len(axis_types)} axis_types: {axis_types}")
-    return tuple(axis_types)
+    types = (axis_types,) if isinstance(axis_types, AxisType) else tuple(axis_types)
+    if any([not isinstance(kind, AxisType) for kind in types]):
+        raise TypeError(
+            f"axis_types of a mesh must be of type jax.sharding.AxisType, got {axis_types!r}"
+        )
+    if len(types) != n:
+        raise ValueError(
+            f"Number of axis names should match the number of axis_types: {n} axes, but {len(types)} "
+            f"axis_types: {types}"
+        )
+    return types
 
 
 class _Made:
@@ -180,10 +186,10 @@ class Mesh(_Axes):
         return tuple(self.devices.flat), self.axis_sizes, self.axis_names, self.axis_types
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Mesh) and self._key() == other._key()
+        return self is other or (isinstance(other, Mesh) and self._key() == other._key())
 
     def __hash__(self) -> int:
-        return hash((self.axis_sizes, self.axis_names))
+        return hash((self.axis_sizes, self.axis_names, self.axis_types))
 
     def __enter__(self) -> Mesh:
         context = _putting_in_force(self, self.abstract_mesh)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from jitney.core.sharding.mesh import AbstractMesh, Mesh
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 from jitney.core.sharding.sharding import Device, Sharding
+from jitney.core.sharding.shardy import SdyArray
 from jitney.core.sharding.tiling import Tiling
 
 if TYPE_CHECKING:
@@ -74,9 +75,10 @@ class NamedSharding(Sharding):
     def _tiling_of_rank(self, ndim: int) -> Tiling:
         entries = [_axes_of(entry) for entry in self.spec]
         if len(entries) > ndim:
+            advice = "" if ndim else ". For scalars the PartitionSpec should be P()"
             raise ValueError(
-                f"{self} is for arrays of {len(entries)} axes and more, and cannot place one of "
-                f"{ndim}"
+                f"Sharding {self} is only valid for values of rank at least {len(entries)}, but was "
+                f"applied to a value of rank {ndim}{advice}"
             )
         entries += [()] * (ndim - len(entries))
         mesh = self.mesh
@@ -98,6 +100,9 @@ class NamedSharding(Sharding):
         free = PartitionSpec.UNCONSTRAINED
         entries = [None if entry is free else names_of(entry) for entry in self.spec]
         return (*entries, *[()] * (ndim - len(entries)))
+
+    def _to_sdy_sharding(self, num_dimensions: int) -> SdyArray:
+        return in_shardy(self, num_dimensions)
 
     def update(self, **changes: Any) -> NamedSharding:
         """A copy with `mesh`, `spec` or `memory_kind` replaced."""
@@ -128,6 +133,18 @@ class NamedSharding(Sharding):
         return f"NamedSharding(mesh={kind}({self.mesh.short_text()}), spec={self.spec!r}{memory})"
 
 
+def in_shardy(place: NamedSharding, ndim: int) -> SdyArray:
+    """`place` of arrays of `ndim` axes in Shardy's notation."""
+    mesh = place.mesh
+    ids = () if isinstance(mesh, AbstractMesh) else tuple([d.id for d in mesh.devices.flat])
+    axes = [names if names is None else tuple(map(str, names)) for names in place.axes(ndim)]
+    return SdyArray(
+        tuple([(str(name), n) for name, n in mesh.shape_tuple]),
+        tuple(axes),
+        () if ids == tuple(range(len(ids))) else ids,
+    )
+
+
 def _rebuild(mesh: Mesh, spec: PartitionSpec, memory_kind: str | None) -> NamedSharding:
     return NamedSharding(mesh, spec, memory_kind=memory_kind)
 
@@ -151,12 +168,19 @@ def _check_names(spec: PartitionSpec, mesh: Mesh | AbstractMesh) -> None:
                     f"has duplicate entries for `{name}`"
                 )
             used.add(name)
+    for name in spec.unreduced:
+        if name not in mesh.axis_names:
+            raise ValueError(f"Unreduced axes of {spec} are not found in mesh: {mesh.axis_names}")
+        if name in mesh.auto_axes:
+            raise ValueError(
+                "Unreduced axes can only refer to mesh axes that are of type Explicit or Manual, but "
+                f"{spec} has {name!r}, of type Auto"
+            )
 
 
 def _check_memory_kind(kind: str, mesh: Mesh | AbstractMesh) -> None:
     kinds = ("device", "pinned_host", "unpinned_host")
     if kind not in kinds:
         raise ValueError(
-            f"Could not find memory of kind {kind!r}: the devices of {mesh} have these: "
-            f"{', '.join(kinds)}"
+            f"Got invalid memory kind {kind!r}: the devices of {mesh} have these: {', '.join(kinds)}"
         )

@@ -38,6 +38,29 @@ class PartitionSpec:
         self._partitions = tuple([_plain_entry(entry) for entry in partitions])
         self.unreduced = frozenset(unreduced)
         self.reduced = frozenset(reduced)
+        if self.unreduced or self.reduced:
+            self._check_sums()
+
+    def __init_subclass__(cls) -> None:
+        raise TypeError("Subclassing `jax.P` is prohibited: equal specs are of one class")
+
+    def _check_sums(self) -> None:
+        """Checks that each axis of the mesh has one role."""
+        used = {name for entry in self._partitions for name in names_of(entry)}
+        for what in ("unreduced", "reduced"):
+            axes = getattr(self, what)
+            if None in axes:
+                raise ValueError(f"{what} cannot contain None, got {set(axes)}")
+            if axes & used:
+                raise ValueError(
+                    f"partitions cannot overlap with {what} axes: {self!r} has both for "
+                    f"{set(axes & used)}"
+                )
+        if self.unreduced & self.reduced:
+            raise ValueError(
+                f"unreduced and reduced axes cannot overlap: {self!r} has "
+                f"{set(self.unreduced & self.reduced)} in both"
+            )
 
     @property
     def partitions(self) -> tuple[Any, ...]:
@@ -74,7 +97,20 @@ class PartitionSpec:
                 *self._partitions, *other._partitions,
                 unreduced=self.unreduced | other.unreduced, reduced=self.reduced | other.reduced,
             )  # fmt: skip
-        return PartitionSpec(*self._partitions, *other, unreduced=self.unreduced)
+        self._check_plain("__add__")
+        return PartitionSpec(*self._partitions, *other)
+
+    def __radd__(self, other: Iterable[AxisName]) -> PartitionSpec:
+        self._check_plain("__radd__")
+        return PartitionSpec(*other, *self._partitions)
+
+    def _check_plain(self, operation: str) -> None:
+        for what in ("unreduced", "reduced"):
+            if getattr(self, what):
+                raise TypeError(
+                    f"{what} in `{operation}` of PartitionSpec is not possible with what is no "
+                    f"PartitionSpec: {self!r}. Wrap the other in jax.P"
+                )
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PartitionSpec) and self._key() == other._key()
@@ -108,6 +144,11 @@ def _rebuild_spec(
 def _plain_entry(entry: AxisName) -> Any:
     if isinstance(entry, list | tuple):
         names = tuple(cast("Sequence[AxisName]", entry))
+        if any([isinstance(name, tuple) for name in names]):
+            raise ValueError(
+                f"A tuple inside PartitionSpec cannot contain a nested tuple: got {names}. The axes of "
+                "the mesh that divide one axis of an array are given by one tuple"
+            )
         return None if not names else names[0] if len(names) == 1 else names
     return entry
 

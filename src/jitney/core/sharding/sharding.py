@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Set
 from typing import TYPE_CHECKING, Any, Protocol
 
+from jitney.core.sharding.tile_assignment import HloSharding
 from jitney.core.sharding.tiling import Index, Tiling
 
 if TYPE_CHECKING:
@@ -86,10 +87,14 @@ class Sharding:
     def is_fully_addressable(self) -> bool:
         return all([d.is_addressable for d in self.device_order])
 
+    # The names that libraries know.
+
     @property
     def _device_assignment(self) -> tuple[Device, ...]:
-        # The name that libraries know.
         return self.device_order
+
+    def _to_xla_hlo_sharding(self, num_dimensions: int) -> HloSharding:
+        return HloSharding.of_tiling(self.tiling(num_dimensions))
 
     # --- parts ------------------------------------------------------------------------------------
 

@@ -1,0 +1,140 @@
+"""Tile assignments: which device has which tile, the form in which GSPMD writes shardings.
+
+(Xu et al., "GSPMD: General and Scalable Parallelization for ML Computation Graphs", 2021.) Devices
+are numbers here, places in the order of a sharding's devices. The assignment
+`{devices=[2,2,2]<=[8] last_tile_dim_replicate}` cuts two axes into two parts each, and each part is on
+two devices.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from jitney.core.record import record
+from jitney.core.sharding.tiling import Tiling, whole
+
+
+@record(frozen=True)
+class HloSharding:
+    """A tile assignment.
+
+    Attributes:
+      kind: "replicated", "manual", "maximal" (all on one device), or "tiled".
+      dims: into how many parts each axis is cut; one more for replicas, if there are any.
+      devices: numbers of the devices, tile by tile in row-major order.
+      has_replicas: whether the last of `dims` is replicas of tiles.
+    """
+
+    kind: str
+    dims: tuple[int, ...] = ()
+    devices: tuple[int, ...] = ()
+    has_replicas: bool = False
+
+    @staticmethod
+    def replicate() -> HloSharding:
+        """All on each device."""
+        return HloSharding("replicated")
+
+    @staticmethod
+    def manual() -> HloSharding:
+        """As the program says for each device."""
+        return HloSharding("manual")
+
+    @staticmethod
+    def iota_tile(
+        dims: Sequence[int],
+        reshape_dims: Sequence[int] = (),
+        transpose_perm: Sequence[int] = (),
+        subgroup_types: Sequence[object] = (),
+    ) -> HloSharding:
+        """Tiles of devices in order, or of `arange(n).reshape(reshape_dims).transpose(transpose_perm)`.
+
+        Args:
+          dims: into how many parts each axis is cut; with a subgroup type, the last one is replicas.
+          reshape_dims, transpose_perm: the order of the devices.
+          subgroup_types: at most one, for replicas.
+        """
+        order = np.arange(math.prod(dims))
+        if reshape_dims:
+            order = order.reshape(tuple(reshape_dims))
+            order = order.transpose(tuple(transpose_perm) or None)
+        return HloSharding._of(tuple(dims), tuple(order.ravel().tolist()), bool(subgroup_types))
+
+    @staticmethod
+    def of_tiling(tiling: Tiling) -> HloSharding:
+        """That of arrays which are cut so."""
+        if tiling.is_whole:
+            return HloSharding.replicate()
+        holders: dict[tuple[int, ...], list[int]] = {}
+        for device, tile in enumerate(tiling.tiles):
+            holders.setdefault(tile, []).append(device)
+        devices = [d for tile in sorted(holders) for d in holders[tile]]
+        replicas = len(devices) // math.prod(tiling.counts)
+        dims = (*tiling.counts, replicas) if replicas > 1 else tiling.counts
+        return HloSharding._of(dims, tuple(devices), replicas > 1)
+
+    @staticmethod
+    def _of(dims: tuple[int, ...], devices: tuple[int, ...], has_replicas: bool) -> HloSharding:
+        parts = dims[:-1] if has_replicas else dims
+        if math.prod(parts) == 1:
+            return HloSharding.replicate()
+        return HloSharding("tiled", dims, devices, has_replicas)
+
+    def tiling(self, ndim: int, n_devices: int) -> Tiling:
+        """How arrays of `ndim` axes are cut over `n_devices`.
+
+        Raises:
+          ValueError: if the assignment is of more axes, or of another number of devices.
+        """
+        if self.kind != "tiled":
+            return whole(ndim, n_devices)
+        counts = self.dims[:-1] if self.has_replicas else self.dims
+        if len(counts) > ndim or len(self.devices) != n_devices:
+            raise ValueError(
+                f"{self} is of {len(counts)} axes and {len(self.devices)} devices: it cannot cut an "
+                f"array of {ndim} axes over {n_devices}"
+            )
+        replicas = self.dims[-1] if self.has_replicas else 1
+        counts += (1,) * (ndim - len(counts))
+        tiles: list[tuple[int, ...]] = [()] * n_devices
+        for k, device in enumerate(self.devices):
+            tiles[device] = tuple(map(int, np.unravel_index(k // replicas, counts)))
+        return Tiling(counts, tuple(tiles))
+
+    def is_replicated(self) -> bool:
+        return self.kind == "replicated"
+
+    def is_manual(self) -> bool:
+        return self.kind == "manual"
+
+    def is_maximal(self) -> bool:
+        return self.kind == "maximal"
+
+    def is_tiled(self) -> bool:
+        return self.kind == "tiled"
+
+    def tile_assignment_dimensions(self) -> list[int]:
+        return list(self.dims)
+
+    def tile_assignment_devices(self) -> list[int]:
+        return list(self.devices)
+
+    def replicate_on_last_tile_dim(self) -> bool:
+        return self.has_replicas
+
+    def num_devices(self) -> int:
+        return len(self.devices)
+
+    def num_dimensions(self) -> int:
+        return len(self.dims)
+
+    def __repr__(self) -> str:
+        if self.kind != "tiled":
+            return "{" + self.kind + "}"
+        in_order = self.devices == tuple(range(len(self.devices)))
+        order = f"<=[{len(self.devices)}]" if in_order else ",".join(map(str, self.devices))
+        end = " last_tile_dim_replicate" if self.has_replicas else ""
+        return "{devices=[" + ",".join(map(str, self.dims)) + "]" + order + end + "}"
