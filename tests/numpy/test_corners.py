@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import io
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -153,7 +154,7 @@ def test_functions_of_elements_are_equal_and_fixed():
 
     one, other = (J.frompyfunc(f, 2, 1, identity=0) for _ in range(2))
     assert one == other and hash(one) == hash(other) and one != J.frompyfunc(f, 2, 1)
-    for name in ("nin", "nout", "nargs", "identity"):
+    for name in ("nin", "nout", "nargs", "identity", "_func"):
         with pytest.raises(AttributeError):
             setattr(J.add, name, None)
 
@@ -191,3 +192,15 @@ def test_keys_are_compared_for_equality():
 @pytest.mark.parametrize("decimals", [39, 60, 400])
 def test_rounding_to_more_decimals_than_there_are(decimals):
     same(lambda j, J: (J.round(V, decimals), J.round(V.astype(np.float16), decimals)))
+
+
+def test_einsum_contracts_operands_of_several_dtypes_as_they_are():
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(-9, 9, (3, 4), np.int8), rng.normal(size=(4, 3, 3)).astype(np.float32)
+    for equation in ("ij,jkl->ikl", "ij,jil->l", "ij,jkk->ik", "ij,jkl->il"):
+        f = partial(jitney.numpy.einsum, equation)
+        np.testing.assert_allclose(f(x, y), np.einsum(equation, x.astype(np.float32), y), rtol=1e-5)
+    f = partial(jitney.numpy.einsum, "ij,jkl->ikl")
+    assert [e.primitive.name for e in jitney.make_jaxpr(f)(x, y).eqns] == ["dot_general"]
+    large = np.full((2, 200), 100, np.int8)  # sums before a contraction are of the common dtype
+    assert jitney.numpy.einsum("ij,ik->k", large, np.ones((2, 1), np.int32)).tolist() == [40000]

@@ -151,10 +151,11 @@ def _einsum(
     preferred: DTypeLike | None,
     dot: Callable[..., Array],
 ) -> Array:
-    dtype, weak = dtypes.common_type(tuple([promotion.type_of(x) for x in arrays]))
+    common = dtypes.common_type(tuple([promotion.type_of(x) for x in arrays]))
+    dtype, weak = common
     if preferred is not None:
         dtype, weak = convert.user_dtype(preferred, "einsum"), False
-    values = [convert.as_value(x) for x in promotion.promote_dtypes(*arrays)]
+    values = [convert.as_value(x) for x in arrays]  # contractions take operands of several dtypes
     if len(values) == 1:
         values = [convert.convert(values[0], dtype, weak)]
     for positions, equation in steps:
@@ -166,6 +167,11 @@ def _einsum(
                 f"a step of the path is {equation!r}. Give another `optimize`, or leave it out."
             )
         taken = [values.pop(k) for k in positions]
+        summed = [not set(term) <= set(result).union(*terms[:k], *terms[k + 1 :])
+                  for k, term in enumerate(terms)]  # fmt: skip
+        taken = [
+            convert.convert(x, *common) if s else x for x, s in zip(taken, summed, strict=True)
+        ]
         if len(taken) == 1:
             out = _of_one(taken[0], terms[0], result)
         else:

@@ -87,7 +87,7 @@ class ufunc:
         accumulate: Callable[..., Any] | None = None,
         at: str | None = None,
     ) -> None:
-        self._func = func
+        self._function = func
         self.__name__ = self.__qualname__ = name or getattr(func, "__name__", "ufunc")
         self.__doc__ = func.__doc__
         self._nin = operator.index(nin)
@@ -98,6 +98,11 @@ class ufunc:
         self._reduce = reduce
         self._accumulate = accumulate
         self._at = at
+
+    @property
+    def _func(self) -> Callable[..., Any]:
+        """The function of scalars, as JAX calls it."""
+        return self._function
 
     @property
     def nin(self) -> int:
