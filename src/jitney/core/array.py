@@ -20,6 +20,40 @@ class Array:
     __slots__ = ()
     __array_priority__ = 100
 
+    # --- type: what both kinds know by `aval` -----------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.aval.shape
+
+    @property
+    def dtype(self) -> Any:
+        return self.aval.dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.aval.shape)
+
+    @property
+    def size(self) -> int:
+        return self.aval.size
+
+    @property
+    def nbytes(self) -> int:
+        return self.aval.size * self.aval.dtype.itemsize
+
+    @property
+    def itemsize(self) -> int:
+        return self.aval.dtype.itemsize
+
+    @property
+    def weak_type(self) -> bool:
+        return self.aval.weak_type
+
+    def item(self, *args: int) -> bool | int | float | complex:
+        """The element as a Python scalar: the only one, or the one at an index."""
+        return self._numpy().item(*args)
+
     if TYPE_CHECKING:
         # What the two kinds define themselves, and what is put here.
         def __getattr__(self, name: str) -> Any: ...

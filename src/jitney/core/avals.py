@@ -378,6 +378,26 @@ def placed_array(
 # Type of Python value -> function giving its aval. Extended by runtime (arrays) and by users
 # (`jax.core.pytype_aval_mappings`).
 pytype_aval_mappings: dict[type, Callable[[Any], AbstractValue]] = {}
+
+
+class _HostValues(dict[type, Callable[[Any], Any]]):
+    """The rules of users' types; for all others the one of arrays and numbers of NumPy and Python."""
+
+    def __missing__(self, kind: type) -> Callable[[Any], Any]:
+        return canonical_ndarray
+
+
+# Type of Python value -> function giving the array that it stands for, NumPy's or ours. Extended by
+# users (`jax.interpreters.xla.canonicalize_dtype_handlers`); what is not here is read by NumPy.
+host_values = _HostValues()
+
+
+def canonical_ndarray(x: Any) -> np.ndarray:
+    """The value of `x` as an ndarray of a dtype that arrays have."""
+    value = np.asarray(x)
+    return np.asarray(value, dtypes.canonicalize_dtype(value.dtype))
+
+
 high_classes: set[type] = (
     set()
 )  # those of them that users have declared, of values of types of theirs

@@ -22,7 +22,7 @@ import numpy as np
 
 from jitney.core import config, dtypes, leaks, source_info
 from jitney.core.array import Array
-from jitney.core.avals import AbstractValue, ShapedArray, get_aval
+from jitney.core.avals import AbstractValue, ShapedArray, get_aval, host_values
 from jitney.core.effects import Effect
 from jitney.core.hi_types import AvalMutableQDD, AvalQDD, MutableQDD, with_state
 from jitney.core.jaxpr import (
@@ -166,6 +166,8 @@ class JaxprTrace(Trace):
         convert = None if aval.is_high else getattr(x, "__jax_array__", None)
         if convert is not None and not isinstance(x, Tracer):
             return self.to_tracer(convert())  # perhaps a value of this very trace
+        if type(x) in host_values:
+            return self.to_tracer(host_values[type(x)](x))
         var = Var(with_state(aval, x) if aval.has_qdd else aval)
         self.constvars.append(var)
         self.const_values.append(x)

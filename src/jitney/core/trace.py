@@ -156,34 +156,6 @@ class Tracer(Array):
             raise NotImplementedError(f"{type(self).__name__}.aval") from None
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        return self.aval.shape
-
-    @property
-    def dtype(self) -> Any:
-        return self.aval.dtype
-
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        return self.aval.size
-
-    @property
-    def nbytes(self) -> int:
-        return self.size * self.dtype.itemsize
-
-    @property
-    def itemsize(self) -> int:
-        return self.dtype.itemsize
-
-    @property
-    def weak_type(self) -> bool:
-        return self.aval.weak_type
-
-    @property
     def sharding(self) -> Any:
         raise AttributeError(
             f"{type(self).__name__} has no sharding: the value is not known yet; jax.typeof(x) has the "

@@ -1,8 +1,23 @@
-"""`jax.extend.backend`: the device that programs run on."""
+"""`jax.extend.backend`: the devices that programs run on, and what owns them."""
 
 from jitney.api.caches import clear_caches
 from jitney.runtime import client
+from jitney.runtime.client import Client, client as get_backend
 from jitney.runtime.device import Device
+
+__all__ = [
+    "backends",
+    "clear_backends",
+    "clear_in_memory_compilation_cache",
+    "get_backend",
+    "get_default_device",
+]
+
+
+def backends() -> dict[str, Client]:
+    """Platform -> its client, which has the platform's devices."""
+    get_backend()
+    return dict(client.backends)
 
 
 def get_default_device() -> Device:

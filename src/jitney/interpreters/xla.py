@@ -1,15 +1,24 @@
-"""`jax.interpreters.xla`: evaluation of single primitives."""
+"""`jax.interpreters.xla`: evaluation of single primitives, and how values of users' types are read.
+
+A type that stands for arrays has an entry in `jax.core.pytype_aval_mappings`, which gives its abstract
+value, and one in `canonicalize_dtype_handlers`, which gives the array itself:
+
+    jax.core.pytype_aval_mappings[Variable] = lambda v: jax.core.ShapedArray(v.shape, v.dtype)
+    jax.interpreters.xla.canonicalize_dtype_handlers[Variable] = lambda v: v.data
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jitney.core.avals import pytype_aval_mappings as pytype_aval_mappings
+from jitney.core.avals import host_values as canonicalize_dtype_handlers
 from jitney.core.primitive import Primitive
 from jitney.runtime import eager
 
 if TYPE_CHECKING:
     from jitney.core.typing import Value
+
+__all__ = ["apply_primitive", "canonicalize_dtype_handlers"]
 
 
 def apply_primitive(prim: Primitive, *args: Value, **params: object) -> Any:

@@ -72,36 +72,6 @@ class ArrayImpl(NativeArray, Array):
     aval: ShapedArray  # type: ignore[override]  # in a slot
     placement: Sharding | None
 
-    # --- type -----------------------------------------------------------------------------------
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.aval.shape
-
-    @property
-    def dtype(self) -> Any:
-        return self.aval.dtype
-
-    @property
-    def ndim(self) -> int:
-        return len(self.aval.shape)
-
-    @property
-    def size(self) -> int:
-        return self.aval.size
-
-    @property
-    def nbytes(self) -> int:
-        return self.aval.size * self.aval.dtype.itemsize
-
-    @property
-    def itemsize(self) -> int:
-        return self.aval.dtype.itemsize
-
-    @property
-    def weak_type(self) -> bool:
-        return self.aval.weak_type
-
     # --- place ------------------------------------------------------------------------------------
 
     @property
@@ -267,10 +237,6 @@ class ArrayImpl(NativeArray, Array):
     def unsafe_buffer_pointer(self) -> int:
         """Address of the first element."""
         return self._data().ctypes.data
-
-    def item(self, *args: int) -> Any:
-        """The element as a Python scalar."""
-        return self._numpy().item(*args)
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python scalars."""

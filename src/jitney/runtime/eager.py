@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.core import config, dtypes
-from jitney.core.avals import AbstractValue, ShapedArray, get_aval
+from jitney.core.avals import AbstractValue, ShapedArray, get_aval, host_values
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.hi_types import is_high_value, with_state
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn, Var
@@ -241,6 +241,8 @@ def host_operand(x: Value | np.generic) -> tuple[np.ndarray, ShapedArray]:
         convert = getattr(x, "__jax_array__", None)
         if convert is not None:
             return host_operand(convert())
+        if type(x) in host_values:
+            return host_operand(host_values[type(x)](x))
     return np.asarray(x, dtypes.physical_dtype(aval.dtype)), aval
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.core import config, dtypes
-from jitney.core.avals import AbstractValue, ShapedArray, abstract_token
+from jitney.core.avals import AbstractValue, ShapedArray, abstract_token, host_values
 from jitney.core.compat import Token
 from jitney.core.errors import JaxRuntimeError
 from jitney.core.record import record
@@ -175,6 +175,8 @@ def host_data(x: Value, dtype: np.dtype) -> np.ndarray:
         convert = getattr(x, "__jax_array__", None)
         if convert is not None:
             return host_data(convert(), dtype)
+        if type(x) in host_values:
+            return host_data(host_values[type(x)](x), dtype)
         value = np.asarray(x)
     if value.dtype != dtype:
         value = value.astype(dtype)
