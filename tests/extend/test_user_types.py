@@ -7,7 +7,7 @@ import jitney as jax
 import jitney.numpy as jnp
 from jitney.core.compat import pytype_aval_mappings
 from jitney.extend import backend
-from jitney.interpreters import xla
+from jitney.interpreters import batching, xla
 
 
 class Lent:
@@ -62,3 +62,73 @@ def test_backends():
     (cpu,) = backend.backends().values()
     assert backend.get_backend() is backend.get_backend("cpu") is cpu
     assert list(cpu.devices()) == jax.devices()
+
+
+class Table:
+    """An array whose axes have names, and numbers that all its rows share; no pytree."""
+
+    def __init__(self, names, data, common=1.0):
+        self.names, self.data, self.common = names, data, common
+
+
+class Axis:
+    """What stands for an axis of a table."""
+
+    def __init__(self, name, place):
+        self.name, self.place = name, place
+
+
+def row_of(cont, index, table, axis):
+    names = [name for name in table.names if name != axis.name]
+    return Table(names, cont(table.data, axis.place), table.common * (1 + index()))
+
+
+def table_of(cont, size, row, axis):
+    names = list(row.names)
+    names.insert(axis.place, axis.name)
+    return Table(names, cont(size, row.data, axis.place), cont(size, row.common, 0))
+
+
+@pytest.fixture
+def mapped_tables():
+    batching.register_vmappable(Table, Axis, int, row_of, table_of, None)
+    yield
+    batching.unregister_vmappable(Table)
+
+
+def test_vmap_takes_users_types_apart(mapped_tables):
+    data = jnp.arange(6.0).reshape(2, 3)
+
+    def doubled(table, scale):
+        assert table.names == ["j"]
+        assert table.data.shape == scale.shape == (3,)
+        return Table(table.names, table.data * scale, table.common), scale.sum()
+
+    def run(data):
+        mapped = jax.vmap(
+            doubled, (Axis("i", 0), None), (Axis("i", 1), 0), axis_size=2, axis_name="k"
+        )
+        table, sums = mapped(Table(["i", "j"], data), data[1])
+        assert table.names == ["j", "i"]
+        return table.data, table.common, sums
+
+    for found in (run(data), jax.jit(run)(data)):
+        np.testing.assert_array_equal(found[0], (data * data[1]).T)
+        np.testing.assert_array_equal(found[1], [1.0, 2.0])
+        np.testing.assert_array_equal(found[2], [12.0, 12.0])
+    slopes = jax.grad(lambda x: run(x)[0].sum())(data)
+    np.testing.assert_array_equal(slopes, [[3, 4, 5], [6, 9, 12]])
+
+
+def test_vmap_of_arrays_while_types_are_registered(mapped_tables):
+    x = jnp.arange(6.0).reshape(2, 3)
+    twice = jax.vmap(jax.vmap(lambda a, b: a * b, (0, None), 0), (1, 0), -1)
+    np.testing.assert_array_equal(twice(x, x[0]), x * x[0])
+    with pytest.raises(ValueError, match="out_axes is None"):
+        jax.vmap(lambda a: a, out_axes=None)(x)
+    with pytest.raises(ValueError, match="inconsistent sizes"):
+        jax.vmap(jnp.dot)(x, x[0])
+    with pytest.raises(TypeError, match="not a valid JAX type"):
+        jax.vmap(lambda a: "a")(x)
+    with pytest.raises(ValueError, match="axis_size"):
+        jax.vmap(lambda t: t.data, Axis("i", 0))(Table(["i"], x[0]))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
+from jitney.api import vmappables
 from jitney.api.jit_call import fun_name
 from jitney.api.signature import CallSpec, signature_of
 from jitney.core.avals import get_aval, is_valid_operand
@@ -21,6 +23,7 @@ from jitney.core.pytree.errors import prefix_errors
 from jitney.core.ref_checks import check_passed_once
 from jitney.core.refs import in_use
 from jitney.core.source_info import fun_sourceinfo
+from jitney.core.trace import state
 from jitney.primitives.array.canonical import canonical_axis
 from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise.convert import as_value
@@ -74,14 +77,18 @@ def vmap(
         raise TypeError(f"Expected a callable value, got {fun}")
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
-    if not isinstance(in_axes, int | tuple | type(None)) and not hasattr(in_axes, "__index__"):
+    if (
+        not isinstance(in_axes, int | tuple | type(None))
+        and not hasattr(in_axes, "__index__")
+        and not vmappables.is_spec(in_axes)
+    ):
         raise TypeError(
             "vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional "
             f"arguments passed to the function, but got {in_axes}."
         )
     for name, axes in (("in_axes", in_axes), ("out_axes", out_axes)):
         for leaf in _axis_leaves(axes):
-            if leaf is not None and not _is_integer(leaf):
+            if leaf is not None and not _is_integer(leaf) and not vmappables.is_spec(leaf):
                 raise TypeError(
                     f"vmap {name} must be an int, None, or a pytree of these; got {leaf!r} of type "
                     f"{type(leaf)}"
@@ -96,9 +103,15 @@ def vmap(
                 "positional arguments passed to the function, but got "
                 f"len(in_axes)={len(in_axes)}, len(args)={len(args)}"
             )
-        leaves, tree = pytrees.tree_flatten((args, kwargs))
+        users_types = vmappables.by_type
+        leaves, tree = pytrees.tree_flatten(
+            (args, kwargs), vmappables.is_vmappable if users_types else None
+        )
         dims = _flat_axes("vmap in_axes", tree, (in_axes, 0), kws=True)
         size = _axis_size(fun, args, kwargs, leaves, dims, axis_size)
+        if users_types:
+            data = AxisData(axis_name, size, spmd_axis_name)
+            return _of_elements(fun, tree, data, leaves, dims, out_axes)
         values = [x if not isinstance(x, np.ndarray | np.generic) else as_value(x) for x in leaves]
         places = [
             None if d is None else _normalized(d, len(shape_of(x)))
@@ -118,6 +131,38 @@ def vmap(
 
     vmap_f.__doc__ = _documentation(fun)
     return vmap_f
+
+
+def _of_elements(
+    fun: Callable[..., Any],
+    tree: PyTreeDef,
+    axis: AxisData,
+    leaves: Sequence[Any],
+    dims: Sequence[Any],
+    out_axes: PyTree,
+) -> Any:
+    """Results of `vmap` where arguments or results may be of types that users registered."""
+    results: list[PyTree] = []
+
+    def run() -> list[Any]:
+        trace = state.trace
+        elements = [vmappables.element(trace, x, d) for x, d in zip(leaves, dims, strict=True)]
+        args, kwargs = tree.unflatten(elements)
+        outs, out_tree = pytrees.tree_flatten(fun(*args, **kwargs), vmappables.is_vmappable)
+        wanted = _flat_axes("vmap out_axes", out_tree, out_axes)
+        for i, (x, w) in enumerate(zip(outs, wanted, strict=True)):
+            if vmappables.is_vmappable(x):
+                continue
+            if not is_valid_operand(x):
+                raise TypeError(_refusal(x, ""))
+            if w is None and trace.to_batch_info(x)[1] is not None:
+                _refuse_unmapped(fun, out_tree, i, axis.name)
+        whole = partial(vmappables.whole, trace, axis.size)
+        results.append(out_tree.unflatten([whole(x, w) for x, w in zip(outs, wanted, strict=True)]))
+        return []
+
+    batch_flat(run, axis, [], [])
+    return results[0]
 
 
 def _check_refs(
@@ -202,9 +247,9 @@ def _axis_size(
 ) -> int:
     sizes: dict[int, list[int]] = {}
     for i, (x, d) in enumerate(zip(leaves, dims, strict=True)):
-        if d is None:
-            continue
-        if not is_valid_operand(x):
+        if d is None or (vmappables.is_vmappable(x) and not _has_axis(x, d)):
+            continue  # rules of users' types know more
+        if not is_valid_operand(x) and not vmappables.is_vmappable(x):
             raise TypeError(f"vmap got an argument {x!r} of type {type(x)}, which is not an array")
         if in_use.exist and is_high_value(x):
             raise TypeError(
@@ -255,6 +300,11 @@ def _axis_size(
     raise ValueError(
         "vmap got inconsistent sizes for array axes to be mapped:\n" + ";\n".join(lines)
     )
+
+
+def _has_axis(x: object, axis: object) -> bool:
+    shape = getattr(x, "shape", None)
+    return isinstance(shape, tuple) and isinstance(axis, int) and -len(shape) <= axis < len(shape)
 
 
 def _argument_name(fun: Callable[..., Any], path: Sequence[Any]) -> str:

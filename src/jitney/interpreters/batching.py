@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from jitney.api.vmappables import (
+    register_vmappable as register_vmappable,
+    unregister_vmappable as unregister_vmappable,
+)
 from jitney.core.primitive import Primitive
 from jitney.interpreters.tables import RuleTable, clear
 from jitney.primitives import rules

@@ -1,0 +1,151 @@
+"""Types of users that `vmap` takes apart itself: `jax.interpreters.batching.register_vmappable`.
+
+A value of such a type is one leaf for `vmap`, even if the type is a pytree. What its axis is, its rules
+say: `in_axes` and `out_axes` have for it whatever the rules understand. One rule makes the element that
+the function is given; another, from an element that the function returns, the value for all indices.
+Rules meet arrays (and other values) inside of theirs by the continuation that they are given.
+"""
+
+# A trace makes its own tracers.
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from jitney.core.record import record
+from jitney.core.trace import set_current_trace
+from jitney.primitives.array.canonical import canonical_axis
+from jitney.primitives.array.creation import iota
+from jitney.primitives.array.shape import shape_of
+from jitney.primitives.elementwise.convert import as_value
+from jitney.transforms.batch import move_to
+
+if TYPE_CHECKING:
+    from typing import SupportsIndex
+
+    from jitney.core.array import Array
+    from jitney.core.typing import Value
+    from jitney.transforms.batch import BatchTrace
+
+Spec = Any  # what stands for an axis in `in_axes` and `out_axes`
+ToElement = Callable[[Callable[..., Any], Callable[[], Any], Any, Spec], Any]
+FromElement = Callable[[Callable[..., Any], Any, Any, Spec], Any]
+
+
+@record(frozen=True)
+class Rules:
+    """How values of a type are mapped over.
+
+    Attributes:
+      spec_type: of what stands for an axis.
+      to_element: (continuation, index, x, spec) -> element; `continuation(part, spec)` maps over a part
+        of `x`, `index()` is the index along the axis.
+      from_element: (continuation, axis size, element, spec) -> x; `continuation(size, part, spec)`.
+      make_iota: axis size -> all indices; None where the size is an integer.
+    """
+
+    spec_type: type
+    to_element: ToElement
+    from_element: FromElement
+    make_iota: Callable[[Any], Any] | None
+
+
+by_type: dict[type, Rules] = {}
+_iotas: dict[type, Callable[[Any], Any]] = {}  # type of an axis size -> make_iota
+
+
+def register_vmappable(
+    data_type: type,
+    spec_type: type,
+    axis_size_type: type,
+    to_elt: ToElement,
+    from_elt: FromElement,
+    make_iota: Callable[[Any], Any] | None,
+) -> None:
+    """Has `vmap` map over values of `data_type` by the rules `to_elt` and `from_elt`.
+
+    Args:
+      data_type: the type of the values.
+      spec_type: the type of what stands for their axis in `in_axes` and `out_axes`.
+      axis_size_type: the type of the extent of that axis, as `vmap` is given it by `axis_size`.
+      to_elt: (continuation, get_index, x, spec) -> the element of `x` that the function is given.
+      from_elt: (continuation, axis_size, element, spec) -> what `vmap` returns for it.
+      make_iota: axis_size -> all indices along the axis, if it is no integer.
+
+    Example:
+      >>> from jax.interpreters import batching
+      >>> class Pair:
+      ...     def __init__(self, row, common):
+      ...         self.row, self.common = row, common
+      >>> batching.register_vmappable(
+      ...     Pair, int, int,
+      ...     lambda cont, get_index, x, axis: Pair(cont(x.row, axis), x.common),
+      ...     lambda cont, size, x, axis: Pair(cont(size, x.row, axis), x.common), None)
+      >>> jax.vmap(lambda p: Pair(p.row * p.common, p.common))(Pair(jnp.arange(3), 2)).row
+      Array([0, 2, 4], dtype=int32)
+    """
+    by_type[data_type] = Rules(spec_type, to_elt, from_elt, make_iota)
+    if make_iota is not None:
+        _iotas[axis_size_type] = make_iota
+
+
+def unregister_vmappable(data_type: type) -> None:
+    """Values of `data_type` are again what they were before `register_vmappable`."""
+    by_type.pop(data_type, None)
+
+
+def is_vmappable(x: object) -> bool:
+    """Whether `x` is of a registered type."""
+    return type(x) in by_type
+
+
+def is_spec(x: object) -> bool:
+    """Whether `x` may stand for the axis of a value of a registered type."""
+    return any(type(x) is rules.spec_type for rules in by_type.values())
+
+
+def element(trace: BatchTrace, x: Value, spec: Spec) -> Any:
+    """What a function that is mapped by `trace` is given for `x`."""
+    rules = by_type.get(type(x))
+    if rules is not None:
+        return rules.to_element(partial(element, trace), partial(_index, trace), x, spec)
+    x = as_value(x)
+    return trace.wrap(x, None if spec is None else canonical_axis(spec, len(shape_of(x))))
+
+
+def _index(trace: BatchTrace) -> Any:
+    size = trace.axis_data.size
+    make = _iotas.get(type(size), indices)
+    with set_current_trace(trace.parent_trace):
+        return trace.wrap(make(size), 0)
+
+
+def indices(size: SupportsIndex) -> Array:
+    """The indices of an axis whose extent is an integer."""
+    return iota("int32", operator.index(size))
+
+
+def whole(trace: BatchTrace, size: Any, x: Value, spec: Spec) -> Any:
+    """What `vmap` returns for `x`, a result of the function that is mapped by `trace`.
+
+    Raises:
+      ValueError: if `spec` is None, but `x` differs along the axis.
+    """
+    rules = by_type.get(type(x))
+    if rules is not None:
+        return rules.from_element(partial(whole, trace), size, x, spec)
+    value, dim = trace.to_batch_info(x)
+    with set_current_trace(trace.parent_trace):
+        value = as_value(value)
+        if spec is None:
+            if dim is not None:
+                raise ValueError(
+                    "vmap has mapped output but out_axes is None: the result depends on the mapped axis"
+                )
+            return value
+        rank = len(shape_of(value)) + (dim is None)
+        return move_to(value, dim, canonical_axis(spec, rank), size)
