@@ -114,6 +114,7 @@ from jitney import monitoring as monitoring
 from jitney import nn as nn
 from jitney import numpy as numpy
 from jitney import ops as ops
+from jitney import profiler as profiler
 from jitney import random as random
 from jitney import scipy as scipy
 from jitney import sharding as sharding

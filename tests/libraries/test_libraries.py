@@ -22,6 +22,7 @@ LIBRARIES = {
     "chex": ("chex",),
     "diffrax": ("diffrax",),
     "distrax": ("distrax", "optax"),
+    "e3nn": ("e3nn_jax", "optax"),
     "einops": ("einops",),
     "equinox": ("equinox", "optax"),
     "flax_linen": ("flax", "optax"),
