@@ -64,6 +64,7 @@ ELSEWHERE = {
     "mesh": "tests/api/test_meshes.py",
     "over_devices": "tests/api/test_meshes.py",
     "varying": "tests/api/test_meshes.py",
+    "sharding": "tests/api/test_explicit_sharding.py",
 }
 # Rules that no program reaches, and why they are there.
 UNREACHED = {

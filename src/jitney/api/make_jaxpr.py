@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 from jitney.api.jit_call import make_call
+from jitney.core import explicit
 from jitney.core.avals import AbstractValue, abstract_token, get_aval
 from jitney.core.errors import api_boundary
 from jitney.core.jaxpr import ClosedJaxpr
@@ -90,7 +91,9 @@ def result_structure(avals: Sequence[AbstractValue], tree: pytrees.PyTreeDef) ->
     structs = [
         a
         if a is abstract_token or a.is_high
-        else ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type)
+        else ShapeDtypeStruct(
+            a.shape, a.dtype, weak_type=a.weak_type, sharding=explicit.sharding_of(a)
+        )
         for a in avals
     ]
     return pytrees.tree_unflatten(tree, structs)

@@ -8,23 +8,24 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from jitney.api.device_put import device_put, with_sharding_constraint
-from jitney.core import dtypes
-from jitney.core.avals import shaped_array
+from jitney.api.device_put import device_put
+from jitney.core import dtypes, explicit
+from jitney.core.avals import get_aval, shaped_array
 from jitney.core.errors import UnexpectedTracerError
 from jitney.core.pytree import pytrees
-from jitney.core.sharding.mesh import AxisType, Mesh
+from jitney.core.sharding.mesh import AxisType, Mesh, get_mesh, in_force
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 from jitney.core.sharding.sharding import Sharding
 from jitney.core.trace import Tracer, state
-from jitney.primitives.array.placement import on_mesh_in_force
+from jitney.primitives.array.placement import as_mesh, on_mesh_in_force, reshard as resharded
+from jitney.primitives.elementwise.convert import as_value
 from jitney.runtime import client
 from jitney.runtime.array import ArrayImpl, array_of, empty, host_array, placed_array
 from jitney.runtime.sharding import Format, SingleDeviceSharding, as_sharding
 
 if TYPE_CHECKING:
-    from jitney.core.typing import AxisName, DTypeLike, PyTree
+    from jitney.core.typing import AxisName, DTypeLike, PyTree, Value
     from jitney.runtime.device import Device
 
 
@@ -268,6 +269,7 @@ def _assembled(
     for part, index, replica in zip(data, tiling.indices(shape), tiling.replica_ids(), strict=True):
         if replica == 0:
             whole[index] = part
+    aval = explicit.typed(aval, place)
     return placed_array(whole, aval, place, cast("Device", place.device_order[0]))
 
 
@@ -290,10 +292,21 @@ def reshard(xs: PyTree, out_shardings: PyTree) -> Any:
       >>> jax.reshard(x, x.sharding)
       Array([0, 1, 2], dtype=int32)
     """
-    places = pytrees.tree_map(_explicit, out_shardings)
-    if state.trace is state.eval_trace:
-        return device_put(xs, places)
-    return with_sharding_constraint(xs, places)
+    leaves, tree = pytrees.tree_flatten(xs)
+    if isinstance(out_shardings, PartitionSpec | Sharding):
+        places = [out_shardings] * len(leaves)
+    else:
+        places = pytrees.broadcast_prefix(out_shardings, xs, is_leaf=lambda place: place is None)
+    moved = [_moved(as_value(x), _explicit(p)) for x, p in zip(leaves, places, strict=True)]
+    return pytrees.tree_unflatten(tree, moved)
+
+
+def _moved(x: Any, place: Sharding) -> Any:
+    """`x` lying as `place` says: a move along Explicit axes, a constraint along others."""
+    if isinstance(x, ArrayImpl):
+        found = explicit.typed(x.aval, place)
+        return x.placed(explicit.place_of(found, as_mesh(place)) or place)
+    return resharded(x, place) if isinstance(place, NamedSharding) else device_put(x, place)
 
 
 def _explicit(place: PartitionSpec | Sharding) -> Sharding:
@@ -317,16 +330,88 @@ def _explicit(place: PartitionSpec | Sharding) -> Sharding:
 def auto_axes(
     f: Callable[..., PyTree] | None = None, /, *, axes: AxisName = None, out_sharding: PyTree = None
 ) -> Any:
-    """`f` as it is: with one device the compiler has nothing to decide."""
+    """`f`, within which axes of the mesh are Auto: types do not say how values lie along them.
+
+    Args:
+      f: takes and returns pytrees of arrays.
+      axes: names of the axes; all of the mesh in force by default.
+      out_sharding: how results lie: a PartitionSpec or Sharding for all of them, or a prefix of their
+        tree.
+
+    Returns: a function of the same arguments; its results have `out_sharding` in their types.
+    """
     if f is None:
         return functools.partial(auto_axes, axes=axes, out_sharding=out_sharding)
-    return f
+
+    @functools.wraps(f)
+    def called(*args: PyTree, **kwargs: PyTree) -> PyTree:
+        outer = _mesh_of(args, out_sharding)
+        if outer.empty:
+            return f(*args, **kwargs)
+        inner = _with_types(outer, axes, AxisType.Auto)
+        inside = pytrees.tree_map(lambda x: _cast(x, inner), (args, kwargs))
+        with in_force(inner):
+            results = f(*inside[0], **inside[1])
+        with in_force(outer):
+            if out_sharding is None:
+                return pytrees.tree_map(lambda x: _cast(x, outer), results)
+            return reshard(results, out_sharding)
+
+    return called
 
 
 def explicit_axes(
     f: Callable[..., PyTree] | None = None, /, *, axes: AxisName = None, in_sharding: PyTree = None
 ) -> Any:
-    """`f` as it is: with one device the types have nothing to say."""
+    """`f`, within which axes of the mesh are Explicit: types say how values lie along them.
+
+    Args:
+      f: takes and returns pytrees of arrays.
+      axes: names of the axes; all of the mesh in force by default.
+      in_sharding: how arguments lie: a PartitionSpec or Sharding for all of them, or a prefix of the
+        tuple of them.
+
+    Returns: a function of the same arguments.
+    """
     if f is None:
         return functools.partial(explicit_axes, axes=axes, in_sharding=in_sharding)
-    return f
+
+    @functools.wraps(f)
+    def called(*args: PyTree, **kwargs: PyTree) -> PyTree:
+        outer = _mesh_of(args, in_sharding)
+        if outer.empty:
+            return f(*args, **kwargs)
+        inner = _with_types(outer, axes, AxisType.Explicit)
+        with in_force(inner):
+            inside = args if in_sharding is None else reshard(args, in_sharding)
+            results = f(*inside, **kwargs)
+        return pytrees.tree_map(lambda x: _cast(x, outer), results)
+
+    return called
+
+
+def _mesh_of(args: PyTree, shardings: PyTree) -> Mesh:
+    """The mesh in force, or that of shardings or of arguments."""
+    mesh = get_mesh()
+    if not mesh.empty:
+        return mesh
+    leaves = [*pytrees.tree_leaves(shardings), *[getattr(x, "placement", None)
+              for x in pytrees.tree_leaves(args)]]  # fmt: skip
+    meshes = [p.mesh for p in leaves if isinstance(p, NamedSharding)]
+    return next((m for m in meshes if isinstance(m, Mesh)), mesh)
+
+
+def _with_types(mesh: Mesh, axes: AxisName, kind: AxisType) -> Mesh:
+    """`mesh` whose `axes`, or all of them, are of type `kind`."""
+    names = mesh.axis_names if axes is None else names_of(axes)
+    pairs = zip(mesh.axis_names, mesh.axis_types, strict=True)
+    return mesh.update(axis_types=tuple([kind if name in names else own for name, own in pairs]))
+
+
+def _cast(x: Value, mesh: Mesh) -> Any:
+    """`x` as it lies, on `mesh`, whose axes are of other types."""
+    if isinstance(x, ArrayImpl):
+        place = x.placement
+        return x.placed(place.update(mesh=mesh)) if isinstance(place, NamedSharding) else x
+    found = explicit.sharding_of(get_aval(x))
+    return x if found is None else resharded(x, found.update(mesh=mesh))

@@ -194,13 +194,19 @@ class ShapedArray(AbstractValue):
         """The type with a new axis of extent `size` at position `spec`; itself for None."""
         if spec is None:
             return self
-        return self.update(shape=(*self.shape[:spec], size, *self.shape[spec:]))
+        shape = (*self.shape[:spec], size, *self.shape[spec:])
+        if self._sharding is None:
+            return self.update(shape=shape)
+        return self.update(shape=shape, sharding=sharding_types.with_axis(self._sharding, spec))
 
     def dec_rank(self, size: int | None, spec: int | None) -> ShapedArray:
         """The type without the axis at position `spec`, of extent `size`; itself for None."""
         if spec is None:
             return self
-        return self.update(shape=self.shape[:spec] + self.shape[spec + 1 :])
+        shape = self.shape[:spec] + self.shape[spec + 1 :]
+        if self._sharding is None:
+            return self.update(shape=shape)
+        return self.update(shape=shape, sharding=sharding_types.without_axis(self._sharding, spec))
 
     def leading_axis_spec(self) -> int:
         """The position of the axis that `scan` goes along."""
@@ -504,11 +510,9 @@ def mapped_aval(size: int, axis: int | None, aval: AbstractValue) -> AbstractVal
     if axis is None or not isinstance(aval, ShapedArray):
         return aval
     assert aval.shape[axis] == size, (aval, size, axis)
-    return aval.update(shape=aval.shape[:axis] + aval.shape[axis + 1 :])
+    return aval.dec_rank(size, axis)
 
 
 def unmapped_aval(size: int, axis: int | None, aval: AbstractValue) -> AbstractValue:
     """The aval of a batch of `aval`: with an axis of extent `size` put in at position `axis`."""
-    if axis is None or not isinstance(aval, ShapedArray):
-        return aval
-    return aval.update(shape=aval.shape[:axis] + (size,) + aval.shape[axis:])
+    return aval.inc_rank(size, axis) if isinstance(aval, ShapedArray) else aval

@@ -30,11 +30,12 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from jitney.core import caches, trace as _trace, varying
+from jitney.core import caches, explicit, trace as _trace, varying
 from jitney.core.avals import AbstractValue
 from jitney.core.effects import no_effects
 from jitney.core.record import record
 from jitney.core.refs import any_refs, in_use
+from jitney.core.sharding.mesh import made
 
 if TYPE_CHECKING:
     from jitney.core.typing import Value
@@ -105,6 +106,7 @@ class Primitive:
       makes_ref: whether the result is a new reference: its tangent is one, too, even if it is zero yet.
       passes_refs: whether users' functions that it calls may be given references.
       is_high_operation: whether it is a `HiPrimitive`.
+      declares_sharding: whether the type rule itself says how results lie along Explicit axes.
       deferred: whether partial evaluation takes the result for unknown, whatever the operands are.
     """
 
@@ -114,6 +116,7 @@ class Primitive:
     linear: bool = False
     called: str | None = None
     makes_ref: bool = False
+    declares_sharding: bool = False
     deferred: bool = False
     passes_refs: bool = False
     is_high_operation: bool = False
@@ -239,7 +242,11 @@ class Primitive:
                 f"{what} for '{self.name}' not implemented. For a primitive of your own, set one by "
                 f"its method {setter}"
             )
-        out = self.abstract_rule(*avals, **params)
+        is_explicit = made.any and (
+            explicit.is_explicit(avals) or explicit.asked_for(params) is not None
+        )
+        told = explicit.without(self, avals) if is_explicit else avals
+        out = self.abstract_rule(*told, **params)
         found = out[0] if self.effectful else out
         if isinstance(found, list | tuple) is not self.multiple_results:
             kind = "a list or tuple of types" if self.multiple_results else "one type"
@@ -250,6 +257,8 @@ class Primitive:
         effects = out[1] if self.effectful else no_effects
         if varying.is_manual(avals):
             found = varying.of_results(self, avals, params, found)
+        if is_explicit:
+            found = explicit.of_results(self, self.name, avals, params, found)
         return found, effects
 
     def result_type(self, avals: tuple[AbstractValue, ...], params: dict[str, Any]) -> Any:
@@ -307,6 +316,8 @@ class Primitive:
 ABSTRACT = declare_slot("abstract", required=True)
 # (avals, params, results) -> results: types of results with the axes that they vary along.
 VARYING = declare_slot("varying")
+# (operation) -> for each result, the axes of the mesh that its axes are divided along: `core.explicit`.
+SHARDING = declare_slot("sharding")
 EAGER = declare_slot("eager", required=True)
 
 _MEMO_LIMIT = 4096  # distinct (avals, params) of one primitive

@@ -112,6 +112,21 @@ class AbstractRef(AbstractValue):
             inner = (inner_aval or self.inner_aval).update(**changes)
             return AbstractRef(inner, self.memory_space, self.kind)
 
+    def inc_rank(self, size: int, spec: int | None) -> AbstractRef:
+        """The type of references to arrays with a new axis; see `ShapedArray.inc_rank`."""
+        return AbstractRef(self._array().inc_rank(size, spec), self.memory_space, self.kind)
+
+    def dec_rank(self, size: int | None, spec: int | None) -> AbstractRef:
+        """The type of references to arrays without an axis; see `ShapedArray.dec_rank`."""
+        return AbstractRef(self._array().dec_rank(size, spec), self.memory_space, self.kind)
+
+    def leading_axis_spec(self) -> int:
+        """The position of the axis that `scan` goes along."""
+        return 0
+
+    def _array(self) -> Any:
+        return self.inner_aval
+
     @property
     def ndim(self) -> int:
         return len(self.inner_aval.shape)

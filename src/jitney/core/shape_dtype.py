@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from jitney.core import dtypes
+from jitney.core import dtypes, explicit
 from jitney.core.avals import ShapedArray, get_aval, is_valid_operand, shaped_array
 from jitney.core.refs import AbstractRef, any_refs
 
@@ -125,7 +125,9 @@ def abstractify(x: Any) -> ShapedArray:
         return cast("ShapedArray", x)
     if hasattr(x, "shape") and hasattr(x, "dtype"):
         dtype = x.dtype if dtypes.is_extended(x.dtype) else dtypes.canonicalize_dtype(x.dtype)
-        return shaped_array(tuple(x.shape), dtype, bool(getattr(x, "weak_type", False)))
+        aval = shaped_array(tuple(x.shape), dtype, bool(getattr(x, "weak_type", False)))
+        place = getattr(x, "sharding", None)
+        return aval if place is None else explicit.typed(aval, place)
     raise TypeError(f"{x!r} of type {type(x)} is neither an array nor a description of one")
 
 

@@ -26,6 +26,8 @@ class Operation(Protocol):
     rules: dict[str, Callable[..., Any]]
     called: str | None
     multiple_results: bool
+    linear: bool
+    declares_sharding: bool
 
 
 class UnequalAxes(Exception):  # no error: it is answered where operations are recorded

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from jitney.core import dtypes
+from jitney.core.sharding.partition_spec import PartitionSpec
 from jitney.core.typing import Array, ArrayLike, DTypeLike
 from jitney.numpy import promotion
+from jitney.primitives.array import placement
 from jitney.primitives.array.creation import broadcasted_iota
 from jitney.primitives.array.shape import (
     broadcast_in_dim,
@@ -29,7 +31,7 @@ from jitney.primitives.linalg.dot import dot_general
 from jitney.primitives.reduction import reduce
 
 if TYPE_CHECKING:
-    from jitney.core.sharding.partition_spec import PartitionSpec
+    from jitney.core.sharding.named import NamedSharding
     from jitney.core.sharding.sharding import Sharding
     from jitney.primitives.linalg.precision import PrecisionLike
 
@@ -63,7 +65,7 @@ def einsum(
       optimize: how to find the order: a strategy of `opt_einsum`, a path, or False for none.
       precision: handed to `dot_general`.
       preferred_element_type: dtype of accumulation and result; the common dtype by default.
-      out_sharding: unused on one device.
+      out_sharding: how the result lies on the mesh in force.
 
     Returns: an array whose axes are those named in the result.
 
@@ -98,7 +100,10 @@ def einsum(
     )
     _, contractions = found  # with `einsum_call`, a pair instead of a PathInfo
     steps = [(tuple(c[0]), c[2]) for c in contractions]
-    return _einsum(arrays, steps, precision, preferred_element_type, _dot_general)
+    place = None
+    if out_sharding is not None:
+        place = placement.as_named(out_sharding, "einsum")
+    return _einsum(arrays, steps, precision, preferred_element_type, _dot_general, place)
 
 
 def _strategy(optimize: Optimize, count: int) -> Any:
@@ -150,6 +155,7 @@ def _einsum(
     precision: PrecisionLike,
     preferred: DTypeLike | None,
     dot: Callable[..., Array],
+    place: NamedSharding | None,
 ) -> Array:
     common = dtypes.common_type(tuple([promotion.type_of(x) for x in arrays]))
     dtype, weak = common
@@ -158,7 +164,7 @@ def _einsum(
     values = [convert.as_value(x) for x in arrays]  # contractions take operands of several dtypes
     if len(values) == 1:
         values = [convert.convert(values[0], dtype, weak)]
-    for positions, equation in steps:
+    for number, (positions, equation) in enumerate(steps):
         inputs, result = equation.split("->")
         terms = inputs.split(",")
         if len(positions) > 2:
@@ -175,9 +181,11 @@ def _einsum(
         if len(taken) == 1:
             out = _of_one(taken[0], terms[0], result)
         else:
-            out = _of_two(taken, terms, result, precision, dtype, dot)
+            wanted = place if number == len(steps) - 1 else None
+            out = _of_two(taken, terms, result, precision, dtype, dot, wanted)
         values.append(out)
-    return convert.convert(values[0], dtype, weak)
+    found = convert.convert(values[0], dtype, weak)
+    return found if place is None else placement.placed(found, None, place)
 
 
 # --- single operands ------------------------------------------------------------------------------
@@ -227,6 +235,7 @@ def _of_two(
     precision: PrecisionLike,
     dtype: np.dtype,
     dot: Callable[..., Array],
+    place: NamedSharding | None,
 ) -> Array:
     (a, b), (a_names, b_names) = operands, terms
     sizes: dict[str, int] = {}
@@ -252,7 +261,12 @@ def _of_two(
         (tuple(map(a_names.index, contract)), tuple(map(b_names.index, contract))),
         (tuple(map(a_names.index, batch)), tuple(map(b_names.index, batch))),
     )
-    out = dot(a, b, numbers, precision, preferred_element_type=dtype)
+    options: dict[str, Any] = {}
+    if place is not None:
+        entries = dict(zip(result, place.spec, strict=False))
+        spec = PartitionSpec(*[entries.get(c) for c in names])
+        options["out_sharding"] = place.update(spec=spec)
+    out = dot(a, b, numbers, precision, preferred_element_type=dtype, **options)
     out = transpose(out, tuple([names.index(c) for c in result if c in names]))
     missing = tuple([k for k, c in enumerate(result) if c not in names])
     if missing:

@@ -22,6 +22,7 @@ from jitney.core.record import record
 from jitney.core.typing import ArrayLike, DTypeLike
 from jitney.numpy import promotion
 from jitney.numpy.arithmetic import multiply
+from jitney.primitives.array import placement
 from jitney.primitives.array.canonical import canonical_axis
 from jitney.primitives.array.concatenation import concatenate
 from jitney.primitives.array.shape import (
@@ -39,7 +40,7 @@ from jitney.primitives.linalg import dot as lax_dot
 from jitney.primitives.linalg.precision import PrecisionLike
 
 if TYPE_CHECKING:
-    from jitney.core.sharding.sharding import Sharding
+    from jitney.core.sharding.named import NamedSharding, ShardingLike
 
 # ((contracted axes of each operand), (batch axes of each)).
 DimensionNumbers = tuple[tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]]
@@ -64,8 +65,12 @@ def _contract(
     precision: PrecisionLike,
     dtype: np.dtype[Any],
     weak: bool,
+    place: object = None,
 ) -> Array:
-    out = lax_dot.dot_general(a, b, numbers, precision, preferred_element_type=dtype)
+    out = lax_dot.dot_general(
+        a, b, numbers, precision, preferred_element_type=dtype,
+        out_sharding=None if place is None else placement.as_named(place, "dot"),
+    )  # fmt: skip
     return convert.convert(out, promotion.dtype_of(out), True) if weak else out
 
 
@@ -75,7 +80,7 @@ def dot(
     *,
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
-    out_sharding: Sharding | None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Sum of products over the last axis of `a` and the last but one of `b`; scalars multiply.
 
@@ -86,7 +91,7 @@ def dot(
       b: an array of shape (n,) or (*other, n, m).
       precision: of matrix units; has no effect on results of a CPU, presets aside.
       preferred_element_type: dtype of accumulation and result.
-      out_sharding: unused on one device.
+      out_sharding: how the result lies on the mesh in force.
 
     Returns: an array of shape (*batch, *other, m), of the common dtype; (*batch,) if `b` is a vector.
 
@@ -102,7 +107,7 @@ def dot(
         numbers = (((rank_a - 1,), (0,)), ((), ()))
     else:
         numbers = (((rank_a - 1,), (rank_b - 2,)), ((), ()))
-    return _contract(a, b, numbers, precision, dtype, weak)
+    return _contract(a, b, numbers, precision, dtype, weak, out_sharding)
 
 
 def matmul(
@@ -111,7 +116,7 @@ def matmul(
     *,
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
-    out_sharding: Sharding | None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Product of matrices in the last two axes; leading axes are broadcast.
 
@@ -120,7 +125,7 @@ def matmul(
       b: an array of shape (*batch, k, m), or a vector of shape (k,).
       precision: of matrix units; has no effect on results of a CPU, presets aside.
       preferred_element_type: dtype of accumulation and result.
-      out_sharding: unused on one device.
+      out_sharding: how the result lies on the mesh in force.
 
     Returns: an array of shape (*batch, n, m), without the axis that a vector does not have.
 
@@ -141,7 +146,7 @@ def matmul(
             )
     return _batched(
         "matmul", a, b, len(shape_of(a)) > 1, len(shape_of(b)) > 1, precision,
-        preferred_element_type,
+        preferred_element_type, out_sharding,
     )  # fmt: skip
 
 
@@ -153,6 +158,7 @@ def _batched(
     column: bool,
     precision: PrecisionLike = None,
     preferred: DTypeLike | None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Sum of products over the last axis of `a` and the last (last but one if `column`) of `b`.
 
@@ -173,10 +179,22 @@ def _batched(
         x = squeeze(x, plan.squeezed_a)
     if plan.squeezed_b:
         y = squeeze(y, plan.squeezed_b)
-    out = _contract(x, y, plan.numbers, precision, dtype, weak)
+    place = None if out_sharding is None else _before(plan, out_sharding, name)
+    out = _contract(x, y, plan.numbers, precision, dtype, weak, place)
     if plan.perm is not None:
         out = transpose(out, plan.perm)
     return expand_dims(out, plan.ones) if plan.ones else out
+
+
+def _before(plan: _Plan, out_sharding: ShardingLike, name: str) -> NamedSharding:
+    """How the contraction of `plan` lies, if its result is to lie as `out_sharding` says."""
+    place = placement.as_named(out_sharding, name)
+    entries = [entry for k, entry in enumerate(place.spec) if k not in plan.ones]
+    if plan.perm is not None:
+        entries += [None] * (len(plan.perm) - len(entries))
+        moved = sorted(zip(plan.perm, entries, strict=True), key=lambda pair: pair[0])
+        entries = [entry for _, entry in moved]
+    return place.update(spec=place.spec.update(partitions=tuple(entries)))
 
 
 @record(frozen=True)
@@ -417,7 +435,7 @@ def tensordot(
     *,
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
-    out_sharding: Sharding | None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Sum of products over pairs of axes.
 
@@ -428,7 +446,7 @@ def tensordot(
         paired in order.
       precision: of matrix units; has no effect on results of a CPU, presets aside.
       preferred_element_type: dtype of accumulation and result.
-      out_sharding: unused on one device.
+      out_sharding: how the result lies on the mesh in force.
 
     Returns: an array with the remaining axes of `a`, then those of `b`.
 
@@ -442,7 +460,7 @@ def tensordot(
     """
     a, b, dtype, weak = _operands("tensordot", a, b, preferred_element_type)
     left, right = _tensordot_axes(axes, (shape_of(a), shape_of(b)))
-    return _contract(a, b, ((left, right), ((), ())), precision, dtype, weak)
+    return _contract(a, b, ((left, right), ((), ())), precision, dtype, weak, out_sharding)
 
 
 def _tensordot_axes(

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
-from jitney.core import dtypes, errors
+from jitney.core import dtypes, errors, explicit
 from jitney.core.array import Array
 from jitney.core.avals import ShapedArray, pytype_aval_mappings, shaped_array
 from jitney.core.sharding.sharding import Sharding
@@ -142,7 +142,8 @@ class ArrayImpl(NativeArray, Array):
         """
         placement.check_fits(self.aval.shape)
         device = cast("Device", placement.device_order[0])
-        return placed_array(self._data(), self.aval, placement, device)
+        aval = explicit.typed(self.aval, placement)
+        return placed_array(self._data(), aval, placement, device)
 
     def platform(self) -> str:
         """The platform of the device: "cpu"."""

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import config, dtypes
+from jitney.core import config, dtypes, explicit
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval, host_values
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.hi_types import is_high_value, with_state
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn, Var
 from jitney.core.primitive import Primitive
 from jitney.core.refs import in_use, is_ref
+from jitney.core.sharding.mesh import made
 from jitney.core.trace import Trace, Tracer, escaped_tracer_error, install_eval_trace
 from jitney.runtime import (
     debug_checks,
@@ -121,6 +122,9 @@ class EvalTrace(Trace):
             results = np.asarray(results)
         results.setflags(write=False)
         array = ArrayImpl(results, out)
+        if made.any and not out.has_default_place:
+            place = explicit.place_of(out)
+            return array if place is None else array.placed(place)
         if config.value_checks.wanted and config.checks_values():
             debug_checks.check_results(primitive, [array])
         return array
@@ -135,18 +139,27 @@ class EvalTrace(Trace):
                 primitive, avals, args, params, primitive.result_type(avals, params)[0]
             )
         assignment = assign(args, describe=lambda i: f"argument {i} of {primitive}")
+        avals = tuple([get_aval(x) for x in args])
+        is_explicit = explicit.is_explicit(avals)
+        types = primitive.result_type(avals, params)[0] if is_explicit else None
         bare = [
-            array_from_numpy(x._value, x.aval) if type(x) is ArrayImpl else x for x in args
-        ]  # fmt: skip
+            array_from_numpy(x._value, explicit.typed(x.aval, None)) if type(x) is ArrayImpl else x
+            for x in args
+        ]
         results = self.process_primitive(primitive, bare, params, own)
         outs = results if primitive.multiple_results else (results,)
-        program = functools.partial(
-            _program_of, primitive, tuple([get_aval(x) for x in args]), params,
-            [get_aval(x) for x in outs] if primitive.multiple_results else get_aval(results),
-        )  # fmt: skip
-        places = placements.of_operation(program, assignment, len(outs))
+        if types is not None:
+            places = placements.of_types(
+                types if primitive.multiple_results else [types], assignment
+            )
+        else:
+            program = functools.partial(
+                _program_of, primitive, avals, params,
+                [get_aval(x) for x in outs] if primitive.multiple_results else get_aval(results),
+            )  # fmt: skip
+            places = placements.of_operation(program, assignment, len(outs))
         placed = [
-            x.placed(place) if type(x) is ArrayImpl else x
+            x.placed(place) if type(x) is ArrayImpl and place is not None else x
             for x, place in zip(outs, places, strict=True)
         ]
         return placed if primitive.multiple_results else placed[0]

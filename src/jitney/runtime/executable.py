@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import config, dtypes
+from jitney.core import config, dtypes, explicit
 from jitney.core.avals import AbstractValue, ShapedArray, abstract_token, host_values
 from jitney.core.compat import Token
 from jitney.core.errors import JaxRuntimeError
@@ -86,7 +86,9 @@ class Executable:
             program.entry,
             len(self.in_avals),
             [_in_memory(t, a) for t, a in zip(program.outputs, self.out_avals, strict=True)],
-            self.out_avals,
+            self.out_avals
+            if places is None
+            else tuple(map(explicit.typed, self.out_avals, places)),
             program.arena_bytes,
             program.releases_gil,
             assignment.devices[0],

@@ -14,6 +14,7 @@ import numpy as np
 
 from jitney.compiler import library
 from jitney.compiler.tensor_type import TensorType
+from jitney.core import explicit
 from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, subjaxprs
 from jitney.core.memo import memoize_by_identity
 from jitney.core.primitive import declare_slot
@@ -84,8 +85,21 @@ def of_results(closed: ClosedJaxpr, assignment: Assignment) -> tuple[Sharding | 
     if mesh is None and not assignment.is_placed:
         return None
     wanted = assignment.wishes.results
-    found = of_operation(lambda: closed, assignment, len(closed.out_avals), mesh)
+    said = of_types(closed.out_avals, assignment)
+    if None not in said:
+        found = said
+    else:
+        found = of_operation(lambda: closed, assignment, len(closed.out_avals), mesh)
+        found = tuple([a or b for a, b in zip(said, found, strict=True)])
     return tuple([a or b for a, b in zip(wanted, found, strict=True)]) if wanted else found
+
+
+def of_types(avals: Sequence[AbstractValue], assignment: Assignment) -> tuple[Sharding | None, ...]:
+    """Where values are put by their types, along the Explicit axes of the mesh of `assignment`."""
+    if not explicit.is_explicit(avals):
+        return (None,) * len(avals)
+    mesh = assignment.mesh
+    return tuple([explicit.place_of(a, mesh if isinstance(mesh, Mesh) else None) for a in avals])
 
 
 def wishes_of(closed: ClosedJaxpr) -> Wishes:

@@ -80,10 +80,8 @@ class BatchTracer(Tracer):
     def aval(self) -> AbstractValue:
         whole: Any = get_aval(self.val)
         d = self.batch_dim
-        if whole.is_high:
-            trace: Any = self._trace
-            return whole.dec_rank(trace.axis_data.size, d)
-        return whole.update(shape=whole.shape[:d] + whole.shape[d + 1 :])
+        trace: Any = self._trace
+        return whole.dec_rank(trace.axis_data.size, d)
 
     def _origin_msg(self) -> str:
         line = source_info.summarize(self.origin)
@@ -213,7 +211,8 @@ def _whole(aval: AbstractValue, axis_data: AxisData, d: int | None) -> AbstractV
         aval = varying.along(aval, varying.axes_of(aval) - {axis_data.name})
     if d is None:
         return aval
-    return aval.update(shape=(*aval.shape[:d], axis_data.size, *aval.shape[d:]))
+    array: Any = aval
+    return array.inc_rank(axis_data.size, d)
 
 
 @memoize_by_identity

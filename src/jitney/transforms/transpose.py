@@ -9,17 +9,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.core.avals import AbstractValue
+from jitney.core import explicit
+from jitney.core.avals import AbstractValue, get_aval
 from jitney.core.evaluate import value_of
 from jitney.core.jaxpr import Atom, Jaxpr, Literal, Var
-from jitney.core.primitive import Primitive, declare_slot
+from jitney.core.primitive import Primitive, declare_slot, registry
 from jitney.core.refs import in_use
+from jitney.core.sharding.mesh import made
 from jitney.transforms.discharge import without_inner_refs
 from jitney.transforms.zero import Zero, add_tangents
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
+    from jitney.core.typing import Value
     from jitney.transforms.zero import Tangent
 
 # (cotangents, *operands, **params) -> cotangents of the operands, None for those that are not linear
@@ -103,6 +106,8 @@ def backward_pass(
                 continue
             if atom in unwanted:
                 continue
+            if made.any:
+                ct = _aligned(ct, atom.aval)
             cts[atom] = add_tangents(cts[atom], ct) if atom in cts else ct
 
     accumulate(jaxpr.outvars, cotangents)
@@ -129,6 +134,14 @@ def backward_pass(
         ct = None if v in known else cts.get(v)
         found.append(Zero(v.aval.to_cotangent_aval()) if ct is None else ct)
     return found
+
+
+def _aligned(ct: Value, aval: AbstractValue) -> Any:
+    """The cotangent `ct` of a value of type `aval`, lying along Explicit axes as that says."""
+    place = explicit.sharding_of(aval.to_cotangent_aval())
+    if place is None or explicit.sharding_of(get_aval(ct)) == place:
+        return ct
+    return registry["reshard"].bind(ct, dst_sharding=place, concrete_mesh=None)
 
 
 def _all_among(atoms: Sequence[Atom], known: set[Var], unwanted: set[Var]) -> bool:

@@ -19,7 +19,7 @@ from jitney.primitives.call.function_call import call_p, closed_call_p
 from jitney.primitives.linalg.factorizations import geqrf_p
 from jitney.primitives.linalg.linear_systems import ormqr_p
 from jitney.primitives.random.threefry import threefry2x32_p
-from jitney.sharding import SingleDeviceSharding
+from jitney.sharding import NamedSharding, PartitionSpec, SingleDeviceSharding
 
 Program = Callable[..., Any]
 
@@ -355,6 +355,9 @@ PROGRAMS: dict[str, tuple[Program, tuple[Any, ...]]] = {
     "rng_uniform": (lambda jax, x: jax.lax.rng_uniform(x, x, (3,)), (np.array(2.5),)),
     "threefry2x32": (
         lambda jax, a, b: threefry2x32_p.bind(a, b, a, b), (KEY, KEY + 1),
+    ),
+    "reshard": (
+        lambda jax, x: jax.reshard(x, NamedSharding(MESH, PartitionSpec("i"))) * x, (V,),
     ),
     "sharding_constraint": (
         lambda jax, x: jax.lax.with_sharding_constraint(x, SHARDING) * x, (V,),

@@ -120,9 +120,17 @@ def _types_of(axis_types: AxisType | Sequence[AxisType] | None, n: int) -> tuple
 
 
 class _Made:
-    """Whether there is a mesh of devices: if not, none is in force, and no program names one."""
+    """The meshes of devices that there are.
+
+    Attributes:
+      any: whether there is one: if not, none is in force, and no program names one.
+      last: the one that was made last with some axes, by their names and sizes.
+    """
 
     any = False
+
+    def __init__(self) -> None:
+        self.last: dict[tuple[tuple[Any, int], ...], Mesh] = {}
 
 
 made = _Made()
@@ -153,6 +161,7 @@ class Mesh(_Axes):
         self.axis_types = _types_of(axis_types, len(self.axis_names))
         if self.axis_names:
             made.any = True
+            made.last[self.shape_tuple] = self
 
     @property
     def device_ids(self) -> np.ndarray:
@@ -314,12 +323,22 @@ class set_mesh:  # the API's name
             raise ValueError(f"set_mesh: expected a Mesh, got {type(mesh)}")
         self._context = _putting_in_force(mesh, mesh.abstract_mesh)
         self._context.__enter__()
+        _lasting.append(self._context)  # nobody need hold `self`
 
     def __enter__(self) -> None:
         """The mesh is in force already."""
 
     def __exit__(self, *_: object) -> None:
+        _lasting.remove(self._context)
         self._context.__exit__(None, None, None)
+
+
+_lasting: list[contextlib.AbstractContextManager[None]] = []
+
+
+def in_force(mesh: Mesh) -> contextlib.AbstractContextManager[None]:
+    """A context in which `mesh` is in force."""
+    return _putting_in_force(mesh, mesh.abstract_mesh)
 
 
 @contextlib.contextmanager

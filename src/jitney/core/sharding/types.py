@@ -67,6 +67,20 @@ def of_rank(sharding: NamedSharding | None, ndim: int) -> NamedSharding | None:
     return sharding.update(spec=sharding.spec.update(partitions=sharding.spec[:ndim]))
 
 
+def with_axis(sharding: NamedSharding, axis: int) -> NamedSharding:
+    """`sharding` of an array with one more axis, a whole one, at position `axis`."""
+    entries = tuple(sharding.spec)
+    entries = (*entries[:axis], None, *entries[axis:])
+    return sharding.update(spec=sharding.spec.update(partitions=entries))
+
+
+def without_axis(sharding: NamedSharding, axis: int) -> NamedSharding:
+    """`sharding` of an array without the axis at position `axis`."""
+    entries = tuple(sharding.spec)
+    entries = (*entries[:axis], *entries[axis + 1 :])
+    return sharding.update(spec=sharding.spec.update(partitions=entries))
+
+
 def of_cotangent(sharding: NamedSharding | None) -> NamedSharding | None:
     """That of cotangents: `unreduced` and `reduced` change places."""
     if sharding is None:

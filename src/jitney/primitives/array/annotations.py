@@ -89,6 +89,7 @@ def stage(x: ArrayLike, /) -> Array:
 
 optimization_barrier_p = declare("optimization_barrier", multiple_results=True)
 optimization_barrier_p.varying(varying.as_declared)
+optimization_barrier_p.declares_sharding = True
 
 
 @optimization_barrier_p.abstract

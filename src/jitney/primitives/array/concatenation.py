@@ -14,7 +14,7 @@ from jitney.core.array import Array
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.key_reuse import KeyUse
 from jitney.core.primitive import declare
-from jitney.primitives import rules
+from jitney.primitives import rules, sharding_rules
 from jitney.primitives.array.canonical import canonical_axis
 from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise import families
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 # --- concatenate ------------------------------------------------------------------------------
 
 concatenate_p = declare("concatenate", linear=True)
+concatenate_p.sharding(sharding_rules.concatenate)
 
 
 def _shapes(avals: Sequence[ShapedArray]) -> str:
@@ -110,6 +111,7 @@ def concatenate(operands: Sequence[ArrayLike] | Array | np.ndarray, dimension: i
 # --- stack, unstack -----------------------------------------------------------------------------
 
 stack_p = declare("stack", linear=True)
+stack_p.sharding(sharding_rules.stack)
 
 
 @stack_p.abstract
@@ -203,6 +205,7 @@ def unstack(x: ArrayLike, axis: int = 0) -> tuple[Array, ...]:
 # --- split ------------------------------------------------------------------------------------
 
 split_p = declare("split", multiple_results=True, linear=True)
+split_p.sharding(sharding_rules.split)
 
 
 @split_p.abstract
@@ -305,6 +308,7 @@ def tile(operand: ArrayLike, reps: Sequence[int]) -> Array:
 # --- pad --------------------------------------------------------------------------------------
 
 pad_p = declare("pad", linear=True)
+pad_p.sharding(sharding_rules.cut)
 
 
 PaddingConfig = tuple[tuple[int, int, int], ...]

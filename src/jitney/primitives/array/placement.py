@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import varying
+from jitney.core import explicit, text, varying
 from jitney.core.avals import ShapedArray
 from jitney.core.key_reuse import KeyUse, uses_keys
 from jitney.core.primitive import declare
 from jitney.core.pvary import pvary_p
-from jitney.core.sharding.mesh import get_mesh
+from jitney.core.sharding.mesh import AxisType, Mesh, get_mesh
 from jitney.core.sharding.named import NamedSharding
-from jitney.core.sharding.partition_spec import PartitionSpec
+from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 from jitney.core.sharding.sharding import Sharding
 from jitney.core.trace import Tracer, state
 from jitney.primitives import rules
-from jitney.runtime.array import ArrayImpl
+from jitney.runtime.array import ArrayImpl, array_of
 from jitney.runtime.sharding import as_sharding
 from jitney.transforms import jet
 from jitney.transforms.zero import Zero, instantiate
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from jitney.core.array import Array
     from jitney.core.avals import AbstractValue
+    from jitney.core.jaxpr import JaxprEqn
     from jitney.primitives.rule_types import (
         Builder,
         Cotangent,
@@ -136,7 +137,11 @@ def placed(x: Array, device: object, out_sharding: object = None) -> Array:
         place = on_mesh_in_force(place, "out_sharding")
     sharding = as_sharding(place)
     if isinstance(x, ArrayImpl):
+        if isinstance(place, NamedSharding) and AxisType.Explicit in place.mesh.axis_types:
+            sharding = explicit.place_of(explicit.typed(x.aval, place), as_mesh(place)) or sharding
         return x.placed(sharding)
+    if isinstance(place, NamedSharding) and AxisType.Explicit in place.mesh.axis_types:
+        return reshard(x, place)
     if isinstance(place, Sharding):
         return sharding_constraint(x, place)
     return device_put([x], [place])[0]
@@ -166,6 +171,36 @@ def placed_like(
     return placed(x, device, out_sharding)
 
 
+def as_mesh(place: Sharding) -> Mesh:
+    """The devices that `place` is over: its own, or those in force."""
+    mesh = place.mesh if isinstance(place, NamedSharding) else None
+    return mesh if isinstance(mesh, Mesh) else get_mesh()
+
+
+def as_named(place: object, asked_by: str) -> NamedSharding:
+    """`place`, the option `out_sharding` of a function, as a sharding along Explicit axes.
+
+    Raises:
+      ValueError: if there is no mesh in force for a PartitionSpec, or axes are not Explicit.
+      TypeError: if it is neither.
+    """
+    if isinstance(place, PartitionSpec):
+        place = on_mesh_in_force(place, "out_sharding")
+    if not isinstance(place, NamedSharding):
+        raise TypeError(
+            f"{asked_by}: out_sharding is a NamedSharding or PartitionSpec, not {place!r}"
+        )
+    kinds = dict(zip(place.mesh.axis_names, place.mesh.axis_types, strict=True))
+    for entry in place.spec:
+        for name in () if entry is PartitionSpec.UNCONSTRAINED else names_of(entry):
+            if kinds[name] is not AxisType.Explicit:
+                raise ValueError(
+                    f"PartitionSpec passed to {asked_by} cannot contain axis names that are of type "
+                    f"Auto or Manual: {place.spec} has {name}, of type {kinds[name]}"
+                )
+    return place
+
+
 def on_mesh_in_force(spec: PartitionSpec, asked_by: str) -> NamedSharding:
     """`spec` on the mesh that `jax.set_mesh` has put in force.
 
@@ -179,6 +214,71 @@ def on_mesh_in_force(spec: PartitionSpec, asked_by: str) -> NamedSharding:
             "by `jax.set_mesh`"
         )
     return NamedSharding(mesh, spec)
+
+
+# --- moves along Explicit axes ------------------------------------------------------------------
+
+reshard_p = declare("reshard", linear=True)
+reshard_p.declares_sharding = True
+
+
+@reshard_p.abstract
+def _(x: ShapedArray, *, dst_sharding: NamedSharding, concrete_mesh: object) -> ShapedArray:
+    return explicit.typed(x, dst_sharding)
+
+
+@reshard_p.def_impl
+def _(x: Value, *, dst_sharding: NamedSharding, concrete_mesh: object) -> Any:
+    array = x if isinstance(x, ArrayImpl) else array_of(np.asarray(x))
+    mesh = dst_sharding.mesh if isinstance(dst_sharding.mesh, Mesh) else None
+    place = explicit.place_of(explicit.typed(array.aval, dst_sharding), mesh)
+    return array.placed(place or dst_sharding)
+
+
+reshard_p.absent("eager", why="arrays are put elsewhere, not computed")
+
+
+@reshard_p.lower
+def _(b: Builder, x: Node, *, dst_sharding: NamedSharding, concrete_mesh: object) -> Any:
+    return divided(b, x, dst_sharding)
+
+
+@reshard_p.jvp
+def _(primals: Primals, tangents: Tangents, **params: object) -> tuple[Any, Any]:
+    (x,), (t,) = primals, tangents
+    out = reshard_p.bind(x, **params)
+    if isinstance(t, Zero):
+        return out, rules.zero_tangent(out)
+    return out, reshard_p.bind(t, **params)
+
+
+reshard_p.jet(jet.linear(reshard_p))
+
+
+@reshard_p.transpose
+def _(ct: Cotangent, x: Operand, **_: object) -> list[Any]:
+    return [ct]  # brought where the operand's cotangents are by whoever adds them up
+
+
+@reshard_p.batch
+def _(args: Primals, dims: Dims, *, dst_sharding: NamedSharding, **params: object) -> Any:
+    (x,), (dim,) = args, dims
+    assert dim is not None
+    entries = (*dst_sharding.spec, *[None] * (np.ndim(x) - 1 - len(dst_sharding.spec)))
+    spec = dst_sharding.spec.update(partitions=(*entries[:dim], None, *entries[dim:]))
+    return reshard_p.bind(x, dst_sharding=dst_sharding.update(spec=spec), **params), dim
+
+
+def _print_reshard(eqn: JaxprEqn, context: text.Context, settings: text.Settings) -> text.Doc:
+    return text.eqn_with_params(eqn, [], context, settings)  # the type says where
+
+
+text.printing_rules["reshard"] = _print_reshard
+
+
+def reshard(x: Value, place: NamedSharding) -> Any:
+    """`x`, an array, lying as `place` says."""
+    return reshard_p.bind(x, dst_sharding=place, concrete_mesh=None)
 
 
 # --- constraints --------------------------------------------------------------------------------

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import dtypes, text
+from jitney.core import dtypes, explicit, text
 from jitney.core.array import Array
 from jitney.core.avals import ShapedArray, get_aval
 from jitney.core.jaxpr import JaxprEqn
 from jitney.core.key_reuse import uses_keys
 from jitney.core.primitive import declare
-from jitney.primitives import rules
+from jitney.primitives import rules, sharding_rules
 from jitney.primitives.array.canonical import canonical_axes, canonical_shape
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.elementwise.families import Shape
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 # --- broadcast_in_dim -------------------------------------------------------------------------
 
 broadcast_in_dim_p = declare("broadcast_in_dim", linear=True)
+broadcast_in_dim_p.sharding(sharding_rules.broadcast_in_dim)
 
 
 @broadcast_in_dim_p.abstract
@@ -226,6 +227,7 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
 # --- reshape ----------------------------------------------------------------------------------
 
 reshape_p = declare("reshape", linear=True)
+reshape_p.sharding(sharding_rules.reshape)
 
 
 @reshape_p.abstract
@@ -320,6 +322,7 @@ def collapse(operand: Array, start_dimension: int, stop_dimension: int | None = 
 # --- transpose --------------------------------------------------------------------------------
 
 transpose_p = declare("transpose", linear=True)
+transpose_p.sharding(sharding_rules.transpose)
 
 
 @transpose_p.abstract
@@ -367,6 +370,7 @@ def transpose(operand: ArrayLike, permutation: Sequence[int] | np.ndarray) -> Ar
 # --- squeeze, expand_dims -----------------------------------------------------------------------
 
 squeeze_p = declare("squeeze", linear=True)
+squeeze_p.sharding(sharding_rules.squeeze)
 
 
 @squeeze_p.abstract
@@ -541,7 +545,7 @@ def _(
         x,
         shape=(x.shape[0], *shape),
         broadcast_dimensions=(0, *(np.int64(d + 1) for d in broadcast_dimensions)),
-        sharding=sharding,
+        sharding=explicit.batched(sharding, 0),
     )
     return out, 0
 
@@ -550,7 +554,8 @@ def _reshape_transpose(
     ct: Value, x: Value, *, new_sizes: Shape, dimensions: tuple[int, ...] | None, sharding: object
 ) -> Any:
     if dimensions is None:
-        return reshape(ct, rules.shape_of(x))
+        place = explicit.sharding_of(rules.aval_of(x).to_cotangent_aval())
+        return reshape(ct, rules.shape_of(x), out_sharding=place)
     old = rules.shape_of(x)
     moved = reshape(ct, tuple(old[k] for k in dimensions))
     return transpose(moved, tuple(int(k) for k in np.argsort(dimensions)))
@@ -572,6 +577,7 @@ def _(
     if dimensions is not None:
         dimensions = (0, *(d + 1 for d in dimensions))
     sizes = (x.shape[0], *new_sizes)
+    sharding = explicit.batched(sharding, 0)
     return reshape_p.bind(x, new_sizes=sizes, dimensions=dimensions, sharding=sharding), 0
 
 

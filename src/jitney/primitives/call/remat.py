@@ -90,6 +90,7 @@ rules.vectorized(name_p)
 
 remat_p = declare("remat2", multiple_results=True)
 remat_p.varying(varying.as_declared)
+remat_p.declares_sharding = True
 remat_p.effectful = True
 
 

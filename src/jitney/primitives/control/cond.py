@@ -62,6 +62,7 @@ if TYPE_CHECKING:
 
 cond_p = declare("cond", multiple_results=True)
 cond_p.varying(varying.as_declared)  # whatever the predicate varies along, as in JAX
+cond_p.declares_sharding = True
 cond_p.effectful = True
 
 _INT32 = np.dtype(np.int32)

@@ -32,15 +32,14 @@ def row_type(aval: AbstractValue) -> Any:
     if aval.is_high:
         high: Any = aval
         return high.dec_rank(None, high.leading_axis_spec())
-    return aval.update(shape=aval.shape[1:])
+    array: Any = aval
+    return array.dec_rank(None, array.leading_axis_spec())
 
 
 def rows_type(aval: AbstractValue, length: int) -> Any:
     """The type of `length` results of type `aval`, one for each iteration."""
-    if aval.is_high:
-        high: Any = aval
-        return high.inc_rank(length, high.leading_axis_spec())
-    return aval.update(shape=(length, *aval.shape))
+    array: Any = aval
+    return array.inc_rank(length, array.leading_axis_spec())
 
 
 def _count(avals: Sequence[AbstractValue]) -> list[int]:

@@ -67,6 +67,7 @@ if TYPE_CHECKING:
 
 scan_p = declare("scan", multiple_results=True)
 scan_p.varying(varying.as_declared)
+scan_p.declares_sharding = True
 scan_p.effectful = True
 
 _INT32 = np.dtype(np.int32)

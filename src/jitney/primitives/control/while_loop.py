@@ -73,6 +73,7 @@ if TYPE_CHECKING:
 
 while_p = declare("while", multiple_results=True)
 while_p.varying(varying.as_declared)
+while_p.declares_sharding = True
 while_p.effectful = True
 
 

@@ -17,7 +17,7 @@ from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, get_aval, shaped_array
 from jitney.core.key_reuse import uses_keys
 from jitney.core.primitive import declare
-from jitney.primitives import rules
+from jitney.primitives import rules, sharding_rules
 from jitney.primitives.array.canonical import canonical_axis, canonical_shape
 from jitney.primitives.array.shape import expand_dims, shape_of, squeeze
 from jitney.primitives.elementwise import binary, compare, convert, families, select
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 
 dynamic_slice_p = declare("dynamic_slice")
+dynamic_slice_p.sharding(sharding_rules.cut)
 
 
 def _check_index_types(name: str, starts: Sequence[ShapedArray]) -> None:
@@ -253,6 +254,7 @@ def dynamic_index_in_dim(
 
 
 dynamic_update_slice_p = declare("dynamic_update_slice")
+dynamic_update_slice_p.sharding(sharding_rules.dynamic_update_slice)
 
 
 @dynamic_update_slice_p.abstract

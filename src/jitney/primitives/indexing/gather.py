@@ -20,7 +20,7 @@ from jitney.core.avals import ShapedArray, get_aval
 from jitney.core.key_reuse import uses_keys
 from jitney.core.primitive import declare
 from jitney.core.trace import Tracer
-from jitney.primitives import rules
+from jitney.primitives import rules, sharding_rules
 from jitney.primitives.array import concatenation
 from jitney.primitives.array.canonical import canonical_shape
 from jitney.primitives.array.shape import expand_dims, shape_of
@@ -188,6 +188,7 @@ def check_indices(op: str, indices: ShapedArray) -> None:
 # --- gather -----------------------------------------------------------------------------------
 
 gather_p = declare("gather")
+gather_p.sharding(sharding_rules.gather)
 
 
 @gather_p.abstract

@@ -23,7 +23,7 @@ from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.key_reuse import uses_keys
 from jitney.core.primitive import Primitive, declare
 from jitney.core.trace import Tracer
-from jitney.primitives import rules
+from jitney.primitives import rules, sharding_rules
 from jitney.primitives.array.canonical import canonical_shape
 from jitney.primitives.array.shape import broadcast
 from jitney.primitives.elementwise import binary, families
@@ -153,6 +153,7 @@ def batch_scatter(
 def _declare(name: str, fn: str | None) -> Primitive:
     """Declares the scatter that combines by the scalar function `fn`, None: by its program."""
     prim = declare(name)
+    prim.sharding(sharding_rules.scatter)
 
     @prim.abstract
     def _(

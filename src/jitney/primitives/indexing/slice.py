@@ -12,7 +12,7 @@ import numpy as np
 from jitney.core.avals import ShapedArray
 from jitney.core.key_reuse import KeyUse
 from jitney.core.primitive import Primitive, declare
-from jitney.primitives import rules
+from jitney.primitives import rules, sharding_rules
 from jitney.primitives.array.canonical import canonical_axis, canonical_shape
 from jitney.primitives.array.shape import shape_of, squeeze
 from jitney.primitives.elementwise import families
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _slice = slice
 
 slice_p = declare("slice", linear=True)
+slice_p.sharding(sharding_rules.cut)
 
 
 @slice_p.abstract

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.compiler.reference import contraction, scalar
-from jitney.core import dtypes, text
+from jitney.core import dtypes, explicit, text
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.jaxpr import JaxprEqn
 from jitney.core.primitive import declare
-from jitney.primitives import rules
+from jitney.primitives import rules, sharding_rules
 from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise import families, large
 from jitney.primitives.linalg.precision import (
@@ -35,6 +35,7 @@ DotDimensionNumbers = tuple[
 
 
 dot_general_p = declare("dot_general")
+dot_general_p.sharding(sharding_rules.dot_general)
 
 MANY_PRODUCTS = (
     1 << 24
@@ -371,18 +372,19 @@ def _transposed(
     else:
         ct_free_y = tuple(range(n_batch + len(free_x), n_batch + len(free_x) + len(free_y)))
     batch = tuple(range(n_batch))
-    dtype = rules.aval_of(x).dtype
+    aval = rules.aval_of(x)
+    dtype = aval.dtype
+    # Axes of `out`: batch, free ones of x, contracted ones in the order of y's axes.
+    order = sorted(range(len(cy)), key=lambda k: cy[k])
+    axes = [*bx, *free_x, *(cx[k] for k in order)]
     out = dot_general_p.bind(
         ct,
         y,
         dimension_numbers=((ct_free_y, tuple(free_y)), (batch, tuple(by))),
         precision=precision,
         preferred_element_type=None if preferred is None else dtype,
-        out_sharding=None,
+        out_sharding=explicit.permuted(explicit.sharding_of(aval.to_cotangent_aval()), axes),
     )
-    # Axes of `out`: batch, free ones of x, contracted ones in the order of y's axes.
-    order = sorted(range(len(cy)), key=lambda k: cy[k])
-    axes = [*bx, *free_x, *(cx[k] for k in order)]
     permutation = tuple(int(k) for k in np.argsort(axes))
     if permutation != tuple(range(len(permutation))):
         out = rules.op("transpose")(out, permutation=permutation)
@@ -434,5 +436,7 @@ def _(
         n_free = len(rules.shape_of(x)) - len(cx) - n_batch
         free = [k for k in range(len(rules.shape_of(y))) if k not in contract[1] + batch[1]]
         position = n_batch + n_free + free.index(dy)
+    if params["out_sharding"] is not None:
+        params["out_sharding"] = explicit.batched(params["out_sharding"], position)
     out = dot_general_p.bind(x, y, dimension_numbers=(contract, batch), **params)
     return out, position

@@ -36,6 +36,7 @@ def _(x: AbstractValue, *, axes: Sequence[AxisName]) -> AbstractValue:
 
 
 pvary_p.varying(varying.as_declared)
+pvary_p.declares_sharding = True
 
 
 @pvary_p.eager

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 shard_map_p = declare("shard_map", multiple_results=True)
 shard_map_p.effectful = True
 shard_map_p.varying(varying.as_declared)
+shard_map_p.declares_sharding = True
 
 Specs = tuple[PartitionSpec, ...]
 WHOLE = PartitionSpec()

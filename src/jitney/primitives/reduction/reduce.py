@@ -18,7 +18,7 @@ from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, JaxprEqn
 from jitney.core.primitive import Primitive, declare
 from jitney.core.pytree import pytrees
 from jitney.core.trace import Tracer
-from jitney.primitives import rules
+from jitney.primitives import rules, sharding_rules
 from jitney.primitives.elementwise import binary, families, taylor
 from jitney.transforms import jet
 from jitney.transforms.batch import AxisData, batch_jaxpr
@@ -75,6 +75,7 @@ def _monoid(
 ) -> tuple[Primitive, ReductionFunction]:
     """Declares the reduction `name` by the monoid `fn`; returns it and its public function."""
     prim = declare(name, linear=linear)
+    prim.sharding(sharding_rules.reduced)
     extra = {"out_sharding": None} if name == "reduce_sum" else {}
 
     @prim.abstract
@@ -179,6 +180,7 @@ _ARG_SECTIONS = """
 
 def _arg_extreme(name: str, kind: str, doc: str) -> tuple[Primitive, ArgExtremeFunction]:
     prim = declare(name)
+    prim.sharding(sharding_rules.reduced)
 
     @prim.abstract
     def _(x: ShapedArray, *, axes: Axes, index_dtype: np.dtype) -> ShapedArray:
@@ -233,6 +235,7 @@ argmin_p, argmin = _arg_extreme(
 # --- any fold -----------------------------------------------------------------------------------
 
 reduce_p = declare("reduce", multiple_results=True)
+reduce_p.sharding(sharding_rules.reduced)
 
 
 @reduce_p.abstract

@@ -1,0 +1,280 @@
+"""How results lie along the Explicit axes of a mesh: the shardings that types have.
+
+An array that is divided along axes of the type Explicit says so in its type, `f32[8@x,4]`. Each
+operation has a rule for it, in the slot `sharding`, which says how its results are divided, or refuses:
+where operands are divided in ways that do not go together, or more than one answer is possible. Users
+then say how a result is to lie (`out_sharding=`), or move an operand (`jax.sharding.reshard`).
+
+A rule is told of the operation (`Operation`) and returns, for each result, the axes of the mesh that
+each of its axes is divided along. Operations without a rule of their own are taken for functions of
+elements where shapes say that they may be, and are refused otherwise.
+
+Nothing of this concerns arrays that are on no mesh, or on one whose axes are Auto.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+
+from jitney.core.avals import AbstractValue, ShapedArray
+from jitney.core.record import record
+from jitney.core.sharding.mesh import AbstractMesh, AxisType, Mesh, get_mesh, made
+from jitney.core.sharding.named import NamedSharding
+from jitney.core.sharding.partition_spec import PartitionSpec, names_of
+
+if TYPE_CHECKING:
+    from jitney.core.varying import Operation as Primitive
+
+# For each axis of an array, the axes of the mesh that divide it.
+Entries: TypeAlias = tuple[tuple[Any, ...], ...]
+
+
+class ShardingTypeError(Exception):
+    """Operands are divided in ways that an operation has no rule for; `jax.core.ShardingTypeError`."""
+
+
+@record
+class Operation:
+    """What a rule is told.
+
+    Attributes:
+      name: of the primitive.
+      mesh: that operands are divided over.
+      avals: types of the operands.
+      specs: how they are divided.
+      params: parameters.
+      shapes: of the results.
+    """
+
+    name: str
+    mesh: AbstractMesh
+    avals: Sequence[AbstractValue]
+    specs: list[Entries]
+    params: dict[str, Any]
+    shapes: list[tuple[int, ...]]
+
+    def parts(self, names: tuple[Any, ...]) -> int:
+        """Into how many parts axes of the mesh divide an axis of an array."""
+        n, extents = 1, self.mesh.shape
+        for name in names:
+            n *= extents[name]
+        return n
+
+    def refuse(self, why: str) -> NoReturn:
+        """Raises ShardingTypeError, with the types of the operands."""
+        types = ", ".join([aval.str_short(short_dtypes=True) for aval in self.avals])
+        raise ShardingTypeError(
+            f"{why} ({self.name} of {types}). Say how the result is to lie by out_sharding=, or move "
+            "an operand by jax.sharding.reshard"
+        )
+
+
+# --- types ----------------------------------------------------------------------------------------
+
+
+def sharding_of(aval: AbstractValue) -> NamedSharding | None:
+    """How values of this type are divided; None if they are on no mesh."""
+    if not isinstance(aval, ShapedArray) or aval.has_default_place:
+        return None
+    found = aval.sharding
+    return None if found.mesh.empty else found
+
+
+def is_explicit(avals: Sequence[AbstractValue]) -> bool:
+    """Whether some of these types say how values are divided."""
+    return made.any and any([sharding_of(aval) is not None for aval in avals])
+
+
+def typed(aval: AbstractValue, place: object) -> Any:
+    """The type of a value of type `aval` that lies as `place`, a sharding, says."""
+    if not isinstance(aval, ShapedArray):
+        return aval
+    if isinstance(place, NamedSharding) and AxisType.Explicit in place.mesh.axis_types:
+        return aval.update(sharding=place.update(mesh=place.mesh.abstract_mesh, memory_kind=None))
+    return aval if aval.has_default_place else aval.update(sharding=None)
+
+
+def place_of(aval: AbstractValue, mesh: Mesh | None = None) -> NamedSharding | None:
+    """Where values of this type are put; None if the type does not say.
+
+    Types know the axes of a mesh: devices are those of `mesh`, or of the mesh in force, or else of the
+    one that was made last with these axes.
+    """
+    sharding = sharding_of(aval)
+    if sharding is None:
+        return None
+    for known in (mesh, get_mesh()):
+        if known is not None and known.shape_tuple == sharding.mesh.shape_tuple:
+            return sharding.update(mesh=known)
+    return sharding.update(mesh=made.last[sharding.mesh.shape_tuple])
+
+
+def without(primitive: Primitive, avals: Sequence[AbstractValue]) -> Sequence[AbstractValue]:
+    """`avals` as type rules are told them that know nothing of shardings."""
+    rule = primitive.rules.get("sharding")
+    if primitive.declares_sharding or (rule is None and primitive.called is not None):
+        return avals
+    return [aval if sharding_of(aval) is None else typed(aval, None) for aval in avals]
+
+
+def asked_for(params: dict[str, Any]) -> NamedSharding | None:
+    """How the parameters of an operation say that its result is to lie, if they do."""
+    place = params.get("sharding")
+    if place is None:
+        place = params.get("out_sharding")
+    if isinstance(place, PartitionSpec):
+        place = NamedSharding(get_mesh(), place)
+    if not isinstance(place, NamedSharding) or AxisType.Explicit not in place.mesh.axis_types:
+        return None
+    return place
+
+
+def permuted(sharding: NamedSharding | None, axes: Sequence[int]) -> NamedSharding | None:
+    """`sharding` of an array whose axes are taken in the order `axes`."""
+    if sharding is None:
+        return None
+    entries = entries_of(sharding, len(axes))
+    return sharding.update(spec=PartitionSpec(*[entries[k] for k in axes]))
+
+
+def batched(place: object, dim: int) -> Any:
+    """The parameter `sharding` of an operation that a batch goes through, along axis `dim`."""
+    if isinstance(place, NamedSharding):
+        return place.update(spec=batched(place.spec, dim))
+    if not isinstance(place, PartitionSpec):
+        return place
+    entries = (*place, *[None] * (dim - len(place)))
+    return place.update(partitions=(*entries[:dim], None, *entries[dim:]))
+
+
+def of_results(
+    primitive: Primitive,
+    name: str,
+    avals: Sequence[AbstractValue],
+    params: dict[str, Any],
+    results: Any,
+) -> Any:
+    """Types of the results of an operation, some of whose operands are divided along Explicit axes.
+
+    Args:
+      primitive: the operation.
+      name: its name.
+      avals: types of its operands.
+      params: its parameters.
+      results: types of its results by its type rule: a list, or one.
+
+    Raises:
+      ShardingTypeError: if the operation has no rule for operands that are divided in this way.
+    """
+    rule = primitive.rules.get("sharding")
+    if primitive.declares_sharding or (rule is None and primitive.called is not None):
+        return results
+    outs: list[AbstractValue] = list(results) if primitive.multiple_results else [results]
+    asked = asked_for(params)
+    if asked is not None:
+        outs = [typed(out, asked) for out in outs]
+        return outs if primitive.multiple_results else outs[0]
+    shardings = [sharding_of(aval) for aval in avals]
+    meshes = {s.mesh.abstract_mesh for s in shardings if s is not None}
+    if len(meshes) > 1:
+        listed = " and ".join(sorted([mesh.short_text() for mesh in meshes]))
+        raise ShardingTypeError(f"{name} got operands on different meshes: {listed}")
+    (mesh,) = meshes
+    specs = [
+        entries_of(s, len(getattr(aval, "shape", ())))
+        for s, aval in zip(shardings, avals, strict=True)
+    ]
+    shapes = [getattr(out, "shape", ()) for out in outs]
+    operation = Operation(name, mesh, avals, specs, params, shapes)
+    found = (rule or by_shapes)(operation)
+    sums = _sums(primitive, operation, [s.spec for s in shardings if s is not None])
+    outs = [
+        _along(out, mesh, entries, sums) if isinstance(out, ShapedArray) else out
+        for out, entries in zip(outs, found, strict=True)
+    ]
+    return outs if primitive.multiple_results else outs[0]
+
+
+# Operations of several operands that are linear in all of them together, beside those that say so.
+_ADDITIVE = frozenset(["add", "sub", "convert_element_type"])
+
+
+def _sums(
+    primitive: Primitive, operation: Operation, specs: Sequence[PartitionSpec]
+) -> tuple[frozenset[Any], frozenset[Any]]:
+    """The axes along which results are unreduced, and reduced: those of operands.
+
+    What is unreduced along an axis is terms of a sum that is yet to be taken: a linear operation may
+    go before the sum, others may not.
+    """
+    unreduced = {spec.unreduced for spec in specs}
+    reduced = {spec.reduced for spec in specs}
+    if any(unreduced):
+        is_linear = primitive.linear or operation.name in _ADDITIVE
+        if not is_linear or len(unreduced) > 1 or len(specs) < _count_of_arrays(operation):
+            operation.refuse(f"{operation.name} takes no operands that are unreduced, or not these")
+    none = frozenset[Any]()
+    return none.union(*unreduced), none.union(*reduced)
+
+
+def _count_of_arrays(operation: Operation) -> int:
+    return sum([isinstance(aval, ShapedArray) for aval in operation.avals])
+
+
+def entries_of(sharding: NamedSharding | None, ndim: int) -> Entries:
+    """For each axis, the axes of the mesh that divide it."""
+    if sharding is None:
+        return ((),) * ndim
+    named = [names_of(entry) for entry in sharding.spec]
+    return (*named[:ndim], *[()] * (ndim - len(named)))
+
+
+def _along(
+    aval: ShapedArray,
+    mesh: AbstractMesh,
+    entries: Entries,
+    sums: tuple[frozenset[Any], frozenset[Any]],
+) -> ShapedArray:
+    spec = PartitionSpec(*entries, unreduced=sums[0], reduced=sums[1])
+    return aval.update(sharding=NamedSharding(mesh, spec))
+
+
+# --- rules that many operations share ---------------------------------------------------------------
+
+
+def by_shapes(operation: Operation) -> list[Entries]:
+    """The rule of operations without one: those of elements, or of operands that are whole."""
+    found: list[Entries] = []
+    for shape in operation.shapes:
+        if _is_elementwise(operation, shape):
+            found.append(elementwise(operation, shape))
+        elif any([any(spec) for spec in operation.specs]):
+            operation.refuse(f"{operation.name} has no rule for operands that are divided")
+        else:
+            found.append(((),) * len(shape))
+    return found
+
+
+def _is_elementwise(operation: Operation, shape: tuple[int, ...]) -> bool:
+    shapes = [getattr(aval, "shape", ()) for aval in operation.avals]
+    return all([
+        not s or (len(s) == len(shape) and all([a in (1, b) for a, b in zip(s, shape, strict=True)]))
+        for s in shapes
+    ])  # fmt: skip
+
+
+def elementwise(operation: Operation, shape: tuple[int, ...]) -> Entries:
+    """That of the operands, where each axis is divided by at most one of them, or by all alike."""
+    out: list[tuple[Any, ...]] = []
+    used: dict[Any, int] = {}
+    for axis in range(len(shape)):
+        found = {spec[axis] for spec in operation.specs if len(spec) == len(shape) and spec[axis]}
+        names = found.pop() if found else ()
+        if found or any([used.setdefault(name, axis) != axis for name in names]):
+            listed = ", ".join([repr(PartitionSpec(*spec)) for spec in operation.specs])
+            operation.refuse(
+                f"{operation.name} got incompatible shardings for broadcasting: {listed}"
+            )
+        out.append(names)
+    return tuple(out)

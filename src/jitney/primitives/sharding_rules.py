@@ -1,0 +1,256 @@
+"""Rules for the slot `sharding`, of operations that move, drop, join or cut axes: see `core.explicit`.
+
+Each stands here because several primitives have it, or because it is long; a primitive's own module
+says which is its. What no rule can say without moving data between devices is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from jitney.core.explicit import Entries, Operation, elementwise
+
+
+def shape_of(operation: Operation, operand: int) -> tuple[int, ...]:
+    """The shape of an operand."""
+    return getattr(operation.avals[operand], "shape", ())
+
+
+def broadcast_in_dim(operation: Operation) -> list[Entries]:
+    """New axes are whole, as those are that are stretched."""
+    out: list[tuple[Any, ...]] = [()] * len(operation.shapes[0])
+    for axis, names in zip(
+        operation.params["broadcast_dimensions"], operation.specs[0], strict=True
+    ):
+        out[axis] = names
+    return [tuple(out)]
+
+
+def transpose(operation: Operation) -> list[Entries]:
+    """Axes keep how they are divided."""
+    (spec,) = operation.specs
+    return [tuple([spec[axis] for axis in operation.params["permutation"]])]
+
+
+def squeeze(operation: Operation) -> list[Entries]:
+    """The axes that are kept keep how they are divided."""
+    (spec,) = operation.specs
+    dropped = {axis % len(spec) for axis in operation.params["dimensions"]}
+    return [tuple([names for axis, names in enumerate(spec) if axis not in dropped])]
+
+
+def reduced(operation: Operation) -> list[Entries]:
+    """Reductions along `axes`, of one operand or of several alike."""
+    n = len(shape_of(operation, 0))
+    operands = [s for k, s in enumerate(operation.specs) if len(shape_of(operation, k)) == n]
+    alike = Operation(
+        operation.name,
+        operation.mesh,
+        operation.avals,
+        operands,
+        operation.params,
+        operation.shapes,
+    )
+    spec = elementwise(alike, shape_of(operation, 0))
+    axes = operation.params.get("axes", operation.params.get("dimensions", ()))
+    kept = tuple([names for axis, names in enumerate(spec) if axis not in axes])
+    return [kept] * len(operation.shapes)
+
+
+def reshape(operation: Operation) -> list[Entries]:
+    """Axes become others in groups of equal products, in each of which the division is kept.
+
+    Within a group, axes of the mesh divide what is left by those before: so parts are stretches of
+    equal length, one after the other, of the elements in their order. The new axes are divided in
+    the same order, each as far as it goes.
+    """
+    (spec,), old, new = operation.specs, shape_of(operation, 0), operation.shapes[0]
+    if operation.params.get("dimensions") is not None and any(spec):
+        operation.refuse("reshape with `dimensions` has no rule for operands that are divided")
+    out: list[tuple[Any, ...]] = []
+    for before, after in _groups(old, new):
+        names = _in_sequence(operation, [(old[k], spec[k]) for k in before])
+        out += _distributed(operation, names, [new[k] for k in after])
+    return [tuple(out)]
+
+
+def _groups(old: Sequence[int], new: Sequence[int]) -> list[tuple[range, range]]:
+    """The least stretches of axes with as many elements in `old` as in `new`."""
+    found: list[tuple[range, range]] = []
+    i = j = 0
+    while i < len(old) or j < len(new):
+        first_i, first_j, a, b = i, j, 1, 1
+        while True:
+            if i < len(old) and (a <= b or j == len(new)):
+                a, i = a * old[i], i + 1
+            elif j < len(new):
+                b, j = b * new[j], j + 1
+            if a == b and (i > first_i or i == len(old)) and (j > first_j or j == len(new)):
+                break
+        found.append((range(first_i, i), range(first_j, j)))
+    return found
+
+
+def _in_sequence(operation: Operation, axes: Sequence[tuple[int, tuple[Any, ...]]]) -> list[Any]:
+    """The axes of the mesh that divide the elements of some (extent, names), in their order."""
+    names: list[Any] = []
+    is_open = True  # whether each device has one stretch even if the next axis is divided
+    for n, own in axes:
+        if own and not is_open:
+            operation.refuse(
+                f"reshape would join parts that lie apart: {axes} (extent, divided along)"
+            )
+        names += own
+        is_open = is_open and operation.parts(own) == n
+    return names
+
+
+def _distributed(
+    operation: Operation, names: Sequence[Any], extents: Sequence[int]
+) -> list[tuple[Any, ...]]:
+    """How axes of `extents` are divided whose elements `names` divide, in their order."""
+    left = list(names)
+    out: list[tuple[Any, ...]] = []
+    for n in extents:
+        own: list[Any] = []
+        while left and n % operation.parts((*own, left[0])) == 0 and n > 1:
+            own.append(left.pop(0))
+        if left and operation.parts(tuple(own)) != n:
+            operation.refuse(
+                f"reshape cannot divide axes of extents {tuple(extents)} along {tuple(names)}"
+            )
+        out.append(tuple(own))
+    return out
+
+
+def cut(operation: Operation) -> list[Entries]:
+    """Results that have some of the first operand's elements: axes that are divided stay whole.
+
+    So slices, padding, and what is like them: an axis of another extent may be divided only where its
+    parts stay equal.
+    """
+    spec, old = operation.specs[0], shape_of(operation, 0)
+    for shape in operation.shapes:
+        for axis, (n, m) in enumerate(zip(old, shape, strict=True)):
+            if n != m and spec[axis] and m % operation.parts(spec[axis]):
+                operation.refuse(
+                    f"{operation.name} changes axis {axis} from {n} to {m} elements, which is divided "
+                    f"along {spec[axis]} of the mesh into {operation.parts(spec[axis])} parts"
+                )
+    return [spec] * len(operation.shapes)
+
+
+def dynamic_update_slice(operation: Operation) -> list[Entries]:
+    """Operand and update are divided alike, and so is the result."""
+    operand, update = operation.specs[:2]
+    if operand != update:
+        operation.refuse(
+            "dynamic_update_slice takes an operand and an update that are divided alike"
+        )
+    return [operand]
+
+
+def concatenate(operation: Operation) -> list[Entries]:
+    """Operands are divided alike, but not along the axis that joins them."""
+    axis = operation.params["dimension"]
+    if any([spec[axis] for spec in operation.specs]):
+        operation.refuse(f"concatenate joins along axis {axis}, which is divided")
+    return [elementwise(operation, operation.shapes[0])]
+
+
+def split(operation: Operation) -> list[Entries]:
+    """Parts are divided as the operand, but not along the axis that is cut."""
+    (spec,) = operation.specs
+    if spec[operation.params["axis"]]:
+        operation.refuse(f"split cuts axis {operation.params['axis']}, which is divided")
+    return [spec] * len(operation.shapes)
+
+
+def stack(operation: Operation) -> list[Entries]:
+    """Operands alike, on a new axis, which is whole."""
+    shape, axis = shape_of(operation, 0), operation.params["axis"]
+    spec = elementwise(operation, shape)
+    return [(*spec[:axis], (), *spec[axis:])]
+
+
+def dot_general(operation: Operation) -> list[Entries]:
+    """Batch axes of both operands, then what is free of the first and of the second.
+
+    An axis that both contract is summed where it is divided in one operand alone: the other one is
+    brought there. Where both are divided there are terms of sums, and it is for the user to say.
+    """
+    (cx, cy), (bx, by) = operation.params["dimension_numbers"]
+    x, y = operation.specs
+    for i, j in zip(bx, by, strict=True):
+        if x[i] and y[j] and x[i] != y[j]:
+            operation.refuse(
+                "dot_general requires lhs batch dimensions and rhs batch dimensions to have the "
+                f"consistent sharding, got {x[i]} and {y[j]}"
+            )
+    for i, j in zip(cx, cy, strict=True):
+        if x[i] and y[j]:
+            if x[i] != y[j]:
+                operation.refuse(
+                    "dot_general requires contracting dimensions to have consistent sharding, got "
+                    f"{x[i]} and {y[j]}"
+                )
+            operation.refuse(
+                "Contracting dimensions are sharded and it is ambiguous how the output should be "
+                "sharded"
+            )
+    batch = [x[i] or y[j] for i, j in zip(bx, by, strict=True)]
+    left = [x[k] for k in range(len(x)) if k not in cx and k not in bx]
+    right = [y[k] for k in range(len(y)) if k not in cy and k not in by]
+    out = (*batch, *left, *right)
+    used = [name for names in out for name in names]
+    if len(set(used)) != len(used):
+        operation.refuse(
+            f"dot_general operation with inputs so divided produces an illegally sharded result: {out}"
+        )
+    return [out]
+
+
+def gather(operation: Operation) -> list[Entries]:
+    """Axes of the operand that are taken whole stay as they are, as those of the indices do."""
+    numbers, sizes = operation.params["dimension_numbers"], operation.params["slice_sizes"]
+    operand, indices = operation.specs
+    shape = shape_of(operation, 0)
+    batching = dict(
+        zip(numbers.start_indices_batching_dims, numbers.operand_batching_dims, strict=True)
+    )
+    gone = {*numbers.collapsed_slice_dims, *batching.values()}
+    cut_axes = [
+        k
+        for k, (n, m) in enumerate(zip(shape, sizes, strict=True))
+        if operand[k] and n != m and k not in batching.values()
+    ]
+    if cut_axes or (indices and indices[-1]):
+        operation.refuse(
+            "gather takes parts along axes that are divided: use `.at[...].get(out_sharding=)` to say "
+            "how its result is to lie"
+        )
+    windows = [operand[k] for k in range(len(shape)) if k not in gone]
+    batch = [
+        own or (operand[batching[k]] if k in batching else ()) for k, own in enumerate(indices[:-1])
+    ]
+    out: list[tuple[Any, ...]] = []
+    for k in range(len(operation.shapes[0])):
+        out.append(windows.pop(0) if k in numbers.offset_dims else batch.pop(0))
+    used = [name for names in out for name in names]
+    if len(set(used)) != len(used):
+        operation.refuse("gather would divide two axes of its result along one axis of the mesh")
+    return [tuple(out)]
+
+
+def scatter(operation: Operation) -> list[Entries]:
+    """The operand's, where windows of updates are whole along axes that are divided."""
+    numbers = operation.params["dimension_numbers"]
+    operand = operation.specs[0]
+    touched = {*numbers.inserted_window_dims, *numbers.scatter_dims_to_operand_dims}
+    if any([operand[k] for k in touched]):
+        operation.refuse(
+            "scatter writes parts along axes that are divided: use `.at[...].set(..., "
+            "out_sharding=)` to say how its result is to lie"
+        )
+    return [operand]

@@ -1,0 +1,106 @@
+"""What types say of arrays along Explicit axes, for both packages: run by `test_explicit_sharding`."""
+
+import os
+import sys
+
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
+
+if sys.argv[1] == "jitney":
+    import jitney as jax
+    import jitney.numpy as jnp
+    from jitney.sharding import AxisType, NamedSharding, auto_axes, explicit_axes, reshard
+else:
+    import jax
+    import jax.numpy as jnp
+    from jax.sharding import AxisType, NamedSharding, auto_axes, explicit_axes, reshard
+
+import numpy as np
+
+P = jax.sharding.PartitionSpec
+MESH = jax.make_mesh((2, 2), ("x", "y"), axis_types=(AxisType.Explicit,) * 2)
+X = np.arange(16.0, dtype=np.float32).reshape(8, 2)
+
+
+def put(value, *spec):
+    return jax.device_put(value, NamedSharding(MESH, P(*spec)))
+
+
+def loss(f):
+    return lambda *args: jnp.sum(f(*args) ** 2)
+
+
+def total(x):
+    return jnp.sum(x)
+
+
+x, rows, columns = put(X, "x", "y"), put(X, "x", None), put(X.T.copy(), None, "y")
+both = put(X[:, 0], ("x", "y"))
+batch = put(np.ones((4, 8, 2), np.float32), "x", None, "y")
+
+CASES = {
+    "elementwise": lambda: x * 2 + jnp.sin(x),
+    "broadcast": lambda: x + jnp.ones(2, jnp.float32),
+    "sums": lambda: (x.sum(0), x.mean(1), x.max(), jnp.argmax(x, axis=1), x.std()),
+    "turned": lambda: (x.T, jnp.moveaxis(batch, 0, 1), x[None], x[None].squeeze(0)),
+    "reshape": lambda: (
+        x.reshape(2, 4, 2),
+        rows.reshape(16),
+        both.reshape(2, 4),
+        batch.reshape(32, 2),
+    ),
+    "joined": lambda: (
+        jnp.concatenate([rows, rows], axis=1),
+        jnp.stack([x, x]),
+        jnp.pad(rows, ((0, 0), (1, 1))),
+    ),
+    "product": lambda: (
+        rows @ columns,
+        jnp.einsum("bij,ik->bjk", batch, rows, out_sharding=P("x", "y")),
+    ),
+    "matmul": lambda: jnp.matmul(x, put(X.T.copy(), "y", None), out_sharding=P("x", None)),
+    "gradient": lambda: jax.grad(loss(jnp.tanh))(x),
+    "gradients": lambda: jax.grad(loss(jnp.matmul), (0, 1))(rows, columns),
+    "of a sum": lambda: (jax.grad(total)(x), jax.jit(jax.grad(total))(x)),
+    "of a reshape": lambda: jax.grad(loss(lambda x: x.reshape(2, 4, 2)))(x),
+    "softmax": lambda: jax.nn.softmax(rows, axis=1),
+    "where": lambda: jnp.where(x > 3, x, 0.0),
+    "running": lambda: (jnp.cumsum(rows, axis=1), jnp.sort(rows, axis=1)),
+    "parts": lambda: (rows[:, 0], jnp.take(rows, jnp.array([1, 0]), axis=1)),
+    "scan": lambda: jax.lax.scan(lambda c, _: (c * 2, c), x, None, length=3),
+    "scanned": lambda: jax.lax.scan(lambda c, r: (c + r, r * c), put(X[0], "y"), put(X, None, "y")),
+    "loop": lambda: jax.lax.fori_loop(0, 3, lambda i, x: x * 2, x),
+    "branch": lambda: jax.lax.cond(True, lambda x: x * 2, lambda x: x, x),
+    "vmap": lambda: (jax.vmap(lambda r: r * 2)(x), jax.vmap(jnp.sum)(rows)),
+    "remat": lambda: jax.grad(lambda x: total(jax.checkpoint(lambda x: jnp.sin(jnp.sin(x)))(x)))(x),
+    "reshard": lambda: (reshard(x, P(None, "x")), jax.jit(lambda x: reshard(x, P("y", None)))(x)),
+    "made": lambda: (jnp.ones((8, 2), jnp.float32, out_sharding=P("x")), jnp.zeros_like(x)),
+    "auto": lambda: auto_axes(lambda x: x @ x.T, out_sharding=P("x", None))(x),
+    "jit": lambda: jax.jit(lambda x, y: x @ y + 1)(rows, columns),
+    "print": lambda: str(jax.make_jaxpr(lambda x: reshard(jnp.sin(x), P(None, "x")).sum(0))(x)),
+    "shapes": lambda: str(jax.eval_shape(lambda x: x.T, x).sharding.spec),
+    "clash": lambda: x + put(X, "y", "x"),
+    "contracted": lambda: x @ put(X.T.copy(), "y", "x"),
+    "twice": lambda: rows @ put(X.T.copy(), None, "x"),
+    "apart": lambda: put(np.ones((2, 2, 2), np.float32), "x", None, "y").reshape(8),
+}
+
+
+def shown(value):
+    if isinstance(value, str):
+        return value
+    leaves = jax.tree.leaves(value)
+    values = [np.round(np.asarray(leaf, np.float64).sum(), 3) for leaf in leaves]
+    types = [str(jax.typeof(leaf)) for leaf in leaves]
+    return f"{types} {[leaf.sharding.spec for leaf in leaves]} {values}"
+
+
+with jax.set_mesh(MESH):
+    for name, case in CASES.items():
+        try:
+            print(name, shown(case()).replace("\n", " "))
+        except Exception as error:  # what is refused is refused by both
+            print(name, type(error).__name__)
+auto = jax.make_mesh((2, 2), ("x", "y"), axis_types=(AxisType.Auto,) * 2)
+with jax.set_mesh(auto):
+    inner = explicit_axes(lambda x: x * len(str(jax.typeof(x))), in_sharding=P("x", "y"))
+    print("explicit", float(inner(jnp.ones((8, 2), jnp.float32))[0, 0]))

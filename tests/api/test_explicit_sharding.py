@@ -1,0 +1,36 @@
+"""Shardings as parts of types: arrays along Explicit axes of a mesh, as JAX has them."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import jitney
+from jitney.core import explicit
+
+PROGRAM = str(Path(__file__).parent / "explicit_on_meshes.py")
+
+
+def test_like_jax():
+    both = [
+        subprocess.Popen([sys.executable, PROGRAM, package], stdout=subprocess.PIPE, text=True)
+        for package in ("jitney", "jax")
+    ]
+    ours, theirs = [process.communicate()[0].splitlines() for process in both]
+    assert len(theirs) == 33
+    wrong = [f"{a}\n  {b}" for a, b in zip(ours, theirs, strict=True) if a != b]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_what_is_refused_is_named():
+    mesh = jitney.make_mesh((1,), ("i",))
+    x = jitney.device_put(jitney.numpy.ones((2, 2)), jitney.NamedSharding(mesh, jitney.P("i")))
+    with pytest.raises(explicit.ShardingTypeError, match=r"add got incompatible .*f32\[2@i,2\]"):
+        x + x.T
+
+
+def test_types_of_other_arrays_say_nothing():
+    auto = jitney.make_mesh((1,), ("i",), axis_types=(jitney.sharding.AxisType.Auto,))
+    x = jitney.device_put(jitney.numpy.ones(2), jitney.NamedSharding(auto, jitney.P("i")))
+    assert x.aval.has_default_place and x.to_device(jitney.devices()[0]).aval.has_default_place
