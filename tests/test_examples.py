@@ -14,7 +14,7 @@ import jitney
 import jitney.numpy as jnp
 from jitney import custom_batching, flatten_util, image, lax, nn, ops, random
 from jitney.example_libraries import optimizers, stax
-from jitney.experimental import jet, ode, sparse
+from jitney.experimental import jet, multihost_utils, ode, sparse
 from jitney.lax import linalg
 from jitney.numpy import fft
 
@@ -33,6 +33,7 @@ NAMESPACES: dict[str, ModuleType] = {
     "optimizers": optimizers,
     "stax": stax,
     "jet": jet,
+    "multihost_utils": multihost_utils,
     "ode": ode,
     "sparse": sparse,
     "sparse.linalg": sparse.linalg,
@@ -40,6 +41,7 @@ NAMESPACES: dict[str, ModuleType] = {
 }
 GLOBALS = {"jax": jitney, "jnp": jnp, "lax": lax, "random": random, "nn": nn}
 GLOBALS |= {"optimizers": optimizers, "stax": stax, "sparse": sparse}
+GLOBALS |= {"multihost_utils": multihost_utils}
 PARSER = doctest.DocTestParser()
 
 

@@ -17,6 +17,7 @@ jnp = importlib.import_module(f"{sys.argv[1]}.numpy")
 sharding = importlib.import_module(f"{sys.argv[1]}.sharding")
 lax = jax.lax
 importlib.import_module(f"{sys.argv[1]}.extend.sharding")
+multihost = importlib.import_module(f"{sys.argv[1]}.experimental.multihost_utils")
 
 import numpy as np  # noqa: E402
 
@@ -169,6 +170,28 @@ check("callback", lambda: jax.make_array_from_callback(
     (8, 4), on(P("y", "x")), lambda i: np.arange(32.0).reshape(8, 4)[i]))  # fmt: skip
 check("local data", lambda: jax.make_array_from_process_local_data(on(P("x")), np.arange(8.0)))
 check("spec without mesh", lambda: jax.device_put(np.ones(8), P("x")))
+local, to_local = (
+    multihost.host_local_array_to_global_array, multihost.global_array_to_host_local_array
+)  # fmt: skip
+check("local arrays", lambda: [where(v) for v in jax.tree.leaves(
+    local({"a": np.arange(8.0), "b": [third, None]}, mesh, {"a": P("x"), "b": P()}))])  # fmt: skip
+check(
+    "local, put elsewhere", lambda: local(jax.device_put(np.ones((8, 2)), devices[3]), mesh, P("y"))
+)
+check("local, does not divide", lambda: local(np.ones(6), mesh, P("x")))
+check("local, no spec", lambda: local(np.ones(8), mesh, None))
+check("local, not a prefix", lambda: local({"a": np.ones(8)}, mesh, {"b": P()}))
+check("local, keys", lambda: local(jax.random.split(jax.random.key(0), 8), mesh, P("x")).sharding)
+check("local, jit", lambda: jax.jit(lambda v: local(v, mesh, P("x")) * 2)(jnp.arange(8.0)))
+check(
+    "to local",
+    lambda: (where(to_local(x, mesh, P("y"))), where(to_local(np.ones(8), mesh, P("y")))),
+)
+check("to local, no spec", lambda: to_local(x, mesh, None))
+check(
+    "gathered",
+    lambda: (multihost.process_allgather(x).shape, type(multihost.process_allgather(x, True))),
+)
 check("device option", lambda: jnp.arange(8, device=on(P("x"))))
 check("like, divided", lambda: jnp.ones_like(x))
 check("like, another shape", lambda: jnp.ones_like(x, shape=(2,)))

@@ -1,0 +1,233 @@
+"""`jax.experimental.multihost_utils`: what the processes of one program tell each other.
+
+A program has one process (`jax.process_count()`), so here what all processes have is what this one has,
+and nobody is waited for. Libraries call these functions, in one process as in many: for checkpoints,
+above all.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jitney.core import dtypes
+from jitney.core.array import Array
+from jitney.core.pytree import pytrees
+from jitney.core.sharding.mesh import Mesh
+from jitney.core.sharding.named import NamedSharding
+from jitney.core.sharding.partition_spec import PartitionSpec
+from jitney.primitives.elementwise.convert import as_value
+from jitney.runtime.array import ArrayImpl
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jitney.core.typing import PyTree
+
+
+def process_allgather(in_tree: PyTree, tiled: bool = False) -> PyTree:
+    """What each process has, in every process.
+
+    Args:
+      in_tree: a pytree of arrays and scalars, of the same shapes in all processes.
+      tiled: whether the processes' arrays are joined along their first axis, and not along a new one.
+
+    Returns: a pytree of NumPy arrays. One of shape [...] becomes [processes, ...], or if `tiled` it
+    stays as it is, since there is one process.
+
+    Raises:
+      TypeError: if a leaf is a tracer, or an array of keys.
+
+    Example:
+      >>> multihost_utils.process_allgather(jnp.arange(3))
+      array([[0, 1, 2]], dtype=int32)
+    """
+
+    def gathered(leaf: PyTree) -> np.ndarray:
+        own = np.asarray(leaf)
+        return own if tiled else own[None]
+
+    return pytrees.tree_map(gathered, in_tree)
+
+
+def broadcast_one_to_all(in_tree: PyTree, is_source: bool | None = None) -> PyTree:
+    """What one process has, in every process.
+
+    Args:
+      in_tree: a pytree of arrays and scalars, of the same shapes in all processes.
+      is_source: whether this process is the one; by default the first one is.
+
+    Returns: a pytree of NumPy arrays, those of the source. The only process has nobody else to ask, so
+    they are its own, also if it says that it is not the source.
+
+    Raises:
+      TypeError: if a leaf is a tracer, or an array of keys.
+
+    Example:
+      >>> multihost_utils.broadcast_one_to_all({"step": 3})
+      {'step': array(3)}
+    """
+    return pytrees.tree_map(np.asarray, in_tree)
+
+
+def sync_global_devices(name: str) -> None:
+    """Waits until all processes have come here.
+
+    Args:
+      name: of this place in the program; processes that wait at another one are an error.
+
+    Raises:
+      TypeError: if `name` is no string.
+
+    Example:
+      >>> multihost_utils.sync_global_devices("the checkpoint is written")
+    """
+    if not isinstance(name, str):
+        raise TypeError(
+            f"sync_global_devices takes the name of a place in the program, a string, not {name!r} of "
+            f"type {type(name).__name__}"
+        )
+
+
+def assert_equal(in_tree: PyTree, fail_message: str = "") -> None:
+    """Checks that all processes have the same numbers.
+
+    Args:
+      in_tree: a pytree of arrays and scalars, of the same shapes in all processes.
+      fail_message: what the error begins with.
+
+    Raises:
+      AssertionError: if they have not. NaN is not equal to itself, so it is an error in one process,
+        too.
+
+    Example:
+      >>> multihost_utils.assert_equal({"seed": 17}, "seeds")
+    """
+    gathered = process_allgather(in_tree)
+    pairs = zip(pytrees.tree_leaves(in_tree), pytrees.tree_leaves(gathered), strict=True)
+    if not all([bool(np.all(np.equal(np.asarray(own), every))) for own, every in pairs]):
+        raise AssertionError(
+            f"{fail_message or 'assert_equal'}: processes have different values. This one has "
+            f"{in_tree}, all of them {gathered}"
+        )
+
+
+def reached_preemption_sync_point(step_id: int) -> bool:
+    """Whether the processes are to save their state now, since one of them is to end soon.
+
+    Only schedulers of several processes announce that, so it never is the case here.
+
+    Args:
+      step_id: the number of the step that all processes have come to.
+
+    Example:
+      >>> multihost_utils.reached_preemption_sync_point(100)
+      False
+    """
+    return False
+
+
+def host_local_array_to_global_array(
+    local_inputs: PyTree, global_mesh: Mesh, pspecs: PyTree
+) -> PyTree:
+    """The arrays that processes have parts of.
+
+    Args:
+      local_inputs: a pytree of arrays and scalars: this process's parts.
+      global_mesh: the devices that the arrays are to lie on.
+      pspecs: a `PartitionSpec`, or a prefix of the tree of them: how they are divided.
+
+    Returns: a pytree of arrays on `global_mesh`. This process has all of its devices, so they have the
+    shapes and values of `local_inputs`. Traced values stay as they are.
+
+    Raises:
+      TypeError: if `global_mesh` is no mesh of devices.
+      ValueError: if `pspecs` is no prefix of the tree, has None for an array, or an array cannot be
+        divided so.
+
+    Example:
+      >>> mesh = jax.make_mesh((1,), ("x",))
+      >>> spec = jax.sharding.PartitionSpec("x")
+      >>> multihost_utils.host_local_array_to_global_array(jnp.arange(3), mesh, spec).sharding.spec
+      P('x',)
+    """
+
+    return _map_with_places(
+        "host_local_array_to_global_array", _placed, local_inputs, global_mesh, pspecs
+    )
+
+
+def global_array_to_host_local_array(
+    global_inputs: PyTree, global_mesh: Mesh, pspecs: PyTree
+) -> PyTree:
+    """This process's parts of arrays.
+
+    Args:
+      global_inputs: a pytree of arrays and scalars.
+      global_mesh: the devices that arrays lie on.
+      pspecs: a `PartitionSpec`, or a prefix of the tree of them: how they are divided.
+
+    Returns: a pytree of arrays. This process has all devices, so arrays stay as they are, traced ones
+    too; NumPy arrays and scalars are put on `global_mesh`.
+
+    Raises:
+      TypeError: if `global_mesh` is no mesh of devices.
+      ValueError: if `pspecs` is no prefix of the tree, has None for an array, or a NumPy array cannot
+        be divided so.
+
+    Example:
+      >>> mesh = jax.make_mesh((1,), ("x",))
+      >>> spec = jax.sharding.PartitionSpec("x")
+      >>> multihost_utils.global_array_to_host_local_array(jnp.arange(3), mesh, spec)
+      Array([0, 1, 2], dtype=int32)
+    """
+
+    def part(leaf: PyTree, place: NamedSharding) -> Any:
+        return leaf if isinstance(leaf, Array) else _placed(leaf, place)
+
+    return _map_with_places(
+        "global_array_to_host_local_array", part, global_inputs, global_mesh, pspecs
+    )
+
+
+def _placed(leaf: PyTree, place: NamedSharding) -> Array:
+    """A leaf as an array where `place` says; derivatives of integers, which have none, as False."""
+    if getattr(leaf, "dtype", None) == dtypes.float0:
+        leaf = np.zeros(np.shape(leaf), bool)
+    value = as_value(leaf)
+    return value.placed(place) if isinstance(value, ArrayImpl) else value
+
+
+def _map_with_places(
+    asked_by: str,
+    f: Callable[[PyTree, NamedSharding], Any],
+    tree: PyTree,
+    mesh: Mesh,
+    pspecs: PyTree,
+) -> PyTree:
+    """The tree of `f(leaf, its place)`; leaves that are None stay."""
+    if not isinstance(mesh, Mesh):
+        raise TypeError(f"{asked_by}: global_mesh is a Mesh of devices, not {mesh!r}")
+    leaves, structure = pytrees.tree_flatten(tree, is_leaf=_is_none)
+    specs = pytrees.broadcast_prefix(pspecs, tree, is_leaf=_is_none)
+    out: list[Any] = []
+    for leaf, spec in zip(leaves, specs, strict=True):
+        if leaf is not None and not isinstance(spec, PartitionSpec):
+            raise ValueError(
+                f"{asked_by}: pspecs has {spec!r} for an array, where a PartitionSpec is wanted: "
+                "PartitionSpec() replicates it"
+            )
+        out.append(leaf if leaf is None else f(leaf, NamedSharding(mesh, spec)))
+    return pytrees.tree_unflatten(structure, out)
+
+
+def _is_none(leaf: object) -> bool:
+    return leaf is None
+
+
+__all__ = [
+    "assert_equal", "broadcast_one_to_all", "global_array_to_host_local_array",
+    "host_local_array_to_global_array", "process_allgather", "reached_preemption_sync_point",
+    "sync_global_devices",
+]  # fmt: skip

@@ -1,0 +1,83 @@
+"""`jax.experimental.multihost_utils` in one process; `tests/runtime/on_devices.py` has meshes."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+from jax.experimental import multihost_utils as oracle
+
+import jitney
+from jitney.experimental import multihost_utils
+
+TREE = {
+    "scalar": 3,
+    "array": np.arange(6.0).reshape(2, 3),
+    "half": [np.float16(0.5), None, (True, 2 + 1j)],
+    "empty": np.zeros((0, 2), np.int8),
+}
+
+
+def with_an_array(package):
+    return {**TREE, "own": package.numpy.arange(4, dtype="uint8")}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda m, tree: m.process_allgather(tree),
+        lambda m, tree: m.process_allgather(tree, tiled=True),
+        lambda m, tree: m.broadcast_one_to_all(tree),
+        lambda m, tree: m.broadcast_one_to_all(tree, is_source=False),
+    ],
+)
+def test_trees_of_numpy_arrays(call):
+    got = call(multihost_utils, with_an_array(jitney))
+    want = call(oracle, with_an_array(jax))
+    assert jitney.tree.structure(got) == jitney.tree.structure(want)
+    for a, b in zip(jitney.tree.leaves(got), jax.tree.leaves(want), strict=True):
+        assert type(a) is type(b) is np.ndarray
+        assert a.dtype == b.dtype
+        np.testing.assert_array_equal(a, b, strict=True)
+
+
+def test_processes_that_agree():
+    for module in (multihost_utils, oracle):
+        module.sync_global_devices("here")
+        module.assert_equal({**TREE, "text": "as it is"}, "trees")
+        assert module.reached_preemption_sync_point(3) is False
+        with pytest.raises(AssertionError, match=r"^numbers"):
+            module.assert_equal([1.0, np.array([2.0, np.nan])], "numbers")
+
+
+def test_what_is_refused():
+    mesh = jitney.make_mesh((1,), ("x",))
+    spec = jitney.sharding.PartitionSpec("x")
+    key = jitney.random.key(0)
+    with pytest.raises(TypeError, match="a string, not 3"):
+        multihost_utils.sync_global_devices(3)
+    with pytest.raises(TypeError, match="PRNGKey"):
+        multihost_utils.process_allgather(key)
+    with pytest.raises(jitney.errors.TracerArrayConversionError):
+        jitney.jit(multihost_utils.process_allgather)(1.0)
+    for f in (
+        multihost_utils.host_local_array_to_global_array,
+        multihost_utils.global_array_to_host_local_array,
+    ):
+        with pytest.raises(TypeError, match="a Mesh of devices, not"):
+            f(np.ones(2), mesh.abstract_mesh, spec)
+        with pytest.raises(ValueError, match=r"None for an array.*PartitionSpec\(\) replicates"):
+            f({"a": np.ones(2)}, mesh, {"a": None})
+
+
+def test_traced_values_stay_as_they_are():
+    mesh = jitney.make_mesh((1,), ("x",))
+    spec = jitney.sharding.PartitionSpec("x")
+
+    def f(x):
+        x = multihost_utils.host_local_array_to_global_array(x, mesh, spec)
+        return multihost_utils.global_array_to_host_local_array((x * x).sum(), mesh, spec)
+
+    x = np.arange(3.0, dtype=np.float32)
+    np.testing.assert_array_equal(jitney.grad(f)(x), 2 * x)
+    np.testing.assert_array_equal(jitney.jit(jitney.vmap(f))(np.stack([x, x + 1])), [5.0, 14.0])
