@@ -33,6 +33,11 @@ def total(x):
     return jnp.sum(x)
 
 
+def over_rows(x):
+    spec = P("x", None)
+    return jax.shard_map(jnp.sin, in_specs=spec, out_specs=spec)(x)
+
+
 x, rows, columns = put(X, "x", "y"), put(X, "x", None), put(X.T.copy(), None, "y")
 both = put(X[:, 0], ("x", "y"))
 batch = put(np.ones((4, 8, 2), np.float32), "x", None, "y")
@@ -78,6 +83,13 @@ CASES = {
     "jit": lambda: jax.jit(lambda x, y: x @ y + 1)(rows, columns),
     "print": lambda: str(jax.make_jaxpr(lambda x: reshard(jnp.sin(x), P(None, "x")).sum(0))(x)),
     "shapes": lambda: str(jax.eval_shape(lambda x: x.T, x).sharding.spec),
+    "parts of devices": lambda: (
+        jax.shard_map(lambda a: jax.lax.psum(a, "x"), in_specs=P("x", "y"), out_specs=P(None, "y"))(
+            x
+        ),
+        jax.jit(jax.shard_map(jnp.sin, in_specs=P("x"), out_specs=P("x"), axis_names={"x"}))(x),
+        jax.grad(lambda x: total(over_rows(x)))(rows),
+    ),
     "clash": lambda: x + put(X, "y", "x"),
     "contracted": lambda: x @ put(X.T.copy(), "y", "x"),
     "twice": lambda: rows @ put(X.T.copy(), None, "x"),

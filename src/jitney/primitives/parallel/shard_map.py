@@ -16,14 +16,15 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from jitney.compiler import lower as lowering
-from jitney.core import varying
+from jitney.core import explicit, varying
 from jitney.core.avals import AbstractValue, ShapedArray
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.primitive import declare
 from jitney.core.record import record, replace
-from jitney.core.sharding.mesh import AbstractMesh, Mesh
+from jitney.core.sharding.mesh import AbstractMesh, AxisType, Mesh
+from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 from jitney.core.trace import Trace, extend_axis_env, set_current_trace, state
 from jitney.primitives import rules
@@ -91,7 +92,12 @@ class Region:
         shape = list(aval.shape)
         for axis, entry in enumerate(spec):
             shape[axis] //= math.prod([self.mesh.shape[name] for name in names_of(entry)])
-        part = aval.update(shape=tuple(shape))
+        part = explicit.typed(aval, None).update(shape=tuple(shape))
+        outside = explicit.sharding_of(aval)
+        if outside is not None:  # along axes that are not cut here
+            kinds = dict.fromkeys(self.manual, AxisType.Manual)
+            mesh = outside.mesh.abstract_mesh.update_axis_types(kinds)
+            part = explicit.typed(part, outside.update(mesh=mesh))
         return varying.along(part, aval.vma | names_in(spec)) if self.check_vma else part
 
     def whole(self, aval: AbstractValue, spec: PartitionSpec) -> AbstractValue:
@@ -101,7 +107,12 @@ class Region:
         shape = list(aval.shape)
         for axis, entry in enumerate(spec):
             shape[axis] *= math.prod([self.mesh.shape[name] for name in names_of(entry)])
-        return varying.along(aval.update(shape=tuple(shape)), aval.vma - self.manual)
+        inside = explicit.entries_of(explicit.sharding_of(aval), len(shape))
+        cut = [*map(names_of, spec), *[()] * (len(shape) - len(spec))]
+        entries = [(*a, *b) for a, b in zip(cut, inside, strict=True)]
+        place = NamedSharding(self.mesh.abstract_mesh, PartitionSpec(*entries))
+        whole = explicit.typed(explicit.typed(aval, None).update(shape=tuple(shape)), place)
+        return varying.along(whole, aval.vma - self.manual)
 
     def unmentioned(self, spec: PartitionSpec) -> tuple[tuple[Any, int], ...]:
         """The axes along which an array that lies as `spec` says is not cut."""
