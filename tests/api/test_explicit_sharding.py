@@ -34,3 +34,21 @@ def test_types_of_other_arrays_say_nothing():
     auto = jitney.make_mesh((1,), ("i",), axis_types=(jitney.sharding.AxisType.Auto,))
     x = jitney.device_put(jitney.numpy.ones(2), jitney.NamedSharding(auto, jitney.P("i")))
     assert x.aval.has_default_place and x.to_device(jitney.devices()[0]).aval.has_default_place
+
+
+def test_lowered_programs_say_where_types_put_values():
+    mesh = jitney.make_mesh((1,), ("i",))
+    x = jitney.device_put(jitney.numpy.ones((2, 2)), jitney.NamedSharding(mesh, jitney.P("i")))
+    lowered = jitney.jit(lambda x: (x * x).T).lower(x)
+    text = lowered.as_text()
+    assert text.count('sdy.sharding_constraint %1 sharding=<@mesh, [{"i"}, {}]>') == 1
+    assert text.count('<@mesh, [{}, {"i"}]>') == 1
+    assert "sharding" not in lowered.as_text("simplify")
+
+
+def test_auto_axes_may_divide_what_types_leave():
+    explicit_and_auto = (jitney.sharding.AxisType.Explicit, jitney.sharding.AxisType.Auto)
+    mesh = jitney.sharding.AbstractMesh((2, 2), ("i", "j"), axis_types=explicit_and_auto)
+    place = jitney.NamedSharding(mesh, jitney.P(None, None))
+    x = jitney.ShapeDtypeStruct((2, 2), jitney.numpy.float32, sharding=place)
+    assert '<@mesh, [{?}, {?}], replicated={"i"}>' in jitney.jit(lambda x: -x).lower(x).as_text()

@@ -497,6 +497,14 @@ def _fence(p: Pool) -> Node:
     return p.c.pick(p.b.fence([p.any(), p.any()]))
 
 
+def _sharding_constraint(p: Pool) -> Node:
+    x = p.any()
+    axes = [("x",), ("y", "z"), *[()] * len(x.shape)][: len(x.shape)]
+    is_open = tuple([p.c.pick([True, False]) for _ in axes])
+    more = p.c.pick([{}, {"replicated": ("t",)}, {"unreduced": ("t", "u")}])
+    return p.b.sharding_constraint(x, ir.TensorSharding(tuple(axes), is_open, **more))
+
+
 def inner_region(
     p: Pool, types: list[TensorType], wanted: list[TensorType], steps: int
 ) -> ir.Region:
@@ -652,7 +660,7 @@ RULES = [
     _apply, _apply, _apply, _convert, _inexact, _bitcast, _broadcast, _reshape, _transpose, _slice,
     _reverse, _pad, _concatenate, _dynamic_slice, _dynamic_update_slice, _gather, _scatter, _reduce,
     _reduce, _arg_reduce, _reduce_region, _cumulative, _dot, _convolution, _sort, _top_k,
-    _iota, _constant, _fence, _cond, _while, _while_any, _scan, _chains,
+    _iota, _constant, _fence, _sharding_constraint, _cond, _while, _while_any, _scan, _chains,
 ]  # fmt: skip
 
 

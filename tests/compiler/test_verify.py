@@ -56,6 +56,10 @@ def convolution(w=WINDOWS, axes=(0, 1, 2), strides=(1,), low=(0,), groups=1):
     return ir.Convolution(t("f4", 2, 5, 7), N, IMAGE, w, dims)
 
 
+def placed(dimensions, is_open, **more):
+    return ir.ShardingConstraint(X.type, N, X, ir.TensorSharding(dimensions, is_open, **more))
+
+
 TWO = ir.Fence((S.type, I.type), 50, (S, I))
 LATER = ir.Apply(S.type, N + 1, "neg", (S,))
 
@@ -159,6 +163,8 @@ WRONG = {
     "collective.C5 range": collective("permute", (("pairs", ((0, 4),)),)),
     "collective.C5 source": collective("broadcast", (("source", 4),)),
     "collective.type": collective("all_gather", (("dim", 0),)),
+    "sharding_constraint.C1": placed(((),), (True,)),
+    "sharding_constraint.C2": placed((("x",), ()), (False, True), replicated=("x",)),
     "project.C2": ir.Project(S.type, N, TWO, 2),
     "project.type": ir.Project(S.type, N, TWO, 1),
     "project.C1": ir.Apply(S.type, N, "neg", (TWO,)),

@@ -12,11 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import dtypes
+from jitney.core import dtypes, explicit
 from jitney.core.avals import AbstractValue, ShapedArray, abstract_token
-from jitney.core.jaxpr import Atom, ClosedJaxpr, Literal, Var, has_other_settings, settings_of
+from jitney.core.jaxpr import (
+    Atom,
+    ClosedJaxpr,
+    JaxprEqn,
+    Literal,
+    Var,
+    has_other_settings,
+    settings_of,
+)
 from jitney.core.primitive import declare_slot
 from jitney.core.shape_dtype import ShapeDtypeStruct
+from jitney.core.sharding.named import constraint
 
 if TYPE_CHECKING:
     # Loaded when the first program is lowered: the primitives import this module, and importing
@@ -151,11 +160,28 @@ def inline(b: Builder, closed: ClosedJaxpr, operands: Sequence[Node]) -> list[No
                 out = rule(b, *nodes, **eqn.params)
         else:
             out = rule(b, *nodes, **eqn.params)
+        if explicit.made.any:
+            out = _placed(b, eqn, out)
         if eqn.primitive.multiple_results:
             env.update(zip(eqn.outvars, out, strict=True))
         else:
             env[eqn.outvars[0]] = out
     return [read(atom) for atom in closed.jaxpr.outvars]
+
+
+def _placed(b: Builder, eqn: JaxprEqn, out: Any) -> Any:
+    """The results `out` of an equation, lying where their types say."""
+    if eqn.primitive.multiple_results:
+        return [_at_home(b, var.aval, node) for var, node in zip(eqn.outvars, out, strict=True)]
+    return _at_home(b, eqn.outvars[0].aval, out)
+
+
+def _at_home(b: Builder, aval: AbstractValue, node: Node) -> Node:
+    place = explicit.sharding_of(aval)
+    if place is None or not node.shape:
+        return node
+    has_auto = bool(place.mesh.auto_axes)
+    return b.sharding_constraint(node, constraint(place, len(node.shape), is_open=has_auto))
 
 
 def _without_types(

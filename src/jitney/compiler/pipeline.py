@@ -184,7 +184,7 @@ def partition(
     """The program that each device of a mesh runs, simplified; see `hlo.partition.partitioner`."""
     from jitney.compiler.hlo.partition import partitioner  # of use for several devices alone
 
-    whole = simplify.run(module)
+    whole = simplify.run(module, simplify.rules_without("drop_sharding_constraint"))
     divided = partitioner.partition(whole, in_specs, extents, out_specs)
     divided = replace(divided, module=simplify.run(divided.module))
     _check(TENSOR_IR, divided.module)

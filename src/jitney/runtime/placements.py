@@ -166,9 +166,10 @@ def of_operation(
     from jitney.compiler.hlo.sharding_propagation import PlacementBuilder, propagate
 
     region = lower.lower(closed, "placements", PlacementBuilder).region
-    found = propagate(region, specs, grid.shape)
+    found = propagate(region, specs, _extents(grid))
+    name_of = {str(name): name for name in grid.axis_names}
     named = [
-        NamedSharding(grid, _trimmed(spec[: len(aval.shape)]))
+        NamedSharding(grid, _trimmed(spec[: len(aval.shape)], name_of))
         for spec, aval in zip(found, closed.out_avals, strict=True)
     ]
     if not tiled:
@@ -226,7 +227,7 @@ def _specs(
         _entries(place if isinstance(place, NamedSharding) and place.mesh == mesh else None, p)
         for place, p in zip(places, module.region.parameters, strict=True)
     ]
-    return specs, mesh.shape
+    return specs, _extents(mesh)
 
 
 def _entries(
@@ -235,15 +236,22 @@ def _entries(
     """For each axis of an operand the axes of the mesh that it is divided along."""
     ndim = len(getattr(aval, "shape", ()))
     entries: tuple[Any, ...] = () if place is None else place.spec.partitions
-    named = [() if e is PartitionSpec.UNCONSTRAINED else names_of(e) for e in entries]
+    named = [
+        () if e is PartitionSpec.UNCONSTRAINED else tuple(map(str, names_of(e))) for e in entries
+    ]
     return (*named, *[()] * (ndim - len(named)))
 
 
-def _trimmed(spec: tuple[tuple[Any, ...], ...]) -> PartitionSpec:
-    """A spec without the axes at its end that are whole."""
+def _extents(mesh: Mesh | AbstractMesh) -> dict[str, int]:
+    """Extents of a mesh's axes by the names that programs have for them."""
+    return {str(name): n for name, n in mesh.shape.items()}
+
+
+def _trimmed(spec: Spec, name_of: Mapping[str, Any]) -> PartitionSpec:
+    """A spec without the axes at its end that are whole; `name_of`: the mesh's axes by their texts."""
     while spec and not spec[-1]:
         spec = spec[:-1]
-    return PartitionSpec(*spec)
+    return PartitionSpec(*[tuple([name_of[name] for name in names]) for names in spec])
 
 
 # --- operations that say themselves how their results are divided -----------------------------------

@@ -485,14 +485,11 @@ class Builder:
         """`args` behind a barrier."""
         return self._split(self._make(ir.Fence, tuple(a.type for a in args), tuple(args)))
 
-    def divided(self, x: Node, axes: Sequence[Sequence[object] | None]) -> Node:
-        """`x`, divided along axes of a mesh. Values do not depend on it: no node says so.
-
-        Args:
-          x: an array.
-          axes: for each axis of it, those of the mesh, major first; None where it is not said.
-        """
-        return x
+    def sharding_constraint(self, x: Node, sharding: ir.TensorSharding) -> Node:
+        """`x`, lying on a mesh as `sharding` says."""
+        if isinstance(x, ir.ShardingConstraint) and x.sharding == sharding:
+            return x
+        return self._make(ir.ShardingConstraint, x.type, x, sharding)
 
     def _split(self, node: Node) -> list[Node]:
         assert isinstance(node.type, tuple)

@@ -299,6 +299,11 @@ def _(node: ir.Fence, env: Env) -> Any:
     return [env[a] for a in node.args]
 
 
+@rule(ir.ShardingConstraint)
+def _(node: ir.ShardingConstraint, env: Env) -> Any:
+    return env[node.x]
+
+
 @rule(ir.Project)
 def _(node: ir.Project, env: Env) -> Any:
     return env[node.node][node.index]

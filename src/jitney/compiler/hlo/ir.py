@@ -3,7 +3,7 @@
     module ::= Module(name, region)
     region ::= Region(parameters, results, ordered)
     node   ::= leaf | elementwise | view | indexed | reduction | contraction | order | control
-             | library | collective | host | Project
+             | library | collective | host | placement | Project
     leaf   ::= Parameter(index) | Constant(value) | Iota(dim)
     elementwise ::= Apply(fn, args)
     view   ::= Broadcast | Reshape | Transpose | Slice | Reverse | Pad | Concatenate | Bitcast
@@ -15,6 +15,7 @@
     library ::= LibraryCall
     collective ::= Collective
     host   ::= HostCall | Fence
+    placement ::= ShardingConstraint
 
 Nodes are built through `build.Builder`, which interns them: within one builder two nodes are equal
 if and only if they are the same object, so common subexpressions never arise. A node's result is
@@ -40,6 +41,7 @@ from jitney.compiler.dims import (
 from jitney.compiler.library import Param, Params as Params
 from jitney.compiler.tensor_type import Shape, TensorType as TensorType
 from jitney.core.record import record
+from jitney.core.sharding.shardy import TensorSharding as TensorSharding
 
 Axes: TypeAlias = tuple[int, ...]
 MeshAxes: TypeAlias = tuple[tuple[str, int], ...]  # names and extents
@@ -501,6 +503,18 @@ class Fence(Node):
 
 
 @record(eq=False)
+class ShardingConstraint(Node):
+    """`x`, which lies on a mesh as `sharding` says. Its value is that of `x`.
+
+    Sharding propagation and the partitioner heed it; `simplify` removes it from programs that are
+    compiled whole.
+    """
+
+    x: Node
+    sharding: TensorSharding
+
+
+@record(eq=False)
 class Project(Node):
     """Result number `index` of a node with several."""
 
@@ -509,7 +523,9 @@ class Project(Node):
 
 
 # What attributes of nodes hold; a host call's function apart.
-Attribute: TypeAlias = Param | np.ndarray | Region | GatherDims | ScatterDims | ConvolutionDims
+Attribute: TypeAlias = (
+    Param | np.ndarray | Region | GatherDims | ScatterDims | ConvolutionDims | TensorSharding
+)
 
 
 @record(eq=False)

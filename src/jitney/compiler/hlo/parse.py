@@ -21,6 +21,7 @@ from jitney.compiler.library import Param, Params
 from jitney.compiler.scalar_functions import find
 from jitney.compiler.tensor_type import parse_dtype
 from jitney.core import record
+from jitney.core.sharding.shardy import parse_tensor_sharding
 
 
 class ParseError(ValueError):
@@ -188,11 +189,13 @@ class _Reader:
         return b.constant(array)
 
     def field(self) -> Any:
-        """A region, parameters of a library, a tuple, a number, True or False, or a word."""
+        """A region, parameters of a library, a sharding, a tuple, a number, a truth value, a word."""
         if re.compile(r"\s*\(p0:|\s*\(\) *\{").match(self.source, self.at):
             return self.region()
         if self.peek("{"):
             return self.params()
+        if self.peek("<@"):
+            return parse_tensor_sharding(self.take(r"<@[^>]*>", "a sharding"))
         if self.peek("("):
             return self.literal()
         plain = self.take(r"[^\s]+", "a value")
@@ -240,6 +243,8 @@ class _Reader:
 
 def _kind_of(word: str) -> type[ir.Node] | None:
     """The kind of node that is printed as `word`; None of those that apply a scalar function."""
+    if word == printing.SHARDING_CONSTRAINT:
+        return ir.ShardingConstraint
     for kind in ir.Node.__subclasses__():
         # `record` makes a class anew; the one without fields may not be collected yet.
         is_record = "__match_args__" in vars(kind)

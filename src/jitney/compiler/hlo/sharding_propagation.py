@@ -2,8 +2,8 @@
 
 A forward analysis: one rule for each kind of node says how its result is divided if its operands are
 divided in certain ways and nothing is to be moved without need. What a rule says nothing of is whole on
-each device. Where the user says how a value is to be divided there is a node of its own, `Divided`,
-which a `PlacementBuilder` makes. Values do not depend on any of it.
+each device. Where the user says how a value is to be divided there is a node of its own,
+`ShardingConstraint`. Values do not depend on any of it.
 
 The idea is GSPMD's (Xu et al., "GSPMD: General and Scalable Parallelization for ML Computation Graphs",
 2021), without its backward passes.
@@ -17,27 +17,13 @@ from typing import Any, TypeAlias
 
 from jitney.compiler.hlo import ir, traversal
 from jitney.compiler.hlo.build import Builder
-from jitney.compiler.hlo.ir import Node
-from jitney.core.record import record
 
 # For each axis of an array the axes of the mesh that it is divided along, major first.
 Spec: TypeAlias = tuple[tuple[Any, ...], ...]
 
 
-@record(eq=False)
-class Divided(ir.Node):
-    """`x`, as the user wants it to be divided: for each axis, along which of the mesh, or None."""
-
-    x: Node
-    axes: tuple[tuple[Any, ...] | None, ...]
-
-
 class PlacementBuilder(Builder):
     """Builds programs that are looked at for how their results are divided, and never run."""
-
-    def divided(self, x: ir.Node, axes: Sequence[Sequence[object] | None]) -> ir.Node:
-        wanted = tuple([None if names is None else tuple(names) for names in axes])
-        return self._make(Divided, x.type, x, wanted)
 
 
 def propagate(region: ir.Region, specs: Sequence[Spec], extents: Mapping[Any, int]) -> list[Spec]:
@@ -108,24 +94,13 @@ class _Propagation:
                     tuple([tuple([names[k] for k in entry]) for entry in spec])
                     for spec in params["specs"]
                 ]
-            case Divided():
-                return [self.wanted(node.axes, xs[0])]
+            case ir.ShardingConstraint():
+                return [wanted(node.sharding, xs[0], self.extents)]
             case ir.Reshape():
                 return [_reshaped(xs[0], node.x.shape, node.shape, self.parts)]
             case _:
                 rule = _RULES.get(type(node))
                 return None if rule is None else rule(node, xs)
-
-    def wanted(self, axes: Sequence[tuple[Any, ...] | None], found: Spec) -> Spec:
-        """What the user wants; `found` where that says nothing, or is of another mesh."""
-        named = [name for names in axes for name in names or ()]
-        if any([name not in self.extents for name in named]):
-            return found
-        taken = set(named)
-        return tuple([
-            tuple([name for name in old if name not in taken]) if names is None else names
-            for names, old in zip(axes, found, strict=True)
-        ])  # fmt: skip
 
     def loop(self, node: ir.While, init: list[Spec]) -> list[Spec]:
         """A carry is divided as its first value and the body's result are, which wins.
@@ -141,6 +116,25 @@ class _Propagation:
                 break
             carry = merged
         return carry
+
+
+def wanted(sharding: ir.TensorSharding, found: Spec, extents: Mapping[Any, int]) -> Spec:
+    """How a value is divided that a constraint is put on.
+
+    Args:
+      sharding: the constraint's.
+      found: how the value is divided without it. It stays so along dimensions that are open, and
+        where the constraint is of another mesh.
+      extents: of the axes of the mesh.
+    """
+    taken = {name for names in sharding.dimensions for name in names}
+    if not taken.issubset(extents):
+        return found
+    taken.update(sharding.replicated)
+    return tuple([
+        names + tuple([name for name in old if is_open and name not in taken])
+        for names, is_open, old in zip(sharding.dimensions, sharding.is_open, found, strict=True)
+    ])  # fmt: skip
 
 
 def _merged(specs: Sequence[Spec], *, last_wins: bool = False) -> Spec:

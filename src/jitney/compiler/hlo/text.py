@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 # Constants of more elements are shown by their first ones; such text cannot be read back.
 ELIDE_ABOVE = 64
 _SHOWN = 4
+# The operation's name in Shardy, whose notation shardings are written in.
+SHARDING_CONSTRAINT = "sdy.sharding_constraint"
 
 # Attributes that are not printed so: they are said otherwise, or have no text.
 _UNPRINTED = {
@@ -83,6 +85,8 @@ def word(node: ir.Node) -> str:
     """The name that a node is printed with: its kind, or its scalar function."""
     if isinstance(node, ir.Apply):
         return node.fn
+    if isinstance(node, ir.ShardingConstraint):
+        return SHARDING_CONSTRAINT
     return ir.kind_name(type(node))
 
 

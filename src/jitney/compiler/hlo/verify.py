@@ -464,6 +464,18 @@ def _fence(node: ir.Fence) -> Any:
     return tuple(a.type for a in node.args)
 
 
+def _sharding_constraint(node: ir.ShardingConstraint) -> Any:
+    placed, ndim = node.sharding, len(node.x.shape)
+    _need(
+        len(placed.dimensions) == len(placed.is_open) == ndim,
+        f"sharding_constraint.C1: {placed} of {node.x.type}",
+    )
+    names = [name for axes in placed.dimensions for name in axes]
+    names += [*placed.replicated, *placed.unreduced]
+    _need(len({*names}) == len(names), f"sharding_constraint.C2: an axis twice in {placed}")
+    return node.x.type
+
+
 def _project(node: ir.Project) -> Any:
     types = node.node.type
     fine = isinstance(types, tuple) and 0 <= node.index < len(types)
@@ -489,7 +501,7 @@ _checks: dict[type, Check] = {
     ir.Convolution: _convolution,
     ir.TopK: _top_k, ir.Cond: _cond, ir.While: _while,
     ir.LibraryCall: _library_call, ir.Collective: _collective, ir.HostCall: _host_call,
-    ir.Fence: _fence, ir.Project: _project,
+    ir.Fence: _fence, ir.ShardingConstraint: _sharding_constraint, ir.Project: _project,
 }  # fmt: skip
 
 

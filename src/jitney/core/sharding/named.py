@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from jitney.core.sharding.mesh import AbstractMesh, Mesh
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 from jitney.core.sharding.sharding import Device, Sharding
-from jitney.core.sharding.shardy import SdyArray
+from jitney.core.sharding.shardy import SdyArray, TensorSharding
 from jitney.core.sharding.tiling import Tiling
 
 if TYPE_CHECKING:
@@ -131,6 +131,28 @@ class NamedSharding(Sharding):
         kind = "AbstractMesh" if isinstance(self.mesh, AbstractMesh) else "Mesh"
         memory = f", memory_kind={self.memory_kind}" if self.memory_kind is not None else ""
         return f"NamedSharding(mesh={kind}({self.mesh.short_text()}), spec={self.spec!r}{memory})"
+
+
+def constraint(
+    place: NamedSharding, ndim: int, free: Collection[int] = (), *, is_open: bool = False
+) -> TensorSharding:
+    """What a program says of a tensor of `ndim` dimensions that lies as `place` says.
+
+    Args:
+      place: where it lies.
+      ndim: the number of its dimensions; `place` may say nothing of the last ones.
+      free: dimensions that `place` says nothing of.
+      is_open: whether axes that `place` does not name may divide any dimension, if they are Auto.
+    """
+    axes = [None if k in free else names for k, names in enumerate(place.axes(ndim))]
+    named = {name for names in axes for name in names or ()} | place.spec.unreduced
+    rest = () if not is_open else [name for name in place.mesh.axis_names if name not in named]
+    return TensorSharding(
+        tuple([tuple(map(str, names or ())) for names in axes]),
+        tuple([is_open or names is None for names in axes]),
+        tuple([str(name) for name in rest if name not in place.mesh.auto_axes]),
+        tuple([str(name) for name in place.mesh.axis_names if name in place.spec.unreduced]),
+    )
 
 
 def in_shardy(place: NamedSharding, ndim: int) -> SdyArray:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from jitney.core.record import record
 
 
@@ -23,9 +25,65 @@ class SdyArray:
     def __repr__(self) -> str:
         mesh = ", ".join([f'"{name}"={n}' for name, n in self.mesh_shape])
         order = f", device_ids=[{', '.join(map(str, self.device_ids))}]" if self.device_ids else ""
-        axes = ", ".join([_entry(names) for names in self.dim_shardings])
+        axes = ", ".join([_entry(names or (), names is None) for names in self.dim_shardings])
         return f"#sdy.sharding<mesh<[{mesh}]{order}>, [{axes}]>"
 
 
-def _entry(names: tuple[str, ...] | None) -> str:
-    return "{?}" if names is None else "{" + ", ".join([f'"{name}"' for name in names]) + "}"
+@record(frozen=True)
+class TensorSharding:
+    """How a tensor of a program is divided over the program's mesh.
+
+        sharding   ::= `<@mesh, [` dimension, ... `]` (`, replicated={` axis, ... `}`)?
+                       (`, unreduced={` axis, ... `}`)? `>`
+        dimension  ::= `{` axis, ... `}` | `{` axis, ... `, ?}` | `{?}`
+
+    Attributes:
+      dimensions: for each dimension the axes of the mesh that divide it, major first.
+      is_open: for each dimension whether more axes may divide it.
+      replicated: axes that divide none.
+      unreduced: axes along which the tensor is terms of a sum that is yet to be taken.
+    """
+
+    dimensions: tuple[tuple[str, ...], ...]
+    is_open: tuple[bool, ...]
+    replicated: tuple[str, ...] = ()
+    unreduced: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        entries = map(_entry, self.dimensions, self.is_open)
+        sets = {"replicated": self.replicated, "unreduced": self.unreduced}
+        more = [f", {word}={_entry(names)}" for word, names in sets.items() if names]
+        return f"<@mesh, [{', '.join(entries)}]{''.join(more)}>"
+
+
+def parse_tensor_sharding(text: str) -> TensorSharding:
+    """The sharding that `text` stands for.
+
+    Raises:
+      ValueError: if it stands for none.
+    """
+    found = _SHARDING.fullmatch(text)
+    if found is None:
+        raise ValueError(f"this is no sharding: {text}")
+    entries = [_parsed(entry) for entry in _ENTRY.findall(found["dimensions"])]
+    return TensorSharding(
+        tuple([names for names, _ in entries]),
+        tuple([is_open for _, is_open in entries]),
+        _parsed(found["replicated"] or "")[0],
+        _parsed(found["unreduced"] or "")[0],
+    )
+
+
+_ENTRY = re.compile(r"\{[^{}]*\}")
+_SHARDING = re.compile(
+    r"<@mesh, \[(?P<dimensions>[^\[\]]*)\]"
+    r"(, replicated=(?P<replicated>\{[^{}]*\}))?(, unreduced=(?P<unreduced>\{[^{}]*\}))?>"
+)
+
+
+def _parsed(entry: str) -> tuple[tuple[str, ...], bool]:
+    return tuple(re.findall(r'"([^"]*)"', entry)), entry.endswith("?}")
+
+
+def _entry(names: tuple[str, ...], is_open: bool = False) -> str:
+    return "{" + ", ".join([f'"{name}"' for name in names] + ["?"] * is_open) + "}"

@@ -14,7 +14,7 @@ from jitney.core.key_reuse import KeyUse, uses_keys
 from jitney.core.primitive import declare
 from jitney.core.pvary import pvary_p
 from jitney.core.sharding.mesh import AxisType, Mesh, get_mesh
-from jitney.core.sharding.named import NamedSharding
+from jitney.core.sharding.named import NamedSharding, constraint
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 from jitney.core.sharding.sharding import Sharding
 from jitney.core.trace import Tracer, state
@@ -317,10 +317,9 @@ def _(
 
 def divided(b: Builder, x: Node, place: object, free: frozenset[int] = frozenset()) -> Any:
     """The node `x`, lying as `place` says if that is a sharding on a mesh, but for the axes `free`."""
-    if not isinstance(place, NamedSharding):
+    if not isinstance(place, NamedSharding) or not x.shape:
         return x
-    axes = place.axes(len(x.shape))
-    return b.divided(x, [None if k in free else names for k, names in enumerate(axes)])
+    return b.sharding_constraint(x, constraint(place, len(x.shape), free))
 
 
 rules.deflinear(

@@ -17,6 +17,7 @@ from jitney.compiler.hlo.partition.text import bytes_text, print_partitioned
 from jitney.compiler.hlo.partition.traffic import collectives_of, sent
 from jitney.compiler.hlo.verify import verify
 from jitney.compiler.tensor_type import TensorType
+from jitney.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
 
 X, Y = ("x",), ("y",)
 NUMBERS = np.random.default_rng(0)
@@ -49,6 +50,17 @@ def test_random_programs(draw):
     program = partitioner.partition(module, specs, mesh, outs)
     verify(program.module)
     identical(interpret.run(program, inputs), pipeline.interpret(module, inputs))
+
+
+def constrained(x, axes, unreduced=()):
+    """`x` lying as `axes` says, each a tuple of axes of a mesh, or None where it says nothing."""
+    types = (AxisType.Explicit if unreduced else AxisType.Auto,) * 2
+    mesh = AbstractMesh((4, 2), ("x", "y"), axis_types=types)
+    free = PartitionSpec.UNCONSTRAINED
+    spec = PartitionSpec(
+        *[free if names is None else names for names in axes], unreduced={*unreduced}
+    )
+    return lax.with_sharding_constraint(x, NamedSharding(mesh, spec))
 
 
 W = np.arange(-8, 8, dtype=np.float32)
@@ -99,6 +111,16 @@ GOLDEN = {
     "rows of a loop": (
         lambda x: lax.fori_loop(0, 8, lambda i, c: c.at[i].set(c[i] + i), x),
         (MATRIX,), [(X, ())], {"x": 4},
+    ),
+    "what the user says is heeded": (
+        lambda x: constrained(constrained(x, (X, ())) + 1, ((), None)), (MATRIX,), [((), X)],
+        {"x": 2, "y": 2},
+    ),
+    "terms of a sum that the user wants unreduced": (
+        lambda x, y: constrained(
+            constrained(x @ y, ((), ()), X) + constrained(x * 2 @ y, ((), ()), X), ((), ())
+        ),
+        (MATRIX, MATRIX.T), [((), X), (X, ())], {"x": 4},
     ),
     "sorted along a divided axis": (lambda x: jnp.sort(x, 1), (MATRIX,), [(X, Y)], {"x": 2, "y": 2}),
 }  # fmt: skip

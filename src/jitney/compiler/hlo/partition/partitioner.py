@@ -29,7 +29,7 @@ from jitney.compiler.hlo.partition.factors import Division, Factors, factors_of
 from jitney.compiler.hlo.partition.layout import Mesh
 from jitney.compiler.hlo.partition.movement import Movement, Partial
 from jitney.compiler.hlo.partition.traffic import sent, work
-from jitney.compiler.hlo.sharding_propagation import Spec, propagate, whole
+from jitney.compiler.hlo.sharding_propagation import Spec, propagate, wanted, whole
 from jitney.core.record import record
 
 # What is cheap enough to be computed for parts, where it is wanted, if all devices could have it all.
@@ -194,6 +194,8 @@ class _Region:
                 return self.branches(node)
             case ir.Fence():
                 return self.fence(node)
+            case ir.ShardingConstraint():
+                return self.constrained(node)
             case _:
                 pass
         if isinstance(node, ir.Collective) and node.axes:
@@ -312,6 +314,24 @@ class _Region:
         return found if isinstance(node.type, tuple) else found[0]
 
     # --- control ----------------------------------------------------------------------------------
+
+    def constrained(self, node: ir.ShardingConstraint) -> Value:
+        """The operand, moved to where the user wants it; what is free is built there.
+
+        A dimension that axes do not divide evenly is whole. Terms of a sum that the user wants to
+        stay unreduced do.
+        """
+        value = self.value(node.x)
+        asked = wanted(node.sharding, value.spec, self.mesh.extents)
+        pairs = zip(asked, node.shape, strict=True)
+        even = [names if n % self.mesh.parts(names) == 0 else () for names, n in pairs]
+        spec = self.mesh.normal(even, node.shape)
+        partial = set(() if value.partial is None else value.partial.names)
+        if partial and spec == value.spec and partial.issubset(node.sharding.unreduced):
+            return value
+        part = self.at(value, spec)
+        self.keep([part])
+        return Value(node.shape, spec, part)
 
     def fence(self, node: ir.Fence) -> list[Value]:
         values = [self.value(x) for x in node.args]

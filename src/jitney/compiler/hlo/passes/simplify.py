@@ -64,6 +64,14 @@ def rule_names() -> list[str]:
     return list(dict.fromkeys(rule.__name__ for rules in _rules.values() for rule in rules))
 
 
+def rules_without(name: str) -> Rules:
+    """All rules but the one called `name`."""
+    return {
+        kind: tuple([rule for rule in rules if rule.__name__ != name])
+        for kind, rules in _rules.items()
+    }
+
+
 def rule_alone(name: str) -> Rules:
     """The rule called `name`, and no other: for tests."""
     return {
@@ -453,7 +461,7 @@ def reduce_of_one(b: Builder, node: ir.Reduce) -> ir.Node | None:
     return b.apply("add", out, b.full(node.shape, 0, node.dtype))
 
 
-# --- collectives --------------------------------------------------------------------------------
+# --- collectives and placement ------------------------------------------------------------------
 
 
 def collective_of_one(b: Builder, node: ir.Collective) -> ir.Node | None:
@@ -463,6 +471,11 @@ def collective_of_one(b: Builder, node: ir.Collective) -> ir.Node | None:
     if collectives.is_operand(node.kind, node.params):
         return node.args[0]
     return b.full(node.shape, 0, node.dtype)
+
+
+def drop_sharding_constraint(b: Builder, node: ir.ShardingConstraint) -> ir.Node:
+    """A constraint -> its operand: in a program that is compiled whole nothing lies elsewhere."""
+    return node.x
 
 
 _rules: dict[type, tuple[Rule, ...]] = {
@@ -484,4 +497,5 @@ _rules: dict[type, tuple[Rule, ...]] = {
     ir.Reduce: (reduce_of_one,),
     ir.Scatter: (scatter_of_one_window,),
     ir.Collective: (collective_of_one,),
+    ir.ShardingConstraint: (drop_sharding_constraint,),
 }
