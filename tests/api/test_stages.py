@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import jax as real_jax
 import numpy as np
 import pytest
 from tests.helpers.both import Cases, check, counted
 
 import jitney
 import jitney.numpy as jtnp
+from jitney.sharding import AbstractMesh, NamedSharding, PartitionSpec
 
 same = Cases()
 
@@ -221,3 +223,25 @@ def test_analyses():
     assert memory.argument_size_in_bytes == memory.output_size_in_bytes == 4000
     assert memory.generated_code_size_in_bytes > 0
     assert {"trace", "lower"} <= set(compiled.timings())
+
+
+def test_calls_of_compiled_programs_are_described_as_in_jax():
+    for package in (jitney, real_jax):
+        compiled = package.jit(lambda x, y: {"sum": x + y}).lower(1.0, y=2.0).compile()
+        params = compiled._params
+        assert params.in_tree == compiled.in_tree
+        assert params.out_tree == compiled.out_tree
+        assert params.const_args == []
+        assert not params.no_kwargs
+        assert len(params.executable.in_avals) == 2
+
+
+def test_text_of_what_is_compiled_for_a_mesh_is_that_of_one_device():
+    mesh = AbstractMesh((4,), ("x",))
+    row = jitney.ShapeDtypeStruct(
+        (8,), np.float32, sharding=NamedSharding(mesh, PartitionSpec("x"))
+    )
+    compiled = jitney.jit(lambda x: x * 2).lower(row).compile()
+    assert "float32[2]" in compiled.as_text()
+    assert "float32[8]" not in compiled.as_text()
+    assert "kernel k0" in compiled.as_text("kernels")

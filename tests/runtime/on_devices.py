@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import warnings
 from collections.abc import Callable
 
 os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
@@ -408,3 +409,59 @@ def from_process(spec: object) -> object:
 
 
 check("of the process", lambda: from_process(P("x")))
+
+# --- the options `device` and `backend` of jit ----------------------------------------------------
+
+warnings.simplefilter("ignore", DeprecationWarning)
+fifth = jax.jit(lambda a, b: a + b, device=devices[4])
+check("jit on a device", lambda: fifth(1, 2))
+check("jit on a device, by name", lambda: fifth(b=1, a=plain))
+check("jit on a device, from another", lambda: fifth(third, 1.0))
+check("jit on a device, from two", lambda: fifth(third, jax.device_put(plain, devices[3])))
+check("jit on a device, within another", lambda: jax.jit(lambda a: fifth(a, a) * 2)(plain))
+check("jit on a device, no arguments", lambda: jax.jit(lambda: jnp.ones(2), device=devices[1])())
+check("jit, backend", lambda: jax.jit(jnp.sin, backend="cpu")(plain))
+check("jit, no such backend", lambda: jax.jit(jnp.sin, backend="bogus")(plain))
+check("jit, backend and device", lambda: jax.jit(jnp.sin, backend="cpu", device=devices[0]))
+check(
+    "jit, device and shardings", lambda: jax.jit(jnp.sin, device=devices[0], in_shardings=on(P()))
+)
+check(
+    "jit, results on one device",
+    lambda: jax.jit(jnp.sin, out_shardings=sharding.SingleDeviceSharding(devices[3]))(plain),
+)
+
+# --- under the names that libraries know ----------------------------------------------------------
+
+check("parts", lambda: [part.tolist() for part in x._arrays])
+check("data", lambda: x._npy_value is None or x._npy_value.tolist() == np.asarray(x).tolist())
+check("replica", lambda: divided(P())._fully_replicated_shard())
+
+
+def deleted() -> object:
+    gone = divided(P("x"))
+    gone.delete()
+    return gone._arrays, gone._npy_value
+
+
+check("deleted parts", deleted)
+check("flat devices", lambda: mesh._flat_devices_tuple == tuple(devices))
+check("put while derived", lambda: jax.value_and_grad(lambda v: jax.device_put(v, devices[1]))(
+    jax.device_put(2.0, devices[3])))  # fmt: skip
+check("gradient goes back", lambda: jax.grad(lambda v: jax.device_put(v, devices[1]))(
+    jax.device_put(2.0, devices[3])))  # fmt: skip
+check("spec of more axes", lambda: on(P("x", None)).shard_shape((8,)))
+check("put by a spec of more axes", lambda: jax.device_put(np.ones(8), on(P("x", None))))
+check("filled by a spec of more axes", lambda: lax.full((8,), 1.0, sharding=on(P("x", None))))
+
+
+def like_traced() -> object:
+    explicit = jax.make_mesh((8,), ("z",), axis_types=(sharding.AxisType.Explicit,))
+    found = []
+    with jax.set_mesh(explicit):
+        v = jax.device_put(np.arange(8.0, dtype=np.float32), on(P("z"), explicit))
+        jax.jit(lambda v: found.append(jax.ShapeDtypeStruct.like(v).sharding.spec))(v)
+    return found
+
+
+check("like a traced one", like_traced)

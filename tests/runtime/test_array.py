@@ -51,7 +51,8 @@ memoryview(b).format; memoryview(m.T).shape; bytes(b); np.frombuffer(x, 'float32
 memoryview(k); bytes(e); memoryview(i).ndim; np.from_dlpack(x); np.from_dlpack(m.T)
 np.from_dlpack(s); np.from_dlpack(e); np.from_dlpack(i); np.from_dlpack(x).flags.writeable
 x.__dlpack_device__()[1]; jnp.from_dlpack(n); jnp.from_dlpack(np.arange(3)); jnp.from_dlpack(x)
-jnp.from_dlpack(x) is x; jnp.from_dlpack(np.arange(6).reshape(2, 3).T); jnp.from_dlpack([1])
+jnp.from_dlpack(x) is x; jnp.from_dlpack(h, copy=False)
+jnp.from_dlpack(np.arange(6).reshape(2, 3).T); jnp.from_dlpack([1])
 jnp.from_dlpack(n, copy=True); x.block_until_ready() is x; x.copy_to_host_async(); x.is_deleted()
 x.is_ready(); x.devices() == {x.device}; x.sharding.device_set == x.devices(); x.committed
 x.is_fully_addressable; x.is_fully_replicated; x.addressable_shards[0].data; x.addressable_data(0)

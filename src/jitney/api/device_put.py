@@ -101,6 +101,7 @@ def device_put(
 
 def _placed(x: ArrayImpl, where: Sharding) -> ArrayImpl:
     """`x` put where `where` says; itself if it was put there before."""
+    where.check_compatible_aval(x.shape)
     return x if x.placement == where else x.placed(where)
 
 

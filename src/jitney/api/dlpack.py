@@ -8,7 +8,7 @@ import numpy as np
 
 from jitney.api.device_put import device_put
 from jitney.core import dtypes
-from jitney.runtime.array import array_of
+from jitney.runtime.array import ArrayImpl, array_of
 
 if TYPE_CHECKING:
     from jitney.core.sharding.sharding import Sharding
@@ -26,7 +26,8 @@ def from_dlpack(
     Args:
       external_array: the object.
       device: where to put the array; there is one device.
-      copy: the data are copied, so that the other library may change its own; False is refused.
+      copy: the data are copied, so that the other library may change its own; False is refused, but for
+        an array of this library.
 
     Raises:
       TypeError: if the object has not the methods of the protocol.
@@ -39,9 +40,15 @@ def from_dlpack(
             "from_dlpack takes an object with __dlpack__ and __dlpack_device__, not a "
             f"{type(external_array).__name__}"
         )
-    if copy is False:
-        raise ValueError("from_dlpack: copy=False is not possible: arrays must not change")
-    array = array_of(np.from_dlpack(external_array))
+    if isinstance(external_array, ArrayImpl):  # of any dtype: it does not change
+        array = external_array.__copy__() if copy else external_array.clone()
+    elif copy is False:
+        raise ValueError(
+            "from_dlpack: Specified copy=False for an array which requires a copy: its owner may "
+            "change it, and arrays must not change"
+        )
+    else:
+        array = array_of(np.from_dlpack(external_array))
     return array if device is None else device_put(array, device)
 
 

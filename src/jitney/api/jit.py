@@ -21,6 +21,7 @@ from typing import (
 from jitney.api import stages
 from jitney.api.compiler_options import check_compiler_options
 from jitney.api.jit_call import JitCall, make_call
+from jitney.api.jit_placement import places_on
 from jitney.api.make_jaxpr import result_structure
 from jitney.api.signature import CallSpec
 from jitney.api.tiering import SAMPLE, TieredFunction
@@ -205,8 +206,8 @@ def jit(
       in_shardings: where arguments are put that nobody has put anywhere: a Sharding, or a PartitionSpec
         on the mesh in force, or a prefix of the tuple of arguments with these; None says nothing.
       out_shardings: where results are put, likewise.
-      device: accepted for compatibility; the CPU is used.
-      backend: accepted for compatibility; "cpu" or None.
+      device: the one that runs the program, and that arguments are brought to; deprecated.
+      backend: "cpu", for the first device of the CPU; deprecated.
       abstracted_axes: must be None; shapes are static.
       compiler_options: options of XLA, by name; they mean nothing here.
 
@@ -214,7 +215,8 @@ def jit(
 
     Raises:
       TypeError: if `fun` is not callable.
-      ValueError: if an option names an argument that `fun` does not have; when called, if placements
+      ValueError: if an option names an argument that `fun` does not have, or `device` or `backend` are
+        given together with another placement; when called, if placements
         do not fit the arguments or results, or an argument was put elsewhere.
       JaxRuntimeError: if `compiler_options` names what XLA does not have.
 
@@ -229,6 +231,8 @@ def jit(
         raise ValueError("jit: abstracted_axes must be None: shapes are static")
     if compiler_options:
         check_compiler_options(compiler_options)
+    if device is not None or backend is not None:
+        in_shardings, out_shardings = places_on(device, backend, in_shardings, out_shardings)
     if fun is None:
         return functools.partial(
             jit,

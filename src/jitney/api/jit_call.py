@@ -333,14 +333,16 @@ class JitCall:
         closed, n_outer = program.closed, len(program.outer_tracers)
         found: dict[str, Any] = {}
         if self.in_places is not None:
-            if kwargs:
+            if kwargs and not self.in_places.is_of_one_device:
                 raise ValueError(
                     "jit does not support kwargs when in_shardings is specified: give arguments by "
                     f"position, not by name as {', '.join(kwargs)}"
                 )
             names = self.spec.argument_names(dynamic, kwargs, static)
             places = self.in_places.spread(
-                dynamic, closed.in_avals[n_outer:], lambda i: str(names[i])
+                (dynamic, kwargs) if kwargs else dynamic,
+                closed.in_avals[n_outer:],
+                lambda i: str(names[i]),
             )
             found["in_shardings"] = (*(UNSPECIFIED,) * n_outer, *places)
         if self.out_places is not None:

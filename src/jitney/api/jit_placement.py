@@ -5,19 +5,27 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitney.core.pytree import pytrees
 from jitney.core.pytree.errors import prefix_errors
 from jitney.core.record import record
-from jitney.core.sharding.mesh import get_mesh
+from jitney.core.sharding.mesh import get_mesh, made
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec
 from jitney.core.sharding.sharding import Sharding
-from jitney.runtime import placements
+from jitney.runtime import client, placements
 from jitney.runtime.assignment import NO_WISHES, Wishes
-from jitney.runtime.sharding import UNSPECIFIED, Format, as_sharding
+from jitney.runtime.device import Device
+from jitney.runtime.sharding import (
+    UNSPECIFIED,
+    DeviceOfJit,
+    Format,
+    as_sharding,
+    single_device,
+)
 
 if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
@@ -38,6 +46,11 @@ class GivenPlaces:
     option: str
     leaves: tuple[Any, ...]
     tree: pytrees.PyTreeDef
+
+    @property
+    def is_of_one_device(self) -> bool:
+        """Whether all leaves of whatever structure are to be on the device that `jit` was told."""
+        return any([isinstance(place, DeviceOfJit) for place in self.leaves])
 
     def spread(
         self, full: PyTree, avals: Sequence[AbstractValue], name_of: Callable[[int], str]
@@ -131,7 +144,41 @@ def given_places(option: str, given: PyTree) -> GivenPlaces | None:
     said = [UNSPECIFIED if place is None else place for place in leaves]
     if all([place is UNSPECIFIED for place in said]):
         return None
+    made.any = True
     return GivenPlaces(option, tuple(said), tree)
+
+
+def places_on(
+    device: Device | None, backend: str | None, in_shardings: PyTree, out_shardings: PyTree
+) -> tuple[PyTree, PyTree]:
+    """`in_shardings` and `out_shardings` for the options `device` and `backend` of `jit`.
+
+    Raises:
+      ValueError: if two of the options are given that exclude each other.
+      TypeError: if `device` is no device.
+      RuntimeError: if there is no such backend.
+    """
+    warnings.warn(
+        "backend and device argument on jit is deprecated. jax.device_put(x, device) on the arguments "
+        "of the jitted function does the same",
+        DeprecationWarning,
+        stacklevel=3,
+    )
+    if device is not None and backend is not None:
+        raise ValueError(
+            f"can't specify both a device and a backend for jit, got {device=} and {backend=}"
+        )
+    for option, given in (("in_shardings", in_shardings), ("out_shardings", out_shardings)):
+        if given is not None and not isinstance(given, type(UNSPECIFIED)):
+            raise ValueError(
+                f"If backend or device is specified on jit, then {option} should not be specified: got "
+                f"{device=}, {backend=} and {option}={given}"
+            )
+    if device is None:
+        device = client.client(backend).local_devices()[0]
+    if not isinstance(device, Device):  # pyright: ignore[reportUnnecessaryIsInstance]  # a user's
+        raise TypeError(f"jit: device is one of jax.devices(), not {device!r} of {type(device)}")
+    return DeviceOfJit(device), single_device(device)
 
 
 def wishes_of(closed: ClosedJaxpr, params: Mapping[str, Any]) -> Wishes:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jitney.api.compiler_options import check_compiler_options
 from jitney.api.jit_call import JitCall, TracedProgram
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from jitney.core.sharding.mesh import AbstractMesh, Mesh
     from jitney.core.typing import PyTree
     from jitney.runtime.assignment import Assignment
+    from jitney.runtime.executable import Executable
 
 
 class ArgInfo:
@@ -174,7 +175,9 @@ class Lowered(Stage):
           JaxRuntimeError: if one is named that XLA does not have.
         """
         check_compiler_options(compiler_options)
-        return Compiled(self.program, self.in_tree, self.fun_name, self._lowering, self._timings)
+        return Compiled(
+            self.program, self.in_tree, self.fun_name, self._lowering, self._timings, self._places
+        )
 
     def as_text(self, dialect: str = "hlo", *, debug_info: bool = False) -> str:
         """The program as text.
@@ -200,6 +203,23 @@ class Lowered(Stage):
         return self._lowering.cost_analysis()
 
 
+class CompiledCallParams(NamedTuple):
+    """What a call of a compiled program needs, as libraries read it.
+
+    Attributes:
+      executable: the machine code.
+      no_kwargs: whether keyword arguments are refused, as they are where an argument is static.
+      in_tree, out_tree: structures of (args, kwargs) and of the result.
+      const_args: constants that are passed as arguments: none, programs hold theirs.
+    """
+
+    executable: Executable
+    no_kwargs: bool
+    in_tree: pytrees.PyTreeDef
+    out_tree: pytrees.PyTreeDef
+    const_args: list[ArrayImpl]
+
+
 class Compiled(Stage):
     """An executable for arguments of certain types; calling it never traces."""
 
@@ -210,9 +230,11 @@ class Compiled(Stage):
         name: str,
         lowering: dispatch.Lowering,
         timings: dict[str, float],
+        places: tuple[Sharding | None, ...] = (),
     ) -> None:
         super().__init__(program, in_tree, name)
         self._lowering = lowering
+        self._places = places
         self._executable = lowering.compile()
         self._timings = {**timings, **self._executable.timings}
 
@@ -220,9 +242,23 @@ class Compiled(Stage):
         """Seconds spent in each stage: "trace", "lower", then the compiler's own stages."""
         return dict(self._timings)
 
-    def as_text(self, stage: str = "kernels") -> str:
-        """The program as text: "jaxpr", "hlo", after a stage of the compiler, "llvm" or "asm"."""
-        return str(self.program.closed) if stage == "jaxpr" else self._lowering.as_text(stage)
+    @property
+    def _params(self) -> CompiledCallParams:
+        return CompiledCallParams(self._executable, False, self.in_tree, self.out_tree, [])
+
+    def as_text(self, stage: str | None = None) -> str:
+        """The program as text.
+
+        Args:
+          stage: "jaxpr", "hlo", a stage of the compiler, "kernels", "llvm", "asm", or "partitioned".
+            By default "kernels"; of arguments on a mesh of several devices "partitioned", which is
+            the program of one device.
+        """
+        if stage == "jaxpr":
+            return str(self.program.closed)
+        if stage == "partitioned" or (stage is None and _on_several_devices(self._places)):
+            return placements.partitioned_text(self._lowering.module, self._places)
+        return self._lowering.as_text(stage or "kernels")
 
     def cost_analysis(self) -> dict[str, float]:
         """Estimates: "flops" (floating-point operations) and "bytes accessed"."""
@@ -318,6 +354,10 @@ class Compiled(Stage):
                 "Argument types differ from the types for which this computation was compiled. "
                 "The mismatches are:\n" + "\n".join(wrong)
             )
+
+
+def _on_several_devices(places: Sequence[Sharding | None]) -> bool:
+    return any([isinstance(place, NamedSharding) and place.num_devices > 1 for place in places])
 
 
 def _differences(compiled: pytrees.PyTreeDef, called: pytrees.PyTreeDef) -> Iterator[str]:

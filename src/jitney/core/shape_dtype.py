@@ -62,7 +62,8 @@ class ShapeDtypeStruct:
         if isinstance(x, ShapeDtypeStruct):
             return x.update()
         aval = abstractify(x)
-        place = getattr(x, "placement", None)  # where somebody has put it
+        # Where somebody has put it, or where its type says that it lies.
+        place = getattr(x, "placement", None) or explicit.sharding_of(aval)
         return cls(aval.shape, aval.dtype, sharding=place, weak_type=aval.weak_type)
 
     @property

@@ -202,6 +202,32 @@ class ArrayImpl(NativeArray, Array):
         if self.is_deleted():
             raise RuntimeError(f"Array has been deleted with shape={self.aval.str_short()}.")
 
+    _check_if_deleted = _check_not_deleted  # the name that libraries know
+
+    # --- parts and data, under the names that libraries know them by ------------------------------
+
+    @property
+    def _npy_value(self) -> np.ndarray | None:
+        """The data as NumPy has them; None if they were deleted."""
+        return None if self.is_deleted() else self._numpy()
+
+    @property
+    def _arrays(self) -> list[ArrayImpl] | None:
+        """The part of each device as an array; None if they were deleted."""
+        return None if self.is_deleted() else [shard.data for shard in self.addressable_shards]
+
+    def _fully_replicated_shard(self) -> ArrayImpl:
+        """The array as its first device has it, which has all of it."""
+        assert self.is_fully_replicated, self.sharding
+        return self.addressable_data(0)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        raise AttributeError(
+            "__cuda_array_interface__ is only defined for NVidia GPU buffers, and this array is on a "
+            "CPU: use np.asarray(x) or jax.dlpack"
+        )
+
     # --- value ------------------------------------------------------------------------------------
 
     def _numpy(self) -> np.ndarray:

@@ -30,7 +30,7 @@ class Wishes:
 
     operands: tuple[Sharding | None, ...] = ()
     results: tuple[Sharding | None, ...] = ()
-    within: NamedSharding | None = None
+    within: Sharding | None = None
 
     def places(
         self, found: list[Sharding | None], leaves: Sequence[Any], describe: Callable[[int], str]
@@ -44,7 +44,11 @@ class Wishes:
             own = found[i]
             if wanted is None:
                 continue
-            if own is not None and not own.is_equivalent_to(wanted, leaves[i].ndim):
+            if not (
+                own is None
+                or wanted.brings_operands
+                or own.is_equivalent_to(wanted, leaves[i].ndim)
+            ):
                 raise ValueError(
                     "Sharding passed to jit does not match the sharding on the respective arg: "
                     f"{describe(i)}, {leaves[i].aval.str_short()}, was put on {own}, and in_shardings "
@@ -88,7 +92,8 @@ class Assignment:
     @property
     def is_placed(self) -> bool:
         """Whether the user has said where anything is to be."""
-        return bool(self.in_shardings or self.wishes.results) or self.mesh is not None
+        wishes = self.wishes
+        return bool(self.in_shardings or wishes.results or wishes.within is not None)
 
     @property
     def queue(self) -> Queue:

@@ -115,7 +115,9 @@ def _wishes(closed: ClosedJaxpr) -> Wishes:
         jaxpr = program.jaxpr if isinstance(program, ClosedJaxpr) else program
         for eqn in jaxpr.eqns:
             for place in _named_by(eqn.params):
-                if isinstance(place, NamedSharding) and isinstance(place.mesh, Mesh):
+                if isinstance(place, sharding.SingleDeviceSharding) or (
+                    isinstance(place, NamedSharding) and isinstance(place.mesh, Mesh)
+                ):
                     return Wishes(within=place)
         programs += subjaxprs(jaxpr)
     return NO_WISHES

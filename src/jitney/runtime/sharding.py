@@ -76,6 +76,13 @@ class SingleDeviceSharding(Sharding):
         return _rebuild, (self._device, self._memory_kind)
 
 
+class DeviceOfJit(SingleDeviceSharding):
+    """That of operands of `jit(device=...)`: they are brought there, wherever they were put."""
+
+    __slots__ = ()
+    brings_operands = True
+
+
 def _rebuild(device: Device, memory_kind: str | None) -> SingleDeviceSharding:
     return SingleDeviceSharding(device, memory_kind=memory_kind)
 

@@ -123,7 +123,8 @@ class _Made:
     """The meshes of devices that there are.
 
     Attributes:
-      any: whether there is one: if not, none is in force, and no program names one.
+      any: whether there is one, or a program was told of another place: if not, no mesh is in force,
+        and no program says where values are to be.
       last: the one that was made last with some axes, by their names and sizes.
     """
 
@@ -170,6 +171,11 @@ class Mesh(_Axes):
     @property
     def local_devices(self) -> list[Device]:
         return list(self.devices.flat)
+
+    @property
+    def _flat_devices_tuple(self) -> tuple[Device, ...]:
+        """The devices in order, under the name that libraries know."""
+        return tuple(self.devices.flat)
 
     @property
     def local_mesh(self) -> Mesh:

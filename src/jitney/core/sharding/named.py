@@ -74,12 +74,9 @@ class NamedSharding(Sharding):
 
     def _tiling_of_rank(self, ndim: int) -> Tiling:
         entries = [_axes_of(entry) for entry in self.spec]
-        if len(entries) > ndim:
-            advice = "" if ndim else ". For scalars the PartitionSpec should be P()"
-            raise ValueError(
-                f"Sharding {self} is only valid for values of rank at least {len(entries)}, but was "
-                f"applied to a value of rank {ndim}{advice}"
-            )
+        if any(entries[ndim:]):
+            raise self._too_few_axes(ndim)
+        del entries[ndim:]
         entries += [()] * (ndim - len(entries))
         mesh = self.mesh
         extents, places = mesh.shape, {name: k for k, name in enumerate(mesh.axis_names)}
@@ -95,11 +92,22 @@ class NamedSharding(Sharding):
             tiles.append(tuple(tile))
         return Tiling(counts, tuple(tiles))
 
+    def check_compatible_aval(self, aval_shape: tuple[int, ...]) -> None:
+        if len(self.spec) > len(aval_shape):
+            raise self._too_few_axes(len(aval_shape))
+
+    def _too_few_axes(self, ndim: int) -> ValueError:
+        advice = "" if ndim else ". For scalars the PartitionSpec should be P()"
+        return ValueError(
+            f"Sharding {self} is only valid for values of rank at least {len(self.spec)}, but was "
+            f"applied to a value of rank {ndim}{advice}"
+        )
+
     def axes(self, ndim: int) -> tuple[tuple[AxisName, ...] | None, ...]:
         """For each of `ndim` axes, those of the mesh that divide it; None: not constrained."""
         free = PartitionSpec.UNCONSTRAINED
         entries = [None if entry is free else names_of(entry) for entry in self.spec]
-        return (*entries, *[()] * (ndim - len(entries)))
+        return (*entries[:ndim], *[()] * (ndim - len(entries)))
 
     def _to_sdy_sharding(self, num_dimensions: int) -> SdyArray:
         return in_shardy(self, num_dimensions)

@@ -34,6 +34,8 @@ class Sharding:
 
     __slots__ = ()
 
+    brings_operands = False  # whether programs bring operands there that were put elsewhere
+
     if TYPE_CHECKING:  # subclasses have them as properties
 
         @property

@@ -64,9 +64,22 @@ def _(
     return list(avals)
 
 
-@device_put_p.eager
-def _(*xs: np.ndarray, devices: object, srcs: object, copy_semantics: object) -> list[np.ndarray]:
-    return list(xs)
+@device_put_p.def_impl
+def _(*xs: Value, devices: Sequence[Any], srcs: object, copy_semantics: object) -> list[Any]:
+    arrays = [x if isinstance(x, ArrayImpl) else array_of(np.asarray(x)) for x in xs]
+    return [
+        x if place is None else x.placed(_place_of(place))
+        for x, place in zip(arrays, devices, strict=True)
+    ]
+
+
+def _place_of(place: object) -> Sharding:
+    if isinstance(place, PartitionSpec):
+        place = on_mesh_in_force(place, "device_put: device")
+    return as_sharding(place)
+
+
+device_put_p.absent("eager", why="arrays are put elsewhere, not computed")
 
 
 @device_put_p.lower
@@ -77,6 +90,10 @@ def _(b: Builder, *xs: Node, devices: object, srcs: object, copy_semantics: obje
 @device_put_p.jvp
 def _(primals: Primals, tangents: Tangents, **params: object) -> tuple[Any, Any]:
     moved = device_put_p.bind(*primals, **params)
+    # Cotangents go back to where operands are.
+    here = [x.placement if isinstance(x, ArrayImpl) else None for x in primals]
+    srcs: Any = params["srcs"]
+    params["srcs"] = tuple([own or x for own, x in zip(srcs, here, strict=True)])
     return moved, device_put_p.bind(*[instantiate(t) for t in tangents], **params)
 
 
