@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import io
 import os
 import sys
 import warnings
@@ -465,3 +467,85 @@ def like_traced() -> object:
 
 
 check("like a traced one", like_traced)
+
+# --- looking at shardings ---------------------------------------------------------------------------
+
+
+def inspected(make: Callable[[object], object], *args: object) -> object:
+    found: list[str] = []
+
+    def look(v: object) -> None:
+        jax.debug.inspect_array_sharding(v, callback=lambda s: found.append(str(s)))
+
+    make(look)(*args)
+    jax.effects_barrier()
+    return found
+
+
+check("inspected", lambda: inspected(lambda look: lambda v: look(v * 2), x))
+check("inspected in jit", lambda: inspected(lambda look: jax.jit(lambda v: look(v.T * 2)), x))
+check("inspected on one", lambda: len(inspected(lambda look: jax.jit(lambda v: look(v)), third)))
+check("inspected, derived", lambda: inspected(
+    lambda look: jax.jit(jax.grad(lambda v: (look(v), jnp.sin(v).sum())[1])), row))  # fmt: skip
+check("inspected, constrained", lambda: inspected(lambda look: jax.jit(
+    lambda v: look(lax.with_sharding_constraint(v, on(P(None, "y"))) + 1)), x))  # fmt: skip
+check("inspected, batched", lambda: inspected(lambda look: jax.vmap(lambda v: look(v)), row))
+
+
+def picture(name: str, shape: tuple[int, ...], spec: object, **options: object) -> None:
+    told = io.StringIO()
+    with contextlib.redirect_stdout(told):
+        jax.debug.visualize_sharding(shape, on(spec), **options)
+    for k, line in enumerate(told.getvalue().splitlines()):
+        print(f"picture {name} {k}: {line}")
+
+
+picture("both", (8, 16), P("x", "y"))
+picture("high", (16, 8), P("x", "y"))
+picture("other", (8, 8), P("y", "x"))
+picture("row", (8,), P("x"))
+picture("long row", (800,), P(("x", "y")))
+picture("thin", (2000, 4), P("x", "y"))
+picture("columns", (8, 16), P(None, "y"))
+picture("narrow cells", (8, 16), P("x", "y"), min_width=12)
+picture("whole", (8, 16), P())
+picture("small", (16, 32), P("x"), scale=0.5)
+picture("square", (64, 64), P("x", "y"))
+check("picture of a cube", lambda: jax.debug.visualize_sharding((8, 8, 8), on(P())))
+check("picture of a scalar", lambda: jax.debug.visualize_sharding((), on(P())))
+
+
+def shown(make: Callable[[], object], in_force: bool = True) -> list[str]:
+    """The lines that are printed, sorted: devices have no order."""
+    told = io.StringIO()
+    setting = jax.set_mesh(mesh) if in_force else contextlib.nullcontext()
+    with contextlib.redirect_stdout(told), setting:
+        make()
+        jax.effects_barrier()
+    return sorted(told.getvalue().splitlines())
+
+
+def part(v: object, fmt: str = "{}") -> None:
+    jax.debug.print(fmt, v, partitioned=True)
+
+
+def in_loop(v: object) -> object:
+    return lax.fori_loop(0, 2, lambda i, c: (part(c[0]), c + 1)[1], v)
+
+
+check("prints of parts", lambda: shown(lambda: jax.jit(part)(row)))
+check("prints of parts, one first", lambda: shown(lambda: (
+    (f := jax.jit(part)), f(jax.device_put(np.ones(4), devices[1])), f(row), f(row * 2))))  # fmt: skip
+check("prints of parts, computed", lambda: shown(lambda: jax.jit(lambda v: part(v[0] + 1))(x)))
+check("prints of parts, batched", lambda: shown(lambda: jax.jit(jax.vmap(part))(x)))
+check("prints of parts in a loop", lambda: len(shown(lambda: jax.jit(in_loop)(x))))
+check("prints of scalars", lambda: shown(lambda: jax.jit(lambda v: part(v.sum()))(row)))
+
+
+def print_each(*, ordered: bool = False) -> object:
+    return jax.pmap(lambda v: jax.debug.print("{}", v, ordered=ordered))(np.arange(8))
+
+
+check("prints of pmap", lambda: shown(print_each, in_force=False))
+check("ordered prints of pmap", lambda: shown(lambda: print_each(ordered=True), in_force=False))
+check("pmap of None", lambda: jax.pmap(lambda v, w: (v[0], w))((row[:2], None), None)[1])

@@ -107,6 +107,7 @@ class Primitive:
       passes_refs: whether users' functions that it calls may be given references.
       is_high_operation: whether it is a `HiPrimitive`.
       declares_sharding: whether the type rule itself says how results lie along Explicit axes.
+      asks_places: whether a parameter is a function that is told where the operands lie.
       deferred: whether partial evaluation takes the result for unknown, whatever the operands are.
     """
 
@@ -117,6 +118,7 @@ class Primitive:
     called: str | None = None
     makes_ref: bool = False
     declares_sharding: bool = False
+    asks_places: bool = False
     deferred: bool = False
     passes_refs: bool = False
     is_high_operation: bool = False

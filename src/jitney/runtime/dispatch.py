@@ -22,6 +22,7 @@ from jitney.runtime.executable import Executable, Lowering
 from jitney.runtime.native._native import FastFunction, hide_calls
 
 if TYPE_CHECKING:
+    from jitney.compiler.hlo.build import Builder
     from jitney.core.avals import AbstractValue
     from jitney.core.pytree.treedef import PyTreeDef
 
@@ -46,12 +47,20 @@ def executable_of(closed: ClosedJaxpr, name: str, assignment: Assignment) -> Exe
     """
     assignment = placements.on_its_mesh(closed, assignment)
     found = _executables.get(closed)
-    if found is None:
-        lowered = lower(closed, name)
+    if found is None or (found.calls_on_parts and found.assignment is not assignment):
+        lowered = lower(closed, name, placements.builder_of_parts(closed, assignment))
         compile_log.starts(name, ", ".join([aval.str_short() for aval in closed.in_avals]))
         with compile_log.step("XLA compilation", name):
-            found = _executables[closed] = lowered.compile()
-    return found.assigned(assignment, closed)
+            found = lowered.compile()
+        if placements.calls_on_parts(closed.jaxpr):  # of no use for another assignment
+            found = found.assigned(assignment, closed)
+            found.calls_on_parts = True
+        _executables[closed] = found
+    found = found.assigned(assignment, closed)
+    if not found.is_announced:
+        found.is_announced = True
+        placements.tell(closed, assignment)
+    return found
 
 
 def is_compiled(closed: ClosedJaxpr) -> bool:
@@ -110,11 +119,13 @@ def _zeros(aval: AbstractValue) -> np.ndarray:
     return np.zeros(aval.shape, dtypes.physical_dtype(aval.dtype))
 
 
-def lower(closed: ClosedJaxpr, name: str = "main") -> Lowering:
-    """`closed` in the tensor IR."""
+def lower(
+    closed: ClosedJaxpr, name: str = "main", builder: Callable[[], Builder] | None = None
+) -> Lowering:
+    """`closed` in the tensor IR, built by `builder`, if there is one."""
     _warn_of_constants(closed, name)
     with compile_log.step("lowering", name):
-        module = lowering.lower(closed, name)
+        module = lowering.lower(closed, name, builder)
     return Lowering(module, closed.in_avals, closed.out_avals)
 
 

@@ -76,6 +76,8 @@ class Executable:
         self.in_avals = tuple(in_avals)
         self.out_avals = tuple(out_avals)
         self.assignment = assignment
+        self.calls_on_parts = False  # whether it serves this assignment alone
+        self.is_announced = False  # whether those who ask where values lie have been told
         self._by_assignment = {} if others is None else others
         self._by_assignment[assignment] = self
         self.in_dtypes = tuple([

@@ -15,7 +15,7 @@ import numpy as np
 from jitney.compiler import library
 from jitney.compiler.tensor_type import TensorType
 from jitney.core import explicit
-from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, subjaxprs
+from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, subjaxprs
 from jitney.core.memo import memoize_by_identity
 from jitney.core.primitive import declare_slot
 from jitney.core.sharding.gspmd import GSPMDSharding
@@ -30,7 +30,7 @@ from jitney.runtime.assignment import NO_WISHES, Wishes
 if TYPE_CHECKING:
     from jitney.compiler.hlo import ir
     from jitney.compiler.hlo.build import Builder
-    from jitney.compiler.hlo.sharding_propagation import Spec
+    from jitney.compiler.hlo.sharding_propagation import PartBuilder, Spec
     from jitney.core.avals import AbstractValue
     from jitney.core.sharding.mesh import AbstractMesh
     from jitney.core.sharding.sharding import Sharding
@@ -47,14 +47,11 @@ def mesh_of(closed: ClosedJaxpr) -> Mesh | None:
 
 @memoize_by_identity
 def _mesh_in(jaxpr: Jaxpr) -> tuple[Mesh | None]:
-    programs: list[Jaxpr] = [jaxpr]
-    for program in programs:  # grows
-        for eqn in program.eqns:
-            rule = eqn.primitive.rules.get(MESH.name)
-            mesh = None if rule is None else rule(**eqn.params)
-            if isinstance(mesh, Mesh):
-                return (mesh,)
-        programs += [p.jaxpr if isinstance(p, ClosedJaxpr) else p for p in subjaxprs(program)]
+    for eqn in _equations(jaxpr):
+        rule = eqn.primitive.rules.get(MESH.name)
+        mesh = None if rule is None else rule(**eqn.params)
+        if isinstance(mesh, Mesh):
+            return (mesh,)
     return (None,)
 
 
@@ -100,6 +97,83 @@ def of_types(avals: Sequence[AbstractValue], assignment: Assignment) -> tuple[Sh
         return (None,) * len(avals)
     mesh = assignment.mesh
     return tuple([explicit.place_of(a, mesh if isinstance(mesh, Mesh) else None) for a in avals])
+
+
+# --- who asks where values lie ----------------------------------------------------------------------
+
+INSPECT = "inspect_sharding"  # what programs for propagation call such functions
+
+
+@memoize_by_identity
+def _asks(jaxpr: Jaxpr) -> bool:
+    return any(eqn.primitive.asks_places for eqn in _equations(jaxpr))
+
+
+def _equations(jaxpr: Jaxpr) -> Iterator[JaxprEqn]:
+    """The equations of a program and of all programs within."""
+    programs: list[Jaxpr] = [jaxpr]
+    for program in programs:  # grows
+        yield from program.eqns
+        programs += [p.jaxpr if isinstance(p, ClosedJaxpr) else p for p in subjaxprs(program)]
+
+
+def tell(closed: ClosedJaxpr, assignment: Assignment) -> None:
+    """Tells the functions that `closed` names for it where values on the way lie."""
+    if not _asks(closed.jaxpr):
+        return
+    calls, _ = _host_calls(closed, assignment)
+    for call, found in calls.items():
+        if call.name == INSPECT:
+            call.fn(found[0])
+
+
+def builder_of_parts(closed: ClosedJaxpr, assignment: Assignment) -> type[PartBuilder] | None:
+    """What builds `closed`, which calls functions on the parts of devices; None if it does not."""
+    if len(assignment.devices) == 1 or not calls_on_parts(closed.jaxpr):
+        return None
+    from jitney.compiler.hlo.sharding_propagation import PartBuilder
+
+    places, calls = _host_calls(closed, assignment)
+    return PartBuilder.for_one_program([places[call] for call in calls])
+
+
+@memoize_by_identity
+def calls_on_parts(jaxpr: Jaxpr) -> bool:
+    """Whether a program calls functions once for each device, on the parts that it has."""
+    return any(eqn.params.get("partitioned") for eqn in _equations(jaxpr))
+
+
+def _host_calls(
+    closed: ClosedJaxpr, assignment: Assignment
+) -> tuple[dict[ir.HostCall, list[Sharding]], list[ir.HostCall]]:
+    """The calls of Python functions in `closed`, and where the operands of each lie; those on parts."""
+    from jitney.compiler import lower
+    from jitney.compiler.hlo.sharding_propagation import PlacementBuilder, propagate
+
+    mesh = mesh_of(closed) or assignment.mesh
+    places = assignment.in_shardings or (None,) * len(closed.in_avals)
+    specs = [
+        _entries(place if isinstance(place, NamedSharding) and place.mesh == mesh else None, aval)
+        for place, aval in zip(places, closed.in_avals, strict=True)
+    ]
+    builder = PlacementBuilder.for_one_program()
+    region = lower.lower(closed, "placements", builder).region
+    calls: dict[ir.HostCall, list[Spec]] = {}
+    propagate(region, specs, {} if mesh is None else _extents(mesh), calls)
+    if mesh is None:
+        whole = (
+            sharding.single_device(assignment.devices[0])
+            if len(assignment.devices) == 1
+            else GSPMDSharding.get_replicated(assignment.devices)
+        )
+        places_of = {call: [whole] * len(found) for call, found in calls.items()}
+        return places_of, builder.calls_on_parts
+    name_of = {str(name): name for name in mesh.axis_names}
+    places_of = {
+        call: [NamedSharding(mesh, _trimmed(spec, name_of)) for spec in found]
+        for call, found in calls.items()
+    }
+    return places_of, builder.calls_on_parts
 
 
 def wishes_of(closed: ClosedJaxpr) -> Wishes:

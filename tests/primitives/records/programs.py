@@ -364,6 +364,11 @@ PROGRAMS: dict[str, tuple[Program, tuple[Any, ...]]] = {
     ),
     "tokens": (with_tokens, (V,)),
     "dce_sink": (lambda jax, x: (x * x, jax.lax.dce_sink(jax.numpy.sin(x)))[0], (V,)),
+    "inspect_sharding": (
+        lambda jax, x: (
+            x * x, jax.debug.inspect_array_sharding(jax.numpy.sin(x), callback=lambda _: None),
+        )[0], (V,),
+    ),
     "composite": (lambda jax, x: jax.lax.composite(lambda y: y * y, "square")(x), (V,)),
     "select_and_scatter": (at_largest, (IMAGE,)),
     "stage": (lambda jax, x: stage_p.bind(x) * x, (V,)),

@@ -12,11 +12,14 @@ The idea is GSPMD's (Xu et al., "GSPMD: General and Scalable Parallelization for
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from jitney.compiler.hlo import ir, traversal
 from jitney.compiler.hlo.build import Builder
+
+if TYPE_CHECKING:
+    from jitney.core.sharding.sharding import Sharding
 
 # For each axis of an array the axes of the mesh that it is divided along, major first.
 Spec: TypeAlias = tuple[tuple[Any, ...], ...]
@@ -25,16 +28,38 @@ Spec: TypeAlias = tuple[tuple[Any, ...], ...]
 class PlacementBuilder(Builder):
     """Builds programs that are looked at for how their results are divided, and never run."""
 
+    calls_on_parts: ClassVar[list[ir.HostCall]] = []  # those of one program, in order
 
-def propagate(region: ir.Region, specs: Sequence[Spec], extents: Mapping[Any, int]) -> list[Spec]:
+    @classmethod
+    def for_one_program(cls) -> type[PlacementBuilder]:
+        return type(cls.__name__, (cls,), {"calls_on_parts": []})
+
+
+class PartBuilder(Builder):
+    """Builds programs in which some Python functions are called once for each device, on its parts."""
+
+    divided: ClassVar[Iterator[Sequence[Sharding]]]  # how operands lie, of one call after the other
+
+    @classmethod
+    def for_one_program(cls, divided: Sequence[Sequence[Sharding]]) -> type[PartBuilder]:
+        return type(cls.__name__, (cls,), {"divided": iter(divided)})
+
+
+def propagate(
+    region: ir.Region,
+    specs: Sequence[Spec],
+    extents: Mapping[Any, int],
+    calls: dict[ir.HostCall, list[Spec]] | None = None,
+) -> list[Spec]:
     """How the results of `region` are divided.
 
     Args:
       region: the program.
       specs: how its parameters are, one for each.
       extents: of the axes of the mesh.
+      calls: gets the calls of Python functions, and how the operands of each are divided.
     """
-    return _Propagation(extents).region(region, specs)
+    return _Propagation(extents, calls).region(region, specs)
 
 
 def whole(ndim: int) -> Spec:
@@ -43,12 +68,16 @@ def whole(ndim: int) -> Spec:
 
 
 class _Propagation:
-    def __init__(self, extents: Mapping[Any, int]) -> None:
+    def __init__(
+        self, extents: Mapping[Any, int], calls: dict[ir.HostCall, list[Spec]] | None
+    ) -> None:
         self.extents = extents
+        self.calls = calls
 
     def region(self, region: ir.Region, specs: Sequence[Spec]) -> list[Spec]:
         found: dict[ir.Node, tuple[Spec, ...]] = {}
-        for node in traversal.topological_order(region.results):
+        roots = region.results if self.calls is None else traversal.roots(region)
+        for node in traversal.topological_order(roots):
             if isinstance(node, ir.Parameter):
                 given = specs[node.index]
                 found[node] = (given if len(given) == len(node.shape) else whole(len(node.shape)),)
@@ -87,6 +116,10 @@ class _Propagation:
             case ir.Cond():
                 branches = [self.region(case, xs[1:]) for case in node.cases]
                 return [_merged(specs) for specs in zip(*branches, strict=True)]
+            case ir.HostCall():
+                if self.calls is not None:
+                    self.calls[node] = xs
+                return None
             case ir.LibraryCall(name="placed"):
                 names = list(self.extents)
                 params: dict[str, Any] = dict(node.params)

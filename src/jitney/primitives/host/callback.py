@@ -14,7 +14,7 @@ from __future__ import annotations
 import logging
 import traceback
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -37,11 +37,13 @@ from jitney.core.trace import set_current_trace, state
 from jitney.primitives import rules
 from jitney.primitives.control.scan import scan
 from jitney.primitives.elementwise.convert import as_value
-from jitney.runtime.array import array_from_numpy
+from jitney.runtime.array import ArrayImpl, array_from_numpy
 from jitney.transforms.batch import AxisData
 
 if TYPE_CHECKING:
+    from jitney.compiler.hlo.ir import HostCall
     from jitney.core.avals import AbstractValue
+    from jitney.core.sharding.sharding import Sharding
     from jitney.primitives.rule_types import (
         Builder,
         Cotangent,
@@ -316,9 +318,11 @@ def _by_each_device(prim: Primitive) -> None:
         ordered = params.get("ordered") or params.get("effect") is ordered_debug_effect
         if ordered and axis_data.size > 1:
             raise ValueError(
-                f"{prim.name}: ordered effects are not supported for more than one device: there is no "
-                "order among devices. Leave out `ordered=True`"
+                f"The following ordered effects are not supported for more than 1 device: {prim.name}. "
+                "There is no order among devices: leave out `ordered=True`"
             )
+        if "partitioned" in params:  # they are parts
+            params["partitioned"] = False
         if prim is pure_callback_p and all([d is None for d in dims]):
             outs = prim.bind(*args, **params)
             return outs, [None] * len(outs)
@@ -388,26 +392,63 @@ def with_static(values: Sequence[Any], static: Sequence[tuple[int, Any]]) -> lis
     return leaves
 
 
+def _parts_of(args: Sequence[Value]) -> list[list[Any]]:
+    """For each device, its parts of arrays; those that lie on one device are each one's."""
+    divided = [isinstance(x, ArrayImpl) and x.sharding.num_devices > 1 for x in args]
+    shards = [
+        [shard.data for shard in cast("ArrayImpl", x).addressable_shards] if is_divided else []
+        for x, is_divided in zip(args, divided, strict=True)
+    ]
+    return [
+        [own[k] if own else x for own, x in zip(shards, args, strict=True)]
+        for k in range(max(map(len, shards), default=0) or 1)
+    ]
+
+
+def _part(b: Builder, x: Node, place: Sharding, k: int) -> Node:
+    """The part of `x` that device number `k` has where `place` says how it lies."""
+    index = place.tiling(len(x.shape)).indices(x.shape)[k]
+    bounds = [part.indices(n) for part, n in zip(index, x.shape, strict=True)]
+    starts, limits, strides = zip(*bounds, strict=True) if bounds else ((), (), ())
+    return b.slice(x, starts, limits, strides)
+
+
 def _silent(prim: Primitive, function_of: Callable[[dict[str, Any]], Callable[..., Any]]) -> None:
     """Rules of a primitive that returns nothing; `function_of` gives its function by parameters."""
 
     @prim.def_impl
     def _(*args: Value, **params: object) -> list[Any]:
-        _call(function_of(params), *_data(args))
+        function = function_of(params)
+        for operands in _parts_of(args) if params["partitioned"] else [args]:
+            _call(function, *_data(operands))
         return []
 
     @prim.lower_with_avals
     def _(b: Builder, avals: Sequence[ShapedArray], *nodes: Node, **params: object) -> Any:
+        from jitney.compiler.hlo.sharding_propagation import PartBuilder, PlacementBuilder
+
         function = function_of(params)
 
-        def host(*values: np.ndarray) -> tuple[()]:
-            try:
-                _call(function, values, avals)
-            except Exception as error:
-                raise _failed(prim.name, error) from error
-            return ()
+        def call(avals: Sequence[ShapedArray], nodes: Sequence[Node]) -> None:
+            def host(*values: np.ndarray) -> tuple[()]:
+                try:
+                    _call(function, values, avals)
+                except Exception as error:
+                    raise _failed(prim.name, error) from error
+                return ()
 
-        return b.host_call(prim.name, host, nodes, (), ordered=True)
+            b.host_call(prim.name, host, nodes, (), ordered=True)
+
+        if not params["partitioned"] or not isinstance(b, PartBuilder):
+            call(avals, nodes)
+            if params["partitioned"] and isinstance(b, PlacementBuilder):
+                b.calls_on_parts.append(cast("HostCall", b.ordered[-1]))
+            return []
+        places = next(b.divided)
+        for k in range(places[0].num_devices if places else 1):
+            parts = [_part(b, x, place, k) for x, place in zip(nodes, places, strict=True)]
+            call([a.update(shape=x.shape) for a, x in zip(avals, parts, strict=True)], parts)
+        return []
 
     @prim.jvp
     def _(primals: Primals, tangents: Tangents, **params: object) -> Any:

@@ -1,0 +1,162 @@
+"""Pictures of shardings in text: which devices have which part of an array."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from jitney.primitives.array.inspection import inspect_array_sharding
+
+if TYPE_CHECKING:
+    from jitney.core.sharding.sharding import Sharding
+
+# Of a picture of a square array: lines, and columns, as characters are higher than wide.
+_LINES, _COLUMNS_PER_LINE = 10, 2.5
+_COLUMNS_OF_ONE_LINE = 5  # of an array of one axis
+_MAX_COLORS = 20
+
+ColorMap = Callable[[float], tuple[float, float, float, float]]
+
+
+def visualize_sharding(
+    shape: Sequence[int],
+    sharding: Sharding,
+    *,
+    use_color: bool = True,
+    scale: float = 1.0,
+    min_width: int = 9,
+    max_width: int = 80,
+    color_map: ColorMap | None = None,
+) -> None:
+    """Prints a picture of how an array of `shape` is divided.
+
+    Args:
+      shape: of one or two axes.
+      sharding: how it is divided.
+      use_color: whether a terminal shows parts in colors.
+      scale: how much larger than usual the picture is.
+      min_width: the fewest columns for a part.
+      max_width: the most columns for all.
+      color_map: takes a number from 0 to 1; returns red, green, blue, alpha from 0 to 1.
+
+    Raises:
+      ValueError: if arrays of `shape` have no axes or more than two, or cannot be divided so.
+
+    Example:
+      >>> jax.debug.visualize_sharding((4,), jnp.ones(4).sharding)
+      ┌───────┐
+      │ CPU 0 │
+      └───────┘
+    """
+    if len(shape) not in (1, 2):
+        raise ValueError(
+            "`visualize_sharding` only works for shapes with 1 and 2 dimensions, got "
+            f"{tuple(shape)}: reshape the array, or look at sharding.devices_indices_map(shape)"
+        )
+    counts, owners = _parts(tuple(shape), sharding)
+    rows, columns = counts
+    if len(shape) == 1:
+        height, width = 1, int(_COLUMNS_OF_ONE_LINE * scale / columns)
+    else:
+        height = int(_LINES * scale / rows)
+        across = _LINES * _COLUMNS_PER_LINE * scale * shape[1] / max(shape[0], 1)
+        width = int(min(across, max_width) / columns)
+    texts = [_text(devices) for devices in owners.values()]
+    width = max(width, min_width, max(map(len, texts)) + 2) - 2
+    widths = _fitting([width] * columns, max_width)
+    paint = _painter(color_map) if use_color and sys.stdout.isatty() else _plain
+    print(_picture(counts, owners, widths, max(height - 1, 1), paint))
+
+
+def _parts(shape: tuple[int, ...], sharding: Sharding) -> tuple[tuple[int, int], dict[Any, Any]]:
+    """(parts along the rows, along the columns), and the devices of each part."""
+    sharding.check_fits(shape)
+    tiling = sharding.tiling(len(shape))
+    owners: dict[tuple[int, int], list[Any]] = {}
+    for tile, device in zip(tiling.tiles, sharding.device_order, strict=True):
+        row, column = tile if len(tile) == 2 else (0, *tile)
+        owners.setdefault((row, column), []).append(device)
+    rows, columns = tiling.counts if len(shape) == 2 else (1, *tiling.counts)
+    return (rows, columns), owners
+
+
+def _text(devices: Sequence[Any]) -> str:
+    numbers = ",".join([str(n) for n in sorted([d.id for d in devices])])
+    return f"{devices[0].platform.upper()} {numbers}"
+
+
+def _fitting(widths: list[int], most: int) -> list[int]:
+    """The widths of columns, so that these and the lines between them are `most` wide at most."""
+    room = most - len(widths) - 1
+    if sum(widths) <= room:
+        return widths
+    each, more = divmod(max(room, len(widths)), len(widths))
+    return [each + (k < more) for k in range(len(widths))]
+
+
+def _picture(
+    counts: tuple[int, int],
+    owners: dict[tuple[int, int], list[Any]],
+    widths: Sequence[int],
+    height: int,
+    paint: Callable[[str, float], str],
+) -> str:
+    rows, columns = counts
+
+    def rule(left: str, middle: str, right: str) -> str:
+        return left + middle.join(["─" * width for width in widths]) + right
+
+    lines = [rule("┌", "┬", "┐")]
+    for row in range(rows):
+        for k in range(height):
+            cells: list[str] = []
+            for column, width in enumerate(widths):
+                text = _text(owners[row, column])[:width] if k == (height - 1) // 2 else ""
+                left = (width - len(text)) // 2
+                cell = (" " * left + text).ljust(width)
+                cells.append(paint(cell, (row * columns + column) / (rows * columns)))
+            lines.append("│" + "│".join(cells) + "│")
+        lines.append(rule("├", "┼", "┤") if row < rows - 1 else rule("└", "┴", "┘"))
+    return "\n".join(lines)
+
+
+def _plain(text: str, _: float) -> str:
+    return text
+
+
+def _painter(color_map: ColorMap | None) -> Callable[[str, float], str]:
+    def paint(text: str, place: float) -> str:
+        red, green, blue = [int(255 * x) for x in (color_map or _hue)(place)[:3]]
+        dark = 0.3 * red + 0.6 * green + 0.1 * blue < 128
+        return f"\x1b[{97 if dark else 30}m\x1b[48;2;{red};{green};{blue}m{text}\x1b[0m"
+
+    return paint
+
+
+def _hue(place: float) -> tuple[float, float, float, float]:
+    """Colors around the circle, neighbours far from each other."""
+    import colorsys  # rarely wanted
+
+    return (*colorsys.hsv_to_rgb((place * _MAX_COLORS * 0.618) % 1, 0.5, 0.8), 1.0)
+
+
+def visualize_array_sharding(arr: Any, **kwargs: Any) -> None:
+    """`visualize_sharding` of the sharding of an array; within jitted functions, too.
+
+    Args:
+      arr: an array of one or two axes.
+      **kwargs: options of `visualize_sharding`.
+
+    Example:
+      >>> jax.debug.visualize_array_sharding(jnp.ones(4))
+      ┌───────┐
+      │ CPU 0 │
+      └───────┘
+    """
+    shape = arr.shape
+    inspect_array_sharding(arr, callback=lambda found: visualize_sharding(shape, found, **kwargs))
+
+
+for _function in (visualize_sharding, visualize_array_sharding):
+    _function.__module__ = "jax.debug"

@@ -1,0 +1,82 @@
+"""`inspect_sharding`: tells a user's function where a value lies, when a program is made to run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from jitney.core.avals import AbstractValue
+from jitney.core.effects import debug_effect
+from jitney.core.key_reuse import uses_keys
+from jitney.core.primitive import declare
+from jitney.core.pytree import pytrees
+from jitney.core.sharding.sharding import Sharding
+from jitney.core.trace import Tracer
+from jitney.primitives.elementwise.convert import as_value
+from jitney.runtime import placements
+
+if TYPE_CHECKING:
+    from jitney.core.typing import PyTree
+    from jitney.primitives.rule_types import Builder, Dims, Node, Primals, Tangents, Value
+
+inspect_sharding_p = declare("inspect_sharding", multiple_results=True)
+inspect_sharding_p.effectful = True
+inspect_sharding_p.asks_places = True
+uses_keys(inspect_sharding_p)
+
+
+@inspect_sharding_p.abstract
+def _(_x: AbstractValue, *, callback: Callable[[Sharding], None]) -> Any:
+    return [], frozenset({debug_effect})
+
+
+@inspect_sharding_p.def_impl
+def _(x: Value, *, callback: Callable[[Sharding], None]) -> list[Any]:
+    callback(as_value(x).sharding)
+    return []
+
+
+@inspect_sharding_p.lower
+def _(b: Builder, x: Node, *, callback: Callable[[Sharding], None]) -> list[Any]:
+    from jitney.compiler.hlo.sharding_propagation import PlacementBuilder
+
+    if isinstance(b, PlacementBuilder):  # a compiled program does nothing for it
+        b.host_call(placements.INSPECT, callback, [x], (), ordered=True)
+    return []
+
+
+@inspect_sharding_p.jvp
+def _(primals: Primals, tangents: Tangents, **params: Any) -> Any:
+    return inspect_sharding_p.bind(*primals, **params), []
+
+
+@inspect_sharding_p.batch
+def _(args: Primals, dims: Dims, **params: Any) -> Any:
+    return inspect_sharding_p.bind(*args, **params), []
+
+
+inspect_sharding_p.absent("eager", why="is called with arrays, by its own impl")
+inspect_sharding_p.absent("transpose", why="it has no result")
+
+
+def inspect_array_sharding(value: PyTree, *, callback: Callable[[Sharding], None]) -> None:
+    """Calls `callback` with the sharding of each array of `value`.
+
+    Within jitted functions it is called when the program is made ready for operands that lie in a new
+    way, with what sharding propagation says; transformations leave the call in place.
+
+    Args:
+      value: a pytree of arrays.
+      callback: takes a Sharding; its result is ignored.
+
+    Example:
+      >>> jax.debug.inspect_array_sharding(jnp.ones(3), callback=lambda s: print(len(s.device_set)))
+      1
+    """
+    for leaf in pytrees.tree_leaves(value):
+        inspect_sharding_p.bind(
+            leaf if isinstance(leaf, Tracer) else as_value(leaf), callback=callback
+        )
+
+
+inspect_array_sharding.__module__ = "jax.debug"
