@@ -549,3 +549,34 @@ def print_each(*, ordered: bool = False) -> object:
 check("prints of pmap", lambda: shown(print_each, in_force=False))
 check("ordered prints of pmap", lambda: shown(lambda: print_each(ordered=True), in_force=False))
 check("pmap of None", lambda: jax.pmap(lambda v, w: (v[0], w))((row[:2], None), None)[1])
+
+# --- checkify -------------------------------------------------------------------------------------
+
+checkify = importlib.import_module(f"{sys.argv[1]}.experimental.checkify")
+squares = np.arange(8, dtype=np.float32).reshape(4, 2)
+
+
+def errors_of(f: Callable[..., object], *args: object) -> object:
+    error, out = checkify.checkify(f, errors=checkify.all_checks)(*args)
+    told = error.get()
+    return told and told.splitlines(), jax.tree_util.tree_map(lambda v: np.asarray(v).tolist(), out)
+
+
+def on_parts(f: Callable[..., object], check_vma: bool = True) -> Callable[..., object]:
+    spec = P("x", "y")
+    return jax.shard_map(f, mesh=mesh, in_specs=spec, out_specs=spec, check_vma=check_vma)
+
+
+def total(v: object) -> object:
+    checkify.check(v.sum() < 5, "too much: {}", v.sum())
+    return v
+
+
+for vma in (True, False):
+    inverse, limited = on_parts(lambda v: 1 / v, vma), on_parts(total, vma)
+    check(f"error of a device, {vma}", lambda f=inverse: errors_of(f, squares))
+    check(f"error of a device in jit, {vma}", lambda f=inverse: errors_of(jax.jit(f), squares))
+    check(f"no error, {vma}", lambda f=inverse: errors_of(f, squares + 1))
+    check(f"checks of devices, {vma}", lambda f=limited: errors_of(f, squares))
+check("error of pmap", lambda: errors_of(jax.pmap(lambda v: 1 / v), np.arange(4.0)))
+check("no error of pmap", lambda: errors_of(jax.pmap(lambda v: 1 / v), np.arange(4.0) + 1))

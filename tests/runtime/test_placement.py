@@ -77,3 +77,28 @@ def test_settings_that_contradict_each_other():
         XLA_FLAGS="--xla_force_host_platform_device_count=2",
     )
     assert said.startswith("ValueError: jax_num_cpu_devices=2 and XLA_FLAGS")
+
+
+def test_errors_of_devices_go_on():  # jax refuses both
+    code = """
+from jitney.experimental import checkify
+from jitney.sharding import PartitionSpec as P
+mesh = jax.make_mesh((4,), ("i",))
+rows = jnp.arange(4.0)
+
+def loop(x):
+    return jax.lax.fori_loop(0, 2, lambda i, c: c / (c - i), x)
+
+for f in (lambda x: 1 / x, loop):
+    on_parts = jax.shard_map(f, mesh=mesh, in_specs=P("i"), out_specs=P("i"))
+    for rest in (lambda x: 1 / (x - 1), lambda x: x):
+        error, _ = checkify.checkify(lambda x: rest(on_parts(x)), errors=checkify.all_checks)(rows)
+        print(error.code.shape, [line.rpartition(": ")[2] for line in error.get().splitlines()])
+"""
+    divided = "division by zero"
+    assert _run(code, JAX_NUM_CPU_DEVICES="4").splitlines() == [
+        f"() {[divided]}",
+        f"(4,) {[divided]}",
+        f"() {[divided]}",
+        f"(4,) {[divided] * 4}",
+    ]

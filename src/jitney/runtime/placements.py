@@ -160,19 +160,18 @@ def _host_calls(
     region = lower.lower(closed, "placements", builder).region
     calls: dict[ir.HostCall, list[Spec]] = {}
     propagate(region, specs, {} if mesh is None else _extents(mesh), calls)
+    places_of: dict[ir.HostCall, list[Sharding]] = {}
     if mesh is None:
-        whole = (
+        whole: Sharding = (
             sharding.single_device(assignment.devices[0])
             if len(assignment.devices) == 1
             else GSPMDSharding.get_replicated(assignment.devices)
         )
-        places_of = {call: [whole] * len(found) for call, found in calls.items()}
+        places_of.update({call: [whole] * len(found) for call, found in calls.items()})
         return places_of, builder.calls_on_parts
     name_of = {str(name): name for name in mesh.axis_names}
-    places_of = {
-        call: [NamedSharding(mesh, _trimmed(spec, name_of)) for spec in found]
-        for call, found in calls.items()
-    }
+    for call, found in calls.items():
+        places_of[call] = [NamedSharding(mesh, _trimmed(spec, name_of)) for spec in found]
     return places_of, builder.calls_on_parts
 
 

@@ -16,15 +16,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import dtypes, source_info
+from jitney.core import dtypes, explicit, source_info, varying
 from jitney.core.avals import ShapedArray, get_aval, shaped_array
 from jitney.core.evaluate import last_uses, value_of
 from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, settings_of
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.memo import memoize_by_identity
 from jitney.core.primitive import declare_slot
+from jitney.core.pvary import pvary_p
 from jitney.core.record import record
 from jitney.core.shape_dtype import ShapeDtypeStruct
+from jitney.core.sharding.partition_spec import PartitionSpec
+from jitney.core.trace import state as trace_state
 from jitney.experimental.checkify.error import (
     NO_ERROR,
     Check,
@@ -35,11 +38,14 @@ from jitney.experimental.checkify.error import (
     NaNError,
     next_code,
 )
+from jitney.primitives.array.placement import reshard
+from jitney.primitives.array.shape import broadcast_in_dim, reshape
 from jitney.primitives.elementwise.binary import bitwise_and
 from jitney.primitives.elementwise.compare import eq, ne
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.elementwise.select import select_n
-from jitney.primitives.reduction.reduce import reduce_or_p
+from jitney.primitives.indexing.dynamic_slice import dynamic_index_in_dim
+from jitney.primitives.reduction.reduce import argmax, reduce_or_p
 
 if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
@@ -57,8 +63,8 @@ class Checker:
 
     Attributes:
       wanted: classes of the errors that are looked for.
-      code: of the first error.
-      payload: of each kind that may have happened.
+      code: of the first error; an array of the codes of all devices after a program of each of them.
+      payload: of each kind that may have happened, likewise.
       checks: what codes stand for.
     """
 
@@ -114,6 +120,7 @@ class Checker:
 
     def merge(self, code: Any, payload: dict[ErrorEffect, Sequence[Any]], checks: Checks) -> None:
         """One more error, which counts if it has happened and none has before."""
+        self._choose()
         self._make_room(payload)
         is_first = bitwise_and(
             eq(self.code, as_value(np.int32(NO_ERROR))), ne(code, as_value(np.int32(NO_ERROR)))
@@ -125,6 +132,22 @@ class Checker:
             ]
         self.code = select_n(is_first, self.code, code)
         self.checks.update(checks)
+
+    def _choose(self) -> None:
+        """Of the errors of several devices the first one is left."""
+        shape = get_aval(self.code).shape
+        if not shape:
+            return
+        n = int(np.prod(shape))
+        codes = reshape(_whole(self.code), (n,))
+        place = argmax(ne(codes, like(as_value(np.int32(NO_ERROR)), codes)), 0, _INT32)
+
+        def chosen(x: Any) -> Any:
+            rows = reshape(_whole(x), (n, *get_aval(x).shape[len(shape) :]))
+            return dynamic_index_in_dim(rows, place, 0, keepdims=False)
+
+        self.code = chosen(self.code)
+        self.payload = {kind: [*map(chosen, xs)] for kind, xs in self.payload.items()}
 
     def _make_room(self, kinds: Iterable[ErrorEffect]) -> None:
         for kind in kinds:
@@ -138,6 +161,11 @@ class Checker:
 
     def state(self, kinds: Kinds) -> list[Any]:
         """The error as operands of a checked program: its code, and the payloads of `kinds`."""
+        self._choose()
+        return [of_each_device(x) for x in self.results(kinds)]
+
+    def results(self, kinds: Kinds) -> list[Any]:
+        """The error as results of a program: the same, of several devices if it is of these."""
         self._make_room(kinds)
         return [self.code, *[x for kind in kinds for x in self.payload[kind]]]
 
@@ -157,8 +185,12 @@ class Checker:
             self.checks.update(program.checks)
         return list(values)
 
-    def programs(self, *programs: ClosedJaxpr) -> list[CheckedProgram] | None:
+    def programs(
+        self, *programs: ClosedJaxpr, of_devices: bool = False
+    ) -> list[CheckedProgram] | None:
         """`programs`, checked, with one structure of the error for all: that of any of them.
+
+        With `of_devices` they may return the errors of several devices.
 
         None if there is nothing to check in any of them: the operation that holds them stays as it
         is, with the memory that it needs, and is refused nothing.
@@ -166,9 +198,11 @@ class Checker:
         kinds = self.kinds
         found = False
         for program in programs:
-            alone = checked(program, self.wanted, kinds)
+            alone = checked(program, self.wanted, kinds, of_devices)
             kinds, found = alone.kinds, found or bool(alone.checks)
-        return [checked(program, self.wanted, kinds) for program in programs] if found else None
+        if not found:
+            return None
+        return [checked(program, self.wanted, kinds, of_devices) for program in programs]
 
     # --- evaluation -------------------------------------------------------------------------------
 
@@ -214,6 +248,24 @@ def _is_inexact(aval: AbstractValue) -> bool:
     return isinstance(aval, ShapedArray) and dtypes.issubdtype(aval.dtype, np.inexact)
 
 
+def of_each_device(x: Any) -> Any:
+    """`x`, which may differ from device to device, if types say so here."""
+    axes = trace_state.checked_axes - varying.axes_of(get_aval(x))
+    return pvary_p.bind(x, axes=tuple(sorted(axes, key=str))) if axes else x
+
+
+def _whole(x: Any) -> Any:
+    """`x`, not divided along Explicit axes."""
+    place = explicit.sharding_of(get_aval(x))
+    return x if place is None else reshard(x, place.update(spec=PartitionSpec()))
+
+
+def like(scalar: Any, x: Any) -> Any:
+    """`scalar` in the shape of `x`."""
+    shape = get_aval(x).shape
+    return broadcast_in_dim(scalar, shape, ()) if shape else scalar
+
+
 def _anywhere(x: Any) -> Any:
     rank = len(get_aval(x).shape)
     return reduce_or_p.bind(x, axes=tuple(range(rank)), out_sharding=None) if rank else x
@@ -252,13 +304,16 @@ class CheckedProgram:
 
 
 @memoize_by_identity
-def checked(program: ClosedJaxpr, wanted: frozenset[ErrorCategory], kinds: Kinds) -> CheckedProgram:
+def checked(
+    program: ClosedJaxpr, wanted: frozenset[ErrorCategory], kinds: Kinds, of_devices: bool
+) -> CheckedProgram:
     """`program`, checked: always the same one, so that it is compiled once.
 
     Args:
       program: any program.
       wanted: classes of the errors that are looked for.
       kinds: of the errors that may have happened before.
+      of_devices: whether it may return the errors of several devices.
     """
     jaxpr = program.jaxpr
     n = sum([len(kind.shape_dtypes) for kind in kinds])
@@ -269,11 +324,13 @@ def checked(program: ClosedJaxpr, wanted: frozenset[ErrorCategory], kinds: Kinds
         checker = Checker(wanted, code, payload, kinds)
         outs = checker.evaluate(jaxpr, program.consts, operands)
         found.append((checker.kinds, checker.checks))
-        return [*checker.state(checker.kinds), *outs]
+        error = checker.results if of_devices else checker.state
+        return [*error(checker.kinds), *outs]
 
     state = [shaped_array((), _INT32)]
     state += [shaped_array(s.shape, s.dtype) for kind in kinds for s in kind.shape_dtypes]
-    avals = [*state, *program.in_avals]
+    axes = trace_state.checked_axes
+    avals = [*[varying.along(aval, axes) for aval in state], *program.in_avals]
     info = jaxpr.debug_info._replace(arg_names=(None,) * len(avals), result_paths=None)
     out, _, consts = trace_to_jaxpr(run, avals, info)
     kinds_found, checks = found[-1]

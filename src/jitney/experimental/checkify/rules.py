@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jitney.core import varying
 from jitney.core.avals import get_aval
 from jitney.core.jaxpr import ClosedJaxpr, JaxprEqn
 from jitney.core.jaxpr_trace import trace_to_jaxpr
+from jitney.core.memo import memoize_by_identity
 from jitney.core.pytree import pytrees
-from jitney.experimental.checkify.checker import Checker, bind_unchecked
+from jitney.core.sharding.partition_spec import PartitionSpec
+from jitney.experimental.checkify.checker import Checker, bind_unchecked, like, of_each_device
 from jitney.experimental.checkify.checks import check_p
 from jitney.experimental.checkify.error import DivisionByZeroError, FailedCheckError, OOBError
 from jitney.primitives.array.shape import broadcast_in_dim, reshape
@@ -31,6 +34,13 @@ from jitney.primitives.indexing.dynamic_slice import (
     dynamic_update_slice_p,
 )
 from jitney.primitives.indexing.gather import gather_p
+from jitney.primitives.parallel.shard_map import (
+    Region,
+    bind as bind_parts,
+    region_of,
+    shard_map_p,
+    traced,
+)
 from jitney.primitives.reduction.reduce import argmax
 
 if TYPE_CHECKING:
@@ -55,13 +65,8 @@ def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
     if DivisionByZeroError in checker.wanted:
         by = operands[1]
         zero = as_value(np.zeros((), get_aval(by).dtype))
-        checker.add(DivisionByZeroError, eq(by, _like(zero, by)), "division by zero")
+        checker.add(DivisionByZeroError, eq(by, like(zero, by)), "division by zero")
     return checker.bind(eqn, operands)
-
-
-def _like(scalar: Any, x: Any) -> Any:
-    shape = get_aval(x).shape
-    return broadcast_in_dim(scalar, shape, ()) if shape else scalar
 
 
 # --- indices ----------------------------------------------------------------------------------------
@@ -87,7 +92,7 @@ def _check_indices(
     rows = get_aval(indices).shape
     bounds = as_value(np.asarray(last, get_aval(indices).dtype))
     bounds = broadcast_in_dim(bounds, rows, (len(rows) - 1,))
-    zero = _like(as_value(np.zeros((), get_aval(indices).dtype)), indices)
+    zero = like(as_value(np.zeros((), get_aval(indices).dtype)), indices)
     out = bitwise_or(lt(indices, zero), gt(indices, bounds))
     size = int(np.prod(rows))
     place = argmax(reshape(out, (size,)), 0, _INT32)
@@ -167,12 +172,51 @@ def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
 
 @jit_p.checkify
 def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
-    programs = checker.programs(eqn.params["jaxpr"])
+    programs = checker.programs(eqn.params["jaxpr"], of_devices=True)
     if programs is None:
         return bind_unchecked(eqn, operands)
     (program,) = programs
     params = call_params(dict(eqn.params), program.closed)
     return checker.take(program, jit_p.bind(*checker.state(program.kinds), *operands, **params))
+
+
+@shard_map_p.checkify
+def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
+    """Each device has an error of its own; they are put together along the axes of the mesh."""
+    params = eqn.params
+    region = region_of(params)
+    with region.scope():
+        programs = checker.programs(closed_of(params["jaxpr"]))
+    if programs is None:
+        return bind_unchecked(eqn, operands)
+    (program,) = programs
+    state = checker.state(program.kinds)
+    n = len(checker.results(program.kinds))
+    whole = _put_together(program.closed, region, n)
+    devices = PartitionSpec(tuple([name for name, _ in region.axes]))
+    outs = bind_parts(
+        region, whole, [*state, *operands],
+        (*[PartitionSpec()] * n, *params["in_specs"]), (*[devices] * n, *params["out_specs"]),
+    )  # fmt: skip
+    return checker.take(program, outs)
+
+
+@memoize_by_identity
+def _put_together(closed: ClosedJaxpr, region: Region, n: int) -> ClosedJaxpr:
+    """A checked program of parts that begins with one error and returns that of each device.
+
+    Args:
+      closed: the program; its first `n` operands and results are the error.
+      region: where it runs.
+      n: how many values the error is.
+    """
+
+    def run(*args: Any) -> list[Any]:
+        outs = _run(closed, [*map(of_each_device, args[:n]), *args[n:]])
+        return [*[reshape(x, (1, *get_aval(x).shape)) for x in outs[:n]], *outs[n:]]
+
+    avals = [varying.along(aval, frozenset()) for aval in closed.in_avals[:n]]
+    return traced(region, run, [*avals, *closed.in_avals[n:]], closed.jaxpr, "shard_map")
 
 
 @remat_p.checkify
