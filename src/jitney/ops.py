@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from jitney.core.trace import concrete_or_error
 from jitney.numpy import creation, promotion, reductions
 from jitney.numpy.indexing import get
+from jitney.numpy.out_sharding import lying
 from jitney.primitives.array.shape import broadcast_to, expand_dims
 from jitney.primitives.indexing.scatter import (
     ScatterDimensionNumbers,
@@ -19,6 +20,8 @@ from jitney.primitives.indexing.scatter import (
 from jitney.primitives.reduction.windows import highest, lowest
 
 if TYPE_CHECKING:
+    from jitney.core.sharding.partition_spec import PartitionSpec
+    from jitney.core.sharding.sharding import Sharding
     from jitney.core.typing import Array, ArrayLike
     from jitney.primitives.indexing.gather import GatherScatterMode
 
@@ -33,7 +36,7 @@ def segment_sum(
     unique_indices: bool = False,
     bucket_size: int | None = None,
     mode: str | GatherScatterMode | None = None,
-    out_sharding: object = None,
+    out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
     """Sums of the rows of each segment; 0 for a segment without rows.
 
@@ -46,7 +49,7 @@ def segment_sum(
       unique_indices: promises that no two of them are equal.
       bucket_size: rows that are reduced by themselves, before their results are; all by default.
       mode: what becomes of rows whose segment is out of range: "drop" (the default), or "clip".
-      out_sharding: unused on one device.
+      out_sharding: how the result lies on the mesh in force.
 
     Returns: an array of shape (num_segments, *data.shape[1:]) and the dtype of `data`.
 
@@ -59,7 +62,7 @@ def segment_sum(
       Array([2., 5.], dtype=float32)
     """
     return _reduced(scatter_add, 0, reductions.sum, data, segment_ids, num_segments, indices_are_sorted,
-                    unique_indices, bucket_size, mode)  # fmt: skip
+                    unique_indices, bucket_size, mode, out_sharding)  # fmt: skip
 
 
 def segment_prod(
@@ -70,11 +73,11 @@ def segment_prod(
     unique_indices: bool = False,
     bucket_size: int | None = None,
     mode: str | GatherScatterMode | None = None,
-    out_sharding: object = None,
+    out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
     """Products of the rows of each segment; 1 for a segment without rows. See `segment_sum`."""
     return _reduced(scatter_mul, 1, reductions.prod, data, segment_ids, num_segments,
-                    indices_are_sorted, unique_indices, bucket_size, mode)  # fmt: skip
+                    indices_are_sorted, unique_indices, bucket_size, mode, out_sharding)  # fmt: skip
 
 
 def segment_max(
@@ -85,7 +88,7 @@ def segment_max(
     unique_indices: bool = False,
     bucket_size: int | None = None,
     mode: str | GatherScatterMode | None = None,
-    out_sharding: object = None,
+    out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
     """Maxima of the rows of each segment; -inf, or the least integer, for one without rows.
 
@@ -93,7 +96,7 @@ def segment_max(
     """
     neutral = lowest(promotion.dtype_of(data))
     return _reduced(scatter_max, neutral, reductions.max, data, segment_ids, num_segments,
-                    indices_are_sorted, unique_indices, bucket_size, mode)  # fmt: skip
+                    indices_are_sorted, unique_indices, bucket_size, mode, out_sharding)  # fmt: skip
 
 
 def segment_min(
@@ -104,7 +107,7 @@ def segment_min(
     unique_indices: bool = False,
     bucket_size: int | None = None,
     mode: str | GatherScatterMode | None = None,
-    out_sharding: object = None,
+    out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
     """Minima of the rows of each segment; inf, or the greatest integer, for one without rows.
 
@@ -112,13 +115,14 @@ def segment_min(
     """
     neutral = highest(promotion.dtype_of(data))
     return _reduced(scatter_min, neutral, reductions.min, data, segment_ids, num_segments,
-                    indices_are_sorted, unique_indices, bucket_size, mode)  # fmt: skip
+                    indices_are_sorted, unique_indices, bucket_size, mode, out_sharding)  # fmt: skip
 
 
 def _reduced(
     scatter: Callable[..., Array], neutral: ArrayLike, reduction: Callable[..., Array],
     data: ArrayLike, segment_ids: ArrayLike, num_segments: int | None, indices_are_sorted: bool,
     unique_indices: bool, bucket_size: int | None, mode: str | GatherScatterMode | None,
+    out_sharding: Sharding | PartitionSpec | None,
 ) -> Array:  # fmt: skip
     """Rows scattered into neutral elements, bucket by bucket."""
     promotion.check_arraylike(f"segment_{reduction.__name__}", data, segment_ids)
@@ -137,15 +141,17 @@ def _reduced(
             numbers, indices_are_sorted=indices_are_sorted, unique_indices=unique_indices, mode=mode,
         )  # fmt: skip
 
-    rows = values.shape[0]
-    size = bucket_size or rows
-    if size >= rows:
-        return of_rows(values, segments)
-    parts = [
-        of_rows(get(values, slice(k, k + size)), get(segments, slice(k, k + size)))
-        for k in range(0, rows, size)
-    ]
-    return creation.asarray(reduction(creation.array(parts), axis=0), dtype=values.dtype)
+    def of_all(rows: Array, ids: Array) -> Array:
+        size = bucket_size or rows.shape[0]
+        if size >= rows.shape[0]:
+            return of_rows(rows, ids)
+        parts = [
+            of_rows(get(rows, slice(k, k + size)), get(ids, slice(k, k + size)))
+            for k in range(0, rows.shape[0], size)
+        ]
+        return creation.asarray(reduction(creation.array(parts), axis=0), dtype=values.dtype)
+
+    return lying(out_sharding, "segment_sum", of_all, values, segments)
 
 
 for _name in __all__:

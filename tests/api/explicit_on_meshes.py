@@ -40,6 +40,7 @@ def over_rows(x):
 
 x, rows, columns = put(X, "x", "y"), put(X, "x", None), put(X.T.copy(), None, "y")
 both = put(X[:, 0], ("x", "y"))
+tall = put(X.T.copy(), "y", None)
 batch = put(np.ones((4, 8, 2), np.float32), "x", None, "y")
 
 CASES = {
@@ -90,6 +91,64 @@ CASES = {
         jax.jit(jax.shard_map(jnp.sin, in_specs=P("x"), out_specs=P("x"), axis_names={"x"}))(x),
         jax.grad(lambda x: total(over_rows(x)))(rows),
     ),
+    "vmapped places": lambda: (
+        jax.vmap(lambda r: reshard(r * 2, P("y")))(rows),
+        jax.vmap(lambda r: jnp.reshape(r, (1, 2), out_sharding=P(None, "y")))(rows),
+        jax.vmap(lambda r: jnp.einsum("i,ij->j", r, jnp.ones((2, 4)), out_sharding=P("y")))(rows),
+        jax.vmap(lambda r: jnp.zeros(3, jnp.float32), out_axes=1)(rows),
+        jax.grad(lambda x: total(jax.vmap(jnp.sum)(x)))(rows),
+    ),
+    "mapped apart": lambda: jax.vmap(jnp.add)(rows, X),
+    "blocks": lambda: (
+        jnp.linalg.solve(
+            put(np.broadcast_to(np.eye(3, dtype=np.float32), (4, 3, 3)), "x"),
+            put(np.ones((4, 3, 1), np.float32), "x"),
+        ),
+        abs(jnp.fft.fft(batch.sum(2), axis=1)),
+        jax.lax.top_k(rows, 1)[0],
+        jnp.tile(rows, (1, 2)),
+        jnp.unstack(columns, axis=0),
+        jnp.split(x, 2, axis=0),
+    ),
+    "windows": lambda: (
+        jax.lax.reduce_window(batch, -jnp.inf, jax.lax.max, (1, 2, 1), (1, 2, 1), "SAME"),
+        jax.lax.conv_general_dilated(
+            put(np.ones((4, 8, 2), np.float32), "x", "y"), np.ones((3, 2, 5), np.float32), (1,),
+            "SAME", dimension_numbers=("NWC", "WIO", "NWC"),
+        ),
+    ),
+    "bits": lambda: jax.lax.bitcast_convert_type(x, jnp.uint8).astype(jnp.float32),
+    "at": lambda: (
+        rows.at[jnp.array([0, 3])].get(out_sharding=P(None, "x")),
+        rows.at[jnp.array([0, 3]), 1].set(jnp.float32(7), out_sharding=P("x", None)),
+        rows.at[0].multiply(2.0, out_sharding=P("y", None)),
+    ),
+    "laid": lambda: (
+        jnp.ravel(x, out_sharding=P("x")),
+        jnp.broadcast_to(put(X[0]), (8, 2), out_sharding=P("y", None)),
+        jnp.repeat(rows, 2, axis=0, out_sharding=P("x", None)),
+        jnp.bincount(jnp.array([0, 1, 1]), length=4, out_sharding=P()),
+        jax.ops.segment_sum(rows, jnp.arange(8) % 2, 2, out_sharding=P("y", None)),
+    ),
+    "reduced": lambda: (
+        types(jax.grad(lambda x, w: total(jnp.sin(x) @ jnp.sin(w)), (0, 1)), rows, reduced),
+        types(jax.grad(lambda w: total(w * 2)), reduced),
+        types(jax.grad(lambda w: total(jnp.concatenate([w, w]) * 2.0)), reduced),
+    ),
+    "unreduced": lambda: (
+        types(lambda x, y: jnp.dot(x, y, out_sharding=P("x", unreduced={"y"})), x, tall),
+        jax.jit(lambda x, y: reshard(jnp.dot(x, y, out_sharding=P("x", unreduced={"y"})), P("x")))(
+            x, tall
+        ),
+        types(lambda r: jax.lax.reduce_sum(r, (0,), out_sharding=P(None, unreduced={"x"})), rows),
+        types(lambda u: jnp.reshape(u, (2, 8)) + jnp.reshape(u, (2, 8)), unreduced),
+        types(jax.grad(lambda u: total(reshard(u + u, P()))), unreduced),
+    ),
+    "terms": lambda: str([shard.data.tolist() for shard in unreduced.addressable_shards]),
+    "reduced and divided": lambda: jax.device_put(X, P(reduced={"x"})) * rows,
+    "unreduced along others": lambda: types(
+        lambda x: reshard(x, P(unreduced={"x"})) + reshard(x, P(unreduced={"y"})), X
+    ),
     "clash": lambda: x + put(X, "y", "x"),
     "contracted": lambda: x @ put(X.T.copy(), "y", "x"),
     "twice": lambda: rows @ put(X.T.copy(), None, "x"),
@@ -97,16 +156,26 @@ CASES = {
 }
 
 
+def types(f, *args):
+    """The types of f(*args), as texts."""
+    return str([str(jax.typeof(leaf)) for leaf in jax.tree.leaves(jax.eval_shape(f, *args))])
+
+
 def shown(value):
     if isinstance(value, str):
         return value
     leaves = jax.tree.leaves(value)
+    if all(isinstance(leaf, str) for leaf in leaves):
+        return " ".join(leaves)
+    leaves = [leaf for leaf in leaves if not isinstance(leaf, str)]
     values = [np.round(np.asarray(leaf, np.float64).sum(), 3) for leaf in leaves]
-    types = [str(jax.typeof(leaf)) for leaf in leaves]
-    return f"{types} {[leaf.sharding.spec for leaf in leaves]} {values}"
+    kinds = [str(jax.typeof(leaf)) for leaf in leaves]
+    return f"{kinds} {[leaf.sharding.spec for leaf in leaves]} {values}"
 
 
 with jax.set_mesh(MESH):
+    reduced = jax.device_put(X.T.copy(), P(reduced={"x"}))
+    unreduced = reshard(jnp.asarray(X), P(unreduced={"x"}))
     for name, case in CASES.items():
         try:
             print(name, shown(case()).replace("\n", " "))

@@ -12,7 +12,7 @@ from jitney.core.avals import AbstractValue, abstract_token, get_aval
 from jitney.core.errors import api_boundary
 from jitney.core.jaxpr import ClosedJaxpr
 from jitney.core.pytree import pytrees
-from jitney.core.shape_dtype import ShapeDtypeStruct
+from jitney.core.shape_dtype import ShapeDtypeStruct, abstractify
 from jitney.core.trace import extend_axis_env
 
 if TYPE_CHECKING:
@@ -120,11 +120,11 @@ def eval_shape(fun: Callable[..., PyTree], *args: PyTree, **kwargs: PyTree) -> P
     return result_structure(program.closed.out_avals, program.out_tree)
 
 
-def typeof(x: ArrayLike) -> AbstractValue:
+def typeof(x: ArrayLike | ShapeDtypeStruct) -> AbstractValue:
     """The type of an array, a tracer or a scalar: its abstract value.
 
     Args:
-      x: array, tracer or scalar.
+      x: array, tracer or scalar; or a `ShapeDtypeStruct`, which stands for one.
 
     Returns: an object with `shape`, `dtype` and `weak_type`.
 
@@ -132,7 +132,7 @@ def typeof(x: ArrayLike) -> AbstractValue:
       >>> jax.typeof(jnp.zeros((2, 3))).shape
       (2, 3)
     """
-    return get_aval(x)
+    return abstractify(x) if isinstance(x, ShapeDtypeStruct) else get_aval(x)
 
 
 __all__ = ["eval_shape", "make_jaxpr", "result_structure", "typeof"]

@@ -10,7 +10,7 @@ import numpy as np
 
 from jitney.api.device_put import device_put
 from jitney.core import dtypes, explicit
-from jitney.core.avals import get_aval, shaped_array
+from jitney.core.avals import get_aval, is_valid_operand, shaped_array
 from jitney.core.errors import UnexpectedTracerError
 from jitney.core.pytree import pytrees
 from jitney.core.sharding.mesh import AxisType, Mesh, get_mesh, in_force
@@ -246,7 +246,7 @@ def _assembled(
 ) -> ArrayImpl:  # fmt: skip
     """The array of `shape` whose parts are `parts`, in the order of `place`'s devices.
 
-    Of replicas the first is taken.
+    Of replicas the first is taken; where the place is unreduced they are terms, and added.
     """
     tiling = place.tiling(len(shape))
     part_shape = tiling.part_shape(shape)
@@ -266,9 +266,14 @@ def _assembled(
         aval = shaped_array(shape, kind, bool(getattr(first, "weak_type", False)))
         data = [part.astype(kind, copy=False) for part in data]
     whole = empty(shape, data[0].dtype)
-    for part, index, replica in zip(data, tiling.indices(shape), tiling.replica_ids(), strict=True):
-        if replica == 0:
+    is_sum = isinstance(place, NamedSharding) and bool(place.spec.unreduced)
+    seen: set[tuple[int, ...]] = set()
+    for part, index, tile in zip(data, tiling.indices(shape), tiling.tiles, strict=True):
+        if tile not in seen:
             whole[index] = part
+        elif is_sum:
+            whole[index] += part
+        seen.add(tile)
     aval = explicit.typed(aval, place)
     return placed_array(whole, aval, place, cast("Device", place.device_order[0]))
 
@@ -410,6 +415,8 @@ def _with_types(mesh: Mesh, axes: AxisName, kind: AxisType) -> Mesh:
 
 def _cast(x: Value, mesh: Mesh) -> Any:
     """`x` as it lies, on `mesh`, whose axes are of other types."""
+    if not is_valid_operand(x):
+        return x  # of an index: a slice, say
     if isinstance(x, ArrayImpl):
         place = x.placement
         return x.placed(place.update(mesh=mesh)) if isinstance(place, NamedSharding) else x

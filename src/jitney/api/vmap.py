@@ -15,6 +15,7 @@ from jitney.api.jit_call import fun_name
 from jitney.api.signature import CallSpec, signature_of
 from jitney.core.avals import get_aval, is_valid_operand
 from jitney.core.errors import api_boundary
+from jitney.core.explicit import divided_alike, made
 from jitney.core.flat_function import FlatFunction
 from jitney.core.hi_types import is_high_value
 from jitney.core.jaxpr import DebugInfo
@@ -58,7 +59,8 @@ def vmap(
       out_axes: where the axis is in the result: likewise.
       axis_name: how collectives within `fun` call the axis.
       axis_size: its extent, where no argument has it.
-      spmd_axis_name: accepted for compatibility.
+      spmd_axis_name: names of axes of a mesh that constraints within `fun`
+        (`with_sharding_constraint`) divide the mapped axis along.
       sum_match: accepted for compatibility.
 
     Returns: a function of the same arguments with one more axis. Keyword arguments have it in front.
@@ -120,13 +122,14 @@ def vmap(
         if in_use.exist:
             _check_refs(fun, args, kwargs, leaves)
         flat = FlatFunction(fun, tree, _refusal, has_kwargs=True)
-        data = AxisData(axis_name, size, spmd_axis_name)
+        along = divided_alike("vmap", values, places, spmd_axis_name) if made.any else None
+        data = AxisData(axis_name, size, spmd_axis_name, along)
         outs, out_dims = batch_flat(flat, data, values, places)
         wanted = _flat_axes("vmap out_axes", flat.out_tree, out_axes)
         for i, (d, w) in enumerate(zip(out_dims, wanted, strict=True)):
             if w is None and d is not None:
                 _refuse_unmapped(fun, flat.out_tree, i, axis_name)
-        result = [_placed(x, d, w, size) for x, d, w in zip(outs, out_dims, wanted, strict=True)]
+        result = [_placed(x, d, w, data) for x, d, w in zip(outs, out_dims, wanted, strict=True)]
         return flat.unflatten(result)
 
     vmap_f.__doc__ = _documentation(fun)
@@ -332,7 +335,7 @@ def _refuse_unmapped(
     )
 
 
-def _placed(x: PyTree, dim: int | None, wanted: int | None, size: int) -> Any:
+def _placed(x: PyTree, dim: int | None, wanted: int | None, axis: AxisData) -> Any:
     """A result with its axis where `out_axes` wants it."""
     if wanted is None:
         return as_value(x)
@@ -344,4 +347,4 @@ def _placed(x: PyTree, dim: int | None, wanted: int | None, size: int) -> Any:
             f"cannot be given it at {wanted}, as out_axes says"
         )
     rank = len(shape_of(x)) + (dim is None)
-    return move_to(as_value(x), dim, canonical_axis(wanted, rank), size)
+    return move_to(as_value(x), dim, canonical_axis(wanted, rank), axis.size, axis.along)

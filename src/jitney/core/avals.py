@@ -190,14 +190,20 @@ class ShapedArray(AbstractValue):
 
     # As types of users' (`core.hi_types`) do: the type along an axis, and back.
 
-    def inc_rank(self, size: int, spec: int | None) -> ShapedArray:
-        """The type with a new axis of extent `size` at position `spec`; itself for None."""
+    def inc_rank(
+        self, size: int, spec: int | None, along: NamedSharding | None = None
+    ) -> ShapedArray:
+        """The type with a new axis of extent `size` at position `spec`; itself for None.
+
+        The new axis is whole, or lies as `along` says, the sharding of an array of one axis.
+        """
         if spec is None:
             return self
         shape = (*self.shape[:spec], size, *self.shape[spec:])
-        if self._sharding is None:
+        if self._sharding is None and along is None:
             return self.update(shape=shape)
-        return self.update(shape=shape, sharding=sharding_types.with_axis(self._sharding, spec))
+        sharding = sharding_types.with_axis(self._sharding, spec, len(self.shape), along)
+        return self.update(shape=shape, sharding=sharding)
 
     def dec_rank(self, size: int | None, spec: int | None) -> ShapedArray:
         """The type without the axis at position `spec`, of extent `size`; itself for None."""

@@ -17,9 +17,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
-from jitney.core.avals import AbstractValue, ShapedArray
+from jitney.core.avals import AbstractValue, ShapedArray, get_aval
 from jitney.core.record import record
-from jitney.core.sharding.mesh import AbstractMesh, AxisType, Mesh, get_mesh, made
+from jitney.core.sharding.mesh import AbstractMesh, AxisType, Mesh, get_mesh, made as made
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 
@@ -138,14 +138,67 @@ def permuted(sharding: NamedSharding | None, axes: Sequence[int]) -> NamedShardi
     return sharding.update(spec=PartitionSpec(*[entries[k] for k in axes]))
 
 
-def batched(place: object, dim: int) -> Any:
-    """The parameter `sharding` of an operation that a batch goes through, along axis `dim`."""
+def batched(place: object, dim: int, names: tuple[Any, ...] = ()) -> Any:
+    """The parameter `sharding` of an operation that a batch goes through.
+
+    Args:
+      place: the parameter.
+      dim: where the result has the batch.
+      names: the axes of the mesh that divide the batch (`names_along`).
+    """
     if isinstance(place, NamedSharding):
-        return place.update(spec=batched(place.spec, dim))
+        return place.update(spec=batched(place.spec, dim, names))
     if not isinstance(place, PartitionSpec):
         return place
     entries = (*place, *[None] * (dim - len(place)))
-    return place.update(partitions=(*entries[:dim], None, *entries[dim:]))
+    return place.update(partitions=(*entries[:dim], names or None, *entries[dim:]))
+
+
+def names_along(aval: AbstractValue, dim: int | None) -> tuple[Any, ...]:
+    """The axes of the mesh that divide axis `dim` of arrays of this type."""
+    sharding = sharding_of(aval)
+    return () if sharding is None or dim is None else names_of(sharding.spec[dim])
+
+
+def divided_alike(
+    asked_by: str, xs: Sequence[Any], dims: Sequence[int | None], spmd_name: object
+) -> NamedSharding | None:
+    """How arrays lie along an axis that they share, as the sharding of an array of it alone.
+
+    Args:
+      asked_by: the transformation that maps the axis.
+      xs: arrays.
+      dims: where each has the axis; None where it has not.
+      spmd_name: names of axes of the mesh that the user says divide it; None if he says nothing.
+
+    Raises:
+      ValueError: if some lie along it in one way, and some in another, or not as `spmd_name` says.
+    """
+    avals = [get_aval(x) if d is not None else None for x, d in zip(xs, dims, strict=True)]
+    found = {
+        names_along(aval, d): sharding_of(aval)
+        for aval, d in zip(avals, dims, strict=True)
+        if isinstance(aval, ShapedArray)
+    }
+    if len(found) > 1:
+        listed = ", ".join([
+            f"{aval.str_short()} along axis {d}"
+            for aval, d in zip(avals, dims, strict=True) if aval is not None
+        ])  # fmt: skip
+        raise ValueError(
+            f"Mapped away dimension of inputs passed to {asked_by} should be sharded the same, but "
+            f"they are {listed}. Move some of them by jax.reshard"
+        )
+    ((names, sharding),) = found.items() or (((), None),)
+    if not names or sharding is None:
+        return None
+    if spmd_name is not None and names_of(spmd_name) != names:
+        raise ValueError(
+            f"Only one of spmd_axis_name or arrays sharded on axes of the mesh may say how the axis of "
+            f"{asked_by} is divided, unless both say the same: spmd_axis_name is {spmd_name!r}, the "
+            f"arrays are divided along {names}"
+        )
+    return sharding.update(spec=PartitionSpec(names))
 
 
 def of_results(
@@ -188,7 +241,7 @@ def of_results(
     shapes = [getattr(out, "shape", ()) for out in outs]
     operation = Operation(name, mesh, avals, specs, params, shapes)
     found = (rule or by_shapes)(operation)
-    sums = _sums(primitive, operation, [s.spec for s in shardings if s is not None])
+    sums = _sums(primitive, operation)
     outs = [
         _along(out, mesh, entries, sums) if isinstance(out, ShapedArray) else out
         for out, entries in zip(outs, found, strict=True)
@@ -197,29 +250,74 @@ def of_results(
 
 
 # Operations of several operands that are linear in all of them together, beside those that say so.
-_ADDITIVE = frozenset(["add", "sub", "convert_element_type"])
+_ADDITIVE = frozenset(["add", "sub", "add_any", "convert_element_type"])
+# Operations of two operands that are linear in each of them.
+_BILINEAR = frozenset(["mul", "dot_general", "conv_general_dilated"])
 
 
-def _sums(
-    primitive: Primitive, operation: Operation, specs: Sequence[PartitionSpec]
-) -> tuple[frozenset[Any], frozenset[Any]]:
-    """The axes along which results are unreduced, and reduced: those of operands.
+def _sums(primitive: Primitive, operation: Operation) -> tuple[frozenset[Any], frozenset[Any]]:
+    """The axes along which results are unreduced, and reduced.
 
     What is unreduced along an axis is terms of a sum that is yet to be taken: a linear operation may
-    go before the sum, others may not.
+    go before the sum, others may not. What is reduced is a sum, whose cotangents are such terms; so
+    others may not differ along the axis.
     """
-    unreduced = {spec.unreduced for spec in specs}
-    reduced = {spec.reduced for spec in specs}
-    if any(unreduced):
-        is_linear = primitive.linear or operation.name in _ADDITIVE
-        if not is_linear or len(unreduced) > 1 or len(specs) < _count_of_arrays(operation):
-            operation.refuse(f"{operation.name} takes no operands that are unreduced, or not these")
-    none = frozenset[Any]()
-    return none.union(*unreduced), none.union(*reduced)
+    arrays = [
+        (aval, entries, sharding.spec if (sharding := sharding_of(aval)) else PartitionSpec())
+        for aval, entries in zip(operation.avals, operation.specs, strict=True)
+        if isinstance(aval, ShapedArray) and aval.shape
+    ]
+    specs = [spec for _, _, spec in arrays]
+    unreduced = frozenset[Any]().union(*[spec.unreduced for spec in specs])
+    reduced = frozenset[Any]().union(*[spec.reduced for spec in specs])
+    if unreduced:
+        _check_unreduced(primitive, operation, specs)
+        return unreduced, reduced - unreduced
+    if reduced and operation.name not in _BILINEAR - {"mul"} and len(arrays) > 1:
+        divided = {name for _, entries, _ in arrays for names in entries for name in names}
+        if divided.intersection(reduced):
+            operation.refuse(
+                "Inputs cannot be sharded/varying on the same axes that another input is reduced on, "
+                f"but one is reduced along {set(reduced)}"
+            )
+        if any([spec.reduced != reduced for spec in specs]):
+            operation.refuse(
+                "Inputs cannot be replicated on the same axes that another input is reduced on, but "
+                f"one is reduced along {set(reduced)}"
+            )
+    return unreduced, reduced
 
 
-def _count_of_arrays(operation: Operation) -> int:
-    return sum([isinstance(aval, ShapedArray) for aval in operation.avals])
+def _check_unreduced(
+    primitive: Primitive, operation: Operation, specs: Sequence[PartitionSpec]
+) -> None:
+    """Raises if the operation does not go before the sums that its operands are terms of."""
+    name = operation.name
+    if name in _BILINEAR:
+        if len(specs) < 2:
+            return  # times a number
+        (left, right) = specs
+        if left.unreduced and right.unreduced:
+            operation.refuse(f"{name} takes one operand that is unreduced, not two")
+        term, factor = (left, right) if left.unreduced else (right, left)
+        if term.unreduced != factor.reduced:
+            one, other = ("LHS", "RHS") if left.unreduced else ("RHS", "LHS")
+            operation.refuse(
+                f"{other} should be reduced along the same axes {one} is unreduced on, "
+                f"{set(term.unreduced)}, but it is along {set(factor.reduced)}"
+            )
+        return
+    if name == "select_n":
+        which = operation.avals[0]
+        specs = specs[1:] if isinstance(which, ShapedArray) and which.shape else specs
+    elif not primitive.linear and name not in _ADDITIVE:
+        operation.refuse(f"{name} takes no operands that are unreduced")
+    if len({spec.unreduced for spec in specs}) > 1:
+        listed = ", ".join([str(set(spec.unreduced) or "{}") for spec in specs])
+        what = "lhs and rhs to" if len(specs) == 2 else "operands of"
+        operation.refuse(
+            f"{what} `{name}` must be unreduced along the same mesh axes, but they are along {listed}"
+        )
 
 
 def entries_of(sharding: NamedSharding | None, ndim: int) -> Entries:
@@ -236,7 +334,8 @@ def _along(
     entries: Entries,
     sums: tuple[frozenset[Any], frozenset[Any]],
 ) -> ShapedArray:
-    spec = PartitionSpec(*entries, unreduced=sums[0], reduced=sums[1])
+    own = {name for names in entries for name in names}
+    spec = PartitionSpec(*entries, unreduced=sums[0] - own, reduced=sums[1] - own)
     return aval.update(sharding=NamedSharding(mesh, spec))
 
 

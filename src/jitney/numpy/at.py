@@ -19,6 +19,7 @@ from jitney.core.avals import get_aval
 from jitney.core.typing import ArrayLike, Index
 from jitney.numpy import arithmetic, indexing, promotion
 from jitney.numpy.index_plan import plan
+from jitney.numpy.out_sharding import lying
 from jitney.primitives.array.creation import full_like
 from jitney.primitives.array.shape import broadcast_to, expand_dims, rev, shape_of, squeeze
 from jitney.primitives.elementwise.convert import as_value, convert, warn_if_imaginary_dropped
@@ -80,15 +81,19 @@ def _scattering(
         out_sharding: Sharding | PartitionSpec | None = None,
         wrap_negative_indices: bool = True,
     ) -> Array:
-        if mode is None and wrap_negative_indices:
+        if mode is None and wrap_negative_indices and out_sharding is None:
             out = _update_at_once(self.array, self.index, values, ufunc)
             if out is not None:
                 return out
-        return scatter_update(
-            self.array, self.index, values, scatter, mode=mode,
-            indices_are_sorted=indices_are_sorted, unique_indices=unique_indices,
-            wrap_negative_indices=wrap_negative_indices,
-        )  # fmt: skip
+
+        def updated(x: Array, index: Index, values: ArrayLike) -> Array:
+            return scatter_update(
+                x, index, values, scatter, mode=mode,
+                indices_are_sorted=indices_are_sorted, unique_indices=unique_indices,
+                wrap_negative_indices=wrap_negative_indices,
+            )  # fmt: skip
+
+        return lying(out_sharding, name, updated, self.array, self.index, values)
 
     return _method(update, name, doc, example, printed, returns)
 
@@ -116,14 +121,17 @@ def _combining(
         out_sharding: Sharding | PartitionSpec | None = None,
         wrap_negative_indices: bool = True,
     ) -> Array:
-        factors = IndexUpdateRef(full_like(self.array, 1), self.index).multiply(
-            values,
-            indices_are_sorted=indices_are_sorted,
-            unique_indices=unique_indices,
-            mode=mode,
-            wrap_negative_indices=wrap_negative_indices,
-        )
-        return function(self.array, factors)
+        def updated(x: Array, index: Index, values: ArrayLike) -> Array:
+            factors = IndexUpdateRef(full_like(x, 1), index).multiply(
+                values,
+                indices_are_sorted=indices_are_sorted,
+                unique_indices=unique_indices,
+                mode=mode,
+                wrap_negative_indices=wrap_negative_indices,
+            )
+            return function(x, factors)
+
+        return lying(out_sharding, name, updated, self.array, self.index, values)
 
     return _method(update, name, doc, example, printed, returns)
 
@@ -172,7 +180,7 @@ class IndexUpdateRef:
       mode: what happens with positions out of range: "drop" or "fill" ignore them (the default for
         updates), "clip" takes the nearest, "promise_in_bounds" says that there are none.
       wrap_negative_indices: whether negative positions count from the end.
-      out_sharding: unused on one device.
+      out_sharding: how the result lies on the mesh in force.
 
     Example:
       >>> x = jnp.arange(5)
@@ -213,15 +221,19 @@ class IndexUpdateRef:
           >>> jnp.arange(3.0).at[jnp.array([1, 7])].get(mode="fill")
           Array([ 1., nan], dtype=float32)
         """
-        return indexing.get(
-            self.array,
-            self.index,
-            mode=mode,
-            fill_value=fill_value,
-            indices_are_sorted=indices_are_sorted,
-            unique_indices=unique_indices,
-            wrap_negative_indices=wrap_negative_indices,
-        )
+
+        def found(x: Array, index: Index) -> Array:
+            return indexing.get(
+                x,
+                index,
+                mode=mode,
+                fill_value=fill_value,
+                indices_are_sorted=indices_are_sorted,
+                unique_indices=unique_indices,
+                wrap_negative_indices=wrap_negative_indices,
+            )
+
+        return lying(out_sharding, "get", found, self.array, self.index)
 
     set = _scattering(
         "set", lax_scatter.scatter, None, "x[index] = values.",

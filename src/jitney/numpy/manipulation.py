@@ -16,6 +16,7 @@ from jitney.core.typing import ArrayLike, Axis, ShapeLike
 from jitney.numpy import promotion
 from jitney.numpy.flips import roll
 from jitney.numpy.joining import stack
+from jitney.numpy.out_sharding import lying
 from jitney.numpy.triangular import diagonal
 from jitney.primitives.array import concatenation, shape as lax_shape
 from jitney.primitives.array.annotations import copy_p
@@ -55,7 +56,7 @@ def reshape(
       shape: extents; one of them may be -1, it is what remains.
       order: "C", row-major, or "F", column-major: how elements are read and put.
       copy: whether the result must be another array even if nothing changes.
-      out_sharding: unused on one device.
+      out_sharding: how the result lies on the mesh in force.
 
     Raises:
       TypeError: if the sizes differ.
@@ -68,16 +69,19 @@ def reshape(
     a = promotion.ensure_arraylike("reshape", a)
     new = _sizes(a.shape, shape)
     if order == "C":
-        out = lax_shape.reshape(a, new)
+        out = lax_shape.reshape(a, new, out_sharding=out_sharding)
     elif order == "F":
-        dims = tuple(range(a.ndim))[::-1]
-        out = lax_shape.reshape(a, new[::-1], dims)
-        out = lax_shape.transpose(out, tuple(range(len(new)))[::-1])
+        out = lying(out_sharding, "reshape", lambda x: _reshaped_by_columns(x, new), a)
     elif order == "A":
         raise NotImplementedError("np.reshape order=A is not implemented.")
     else:
         raise ValueError(f"Unexpected value for 'order' argument: {order}.")
     return copy_p.bind(out) if copy and out is a else out
+
+
+def _reshaped_by_columns(x: Array, new: tuple[int, ...]) -> Array:
+    out = lax_shape.reshape(x, new[::-1], tuple(range(x.ndim))[::-1])
+    return lax_shape.transpose(out, tuple(range(len(new)))[::-1])
 
 
 def _sizes(old: tuple[int, ...], shape: ShapeLike) -> tuple[int, ...]:
@@ -107,7 +111,7 @@ def ravel(
     Args:
       a: an array.
       order: "C", row-major, or "F", column-major.
-      out_sharding: unused on one device.
+      out_sharding: how the result lies on the mesh in force.
 
     Returns: an array of rank 1.
 
@@ -118,7 +122,7 @@ def ravel(
     a = promotion.ensure_arraylike("ravel", a)
     if order == "K":
         raise NotImplementedError("Ravel not implemented for order='K'.")
-    return reshape(a, (a.size,), order)
+    return reshape(a, (a.size,), order, out_sharding=out_sharding)
 
 
 # --- axes -----------------------------------------------------------------------------------------
@@ -314,7 +318,7 @@ def broadcast_to(
     Args:
       array: an array.
       shape: of the result.
-      out_sharding: unused on one device.
+      out_sharding: how the result lies on the mesh in force.
 
     Raises:
       ValueError: if the shapes do not go together.
@@ -325,7 +329,7 @@ def broadcast_to(
              [1, 2]], dtype=int32)
     """
     promotion.check_arraylike("broadcast_to", array)
-    return lax_shape.broadcast_to(array, canonical_shape(shape))
+    return lax_shape.broadcast_to(array, canonical_shape(shape), out_sharding=out_sharding)
 
 
 def broadcast_arrays(*args: ArrayLike) -> list[Array]:
@@ -414,7 +418,7 @@ def repeat(
       axis: along which elements are repeated.
       total_repeat_length: extent of the result, needed if `repeats` is traced; what is missing is
         filled up with the last element.
-      out_sharding: unused on one device.
+      out_sharding: how the result lies on the mesh in force.
 
     Raises:
       ConcretizationTypeError: if `repeats` is traced and no length is given.
@@ -437,6 +441,7 @@ def repeat(
     if axis is None:
         x, axis = lax_shape.reshape(x, (x.size,)), 0
     axis = canonical_axis(axis, x.ndim)
+    counts: Any = repeats
     if total_repeat_length is None:
         known: Any = concrete_or_error(
             None,
@@ -445,17 +450,20 @@ def repeat(
             "this, either specify a static value for `repeats`, or pass a static value to "
             "`total_repeat_length`.",
         )
-        if np.ndim(known) == 0:
-            return _repeat_all(x, known.item() if hasattr(known, "item") else known, axis)
+        if np.ndim(known) == 0 or np.shape(known) == (1,):
+            count: Any = known if np.ndim(known) == 0 else int(known[0])
+            count = count.item() if hasattr(count, "item") else count
+            return lying(out_sharding, "repeat", lambda x: _repeat_all(x, count, axis), x)
         counts = np.asarray(known)
-        if counts.shape == (1,):
-            return _repeat_all(x, int(counts[0]), axis)
         counts = np.ravel(counts)
         if len(counts) != x.shape[axis]:
             np.broadcast_to(counts, (x.shape[axis],))  # raises
         total_repeat_length = int(np.sum(counts))
-        repeats = counts.astype(_INT32)
-    return _repeat_each(x, repeats, axis, operator.index(total_repeat_length))
+        counts = counts.astype(_INT32)
+    length = operator.index(total_repeat_length)
+    return lying(
+        out_sharding, "repeat", lambda x, n: _repeat_each(x, n, axis, length), x, counts
+    )
 
 
 def _repeat_all(x: Array, count: int, axis: int) -> Array:

@@ -175,7 +175,7 @@ def tensordot(
       axes: how many of the last axes of `x1` go with the first of `x2`; or two lists of axes.
       precision: of the contraction; see `matmul`.
       preferred_element_type: dtype of accumulation and result; the common dtype by default.
-      out_sharding: unused on one device.
+      out_sharding: how the result lies on the mesh in force.
 
     Returns: an array with the other axes of `x1`, then those of `x2`.
 
@@ -184,8 +184,9 @@ def tensordot(
       (2, 5)
     """
     return products.tensordot(
-        x1, x2, axes=axes, precision=precision, preferred_element_type=preferred_element_type
-    )
+        x1, x2, axes=axes, precision=precision, preferred_element_type=preferred_element_type,
+        out_sharding=out_sharding,
+    )  # fmt: skip
 
 
 def vecdot(

@@ -17,6 +17,7 @@ from jitney.core.typing import ArrayLike, Axis
 from jitney.numpy import promotion, reductions
 from jitney.numpy.arithmetic import maximum, minimum
 from jitney.numpy.float_classes import isnan
+from jitney.numpy.out_sharding import lying
 from jitney.numpy.selection import where
 from jitney.primitives.array.canonical import canonical_axes, canonical_axis
 from jitney.primitives.array.shape import (
@@ -140,7 +141,7 @@ def _percent(q: ArrayLike) -> Array:
 
 @partial(
     jit_when_traced,
-    static_argnames=("axis", "overwrite_input", "keepdims", "method"),
+    static_argnames=("axis", "overwrite_input", "keepdims", "method", "out_sharding"),
 )
 def percentile(
     a: ArrayLike,
@@ -165,14 +166,15 @@ def percentile(
       method: "linear", "lower", "higher", "midpoint", "nearest" or "inverted_cdf"; see `quantile`.
       keepdims: whether reduced axes stay, with extent 1.
       weights: with "inverted_cdf", the weights of elements.
-      out_sharding: unused on one device.
+      out_sharding: how the result lies on the mesh in force.
 
     Example:
       >>> jnp.percentile(jnp.arange(5.0), 75)
       Array(3., dtype=float32)
     """
     _check("percentile", a, q, out, overwrite_input, weights)
-    return quantile(a, _percent(q), axis, None, False, method, keepdims, weights=weights)
+    found = partial(quantile, axis=axis, method=method, keepdims=keepdims, weights=weights)
+    return lying(out_sharding, "percentile", found, a, _percent(q))
 
 
 @partial(

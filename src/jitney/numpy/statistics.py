@@ -18,6 +18,7 @@ from jitney.numpy import promotion
 from jitney.numpy.averages import average
 from jitney.numpy.creation import array, asarray, full, ones_like, zeros
 from jitney.numpy.joining import atleast_2d, concatenate
+from jitney.numpy.out_sharding import lying
 from jitney.numpy.products import dot
 from jitney.numpy.ranges import linspace
 from jitney.numpy.reductions import max as max_of, min as min_of, ptp, sum as sum_of
@@ -202,7 +203,7 @@ def bincount(
       weights: what each adds.
       minlength: the least extent of the result.
       length: the extent, for use under `jit`; greater integers are left out.
-      out_sharding: unused on one device.
+      out_sharding: how the result lies on the mesh in force.
 
     Returns: an array of rank 1: integers, or numbers of the dtype of `weights`.
 
@@ -237,8 +238,11 @@ def bincount(
         weights = np.asarray(1, dtypes.canonicalize_dtype(np.int64))[()]
     elif shape_of(weights) != x.shape:
         raise ValueError("shape of weights must match shape of x.")
-    out = zeros((length,), promotion.dtype_of(weights))
-    return out.at[clip(x, 0)].add(weights, mode="drop")
+    def counted(x: Array, weights: Array) -> Array:
+        out = zeros((length,), promotion.dtype_of(weights))
+        return out.at[clip(x, 0)].add(weights, mode="drop")
+
+    return lying(out_sharding, "bincount", counted, x, weights)
 
 
 def histogram_bin_edges(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from jitney.core import dtypes
+from jitney.core import dtypes, explicit
 from jitney.core.array import Array
 from jitney.core.avals import get_aval
 from jitney.core.primitive import Primitive, registry
@@ -344,8 +344,12 @@ def reducer(*prims: Primitive) -> None:
         ) -> tuple[Any, Any]:
             (x,), (d,) = args, dims
             axes = shifted_axes(params.pop("axes"), d)
-            out = _prim.bind(x, axes=axes, **params)
-            return out, d - sum(a < d for a in axes)
+            position = d - sum(a < d for a in axes)
+            place: Any = params.get("out_sharding")
+            if place is not None:
+                names = explicit.names_along(aval_of(x), d)
+                params["out_sharding"] = explicit.batched(place, int(position), names)
+            return _prim.bind(x, axes=axes, **params), position
 
 
 def is_float0(aval: AbstractValue) -> bool:

@@ -6,10 +6,11 @@ says which is its. What no rule can say without moving data between devices is r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from jitney.core.explicit import Entries, Operation, elementwise
+from jitney.core.sharding.partition_spec import PartitionSpec
 
 
 def shape_of(operation: Operation, operand: int) -> tuple[int, ...]:
@@ -152,19 +153,148 @@ def dynamic_update_slice(operation: Operation) -> list[Entries]:
 
 
 def concatenate(operation: Operation) -> list[Entries]:
-    """Operands are divided alike, but not along the axis that joins them."""
+    """As functions of elements; along the axis that joins them, operands are divided alike."""
     axis = operation.params["dimension"]
-    if any([spec[axis] for spec in operation.specs]):
-        operation.refuse(f"concatenate joins along axis {axis}, which is divided")
-    return [elementwise(operation, operation.shapes[0])]
+    if len({spec[axis] for spec in operation.specs}) > 1:
+        listed = ", ".join([repr(PartitionSpec(*spec)) for spec in operation.specs])
+        operation.refuse(f"concatenate: All operands should have the same sharding, got {listed}")
+    shape = list(operation.shapes[0])
+    shape[axis] = 1  # extents differ there
+    out = elementwise(operation, tuple(shape))
+    _check_parts(operation, out, axis, "joins")
+    return [out]
 
 
 def split(operation: Operation) -> list[Entries]:
-    """Parts are divided as the operand, but not along the axis that is cut."""
+    """Parts are divided as the operand, where they can be divided evenly."""
     (spec,) = operation.specs
-    if spec[operation.params["axis"]]:
-        operation.refuse(f"split cuts axis {operation.params['axis']}, which is divided")
+    _check_parts(operation, spec, operation.params["axis"], "cuts")
     return [spec] * len(operation.shapes)
+
+
+def _check_parts(operation: Operation, spec: Entries, axis: int, does: str) -> None:
+    """Raises if results cannot be divided evenly along `axis`."""
+    for shape in operation.shapes:
+        if shape[axis] % operation.parts(spec[axis]):
+            operation.refuse(
+                f"{operation.name} on sharded dims: it {does} axis {axis}, which is divided along "
+                f"{spec[axis]}, and a result has {shape[axis]} elements there"
+            )
+
+
+def unstack(operation: Operation) -> list[Entries]:
+    """Results are divided as the operand; its axis that is gone has to be whole."""
+    (spec,), axis = operation.specs, operation.params["axis"]
+    if spec[axis]:
+        operation.refuse(
+            f"unstack operand cannot be sharded on the unstacking axis, but axis {axis} is divided "
+            f"along {spec[axis]}"
+        )
+    return [(*spec[:axis], *spec[axis + 1 :])] * len(operation.shapes)
+
+
+def tile(operation: Operation) -> list[Entries]:
+    """Axes that are not repeated keep how they are divided; others have to be whole."""
+    (spec,), old, new = operation.specs, shape_of(operation, 0), operation.shapes[0]
+    added = len(new) - len(old)
+    for axis, (n, m) in enumerate(zip(old, new[added:], strict=True)):
+        if n != m and spec[axis]:
+            operation.refuse(
+                f"tile: axis {axis} cannot be sharded, as tiling is non-trivial there: it is divided "
+                f"along {spec[axis]} and repeated"
+            )
+    return [(*[()] * added, *spec)]
+
+
+def bitcast_convert_type(operation: Operation) -> list[Entries]:
+    """An axis of the bits of one element comes or goes at the end, and is whole."""
+    (spec,), new = operation.specs, operation.shapes[0]
+    if len(new) < len(spec) and spec[-1]:
+        operation.refuse(
+            "bitcast_convert_type joins the elements along the last axis, which is divided"
+        )
+    return [(*spec, ())[: len(new)]]
+
+
+# --- along an axis, in blocks, in windows ---------------------------------------------------------
+
+
+def whole_along(param: str, what: str) -> Callable[[Operation], list[Entries]]:
+    """The rule of operations that need all elements along the axis that the parameter `param` names.
+
+    `what` says in the error what has to be whole there.
+    """
+
+    def rule(operation: Operation) -> list[Entries]:
+        spec = elementwise(operation, shape_of(operation, 0))
+        axis = operation.params[param]
+        if spec[axis]:
+            operation.refuse(
+                f"{operation.name}: {what}, axis {axis}, but it is divided along {spec[axis]}"
+            )
+        return [spec] * len(operation.shapes)
+
+    return rule
+
+
+def batch_of(core: int | str | Callable[[dict[str, Any]], int]) -> Callable[..., list[Entries]]:
+    """The rule of operations on blocks: the last axes of their operands, the others being a batch.
+
+    Args:
+      core: how many axes of the first operand a block has; or the parameter with an entry for each of
+        them; or a function of the parameters.
+    """
+
+    def rule(operation: Operation) -> list[Entries]:
+        params = operation.params
+        n = core if isinstance(core, int) else 0
+        n = len(params[core]) if isinstance(core, str) else core(params) if callable(core) else n
+        batch = len(shape_of(operation, 0)) - n
+        out: list[tuple[Any, ...]] = [()] * batch
+        for spec in operation.specs:
+            if any(spec[batch:]):
+                operation.refuse(
+                    f"{operation.name} is of whole blocks: axes from {batch} on cannot be divided"
+                )
+            for axis, names in enumerate(spec[:batch]):
+                if out[axis] and names and out[axis] != names:
+                    operation.refuse(
+                        f"{operation.name}: axis {axis} is divided along {out[axis]} and {names}"
+                    )
+                out[axis] = out[axis] or names
+        return [(*out, *[()] * (len(shape) - batch)) for shape in operation.shapes]
+
+    return rule
+
+
+def as_operand(k: int) -> Callable[[Operation], list[Entries]]:
+    """The rule of operations whose result is of the shape of operand `k`, and divided like it."""
+    return lambda operation: [operation.specs[k]] * len(operation.shapes)
+
+
+def convolution(operation: Operation) -> list[Entries]:
+    """The batch of the left operand, the features of the right one, space where parts stay equal."""
+    numbers = operation.params["dimension_numbers"]
+    lhs, rhs = operation.specs
+    if lhs[numbers.lhs_spec[1]] or any([rhs[axis] for axis in numbers.rhs_spec[1:]]):
+        operation.refuse(
+            f"{operation.name} sums over features and over the window, which cannot be divided"
+        )
+    out: list[tuple[Any, ...]] = [()] * len(lhs)
+    out[numbers.out_spec[0]] = lhs[numbers.lhs_spec[0]]
+    out[numbers.out_spec[1]] = rhs[numbers.rhs_spec[0]]
+    for source, axis in zip(numbers.lhs_spec[2:], numbers.out_spec[2:], strict=True):
+        out[axis] = lhs[source]
+    for axis, (names, n) in enumerate(zip(out, operation.shapes[0], strict=True)):
+        if n % operation.parts(names):
+            operation.refuse(
+                f"{operation.name}: {n} elements along axis {axis} of the result cannot be divided "
+                f"along {names}"
+            )
+    used = [name for names in out for name in names]
+    if len({*used}) != len(used):
+        operation.refuse(f"{operation.name} would divide two axes of its result alike: {out}")
+    return [tuple(out)]
 
 
 def stack(operation: Operation) -> list[Entries]:
@@ -246,8 +376,15 @@ def gather(operation: Operation) -> list[Entries]:
 def scatter(operation: Operation) -> list[Entries]:
     """The operand's, where windows of updates are whole along axes that are divided."""
     numbers = operation.params["dimension_numbers"]
-    operand = operation.specs[0]
-    touched = {*numbers.inserted_window_dims, *numbers.scatter_dims_to_operand_dims}
+    operand, shape = operation.specs[0], shape_of(operation, 0)
+    updates = shape_of(operation, 2)
+    dropped = {*numbers.inserted_window_dims, *numbers.operand_batching_dims}
+    window = [k for k in range(len(shape)) if k not in dropped]
+    whole = {
+        k for k, axis in zip(window, numbers.update_window_dims, strict=True)
+        if updates[axis] == shape[k]
+    }  # fmt: skip
+    touched = {*numbers.inserted_window_dims, *numbers.scatter_dims_to_operand_dims} - whole
     if any([operand[k] for k in touched]):
         operation.refuse(
             "scatter writes parts along axes that are divided: use `.at[...].set(..., "

@@ -8,9 +8,11 @@ import numpy as np
 
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, get_aval
+from jitney.core.explicit import sharding_of
 from jitney.core.hi_types import HiType
 from jitney.core.pvary import pvary_p
 from jitney.core.refs import any_refs, in_use
+from jitney.core.sharding.types import with_axis
 from jitney.core.trace import state
 from jitney.primitives.array.shape import broadcast_in_dim_p, shape_of
 from jitney.primitives.elementwise.binary import add_any_p, mul_p
@@ -19,6 +21,7 @@ from jitney.transforms.algebra import algebra
 
 if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
+    from jitney.core.sharding.named import NamedSharding
     from jitney.primitives.rule_types import Value
 
 
@@ -35,7 +38,7 @@ def zeros(aval: AbstractValue) -> Any:
     zero: Any = scalar.item() if aval.weak_type else scalar[()]
     if aval.shape:
         zero = broadcast_in_dim_p.bind(
-            zero, shape=aval.shape, broadcast_dimensions=(), sharding=None
+            zero, shape=aval.shape, broadcast_dimensions=(), sharding=sharding_of(aval)
         )
     axes = tuple([name for name, _ in state.axis_env if name in aval.vma]) if aval.vma else ()
     return pvary_p.bind(zero, axes=axes) if axes else zero
@@ -50,12 +53,15 @@ def add(x: Value, y: Value) -> Any:
     return add_any_p.bind(x, y)
 
 
-def insert_axis(x: Value, position: int, size: int) -> Any:
-    """`x` repeated along a new axis at `position`."""
+def insert_axis(x: Value, position: int, size: int, along: NamedSharding | None = None) -> Any:
+    """`x` repeated along a new axis at `position`, which lies as `along` says."""
     shape = shape_of(x)
     full = (*shape[:position], size, *shape[position:])
     dims = tuple(np.int64(k) for k in range(len(full)) if k != position)
-    return broadcast_in_dim_p.bind(x, shape=full, broadcast_dimensions=dims, sharding=None)
+    place = None
+    if along is not None:
+        place = with_axis(sharding_of(get_aval(x)), position, len(shape), along)
+    return broadcast_in_dim_p.bind(x, shape=full, broadcast_dimensions=dims, sharding=place)
 
 
 def scale(x: Value, factor: float) -> Any:

@@ -22,6 +22,7 @@ import numpy as np
 from jitney.core import dtypes, errors, explicit
 from jitney.core.array import Array
 from jitney.core.avals import ShapedArray, pytype_aval_mappings, shaped_array
+from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.sharding import Sharding
 from jitney.runtime import array_text, sharding
 from jitney.runtime.device import Device
@@ -358,17 +359,20 @@ class Shard:
       device: that device.
       index: the slices of the array that the part is.
       replica_id: how many devices before it, in the sharding's order, hold the same part.
+      is_zero: whether the part is zeros: of an array that is unreduced, whose sum another device has.
     """
 
-    __slots__ = ("_of", "device", "index", "replica_id")
+    __slots__ = ("_of", "device", "index", "is_zero", "replica_id")
 
     def __init__(
-        self, of: ArrayImpl, device: Device, index: tuple[slice, ...], replica_id: int
-    ) -> None:
+        self, of: ArrayImpl, device: Device, index: tuple[slice, ...], replica_id: int,
+        is_zero: bool = False,
+    ) -> None:  # fmt: skip
         self._of = of
         self.device = device
         self.index = index
         self.replica_id = replica_id
+        self.is_zero = is_zero
 
     @property
     def data(self) -> ArrayImpl:
@@ -376,6 +380,7 @@ class Shard:
         x = self._of
         whole = host_array(x)
         part = whole if x.ndim > MAX_AXES else whole[self.index]
+        part = np.zeros_like(part) if self.is_zero else part
         shape = x.shape if x.ndim > MAX_AXES else part.shape
         aval = x.aval.update(shape=shape, sharding=None)
         place = None if x.placement is None else sharding.single_device(self.device)
@@ -397,10 +402,11 @@ def shards_of(x: ArrayImpl) -> list[Shard]:
     """The part of each device that an array lies on, in the order of its sharding's."""
     place = x.sharding
     tiling = place.tiling(x.ndim)
+    zeros = place.zeros if isinstance(place, NamedSharding) else (False,) * place.num_devices
     return [
-        Shard(x, cast("Device", device), index, replica)
-        for device, index, replica in zip(
-            place.device_order, tiling.indices(x.shape), tiling.replica_ids(), strict=True
+        Shard(x, cast("Device", device), index, replica, is_zero)
+        for device, index, replica, is_zero in zip(
+            place.device_order, tiling.indices(x.shape), tiling.replica_ids(), zeros, strict=True
         )
     ]
 

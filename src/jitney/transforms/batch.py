@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitney.core import config, leaks, source_info, varying
-from jitney.core.avals import AbstractValue, get_aval
+from jitney.core.avals import AbstractValue, ShapedArray, get_aval
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.jaxpr_trace import trace_to_jaxpr
@@ -33,6 +33,7 @@ from jitney.core.trace import (
 from jitney.transforms.algebra import algebra
 
 if TYPE_CHECKING:
+    from jitney.core.sharding.named import NamedSharding
     from jitney.core.typing import Params, Value
 
 BATCH = declare_slot("batch", required=True)  # (args, dims, **params) -> (out, dim)
@@ -53,12 +54,15 @@ class AxisData:
       name: how collectives call it; None if it has no name.
       size: its extent.
       spmd_name: names of axes of a mesh that it is divided along.
+      along: how arrays that have it lie along it, if types say so: the sharding of an array of this
+        axis alone.
       of_devices: whether it stands for the devices along an axis of a mesh.
     """
 
     name: Any
     size: int
     spmd_name: Any = None
+    along: NamedSharding | None = None
     of_devices: bool = False
 
 
@@ -166,10 +170,15 @@ def _missing_rule(primitive: Primitive) -> str:
     )
 
 
-def move_to(x: Value, dim: int | None, destination: int, size: int) -> Any:
-    """`x` with its extra axis at `destination`; repeated along a new axis if it has none."""
+def move_to(
+    x: Value, dim: int | None, destination: int, size: int, along: NamedSharding | None = None
+) -> Any:
+    """`x` with its extra axis at `destination`; repeated along a new axis if it has none.
+
+    The new axis lies as `along` says, the sharding of an array of this axis alone.
+    """
     if dim is None:
-        return algebra.insert_axis(x, destination, size)
+        return algebra.insert_axis(x, destination, size, along)
     return x if dim == destination else algebra.move_axis(x, dim, destination)
 
 
@@ -205,14 +214,16 @@ def batch_flat(
     return [v for v, _ in infos], [d for _, d in infos]
 
 
-def _whole(aval: AbstractValue, axis_data: AxisData, d: int | None) -> AbstractValue:
+def whole_aval(aval: AbstractValue, axis_data: AxisData, d: int | None) -> AbstractValue:
     """The type of all rows of `aval`, with their axis at `d`; None where they are one value."""
     if axis_data.of_devices:  # the array has all devices' parts, and differs between them no more
         aval = varying.along(aval, varying.axes_of(aval) - {axis_data.name})
     if d is None:
         return aval
     array: Any = aval
-    return array.inc_rank(axis_data.size, d)
+    if axis_data.along is None or not isinstance(aval, ShapedArray):
+        return array.inc_rank(axis_data.size, d)
+    return aval.inc_rank(axis_data.size, d, axis_data.along)
 
 
 @memoize_by_identity
@@ -247,12 +258,12 @@ def batch_jaxpr(
         mapped = tuple(d is not None or w for d, w in zip(dims, wanted, strict=True))
         found.append(mapped)
         return [
-            move_to(x, d, 0, axis_data.size) if m else x
+            move_to(x, d, 0, axis_data.size, axis_data.along) if m else x
             for x, d, m in zip(outs, dims, mapped, strict=True)
         ]
 
     avals = [
-        _whole(a, axis_data, 0 if b else None)
+        whole_aval(a, axis_data, 0 if b else None)
         for a, b in zip(closed.in_avals, batched, strict=True)
     ]
     info = DebugInfo("vmap", closed.jaxpr.debug_info.func_src_info)
@@ -282,7 +293,7 @@ def batch_jaxpr_at(
         found.append(tuple(out_dims))
         return outs
 
-    avals = [_whole(a, axis_data, d) for a, d in zip(closed.in_avals, dims, strict=True)]
+    avals = [whole_aval(a, axis_data, d) for a, d in zip(closed.in_avals, dims, strict=True)]
     info = DebugInfo("vmap", closed.jaxpr.debug_info.func_src_info)
     jaxpr, _, consts = trace_to_jaxpr(fun, avals, info)
     return ClosedJaxpr(jaxpr, consts), found[0]

@@ -66,6 +66,13 @@ class NamedSharding(Sharding):
             extents[name] == 1 for entry in self.spec for name in _axes_of(entry)
         ])  # fmt: skip
 
+    @property
+    def zeros(self) -> tuple[bool, ...]:
+        """For each device whether it has zeros: along axes that are unreduced the first has the sum."""
+        axes = [k for k, name in enumerate(self.mesh.axis_names) if name in self.spec.unreduced]
+        places = itertools.product(*map(range, self.mesh.axis_sizes))
+        return tuple([any([place[k] for k in axes]) for place in places])
+
     def tiling(self, ndim: int) -> Tiling:
         found = self._tilings.get(ndim)
         if found is None:
@@ -152,7 +159,7 @@ def constraint(
       free: dimensions that `place` says nothing of.
       is_open: whether axes that `place` does not name may divide any dimension, if they are Auto.
     """
-    axes = [None if k in free else names for k, names in enumerate(place.axes(ndim))]
+    axes = [None if k in free else names for k, names in enumerate(place.axes(ndim)[:ndim])]
     named = {name for names in axes for name in names or ()} | place.spec.unreduced
     rest = () if not is_open else [name for name in place.mesh.axis_names if name not in named]
     return TensorSharding(

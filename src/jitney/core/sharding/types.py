@@ -67,10 +67,20 @@ def of_rank(sharding: NamedSharding | None, ndim: int) -> NamedSharding | None:
     return sharding.update(spec=sharding.spec.update(partitions=sharding.spec[:ndim]))
 
 
-def with_axis(sharding: NamedSharding, axis: int) -> NamedSharding:
-    """`sharding` of an array with one more axis, a whole one, at position `axis`."""
+def with_axis(
+    sharding: NamedSharding | None, axis: int, ndim: int, along: NamedSharding | None = None
+) -> NamedSharding | None:
+    """`sharding` of an array of `ndim` axes with one more, at position `axis`.
+
+    The new axis is whole, or lies as `along` says, the sharding of an array of one axis.
+    """
+    if sharding is None:
+        if along is None:
+            return None
+        sharding = along.update(spec=PartitionSpec(*[None] * ndim))
     entries = tuple(sharding.spec)
-    entries = (*entries[:axis], None, *entries[axis:])
+    new = None if along is None else along.spec[0]
+    entries = (*entries[:axis], new, *entries[axis:])
     return sharding.update(spec=sharding.spec.update(partitions=entries))
 
 

@@ -165,6 +165,7 @@ def stack(operands: Sequence[ArrayLike], axis: int = 0) -> Array:
 
 
 unstack_p = declare("unstack", multiple_results=True, linear=True)
+unstack_p.sharding(sharding_rules.unstack)
 
 
 @unstack_p.abstract
@@ -264,6 +265,7 @@ def split(operand: ArrayLike, sizes: Sequence[int | np.integer], axis: int = 0) 
 # --- tile -------------------------------------------------------------------------------------
 
 tile_p = declare("tile", linear=True)
+tile_p.sharding(sharding_rules.tile)
 
 
 @tile_p.abstract

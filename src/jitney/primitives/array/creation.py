@@ -84,7 +84,7 @@ def broadcasted_iota(
       dtype: numeric dtype of the result.
       shape: extents.
       dimension: the axis that the elements count along.
-      out_sharding: unused on one device.
+      out_sharding: how the result lies on the mesh in force.
 
     Example:
       >>> lax.broadcasted_iota(jnp.int32, (2, 3), 1)

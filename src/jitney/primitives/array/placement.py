@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         Tangents,
         Value,
     )
+    from jitney.transforms.batch import AxisData
 
 
 class ArrayCopySemantics(enum.Enum):
@@ -277,13 +278,19 @@ def _(ct: Cotangent, x: Operand, **_: object) -> list[Any]:
     return [ct]  # brought where the operand's cotangents are by whoever adds them up
 
 
-@reshard_p.batch
-def _(args: Primals, dims: Dims, *, dst_sharding: NamedSharding, **params: object) -> Any:
+@reshard_p.batch_with_axis
+def _(
+    axis: AxisData, args: Primals, dims: Dims, *, dst_sharding: NamedSharding, **params: object
+) -> Any:
     (x,), (dim,) = args, dims
-    assert dim is not None
-    entries = (*dst_sharding.spec, *[None] * (np.ndim(x) - 1 - len(dst_sharding.spec)))
-    spec = dst_sharding.spec.update(partitions=(*entries[:dim], None, *entries[dim:]))
-    return reshard_p.bind(x, dst_sharding=dst_sharding.update(spec=spec), **params), dim
+    place = dst_sharding
+    if dim is not None:
+        along = axis.along
+        names = explicit.names_along(rules.aval_of(x), dim)
+        if not names and along is not None and along.mesh.shape_tuple == place.mesh.shape_tuple:
+            names = names_of(along.spec[0])  # within `auto_axes` types do not say it
+        place = explicit.batched(dst_sharding, dim, names)
+    return reshard_p.bind(x, dst_sharding=place, **params), dim
 
 
 def _print_reshard(eqn: JaxprEqn, context: text.Context, settings: text.Settings) -> text.Doc:
@@ -344,22 +351,43 @@ rules.deflinear(
 )
 
 
-@sharding_constraint_p.batch
+@sharding_constraint_p.batch_with_axis
 def _(
-    args: Primals, dims: Dims, *, sharding: Sharding, unconstrained_dims: frozenset[int],
-    **params: object,
+    axis: AxisData, args: Primals, dims: Dims, *, sharding: Sharding,
+    unconstrained_dims: frozenset[int], **params: object,
 ) -> tuple[Any, Any]:  # fmt: skip
     (x,), (dim,) = args, dims
-    assert dim is not None
-    if isinstance(sharding, NamedSharding):
-        entries = [*sharding.spec]
-        if dim < len(entries):
-            entries.insert(dim, None)
-            sharding = sharding.update(spec=sharding.spec.update(partitions=tuple(entries)))
-    free = frozenset([k + (k >= dim) for k in unconstrained_dims]) | {dim}
-    return sharding_constraint_p.bind(
-        x, sharding=sharding, unconstrained_dims=free, **params
-    ), dim  # fmt: skip
+    free = unconstrained_dims
+    if dim is not None:
+        names = axis.spmd_name
+        sharding = _with_batch(sharding, dim, names)
+        free = frozenset([k + (k >= dim) for k in free] + [dim] * (names is None))
+    return sharding_constraint_p.bind(x, sharding=sharding, unconstrained_dims=free, **params), dim
+
+
+def _with_batch(place: Sharding, dim: int, names: object) -> Sharding:
+    """`place` of arrays with one more axis, at `dim`, that `names` divide; None: the compiler says.
+
+    Raises:
+      ValueError: if there are names, but the place is on no mesh, or uses them already.
+    """
+    if not isinstance(place, NamedSharding):
+        if names is None:
+            return place
+        raise ValueError(
+            "If you are using spmd_axis_name parameter of jax.vmap, please make sure that constraints "
+            f"within the function are on a mesh (NamedSharding, or a PartitionSpec within "
+            f"jax.set_mesh): there is one of {place!r} ({type(place).__name__})"
+        )
+    used = {name for entry in place.axes(0) for name in entry or ()}
+    if names is not None and used.intersection(names_of(names)):
+        raise ValueError(
+            f"vmap has spmd_axis_name={names!r}, which divides the mapped axis, but a constraint "
+            f"within the function divides another axis along it: {place.spec}"
+        )
+    entries = (*place.spec, *[None] * (dim - len(place.spec)))
+    new: Any = PartitionSpec.UNCONSTRAINED if names is None else names
+    return place.update(spec=place.spec.update(partitions=(*entries[:dim], new, *entries[dim:])))
 
 
 def sharding_constraint(x: Value, place: object) -> Any:

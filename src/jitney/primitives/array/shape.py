@@ -102,7 +102,7 @@ def broadcast_in_dim(
       shape: extents of the result.
       broadcast_dimensions: for each axis of `operand`, the axis of the result, ascending. Extents are
         equal there, or the operand's is 1.
-      out_sharding: unused on one device.
+      out_sharding: how the result lies on the mesh in force.
 
     Raises:
       TypeError, ValueError: if extents or dimensions do not fit.
@@ -129,7 +129,7 @@ def broadcast(
     Args:
       operand: array or scalar.
       sizes: extents of the new axes.
-      out_sharding: unused on one device.
+      out_sharding: how the result lies on the mesh in force.
 
     Returns: array of shape [*sizes, *operand.shape].
 
@@ -183,9 +183,9 @@ def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> Array:
 
 
 def broadcast_to(x: Value, shape: Shape, *, out_sharding: ShardingLike | None = None) -> Any:
-    """`x` broadcast to `shape` as NumPy does; `x` itself if it has that shape."""
+    """`x` broadcast to `shape` as NumPy does; `x` itself if it has that shape, and is not moved."""
     old = shape_of(x)
-    if old == shape:
+    if old == shape and out_sharding is None:
         return as_value(x)
     new = len(shape) - len(old)
     fits = new >= 0 and all(n in (1, m) for n, m in zip(old, shape[new:], strict=True))
@@ -278,7 +278,7 @@ def reshape(
       operand: any array.
       new_sizes: extents; their product is the operand's size.
       dimensions: order in which the operand's axes are read, if not their own.
-      out_sharding: unused on one device.
+      out_sharding: how the result lies on the mesh in force.
 
     Raises:
       TypeError: if sizes differ. An extent of -1 is not inferred, unlike in `jnp.reshape`.
@@ -541,11 +541,12 @@ def _(
     sharding: object,
 ) -> Any:
     x = rules.move_axis(args[0], dims[0], 0)
+    names = explicit.names_along(rules.aval_of(x), 0)
     out = broadcast_in_dim_p.bind(
         x,
         shape=(x.shape[0], *shape),
         broadcast_dimensions=(0, *(np.int64(d + 1) for d in broadcast_dimensions)),
-        sharding=explicit.batched(sharding, 0),
+        sharding=explicit.batched(sharding, 0, names),
     )
     return out, 0
 
@@ -577,7 +578,7 @@ def _(
     if dimensions is not None:
         dimensions = (0, *(d + 1 for d in dimensions))
     sizes = (x.shape[0], *new_sizes)
-    sharding = explicit.batched(sharding, 0)
+    sharding = explicit.batched(sharding, 0, explicit.names_along(rules.aval_of(x), 0))
     return reshape_p.bind(x, new_sizes=sizes, dimensions=dimensions, sharding=sharding), 0
 
 

@@ -165,7 +165,7 @@ def _result(x: Tangent, dim: int | None, mapped: bool, axis_data: AxisData, rule
         raise ValueError(
             f"the rule {rule} differs along the axis of a vmap, but the function itself does not"
         )
-    return move_to(x, dim, 0, axis_data.size) if mapped else x
+    return move_to(x, dim, 0, axis_data.size, axis_data.along) if mapped else x
 
 
 @custom_jvp_call_p.batch_with_trace
@@ -381,7 +381,7 @@ def _gathered_cotangent(ct: Cotangent, dim: int | None, mapped: bool, axis_data:
     if isinstance(ct, Zero):
         return with_axis(ct, axis_data.size) if mapped else ct
     if mapped:
-        return move_to(ct, dim, 0, axis_data.size)
+        return move_to(ct, dim, 0, axis_data.size, axis_data.along)
     # One operand for all indices: their cotangents are summed.
     return ct if dim is None else rules.op("reduce_sum")(ct, axes=(dim,), out_sharding=None)
 

@@ -44,7 +44,7 @@ from jitney.primitives.control.tracing import (
 )
 from jitney.primitives.elementwise.convert import as_value, convert
 from jitney.transforms import jet
-from jitney.transforms.batch import AxisData, batch_flat, batch_jaxpr, move_to
+from jitney.transforms.batch import AxisData, batch_flat, batch_jaxpr, move_to, whole_aval
 from jitney.transforms.discharge import changed_refs, discharge, with_contents
 from jitney.transforms.jvp import jvp_jaxpr
 from jitney.transforms.partial import (
@@ -449,7 +449,6 @@ def _batched(axis_data: AxisData, args: Sequence[Value], dims: Dims, params: dic
     if place:
         cond = _batched_at(place, cond_jaxpr, axis_data, cond_b, carry_b, (False,))
         body = _batched_at(place, body_jaxpr, axis_data, body_b, carry_b, carry_b)
-    size = axis_data.size
     cond_consts = [
         x if d is None else rules.move_axis(x, d, 0)
         for x, d in zip(cond_consts, cond_d, strict=True)
@@ -459,7 +458,7 @@ def _batched(axis_data: AxisData, args: Sequence[Value], dims: Dims, params: dic
         for x, d in zip(body_consts, body_d, strict=True)
     ]
     init = [
-        move_to(x, d, place, size) if b else x
+        move_to(x, d, place, axis_data.size, axis_data.along) if b else x
         for x, d, b in zip(init, init_d, carry_b, strict=True)
     ]
     outs = while_p.bind(
@@ -496,14 +495,11 @@ def _batched_at(
             lambda *xs: eval_jaxpr(closed.jaxpr, closed.consts, *xs), axis_data, args, dims
         )
         return [
-            move_to(x, d, place, axis_data.size) if b else x
+            move_to(x, d, place, axis_data.size, axis_data.along) if b else x
             for x, d, b in zip(outs, out_dims, out_b, strict=True)
         ]
 
-    avals: list[Any] = []
-    for a, d in zip(closed.in_avals, dims, strict=True):
-        shape = a.shape
-        avals.append(a if d is None else a.update(shape=(*shape[:d], axis_data.size, *shape[d:])))
+    avals = [whole_aval(a, axis_data, d) for a, d in zip(closed.in_avals, dims, strict=True)]
     return retrace("while", fun, avals, closed)
 
 

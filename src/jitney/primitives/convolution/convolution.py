@@ -16,10 +16,11 @@ import numpy as np
 
 from jitney.compiler.dims import ConvolutionDims, dilated
 from jitney.compiler.reference import convolution as reference, scalar
-from jitney.core import dtypes
+from jitney.core import dtypes, explicit
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import declare
-from jitney.primitives import rules
+from jitney.primitives import rules, sharding_rules
+from jitney.primitives.array.placement import as_named, reshard
 from jitney.primitives.array.shape import reshape, rev
 from jitney.primitives.convolution.dimensions import (
     ConvDimensionNumbers,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from jitney.primitives.rule_types import Builder, Dims, Node, Operand, Value
 
 conv_general_dilated_p = declare("conv_general_dilated")
+conv_general_dilated_p.sharding(sharding_rules.convolution)
 
 MANY_PRODUCTS = 1 << 22  # NumPy takes longer for them than it takes to compile
 
@@ -221,7 +223,7 @@ def conv_general_dilated(
       batch_group_count: number of groups of the batch, likewise.
       precision: see `jitney.primitives.linalg.precision`; on a CPU products are always exact to dtype.
       preferred_element_type: dtype of the sums and of the result.
-      out_sharding: unused on one device.
+      out_sharding: how the result lies on the mesh in force.
 
     Returns: an array of batch, features of `rhs` and space, laid out as `dimension_numbers` says.
 
@@ -334,6 +336,7 @@ def _by_operand(ct: Value, x: Operand, w: Value, **params: Any) -> Any:
         (out, (rhs[1], rhs[0], *rhs[2:]), lhs), padding=tuple(pads),
         window_strides=params["lhs_dilation"], lhs_dilation=params["window_strides"],
         feature_group_count=count, batch_group_count=1,
+        out_sharding=explicit.sharding_of(aval.to_cotangent_aval()) if batch_groups == 1 else None,
     )  # fmt: skip
     if batch_groups > 1:
         made = _merged(lhs[1], lhs[0], _divided(lhs[1], batch_groups, made))
@@ -352,6 +355,7 @@ def _by_window(ct: Value, x: Value, w: Operand, **params: Any) -> Any:
         window_strides=params["rhs_dilation"], rhs_dilation=params["window_strides"],
         feature_group_count=params["batch_group_count"],
         batch_group_count=params["feature_group_count"],
+        out_sharding=explicit.sharding_of(aval.to_cotangent_aval()),
     )  # fmt: skip
     return _as(made, aval.dtype)
 
@@ -393,6 +397,16 @@ def _of_empty_batch(args: Sequence[Value], dims: Dims, params: dict[str, Any]) -
 def _(args: Sequence[Value], dims: Dims, **params: Any) -> Any:
     if rules.batch_size(args, dims) == 0:
         return _of_empty_batch(args, dims, params)
+    place = params["out_sharding"]
+    if place is None:
+        return _batched(args, dims, params)
+    pairs = zip(args, dims, strict=True)
+    names = next(explicit.names_along(rules.aval_of(x), d) for x, d in pairs if d is not None)
+    out, dim = _batched(args, dims, {**params, "out_sharding": None})
+    return reshard(out, as_named(explicit.batched(place, dim, names), "conv_general_dilated")), dim
+
+
+def _batched(args: Sequence[Value], dims: Dims, params: dict[str, Any]) -> tuple[Any, int]:
     (x, w), (dx, dw) = args, dims
     lhs, rhs, out = params["dimension_numbers"]
     groups, batch_groups = params["feature_group_count"], params["batch_group_count"]

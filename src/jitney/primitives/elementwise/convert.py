@@ -23,7 +23,7 @@ from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
 from jitney.core.refs import in_use, is_ref
 from jitney.core.trace import state
-from jitney.primitives import rules
+from jitney.primitives import rules, sharding_rules
 from jitney.primitives.elementwise import families
 from jitney.runtime.eager import owned
 from jitney.transforms import jet
@@ -224,6 +224,7 @@ def _is_numpy_operand(x: Value) -> bool:
 # --- bitcast ----------------------------------------------------------------------------------
 
 bitcast_convert_type_p = declare("bitcast_convert_type")
+bitcast_convert_type_p.sharding(sharding_rules.bitcast_convert_type)
 
 
 @bitcast_convert_type_p.abstract

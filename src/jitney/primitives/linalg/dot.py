@@ -223,7 +223,7 @@ def dot_general(
       precision: see `jitney.primitives.linalg.precision`.
       preferred_element_type: dtype of accumulation and result; what the operands' dtypes promote to
         by default.
-      out_sharding: unused on one device.
+      out_sharding: how the result lies on the mesh in force.
 
     Returns: an array with the batch axes first, then the free axes of lhs, then those of rhs.
 
@@ -286,7 +286,7 @@ def dot(
       dimension_numbers: as for `dot_general`; arrays may then have any number of axes.
       precision: as for `dot_general`.
       preferred_element_type: as for `dot_general`.
-      out_sharding: unused on one device.
+      out_sharding: how the result lies on the mesh in force.
 
     Raises:
       TypeError: if shapes do not fit.
@@ -437,6 +437,8 @@ def _(
         free = [k for k in range(len(rules.shape_of(y))) if k not in contract[1] + batch[1]]
         position = n_batch + n_free + free.index(dy)
     if params["out_sharding"] is not None:
-        params["out_sharding"] = explicit.batched(params["out_sharding"], position)
+        names = explicit.names_along(rules.aval_of(x), dx)
+        names = names or explicit.names_along(rules.aval_of(y), dy)
+        params["out_sharding"] = explicit.batched(params["out_sharding"], position, names)
     out = dot_general_p.bind(x, y, dimension_numbers=(contract, batch), **params)
     return out, position

@@ -10,6 +10,7 @@ from jitney.compiler import lapack
 from jitney.compiler.reference import linalg as reference
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import declare
+from jitney.primitives import sharding_rules
 from jitney.primitives.array.creation import broadcasted_iota
 from jitney.primitives.elementwise import binary, compare, unary
 from jitney.primitives.elementwise.convert import convert_element_type
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _INT32 = np.dtype(np.int32)
 
 eig_p = declare("eig", multiple_results=True)
+eig_p.sharding(sharding_rules.batch_of(2))
 
 
 @eig_p.abstract

@@ -18,7 +18,7 @@ from jitney.compiler.library import Routine
 from jitney.compiler.reference import linalg as reference
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import declare
-from jitney.primitives import rules
+from jitney.primitives import rules, sharding_rules
 from jitney.primitives.elementwise import binary, families, unary
 from jitney.primitives.elementwise.convert import convert_element_type
 from jitney.primitives.linalg import matrix_helpers as mat
@@ -64,6 +64,7 @@ def zero_tangents(outs: Sequence[Value]) -> Any:
 # --- cholesky -------------------------------------------------------------------------------------
 
 cholesky_p = declare("cholesky")
+cholesky_p.sharding(sharding_rules.batch_of(2))
 
 
 @cholesky_p.abstract
@@ -95,6 +96,7 @@ def _(primals: Primals, tangents: Tangents) -> Any:
 # --- triangular_solve -----------------------------------------------------------------------------
 
 triangular_solve_p = declare("triangular_solve")
+triangular_solve_p.sharding(sharding_rules.batch_of(2))
 
 
 @triangular_solve_p.abstract
@@ -173,6 +175,7 @@ def _(ct: Cotangent, a: Operand, b: Operand, *, transpose_a: bool, **params: obj
 # --- lu -------------------------------------------------------------------------------------------
 
 lu_p = declare("lu", multiple_results=True)
+lu_p.sharding(sharding_rules.batch_of(2))
 
 
 @lu_p.abstract
@@ -212,6 +215,7 @@ def _(primals: Primals, tangents: Tangents) -> Any:
 
 
 lu_pivots_to_permutation_p = declare("lu_pivots_to_permutation")
+lu_pivots_to_permutation_p.sharding(sharding_rules.batch_of(1))
 
 
 @lu_pivots_to_permutation_p.abstract
@@ -240,6 +244,7 @@ rules.def_zero_derivative(lu_pivots_to_permutation_p)
 # --- qr -------------------------------------------------------------------------------------------
 
 qr_p = declare("qr", multiple_results=True)
+qr_p.sharding(sharding_rules.batch_of(2))
 
 
 @qr_p.abstract
@@ -299,6 +304,7 @@ def real_of(x: Value) -> Any:
 # --- eigh -----------------------------------------------------------------------------------------
 
 eigh_p = declare("eigh", multiple_results=True)
+eigh_p.sharding(sharding_rules.batch_of(2))
 
 
 def _chosen(subset: tuple[int, int] | None, size: int) -> int:
@@ -380,6 +386,7 @@ def solve(a: Value, b: Value) -> Any:
 # --- svd ------------------------------------------------------------------------------------------
 
 svd_p = declare("svd", multiple_results=True)
+svd_p.sharding(sharding_rules.batch_of(2))
 
 
 @svd_p.abstract

@@ -53,6 +53,7 @@ class _LinearSolveTuple(NamedTuple):
 
 
 linear_solve_p = declare("custom_linear_solve", multiple_results=True)
+linear_solve_p.declares_sharding = True
 
 
 @linear_solve_p.abstract

@@ -10,7 +10,7 @@ from jitney.compiler import lapack
 from jitney.compiler.reference import linalg as reference
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import declare
-from jitney.primitives import rules
+from jitney.primitives import rules, sharding_rules
 from jitney.primitives.array.annotations import stop_gradient
 from jitney.primitives.array.creation import broadcasted_iota
 from jitney.primitives.elementwise import binary, families, unary
@@ -72,6 +72,7 @@ def solve(a: Value, b: Value) -> Any:
 # --- tridiagonal_solve ----------------------------------------------------------------------------
 
 tridiagonal_solve_p = declare("tridiagonal_solve")
+tridiagonal_solve_p.sharding(sharding_rules.batch_of(1))
 
 
 @tridiagonal_solve_p.abstract

@@ -309,7 +309,7 @@ def ragged_dot_general(
       precision: as for `dot_general`.
       preferred_element_type: as for `dot_general`.
       group_offset: None; JAX does not implement it, either.
-      out_sharding: unused on one device.
+      out_sharding: how the result lies on the mesh in force.
 
     Returns: an array as that of `dot_general`, groups first where each has a result.
 
@@ -367,7 +367,7 @@ def ragged_dot(
       precision: as for `dot_general`.
       preferred_element_type: as for `dot_general`.
       group_offset: None; JAX does not implement it, either.
-      out_sharding: unused on one device.
+      out_sharding: how the result lies on the mesh in force.
 
     Returns: [m, n]; rows after the last group are zeros.
 

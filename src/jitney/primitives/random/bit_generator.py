@@ -84,7 +84,7 @@ def rng_bit_generator(
       shape: of the bits.
       dtype: of the bits: unsigned integers. Those of fewer than 32 bits take the lowest of a word.
       algorithm: the generator.
-      out_sharding: unused on one device.
+      out_sharding: how the result lies on the mesh in force.
 
     Returns: (state after the draw, bits).
 

@@ -23,7 +23,7 @@ from jitney.core import config, dtypes
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.key_reuse import uses_keys
 from jitney.core.primitive import Primitive, declare
-from jitney.primitives import rules
+from jitney.primitives import rules, sharding_rules
 from jitney.primitives.elementwise.large import LARGE, compiled, without_copies
 from jitney.primitives.random.prng import PRNGImpl
 from jitney.primitives.random.threefry import threefry2x32_nodes, threefry2x32_p
@@ -293,6 +293,12 @@ random_bits_p = _declare("random_bits")
 random_wrap_p = _declare("random_wrap")
 random_unwrap_p = _declare("random_unwrap")
 random_clone_p = _declare("random_clone")
+
+# Each key gives a block of its own.
+random_bits_p.sharding(sharding_rules.batch_of(0))
+random_split_p.sharding(sharding_rules.batch_of(0))
+random_unwrap_p.sharding(sharding_rules.batch_of(0))
+random_wrap_p.sharding(sharding_rules.batch_of(lambda params: len(params["impl"].key_shape)))
 
 
 @random_seed_p.abstract

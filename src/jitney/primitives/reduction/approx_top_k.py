@@ -16,7 +16,7 @@ from jitney.compiler.reference import order
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import declare
-from jitney.primitives import rules
+from jitney.primitives import rules, sharding_rules
 from jitney.primitives.array.canonical import canonical_axis
 from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise import families
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from jitney.primitives.rule_types import Builder, Node, Primals, Tangents
 
 approx_top_k_p = declare("approx_top_k", multiple_results=True)
+approx_top_k_p.sharding(
+    sharding_rules.whole_along("reduction_dimension", "the operand must be unsharded along its axis")
+)
 
 
 def _kept(shape: tuple[int, ...], axis: int, k: int, recall_target: float, size: int) -> int:

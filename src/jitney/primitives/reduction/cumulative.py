@@ -11,7 +11,7 @@ from jitney.compiler.reference import reduction
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray
 from jitney.core.primitive import Primitive, declare
-from jitney.primitives import rules
+from jitney.primitives import rules, sharding_rules
 from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise import binary, families, taylor, unary
 from jitney.primitives.elementwise.compare import eq
@@ -48,6 +48,9 @@ def _cumulative(
     name: str, fn: str, accepts: families.Accepts, doc: str, *, linear: bool = False
 ) -> tuple[Primitive, CumulativeFunction]:
     prim = declare(name, linear=linear)
+    prim.sharding(
+        sharding_rules.whole_along("axis", "Input should be unsharded over the axis being reduced")
+    )
 
     @prim.abstract
     def _(x: ShapedArray, *, axis: int, reverse: bool) -> ShapedArray:

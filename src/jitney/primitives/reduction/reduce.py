@@ -10,7 +10,7 @@ import numpy as np
 
 from jitney.compiler import lower as lowering
 from jitney.compiler.reference import reduction
-from jitney.core import dtypes, jaxpr_trace, text
+from jitney.core import dtypes, explicit, jaxpr_trace, text
 from jitney.core.avals import ShapedArray, get_aval, shaped_array
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.flat_function import FlatFunction
@@ -19,6 +19,7 @@ from jitney.core.primitive import Primitive, declare
 from jitney.core.pytree import pytrees
 from jitney.core.trace import Tracer
 from jitney.primitives import rules, sharding_rules
+from jitney.primitives.array.placement import as_named
 from jitney.primitives.elementwise import binary, families, taylor
 from jitney.transforms import jet
 from jitney.transforms.batch import AxisData, batch_jaxpr
@@ -59,7 +60,7 @@ _SECTIONS = """
     Args:
       operand: array.
       axes: the axes to reduce, each once; negative ones do not count from the end.
-      out_sharding: unused on one device.
+      out_sharding: how the result lies on the mesh in force.
 
     Returns: array of the dtype of `operand`, without the axes `axes`. (Sums of small integers are not
       widened, unlike by `jnp.sum`.)
@@ -76,7 +77,7 @@ def _monoid(
     """Declares the reduction `name` by the monoid `fn`; returns it and its public function."""
     prim = declare(name, linear=linear)
     prim.sharding(sharding_rules.reduced)
-    extra = {"out_sharding": None} if name == "reduce_sum" else {}
+    has_place = name == "reduce_sum"
 
     @prim.abstract
     def _(x: ShapedArray, *, axes: Axes, **_: object) -> ShapedArray:
@@ -111,6 +112,9 @@ def _monoid(
     def function(
         operand: ArrayLike, axes: Sequence[int], *, out_sharding: ShardingLike | None = None
     ) -> Array:
+        extra: dict[str, Any] = {}
+        if has_place:
+            extra["out_sharding"] = None if out_sharding is None else as_named(out_sharding, name)
         try:
             return bind(operand, axes=tuple([operator.index(a) for a in axes]), **extra)
         except TypeError:
@@ -410,7 +414,8 @@ def reduce(
 def _sum_transpose(ct: Value, x: Value, *, axes: Axes, out_sharding: object) -> Any:
     shape = rules.shape_of(x)
     kept = tuple(k for k in range(len(shape)) if k not in axes)
-    return rules.op("broadcast_in_dim")(ct, shape=shape, broadcast_dimensions=kept, sharding=None)
+    place = explicit.sharding_of(rules.aval_of(x).to_cotangent_aval())
+    return rules.op("broadcast_in_dim")(ct, shape=shape, broadcast_dimensions=kept, sharding=place)
 
 
 rules.deflinear(reduce_sum_p, _sum_transpose)

@@ -18,7 +18,7 @@ from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.primitive import Primitive, declare
 from jitney.core.pytree import pytrees
 from jitney.core.trace import Tracer
-from jitney.primitives import rules
+from jitney.primitives import rules, sharding_rules
 from jitney.primitives.array.concatenation import pad
 from jitney.primitives.array.shape import broadcast_in_dim
 from jitney.primitives.elementwise import binary, compare
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from jitney.primitives.rule_types import Dims, Primals, Tangents, Value
 
 reduce_window_p = declare("reduce_window", multiple_results=True)
+reduce_window_p.sharding(sharding_rules.cut)
 
 
 @reduce_window_p.abstract

@@ -18,6 +18,7 @@ from jitney.core.avals import ShapedArray
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, Jaxpr
 from jitney.core.primitive import declare
+from jitney.primitives import sharding_rules
 from jitney.primitives.array.concatenation import pad
 from jitney.primitives.array.creation import iota
 from jitney.primitives.array.shape import broadcast_in_dim, reshape
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from jitney.core.typing import Array
 
 select_and_scatter_p = declare("select_and_scatter")
+select_and_scatter_p.sharding(sharding_rules.as_operand(0))
 
 
 @select_and_scatter_p.abstract

@@ -12,7 +12,7 @@ from jitney.compiler.reference import order
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import declare
-from jitney.primitives import rules
+from jitney.primitives import rules, sharding_rules
 from jitney.primitives.array.canonical import canonical_axis
 from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise import families
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from jitney.primitives.rule_types import Builder, Dims, Node, Primals, Tangents, Value
 
 sort_p = declare("sort", multiple_results=True)
+sort_p.sharding(
+    sharding_rules.whole_along("dimension", "Arguments to sort must be unsharded along its axis")
+)
 
 
 @sort_p.abstract
@@ -101,6 +104,7 @@ def sort_key_val(
 
 
 top_k_p = declare("top_k", multiple_results=True)
+top_k_p.sharding(sharding_rules.whole_along("axis", "the operand must be unsharded along its axis"))
 
 
 @top_k_p.abstract

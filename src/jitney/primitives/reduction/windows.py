@@ -17,7 +17,7 @@ from jitney.compiler.dims import dilated as dilated
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray
 from jitney.core.primitive import Primitive, declare
-from jitney.primitives import rules
+from jitney.primitives import rules, sharding_rules
 from jitney.primitives.array.canonical import canonical_shape
 from jitney.primitives.array.concatenation import pad
 from jitney.primitives.array.creation import iota
@@ -224,6 +224,7 @@ def _monoid(
     linear: bool = False,
 ) -> Primitive:
     prim = declare(name, linear=linear)
+    prim.sharding(sharding_rules.cut)
 
     @prim.abstract
     def _(x: ShapedArray, **params: object) -> ShapedArray:
@@ -289,6 +290,7 @@ _extreme_jvp(reduce_window_min_p, le_p)
 # --- tangents and cotangents of extremes --------------------------------------------------------------
 
 select_and_gather_add_p = declare("select_and_gather_add")
+select_and_gather_add_p.sharding(sharding_rules.cut)
 
 
 @select_and_gather_add_p.abstract
@@ -351,6 +353,7 @@ def _(
 
 
 select_and_scatter_add_p = declare("select_and_scatter_add")
+select_and_scatter_add_p.sharding(sharding_rules.as_operand(1))
 
 
 @select_and_scatter_add_p.abstract

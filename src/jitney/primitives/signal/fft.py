@@ -14,7 +14,7 @@ from jitney.compiler.reference import fourier
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, get_aval
 from jitney.core.primitive import declare
-from jitney.primitives import rules
+from jitney.primitives import rules, sharding_rules
 from jitney.primitives.elementwise import unary
 from jitney.primitives.elementwise.convert import convert_element_type
 
@@ -35,6 +35,7 @@ class FftType(enum.IntEnum):
 
 
 fft_p = declare("fft", linear=True)
+fft_p.sharding(sharding_rules.batch_of("fft_lengths"))
 
 
 def fft(x: ArrayLike, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Array:
