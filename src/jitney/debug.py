@@ -1,6 +1,7 @@
 """`jax.debug`: looking into programs while they run."""
 
 from jitney.api.callbacks import debug_callback as callback, debug_log as log, debug_print as print
+from jitney.api.debugger import breakpoint
 from jitney.api.visualize import visualize_array_sharding, visualize_sharding
 from jitney.core.effects import DebugEffect as DebugEffect, OrderedDebugEffect as OrderedDebugEffect
 from jitney.primitives.array.inspection import inspect_array_sharding
@@ -8,6 +9,7 @@ from jitney.primitives.array.inspection import inspect_array_sharding
 __all__ = [
     "DebugEffect",
     "OrderedDebugEffect",
+    "breakpoint",
     "callback",
     "inspect_array_sharding",
     "log",

@@ -165,6 +165,7 @@ class JaxprEqnContext(NamedTuple):
 
     threefry_partitionable: bool = True
     xla_metadata: Any = None
+    compute_type: str | None = None
 
 
 class JaxprEqn:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import config, dtypes, leaks, source_info
+from jitney.core import config, dtypes, eqn_notes, leaks, source_info
 from jitney.core.array import Array
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval, host_values
 from jitney.core.effects import Effect
@@ -233,6 +233,9 @@ class JaxprTrace(Trace):
         origin = source_info.current()
         usual = config.threefry_partitionable_enabled()
         context = _DEFAULT_CONTEXT if usual else _OTHER_CONTEXT
+        if eqn_notes.used.ever:
+            compute_type, pairs = eqn_notes.current()
+            context = context._replace(compute_type=compute_type, xla_metadata=dict(pairs) or None)
         outvars = [Var(aval) for aval in out] if primitive.multiple_results else [Var(out)]
         self.eqns.append(JaxprEqn(atoms, outvars, primitive, params, effects, origin, context))
         if effects:

@@ -15,6 +15,7 @@ import jitney
 import jitney.ref
 from jitney.experimental.checkify import debug_check
 from jitney.primitives.array.annotations import stage_p
+from jitney.primitives.array.metadata import xla_metadata_value_p
 from jitney.primitives.call.function_call import call_p, closed_call_p
 from jitney.primitives.linalg.factorizations import geqrf_p
 from jitney.primitives.linalg.linear_systems import ormqr_p
@@ -368,6 +369,9 @@ PROGRAMS: dict[str, tuple[Program, tuple[Any, ...]]] = {
         lambda jax, x: (
             x * x, jax.debug.inspect_array_sharding(jax.numpy.sin(x), callback=lambda _: None),
         )[0], (V,),
+    ),
+    "xla_metadata_value": (
+        lambda jax, x: xla_metadata_value_p.bind(x, xla_metadata_kvs=(("a", 1),)) * x, (V,),
     ),
     "composite": (lambda jax, x: jax.lax.composite(lambda y: y * y, "square")(x), (V,)),
     "select_and_scatter": (at_largest, (IMAGE,)),

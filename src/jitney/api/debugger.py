@@ -1,0 +1,237 @@
+"""`jax.debug.breakpoint`: a debugger on the command line, at a point of a program while it runs.
+
+What the user's functions had in their variables when the program was traced goes with the program: the
+debugger shows the values that these have at that point of the run.
+"""
+
+from __future__ import annotations
+
+import cmd
+import inspect
+import pprint
+import threading
+import traceback
+from types import FrameType
+from typing import IO, TYPE_CHECKING, Any
+
+from jitney.api.callbacks import debug_callback
+from jitney.core import source_info
+from jitney.core.errors import api_boundary
+from jitney.core.record import record
+
+if TYPE_CHECKING:
+    from jitney.core.typing import PyTree
+
+_one_at_a_time = threading.Lock()
+
+
+class DebuggerQuit(RuntimeError):
+    """The user has left the debugger, and the program with it."""
+
+
+@record
+class _Frame:
+    """A function that was under way when the program was traced.
+
+    Attributes:
+      filename, name, line: where it was.
+      source: its lines, and the number of the first.
+      variables: its own, as they are when the program runs.
+      outer: those of its module.
+    """
+
+    filename: str
+    name: str
+    line: int
+    source: tuple[list[str], int]
+    variables: dict[str, Any]
+    outer: dict[str, Any]
+
+
+@api_boundary
+def breakpoint(  # noqa: A001
+    *,
+    backend: str | None = None,
+    filter_frames: bool = True,
+    num_frames: int | None = None,
+    ordered: bool = False,
+    token: PyTree = None,
+    **kwargs: Any,
+) -> PyTree:
+    """Opens a debugger on the command line each time the program comes there.
+
+    It knows the variables of the functions that were under way when the program was traced, with the
+    values that they have now. Its commands are `p`, `pp` (print), `u`, `d` (up, down), `l` (list), `bt`
+    (the frames), `c` (continue) and `q` (quit, which is an error of the program).
+
+    Args:
+      backend: "cli", or None, which is the same.
+      filter_frames: whether frames of libraries are left out.
+      num_frames: how many frames are kept; all by default.
+      ordered: whether it keeps the order of the program among ordered effects.
+      token: a pytree of arrays that are computed before.
+      **kwargs: `stdin` and `stdout`, files for what is typed and shown.
+
+    Returns: `token`.
+
+    Raises:
+      ValueError: if there is no such backend.
+
+    Example:
+      >>> import io, sys
+      >>> @jax.jit
+      ... def double(x):
+      ...     y = 2 * x
+      ...     jax.debug.breakpoint(stdin=io.StringIO("p x, y\\nc\\n"), stdout=sys.stdout)
+      ...     return y
+      >>> double(3)
+      Entering jdb:
+      (jdb) (Array(3, dtype=int32, weak_type=True), Array(6, dtype=int32, weak_type=True))
+      (jdb) Array(6, dtype=int32, weak_type=True)
+    """
+    if backend not in (None, "cli"):
+        raise ValueError(f"jax.debug.breakpoint: the only backend is 'cli', got {backend!r}")
+    found: list[FrameType] = []
+    frame = inspect.currentframe()
+    frame = None if frame is None else frame.f_back
+    while frame is not None:
+        if not filter_frames or source_info.include_frame(frame):
+            found.append(frame)
+        frame = frame.f_back
+    if num_frames is not None:
+        found = found[:num_frames]
+    places = [(f.f_code.co_filename, f.f_code.co_name, f.f_lineno, _source(f)) for f in found]
+    modules = [f.f_globals for f in found]
+    variables = [dict(f.f_locals) if f.f_locals is not f.f_globals else {} for f in found]
+    del found, frame
+
+    def debug(values: list[dict[str, Any]], _token: PyTree) -> None:
+        frames = [
+            _Frame(*place, own, outer)
+            for place, own, outer in zip(places, values, modules, strict=True)
+        ]
+        with _one_at_a_time:
+            Debugger(frames, **kwargs).cmdloop()
+
+    debug_callback(debug, variables, token, ordered=ordered)
+    return token
+
+
+def _source(frame: FrameType) -> tuple[list[str], int]:
+    """The lines of the function of a frame, and the number of the first; none if they are not known."""
+    try:
+        lines, first = inspect.getsourcelines(frame.f_code)
+    except (OSError, TypeError, IndexError):
+        return [], 0
+    return [line.rstrip("\n") for line in lines], max(first, 1)
+
+
+class Debugger(cmd.Cmd):
+    """The commands, as those of `pdb` are."""
+
+    prompt = "(jdb) "
+
+    def __init__(
+        self,
+        frames: list[_Frame],
+        stdin: IO[str] | None = None,
+        stdout: IO[str] | None = None,
+        completekey: str = "tab",
+    ) -> None:
+        super().__init__(completekey=completekey, stdin=stdin, stdout=stdout)
+        self.use_rawinput = stdin is None
+        self.frames = frames
+        self.at = 0
+        self.intro = "Entering jdb:"
+
+    @property
+    def frame(self) -> _Frame:
+        """The one that is looked at."""
+        return self.frames[self.at]
+
+    def show(self, text: str) -> None:
+        """Prints a line."""
+        print(text, file=self.stdout, flush=True)
+
+    def evaluate(self, expression: str) -> tuple[Any, bool]:
+        """(value of an expression of the frame's variables, whether it has one)."""
+        try:
+            if not self.frames:
+                return eval(expression, {}), True
+            return eval(expression, self.frame.outer, self.frame.variables), True
+        except Exception as error:
+            self.show(f"*** {type(error).__name__}: {error}")
+            return None, False
+
+    def default(self, line: str) -> None:
+        """Anything else is an expression."""
+        self.do_p(line)
+
+    def emptyline(self) -> bool:
+        """Nothing is repeated."""
+        return False
+
+    def do_p(self, arg: str) -> None:
+        """p(rint) expression"""
+        value, found = self.evaluate(arg)
+        if found:
+            self.show(repr(value))
+
+    def do_pp(self, arg: str) -> None:
+        """pp expression: pretty-print it"""
+        value, found = self.evaluate(arg)
+        if found:
+            self.show(pprint.pformat(value))
+
+    def do_list(self, _arg: str) -> None:
+        """l(ist): the function's text, and where it is"""
+        if not self.frames:
+            return
+        frame = self.frame
+        self.show(f"> {frame.filename}({frame.line})")
+        lines, first = frame.source
+        for number, line in enumerate(lines, first):
+            self.show(("->  " if number == frame.line else "    ") + line)
+
+    def do_where(self, _arg: str) -> None:
+        """w(here), bt: the frames, the innermost last"""
+        self.show("Traceback:")
+        for frame in reversed(self.frames):
+            lines, first = frame.source
+            own = lines[frame.line - first : frame.line - first + 1] or [""]
+            entry = traceback.FrameSummary(frame.filename, frame.line, frame.name, line=own[0])
+            self.show("".join(traceback.format_list([entry])).rstrip("\n"))
+
+    def do_up(self, _arg: str) -> None:
+        """u(p): to the function that called this one"""
+        self._move(1, "Oldest frame")
+
+    def do_down(self, _arg: str) -> None:
+        """d(own): to the function that this one called"""
+        self._move(-1, "Newest frame")
+
+    def _move(self, by: int, at_the_end: str) -> None:
+        if not 0 <= self.at + by < len(self.frames):
+            self.show(f"*** {at_the_end}")
+            return
+        self.at += by
+        self.do_list("")
+
+    def do_continue(self, _arg: str) -> bool:
+        """c(ont(inue)): goes on with the program"""
+        return True
+
+    def do_quit(self, _arg: str) -> bool:
+        """q(uit), exit: ends the program with an error"""
+        raise DebuggerQuit("the program was ended in the debugger")
+
+    def do_EOF(self, _arg: str) -> bool:  # `cmd` calls it so
+        """The end of what is typed: ends the program with an error"""
+        return self.do_quit("")
+
+    do_l, do_w, do_bt = do_list, do_where, do_where
+    do_u, do_d, do_c, do_cont = do_up, do_down, do_continue, do_continue
+    do_q, do_exit = do_quit, do_quit
+
+
+breakpoint.__module__ = "jax.debug"

@@ -1,0 +1,61 @@
+"""What users note on the equations that are recorded within a context: where they are computed
+(`compute_on`), and attributes for the compiler (`set_xla_metadata`). Values do not depend on it.
+
+Jitted functions are traced anew for other notes, as equations hold them.
+"""
+
+from __future__ import annotations
+
+import functools
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple
+
+from jitney.core import config
+
+
+class Notes(NamedTuple):
+    """What is noted on equations.
+
+    Attributes:
+      compute_type: such as "device_host"; None if nothing is said.
+      xla_metadata: (name, value) pairs, sorted.
+    """
+
+    compute_type: str | None = None
+    xla_metadata: tuple[tuple[str, Any], ...] = ()
+
+
+_NONE = Notes()
+
+
+class _InForce(config.State):
+    def _from_environment(self) -> Notes:
+        return _NONE
+
+
+class _Used:
+    """Whether anybody has ever noted anything: recorded equations are asked for it."""
+
+    ever = False
+
+
+used = _Used()
+_in_force = _InForce("notes on equations", _NONE, lambda notes: notes, traced=True)
+
+
+@functools.cache
+def _counts() -> None:
+    """Has notes count among the settings that traces depend on, from their first use on."""
+    config.add_traced_state(_in_force)
+    used.ever = True
+
+
+def current() -> Notes:
+    """What is noted on equations here and now."""
+    return _in_force.value
+
+
+def noting(**changes: Any) -> AbstractContextManager[None]:
+    """Within the context these fields of the notes are others."""
+    _counts()
+    return _in_force(current()._replace(**changes))

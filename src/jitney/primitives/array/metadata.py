@@ -1,0 +1,45 @@
+"""`xla_metadata_value` returns its operand; programs show attributes for the compiler beside it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from jitney.core.key_reuse import uses_keys
+from jitney.core.primitive import declare
+from jitney.primitives import rules
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from jitney.core.avals import ShapedArray
+    from jitney.primitives.rule_types import Builder, Dims, Node, Primals
+
+Pairs = tuple[tuple[str, Any], ...]
+
+xla_metadata_value_p = declare("xla_metadata_value", linear=True)
+
+
+@xla_metadata_value_p.abstract
+def _(x: ShapedArray, *, xla_metadata_kvs: Pairs) -> ShapedArray:
+    return x
+
+
+@xla_metadata_value_p.eager
+def _(x: np.ndarray, *, xla_metadata_kvs: Pairs) -> np.ndarray:
+    return x
+
+
+@xla_metadata_value_p.lower
+def _(b: Builder, x: Node, *, xla_metadata_kvs: Pairs) -> Any:
+    return x
+
+
+@xla_metadata_value_p.batch
+def _(args: Primals, dims: Dims, **params: Any) -> Any:
+    return xla_metadata_value_p.bind(*args, **params), dims[0]
+
+
+rules.deflinear(
+    xla_metadata_value_p, lambda ct, x, **params: xla_metadata_value_p.bind(ct, **params)
+)
+uses_keys(xla_metadata_value_p, forwards=True)

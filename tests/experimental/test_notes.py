@@ -1,0 +1,112 @@
+"""`set_xla_metadata` and `compute_on`: what equations say, beside real jax."""
+
+import importlib
+
+import jax
+import numpy as np
+import pytest
+from tests.helpers.both import Cases, check
+
+import jitney
+
+same = Cases()
+
+
+def modules(jax):
+    return [importlib.import_module(f"{jax.__name__}.experimental.{m}") for m in NAMES]
+
+
+NAMES = ("xla_metadata", "compute_on")
+
+
+def notes(program):
+    return [(e.primitive.name, e.ctx.compute_type, e.ctx.xla_metadata) for e in program.eqns]
+
+
+@same
+def metadata_of_operations(jax, jnp):
+    metadata, _ = modules(jax)
+
+    def f(x):
+        with metadata.set_xla_metadata(a="1", b=2):
+            y = jnp.sin(x)
+            with metadata.set_xla_metadata(a=None, c=3):
+                y = jnp.cos(y)
+        return y * 2
+
+    return notes(jax.make_jaxpr(f)(1.0)), jax.jit(f)(1.0)
+
+
+@same
+def metadata_of_values(jax, jnp):
+    metadata, _ = modules(jax)
+
+    def f(x):
+        return metadata.set_xla_metadata(x, a=1, b="2") * x
+
+    return (str(jax.make_jaxpr(f)(1.0)), f(2.0), jax.grad(f)(3.0), jax.vmap(f)(jnp.arange(3.0)),
+            jax.jit(jax.grad(f))(2.0))  # fmt: skip
+
+
+@same
+def metadata_as_decorator(jax, jnp):
+    metadata, _ = modules(jax)
+    return notes(jax.make_jaxpr(metadata.set_xla_metadata(a=1)(jnp.exp))(1.0))
+
+
+@same
+def metadata_of_a_function(jax, jnp):
+    return modules(jax)[0].set_xla_metadata(jnp.sin, a=1)
+
+
+@same
+def computed_on_the_host(jax, jnp):
+    _, on = modules(jax)
+
+    @on.compute_on("device_host")
+    @jax.jit
+    def inner(x):
+        return jnp.sin(x)
+
+    def f(x):
+        with on.compute_on("device_host"):
+            x = x * 2
+        return inner(x) + 1
+
+    return notes(jax.make_jaxpr(f)(1.0)), jax.jit(f)(1.0), jax.grad(f)(1.0)
+
+
+@same
+def computed_on_the_host_by_the_second_form(jax, jnp):
+    _, on = modules(jax)
+    space = jax.memory.Space.Device
+    f = on.compute_on2(lambda x: x * x, compute_type="device_host", out_memory_spaces=space)
+    return f(3.0), jax.jit(f)(3.0), jax.grad(f)(3.0), jax.vmap(f)(jnp.arange(3.0))
+
+
+def _computed_on(place):
+    def case(jax, jnp):
+        with modules(jax)[1].compute_on(place):
+            return np.asarray(jnp.ones(2))
+
+    return case
+
+
+for _place in ("device", "tpu_sparsecore", "gpu_stream:1", "bogus", "gpu_stream", 3, None):
+    same(_computed_on(_place))
+
+
+@pytest.mark.parametrize("case", same.all, ids=same.ids)
+def test_same(case):
+    check(case)
+
+
+def test_traced_anew():
+    from jitney.experimental.compute_on import compute_on
+
+    f = jitney.jit(lambda x: x + 1)
+    plain = f.trace(1.0).jaxpr
+    with compute_on("device_host"):
+        noted = f.trace(1.0).jaxpr
+    assert [plain.eqns[0].ctx.compute_type, noted.eqns[0].ctx.compute_type] == [None, "device_host"]
+    assert jax.__name__ == "jax"
