@@ -580,3 +580,13 @@ for vma in (True, False):
     check(f"checks of devices, {vma}", lambda f=limited: errors_of(f, squares))
 check("error of pmap", lambda: errors_of(jax.pmap(lambda v: 1 / v), np.arange(4.0)))
 check("no error of pmap", lambda: errors_of(jax.pmap(lambda v: 1 / v), np.arange(4.0) + 1))
+
+
+def with_none() -> object:
+    grid = jax.make_mesh((8,), ("z",), axis_types=(sharding.AxisType.Explicit,))
+    v = jax.device_put(np.arange(8.0, dtype=np.float32), on(P("z"), grid))
+    with jax.set_mesh(grid):
+        return jax.shard_map(lambda v, w: v * 2 if w is None else v, out_specs=P("z"))(v, None)
+
+
+check("shard_map of None", with_none)

@@ -50,12 +50,16 @@ def check_explicit(region: Region) -> None:
         )
 
 
-def inferred(region: Region, x: object) -> PartitionSpec:
+def inferred(region: Region, x: object) -> PartitionSpec | None:
     """How the array `x` is divided along the region's axes already; those that lie elsewhere are whole.
+
+    None, which is in trees what nothing is to be given for, stays None.
 
     Raises:
       TypeError: if `x` is a tracer whose type does not say it.
     """
+    if x is None:
+        return None
     place = getattr(x, "placement", None)
     if isinstance(place, NamedSharding) and place.mesh == region.mesh:
         return _along(region, place.spec)
