@@ -45,6 +45,8 @@ class _Jax(ModuleType):
         found = getattr(importlib.import_module("jitney"), name, _ABSENT)
         if found is _ABSENT or name in _INTERNAL:
             raise AttributeError(f"module 'jax' has no attribute {name!r}", name=name, obj=self)
+        if isinstance(found, ModuleType) and found.__name__ == _own_name(f"jax.{name}"):
+            return importlib.import_module(f"jax.{name}")  # programs look for it in sys.modules
         return found
 
     def __reduce__(self) -> Any:

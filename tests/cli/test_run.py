@@ -101,3 +101,8 @@ def test_refuses_a_second_jax(folder: Path) -> None:
     code = "import jax\nfrom jitney.install import install_as_jax\ninstall_as_jax()"
     out = run(folder, "-c", code)
     assert "RuntimeError: install_as_jax: another jax is imported already" in out.stderr
+
+
+def test_submodules_are_imported_when_they_are_used(folder: Path) -> None:
+    code = "import jax, sys; jax.tree_util; print('jax.tree_util' in sys.modules)"
+    assert run(folder, "-c", code, command=("-m", "jitney")).stdout == "True\n"

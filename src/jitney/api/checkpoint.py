@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -15,6 +14,7 @@ from jitney.core.jaxpr import DebugInfo, Jaxpr, JaxprEqn, Literal, Var
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.pytree import pytrees
 from jitney.core.shape_dtype import abstractify
+from jitney.core.wraps import wraps
 from jitney.primitives.call.remat import bind_program, name_p
 from jitney.transforms.linearize import linearize_flat
 
@@ -73,7 +73,7 @@ def checkpoint(
         )
     call = _CheckpointCall(make_call(fun, static_argnums, static_argnames))
 
-    @functools.wraps(fun, updated=())
+    @wraps(fun)
     @api_boundary
     def checkpointed(*args: PyTree, **kwargs: PyTree) -> Any:
         try:

@@ -18,6 +18,7 @@ from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
 from jitney.core.trace import Tracer
+from jitney.core.wraps import wraps
 from jitney.transforms.batch import AxisData, batch_jaxpr_at
 from jitney.transforms.linearize import has_tangent
 from jitney.transforms.transpose import UndefinedPrimal
@@ -69,7 +70,7 @@ def custom_gradient(fun: Callable[P, tuple[R, Callable[..., PyTree]]]) -> Callab
       Array(1., dtype=float32, weak_type=True)
     """
 
-    @functools.wraps(fun, updated=())
+    @wraps(fun)
     def wrapped_fun(*args: PyTree, **kwargs: PyTree) -> Any:
         ans, _ = fun(*args, **kwargs)
         return ans
@@ -97,7 +98,7 @@ def custom_gradient(fun: Callable[P, tuple[R, Callable[..., PyTree]]]) -> Callab
     function = custom_vjp(wrapped_fun)
     function.defvjp(fwd, bwd)
     function_with_gradient: Any = lambda *args, **kwargs: function(*args, **kwargs)  # noqa: E731
-    return functools.update_wrapper(function_with_gradient, fun, updated=())
+    return wraps(fun)(function_with_gradient)
 
 
 # --- closure_convert ------------------------------------------------------------------------------

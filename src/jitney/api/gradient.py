@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import operator
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
@@ -24,6 +23,7 @@ from jitney.core.errors import api_boundary
 from jitney.core.pytree import pytrees
 from jitney.core.refs import any_refs, in_use
 from jitney.core.trace import state
+from jitney.core.wraps import wraps
 from jitney.runtime.array import array_from_numpy
 from jitney.transforms.linearize import linearize_flat
 
@@ -155,7 +155,7 @@ def argnums_partial(
             merged[place] = x
         return fun(*merged, **kwargs)
 
-    functools.update_wrapper(partial, fun, updated=())
+    wraps(fun)(partial)
     return partial, tuple([args[p] for p in places])
 
 
@@ -194,7 +194,7 @@ def value_and_grad(
     argnums = checked_argnums(argnums)
     name = "value_and_grad"
 
-    @functools.wraps(fun, updated=())
+    @wraps(fun)
     @api_boundary
     def value_and_grad_f(*args: PyTree, **kwargs: PyTree) -> Any:
         return _value_and_grad(name, fun, argnums, has_aux, holomorphic, allow_int, args, kwargs)
@@ -271,7 +271,7 @@ def grad(
     refuse_reduce_axes("grad", reduce_axes)
     argnums = checked_argnums(argnums)
 
-    @functools.wraps(fun, updated=())
+    @wraps(fun)
     @api_boundary
     def grad_f(*args: PyTree, **kwargs: PyTree) -> Any:
         value, gradient = _value_and_grad(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec
 
@@ -21,6 +20,7 @@ from jitney.core import dtypes
 from jitney.core.avals import get_aval
 from jitney.core.errors import api_boundary
 from jitney.core.pytree import pytrees
+from jitney.core.wraps import wraps
 from jitney.primitives.array.concatenation import split
 from jitney.primitives.array.creation import broadcasted_iota
 from jitney.primitives.array.shape import reshape, shape_of
@@ -106,7 +106,7 @@ def jacfwd(
     check_callable(fun)
     argnums = checked_argnums(argnums)
 
-    @functools.wraps(fun, updated=())
+    @wraps(fun)
     @api_boundary
     def jacobian_f(*args: PyTree, **kwargs: PyTree) -> Any:
         partial, chosen = argnums_partial(fun, argnums, args, kwargs)
@@ -178,7 +178,7 @@ def jacrev(
     check_callable(fun)
     argnums = checked_argnums(argnums)
 
-    @functools.wraps(fun, updated=())
+    @wraps(fun)
     @api_boundary
     def jacobian_f(*args: PyTree, **kwargs: PyTree) -> Any:
         partial, chosen = argnums_partial(fun, argnums, args, kwargs)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec
 
@@ -14,6 +13,7 @@ from jitney.core.jaxpr import ClosedJaxpr
 from jitney.core.pytree import pytrees
 from jitney.core.shape_dtype import ShapeDtypeStruct, abstractify
 from jitney.core.trace import extend_axis_env
+from jitney.core.wraps import wraps
 
 if TYPE_CHECKING:
     from jitney.core.typing import ArrayLike, AxisName, PyTree
@@ -54,7 +54,7 @@ def make_jaxpr(
         raise ValueError("make_jaxpr: abstracted_axes must be None: shapes are static")
     call = make_call(fun, static_argnums, inline=True)
 
-    @functools.wraps(fun, updated=())
+    @wraps(fun)
     @api_boundary
     def traced(*args: PyTree, **kwargs: PyTree) -> Any:
         with extend_axis_env(*(axis_env or ())):

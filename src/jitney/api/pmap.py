@@ -6,7 +6,6 @@ mapped axis, which the function does not see.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from jitney.api.shard_map import Mapped
 from jitney.core.pytree import pytrees
 from jitney.core.sharding.mesh import AxisType, Mesh, get_abstract_mesh
 from jitney.core.sharding.partition_spec import PartitionSpec
+from jitney.core.wraps import wraps
 from jitney.primitives.array import shape as shapes
 from jitney.primitives.elementwise.convert import as_value
 from jitney.runtime import client
@@ -80,7 +80,7 @@ def pmap(
         axis_size,
     )  # fmt: skip
 
-    @functools.wraps(fun, updated=())
+    @wraps(fun)
     def over_devices(*args: PyTree, **kwargs: PyTree) -> PyTree:
         return mapped(args, kwargs)
 

@@ -24,6 +24,7 @@ from jitney.core.sharding.mesh import (
 )
 from jitney.core.sharding.partition_spec import PartitionSpec
 from jitney.core.trace import state
+from jitney.core.wraps import wraps
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.parallel import shard_map as primitive
 from jitney.primitives.parallel.collectives import varying_along
@@ -82,7 +83,7 @@ def shard_map(
         raise TypeError(f"shard_map: expected a callable value, got {f}")
     mapped = Mapped(f, in_specs, out_specs, mesh, axis_names, check_vma)
 
-    @functools.wraps(f, updated=())
+    @wraps(f)
     @api_boundary
     def whole(*args: PyTree) -> Any:
         return mapped(args)

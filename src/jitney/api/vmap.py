@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable
 from functools import partial
@@ -25,6 +24,7 @@ from jitney.core.ref_checks import check_passed_once
 from jitney.core.refs import in_use
 from jitney.core.source_info import fun_sourceinfo
 from jitney.core.trace import state
+from jitney.core.wraps import wraps
 from jitney.primitives.array.canonical import canonical_axis
 from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise.convert import as_value
@@ -96,7 +96,7 @@ def vmap(
                     f"{type(leaf)}"
                 )
 
-    @functools.wraps(fun, updated=())
+    @wraps(fun)
     @api_boundary
     def vmap_f(*args: PyTree, **kwargs: PyTree) -> Any:
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
