@@ -46,12 +46,12 @@ def _(b: Builder, x: Node, *, callback: Callable[[Sharding], None]) -> list[Any]
 
 
 @inspect_sharding_p.jvp
-def _(primals: Primals, tangents: Tangents, **params: Any) -> Any:
+def _(primals: Primals, tangents: Tangents, **params: object) -> Any:
     return inspect_sharding_p.bind(*primals, **params), []
 
 
 @inspect_sharding_p.batch
-def _(args: Primals, dims: Dims, **params: Any) -> Any:
+def _(args: Primals, dims: Dims, **params: object) -> Any:
     return inspect_sharding_p.bind(*args, **params), []
 
 

@@ -35,7 +35,7 @@ def _(b: Builder, x: Node, *, xla_metadata_kvs: Pairs) -> Any:
 
 
 @xla_metadata_value_p.batch
-def _(args: Primals, dims: Dims, **params: Any) -> Any:
+def _(args: Primals, dims: Dims, **params: object) -> Any:
     return xla_metadata_value_p.bind(*args, **params), dims[0]
 
 
