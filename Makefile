@@ -5,7 +5,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
 RUN := $(PYTHON) tools/run.py --venv $(VENV)
 
-.PHONY: tour test test-quick fuzz sanitize lint bench clean
+.PHONY: tour test test-quick libraries fuzz sanitize lint bench clean
 
 tour:  ## three programs on their way to machine code, and what they cost
 	@$(RUN) tour
@@ -15,6 +15,9 @@ test:  ## all tests
 
 test-quick:  ## all but the slow ones, up to the first failure
 	@$(RUN) test-quick
+
+libraries:  ## libraries for JAX on this package; PYTHON's packages are in .venv-libraries
+	@$(PYTHON) tools/run.py libraries
 
 fuzz:  ## random programs, against the interpreter and real jax; FUZZ="--count 100000 --seed 7"
 	@$(RUN) fuzz $(FUZZ)
@@ -29,7 +32,7 @@ bench:  ## against real jax
 	@$(RUN) bench
 
 clean:
-	rm -rf $(VENV) .venv-oldest build dist src/*.egg-info .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-oldest .venv-libraries build dist src/*.egg-info .pytest_cache .ruff_cache .hypothesis
 	find src -name '*.so' -delete
 	rm -f src/jitney/runtime/native/*.c src/jitney/core/pytree/*.c
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

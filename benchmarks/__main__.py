@@ -35,8 +35,7 @@ def _measured(cases: list[Case], quick: bool) -> Iterator[tuple[Case, measure.Re
     for c in cases:
         try:
             if c.kind == "warm":
-                line = measure.run_worker([c.name] + ["--quick"] * quick)
-                result = measure.Result(**json.loads(line))
+                result = measure.Result(**json.loads(measure.run_warm(c, quick)))
             else:
                 result = measure.measure_fresh(c, measure.QUICK if quick else measure.Effort())
         except (RuntimeError, AssertionError) as error:

@@ -38,6 +38,7 @@ GROUPS = (
     "training",
     "special",
     "random",
+    "devices",
 )
 
 
@@ -71,6 +72,7 @@ class Case:
       check: turns a call's result into arrays to compare; None takes the leaves of the result.
       rtol: largest relative difference between the sides' results.
       atol: largest absolute difference beside it.
+      devices: how many devices of the CPU both sides have.
     """
 
     name: str
@@ -84,6 +86,13 @@ class Case:
     check: Callable[[Any], list[Any]] | None
     rtol: float
     atol: float
+    devices: int
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """Environment variables that a process of the case has."""
+        flag = f"--xla_force_host_platform_device_count={self.devices}"
+        return {"XLA_FLAGS": flag} if self.devices > 1 else {}
 
 
 _CASES: dict[str, Case] = {}
@@ -100,6 +109,7 @@ def case(
     check: Callable[[Any], list[Any]] | None = None,
     rtol: float = 1e-4,
     atol: float = 1e-5,
+    devices: int = 1,
 ) -> Callable[[Setup], Setup]:
     """Registers the decorated setup function as a case; see `Case` for the meanings."""
 
@@ -107,7 +117,9 @@ def case(
         group = setup.__module__.rpartition("cases_")[2]
         if name in _CASES:
             raise ValueError(f"case: two cases are named {name!r}")
-        _CASES[name] = Case(name, title, group, setup, goal, known, kind, peer, check, rtol, atol)
+        _CASES[name] = Case(
+            name, title, group, setup, goal, known, kind, peer, check, rtol, atol, devices
+        )
         return setup
 
     return register

@@ -156,7 +156,7 @@ def _fresh_rounds(
             if c.kind == "import":
                 seconds = float(run_python(["-c", _IMPORT.format(package)], kept))
             else:
-                first = json.loads(run_worker(["--first", package, c.name], kept))
+                first = json.loads(run_worker(["--first", package, c.name], kept | c.variables))
                 seconds = first["seconds"]
                 sums.append(first["sums"])
             if number:
@@ -187,9 +187,14 @@ def first_time(c: Case, package: str) -> str:
     return json.dumps({"seconds": seconds, "sums": sums})
 
 
-def run_worker(arguments: list[str], variables: Mapping[str, str] = _NOT_KEPT) -> str:
+def run_worker(arguments: list[str], variables: Mapping[str, str]) -> str:
     """The last line that `python -m benchmarks.worker` prints; see `run_python`."""
     return run_python(["-m", "benchmarks.worker", *arguments], variables)
+
+
+def run_warm(c: Case, quick: bool) -> str:
+    """The result of a case of warm calls, measured in a process of its own, as JSON."""
+    return run_worker([c.name] + ["--quick"] * quick, _NOT_KEPT | c.variables)
 
 
 def run_python(

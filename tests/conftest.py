@@ -14,6 +14,15 @@ os.environ.setdefault(
 )
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds the option `--all-libraries`."""
+    parser.addoption(
+        "--all-libraries",
+        action="store_true",
+        help="tests of libraries that are not installed fail; otherwise they are skipped",
+    )
+
+
 @pytest.fixture(autouse=True, scope="module")
 def collections_are_short() -> Iterator[None]:
     """What earlier files have left is no garbage: collections that tests ask for pass over it.

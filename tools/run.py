@@ -3,12 +3,14 @@
     python tools/run.py tour          three programs on their way to machine code
     python tools/run.py test          all tests; what follows is handed to pytest
     python tools/run.py fuzz          random programs; what follows is handed to the fuzzer
+    python tools/run.py libraries     libraries for JAX on this package, beside real jax
     python tools/run.py sanitize      the native core under AddressSanitizer and ThreadSanitizer
     python tools/run.py lint          ruff, pyright, and the layers
     python tools/run.py bench         against real jax; what follows is handed to the benchmarks
 
 With `--oldest` the environment has the oldest versions that pyproject.toml allows of what the package
-needs, in place of the newest. The Makefile calls this; a machine without make has Python.
+needs, in place of the newest. Libraries, of versions that are pinned, have an environment of their own.
+The Makefile calls this; a machine without make has Python.
 """
 
 from __future__ import annotations
@@ -38,11 +40,14 @@ class Command(NamedTuple):
 
 
 PYTEST = ["python", "-m", "pytest", "-n", "auto"]
+# Two processes at a time already: each program runs on real jax and on this package at once.
+LIBRARY_TESTS = ["python", "-m", "pytest", "-n", "0", "--all-libraries", "tests/libraries"]
 RUFF = ["ruff", "check", "--output-format", "concise", "."]
 COMMANDS = {
     "tour": Command("run", [["jitney", "tour"]]),
     "test": Command("test", [PYTEST]),
     "test-quick": Command("test", [[*PYTEST, "-m", "not slow", "-x"]]),
+    "libraries": Command("libraries", [LIBRARY_TESTS]),
     "fuzz": Command("test", [["python", "-m", "tests.fuzz.differential", "run"]]),
     "sanitize": Command("test", [["python", "tools/sanitize.py"]]),
     "lint": Command(
@@ -56,7 +61,7 @@ COMMANDS = {
     ),
     "bench": Command("bench", [["python", "-m", "benchmarks"]]),
 }
-EXTRAS = {"run": "", "test": "[test]", "bench": "[bench]"}
+EXTRAS = {"run": "", "test": "[test]", "bench": "[bench]", "libraries": "[test,libraries]"}
 
 
 def lower_bounds() -> list[str]:
@@ -90,6 +95,12 @@ def prepare(venv: Path, what: str, python: str, oldest: bool) -> Path:
     return programs
 
 
+def _default_venv(command: Command, oldest: bool) -> str:
+    if oldest:
+        return ".venv-oldest"
+    return ".venv-libraries" if command.needs == "libraries" else ".venv"
+
+
 def main() -> int:
     """Runs the command that the arguments name; returns the first status other than 0."""
     if sys.version_info < LEAST_PYTHON:
@@ -104,11 +115,11 @@ def main() -> int:
     parser.add_argument("command", choices=COMMANDS)
     parser.add_argument("--oldest", action="store_true", help="with the oldest dependencies")
     parser.add_argument("--python", default=sys.executable, help="that makes the environment")
-    parser.add_argument("--venv", help="its folder: .venv, or .venv-oldest")
+    parser.add_argument("--venv", help="its folder: .venv, .venv-oldest or .venv-libraries")
     given, rest = parser.parse_known_args()
 
     command = COMMANDS[given.command]
-    venv = ROOT / (given.venv or (".venv-oldest" if given.oldest else ".venv"))
+    venv = ROOT / (given.venv or _default_venv(command, given.oldest))
     try:
         programs = prepare(venv, command.needs, given.python, given.oldest)
     except subprocess.CalledProcessError as error:

@@ -1,7 +1,7 @@
 """Programs of libraries for JAX, unmodified: on this package they compute what they do on JAX.
 
 Each program writes named results to the file that it is given. They need `pip install .[libraries]`;
-what is not installed is skipped.
+what is not installed is skipped. `python tools/run.py libraries` installs them and skips nothing.
 """
 
 import importlib.util
@@ -77,8 +77,9 @@ def start(program, results, package):
 
 @pytest.mark.libraries
 @pytest.mark.parametrize("program", sorted(LIBRARIES))
-def test_library(program, tmp_path):
+def test_library(program, tmp_path, request):
     absent = [x for x in ("jax", *LIBRARIES[program]) if importlib.util.find_spec(x) is None]
+    assert not absent or not request.config.getoption("--all-libraries"), f"not installed: {absent}"
     if absent:
         pytest.skip(f"not installed: {', '.join(absent)} (pip install .[libraries])")
     files = {package: tmp_path / f"{package}.npz" for package in ("jax", "jitney")}

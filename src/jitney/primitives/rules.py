@@ -49,7 +49,7 @@ def op(name: str) -> Callable[..., Any]:
     if prim is None:  # its module has not been asked for yet
         from jitney.primitives import load_all
 
-        load_all.load()
+        load_all.load_primitive(name)
         prim = registry[name]
     return prim.bind
 
