@@ -26,6 +26,7 @@ GOALS = {
     "eight_schools": 1.5,
     "hmc": 3.0,
     "mlp": 2.0,
+    "nnx_mlp": 1.5,
     "least_squares": 3.0,
 }
 FIRST_GOAL = 2.0

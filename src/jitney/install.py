@@ -35,25 +35,36 @@ def _own_name(fullname: str) -> str:
     return "jitney" + fullname.removeprefix("jax")
 
 
-class _Jax(ModuleType):
-    """The module `jax`."""
+def _as_jax(own: ModuleType) -> ModuleType:
+    """The module `jax`, whose names are those of the package `own`.
 
-    __version__ = version.__version__
-    __version_info__ = version.__version_info__
+    It is a plain module that keeps what it has looked up, so that `jax.Array` costs what a global does:
+    libraries ask for such names at every step of their way through a tree.
+    """
+    jax = ModuleType("jax", own.__doc__)
 
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(importlib.import_module("jitney"), name, _ABSENT)
+    def __getattr__(name: str) -> Any:  # what Python calls it
+        found = getattr(own, name, _ABSENT)
         if found is _ABSENT or name in _INTERNAL:
-            raise AttributeError(f"module 'jax' has no attribute {name!r}", name=name, obj=self)
+            raise AttributeError(f"module 'jax' has no attribute {name!r}", name=name, obj=jax)
         if isinstance(found, ModuleType) and found.__name__ == _own_name(f"jax.{name}"):
             return importlib.import_module(f"jax.{name}")  # programs look for it in sys.modules
+        if name in public:
+            setattr(jax, name, found)
         return found
 
-    def __reduce__(self) -> Any:
-        return importlib.import_module, ("jax",)  # cloudpickle does so with plain modules alone
+    def __dir__() -> list[str]:
+        return sorted({*vars(jax), *dir(own)} - _INTERNAL)
 
-    def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *dir(importlib.import_module("jitney"))} - _INTERNAL)
+    public = frozenset(getattr(own, "__all__", ()))
+    vars(jax).update(
+        __file__=getattr(own, "__file__", None),
+        __version__=version.__version__,
+        __version_info__=version.__version_info__,
+        __getattr__=__getattr__,
+        __dir__=__dir__,
+    )
+    return jax
 
 
 class _Loader(importlib.abc.Loader):
@@ -65,9 +76,7 @@ class _Loader(importlib.abc.Loader):
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
         own = importlib.import_module(_own_name(spec.name))
         if spec.name == "jax":
-            module = _Jax("jax", own.__doc__)
-            module.__file__ = getattr(own, "__file__", None)
-            return module
+            return _as_jax(own)
         self._spec = own.__spec__
         return own
 
