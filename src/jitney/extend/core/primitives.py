@@ -1,28 +1,49 @@
 """`jax.extend.core.primitives`: the operations that programs are made of, each as `name_p`.
 
 The names are those of the primitives, with underscores; `primitives.add_p` is what a jaxpr prints as
-`add`.
+`add`. Libraries load this module with `jax.extend`, most of them without a look at it: operations whose
+modules are not loaded yet are declared when one is asked for that is not known.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from jitney.core.primitive import Primitive, registry
-from jitney.primitives import load_all
 
-load_all.load()
-
-
-def _attribute(name: str) -> str:
-    return name.replace("-", "_") + "_p"
-
+if TYPE_CHECKING:
+    __all__: list[str]
 
 # What JAX calls differently here than in jaxprs.
 _RENAMED = {"add_any_p": "add_jaxvals_p", "checkpoint_p": "remat_p"}
 
-_by_attribute: dict[str, Primitive] = {}
-for _name, _primitive in registry.items():
-    _own = _attribute(_name)
-    _by_attribute[_RENAMED.get(_own, _own)] = _primitive
 
-globals().update(_by_attribute)
-__all__ = sorted(_by_attribute)  # pyright: ignore[reportUnsupportedDunderAll]  # made of a table
+def _declared() -> dict[str, Primitive]:
+    """The primitives that have been declared, by their names here."""
+    own = {f"{name.replace('-', '_')}_p": primitive for name, primitive in registry.items()}
+    return {_RENAMED.get(name, name): primitive for name, primitive in own.items()}
+
+
+def _all() -> dict[str, Primitive]:
+    from jitney.primitives import load_all
+
+    load_all.load()
+    return _declared()
+
+
+def __getattr__(name: str) -> Primitive | list[str]:  # what Python calls it
+    if name == "__all__":
+        return sorted(_all())
+    if not name.startswith("_"):
+        for primitives in (_declared, _all):
+            found = primitives().get(name)
+            if found is not None:
+                globals()[name] = found
+                return found
+    raise AttributeError(
+        f"module 'jax.extend.core.primitives' has no attribute {name!r}", name=name
+    )
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_all()})
