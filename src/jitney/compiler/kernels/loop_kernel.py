@@ -36,7 +36,6 @@ from jitney.compiler.kernels.build import (
     NotExpressibleError,
     Steps,
     clamped_start,
-    combined_in_order,
     shifted,
 )
 from jitney.compiler.kernels.ir import Affine
@@ -191,7 +190,21 @@ def _dot(k: LoopBuilder, node: hlo.Dot, index: Index) -> Steps:
         products.append(k.call("mul", (u, v), node.dtype))
     if not products:
         raise NotSunkError("a contraction of nothing")
-    return combined_in_order(k, "add", products, node.dtype)
+    return _balanced_sum(k, products, node.dtype)
+
+
+def _balanced_sum(k: LoopBuilder, terms: list[int], dtype: np.dtype) -> int:
+    """The sum of the terms, of neighbours first; it is never -0.
+
+    Each term goes through as few additions as can be: the one that an iteration waits for may be any,
+    such as the newest stage of a Runge-Kutta step.
+    """
+    *terms, last = terms
+    terms.append(k.call("add", (last, k.number(0, dtype)), dtype) if dtype.kind == "f" else last)
+    while len(terms) > 1:
+        pairs = [terms[i : i + 2] for i in range(0, len(terms), 2)]
+        terms = [k.call("add", tuple(p), dtype) if len(p) == 2 else p[0] for p in pairs]
+    return terms[0]
 
 
 def _concatenate(k: LoopBuilder, node: hlo.Concatenate, index: Index) -> Steps:
