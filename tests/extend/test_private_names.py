@@ -33,6 +33,8 @@ def test_names():
     private("dispatch").wait_for_tokens()
     assert dict in private("tree_util")._registry
     assert private("tree_util").flatten_one_level([1, [2]])[0] == [1, [2]]
+    state = jitney._src.distributed.global_state
+    assert (state.process_id, state.client) == (0, None)
 
 
 def test_frames_that_libraries_leave_out(tmp_path):

@@ -42,6 +42,7 @@ LIBRARIES = {
     "numpyro": ("numpyro",),
     "optax": ("optax",),
     "optimistix": ("optimistix",),
+    "orbax": ("orbax", "flax", "optax"),
     "ott": ("ott",),
     "penzai": ("penzai", "treescope", "optax"),
     "rlax": ("rlax",),

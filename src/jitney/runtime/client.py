@@ -9,12 +9,28 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import cache
+from typing import NoReturn
 
 from jitney.core import config
+from jitney.core.errors import JaxRuntimeError
+from jitney.core.record import record
 from jitney.runtime.device import Device, thread_count
 from jitney.runtime.native._native import Queue, ThreadPool, use_device
 
 _FLAG = "--xla_force_host_platform_device_count="
+
+
+@record(frozen=True)
+class ForeignProgram:
+    """A program in another form than a jaxpr: which form, and its text."""
+
+    form: str
+    text: str | bytes
+
+
+@record(frozen=True)
+class CompileOptions:
+    """How a foreign program is to be compiled; no options are known."""
 
 
 class Client:
@@ -69,6 +85,17 @@ class Client:
             if device.id == id:
                 return device
         raise ValueError(f"{self} has no device with the number {id}")
+
+    def compile_ifrt_program(self, program: ForeignProgram, options: CompileOptions) -> NoReturn:
+        """Compiles a program that is no jaxpr: no form of them is known here.
+
+        Raises:
+          JaxRuntimeError: always.
+        """
+        raise JaxRuntimeError(
+            f"{self} compiles what jax.jit traces, and no {program.form} programs: they are for other "
+            "runtimes"
+        )
 
     def __reduce__(self) -> tuple[Callable[[str], Client], tuple[str]]:
         return client, (self.platform,)

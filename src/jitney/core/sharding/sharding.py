@@ -95,6 +95,10 @@ class Sharding:
     def _device_assignment(self) -> tuple[Device, ...]:
         return self.device_order
 
+    @property
+    def _addressable_device_assignment(self) -> tuple[Device, ...]:
+        return tuple([d for d in self.device_order if d.is_addressable])
+
     def _to_xla_hlo_sharding(self, num_dimensions: int) -> HloSharding:
         return HloSharding.of_tiling(self.tiling(num_dimensions))
 

@@ -1,0 +1,263 @@
+"""Tensorstore's descriptions of arrays: where they are stored, in which format and in what blocks.
+
+A spec is a dictionary: `driver` is the format, `kvstore` the place, `metadata` the shape and the
+blocks. Nothing here needs tensorstore itself, whose documentation has what the words mean.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from jitney.core import dtypes
+
+Spec: TypeAlias = dict[str, Any]
+
+FILE_SIZE_TARGET = 2 * 1024**3  # bytes of a block, of which each is a file
+_SLACK = 1.1  # blocks may be a tenth larger than that
+_PROCESS_FOLDER = "process_{}"
+
+# Prefixes of addresses of cloud storage -> tensorstore's driver for it.
+_CLOUDS = {"gs": "gcs", "s3": "s3"}
+_CLOUD_ADDRESS = re.compile(r"(gs|s3):/{1,2}([^/]*)/(.*)", re.DOTALL)
+
+
+def get_tensorstore_spec(
+    ckpt_path: str | os.PathLike[str],
+    ocdbt: bool = True,
+    process_idx: int | None = None,
+    arr: Any = None,
+    driver: str = "zarr3",
+) -> Spec:
+    """The spec of an array that is stored at a path.
+
+    Args:
+      ckpt_path: of the array: a folder, or an address that begins with gs:// or s3://.
+      ocdbt: whether arrays of one folder share a database, in the folder above `ckpt_path`.
+      process_idx: the process that writes a part of it, in a folder of its own.
+      arr: the array, for its shape, dtype and blocks to be in the spec.
+      driver: the format: "zarr" or "zarr3".
+
+    Raises:
+      ValueError: if a database is wanted and the path is not absolute or has no folder for it, or the
+        format is neither.
+
+    Example:
+      >>> get_tensorstore_spec("/tmp/state/weights", ocdbt=False)
+      {'driver': 'zarr3', 'kvstore': {'driver': 'file', 'path': '/tmp/state/weights'}}
+    """
+    # An address loses one of its slashes here, which _CLOUD_ADDRESS allows for.
+    path = os.path.normpath(os.fspath(ckpt_path))
+    if _is_cloud(path):
+        _cloud_store(path)  # complains of addresses without a path
+    if process_idx is not None:
+        folder, name = os.path.split(path)
+        path = os.path.join(folder, _PROCESS_FOLDER.format(process_idx), name)
+    cloud = _CLOUD_ADDRESS.fullmatch(path)
+    if not ocdbt:
+        store = _cloud_store(path) if _is_cloud(path) else {"driver": "file", "path": path}
+    else:
+        folder, name = os.path.split(path)
+        if _is_cloud(path):
+            if cloud is None or "/" not in cloud[3].strip("/"):
+                raise ValueError(
+                    "get_tensorstore_spec: a database in cloud storage is in a folder of a bucket, and "
+                    "holds named arrays, as in gs://bucket/folder/array, but "
+                    f"{os.fspath(ckpt_path)} has fewer parts: ocdbt=False does without a database"
+                )
+            base = _cloud_store(folder)
+        else:
+            if not os.path.isabs(folder):
+                raise ValueError(
+                    f"get_tensorstore_spec: with ocdbt=True a path is absolute, but {folder!r} is "
+                    "not: os.path.abspath makes it so"
+                )
+            base = {"driver": "file", "path": folder}
+        store = {"driver": "ocdbt", "base": base, "path": name}
+    spec: Spec = {"driver": driver, "kvstore": store}
+    if arr is not None:
+        spec["metadata"] = metadata_of(arr, is_remote=_is_cloud(path), driver=driver)
+    return spec
+
+
+def _is_cloud(path: str) -> bool:
+    return path.startswith(tuple(f"{prefix}:/" for prefix in _CLOUDS))
+
+
+def _cloud_store(path: str) -> Spec:
+    found = _CLOUD_ADDRESS.fullmatch(path)
+    if found is None:
+        raise ValueError(
+            "get_tensorstore_spec: an address in cloud storage has a bucket and a path, as in "
+            f"gs://bucket/folder/array, which {path} has not"
+        )
+    return {"driver": _CLOUDS[found[1]], "bucket": found[2], "path": found[3]}
+
+
+def is_remote_storage(tspec: Spec | str) -> bool:
+    """Whether a path or a spec says that an array is in cloud storage.
+
+    Example:
+      >>> is_remote_storage("gs://bucket/weights")
+      True
+    """
+    if isinstance(tspec, str):
+        return tspec.startswith(tuple(f"{prefix}://" for prefix in _CLOUDS))
+    if "kvstore" in tspec:
+        return is_remote_storage(tspec["kvstore"])
+    if "base" in tspec:
+        return is_remote_storage(tspec["base"])
+    return tspec.get("driver") in _CLOUDS.values()
+
+
+# --- shapes and blocks ----------------------------------------------------------------------------
+
+
+def metadata_of(
+    arr: Any,
+    is_remote: bool = False,
+    file_size_target: int = FILE_SIZE_TARGET,
+    driver: str = "zarr3",
+) -> Spec:
+    """What a spec has of an array's shape, dtype and blocks; a block is within what a device has.
+
+    Args:
+      arr: an array.
+      is_remote: whether it is stored in the cloud, for which "zarr3" compresses blocks.
+      file_size_target: how many bytes a block is to have at most, or little more.
+      driver: "zarr" or "zarr3".
+
+    Raises:
+      ValueError: if the driver is another.
+    """
+    whole: tuple[int, ...] = tuple(arr.shape)
+    place = getattr(arr, "sharding", None)
+    local = whole if place is None else tuple(place.shard_shape(whole))
+    dtype = np.dtype(arr.dtype)
+    blocks = block_shape(local, dtype, file_size_target)
+    if driver == "zarr":
+        return {"compressor": {"id": "zstd"}, "shape": whole, "chunks": blocks}
+    if driver == "zarr3":
+        return {
+            "codecs": [{"name": "zstd"}] if is_remote else [],
+            "shape": whole,
+            "data_type": dtypes.long_name(dtype),
+            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": blocks}},
+        }
+    raise ValueError(
+        f'array_serialization: arrays are stored in the formats "zarr" and "zarr3", not {driver!r}'
+    )
+
+
+def block_shape(
+    shape: Sequence[int], dtype: str | np.dtype, file_size_target: int = FILE_SIZE_TARGET
+) -> list[int]:
+    """A block of about `file_size_target` bytes, into a whole number of which `shape` is divided.
+
+    Extents are divided by their prime factors, the smallest of all first, and keep their largest one.
+    An array of extents that are prime stays whole.
+
+    Example:
+      >>> block_shape((16, 16), "float32", 256)
+      [4, 16]
+    """
+    block = [max(1, n) for n in shape]
+    factors = [list(prime_factors(n))[:-1] for n in block]
+    most = file_size_target * _SLACK
+    while math.prod(block) * np.dtype(dtype).itemsize > most and any(factors):
+        axis = min((i for i, f in enumerate(factors) if f), key=lambda i: factors[i][0])
+        block[axis] //= factors[axis].pop(0)
+    return block
+
+
+def prime_factors(n: int) -> Iterator[int]:
+    """The prime factors of `n`, smallest first, as often as they divide it."""
+    for factor in itertools.count(2):
+        if factor * factor > n:
+            break
+        while n % factor == 0:
+            yield factor
+            n //= factor
+    if n > 1:
+        yield n
+
+
+# --- combining and checking -----------------------------------------------------------------------
+
+
+def is_tensorstore_spec_leaf(leaf: Any) -> bool:
+    """Whether a node of a pytree is a spec, or None in place of one."""
+    return leaf is None or (isinstance(leaf, dict) and ("driver" in leaf or "kvstore" in leaf))
+
+
+def merge_nested_ts_specs(dict1: dict[Any, Any], dict2: dict[Any, Any] | None) -> dict[Any, Any]:
+    """A spec with what another one says besides, or instead; None leaves it as it is.
+
+    What they say of the place, `kvstore`, is merged in the same way, word by word.
+
+    Example:
+      >>> merge_nested_ts_specs({"kvstore": {"driver": "file"}}, {"kvstore": {"path": "/x"}})
+      {'kvstore': {'driver': 'file', 'path': '/x'}}
+    """
+    if dict2 is None:
+        return dict1
+    return {**dict1, **dict2, "kvstore": {**dict1.get("kvstore", {}), **dict2.get("kvstore", {})}}
+
+
+def verify_tensorstore_spec(
+    spec: Spec,
+    arr: Any,
+    path: str | os.PathLike[str],
+    ocdbt: bool,
+    check_metadata: bool = True,
+) -> None:
+    """Checks that a spec is that of an array in a folder.
+
+    Args:
+      spec: the spec.
+      arr: the array; None without `check_metadata`.
+      path: the folder: with `ocdbt` that of the database, else that of the array.
+      ocdbt: whether the array is in a database.
+      check_metadata: whether the spec has to have the array's shape, and its dtype if it has one.
+
+    Raises:
+      ValueError: if it is not, with what differs.
+    """
+    store = spec.get("kvstore", {})
+    if ocdbt and store.get("driver") != "ocdbt":
+        raise ValueError(
+            "verify_tensorstore_spec: the place of an array in a database has the driver ocdbt, but "
+            f"{spec=}"
+        )
+    if check_metadata:
+        metadata = spec.get("metadata")
+        if arr is None:
+            raise ValueError(
+                "verify_tensorstore_spec: there is no array to compare metadata with; "
+                "check_metadata=False leaves that out"
+            )
+        if metadata is None:
+            raise ValueError(f"verify_tensorstore_spec: {spec=} has no metadata")
+        if tuple(metadata.get("shape", ())) != tuple(arr.shape):
+            raise ValueError(
+                f"verify_tensorstore_spec: the spec has the shape {tuple(metadata.get('shape', ()))}, "
+                f"the array {tuple(arr.shape)}"
+            )
+        stored = metadata.get("data_type")
+        if stored is not None and stored != dtypes.long_name(arr.dtype):
+            raise ValueError(
+                f"verify_tensorstore_spec: the spec has the dtype {stored}, the array "
+                f"{dtypes.long_name(arr.dtype)}"
+            )
+    place = store.get("base", {}) if ocdbt else store
+    found = place if isinstance(place, str) else place.get("path", "")
+    wanted = _CLOUD_ADDRESS.fullmatch(os.path.normpath(os.fspath(path)))
+    folder = wanted[3] if wanted else os.path.normpath(os.fspath(path))
+    if os.path.normpath(found.removeprefix("file://")) != folder:
+        raise ValueError(f"verify_tensorstore_spec: the spec's place {store} is not in {path}")

@@ -1,0 +1,354 @@
+"""`jax.experimental.array_serialization.tensorstore_impl`: one array to files, or from them.
+
+Functions are coroutines, so that many arrays are written or read at once; `run_serialization` and
+`run_deserialization` run them for programs that have no loop of events. What replicas hold is written
+once. Tensorstore is imported when the first array is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Coroutine, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from jitney.api.placement import make_array_from_callback
+from jitney.core import dtypes
+from jitney.core.pytree import pytrees
+from jitney.core.shape_dtype import ShapeDtypeStruct
+from jitney.core.sharding.sharding import Sharding
+from jitney.experimental.array_serialization.specs import (
+    Spec,
+    get_tensorstore_spec as get_tensorstore_spec,
+    is_tensorstore_spec_leaf as is_tensorstore_spec_leaf,
+    merge_nested_ts_specs as merge_nested_ts_specs,
+    metadata_of,
+    verify_tensorstore_spec as verify_tensorstore_spec,
+)
+from jitney.runtime import client
+from jitney.runtime.array import ArrayImpl
+from jitney.runtime.sharding import Format
+
+if TYPE_CHECKING:
+    import tensorstore as ts
+
+    from jitney.core.typing import DTypeLike, PyTree
+
+Place = Sharding | Format | ShapeDtypeStruct
+T = TypeVar("T")
+
+_CACHE_BYTES = 10**10
+_CONCURRENT_OPERATIONS = 128
+_BLOCK_ELEMENTS = 10**8
+_GIGABYTE = 10**9
+
+
+@functools.cache
+def _defaults() -> tuple[ts.Context, ts.ChunkLayout]:
+    """What all arrays of the process share: caches and threads; and how blocks are chosen."""
+    import tensorstore
+
+    limit = {"limit": _CONCURRENT_OPERATIONS}
+    cache = {"total_bytes_limit": _CACHE_BYTES}
+    context = tensorstore.Context(
+        {
+            "cache_pool": cache,
+            "cache_pool#remote": cache,
+            "data_copy_concurrency": limit,
+            "file_io_concurrency": limit,
+        }
+    )
+    grid = tensorstore.ChunkLayout.Grid(elements=_BLOCK_ELEMENTS)
+    return context, tensorstore.ChunkLayout(read_chunk=grid, write_chunk=grid)
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("_TS_CONTEXT", "TS_CONTEXT"):
+        return _defaults()[0]
+    if name == "_TS_CHUNK_LAYOUT":
+        return _defaults()[1]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _open(
+    spec: Spec | ts.Spec,
+    context: ts.Context | None,
+    chunk_layout: ts.ChunkLayout | None,
+    **options: Any,
+) -> ts.Future[ts.TensorStore]:
+    import tensorstore
+
+    own_context, own_layout = _defaults()
+    return tensorstore.open(
+        tensorstore.Spec(spec) if isinstance(spec, dict) else spec,
+        context=context or own_context,
+        chunk_layout=chunk_layout or own_layout,
+        open=True,
+        **options,
+    )
+
+
+# --- writing --------------------------------------------------------------------------------------
+
+
+async def async_serialize(
+    arr_inp: Any,
+    tensorstore_spec: Spec,
+    commit_future: list[Any] | None = None,
+    context: ts.Context | None = None,
+    chunk_layout: ts.ChunkLayout | None = None,
+    primary_host: int | None = None,
+    replica_id: int = 0,
+    transaction: ts.Transaction | None = None,
+) -> list[None]:
+    """Writes an array.
+
+    Args:
+      arr_inp: an array on one or more devices.
+      tensorstore_spec: where to. What it lacks of shape, dtype and blocks is added to it.
+      commit_future: a list that gets the futures of writes that are not finished, for the caller to
+        wait for; without one all of it is stored when the coroutine ends. In either case the array's
+        memory may be changed after it.
+      context, chunk_layout: tensorstore's; by default those that the process shares.
+      primary_host: the process that makes the array's files; every one by default.
+      replica_id: which of equal parts of the array are written.
+      transaction: what the writes belong to.
+
+    Returns: a list of None, one for each of the array's parts.
+
+    Raises:
+      TypeError: if `arr_inp` is no array of numbers.
+      ValueError: by tensorstore, if the place has an array of another shape or dtype.
+    """
+    if not isinstance(arr_inp, ArrayImpl) or dtypes.is_extended(arr_inp.dtype):
+        raise TypeError(
+            "array_serialization stores arrays of numbers: jax.numpy.asarray makes one of a NumPy "
+            f"array or number, jax.random.key_data of a key, but {arr_inp!r} is of type "
+            f"{type(arr_inp).__name__}"
+        )
+    if not tensorstore_spec.get("metadata"):
+        driver = tensorstore_spec.get("driver", "zarr3")
+        tensorstore_spec["metadata"] = metadata_of(arr_inp, driver=driver)
+    tensorstore_spec.setdefault("dtype", dtypes.long_name(arr_inp.dtype))
+    own_process = client.client().process_index()
+    if primary_host is None or own_process == primary_host:
+        opening = _open(
+            tensorstore_spec, context, chunk_layout, create=True, transaction=transaction
+        )
+        if commit_future is None:
+            await opening
+        else:
+            commit_future.append(opening)
+    # The files' description is in the spec, so that nobody need read what may not be written yet.
+    store = await _open(
+        tensorstore_spec, context, chunk_layout, assume_metadata=True, transaction=transaction
+    )
+
+    async def write(index: tuple[slice, ...], data: np.ndarray) -> None:
+        # The copy is tensorstore's own as soon as `copy` is done, when there is a commit to wait for.
+        futures = store[index].write(
+            data, can_reference_source_data_indefinitely=commit_future is None
+        )
+        if commit_future is None:
+            await futures.commit
+        else:
+            commit_future.append(futures.commit)
+            await futures.copy
+
+    async def written(shard: Any) -> None:
+        if shard.replica_id == replica_id:
+            await write(shard.index, np.asarray(shard.data))
+
+    return await asyncio.gather(*[written(shard) for shard in arr_inp.addressable_shards])
+
+
+def run_serialization(arrays: PyTree, tensorstore_specs: PyTree) -> None:
+    """Writes a pytree of arrays, each as the spec in its place says; returns when all are stored."""
+
+    async def run() -> None:
+        await asyncio.gather(*_paired(async_serialize, arrays, tensorstore_specs))
+
+    asyncio.run(run())
+
+
+def _paired(f: Any, tree: PyTree, specs: PyTree) -> list[Coroutine[Any, Any, Any]]:
+    """`f(leaf, its spec)` for the leaves of a tree of arrays or places."""
+    leaves, structure = pytrees.tree_flatten(tree)
+    own = structure.flatten_up_to(specs)
+    return [f(leaf, spec) for leaf, spec in zip(leaves, own, strict=True)]
+
+
+# --- reading --------------------------------------------------------------------------------------
+
+
+class _LimitInFlightBytes:
+    """How many bytes may be under way at once; those who want more wait for others' to arrive."""
+
+    def __init__(self, host_memory_bytes_limit: int) -> None:
+        self._max_bytes = host_memory_bytes_limit
+        self._available_bytes = host_memory_bytes_limit
+        self._cv = asyncio.Condition()
+
+    def _share(self, requested_bytes: int) -> int:
+        return min(requested_bytes, self._max_bytes)  # what is larger than the limit goes alone
+
+    async def wait_for_bytes(self, requested_bytes: int) -> None:
+        """Takes a share as soon as there is one."""
+        share = self._share(requested_bytes)
+        async with self._cv:
+            await self._cv.wait_for(lambda: self._available_bytes >= share)
+            self._available_bytes -= share
+
+    async def release_bytes(self, requested_bytes: int) -> None:
+        """Gives a share back."""
+        async with self._cv:
+            self._available_bytes += self._share(requested_bytes)
+            self._cv.notify_all()
+
+
+def estimate_read_memory_footprint(t: ts.TensorStore, domain: ts.IndexDomain) -> int:
+    """Bytes of the blocks that have a part of `domain`: they are read whole."""
+    n = t.dtype.numpy_dtype.itemsize
+    blocks = t.chunk_layout.read_chunk.shape or (0,) * len(domain.shape)
+    for start, extent, block in zip(domain.origin, domain.shape, blocks, strict=True):
+        if block:
+            n *= (-(-(start + extent) // block) - start // block) * block
+        else:
+            n *= extent
+    return n
+
+
+async def async_deserialize(
+    in_type: Place,
+    tensorstore_spec: ts.Spec | Spec,
+    global_shape: Sequence[int] | None = None,
+    dtype: DTypeLike | None = None,
+    byte_limiter: _LimitInFlightBytes | None = None,
+    context: ts.Context | None = None,
+    chunk_layout: ts.ChunkLayout | None = None,
+    assume_metadata: bool = False,
+) -> ArrayImpl:
+    """Reads an array.
+
+    Args:
+      in_type: where it is put: a sharding, a format with one, or a ShapeDtypeStruct with one, whose
+        dtype the array gets.
+      tensorstore_spec: where it is stored.
+      global_shape: that of the array, if it is not the stored one. What is beyond the stored one is
+        zero.
+      dtype: that of the array, to which numbers are converted; the stored one by default.
+      byte_limiter: bounds the memory of reads that are under way together.
+      context, chunk_layout: tensorstore's; by default those that the process shares.
+      assume_metadata: whether the spec is believed, and not compared to what is stored.
+
+    Raises:
+      TypeError: if `in_type` does not say on which devices.
+      ValueError: by tensorstore, if there is no such array.
+    """
+    import tensorstore
+
+    place: Any = in_type if isinstance(in_type, Sharding) else getattr(in_type, "sharding", None)
+    if not isinstance(place, Sharding):
+        raise TypeError(
+            "array_serialization puts what it reads where a jax.sharding.Sharding says, or a Format or "
+            f"a ShapeDtypeStruct that has one, such as the `x.sharding` of an array, not {in_type!r}"
+        )
+    wanted: Any = dtype
+    if isinstance(in_type, ShapeDtypeStruct) and dtype is None:
+        wanted = in_type.dtype
+    t = await _open(tensorstore_spec, context, chunk_layout, assume_metadata=assume_metadata)
+    shape = tuple(t.shape if global_shape is None else global_shape)
+    place.check_fits(shape)
+    found: dict[tuple[tuple[int, int], ...], np.ndarray] = {}
+
+    async def read(bounds: tuple[tuple[int, int], ...]) -> None:
+        part = tensorstore.IndexDomain(
+            inclusive_min=[a for a, _ in bounds], shape=[b - a for a, b in bounds]
+        )
+        stored = t.domain.intersect(part)
+        n_bytes = estimate_read_memory_footprint(t, stored)
+        if byte_limiter is not None:
+            await byte_limiter.wait_for_bytes(n_bytes)
+        try:
+            data = await t[stored].read()
+        finally:
+            if byte_limiter is not None:
+                await byte_limiter.release_bytes(n_bytes)
+        if data.shape != tuple(part.shape):
+            whole = np.zeros(part.shape, data.dtype)
+            at = zip(stored.origin, bounds, data.shape, strict=True)
+            whole[tuple([slice(o - a, o - a + n) for o, (a, _), n in at])] = data
+            data = whole
+        found[bounds] = data
+
+    indices = place.addressable_devices_indices_map(shape).values()
+    await asyncio.gather(*map(read, dict.fromkeys(_bounds(index, shape) for index in indices)))
+    kind = dtypes.canonicalize_dtype(t.dtype.numpy_dtype if wanted is None else wanted)
+    return make_array_from_callback(
+        shape, place, lambda index: found[_bounds(index, shape)], dtype=kind
+    )
+
+
+def _bounds(index: Any, shape: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+    """The first element along each axis, and the one after the last."""
+    return tuple([s.indices(n)[:2] for s, n in zip(index, shape, strict=True)])
+
+
+def run_deserialization(
+    shardings: PyTree,
+    tensorstore_specs: PyTree,
+    global_shapes: PyTree = None,
+    dtypes: PyTree = None,
+    concurrent_gb: int = 32,
+) -> Any:
+    """Reads a pytree of arrays.
+
+    Args:
+      shardings: where each is put.
+      tensorstore_specs: where each is stored.
+      global_shapes: a list of shapes that arrays are to have, if not the stored ones.
+      dtypes: a list of their dtypes, if not the stored ones.
+      concurrent_gb: gigabytes that are read at once.
+
+    Returns: a pytree like `shardings`.
+    """
+    leaves, structure = pytrees.tree_flatten(shardings)
+    specs = structure.flatten_up_to(tensorstore_specs)
+    n = len(leaves)
+    shapes = [None] * n if global_shapes is None else structure.flatten_up_to(global_shapes)
+    kinds = [None] * n if dtypes is None else structure.flatten_up_to(dtypes)
+
+    async def run() -> list[ArrayImpl]:
+        limiter = _LimitInFlightBytes(concurrent_gb * _GIGABYTE)
+        return await asyncio.gather(
+            *[
+                async_deserialize(place, spec, shape, kind, byte_limiter=limiter)
+                for place, spec, shape, kind in zip(leaves, specs, shapes, kinds, strict=True)
+            ]
+        )
+
+    return pytrees.tree_unflatten(structure, asyncio.run(run()))
+
+
+def combine_kvstores(
+    combined_kvstore: Spec, kvstores: list[Spec], context: ts.Context | None = None
+) -> None:
+    """Copies all entries of `kvstores`, such as databases of several processes, to another one."""
+    import tensorstore
+
+    own = context or _defaults()[0]
+
+    async def run() -> None:
+        target = await tensorstore.KvStore.open(combined_kvstore, context=own)
+        sources = await asyncio.gather(
+            *[_awaited(tensorstore.KvStore.open(spec, context=own)) for spec in kvstores]
+        )
+        await asyncio.gather(*[_awaited(s.experimental_copy_range_to(target)) for s in sources])
+
+    asyncio.run(run())
+
+
+async def _awaited(future: ts.Future[T]) -> T:
+    return await future

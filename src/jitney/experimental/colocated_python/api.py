@@ -1,0 +1,42 @@
+"""The CPU devices beside other devices, on which functions of Python find their arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, overload
+
+from jitney.core.sharding.mesh import Mesh
+from jitney.runtime.device import Device
+
+
+@overload
+def colocated_cpu_devices(devices_or_mesh: Mesh) -> Mesh: ...
+@overload
+def colocated_cpu_devices(devices_or_mesh: Sequence[Device]) -> Sequence[Device]: ...
+
+
+def colocated_cpu_devices(devices_or_mesh: Any) -> Any:
+    """The CPU devices of the machines that own `devices_or_mesh`, one for each.
+
+    Args:
+      devices_or_mesh: a sequence of devices, or a mesh.
+
+    Returns: a list of devices, or a mesh of them. All devices are CPUs, so they are the same ones.
+
+    Raises:
+      TypeError: if it is neither.
+
+    Example:
+      >>> colocated_cpu_devices(jax.devices()) == jax.devices()
+      True
+    """
+    if isinstance(devices_or_mesh, Mesh):
+        return devices_or_mesh
+    if not isinstance(devices_or_mesh, Sequence) or not all(
+        isinstance(device, Device) for device in devices_or_mesh
+    ):
+        raise TypeError(
+            "colocated_cpu_devices takes a sequence of devices or a Mesh, such as jax.devices(), not "
+            f"{devices_or_mesh!r} of type {type(devices_or_mesh).__name__}"
+        )
+    return list(devices_or_mesh)

@@ -1,0 +1,111 @@
+"""Functions that run where their arrays are."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from jitney.core.pytree import pytrees
+from jitney.core.record import record, replace
+from jitney.core.trace import Tracer
+from jitney.runtime.array import ArrayImpl
+from jitney.runtime.device import Device
+
+if TYPE_CHECKING:
+    from jitney.core.typing import PyTree
+
+
+@record(frozen=True)
+class Specialization:
+    """What is known of a function's calls beforehand.
+
+    Attributes:
+      in_specs: (positional, keyword) arguments as a pytree of ShapeDtypeStructs.
+      out_specs_fn: takes ShapeDtypeStructs for arguments, returns those of results.
+      devices: where it runs, for a function without arguments.
+    """
+
+    in_specs: PyTree = None
+    out_specs_fn: Callable[..., PyTree] | None = None
+    devices: tuple[Device, ...] | None = None
+
+    def update(self, **changes: Any) -> Specialization:
+        """With more that is known.
+
+        Raises:
+          ValueError: for something that is known already.
+        """
+        given = {name: value for name, value in changes.items() if value is not None}
+        for name in given:
+            if getattr(self, name) is not None:
+                raise ValueError(
+                    f"specialize: {name} already specified, by an earlier `specialize`; make another "
+                    "function by `colocated_python` for another one"
+                )
+        return replace(self, **given)
+
+
+def colocated_python(fun: Callable[..., Any]) -> Callable[..., Any]:
+    """`fun`, called where its arguments are.
+
+    Args:
+      fun: takes and returns pytrees of arrays. It is not traced, may do anything that Python does, and
+        gets arrays to compute with.
+
+    Returns: a function of the same arguments. It has an attribute `specialize(in_specs=None,
+      out_specs_fn=None, devices=None)`, which returns one of which the types of arguments and results
+      are known, or for a function without arguments, on which devices it runs.
+
+    Raises:
+      ValueError: by the function, if something else than arrays comes in or out, or it has no arguments
+        and no devices.
+
+    Example:
+      >>> @colocated_python
+      ... def next_batch(step):
+      ...     return jnp.asarray(read_from_disk(int(step)))
+    """
+    return _specialized(fun, Specialization())
+
+
+def _specialized(fun: Callable[..., Any], known: Specialization) -> Callable[..., Any]:
+    @functools.wraps(fun)
+    def call(*args: PyTree, **kwargs: PyTree) -> Any:
+        leaves = pytrees.tree_leaves((args, kwargs))
+        _check_arrays(leaves)
+        if not leaves and known.devices is None:
+            raise ValueError(
+                "No devices found. colocated_python: a function without arguments does not show where "
+                "it is to run: call its `.specialize(devices=jax.devices())` first"
+            )
+        results = fun(*args, **kwargs)
+        _check_arrays(pytrees.tree_leaves(results))
+        return results
+
+    def specialize(
+        in_specs: PyTree = None,
+        out_specs_fn: Callable[..., PyTree] | None = None,
+        devices: Sequence[Device] | None = None,
+    ) -> Callable[..., Any]:
+        """The function, of which more is known: see `colocated_python`."""
+        more = None if devices is None else tuple(devices)
+        changed = known.update(in_specs=in_specs, out_specs_fn=out_specs_fn, devices=more)
+        return _specialized(fun, changed)
+
+    call.__dict__["specialize"] = specialize
+    return call
+
+
+def _check_arrays(leaves: Sequence[Any]) -> None:
+    for leaf in leaves:
+        if isinstance(leaf, Tracer):
+            raise ValueError(
+                "colocated_python functions are called with arrays, outside of functions that are "
+                f"traced, but got {leaf}; jax.pure_callback works in those"
+            )
+        if not isinstance(leaf, ArrayImpl):
+            raise ValueError(
+                "colocated_python only supports jax.Array as input and output, but got "
+                f"{type(leaf)}: jax.numpy.asarray makes one"
+            )

@@ -1,0 +1,53 @@
+"""Lists of devices, as they go to the processes that own them."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from jitney.extend.backend import backends
+from jitney.runtime import client
+from jitney.runtime.device import MEMORY_KINDS, Device
+
+
+class DeviceList(tuple[Device, ...]):
+    """Devices in an order, equal to others that have the same ones in the same order."""
+
+    __slots__ = ()
+
+    @property
+    def addressable_device_list(self) -> DeviceList:
+        """Those of this process."""
+        return DeviceList(device for device in self if device.is_addressable)
+
+    @property
+    def is_fully_addressable(self) -> bool:
+        """Whether all are this process's."""
+        return all(device.is_addressable for device in self)
+
+    @property
+    def device_kind(self) -> str:
+        """What kind of hardware the first one is."""
+        return self[0].device_kind
+
+    @property
+    def default_memory_kind(self) -> str:
+        """Where arrays are that nobody put elsewhere."""
+        return self[0].default_memory().kind
+
+    @property
+    def memory_kinds(self) -> tuple[str, ...]:
+        """The memories of each device."""
+        return MEMORY_KINDS
+
+    @property
+    def process_indices(self) -> set[int]:
+        """The numbers of the processes that own them."""
+        return {device.process_index for device in self}
+
+
+def _local_devices() -> list[Device]:
+    return client.client().local_devices()
+
+
+# Where libraries look for the devices that a function which has arrived may use.
+xb = SimpleNamespace(backends=backends, local_devices=_local_devices)

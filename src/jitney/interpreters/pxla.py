@@ -1,0 +1,30 @@
+"""`jax.interpreters.pxla`: the mesh in force, as older libraries ask for it.
+
+New code asks `jax.sharding.get_mesh()`.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from types import SimpleNamespace
+from typing import Any, TypeAlias
+
+from jitney.core.sharding.mesh import Mesh, get_mesh
+
+__all__ = ["ArrayMapping", "Index", "MeshAxisName", "thread_resources"]
+
+MeshAxisName: TypeAlias = Any
+Index: TypeAlias = int | slice | tuple[int | slice, ...]
+ArrayMapping: TypeAlias = OrderedDict[MeshAxisName, int]
+
+
+class _Environment:
+    """What this thread has set."""
+
+    @property
+    def physical_mesh(self) -> Mesh:
+        """The mesh of devices in force; an empty one if there is none."""
+        return get_mesh()
+
+
+thread_resources = SimpleNamespace(env=_Environment())
