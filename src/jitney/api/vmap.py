@@ -105,6 +105,8 @@ def vmap(
                 "positional arguments passed to the function, but got "
                 f"len(in_axes)={len(in_axes)}, len(args)={len(args)}"
             )
+        if in_use.exist:
+            _refuse_views(fun, args, kwargs)
         users_types = vmappables.by_type
         leaves, tree = pytrees.tree_flatten(
             (args, kwargs), vmappables.is_vmappable if users_types else None
@@ -166,6 +168,24 @@ def _of_elements(
 
     batch_flat(run, axis, [], [])
     return results[0]
+
+
+def _refuse_views(
+    fun: Callable[..., Any], args: tuple[PyTree, ...], kwargs: dict[str, PyTree]
+) -> None:
+    """Raises TypeError if a view of a mutable reference is passed: of what would rows be mapped?"""
+    from jitney.primitives.refs.ref import TransformedRef  # late: few programs have references
+
+    def is_view(x: PyTree) -> bool:
+        return isinstance(x, TransformedRef)
+
+    leaves = pytrees.tree_flatten((args, kwargs), is_view)[0]
+    views = [x for x in leaves if is_view(x)]
+    if views:
+        raise TypeError(
+            f"vmap of {fun_name(fun)}: TransformedRefs are not allowed as arguments, but got "
+            f"{views[0]!r}. Pass the reference itself and take the view, ref.at[...], within"
+        )
 
 
 def _check_refs(

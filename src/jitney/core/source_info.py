@@ -13,8 +13,12 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
+
+from jitney.core.name_stack import NameStack
+from jitney.core.record import record
 
 if TYPE_CHECKING:
     from jitney.core.typing import PyTree
@@ -23,6 +27,8 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 # Files whose frames are not the user's; libraries add their own.
 exclude_paths: list[str] = [_PACKAGE]
+
+_SAME: Any = object()
 
 # By the file's name: hashing a code object goes over all that it holds.
 _internal: dict[str, bool] = {}
@@ -50,25 +56,47 @@ def include_frame(frame: FrameType) -> bool:
     return not is_internal(frame.f_code)
 
 
+@record(frozen=True)
+class Place:
+    """A place in the user's code: what JAX has a traceback for.
+
+    Attributes:
+      code: code object of the innermost user frame.
+      lasti: offset of the instruction within it.
+    """
+
+    code: CodeType
+    lasti: int
+
+
 class SourceInfo:
     """A place in the user's code, and the scopes it was in.
 
     Attributes:
       code: code object of the innermost user frame; None if there was none.
       lasti: offset of the instruction within it.
-      name_stack: names of the scopes, outermost first.
+      name_stack: names of the scopes, and transformations.
     """
 
     __slots__ = ("code", "lasti", "name_stack")
 
-    def __init__(self, code: CodeType | None, lasti: int, name_stack: tuple[str, ...]) -> None:
+    def __init__(self, code: CodeType | None, lasti: int, name_stack: NameStack) -> None:
         self.code = code
         self.lasti = lasti
         self.name_stack = name_stack
 
     @property
-    def traceback(self) -> Any:
-        return None
+    def traceback(self) -> Place | None:
+        """The place alone, for `user_context`; None if it is not known."""
+        return None if self.code is None else Place(self.code, self.lasti)
+
+    def replace(
+        self, *, traceback: Place | None = _SAME, name_stack: NameStack = _SAME
+    ) -> SourceInfo:
+        """A copy with another place or other scopes."""
+        place = self.traceback if traceback is _SAME else traceback
+        stack = self.name_stack if name_stack is _SAME else name_stack
+        return source_info(place, stack)
 
     def position(self) -> tuple[int, int]:
         """(line, column); columns count from zero, as in JAX."""
@@ -82,11 +110,11 @@ class _Scopes(threading.local):
     """Where the thread is.
 
     Attributes:
-      stack: names of the scopes, outermost first.
+      stack: names of the scopes, and transformations.
       origin: the place that operations come from while a recorded program is run; None elsewhere.
     """
 
-    stack: tuple[str, ...] = ()
+    stack: NameStack = NameStack()
     origin: SourceInfo | None = None
 
 
@@ -104,11 +132,11 @@ class named_scope(contextlib.ContextDecorator):  # the API's name
         if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # users may err
             raise TypeError(f"named_scope: the name must be a string, got {name!r}")
         self.name = name
-        self._outer: list[tuple[str, ...]] = []
+        self._outer: list[NameStack] = []
 
     def __enter__(self) -> None:
         self._outer.append(_scopes.stack)
-        _scopes.stack = (*_scopes.stack, self.name)
+        _scopes.stack = _scopes.stack.extend(self.name)
 
     def __exit__(self, *_: object) -> None:
         _scopes.stack = self._outer.pop()
@@ -124,7 +152,7 @@ class no_scopes:
 
     def __enter__(self) -> None:
         self._outer, self._origin = _scopes.stack, _scopes.origin
-        _scopes.stack, _scopes.origin = (), None
+        _scopes.stack, _scopes.origin = NameStack(), None
 
     def __exit__(self, *exception: object) -> None:
         _scopes.stack, _scopes.origin = self._outer, self._origin
@@ -139,7 +167,7 @@ def origins() -> Generator[Callable[[object], None], None, None]:
         if not isinstance(info, SourceInfo) or info.code is None:
             _scopes.origin = outer
         elif stack:
-            _scopes.origin = SourceInfo(info.code, info.lasti, (*stack, *info.name_stack))
+            _scopes.origin = SourceInfo(info.code, info.lasti, stack + info.name_stack)
         else:
             _scopes.origin = info
 
@@ -189,6 +217,62 @@ def current() -> SourceInfo:
     return SourceInfo(None, 0, _scopes.stack)
 
 
+def source_info(place: Place | None, name_stack: NameStack) -> SourceInfo:
+    """A place, if it is known, with scopes."""
+    code, lasti = (None, 0) if place is None else (place.code, place.lasti)
+    return SourceInfo(code, lasti, name_stack)
+
+
+def current_name_stack() -> NameStack:
+    """The scopes that operations are recorded in, here and now."""
+    return _scopes.stack
+
+
+@contextlib.contextmanager
+def set_name_stack(name_stack: NameStack) -> Generator[NameStack, None, None]:
+    """Within the context, which it yields, operations are recorded in these scopes and no others."""
+    outer = _scopes.stack
+    _scopes.stack = name_stack
+    try:
+        yield name_stack
+    finally:
+        _scopes.stack = outer
+
+
+def extend_name_stack(name: str) -> AbstractContextManager[NameStack]:
+    """A context within one more scope, which yields all of them."""
+    return set_name_stack(_scopes.stack.extend(name))
+
+
+def transform_name_stack(name: str) -> AbstractContextManager[NameStack]:
+    """A context in which the scopes that follow are those of something transformed."""
+    return set_name_stack(_scopes.stack.transform(name))
+
+
+def reset_name_stack() -> AbstractContextManager[NameStack]:
+    """A context outside of all scopes."""
+    return set_name_stack(NameStack())
+
+
+@contextlib.contextmanager
+def user_context(
+    traceback: Place | None, *, name_stack: NameStack | None = None
+) -> Generator[None, None, None]:
+    """Within the context, operations come from a place and scopes: for those who run a jaxpr.
+
+    Args:
+      traceback: `eqn.source_info.traceback`; None leaves the place where the operations are bound.
+      name_stack: the scopes; those of here and now by default.
+    """
+    outer = _scopes.origin
+    with set_name_stack(_scopes.stack if name_stack is None else name_stack):
+        _scopes.origin = None if traceback is None else source_info(traceback, _scopes.stack)
+        try:
+            yield
+        finally:
+            _scopes.origin = outer
+
+
 def summarize(info: object) -> str:
     """ "file:line:column (function)"; empty if nothing is known."""
     if not isinstance(info, SourceInfo) or info.code is None:
@@ -199,7 +283,7 @@ def summarize(info: object) -> str:
 
 def name_stack_of(info: object) -> str:
     """The scopes of a place, joined by slashes."""
-    return "/".join(info.name_stack) if isinstance(info, SourceInfo) else ""
+    return str(info.name_stack) if isinstance(info, SourceInfo) else ""
 
 
 def fun_sourceinfo(fun: Callable[..., Any]) -> str:

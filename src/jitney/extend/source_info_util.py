@@ -1,10 +1,24 @@
-"""`jax.extend.source_info_util`: where operations come from, and which frames are the user's."""
+"""`jax.extend.source_info_util`: where operations come from, and which frames are the user's.
 
+Who runs a jaxpr equation by equation has what is recorded come from where the equations do:
+
+    stack = current_name_stack() + eqn.source_info.name_stack
+    with user_context(eqn.source_info.traceback, name_stack=stack):
+        outs = eqn.primitive.bind(*operands, **eqn.params)
+"""
+
+from jitney.core.name_stack import NameStack as NameStack, new_name_stack as new_name_stack
 from jitney.core.source_info import (
     SourceInfo as SourceInfo,
     current as current,
+    current_name_stack as current_name_stack,
+    extend_name_stack as extend_name_stack,
     register_exclusion as register_exclusion,
+    reset_name_stack as reset_name_stack,
+    set_name_stack as set_name_stack,
     summarize as summarize,
+    transform_name_stack as transform_name_stack,
+    user_context as user_context,
 )
 
 new_source_info = current

@@ -224,10 +224,24 @@ def aot(j, r, s):
     return j.jit(f).lower(r).compile()(r)
 
 
+def views_that_are_read(j, r, s):
+    def f(r, s):
+        return (
+            s.reshape(3, 2)[1], s.reshape(-1)[1:4], s.at[1:].reshape(3)[1:],
+            s.reshape(6).reshape(3, -1)[..., 0], s.bitcast("int32")[...], s.bitcast(j.numpy.int16)[...],
+        )  # fmt: skip
+
+    def halves(h):
+        return h.bitcast("int32")[...]
+
+    h = j.new_ref(j.numpy.arange(8, dtype="int16").reshape(4, 2))
+    return j.jit(f)(r, s), j.jit(halves)(h)
+
+
 CASES = [
     set_and_read, arrays_as_indices, positions_out_of_range, accumulates, jitted, scanned,
     scanned_rows, nested_loops, branches, batched, batched_loops, derivatives, derivatives_of_loops,
-    plumbing, cotangents_in_references, aot,
+    plumbing, cotangents_in_references, aot, views_that_are_read,
 ]  # fmt: skip
 
 
@@ -383,6 +397,84 @@ def test_keys():
     r[0] = jitney.random.key(7)
     got = jitney.jit(lambda: jitney.random.key_data(r[...]))()
     np.testing.assert_array_equal(got[0], jitney.random.key_data(jitney.random.key(7)))
+
+
+def test_views_are_written():
+    # (JAX's compiled programs read views, but do not write to them, nor transpose.)
+    def f(r):
+        r.reshape(-1)[1] = 10.0
+        r.T[0] = jitney.numpy.full(2, 20.0)
+        r.at[:, 1:].transpose((1, 0)).at[1].addupdate(jitney.numpy.ones(2))
+        r.bitcast("int32")[1, 1] = 0
+        assert r.T.shape == (3, 2)
+        assert r.bitcast("int16").dtype == np.int16
+        return r.T[...]
+
+    want = np.array([[20, 10, 3], [20, 0, 6]], np.float32)
+    for run in (f, jitney.jit(f)):
+        r = jitney.new_ref(jitney.numpy.asarray(M))
+        np.testing.assert_array_equal(run(r), want.T)
+        np.testing.assert_array_equal(r[...], want)
+
+
+def test_bits_of_another_width_are_written():
+    r = jitney.new_ref(jitney.numpy.zeros((2, 3)))
+    bits = jitney.numpy.asarray(M).view("int16").reshape(2, 3, 2).swapaxes(1, 2).reshape(4, 3)
+    r.bitcast("int16")[...] = bits
+    np.testing.assert_array_equal(r[...], M)
+
+
+def test_views_in_derivatives_and_batches():
+    def f(x):
+        r = jitney.new_ref(x)
+        r.reshape(-1)[0] = 3.0
+        return (r.T[0] ** 2).sum() + r.reshape(3, 2)[1].sum()
+
+    x = jitney.numpy.asarray(M)
+    want = [[0, 0, 1], [7, 0, 0]]
+    np.testing.assert_array_equal(jitney.grad(f)(x), want)
+    np.testing.assert_array_equal(jitney.jit(jitney.grad(f))(x), want)
+    batch = jitney.numpy.stack([x, x + 1])
+    np.testing.assert_array_equal(jitney.vmap(f)(batch), [f(b) for b in batch])
+
+    def bits(x):
+        r = jitney.new_ref(x)
+        r.bitcast("int32")[0, 0] = 0
+        return r[...].sum()
+
+    with pytest.raises(NotImplementedError, match=r"bitcast.*no derivative"):
+        jitney.grad(bits)(x)
+
+
+@pytest.mark.parametrize(
+    ("view", "error", "match"),
+    [
+        (lambda s: s.reshape(4, 2), ValueError, r"cannot reshape shape \(2, 3\) into shape \(4, 2\)"),
+        (lambda s: s.reshape(4, -1), ValueError, "cannot reshape"),
+        (lambda s: s.transpose((0, 0)), ValueError, "each of its axes once"),
+        (lambda s: s.reshape(6).bitcast("int16"), NotImplementedError, "two axes at least"),
+        (lambda s: s.bitcast("int16").at[1:].bitcast("int32"), ValueError, "no whole number"),
+        (lambda s: jitney.vmap(lambda v: v[:])(s.at[0]), TypeError, "TransformedRefs are not allowed"),
+    ],
+)  # fmt: skip
+def test_views_that_cannot_be(view, error, match):
+    with pytest.raises(error, match=match):
+        view(jitney.new_ref(jitney.numpy.asarray(M)))
+
+
+def test_text_of_views():
+    def f(r):
+        r.reshape(-1)[1:3] = r.at[1].bitcast("int32")[:2].astype("float32")
+        return r.T[0]
+
+    assert str(jitney.make_jaxpr(f)(jitney.new_ref(jitney.numpy.asarray(M)))) == (
+        "{ lambda ; a:Ref{f32[2,3]}. let\n"
+        "    b:i32[2] <- a[1,:]{bitcast(int32)}[:2]\n"
+        "    c:f32[2] = convert_element_type[new_dtype=float32 weak_type=False] b\n"
+        "    a{reshape([6])}[1:3] <- c\n"
+        "    d:f32[2] <- a{transpose([1, 0])}[0,:]\n"
+        "  in (d,) }"
+    )
 
 
 def test_attributes():

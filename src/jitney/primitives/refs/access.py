@@ -1,8 +1,8 @@
 """`get`, `swap` and `addupdate`: what is done with the array that a reference holds.
 
-Each takes a reference, for `swap` and `addupdate` elements, then the leaves of a tuple of
-`NDIndexer`s, of which each picks from what the one before it picked. `set` is a `swap` whose result
-is not used.
+Each takes a reference, for `swap` and `addupdate` elements, then the leaves of a tuple of steps,
+`NDIndexer`s and `View`s, of which each is about what the one before it gave. `set` is a `swap` whose
+result is not used.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.core import dtypes, text
-from jitney.core.avals import get_aval
+from jitney.core.avals import ShapedArray, get_aval
 from jitney.core.errors import api_boundary
 from jitney.core.jaxpr import JaxprEqn, Literal
 from jitney.core.primitive import declare
@@ -36,6 +36,7 @@ from jitney.primitives.refs.elements import (
 )
 from jitney.primitives.refs.indexer import NDIndexer, Operand, indexer_of, text_of
 from jitney.primitives.refs.ref import Ref, TransformedRef
+from jitney.primitives.refs.views import BitcastTransform, Step, type_through
 from jitney.transforms.batch import AxisData, batch_flat, move_to
 from jitney.transforms.zero import Zero, instantiate
 
@@ -55,7 +56,7 @@ for _prim in (get_p, swap_p, addupdate_p):
     _prim.absent("transpose", why="linear programs are transposed after references are discharged")
 
 
-def _indexers(tree: PyTreeDef, leaves: Sequence[Any]) -> tuple[NDIndexer, ...]:
+def _indexers(tree: PyTreeDef, leaves: Sequence[Any]) -> tuple[Step, ...]:
     return pytrees.tree_unflatten(tree, leaves)
 
 
@@ -66,14 +67,19 @@ def _picked(name: str, ref: AbstractValue, tree: PyTreeDef, leaves: Sequence[Any
     """The type of the elements."""
     if not isinstance(ref, AbstractRef):
         raise ValueError(f"`{name}` must be called on `Ref` types: {ref}")
-    indexers = _indexers(tree, leaves)
-    inner = array_type(ref)
-    return inner.update(shape=indexers[-1].get_indexer_shape()) if indexers else inner
+    steps = _indexers(tree, leaves)
+    return type_through(array_type(ref), steps) if steps else ref.inner_aval
 
 
 def _check_elements(name: str, wanted: AbstractValue, elements: AbstractValue) -> None:
     if isinstance(elements, AbstractRef):
         raise ValueError(f"Cannot store a Ref inside of a Ref, by `{name}`: {elements}")
+    if not isinstance(wanted, ShapedArray):
+        if wanted != elements:
+            raise ValueError(
+                f"Invalid type for `{name}`. Ref type: {wanted}. Value type: {elements}"
+            )
+        return
     if wanted.shape != elements.shape:
         raise ValueError(
             f"Invalid shape for `{name}`: the elements at the index have shape {wanted.shape}. Value "
@@ -162,11 +168,25 @@ def _tangent_ref(what: str, ref: Value, tangents: Tangents) -> Any:
     )
 
 
+def _has_bitcast(tree: PyTreeDef) -> bool:
+    """Whether elements are other bits than the array's, of which there are no derivatives."""
+    steps = pytrees.tree_unflatten(tree, [0] * tree.num_leaves)
+    return any([isinstance(step, BitcastTransform) for step in steps])
+
+
+def _check_no_bitcast(what: str, tree: PyTreeDef) -> None:
+    if _has_bitcast(tree):
+        raise NotImplementedError(
+            f"performing {what} operation through a bitcast of a reference that is differentiated: "
+            "bits have no derivative. Write to the reference itself"
+        )
+
+
 @get_p.jvp
 def _(primals: Primals, tangents: Tangents, *, tree: PyTreeDef) -> Any:
     out = get_p.bind(*primals, tree=tree)
     dref: Any = tangents[0]
-    if type(dref) is Zero:
+    if type(dref) is Zero or _has_bitcast(tree):
         return out, Zero(get_aval(out).to_tangent_aval())
     return out, get_p.bind(dref, *primals[1:], tree=tree)
 
@@ -178,6 +198,7 @@ def _(primals: Primals, tangents: Tangents, *, tree: PyTreeDef) -> Any:
     out = swap_p.bind(*primals, tree=tree)
     if dref is None:
         return out, Zero(get_aval(out).to_tangent_aval())
+    _check_no_bitcast("a set/swap", tree)
     return out, swap_p.bind(dref, instantiate(tangents[1]), *leaves, tree=tree)
 
 
@@ -187,8 +208,9 @@ def _(primals: Primals, tangents: Tangents, *, tree: PyTreeDef) -> Any:
     dref = _tangent_ref("an addupdate", ref, tangents)
     addupdate_p.bind(*primals, tree=tree)
     dx: Any = tangents[1]
-    if dref is not None and type(dx) is not Zero:
-        addupdate_p.bind(dref, dx, *leaves, tree=tree)
+    if dref is not None:
+        _check_no_bitcast("an addupdate", tree)
+        addupdate_p.bind(dref, instantiate(dx), *leaves, tree=tree)
     return [], []
 
 
@@ -198,16 +220,19 @@ _WHOLE: tuple[list[Any], PyTreeDef] = pytrees.tree_flatten(())
 
 
 def _with_whole_axis(
-    indexers: tuple[NDIndexer, ...], dims: Sequence[int | None], dim: int, size: int
+    indexers: tuple[Step, ...], dims: Sequence[int | None], dim: int, size: int
 ) -> tuple[tuple[NDIndexer, ...], int] | None:
     """Indexers for arrays with one more axis, of which they take all, and where it is in the result.
 
-    None if that is not enough: if positions are batched, or are arrays, whose axes it might divide.
+    None if that is not enough: if positions are batched, or are arrays, whose axes it might divide, or
+    if there are views of the whole.
     """
-    if any([d is not None for d in dims]) or any([i.has_arrays for i in indexers]):
+    if any([d is not None for d in dims]):
         return None
     wider: list[NDIndexer] = []
     for i in indexers:
+        if not isinstance(i, NDIndexer) or i.has_arrays:
+            return None
         indices = (*i.indices[:dim], Slice(0, size), *i.indices[dim:])
         wider.append(NDIndexer(indices, (*i.shape[:dim], size, *i.shape[dim:]), ()))
         dim = len([k for k in i.slice_axes if k < dim])
@@ -306,8 +331,9 @@ def _place_text(eqn: JaxprEqn, first: int, context: text.Context) -> str:
         Operand(str(a.val) if isinstance(a, Literal) else context.name(a))
         for a in eqn.invars[first:]
     ]
-    indexers: tuple[NDIndexer, ...] = pytrees.tree_unflatten(eqn.params["tree"], operands)
-    shown = "".join([f"[{text_of(i)}]" for i in indexers]) or "[...]"
+    steps: tuple[Step, ...] = pytrees.tree_unflatten(eqn.params["tree"], operands)
+    shown = "".join([f"[{text_of(i)}]" if isinstance(i, NDIndexer) else f"{{{i}}}" for i in steps])
+    shown = shown or "[...]"
     return text.atom_text(eqn.invars[0], context) + shown
 
 
@@ -339,28 +365,28 @@ text.printing_rules["addupdate"] = _print_addupdate
 
 def _located(
     ref: Ref | TransformedRef, index: Index | None, name: str
-) -> tuple[Any, tuple[NDIndexer, ...]]:
-    """(reference, indexers) of a reference or a view of one, with an index of it."""
-    indexers: tuple[NDIndexer, ...] = ()
+) -> tuple[Any, tuple[Step, ...]]:
+    """(reference, steps) of a reference or a view of one, with an index of it."""
+    indexers: tuple[Step, ...] = ()
     if isinstance(ref, TransformedRef):
         ref, indexers = ref.ref, ref.transforms
     if not is_ref(ref):
         raise ValueError(f"Can only call `{name}` on a `Ref`, got {ref!r} of type {type(ref)}")
-    shape = indexers[-1].get_indexer_shape() if indexers else get_aval(ref).shape
     is_whole = index is None or index is Ellipsis or (isinstance(index, tuple) and not index)
     if not is_whole:
+        shape = type_through(array_type(get_aval(ref)), indexers).shape
         indexers = (*indexers, indexer_of(index, shape))
     return ref, indexers
 
 
-def _as_elements(name: str, ref: Value, x: ArrayLike) -> Any:
-    """`x` with the dtype of the array: weakly typed numbers take it, of its kind."""
-    inner = array_type(get_aval(ref))
+def _as_elements(name: str, ref: Value, indexers: tuple[Step, ...], x: ArrayLike) -> Any:
+    """`x` with the dtype of the elements: weakly typed numbers take it, of its kind."""
     if is_ref(x):
         raise ValueError(f"Cannot store a Ref inside of a Ref, by `{name}`: {get_aval(x)}")
     aval = get_aval(x)
-    if not aval.weak_type:
+    if not isinstance(aval, ShapedArray) or not aval.weak_type:
         return x
+    inner = type_through(array_type(get_aval(ref)), indexers)
     if aval.dtype.kind != inner.dtype.kind and not (
         dtypes.issubdtype(aval.dtype, np.floating) and dtypes.issubdtype(inner.dtype, np.floating)
     ):
@@ -415,7 +441,7 @@ def swap(
     """
     base, indexers = _located(ref, idx, _function_name)
     leaves, tree = pytrees.tree_flatten(indexers)
-    return swap_p.bind(base, _as_elements("swap", base, value), *leaves, tree=tree)
+    return swap_p.bind(base, _as_elements("swap", base, indexers, value), *leaves, tree=tree)
 
 
 def set(ref: Ref | TransformedRef, idx: Index | None, value: ArrayLike) -> None:  # noqa: A001
@@ -458,4 +484,4 @@ def addupdate(ref: Ref | TransformedRef, idx: Index | None, x: ArrayLike) -> Non
     """
     base, indexers = _located(ref, idx, "ref_addupdate")
     leaves, tree = pytrees.tree_flatten(indexers)
-    addupdate_p.bind(base, _as_elements("addupdate", base, x), *leaves, tree=tree)
+    addupdate_p.bind(base, _as_elements("addupdate", base, indexers, x), *leaves, tree=tree)

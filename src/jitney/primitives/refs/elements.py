@@ -1,8 +1,8 @@
 """Reading and replacing elements of arrays, as references do: pure functions of arrays.
 
-Positions out of range are those of the nearest elements where they are scalars or slices; an array of
-positions reads the nearest element, and what it would write is dropped. Negative positions count from
-the end.
+Elements are those that a step gives: an index, or a view of the whole. Positions out of range are those
+of the nearest elements where they are scalars or slices; an array of positions reads the nearest
+element, and what it would write is dropped. Negative positions count from the end.
 """
 
 from __future__ import annotations
@@ -15,14 +15,16 @@ from jitney.primitives.elementwise import binary
 from jitney.primitives.indexing.dynamic_slice import dynamic_slice, dynamic_update_slice
 from jitney.primitives.indexing.slice import slice as static_slice
 from jitney.primitives.refs.indexer import whole
+from jitney.primitives.refs.views import View
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jitney.primitives.refs.indexer import NDIndexer
+    from jitney.primitives.refs.views import Step
     from jitney.primitives.rule_types import Value
 
-    Change = Callable[[Any, NDIndexer, Any], Any]
+    Change = Callable[[Any, Step, Any], Any]
 
 
 class Indexing:
@@ -63,8 +65,10 @@ def _block(indexer: NDIndexer) -> tuple[list[Any], tuple[Any, ...]]:
     return starts, tuple([i.size if isinstance(i, Slice) else 1 for i in indexer.indices])
 
 
-def read(x: Value, indexer: NDIndexer) -> Any:
+def read(x: Value, indexer: Step) -> Any:
     """The elements of `x`."""
+    if isinstance(indexer, View):
+        return indexer.read(x)
     if indexer.is_whole:
         return x
     if not _is_block(indexer):
@@ -78,8 +82,10 @@ def read(x: Value, indexer: NDIndexer) -> Any:
     return block if shape == sizes else reshape(block, shape)
 
 
-def write(x: Value, indexer: NDIndexer, elements: Value) -> Any:
+def write(x: Value, indexer: Step, elements: Value) -> Any:
     """`x` with `elements` in place of its own."""
+    if isinstance(indexer, View):
+        return indexer.write(x, elements)
     if indexer.is_whole:
         return elements
     if not _is_block(indexer):
@@ -89,14 +95,14 @@ def write(x: Value, indexer: NDIndexer, elements: Value) -> Any:
     return dynamic_update_slice(x, block, starts)
 
 
-def accumulate(x: Value, indexer: NDIndexer, elements: Value) -> Any:
+def accumulate(x: Value, indexer: Step, elements: Value) -> Any:
     """`x` with `elements` added to its own."""
-    if not indexer.is_whole and not _is_block(indexer):
+    if not isinstance(indexer, View) and not indexer.is_whole and not _is_block(indexer):
         return indexing.add(x, _general(indexer), elements)
     return write(x, indexer, binary.add(read(x, indexer), elements))
 
 
-def read_through(x: Value, indexers: tuple[NDIndexer, ...]) -> Any:
+def read_through(x: Value, indexers: tuple[Step, ...]) -> Any:
     """The elements that the last of `indexers` picks of what the one before it picks, and so on."""
     for indexer in indexers:
         x = read(x, indexer)
@@ -105,7 +111,7 @@ def read_through(x: Value, indexers: tuple[NDIndexer, ...]) -> Any:
 
 def change_through(
     x: Value,
-    indexers: tuple[NDIndexer, ...],
+    indexers: tuple[Step, ...],
     elements: Value,
     change: Change,
 ) -> Any:

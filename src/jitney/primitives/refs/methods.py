@@ -6,18 +6,20 @@ tracers of arrays, those of tracers are those of arrays.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from jitney.core.array import Array
-from jitney.core.refs import AbstractRef
+from jitney.core.refs import AbstractRef, array_type
 from jitney.core.trace import Tracer
-from jitney.primitives.refs import access
+from jitney.primitives.refs import access, views
 from jitney.primitives.refs.indexer import indexer_of
 from jitney.primitives.refs.ref import Ref, TransformedRef
 
 if TYPE_CHECKING:
-    from jitney.core.typing import ArrayLike, Index
+    from jitney.core.avals import ShapedArray
+    from jitney.core.typing import ArrayLike, DTypeLike, Index
+    from jitney.primitives.refs.views import Step
 
 
 class RefIndexer:
@@ -29,11 +31,35 @@ class RefIndexer:
         self._ref = ref
 
     def __getitem__(self, index: Index) -> TransformedRef:
-        ref = self._ref
-        indexer = indexer_of(index, ref.shape)
-        if isinstance(ref, TransformedRef):
-            return TransformedRef(ref.ref, (*ref.transforms, indexer))
-        return TransformedRef(ref, (indexer,))
+        return _viewed(self._ref, indexer_of(index, self._ref.shape))
+
+
+def _viewed(ref: Ref | TransformedRef, step: Step) -> TransformedRef:
+    """A view of a reference, or of a view."""
+    if isinstance(ref, TransformedRef):
+        return TransformedRef(ref.ref, (*ref.transforms, step))
+    return TransformedRef(ref, (step,))
+
+
+def _type(ref: Ref | TransformedRef) -> ShapedArray:
+    return ref.inner_aval if isinstance(ref, TransformedRef) else array_type(ref.aval)
+
+
+def _reshape(ref: Ref | TransformedRef, *shape: int | Sequence[int]) -> TransformedRef:
+    """A view of the elements in another shape, of which one extent may be -1."""
+    return _viewed(ref, views.reshaped(_type(ref), shape))
+
+
+def _transpose(
+    ref: Ref | TransformedRef, permutation: Sequence[int] | None = None
+) -> TransformedRef:
+    """A view of the axes in another order, by default reversed."""
+    return _viewed(ref, views.transposed(_type(ref), permutation))
+
+
+def _bitcast(ref: Ref | TransformedRef, dtype: DTypeLike) -> TransformedRef:
+    """A view of the bits as another dtype; another width scales the last axis but one."""
+    return _viewed(ref, views.bitcast(_type(ref), dtype))
 
 
 def _at(ref: Ref) -> RefIndexer:
@@ -76,6 +102,7 @@ def _addupdate(ref: Ref, x: ArrayLike, idx: Index | None = ()) -> None:
 _METHODS: dict[str, Callable[..., Any]] = {
     "__getitem__": _getitem, "__setitem__": _setitem, "__iter__": _iter,
     "get": _get, "set": _set, "swap": _swap, "addupdate": _addupdate,
+    "reshape": _reshape, "transpose": _transpose, "bitcast": _bitcast,
 }  # fmt: skip
 
 
@@ -111,6 +138,7 @@ def install() -> None:
         for name, method in _METHODS.items():
             setattr(cls, name, method)
         setattr(cls, "at", property(_at))  # noqa: B010  # which checkers would take for an error
+        setattr(cls, "T", property(_transpose))  # noqa: B010
     for name, method in _METHODS.items():
         if name.startswith("__"):
             setattr(Tracer, name, _for_tracers(name, method))
@@ -118,4 +146,5 @@ def install() -> None:
             setattr(
                 Tracer, name, _property_for_tracers(name, lambda self, m=method: m.__get__(self))
             )
-    setattr(Tracer, "at", _property_for_tracers("at", _at))  # noqa: B010
+    for name, of_ref in (("at", _at), ("T", _transpose)):
+        setattr(Tracer, name, _property_for_tracers(name, of_ref))

@@ -23,13 +23,15 @@ from jitney.core.refs import AbstractRef, array_type, is_ref
 from jitney.core.slices import Slice
 from jitney.core.trace import Tracer
 from jitney.primitives.refs.elements import accumulate, change_through, read_through
+from jitney.primitives.refs.indexer import NDIndexer
+from jitney.primitives.refs.views import type_through
 from jitney.runtime.array import MAX_AXES, ArrayImpl, array_from_numpy, copied
 from jitney.runtime.eager import owned
 
 if TYPE_CHECKING:
-    from jitney.core.avals import Shape
+    from jitney.core.avals import Shape, ShapedArray
     from jitney.core.typing import ArrayLike
-    from jitney.primitives.refs.indexer import NDIndexer
+    from jitney.primitives.refs.views import Step
 
 
 class _RefMeta(type):
@@ -128,24 +130,24 @@ class Ref(metaclass=_RefMeta):
             self._array = None
         return self._own
 
-    def read(self, indexers: tuple[NDIndexer, ...]) -> ArrayImpl:
+    def read(self, indexers: tuple[Step, ...]) -> ArrayImpl:
         """The elements that `indexers` pick."""
         if self._own is not None and len(indexers) == 1:
             where = _numpy_index(indexers[0])
             if where is not None:
-                aval = array_type(self._aval).update(shape=indexers[0].get_indexer_shape())
+                aval = type_through(array_type(self._aval), indexers)
                 return array_from_numpy(copied(self._own[where], aval.dtype), aval)
         return read_through(self.content(), indexers)
 
     def change(
         self,
-        indexers: tuple[NDIndexer, ...],
+        indexers: tuple[Step, ...],
         elements: ArrayLike,
-        change: Callable[[Any, NDIndexer, Any], Any],
+        change: Callable[[Any, Step, Any], Any],
     ) -> None:
         """Changes the elements that `indexers` pick, by `write` or `accumulate`."""
         if len(indexers) <= 1 and change is not accumulate:
-            if not indexers or indexers[0].is_whole:
+            if not indexers or _is_all(indexers[0]):
                 self.replace(elements if type(elements) is ArrayImpl else owned(elements))
                 return
             where = _numpy_index(indexers[0])
@@ -173,8 +175,14 @@ class Ref(metaclass=_RefMeta):
 Ref.__module__ = "jax"
 
 
-def _numpy_index(indexer: NDIndexer) -> tuple[Any, ...] | None:
+def _is_all(step: Step) -> bool:
+    return isinstance(step, NDIndexer) and step.is_whole
+
+
+def _numpy_index(indexer: Step) -> tuple[Any, ...] | None:
     """The index as NumPy reads it; None if it has arrays, or a start that may be out of range."""
+    if not isinstance(indexer, NDIndexer):
+        return None
     where: list[Any] = []
     for entry in indexer.indices:
         if isinstance(entry, int):
@@ -194,11 +202,11 @@ class TransformedRef:
 
     Attributes:
       ref: the reference.
-      transforms: indexers, each of what the one before it picked.
+      transforms: indexers and views of the whole, each of what the one before it gives.
     """
 
     ref: Any
-    transforms: tuple[NDIndexer, ...]
+    transforms: tuple[Step, ...]
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """(reference and indexers, nothing else), for pytrees."""
@@ -210,13 +218,18 @@ class TransformedRef:
         return cls(*children)
 
     @property
+    def inner_aval(self) -> ShapedArray:
+        """The type of the part, as an array."""
+        return type_through(array_type(self.ref.aval), self.transforms)
+
+    @property
     def shape(self) -> Shape:
         """The shape of the part."""
-        return self.transforms[-1].get_indexer_shape() if self.transforms else self.ref.shape
+        return self.inner_aval.shape
 
     @property
     def dtype(self) -> Any:
-        return self.ref.dtype
+        return self.inner_aval.dtype
 
     @property
     def ndim(self) -> int:

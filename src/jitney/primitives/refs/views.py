@@ -1,0 +1,219 @@
+"""Views of a referenced array as a whole: in another shape, with its axes permuted, as other bits.
+
+Like an `NDIndexer`, a view is a step from a reference to elements, and one step follows another. All
+that is to be known of a step: the type of what it gives (`result_type`), how that is read from an
+array, and which array has other elements there (`elements.read`, `elements.write`). Views have no
+operands; as pytrees they have no leaves.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jitney.core import dtypes
+from jitney.core.avals import get_aval
+from jitney.core.pytree.registry import register_pytree_node_class
+from jitney.core.record import record
+from jitney.primitives.array.shape import reshape, shape_of, transpose
+from jitney.primitives.elementwise.convert import bitcast_convert_type
+from jitney.primitives.refs.indexer import NDIndexer
+
+if TYPE_CHECKING:
+    from jitney.core.avals import Shape, ShapedArray
+    from jitney.core.typing import DTypeLike, Value
+
+
+class View:
+    """Base of the views."""
+
+    __slots__ = ()
+
+    def tree_flatten(self) -> tuple[tuple[()], View]:
+        """(no leaves, the view), for pytrees."""
+        return (), self
+
+    @classmethod
+    def tree_unflatten(cls, data: View, children: tuple[()]) -> View:
+        """The inverse of `tree_flatten`."""
+        return data
+
+    def result_type(self, inner: ShapedArray) -> ShapedArray:
+        """The type of the view of an array of type `inner`."""
+        raise NotImplementedError
+
+    def read(self, x: Value) -> Any:
+        """The view of an array."""
+        raise NotImplementedError
+
+    def write(self, x: Value, elements: Value) -> Any:
+        """The array of the shape and dtype of `x` whose view is `elements`."""
+        raise NotImplementedError
+
+
+@register_pytree_node_class
+@record(frozen=True)
+class ReshapeTransform(View):
+    """The elements, in order, in another shape.
+
+    Attributes:
+      shape: of the view.
+    """
+
+    shape: Shape
+
+    def result_type(self, inner: ShapedArray) -> ShapedArray:
+        return inner.update(shape=self.shape)
+
+    def read(self, x: Value) -> Any:
+        return reshape(x, self.shape)
+
+    def write(self, x: Value, elements: Value) -> Any:
+        return reshape(elements, shape_of(x))
+
+    def __str__(self) -> str:
+        return f"reshape({list(self.shape)})"
+
+
+@register_pytree_node_class
+@record(frozen=True)
+class TransposeTransform(View):
+    """The axes in another order.
+
+    Attributes:
+      permutation: axis k of the view is axis `permutation[k]` of the array.
+    """
+
+    permutation: tuple[int, ...]
+
+    def result_type(self, inner: ShapedArray) -> ShapedArray:
+        return inner.update(shape=tuple([inner.shape[k] for k in self.permutation]))
+
+    def read(self, x: Value) -> Any:
+        return transpose(x, self.permutation)
+
+    def write(self, x: Value, elements: Value) -> Any:
+        return transpose(elements, [int(k) for k in np.argsort(self.permutation)])
+
+    def __str__(self) -> str:
+        return f"transpose({list(self.permutation)})"
+
+
+@register_pytree_node_class
+@record(frozen=True)
+class BitcastTransform(View):
+    """The bits as another dtype; where it is narrower or wider, the last axis but one is scaled.
+
+    Attributes:
+      dtype: of the view.
+    """
+
+    dtype: np.dtype
+
+    def result_type(self, inner: ShapedArray) -> ShapedArray:
+        old, new = dtypes.itemsize_bits(inner.dtype), dtypes.itemsize_bits(self.dtype)
+        shape = inner.shape
+        if old != new:
+            shape = (*shape[:-2], shape[-2] * old // new, shape[-1])
+        return inner.update(shape=shape, dtype=self.dtype, weak_type=False)
+
+    def read(self, x: Value) -> Any:
+        return _bits(x, self.dtype)
+
+    def write(self, x: Value, elements: Value) -> Any:
+        return _bits(elements, get_aval(x).dtype)
+
+    def __str__(self) -> str:
+        return f"bitcast({self.dtype})"
+
+
+def _bits(x: Value, dtype: np.dtype) -> Any:
+    """The bits of an array as another dtype; parts of an element lie along the last axis but one."""
+    old, new = dtypes.itemsize_bits(get_aval(x).dtype), dtypes.itemsize_bits(dtype)
+    if old == new:
+        return bitcast_convert_type(x, dtype)
+    *outer, rows, columns = shape_of(x)
+    n = len(outer)
+    swapped = (*range(n + 1), n + 2, n + 1)
+    if old > new:
+        parts = transpose(bitcast_convert_type(x, dtype), swapped)
+        return reshape(parts, (*outer, rows * old // new, columns))
+    joined = reshape(x, (*outer, rows * old // new, new // old, columns))
+    return bitcast_convert_type(transpose(joined, swapped), dtype)
+
+
+Step = NDIndexer | View
+
+
+def type_through(inner: ShapedArray, steps: Sequence[Any]) -> ShapedArray:
+    """The type of what the last of `steps` gives of what the one before it gives, and so on."""
+    for step in steps:
+        if isinstance(step, View):
+            inner = step.result_type(inner)
+        else:
+            inner = inner.update(shape=step.get_indexer_shape())
+    return inner
+
+
+# --- made for a user ------------------------------------------------------------------------------
+
+
+def reshaped(inner: ShapedArray, shape: Sequence[Any]) -> ReshapeTransform:
+    """The view in `shape`, of which one extent may be -1.
+
+    Raises:
+      ValueError: if the sizes differ.
+    """
+    if len(shape) == 1 and isinstance(shape[0], Sequence):
+        shape = shape[0]
+    sizes = tuple([operator.index(n) for n in shape])
+    if sizes.count(-1) == 1:
+        rest = -math.prod(sizes)
+        if rest > 0 and inner.size % rest == 0:
+            sizes = tuple([inner.size // rest if n == -1 else n for n in sizes])
+    if any(n < 0 for n in sizes) or math.prod(sizes) != inner.size:
+        raise ValueError(f"cannot reshape shape {inner.shape} into shape {sizes}, of a Ref")
+    return ReshapeTransform(sizes)
+
+
+def transposed(inner: ShapedArray, permutation: Sequence[int] | None) -> TransposeTransform:
+    """The view whose axes are a permutation; the reverse of them for None.
+
+    Raises:
+      ValueError: if it is no permutation of the axes.
+    """
+    n = inner.ndim
+    axes = range(n)[::-1] if permutation is None else [operator.index(k) for k in permutation]
+    order = tuple([k + n if -n <= k < 0 else k for k in axes])
+    if sorted(order) != list(range(n)):
+        raise ValueError(
+            f"Permutation {tuple(axes)} does not match the rank of the type ({n}): a view of "
+            f"{inner.str_short()} has each of its axes once"
+        )
+    return TransposeTransform(order)
+
+
+def bitcast(inner: ShapedArray, dtype: DTypeLike) -> BitcastTransform:
+    """The view as bits of `dtype`.
+
+    Raises:
+      NotImplementedError: if the width is another and there are less than two axes.
+      ValueError: if the last axis but one cannot be divided so.
+    """
+    new_dtype: np.dtype = dtypes.canonicalize_dtype(dtype)
+    old, new = dtypes.itemsize_bits(inner.dtype), dtypes.itemsize_bits(new_dtype)
+    if old != new and inner.ndim < 2:
+        raise NotImplementedError(
+            f"bitcast of a Ref: elements of another width need two axes at least, got "
+            f"{inner.str_short()} for {new_dtype}"
+        )
+    if old != new and inner.shape[-2] * old % new:
+        raise ValueError(
+            f"bitcast of a Ref: the last axis but one of {inner.str_short()} has {inner.shape[-2]} "
+            f"elements of {old} bits, which are no whole number of {new} bits for {new_dtype}"
+        )
+    return BitcastTransform(new_dtype)
