@@ -196,9 +196,6 @@ class CostModel:
 
     # --- programs over a mesh (`hlo/partition`) -----------------------------------------------------
 
-    # Values of what all devices have, one after the other, that are computed for a part alone: each
-    # such way is walked once for each part that is asked for.
-    free_depth: int = 64
     divisions: int = 128  # ways to divide a node that are tried, at most
     # What estimates of time take a device to be (`jitney simulate`), if nothing else is said: a socket
     # of a cluster. Seconds of a message; bytes a second that are sent; operations a second; bytes of

@@ -223,3 +223,34 @@ def test_as_text_of_lowered_programs():
     assert text.endswith("1 collective, a device sends 7 B (loops once)")
     with pytest.raises(ValueError, match=r'as_text\("partitioned"\) needs an argument on a mesh'):
         jitney.jit(lambda x: x).lower(MATRIX).as_text("partitioned")
+
+
+def test_a_device_computes_the_bits_of_its_own_part_alone():
+    key = jitney.random.key_data(jitney.random.key(1))
+
+    def function(key, x):
+        key = jitney.random.wrap_key_data(key)
+        counted = jnp.tanh(jnp.arange(128).astype(jnp.float32) / 100).reshape(8, 1, 16)
+        return jitney.random.bits(key, x.shape) + x, counted + 1.0
+
+    x = MATRIX.astype(np.uint32)
+    for spec in [(X, ()), ((), Y), (X, Y), ((), ("x", "y"))]:
+        counted_spec = (spec[0], (), spec[1])
+        program = partitioned(
+            function, (key, x), [((),), spec], {"x": 2, "y": 4}, [spec, counted_spec]
+        )
+        text = print_partitioned(program)
+        assert "[128]" not in text
+        assert "[8,16]" not in text
+        assert not [node for node in collectives_of(program.module.region) if node.args]
+
+
+def test_long_ways_to_what_all_devices_have():
+    def function(x):
+        y = jnp.arange(16.0)
+        for _ in range(1000):
+            y = y * 1.5 - y
+        return x + y
+
+    program = partitioned(function, (W,), [(X,)], {"x": 2})
+    assert "[16]" not in print_partitioned(program)

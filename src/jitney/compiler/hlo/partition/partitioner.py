@@ -25,6 +25,7 @@ from jitney.compiler.hlo.build import Builder
 
 # Rules are entered by modules that are imported.
 from jitney.compiler.hlo.partition import halos as halos, indexed as indexed, rules, scans as scans
+from jitney.compiler.hlo.partition.counters import shaped_early
 from jitney.compiler.hlo.partition.factors import Division, Factors, factors_of
 from jitney.compiler.hlo.partition.layout import Mesh
 from jitney.compiler.hlo.partition.movement import Movement, Partial
@@ -46,7 +47,7 @@ class Value:
       node: the device's part; None where it is free.
       partial: what parts are still to be combined by.
       make: builds a free value's part for a spec.
-      depth: the number of free values that it is computed from, one after the other.
+      needs: the parts of other values that it is built from.
     """
 
     shape: ir.Shape
@@ -54,7 +55,7 @@ class Value:
     node: ir.Node | None = None
     partial: Partial | None = None
     make: Callable[[Spec], ir.Node] | None = None
-    depth: int = 0
+    needs: Callable[[Spec], Sequence[tuple[Value, Spec]]] = lambda spec: ()
 
 
 Values: TypeAlias = "Value | list[Value]"
@@ -113,6 +114,7 @@ class _Region:
         self, region: ir.Region, specs: Sequence[Spec], wanted: Sequence[Spec] | None
     ) -> tuple[ir.Region, list[Spec]]:
         """The region for parts, and how its results are divided: as `wanted`, or as they come."""
+        region = shaped_early(region)
         parameters: list[ir.Parameter] = []
         for p, spec in zip(region.parameters, specs, strict=True):
             local = ir.TensorType(self.mesh.local(p.shape, spec), p.dtype)
@@ -145,16 +147,27 @@ class _Region:
     def at(self, value: Value, spec: Spec) -> ir.Node:
         """The part of `value` that `spec` says, for which devices send least."""
         if value.make is not None:
-            key = (id(value), spec)
-            found = self.made.get(key)
-            if found is None:
-                found = self.made[key] = value.make(spec)
-            return found
+            return self.freely(value, spec)
         assert value.node is not None
         if value.spec == spec and value.partial is None:
             return value.node
         ways = [*self.m.ways(value.node, value.spec, spec, value.partial)]
         return min(ways, key=lambda node: self.cost([node]))
+
+    def freely(self, value: Value, spec: Spec) -> ir.Node:
+        """The part of a free value. What it is built from is built first, however much that is."""
+        stack = [(value, spec)]
+        while stack:
+            v, s = stack[-1]
+            if (id(v), s) in self.made:
+                stack.pop()
+                continue
+            parts = [(x, t) for x, t in v.needs(s) if x.make and (id(x), t) not in self.made]
+            stack += reversed(parts)
+            if not parts:
+                assert v.make is not None
+                self.made[id(v), s] = v.make(s)
+        return self.made[id(value), spec]
 
     def keep(self, nodes: Sequence[ir.Node]) -> None:
         """`nodes`, and all that they are computed from, are part of the program."""
@@ -207,9 +220,7 @@ class _Region:
         values = [self.value(x) for x in operands]
         free = [v.make is not None or (not any(v.spec) and v.partial is None) for v in values]
         if isinstance(node, _FREE) and all(free):
-            depth = 1 + max([v.depth for v in values], default=0)
-            if depth < COSTS.free_depth:
-                return self.free(node, factors, values, depth)
+            return self.free(node, factors, values)
         if isinstance(node, ir.Apply) and (total := self.sum_of_partials(node, values)):
             return total
         return self.cheapest(node, factors, values, free)
@@ -236,17 +247,22 @@ class _Region:
         self.keep([part])
         return Value(node.shape, first.spec, part, first.partial)
 
-    def free(self, node: ir.Node, factors: Factors, values: Sequence[Value], depth: int) -> Value:
+    def free(self, node: ir.Node, factors: Factors, values: Sequence[Value]) -> Value:
         """A value that is built for the part that is asked for, without any traffic."""
 
+        def division_for(spec: Spec) -> Division:
+            division = factors.read(factors.results[0], spec, self.mesh)
+            return division if factors.is_possible(division, self.mesh) else {}
+
+        def needs(spec: Spec) -> Sequence[tuple[Value, Spec]]:
+            return [*zip(values, factors.operand_specs(division_for(spec)), strict=True)]
+
         def make(spec: Spec) -> ir.Node:
-            division: Division = factors.read(factors.results[0], spec, self.mesh)
-            if not factors.is_possible(division, self.mesh):
-                division = {}
+            division = division_for(spec)
             found = factors.result_specs(division)[0]
             return self.m.moved(self.build(node, factors, values, division)[0], found, spec)
 
-        return Value(node.shape, whole(len(node.shape)), make=make, depth=depth)
+        return Value(node.shape, whole(len(node.shape)), make=make, needs=needs)
 
     def build(
         self, node: ir.Node, factors: Factors, values: Sequence[Value], division: Division

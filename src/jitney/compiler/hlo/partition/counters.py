@@ -1,0 +1,102 @@
+"""What is computed from a count of all elements, and shaped afterwards, is computed in that shape.
+
+Random bits come from a count of their elements along one axis. What is divided along other axes than
+the first is no block of that count, and would have to be computed as a whole by each device. Here the
+count is made of the indices along each axis, so that a device computes the bits of its own part alone.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from jitney.compiler.hlo import ir, traversal
+from jitney.compiler.hlo.build import Builder
+
+
+def shaped_early(region: ir.Region) -> ir.Region:
+    """`region` with reshapes of what is computed from counts done to the counts."""
+    order = traversal.topological_order(traversal.roots(region))
+    counted = _counted(order)
+    if not any([_is_shaped_late(node, counted) for node in order]):
+        return region
+    b = Builder()
+    parameters = tuple([b.parameter(p.index, p.tensor_type) for p in region.parameters])
+    new: dict[ir.Node, ir.Node] = dict(zip(region.parameters, parameters, strict=True))
+    shaped: dict[tuple[ir.Node, ir.Shape], ir.Node] = {}
+
+    def make(node: ir.Node) -> ir.Node:
+        if isinstance(node, ir.Reshape) and _is_shaped_late(node, counted):
+            return _in_shape(b, node.x, node.shape, new, shaped)
+        return traversal.rebuild(b, node, new.__getitem__)
+
+    traversal.rebuild_all(b, traversal.roots(region), new, make)
+    return ir.Region(parameters, tuple([new[x] for x in region.results]), tuple(b.ordered))
+
+
+def _counted(order: list[ir.Node]) -> set[ir.Node]:
+    """Vectors that are computed, element by element, from a count and scalars alone."""
+    found: set[ir.Node] = set()
+    for node in order:
+        match node:
+            case ir.Iota(type=ir.TensorType(shape=(_,), dtype=dtype)) if dtype.kind in "iu":
+                found.add(node)
+            case ir.Broadcast(
+                type=ir.TensorType(shape=(_,)), x=ir.Node(type=ir.TensorType(shape=()))
+            ):
+                found.add(node)
+            case ir.Apply(type=ir.TensorType(shape=(_,)), args=args) if found.issuperset(args):
+                found.add(node)
+            case _:
+                pass
+    return found
+
+
+def _is_shaped_late(node: ir.Node, counted: set[ir.Node]) -> bool:
+    return isinstance(node, ir.Reshape) and node.x in counted and len(node.shape) > 1
+
+
+def _in_shape(
+    b: Builder,
+    vector: ir.Node,
+    shape: ir.Shape,
+    new: dict[ir.Node, ir.Node],
+    shaped: dict[tuple[ir.Node, ir.Shape], ir.Node],
+) -> ir.Node:
+    """`vector`, which is computed from a count, in another shape; `new` has the scalars."""
+    stack = [vector]
+    while stack:
+        node = stack[-1]
+        missing = [x for x in traversal.operands(node) if x.shape and (x, shape) not in shaped]
+        if missing:
+            stack += reversed(missing)
+            continue
+        stack.pop()
+        match node:
+            case ir.Iota():
+                built = _count(b, shape, node.dtype)
+            case ir.Broadcast():
+                built = b.broadcast(new[node.x], shape, ())
+            case _:
+                built = traversal.rebuild(b, node, lambda x: shaped[x, shape])
+        shaped[node, shape] = built
+    return shaped[vector, shape]
+
+
+def _count(b: Builder, shape: ir.Shape, dtype: np.dtype) -> ir.Node:
+    """The number of each element in row-major order."""
+    terms: list[ir.Node] = []
+    for dim, extent in enumerate(shape):
+        step = math.prod(shape[dim + 1 :])
+        if extent > 1:
+            index = b.iota(dtype, shape, dim)
+            # (Counts of small dtypes wrap around, and so does this sum.)
+            factor = np.asarray(step).astype(dtype)
+            terms.append(
+                index if step == 1 else b.apply("mul", index, b.full(shape, factor, dtype))
+            )
+    out = terms[0] if terms else b.full(shape, 0, dtype)
+    for term in terms[1:]:
+        out = b.apply("add", out, term)
+    return out
