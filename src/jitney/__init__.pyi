@@ -103,6 +103,7 @@ from jitney import api_util as api_util
 from jitney import custom_batching as custom_batching
 from jitney import custom_derivatives as custom_derivatives
 from jitney import debug as debug
+from jitney import distributed as distributed
 from jitney import dtypes as dtypes
 from jitney import errors as errors
 from jitney import experimental as experimental

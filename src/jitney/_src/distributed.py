@@ -1,5 +1,5 @@
-"""`jax._src.distributed`; orbax asks which process this one is, and whether there are others."""
+"""`jax._src.distributed`; orbax asks whether processes have joined, and for their service."""
 
-from jitney.runtime.processes import state as global_state
+from jitney.runtime.initialize import State, global_state, initialize, shutdown
 
-__all__ = ["global_state"]
+__all__ = ["State", "global_state", "initialize", "shutdown"]

@@ -126,12 +126,20 @@ def _run(
     try:
         code = get_code()
         exec(code, module.__dict__)
-    except SystemExit:
+    except SystemExit as error:
+        _end_other_processes(error.code)
         raise
     except BaseException:
         _hide_own_frames()
         raise
     return 0
+
+
+def _end_other_processes(code: object) -> None:
+    """Ends the processes that the program has joined, if any, where it ends by an error's exit code."""
+    joining = sys.modules.get("jitney.runtime.initialize")
+    if joining is not None and code not in (None, 0):
+        joining.end_all(f"sys.exit({code!r})", code if isinstance(code, int) else 1)
 
 
 def _hide_own_frames() -> None:

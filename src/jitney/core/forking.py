@@ -33,8 +33,11 @@ disk = threading.RLock()
 # Taken while settings are changed for all threads.
 settings = threading.RLock()
 
+# Taken while this process meets the others of its program.
+processes = threading.RLock()
+
 # A lock that is waited for while another is held stands after that one.
-_all = (kernels, llvm, disk, settings)
+_all = (kernels, llvm, disk, settings, processes)
 
 # Seconds that a fork waits for other threads' imports. None takes longer unless it waits for the fork.
 _LONGEST_IMPORT = 10.0

@@ -1,19 +1,21 @@
-"""Clients: what owns the devices of one platform in this process.
+"""Clients: the devices of one platform, of this process and of those that it has joined.
 
-The host's client is made when somebody first asks for a device or makes an array. It then has as many
-devices as the settings say, once for all: `jax_num_cpu_devices`, or else what `XLA_FLAGS` has.
+The host's client is made when somebody first asks for a device or makes an array. This process then has
+as many devices as the settings say, once for all: `jax_num_cpu_devices`, or else what `XLA_FLAGS` has.
+Devices are numbered process after process.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import NoReturn
 
 from jitney.core import config
 from jitney.core.errors import JaxRuntimeError
 from jitney.core.record import record
+from jitney.runtime import processes
 from jitney.runtime.device import Device, thread_count
 from jitney.runtime.native._native import Queue, ThreadPool, use_device
 
@@ -38,32 +40,50 @@ class Client:
 
     Attributes:
       platform: "cpu".
-      first: the device with the lowest number.
+      first: of this process's devices the one with the lowest number.
       queue: the calls of programs over several devices, which use the threads of all of them.
     """
 
     platform_version = "jitney"
     runtime_type = "jitney"
 
-    def __init__(self, platform: str, process_index: int, n_devices: int, threads: int) -> None:
-        """A client of `n_devices`, among which `threads` are divided; each has one at least."""
+    def __init__(
+        self, platform: str, process_index: int, device_counts: Sequence[int], threads: int
+    ) -> None:
+        """A client of the devices of all processes.
+
+        Args:
+          platform: "cpu".
+          process_index: the number of this process.
+          device_counts: how many devices each process has.
+          threads: those of this process, which are divided among its devices; each has one at least.
+        """
         self.platform = platform
         self._process_index = process_index
         devices: list[Device] = []
-        for i in range(n_devices):
-            share = threads * (i + 1) // n_devices - threads * i // n_devices
-            devices.append(Device(i, self, platform, max(1, share)))
+        for process, count in enumerate(device_counts):
+            for i in range(count):
+                share = threads * (i + 1) // count - threads * i // count
+                is_own = process == process_index
+                own_threads = max(1, share) if is_own else None
+                devices.append(Device(len(devices), self, platform, own_threads, process, i))
         self._devices = tuple(devices)
-        self.first = devices[0]
-        self.queue = self._devices[0].queue if n_devices == 1 else Queue(ThreadPool(threads))
+        own = self.local_devices()
+        self.first = own[0]
+        self.queue = self.first.queue if len(own) == 1 else Queue(ThreadPool(threads))
 
     def devices(self) -> list[Device]:
         """All devices, those of other processes included."""
         return list(self._devices)
 
-    def local_devices(self) -> list[Device]:
-        """The devices of this process."""
-        return [d for d in self._devices if d.process_index == self._process_index]
+    def local_devices(self, process_index: int | None = None) -> list[Device]:
+        """The devices of a process; of this one by default."""
+        number = self._process_index if process_index is None else process_index
+        return [d for d in self._devices if d.process_index == number]
+
+    def process_indices(self) -> list[int]:
+        """The numbers of the processes that have devices."""
+        return list(dict.fromkeys([d.process_index for d in self._devices]))
 
     def device_count(self) -> int:
         return len(self._devices)
@@ -114,7 +134,8 @@ def host_client() -> Client:
     Raises:
       ValueError: if settings contradict each other about its devices.
     """
-    made = backends["cpu"] = Client("cpu", 0, _device_count(), thread_count())
+    counts = processes.joined.device_counts or (own_device_count(),)
+    made = backends["cpu"] = Client("cpu", processes.rank(), counts, thread_count())
     config.num_cpu_devices.frozen = (
         "jax_num_cpu_devices can be set only while there are no devices yet, that is before the first "
         "array is made and before jax.devices() is called: set it right after the import"
@@ -122,8 +143,12 @@ def host_client() -> Client:
     return made
 
 
-def _device_count() -> int:
-    """How many devices the settings ask for."""
+def own_device_count() -> int:
+    """How many devices of this process the settings ask for.
+
+    Raises:
+      ValueError: if they contradict each other.
+    """
     asked = config.num_cpu_devices.global_value
     words = os.environ.get("XLA_FLAGS")
     if not words:
@@ -156,7 +181,7 @@ def default_device() -> Device:
     chosen = config.default_device.value
     if isinstance(chosen, Device):
         return chosen
-    return client(chosen).devices()[0]
+    return client(chosen).first
 
 
 def new_arrays_device() -> Device:

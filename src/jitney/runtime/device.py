@@ -11,6 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from jitney.core.errors import JaxRuntimeError
+from jitney.runtime import processes
 from jitney.runtime.native._native import Queue, ThreadPool
 
 if TYPE_CHECKING:
@@ -36,18 +37,36 @@ class Device:
       id: number, unique among devices of all kinds.
       client: the client that owns it.
       device_kind: a description of the hardware.
-      pool: its threads.
-      queue: the calls of its programs, in order.
+      process_index: the number of the process that owns it.
+      is_addressable: whether that is this process, so that its memory can be read.
+      pool: its threads; this process's devices have them alone.
+      queue: the calls of its programs, in order; likewise.
     """
 
-    __slots__ = ("_made_memories", "client", "device_kind", "id", "pool", "queue")
+    __slots__ = (
+        "_made_memories", "_number", "client", "device_kind", "id", "is_addressable", "pool",
+        "process_index", "queue",
+    )  # fmt: skip
 
-    def __init__(self, id: int, client: Platform, device_kind: str, threads: int) -> None:  # noqa: A002
+    def __init__(
+        self,
+        id: int,  # noqa: A002
+        client: Platform,
+        device_kind: str,
+        threads: int | None,
+        process_index: int = 0,
+        number: int | None = None,
+    ) -> None:
+        """Device `number` of its process, with so many threads; None if it is another process's."""
         self.id = id
         self.client = client
         self.device_kind = device_kind
-        self.pool = ThreadPool(threads)
-        self.queue = Queue(self.pool)
+        self.process_index = process_index
+        self._number = id if number is None else number
+        self.is_addressable = threads is not None
+        if threads is not None:
+            self.pool = ThreadPool(threads)
+            self.queue = Queue(self.pool)
         self._made_memories: tuple[Memory, ...] = ()
 
     @property
@@ -64,26 +83,17 @@ class Device:
         return self.client.platform
 
     @property
-    def process_index(self) -> int:
-        """The number of the process that owns it."""
-        return self.client.process_index()
-
-    @property
     def host_id(self) -> int:
         return self.process_index
 
     @property
-    def local_hardware_id(self) -> int:
-        return self.id
+    def local_hardware_id(self) -> int | None:
+        """Its number among the devices of its process; None if that is another process."""
+        return self._number if self.is_addressable else None
 
     @property
     def task_id(self) -> int:
         return self.process_index
-
-    @property
-    def is_addressable(self) -> bool:
-        """Whether it is this process's, so that its memory can be read."""
-        return self.process_index == self.client.process_index()
 
     @property
     def target(self) -> Target:
@@ -116,6 +126,18 @@ class Device:
     def memory_stats(self) -> None:
         """Nothing is known of the host's memory use."""
         return
+
+    def __getattr__(self, name: str) -> Any:
+        # Asked for what is not there: `pool` and `queue` of other processes' devices.
+        if name in ("pool", "queue"):
+            raise AttributeError(
+                f"device {self} is one of process {self.process_index}, and this is process "
+                f"{self.client.process_index()}, which cannot run programs there: use "
+                "jax.local_devices(), or a sharding over devices of all processes",
+                name=name,
+                obj=self,
+            )
+        raise AttributeError(f"devices have no attribute {name!r}", name=name, obj=self)
 
     def __repr__(self) -> str:
         return f"CpuDevice(id={self.id})"
@@ -161,8 +183,18 @@ class Memory:
 
 @cache
 def thread_count() -> int:
-    """Threads that large kernels are divided over: JITNEY_NUM_THREADS, or all usable cores."""
+    """Threads that large kernels are divided over: JITNEY_NUM_THREADS, or all usable cores.
+
+    Processes of one program that may use the same cores of a machine share them.
+    """
     asked = os.environ.get("JITNEY_NUM_THREADS", "")
     if asked.isdigit() and int(asked) > 0:
         return int(asked)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, len(usable_cores()) // processes.joined.sharers)
+
+
+def usable_cores() -> frozenset[int]:
+    """The numbers of the cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return frozenset(os.sched_getaffinity(0))
+    return frozenset(range(os.cpu_count() or 1))

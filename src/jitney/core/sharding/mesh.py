@@ -37,6 +37,10 @@ def _id_of(device: Device) -> int:
     return device.id
 
 
+def _is_own(device: Device) -> bool:
+    return device.is_addressable
+
+
 class _Axes:
     """What meshes of real and of imagined devices have in common.
 
@@ -170,7 +174,8 @@ class Mesh(_Axes):
 
     @property
     def local_devices(self) -> list[Device]:
-        return list(self.devices.flat)
+        """The devices of this process, in order."""
+        return [device for device in self.devices.flat if device.is_addressable]
 
     @property
     def _flat_devices_tuple(self) -> tuple[Device, ...]:
@@ -179,11 +184,29 @@ class Mesh(_Axes):
 
     @property
     def local_mesh(self) -> Mesh:
-        return self
+        """The mesh of this process's devices, which are a box of it.
+
+        Raises:
+          ValueError: if they are not, or if it has none.
+        """
+        if not self.is_multi_process:
+            return self
+        own = np.vectorize(_is_own, otypes=[bool])(self.devices)
+        where = np.argwhere(own)
+        if not len(where):
+            raise ValueError(f"{self} has no devices of this process, so it has no local mesh")
+        box = tuple([slice(a, b + 1) for a, b in zip(where.min(0), where.max(0), strict=True)])
+        if not own[box].all():
+            raise ValueError(
+                f"{self}: the devices of this process are no box of it, but stand at {where.tolist()}. "
+                "Order devices so that those of a process stand together, as jax.make_mesh does"
+            )
+        return Mesh(self.devices[box], self.axis_names, self.axis_types)
 
     @property
     def is_multi_process(self) -> bool:
-        return False
+        """Whether there are devices of several processes."""
+        return len({device.process_index for device in self.devices.flat}) > 1
 
     @property
     def abstract_mesh(self) -> AbstractMesh:

@@ -1,0 +1,378 @@
+"""Joining the processes that `mpiexec` has started: `jax.distributed.initialize()`.
+
+They exchange how many devices each has, and from then on all of them have all devices
+(`jitney.runtime.client`). Settings in which they differ are errors in all of them. A process that ends
+by an error, or by an exit code other than 0, ends all of them (`end_all`); one that is killed makes
+`mpiexec` do so.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import threading
+from collections.abc import Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from jitney import version
+from jitney.core import config
+from jitney.core.record import record
+from jitney.runtime import client, device, processes
+from jitney.runtime.processes import joined
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+# What launchers of MPI programs tell each process its number by: MPICH and Slurm, Open MPI, MVAPICH.
+_LAUNCHED = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK")
+_METHODS = (None, "mpi4py")
+
+
+class State:
+    """What libraries ask about the processes: `jax._src.distributed.global_state`.
+
+    Attributes:
+      process_id: the number of this process.
+      num_processes: how many there are; None before `initialize`.
+      coordinator_address: the one that was given; MPI needs none.
+      client: the service by which JAX's processes meet. Here MPI does that, so there is none.
+      service, preemption_sync_manager, partition_index: likewise.
+    """
+
+    def __init__(self) -> None:
+        self.process_id = 0
+        self.num_processes: int | None = None
+        self.coordinator_address: str | None = None
+        self.client: None = None
+        self.service: None = None
+        self.preemption_sync_manager: None = None
+        self.partition_index: int | None = None
+        self.is_initialized = False
+
+
+global_state = State()
+
+
+def is_initialized() -> bool:
+    """Whether `initialize` was called, and `shutdown` was not.
+
+    Example:
+      >>> jax.distributed.is_initialized()
+      False
+    """
+    return global_state.is_initialized
+
+
+def initialize(
+    coordinator_address: str | None = None,
+    num_processes: int | None = None,
+    process_id: int | None = None,
+    local_device_ids: int | Sequence[int] | None = None,
+    cluster_detection_method: str | None = None,
+    initialization_timeout: int = 300,
+    heartbeat_timeout_seconds: int = 100,
+    shutdown_timeout_seconds: int = 300,
+    coordinator_bind_address: str | None = None,
+    slice_index: int | None = None,
+    partition_index: int | None = None,
+) -> None:
+    """Joins the processes that `mpiexec` has started: `jax.devices()` are those of all of them.
+
+    All processes call it, once, before anything makes arrays or asks for devices.
+
+    Args:
+      coordinator_address: not needed, as MPI knows the processes; the same in all of them if given.
+      num_processes: how many there are, which MPI knows; if it is given it has to be that.
+      process_id: the number of this one; likewise.
+      local_device_ids: the devices that this process is to have, of those that settings give it, by
+        their numbers among these; all by default.
+      cluster_detection_method: "mpi4py", or None for the same.
+      initialization_timeout, heartbeat_timeout_seconds, shutdown_timeout_seconds,
+        coordinator_bind_address, slice_index: accepted for compatibility.
+      partition_index: kept for those who ask `global_state`.
+
+    Raises:
+      RuntimeError: if it was called before, or if there are devices already.
+      ValueError: if no MPI environment is found; in all processes, if what one of them has asked for
+        does not hold, or if they differ in settings.
+      ImportError: if mpi4py is not installed.
+    """
+    if global_state.is_initialized:
+        raise RuntimeError(
+            "distributed.initialize should only be called once: this process has joined the others "
+            "already"
+        )
+    if client.backends:
+        raise RuntimeError(
+            "jax.distributed.initialize() must be called before any JAX calls that make arrays or ask "
+            "for devices, as these determine the devices that there are: call it right after the import"
+        )
+    if cluster_detection_method not in _METHODS:
+        raise ValueError(
+            f"jax.distributed.initialize: cluster_detection_method={cluster_detection_method!r}, but "
+            "processes are found by 'mpi4py' (or None) only"
+        )
+    if any(name in os.environ for name in _LAUNCHED):
+        _join_by_mpi(_Wishes(coordinator_address, num_processes, process_id, local_device_ids))
+    else:
+        _be_alone(coordinator_address, num_processes, process_id)
+        joined.device_counts = (len(_own_devices(local_device_ids)),)
+    global_state.process_id = joined.rank
+    global_state.num_processes = joined.size
+    global_state.coordinator_address = coordinator_address
+    global_state.partition_index = partition_index
+    global_state.is_initialized = True
+    client.host_client()
+
+
+def shutdown() -> None:
+    """Leaves the processes; waits until all of them have come here. Arrays on others' devices are lost.
+
+    Example:
+      >>> jax.distributed.shutdown()  # does nothing where `initialize` was not called
+    """
+    if joined.world is not None:
+        processes.meet("jax.distributed.shutdown()")
+        for comm in (*joined.meetings.values(), joined.world):
+            comm.Free()
+        joined.meetings.clear()
+        joined.world = None
+    global_state.__init__()
+
+
+# --- joining ------------------------------------------------------------------------------------------
+
+
+def _be_alone(
+    coordinator_address: str | None, num_processes: int | None, process_id: int | None
+) -> None:
+    """Checks that a process that no launcher of MPI has started is meant to be the only one."""
+    cure = "start the program by `mpiexec -n 4 python -m jitney program.py`"
+    if num_processes is None or num_processes > 1:
+        asked = "" if num_processes is None else f" of num_processes={num_processes}"
+        raise ValueError(
+            f"jax.distributed.initialize: no MPI environment was found, so nobody{asked} to join: "
+            f"{cure}; to run it in one process, coordinator_address should be defined, and "
+            "num_processes=1 given"
+        )
+    if coordinator_address is None:
+        raise ValueError(
+            "jax.distributed.initialize: coordinator_address should be defined, any will do, or "
+            + cure
+        )
+    if num_processes != 1 or process_id not in (None, 0):
+        raise ValueError(
+            f"jax.distributed.initialize: process_id={process_id} of num_processes={num_processes}: "
+            "numbers begin with 0, and are less than num_processes"
+        )
+
+
+@record(frozen=True)
+class _Wishes:
+    """What the arguments of `initialize` ask for."""
+
+    address: str | None
+    size: int | None
+    rank: int | None
+    devices: int | Sequence[int] | None
+
+    def problem(self, rank: int, size: int) -> str:
+        """Why process `rank` of `size` cannot be what was asked for; empty if it can."""
+        if self.size not in (None, size):
+            return f"num_processes={self.size}, but mpiexec has started {size}"
+        if self.rank not in (None, rank):
+            return f"process_id={self.rank}, but MPI's rank of this process is {rank}"
+        try:
+            _own_devices(self.devices)
+        except ValueError as error:
+            return str(error)
+        return ""
+
+
+def _own_devices(asked: int | Sequence[int] | None) -> tuple[int, ...]:
+    """The devices that this process is to have, by their numbers among those that settings give it.
+
+    Raises:
+      ValueError: if there are none of these numbers, or settings contradict each other.
+    """
+    count = client.own_device_count()
+    if asked is None:
+        return tuple(range(count))
+    numbers = (asked,) if isinstance(asked, int) else tuple(asked)
+    if not numbers or len(set(numbers)) < len(numbers) or not set(numbers) <= set(range(count)):
+        raise ValueError(
+            f"local_device_ids={asked!r}, but this process has the devices {list(range(count))}: give "
+            "some of them, each once, or set jax_num_cpu_devices"
+        )
+    return numbers
+
+
+def _join_by_mpi(wishes: _Wishes) -> None:
+    """Joins the processes of MPI's world, if all of them can."""
+    try:
+        from mpi4py import MPI
+    except ImportError as error:
+        raise ImportError(
+            "jax.distributed.initialize: this process was started by MPI's mpiexec, but mpi4py cannot "
+            f"be imported ({error}): pip install 'jitney[mpi]'"
+        ) from error
+    comm = MPI.COMM_WORLD.Dup()
+    joined.world, joined.rank, joined.size = comm, comm.rank, comm.size
+    _watch()
+    problems = _told("jax.distributed.initialize", wishes.problem(comm.rank, comm.size))
+    if MPI.Query_thread() < MPI.THREAD_MULTIPLE:
+        problems[joined.rank] = (
+            "this MPI does not let threads call it at the same time (MPI_THREAD_MULTIPLE): leave "
+            "mpi4py.rc.thread_level alone, or take another MPI, such as that of `pip install mpich`"
+        )
+    if any(problems.values()):
+        told = "; ".join([f"process {k}: {text}" for k, text in problems.items() if text])
+        _leave()
+        raise ValueError(f"jax.distributed.initialize: {told}")
+    _check_settings(wishes)
+    joined.device_counts = tuple([
+        int(n)
+        for n in processes.gather("device counts", str(len(_own_devices(wishes.devices))).encode())
+    ])  # fmt: skip
+    joined.sharers = _sharers(comm, MPI)
+    device.thread_count.cache_clear()
+
+
+def _told(what: str, own: str) -> dict[int, str]:
+    """What each process says, by its number."""
+    said = processes.gather(what, own.encode())
+    return {number: text.decode() for number, text in enumerate(said)}
+
+
+def _check_settings(wishes: _Wishes) -> None:
+    """Checks what programs of all processes depend on.
+
+    Raises:
+      ValueError: in all processes, if they differ.
+    """
+    settings = {
+        "coordinator_address": wishes.address,
+        "version": version.PACKAGE_VERSION,
+        "Python": sys.version_info[:2],
+        "byte order": sys.byteorder,
+        "jax_enable_x64": config.enable_x64.value,
+        "jax_default_prng_impl": config.default_prng_impl_state.value,
+        "jax_threefry_partitionable": config.threefry_partitionable.value,
+    }
+    # A line for each; none has more than one.
+    own = "\n".join([repr(value) for value in settings.values()])
+    said = {number: text.split("\n") for number, text in _told("settings", own).items()}
+    for k, name in enumerate(settings):
+        by_value: dict[str, list[int]] = {}
+        for number, values in said.items():
+            by_value.setdefault(values[k], []).append(number)
+        if len(by_value) > 1:
+            told = "; ".join([f"{processes.named(w)}: {value}" for value, w in by_value.items()])
+            _leave()
+            raise ValueError(
+                f"jax.distributed.initialize: processes differ in {name}, so they would run different "
+                f"programs. {told}. Set it alike in all of them"
+            )
+
+
+def _sharers(comm: MPI.Intracomm, mpi: Any) -> int:
+    """How many processes may use just the cores of this one, on its machine."""
+    machine = comm.Split_type(mpi.COMM_TYPE_SHARED)
+    own = sorted(device.usable_cores())
+    sharers = machine.allgather(own).count(own)
+    machine.Free()
+    return sharers
+
+
+def _leave() -> None:
+    """Makes this process the only one again, after it could not join the others."""
+    joined.meetings.clear()
+    joined.world, joined.rank, joined.size = None, 0, 1
+
+
+# --- ending -------------------------------------------------------------------------------------------
+
+
+class _Watch:
+    """Who watches over the end of this process.
+
+    Attributes:
+      pid: the process that has joined the others: those that it forks have not.
+    """
+
+    pid = 0
+
+
+def _watch() -> None:
+    """Has the end of this process, by an error or not, told to the others."""
+    if _Watch.pid == os.getpid():
+        return
+    _Watch.pid = os.getpid()
+    show = sys.excepthook
+
+    def show_and_end_all(
+        kind: type[BaseException], error: BaseException, tb: TracebackType | None
+    ) -> None:
+        show(kind, error, tb)
+        end_all(_first_line(error))
+
+    sys.excepthook = show_and_end_all
+    atexit.register(_at_exit)
+
+
+def _first_line(error: BaseException) -> str:
+    text = str(error).partition("\n")[0]  # which has been shown as a whole
+    text = text if len(text) < 100 else text[:96] + " ..."
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def end_all(why: str, code: int = 1) -> None:
+    """Ends all processes, this one among them, with a message; does nothing if there is but one.
+
+    Args:
+      why: what has happened here.
+      code: the exit code.
+    """
+    if joined.world is None or _Watch.pid != os.getpid():
+        return
+    sys.stdout.flush()
+    print(
+        f"jitney: process {joined.rank} of {joined.size} has ended by {why}. It ends the others, too",
+        file=sys.stderr,
+        flush=True,
+    )
+    joined.world.Abort(code)
+
+
+def _at_exit() -> None:
+    """Ends all processes if this one ends by an error; else waits for the others to end."""
+    if joined.world is None or _Watch.pid != os.getpid():
+        return
+    error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
+    if isinstance(error, BaseException):  # shown by another hook, which a library has set
+        end_all(_first_line(error))
+    # Others that come to something else are told that this one has ended, each time.
+    late = threading.Timer(_PATIENCE, _tell_of_waiting)
+    late.daemon = True
+    late.start()
+    while True:
+        try:
+            processes.meet("the end of the program")
+            break
+        except RuntimeError as different:
+            print(f"jitney: process {joined.rank}: {different}", file=sys.stderr, flush=True)
+    late.cancel()
+
+
+_PATIENCE = 10.0  # seconds that a process which has ended waits for the others before it says so
+
+
+def _tell_of_waiting() -> None:
+    print(
+        f"jitney: process {joined.rank} of {joined.size} has come to the end of its program, and waits "
+        "for the others to come to it, too",
+        file=sys.stderr,
+        flush=True,
+    )
