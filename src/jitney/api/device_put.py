@@ -223,7 +223,12 @@ def devices(backend: str | None = None) -> list[Device]:
 def local_devices(
     process_index: int | None = None, backend: str | None = None, host_id: int | None = None
 ) -> list[Device]:
-    """The devices of this process.
+    """The devices of a process.
+
+    Args:
+      process_index: its number; this process by default.
+      backend: "cpu", or None for the default.
+      host_id: the older name of `process_index`.
 
     Example:
       >>> jax.local_devices() == jax.devices()
@@ -235,7 +240,7 @@ def local_devices(
     process = host_id if process_index is None else process_index
     if process is not None and process not in process_indices():
         raise ValueError(f"Unknown process_index {process}: there are {process_indices()}")
-    return client.client(backend).local_devices()
+    return client.client(backend).local_devices(process)
 
 
 def device_count(backend: str | None = None) -> int:
@@ -271,7 +276,7 @@ def local_device_count(backend: str | None = None) -> int:
 
 
 def process_index(backend: str | None = None) -> int:
-    """The number of this process: 0.
+    """The number of this process: 0, unless it has joined others (`jax.distributed.initialize`).
 
     Example:
       >>> jax.process_index()
@@ -281,13 +286,13 @@ def process_index(backend: str | None = None) -> int:
 
 
 def process_count(backend: str | None = None) -> int:
-    """How many processes there are: 1.
+    """How many processes there are: 1, unless they have joined (`jax.distributed.initialize`).
 
     Example:
       >>> jax.process_count()
       1
     """
-    return 1
+    return len(client.client(backend).process_indices())
 
 
 def process_indices(backend: str | None = None) -> list[int]:
@@ -297,7 +302,7 @@ def process_indices(backend: str | None = None) -> list[int]:
       >>> jax.process_indices()
       [0]
     """
-    return [0]
+    return client.client(backend).process_indices()
 
 
 host_count, host_id, host_ids = process_count, process_index, process_indices

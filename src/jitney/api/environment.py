@@ -35,7 +35,7 @@ def print_environment_info(return_string: bool = False) -> str | None:
       >>> jax.print_environment_info(return_string=True).split(":")[0]
       'jitney'
     """
-    devices = client.client().devices()
+    devices = client.client().local_devices()
     text = "\n".join(
         (
             f"jitney: {PACKAGE_VERSION}",
@@ -43,7 +43,7 @@ def print_environment_info(return_string: bool = False) -> str | None:
             f"python: {sys.version}",
             f"device info: {devices[0].device_kind}, {len(devices)} local devices, "
             f"{sum([d.pool.threads for d in devices])} threads",
-            "process_count: 1",
+            f"process_count: {len(client.client().process_indices())}",
             f"platform: {platform.uname()}",
         )
     )

@@ -3,7 +3,8 @@
 An array has a type, a place where the user may have put it (its sharding), and a `Buffer`, which knows
 its owner, the call that computes it, and whether it was given up. An array over several devices lies in
 one buffer as a whole, as their memory is the host's: the sharding says who owns which part of it, and
-`addressable_shards` are views (docs/devices.md).
+`addressable_shards` are views (docs/devices.md). Of an array on devices of several processes the buffer
+has this process's window (`jitney.runtime.windows`).
 
 `_value` is the data, waited for. It may be strided (a transposed array is a view): compiled programs
 get a contiguous copy. It is flat where there are more axes than NumPy's arrays can have:
@@ -24,9 +25,10 @@ from jitney.core.array import Array
 from jitney.core.avals import ShapedArray, pytype_aval_mappings, shaped_array
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.sharding import Sharding
-from jitney.runtime import array_text, sharding
+from jitney.runtime import array_text, moves, sharding, windows
 from jitney.runtime.device import Device
 from jitney.runtime.native._native import NativeArray, array_from_numpy, empty, placed_array
+from jitney.runtime.processes import joined
 
 if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
@@ -62,7 +64,8 @@ def memory_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
 def words_of_keys(data: np.ndarray, aval: ShapedArray) -> np.ndarray:
     """The words of keys of type `aval`: uint32 [*shape, *key_shape], mostly in the same memory."""
     words = np.ascontiguousarray(data).reshape(-1).view(np.uint32)
-    return words.reshape(*aval.shape, *aval.dtype.impl.key_shape)
+    shape = aval.shape if is_deep(aval) else data.shape  # that of the window, if it is one
+    return words.reshape(*shape, *aval.dtype.impl.key_shape)
 
 
 class ArrayImpl(NativeArray, Array):
@@ -136,15 +139,19 @@ class ArrayImpl(NativeArray, Array):
         return self.placed(sharding.as_sharding(device))
 
     def placed(self, placement: Sharding) -> ArrayImpl:
-        """The array where `placement` says, in the same memory.
+        """The array where `placement` says, in the same memory if this process has all of both.
 
         Raises:
           ValueError: if the array cannot be cut as `placement` says.
+          RuntimeError: if it is to be on devices of several processes, and they have different ones.
         """
         placement.check_fits(self.aval.shape)
+        data, aval = self._data(), explicit.typed(self.aval, placement)
+        if joined.world is not None:
+            data = moves.brought(data, self.aval, self.placement, placement)
+            return placed_array(data, aval, placement, windows.first_device(placement))
         device = cast("Device", placement.device_order[0])
-        aval = explicit.typed(self.aval, placement)
-        return placed_array(self._data(), aval, placement, device)
+        return placed_array(data, aval, placement, device)
 
     def platform(self) -> str:
         """The platform of the device: "cpu"."""
@@ -170,7 +177,7 @@ class ArrayImpl(NativeArray, Array):
         return all([buffer.is_ready for buffer in self._buffers])
 
     def on_device_size_in_bytes(self) -> int:
-        return self._data().nbytes
+        return self.nbytes if windows.is_global(self) else self._data().nbytes
 
     # --- keys, under the names that libraries know them by ----------------------------------------
 
@@ -209,12 +216,12 @@ class ArrayImpl(NativeArray, Array):
 
     @property
     def _npy_value(self) -> np.ndarray | None:
-        """The data as NumPy has them; None if they were deleted."""
-        return None if self.is_deleted() else self._numpy()
+        """The data as NumPy has them; None if they were deleted, or other processes have some."""
+        return None if self.is_deleted() or self._is_partly_elsewhere() else self._numpy()
 
     @property
     def _arrays(self) -> list[ArrayImpl] | None:
-        """The part of each device as an array; None if they were deleted."""
+        """The part of each device of this process as an array; None if they were deleted."""
         return None if self.is_deleted() else [shard.data for shard in self.addressable_shards]
 
     def _fully_replicated_shard(self) -> ArrayImpl:
@@ -231,7 +238,19 @@ class ArrayImpl(NativeArray, Array):
 
     # --- value ------------------------------------------------------------------------------------
 
+    def _is_partly_elsewhere(self) -> bool:
+        """Whether this process does not hold all elements."""
+        return windows.is_global(self) and not windows.holds_all(self.sharding, self.aval.shape)
+
     def _numpy(self) -> np.ndarray:
+        if joined.world is not None and self._is_partly_elsewhere():
+            raise RuntimeError(
+                f"the value of {self.aval.str_short()} was asked for, but it is divided over "
+                f"devices of several processes, as {self.sharding} says, and process {joined.rank} "
+                "does not have all of it. multihost_utils.process_allgather(x, tiled=True) of "
+                "jax.experimental, called in all processes, gives it; x.addressable_shards are this "
+                "process's parts"
+            )
         if len(self.aval.shape) > MAX_AXES:
             raise ValueError(
                 f"an array of {self.ndim} axes cannot become a NumPy array, which has {MAX_AXES} at "
@@ -307,7 +326,7 @@ class ArrayImpl(NativeArray, Array):
 
     def __format__(self, spec: str) -> str:
         if self.aval.shape == () and not dtypes.is_extended(self.aval.dtype):
-            return format(self._data()[()], spec)
+            return format(self._numpy()[()], spec)
         return format(self._numpy(), spec) if spec else str(self)
 
     __hash__ = None  # type: ignore[assignment]  # equality is elementwise
@@ -316,6 +335,8 @@ class ArrayImpl(NativeArray, Array):
         name = dtypes.long_name(self.dtype)
         if self.is_deleted():
             return f"Array(<deleted>, shape={self.aval.shape}, dtype={name})"
+        if joined.world is not None and self._is_partly_elsewhere():
+            return f"Array(shape={self.shape}, dtype={name})"
         if len(self.aval.shape) > MAX_AXES:
             return f"Array(<{self.ndim} axes>, shape={self.shape}, dtype={name})"
         if dtypes.is_extended(self.aval.dtype):
@@ -323,7 +344,11 @@ class ArrayImpl(NativeArray, Array):
         return array_text.array_repr(self._value, self.aval)
 
     def __str__(self) -> str:
-        if len(self.aval.shape) > MAX_AXES or dtypes.is_extended(self.aval.dtype):
+        if (
+            len(self.aval.shape) > MAX_AXES
+            or dtypes.is_extended(self.aval.dtype)
+            or (joined.world is not None and self._is_partly_elsewhere())
+        ):
             return repr(self)
         return array_text.array_str(self._data())
 
@@ -346,6 +371,10 @@ class ArrayImpl(NativeArray, Array):
         return self.__copy__()
 
     def __reduce__(self) -> Any:
+        if windows.is_global(self):
+            if self._is_partly_elsewhere():
+                self._numpy()  # says why not, and what to do
+            return _rebuild, (self._data(), explicit.typed(self.aval, None))
         return _rebuild, (self._data(), self.aval)
 
 
@@ -375,11 +404,16 @@ class Shard:
         self.is_zero = is_zero
 
     @property
-    def data(self) -> ArrayImpl:
-        """The part as an array on `device`, in the memory of the whole."""
+    def data(self) -> Any:
+        """The part as an array on `device`, in the memory of the whole; None if others have it."""
+        if not self.device.is_addressable:
+            return None
         x = self._of
         whole = host_array(x)
-        part = whole if x.ndim > MAX_AXES else whole[self.index]
+        index = self.index
+        if windows.is_global(x):
+            index = windows.within(index, windows.window(x.sharding, x.shape))
+        part = whole if x.ndim > MAX_AXES else whole[index]
         part = np.zeros_like(part) if self.is_zero else part
         shape = x.shape if x.ndim > MAX_AXES else part.shape
         aval = x.aval.update(shape=shape, sharding=None)

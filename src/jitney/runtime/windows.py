@@ -15,6 +15,7 @@ from jitney.runtime.processes import joined
 
 if TYPE_CHECKING:
     from jitney.core.sharding.sharding import Sharding
+    from jitney.runtime.device import Device
     from jitney.runtime.native._native import NativeArray
 
 
@@ -27,6 +28,19 @@ def is_global(x: NativeArray) -> bool:
 def is_local(placement: Sharding) -> bool:
     """Whether all devices of a sharding are this process's."""
     return placement.is_fully_addressable
+
+
+@lru_cache(4096)
+def holds_all(placement: Sharding, shape: tuple[int, ...]) -> bool:
+    """Whether this process holds all elements of an array of `shape`."""
+    return placement.has_addressable_devices and window_shape(placement, shape) == shape
+
+
+@lru_cache(4096)
+def first_device(placement: Sharding) -> Device:
+    """Of a sharding's devices the first that is this process's; the first one if none is."""
+    order = placement.device_order
+    return next((device for device in order if device.is_addressable), order[0])  # type: ignore[return-value]  # pyright sees the protocol
 
 
 @lru_cache(4096)

@@ -184,7 +184,7 @@ class Mesh(_Axes):
 
     @property
     def local_mesh(self) -> Mesh:
-        """The mesh of this process's devices, which are a box of it.
+        """The mesh of this process's devices, which are a box of it; if smaller, its axes are Auto.
 
         Raises:
           ValueError: if they are not, or if it has none.
@@ -201,7 +201,7 @@ class Mesh(_Axes):
                 f"{self}: the devices of this process are no box of it, but stand at {where.tolist()}. "
                 "Order devices so that those of a process stand together, as jax.make_mesh does"
             )
-        return Mesh(self.devices[box], self.axis_names, self.axis_types)
+        return Mesh(self.devices[box], self.axis_names)
 
     @property
     def is_multi_process(self) -> bool:

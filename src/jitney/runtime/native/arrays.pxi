@@ -45,6 +45,8 @@ cdef class NativeArray:
             not _is_at_hand(self.buffer)
             or not isinstance(self.aval.dtype, cnp.dtype)
             or cnp.PyArray_NDIM(<cnp.ndarray>value) != len(self.aval.shape)
+            # A window: the whole is on devices of several processes.
+            or (self.placement is not None and value.shape != self.aval.shape)
         ):
             value = self._numpy()
         try:
@@ -93,10 +95,10 @@ def placed_array(cnp.ndarray value not None, aval, placement, device):
     """An array over `value`, which nobody may write to any more, where `placement` says.
 
     Args:
-      value: the whole array.
+      value: the whole array, or this process's window of it.
       aval: its type.
       placement: its sharding.
-      device: the first device of that.
+      device: the first device of that, or of those which are this process's.
     """
     cdef NativeArray array
     PyArray_CLEARFLAGS(value, cnp.NPY_ARRAY_WRITEABLE)

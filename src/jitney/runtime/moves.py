@@ -1,0 +1,183 @@
+"""Bringing arrays to where other processes have parts of them, and from there.
+
+So move `device_put` and `reshard` outside of programs, and whoever gathers an array in every process;
+programs have collectives of their own. Each process cuts what others need of its window into the parts
+that the array was divided into, and all are exchanged in one call of MPI.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from jitney.core import forking
+from jitney.core.sharding.tiling import Index
+from jitney.runtime import processes, windows
+from jitney.runtime.native._native import empty
+from jitney.runtime.processes import joined
+
+if TYPE_CHECKING:
+    from jitney.core.avals import ShapedArray
+    from jitney.core.sharding.sharding import Sharding
+
+
+def brought(
+    data: np.ndarray, aval: ShapedArray, source: Sharding | None, target: Sharding
+) -> np.ndarray:
+    """What this process holds of an array once it lies as `target` says.
+
+    Args:
+      data: what it holds now: all of the array, or its window.
+      aval: the type of the whole.
+      source: where the array is; None where nobody has put it anywhere.
+      target: where it is to be.
+
+    Raises:
+      RuntimeError: if an array of this process is to be shared with others, who have other elements.
+      ValueError: if elements of other processes are to come to this process alone, which they do not
+        know of; or if a process's part of the array would be no box.
+    """
+    divided = None if source is None or windows.is_local(source) else source
+    if windows.is_local(target):
+        if divided is not None and not windows.holds_all(divided, aval.shape):
+            raise ValueError(
+                f"device_put: {aval.str_short()} is divided over several processes, as {source} says, "
+                f"and {target} is on devices of process {joined.rank} alone, which other processes "
+                "do not know of. jax.experimental.multihost_utils.process_allgather(x, tiled=True) "
+                "gives all of it to every process, x.addressable_shards this process's parts"
+            )
+        return data
+    if len(aval.shape) > data.ndim:
+        raise ValueError(
+            f"device_put: arrays of more than 64 axes, as {aval.str_short()}, lie on devices of one "
+            "process: reshape it first"
+        )
+    if divided is not None:
+        return moved(data, aval, divided, target)
+    what = f"{aval.str_short()}, put on devices of several processes,"
+    if joined.rank in members_of(target):
+        processes.agree(digest(data), what, members_of(target))
+    part = data[(*windows.window(target, aval.shape), ...)]
+    return part if part.size == data.size else part.copy()  # which lets the whole go
+
+
+def digest(data: np.ndarray) -> bytes:
+    """What differs where elements do, as good as always."""
+    flat = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
+    return f"{data.shape} {data.dtype} {zlib.crc32(flat.data)}".encode()
+
+
+@lru_cache(4096)
+def members_of(placement: Sharding) -> tuple[int, ...]:
+    """The numbers of the processes that have devices of a sharding."""
+    return tuple(sorted({device.process_index for device in placement.device_order}))
+
+
+def moved(data: np.ndarray, aval: ShapedArray, source: Sharding, target: Sharding) -> np.ndarray:
+    """What this process holds of an array that is moved; all processes of both places come here.
+
+    Args:
+      data: its window of the array.
+      aval: the type of the whole.
+      source: where the array is.
+      target: where it is to be.
+
+    Raises:
+      RuntimeError: if processes have come to something else.
+    """
+    shape = aval.shape
+    members = tuple(sorted({*members_of(source), *members_of(target)}))
+    own, wanted = windows.window(source, shape), windows.window(target, shape)
+    if joined.rank not in members:
+        return empty(windows.shape_of(wanted), data.dtype)
+    processes.meet(f"the move of {aval.str_short()} from {source} to {target}", b"", members)
+    out = empty(windows.shape_of(wanted), data.dtype)
+    here = _overlap(own, wanted)
+    if here is not None and joined.rank in members_of(source):
+        out[windows.within(here, wanted)] = data[windows.within(here, own)]
+    sent = [
+        [data[(*windows.within(box, own), ...)] for box in boxes]
+        for boxes in [_sent(source, target, shape, joined.rank, other) for other in members]
+    ]
+    received = [list(_sent(source, target, shape, other, joined.rank)) for other in members]
+    parts = _exchanged(sent, received, data.dtype, members)
+    for boxes, values in zip(received, parts, strict=True):
+        start = 0
+        for box in boxes:
+            part_shape = windows.shape_of(box)
+            n = int(np.prod(part_shape, dtype=int))
+            out[windows.within(box, wanted)] = values[start : start + n].reshape(part_shape)
+            start += n
+    return out
+
+
+def _sent(
+    source: Sharding, target: Sharding, shape: tuple[int, ...], sender: int, receiver: int
+) -> Iterator[Index]:
+    """What one process sends to another, in order: of what it wants, the parts that it has not.
+
+    Of the processes that have replicas of a part, receivers take turns.
+    """
+    if sender == receiver:
+        return
+    wanted = windows.window(target, shape, receiver)
+    for box, owners in _parts(source, shape):
+        if receiver in owners or owners[receiver % len(owners)] != sender:
+            continue
+        common = _overlap(box, wanted)
+        if common is not None:
+            yield common
+
+
+@lru_cache(256)
+def _parts(source: Sharding, shape: tuple[int, ...]) -> list[tuple[Index, tuple[int, ...]]]:
+    """The parts of an array, and which processes have each."""
+    tiling = source.tiling(len(shape))
+    owners: dict[tuple[int, ...], list[int]] = {}
+    for device, tile in zip(source.device_order, tiling.tiles, strict=True):
+        who = owners.setdefault(tile, [])
+        if device.process_index not in who:
+            who.append(device.process_index)
+    part = tiling.part_shape(shape)
+    return [
+        (
+            tuple([slice(k * n, (k + 1) * n) for k, n in zip(tile, part, strict=True)]),
+            tuple(sorted(who)),
+        )
+        for tile, who in owners.items()
+    ]
+
+
+def _overlap(a: Index, b: Index) -> Index | None:
+    """The box that two boxes have in common; None if there is none."""
+    both = tuple([
+        slice(max(x.start, y.start), min(x.stop, y.stop)) for x, y in zip(a, b, strict=True)
+    ])  # fmt: skip
+    return both if all([s.start < s.stop for s in both]) else None
+
+
+def _exchanged(
+    sent: list[list[np.ndarray]],
+    received: list[list[Index]],
+    dtype: np.dtype,
+    members: tuple[int, ...],
+) -> list[np.ndarray]:
+    """What each of the other processes has sent, flat: its parts one after the other."""
+    flat = [[np.ascontiguousarray(part).reshape(-1) for part in parts] for parts in sent]
+    out_counts = [sum([part.nbytes for part in parts]) for parts in flat]
+    pieces = [part.view(np.uint8) for parts in flat for part in parts]
+    outgoing = np.concatenate(pieces) if pieces else np.empty(0, np.uint8)
+    in_counts = [
+        dtype.itemsize * sum([int(np.prod(windows.shape_of(box), dtype=int)) for box in boxes])
+        for boxes in received
+    ]
+    incoming = np.empty(sum(in_counts), np.uint8)
+    with forking.processes:
+        comm = processes.group(members)
+        processes.wait(comm.Ialltoallv([outgoing, out_counts], [incoming, in_counts]))
+    ends = np.cumsum(in_counts).tolist()
+    return [incoming[end - n : end].view(dtype) for n, end in zip(in_counts, ends, strict=True)]
