@@ -70,9 +70,10 @@ class Assignment:
       wishes: where the program wants values.
       mesh: the mesh that values are divided along, if there is one.
       donated: for each operand, whether its buffer is given up; empty if none is.
+      spans_processes: whether devices of other processes take part.
     """
 
-    __slots__ = ("devices", "donated", "in_shardings", "mesh", "wishes")
+    __slots__ = ("devices", "donated", "in_shardings", "mesh", "spans_processes", "wishes")
 
     def __init__(
         self,
@@ -88,12 +89,19 @@ class Assignment:
         places = (*in_shardings, wishes.within, *wishes.results)
         meshes = [place.mesh for place in places if isinstance(place, NamedSharding)]
         self.mesh = meshes[0] if meshes else None
+        self.spans_processes = not all([device.is_addressable for device in devices])
 
     @property
     def is_placed(self) -> bool:
         """Whether the user has said where anything is to be."""
         wishes = self.wishes
         return bool(self.in_shardings or wishes.results or wishes.within is not None)
+
+    @property
+    def own_device(self) -> Device:
+        """The first device of this process; the first of all if it has none."""
+        own = [device for device in self.devices if device.is_addressable]
+        return own[0] if own else self.devices[0]
 
     @property
     def queue(self) -> Queue:

@@ -15,7 +15,7 @@ from jitney.core import caches, compile_log, config, dtypes
 from jitney.core.errors import api_boundary
 from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, subjaxprs
 from jitney.core.liveness import live_inputs
-from jitney.runtime import key_reuse, placements, signatures
+from jitney.runtime import executable as executables, key_reuse, placements, signatures
 from jitney.runtime.array import ArrayImpl
 from jitney.runtime.assignment import Assignment, assign
 from jitney.runtime.executable import Executable, Lowering
@@ -46,6 +46,8 @@ def executable_of(closed: ClosedJaxpr, name: str, assignment: Assignment) -> Exe
     A program with operations over a mesh is for the devices of that.
     """
     assignment = placements.on_its_mesh(closed, assignment)
+    if assignment.spans_processes:
+        return executables.over_processes(closed, name, assignment)
     found = _executables.get(closed)
     if found is None or (found.calls_on_parts and found.assignment is not assignment):
         lowered = lower(closed, name, placements.builder_of_parts(closed, assignment))

@@ -140,6 +140,10 @@ class EvalTrace(Trace):
             )
         assignment = assign(args, describe=lambda i: f"argument {i} of {primitive}")
         avals = tuple([get_aval(x) for x in args])
+        if assignment.spans_processes:  # this process has a block of what lies there
+            return _run_as_program(
+                primitive, avals, args, params, primitive.result_type(avals, params)[0]
+            )
         is_explicit = explicit.is_explicit(avals)
         types = primitive.result_type(avals, params)[0] if is_explicit else None
         bare = [

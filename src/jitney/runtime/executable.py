@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import config, dtypes, explicit
+from jitney.core import caches, config, dtypes, explicit
 from jitney.core.avals import AbstractValue, ShapedArray, abstract_token, host_values
 from jitney.core.compat import Token
 from jitney.core.errors import JaxRuntimeError
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from jitney.core.jaxpr import ClosedJaxpr
     from jitney.core.sharding.sharding import Sharding
     from jitney.core.typing import Value
+    from jitney.runtime.process_programs import ProcessProgram
 
 
 @record(frozen=True)
@@ -78,6 +80,7 @@ class Executable:
         self.assignment = assignment
         self.calls_on_parts = False  # whether it serves this assignment alone
         self.is_announced = False  # whether those who ask where values lie have been told
+        self.of_process: ProcessProgram | None = None  # if it is a part of one over several
         self._by_assignment = {} if others is None else others
         self._by_assignment[assignment] = self
         self.in_dtypes = tuple([
@@ -93,7 +96,7 @@ class Executable:
             else tuple(map(explicit.typed, self.out_avals, places)),
             program.arena_bytes,
             program.releases_gil,
-            assignment.devices[0],
+            assignment.own_device,
             assignment.queue,
             places,
             program,
@@ -108,6 +111,8 @@ class Executable:
         """The executable of the same program, which `closed` is, for another assignment."""
         if assignment is self.assignment:
             return self
+        if assignment.spans_processes:
+            return over_processes(closed, self.name, assignment)
         found = self._by_assignment.get(assignment)
         if found is None:
             found = Executable(
@@ -122,6 +127,9 @@ class Executable:
         if donated:
             _check_donated_once(leaves, donated)
         inputs = [host_data(x, dtype) for x, dtype in zip(leaves, self.in_dtypes, strict=True)]
+        if self.of_process is not None:
+            inputs = self.of_process.windows_of(inputs)
+            self.of_process.before_call()
         # (No name for the call: the frame of one that fails would keep it alive, and it its error.)
         results: list[Any] = self.native.queue.enqueue(self.native.prepare(inputs)).complete()
         if config.checks_values():
@@ -148,10 +156,40 @@ class Executable:
         )
 
 
+# Programs over several processes, for each of which this process has compiled its own.
+_over_processes: weakref.WeakKeyDictionary[ClosedJaxpr, dict[Assignment, Executable]]
+_over_processes = weakref.WeakKeyDictionary()
+caches.register(
+    "executables over several processes", "the traced program; devices, shardings, donation",
+    __name__, entries=lambda: sum(map(len, _over_processes.values())), clear=_over_processes.clear,
+)  # fmt: skip
+
+
+def over_processes(closed: ClosedJaxpr, name: str, assignment: Assignment) -> Executable:
+    """This process's part of `closed`, on devices of several; compiled at the first request.
+
+    Raises:
+      ValueError: if the program cannot be divided among the processes, or others compile another one.
+    """
+    known = _over_processes.setdefault(closed, {})
+    found = known.get(assignment)
+    if found is None:
+        from jitney.compiler import lower
+        from jitney.runtime import process_programs
+
+        module = lower.lower(closed, name)
+        part = process_programs.build(module, closed, name, assignment)
+        found = known[assignment] = Executable(
+            name, part.compiled, closed.in_avals, closed.out_avals, assignment, part.places
+        )
+        found.of_process = part
+    return found
+
+
 def _in_memory(stored: ir.TensorType, aval: AbstractValue) -> tuple[Any, tuple[int, ...]]:
     """(dtype, shape) of the ndarray of an operand or result: for words of keys, that of keys."""
     if isinstance(aval, ShapedArray) and dtypes.words_of_key(aval.dtype):
-        return dtypes.physical_dtype(aval.dtype), memory_shape(aval.shape)
+        return dtypes.physical_dtype(aval.dtype), memory_shape(stored.shape[: len(aval.shape)])
     return stored.dtype, memory_shape(stored.shape)
 
 

@@ -7,12 +7,14 @@ All processes run one program, so they come to the same places in the same order
 would wait for others it first meets them: each says what it has come to do, and with what (`meet`). If
 they differ, all of them raise an error that names who does what, and none is left waiting.
 
-Processes that wait look again every so often, ever more rarely up to some milliseconds, instead of
-spinning as MPI does: there may be more processes than cores.
+Processes that wait look again and again for a while, and hand their core to whoever wants it in between;
+then ever more rarely, up to some milliseconds. MPI itself would spin, and there may be more processes
+than cores.
 """
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from hashlib import blake2b
@@ -165,12 +167,16 @@ def group(members: Sequence[int] | None = None) -> MPI.Intracomm:
     return found
 
 
+_LOOKS = 4000  # some milliseconds
+
+
 def wait(request: MPI.Request) -> None:
     """Waits for an operation of MPI; signals are heeded, and the cores left to others, meanwhile."""
-    test = request.Test
-    for _ in range(100):  # some 20 µs
+    test, leave = request.Test, os.sched_yield
+    for _ in range(_LOOKS):
         if test():
             return
+        leave()
     pause = 20e-6  # seconds
     while not test():
         time.sleep(pause)

@@ -199,7 +199,7 @@ def compile_plan(plan: ir.Plan) -> CompiledProgram:
         }
         callbacks = {
             name: symbols.HostFunction(
-                call.fn, [t for _, t in call.args], [t for _, t in call.results]
+                call.fn, [t for _, t in call.args], [t for _, t in call.results], call.in_place
             )
             for name, call in driver.python_calls.items()
             if isinstance(call, ir.HostCall)

@@ -17,7 +17,7 @@ import numpy as np
 from jitney.compiler import blas, library
 
 _Memory: TypeAlias = tuple[tuple[int, ...], np.dtype, int]  # shape, dtype, bytes
-_HostFunctions: TypeAlias = dict[int, tuple[Callable[..., Any], list[_Memory], list[_Memory]]]
+_HostFunctions: TypeAlias = dict[int, tuple[Callable[..., Any], list[_Memory], list[_Memory], bool]]
 _host_functions: _HostFunctions = {}
 _numbers = itertools.count(1)
 
@@ -64,11 +64,18 @@ class HostFunction:
         that their code is the same in every process.
     """
 
-    def __init__(self, fn: Callable[..., Any], args: library.Types, results: library.Types) -> None:
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        args: library.Types,
+        results: library.Types,
+        in_place: bool = False,
+    ) -> None:
+        """Makes `fn` known, which returns its results, or takes their arrays and writes to them."""
         self.number = next(_numbers)
         self.cell = np.array([self.number], np.int64)
         memory = [[(t.shape, t.dtype, t.nbytes) for t in types] for types in (args, results)]
-        _host_functions[self.number] = fn, memory[0], memory[1]
+        _host_functions[self.number] = fn, memory[0], memory[1], in_place
 
     @classmethod
     def of_library(cls, call: library.Call) -> HostFunction:
@@ -107,8 +114,11 @@ def call_host(number: int, slots: int) -> None:
     Raises:
       BaseException: what the function, or a handler of a signal, raises: the program then fails.
     """
-    fn, operands, results = _host_functions[number]
+    fn, operands, results, in_place = _host_functions[number]
     pointers = ctypes.cast(slots, ctypes.POINTER(ctypes.c_void_p))
+    if in_place:
+        fn(*[_view(pointers[i] or 0, *memory) for i, memory in enumerate([*operands, *results])])
+        return
     values = fn(*[_view(pointers[i] or 0, *memory) for i, memory in enumerate(operands)])
     for i, (value, memory) in enumerate(zip(values, results, strict=True), len(operands)):
         if memory[2]:

@@ -456,9 +456,10 @@ class Builder:
         args: Sequence[Node],
         types: Sequence[TensorType],
         ordered: bool = False,
+        in_place: bool = False,
     ) -> list[Node]:
         """Results of a Python function."""
-        node = self._new(ir.HostCall, tuple(types), name, fn, tuple(args), ordered)
+        node = self._new(ir.HostCall, tuple(types), name, fn, tuple(args), ordered, in_place)
         if ordered:
             self.ordered.append(node)
         return self._split(node)

@@ -288,9 +288,15 @@ def _(node: ir.Collective, env: Env) -> Any:
 
 @rule(ir.HostCall)
 def _(node: ir.HostCall, env: Env) -> Any:
-    results = node.fn(*[env[a] for a in node.args])
     types = node.type
     assert isinstance(types, tuple)
+    operands = [env[a] for a in node.args]
+    if node.in_place:
+        written = [np.empty(t.shape, t.dtype) for t in types]
+        node.fn(*operands, *written)
+        return written
+    results = node.fn(*operands)
+    assert results is not None
     return [np.asarray(r, t.dtype).reshape(t.shape) for r, t in zip(results, types, strict=True)]
 
 

@@ -486,13 +486,15 @@ class HostCall(Node):
     """Results of `fn`, a user's Python function of NumPy arrays, called from the running program.
 
     `name` is for printing. Pure calls (`ordered` is False) may be merged or dropped; ordered ones
-    are executed exactly once each, in order of construction.
+    are executed exactly once each, in order of construction. With `in_place`, `fn` takes the arrays
+    of its results after its operands, and writes to them.
     """
 
     name: str
-    fn: Callable[..., tuple[np.ndarray, ...]]
+    fn: Callable[..., tuple[np.ndarray, ...] | None]
     args: tuple[Node, ...]
     ordered: bool
+    in_place: bool = False
 
 
 @record(eq=False)

@@ -135,9 +135,7 @@ def _renamed(step: ir.Step, new: ir.Buffer, old: ir.Buffer) -> ir.Step:
             return replace(step, args=tuple(map(name, step.args)), result=name(step.result))
         case ir.HostCall():
             args = tuple((name(b), t) for b, t in step.args)
-            return ir.HostCall(
-                step.name, step.fn, args, tuple((name(b), t) for b, t in step.results)
-            )
+            return replace(step, args=args, results=tuple((name(b), t) for b, t in step.results))
         case ir.Copy():
             return ir.Copy(name(step.to), name(step.source))
         case _:

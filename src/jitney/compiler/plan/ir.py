@@ -138,12 +138,13 @@ class Collective:
 
 @record
 class HostCall:
-    """Calls a Python function of arrays, which is a user's."""
+    """Calls a Python function of arrays, which returns its results or writes them in place."""
 
     name: str
     fn: Callable[..., Any]
     args: tuple[tuple[Buffer, TensorType], ...]
     results: tuple[tuple[Buffer, TensorType], ...]
+    in_place: bool = False
 
 
 @record

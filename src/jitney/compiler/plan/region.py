@@ -344,8 +344,13 @@ class RegionPlan:
         types = node.type if isinstance(node.type, tuple) else (node.type,)
         sources = tuple([(self.buffer(a), a.tensor_type) for a in args])
         results = tuple(zip(self.new(node), types, strict=True))
-        name = node.name if isinstance(node, hlo.HostCall) else hlo.kind_name(type(node))
-        self.steps.append(ir.HostCall(name, compute, sources, results))
+        if not isinstance(node, hlo.HostCall):
+            self.steps.append(ir.HostCall(hlo.kind_name(type(node)), compute, sources, results))
+        elif node.in_place:
+            sources = tuple([(self.buffer(a), a.tensor_type) for a in node.args])
+            self.steps.append(ir.HostCall(node.name, node.fn, sources, results, in_place=True))
+        else:
+            self.steps.append(ir.HostCall(node.name, compute, sources, results))
 
     def by_reference_demanding(self, node: hlo.Node) -> bool:
         """For nodes whose operands were not all materialized: computes these first."""

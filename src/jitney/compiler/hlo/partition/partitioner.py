@@ -120,7 +120,7 @@ class _Region:
             local = ir.TensorType(self.mesh.local(p.shape, spec), p.dtype)
             parameters.append(self.b.parameter(p.index, local))
             self.values[p] = self.given(p, parameters[-1], spec)
-        for node in traversal.topological_order(traversal.roots(region)):
+        for node in self.read(region):
             if node not in self.values:
                 self.values[node] = self.divide(node)
         results: list[ir.Node] = []
@@ -133,6 +133,23 @@ class _Region:
         return new, found
 
     # --- values -----------------------------------------------------------------------------------
+
+    def read(self, region: ir.Region) -> list[ir.Node]:
+        """What the region's results are computed from, in order.
+
+        Slices that only make up a roll are not among them: the roll reads what they are slices of. Their
+        parts would be paid for, and everything else that they are good for would then look cheap.
+        """
+        found: dict[ir.Node, None] = {}
+        stack = traversal.roots(region)
+        while stack:
+            node = stack.pop()
+            if node not in found:
+                found[node] = None
+                factors = None if _is_empty(node) else factors_of(node)
+                seen = None if factors is None else factors.nodes
+                stack += traversal.operands(node) if seen is None else seen
+        return sorted(found, key=lambda node: node.id)
 
     def value(self, node: ir.Node) -> Value:
         found = self.values[node]

@@ -1,0 +1,233 @@
+"""Collectives of compiled programs between processes, by MPI.
+
+A group of processes along some axes of a grid shares a communicator, and a collective is one call of
+MPI on the program's own buffers: operands are read where they lie, results are written where they
+belong. Where MPI wants parts one after another that are not so in memory, they are copied first.
+
+Sums and products of the machine's numbers, and what MPI has for integers, are MPI's; extremes of
+floats (MPI does not say what becomes of NaN) and all on narrow floats are functions of NumPy's, called by
+MPI on the pieces that it combines.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from jitney.compiler.reference import scalar
+from jitney.runtime import processes
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+    from jitney.compiler.hlo.ir import Groups, MeshAxes, Params
+    from jitney.runtime.process_grid import ProcessGrid
+
+# (operands ..., result): reads the operands and writes the result.
+Participation: TypeAlias = Callable[..., None]
+
+_NATIVE = {
+    "b": {"and": "BAND", "or": "BOR", "xor": "BXOR", "max": "BOR", "min": "BAND"},
+    "i": {"add": "SUM", "mul": "PROD", "max": "MAX", "min": "MIN"},
+    "f": {"add": "SUM", "mul": "PROD"},
+    "c": {"add": "SUM", "mul": "PROD"},
+}
+_NATIVE["i"] |= {"and": "BAND", "or": "BOR", "xor": "BXOR"}
+_NATIVE["u"] = _NATIVE["i"]
+_MPI_FLOATS = ("float32", "float64", "complex64", "complex128")
+
+
+class Group:
+    """The processes of a grid that differ along some of its axes, this one among them.
+
+    Attributes:
+      comm: their communicator; they are numbered in row-major order along the axes.
+    """
+
+    def __init__(self, comm: MPI.Comm) -> None:
+        self.comm = comm
+        self.size: int = comm.Get_size()
+        self.rank: int = comm.Get_rank()
+
+    _wait = staticmethod(processes.wait)
+
+    def participation(self, kind: str, params: Params) -> Participation:
+        """What a process does for a collective of `kind`."""
+        return getattr(self, f"_{kind}")(**dict(params))
+
+    def _all_reduce(self, fn: str) -> Participation:
+        def run(x: np.ndarray, result: np.ndarray) -> None:
+            kind, op = _operation(fn, x.dtype)
+            self._wait(self.comm.Iallreduce(_message(x, kind), _message(result, kind), op))
+
+        return run
+
+    def _all_gather(self, dim: int) -> Participation:
+        def run(x: np.ndarray, result: np.ndarray) -> None:
+            if _are_in_order(result.shape, dim):
+                self._wait(self.comm.Iallgather(_bytes(x), _bytes(result)))
+                return
+            parts = np.empty((self.size, *x.shape), x.dtype)
+            self._wait(self.comm.Iallgather(_bytes(x), _bytes(parts)))
+            _put_side_by_side(parts, dim, result)
+
+        return run
+
+    def _reduce_scatter(self, fn: str, dim: int) -> Participation:
+        def run(x: np.ndarray, result: np.ndarray) -> None:
+            kind, op = _operation(fn, x.dtype)
+            parts = x if _are_in_order(x.shape, dim) else _one_after_another(x, dim, self.size)
+            wanted = _message(result, kind)
+            given = [_message(parts, kind)[0], *wanted[1:]]  # the size of one part, says MPI
+            self._wait(self.comm.Ireduce_scatter_block(given, wanted, op))
+
+        return run
+
+    def _all_to_all(self, split_dim: int, concat_dim: int) -> Participation:
+        def run(x: np.ndarray, result: np.ndarray) -> None:
+            split = _one_after_another(x, split_dim, self.size)
+            if _are_in_order(result.shape, concat_dim):
+                self._wait(self.comm.Ialltoall(_bytes(split), _bytes(result)))
+                return
+            parts = np.empty_like(split)
+            self._wait(self.comm.Ialltoall(_bytes(split), _bytes(parts)))
+            _put_side_by_side(parts, concat_dim, result)
+
+        return run
+
+    def _permute(self, pairs: Sequence[tuple[int, int]]) -> Participation:
+        targets = [target for source, target in pairs if source == self.rank]
+        sources = [source for source, target in pairs if target == self.rank]
+
+        def run(x: np.ndarray, result: np.ndarray) -> None:
+            requests: list[Any] = []
+            for source in sources:
+                if source == self.rank:
+                    result[...] = x
+                else:
+                    requests.append(self.comm.Irecv(_bytes(result), source))
+            requests += [
+                self.comm.Isend(_bytes(x), target) for target in targets if target != self.rank
+            ]
+            if not sources:
+                result[...] = 0
+            for request in requests:
+                self._wait(request)
+
+        return run
+
+    def _broadcast(self, source: int) -> Participation:
+        def run(x: np.ndarray, result: np.ndarray) -> None:
+            if source == self.rank:
+                result[...] = x
+            self._wait(self.comm.Ibcast(_bytes(result), source))
+
+        return run
+
+
+class Participants:
+    """The processes of a grid, and their groups along its axes. All processes of it make one together."""
+
+    def __init__(self, grid: ProcessGrid) -> None:
+        world = processes.world()
+        assert world is not None, "a grid of several processes"
+        self.grid = grid
+        members = world.Get_group().Incl(list(grid.ranks))
+        self.comm = world.Create_group(members)
+        self.place = np.unravel_index(self.comm.Get_rank(), tuple(grid.extents.values()))
+        self._groups: dict[tuple[Any, ...], Group] = {}
+
+    def number(self, axes: MeshAxes) -> int:
+        """The number of this process among those that differ from it along `axes` alone."""
+        coordinates = dict(zip(self.grid.extents, self.place, strict=True))
+        number = 0
+        for name, n in axes:
+            number = number * n + int(coordinates[name])
+        return number
+
+    def group(self, axes: MeshAxes, groups: Groups | None) -> Group:
+        """Those that differ from this process along `axes`; with `groups`, those of its own group.
+
+        All processes of the grid ask for the same ones in the same order.
+        """
+        key = (axes, groups)
+        found = self._groups.get(key)
+        if found is None:
+            names = {name for name, _ in axes}
+            others = tuple([x for x in self.grid.extents.items() if x[0] not in names])
+            color, number = self.number(others), self.number(axes)
+            if groups is not None:
+                mine = next(i for i, group in enumerate(groups) if number in group)
+                color, number = color * len(groups) + mine, groups[mine].index(number)
+            found = self._groups[key] = Group(self.comm.Split(color, number))
+        return found
+
+
+_made: dict[tuple[Any, ...], Participants] = {}
+
+
+def of_grid(grid: ProcessGrid) -> Participants:
+    """The participants of `grid`; all its processes make them together at the first request."""
+    key = (grid.ranks, tuple(grid.extents.items()))
+    found = _made.get(key)
+    if found is None:
+        found = _made[key] = Participants(grid)
+    return found
+
+
+# --- messages --------------------------------------------------------------------------------------
+
+
+def _bytes(x: np.ndarray) -> Any:
+    """The memory of `x`, as MPI takes it."""
+    from mpi4py import MPI
+
+    return [x.reshape(-1).view(np.uint8) if x.size else np.empty(0, np.uint8), MPI.BYTE]
+
+
+def _message(x: np.ndarray, kind: MPI.Datatype) -> Any:
+    return [x.reshape(-1).view(np.uint8) if x.size else np.empty(0, np.uint8), x.size, kind]
+
+
+@functools.cache
+def _operation(fn: str, dtype: np.dtype) -> tuple[MPI.Datatype, MPI.Op]:
+    """MPI's type for elements, and its operation that combines them by the monoid `fn`."""
+    from mpi4py import MPI
+
+    name = _NATIVE.get(dtype.kind, {}).get(fn)
+    if name is not None and (dtype.kind in "iu" or dtype.name in _MPI_FLOATS):
+        return MPI.Datatype.fromcode(dtype.char), getattr(MPI, name)
+    if name is not None and dtype.kind == "b":
+        return MPI.UINT8_T, getattr(MPI, name)
+    combine = scalar.function(fn)
+
+    def run(given: Any, combined: Any, _: MPI.Datatype) -> None:
+        # MPI wants f(given, combined), the operands of lower ranks given.
+        out = np.frombuffer(combined, dtype)
+        with np.errstate(all="ignore"):
+            out[...] = combine(np.frombuffer(given, dtype), out)
+
+    kind = MPI.BYTE.Create_contiguous(dtype.itemsize)
+    kind.Commit()
+    return kind, MPI.Op.Create(run, commute=True)
+
+
+def _are_in_order(shape: Sequence[int], dim: int) -> bool:
+    """Whether parts of an array along `dim` lie one after another in memory."""
+    return all([n == 1 for n in shape[:dim]])
+
+
+def _one_after_another(x: np.ndarray, dim: int, n: int) -> np.ndarray:
+    """The parts of `x` along `dim`, of which there are `n`, along a new first axis."""
+    split = x.reshape(*x.shape[:dim], n, x.shape[dim] // n, *x.shape[dim + 1 :])
+    return np.ascontiguousarray(np.moveaxis(split, dim, 0))
+
+
+def _put_side_by_side(parts: np.ndarray, dim: int, result: np.ndarray) -> None:
+    """Writes parts, along the first axis, to `result` one after another along `dim`."""
+    n = parts.shape[0]
+    split = result.reshape(*result.shape[:dim], n, result.shape[dim] // n, *result.shape[dim + 1 :])
+    split[...] = np.moveaxis(parts, 0, dim)

@@ -1,0 +1,98 @@
+"""The grid of processes that a mesh of devices is divided among.
+
+A mesh whose devices belong to several processes is, seen from far, a mesh of processes: along an axis
+of n devices there are p processes with n / p devices each. What a process's devices have of an array is
+a block, which lies in one buffer, and one program computes on it with all of the process's threads.
+Programs are so divided among processes, not among devices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from jitney.core.memo import memoize_by_identity
+from jitney.core.record import record
+from jitney.core.sharding.partition_spec import PartitionSpec, names_of
+
+if TYPE_CHECKING:
+    from jitney.compiler.hlo.sharding_propagation import Spec
+    from jitney.core.sharding.mesh import Mesh
+    from jitney.core.sharding.named import NamedSharding
+
+
+@record(frozen=True, eq=False)
+class ProcessGrid:
+    """Processes in an array whose axes have the names of a mesh's.
+
+    Attributes:
+      extents: how many processes there are along each axis of the mesh.
+      devices: how many devices of a process there are along each.
+      ranks: the numbers of the processes, in row-major order.
+    """
+
+    extents: Mapping[str, int]
+    devices: Mapping[str, int]
+    ranks: tuple[int, ...]
+
+    def spec(self, place: NamedSharding | None, ndim: int) -> Spec:
+        """For each axis of an array at `place` the axes of the grid that it is divided along.
+
+        Raises:
+          ValueError: if what a process has of it is no block.
+        """
+        entries = () if place is None else place.spec.partitions
+        return tuple([
+            () if k >= len(entries) or entries[k] is PartitionSpec.UNCONSTRAINED
+            else self._divided(names_of(entries[k]), place)
+            for k in range(ndim)
+        ])  # fmt: skip
+
+    def _divided(self, names: Sequence[object], place: NamedSharding | None) -> tuple[str, ...]:
+        inner: str | None = None  # an axis along which a process has several parts
+        found: list[str] = []
+        for name in map(str, names):
+            if self.extents[name] > 1:
+                if inner is not None:
+                    raise ValueError(
+                        f"{place}: an axis is divided along {inner!r} and then {name!r}, so that a "
+                        f"process, which has {self.devices[inner]} devices along {inner!r}, would "
+                        "have parts that are not side by side. Name the axis first that divides "
+                        "processes, or order the mesh's devices by process (jax.make_mesh does)"
+                    )
+                found.append(name)
+            if self.devices[name] > 1:
+                inner = name
+        return tuple(found)
+
+
+@memoize_by_identity
+def grid_of(mesh: Mesh) -> ProcessGrid:
+    """The processes that the devices of `mesh` belong to.
+
+    Raises:
+      ValueError: if a process's devices are no block of the mesh, or blocks are of different sizes.
+    """
+    devices = np.asarray(mesh.devices)
+    owners = np.asarray([d.process_index for d in devices.flat]).reshape(devices.shape)
+    steps: list[int] = []
+    for axis, n in enumerate(owners.shape):
+        along = np.moveaxis(owners, axis, 0).reshape(n, -1)
+        changes = 1 + int(np.count_nonzero((along[1:] != along[:-1]).any(axis=1)))
+        steps.append(n // changes if n % changes == 0 else n)
+    coarse = owners[tuple([slice(None, None, step) for step in steps])]
+    spread = coarse
+    for axis, step in enumerate(steps):
+        spread = np.repeat(spread, step, axis)
+    ranks = tuple([int(rank) for rank in coarse.flat])
+    if not np.array_equal(spread, owners) or len({*ranks}) != len(ranks):
+        raise ValueError(
+            f"the devices of each process must be a block of {mesh}, and all blocks of one size, but "
+            f"processes own them so: {owners.tolist()}. jax.make_mesh orders devices by process"
+        )
+    names = [str(name) for name in mesh.axis_names]
+    return ProcessGrid(
+        dict(zip(names, coarse.shape, strict=True)), dict(zip(names, steps, strict=True)), ranks
+    )

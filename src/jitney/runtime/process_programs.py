@@ -1,0 +1,173 @@
+"""Programs over several processes: each runs its own, on the blocks of arrays that it has.
+
+A program of arrays on a mesh is divided among the grid of processes that the mesh's devices belong to
+(`process_grid`, `compiler.hlo.partition`). Collectives of the divided program are calls of MPI
+(`participants`); a process's number is a constant in its program. Within a process the program is
+compiled like any other, for all of its threads: threads first, then one message a process.
+
+All processes compile the same programs and call them in the same order. Before each call with
+collectives they compare what they are about to run, so that a difference is an error and no deadlock.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import MutableMapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jitney.compiler.hlo import ir, traversal
+from jitney.core import compile_log
+from jitney.core.record import record
+from jitney.core.sharding.mesh import Mesh
+from jitney.core.sharding.named import NamedSharding
+from jitney.runtime import compiling, participants, placements, processes
+from jitney.runtime.client import host_client
+from jitney.runtime.lazy_compiler import compiler
+from jitney.runtime.process_grid import ProcessGrid, grid_of
+
+if TYPE_CHECKING:
+    from jitney.compiler.codegen import linking
+    from jitney.compiler.hlo.build import Builder
+    from jitney.compiler.hlo.partition.layout import Mesh as Grid
+    from jitney.compiler.hlo.sharding_propagation import Spec
+    from jitney.core.jaxpr import ClosedJaxpr
+    from jitney.core.sharding.sharding import Sharding
+    from jitney.runtime.assignment import Assignment
+
+
+@record(frozen=True, eq=False)
+class ProcessProgram:
+    """What this process does of a program over several.
+
+    Attributes:
+      compiled: its machine code.
+      places: where the results are put, of the whole program.
+      windows: for each operand the slices of it that the process has.
+      digest: the same for all processes that run the program.
+      name: of the program.
+      members: the numbers of the processes that run it.
+      meets: whether it has collectives.
+    """
+
+    compiled: linking.CompiledProgram
+    places: tuple[Sharding | None, ...]
+    windows: tuple[tuple[slice, ...], ...]
+    digest: bytes
+    name: str
+    members: tuple[int, ...]
+    meets: bool
+
+    def before_call(self) -> None:
+        """Makes sure that the others are about to run the same program.
+
+        Raises:
+          RuntimeError: on all processes, if one is not.
+        """
+        if self.meets:
+            processes.agree(self.digest, f"the program {self.name}", self.members)
+
+    def windows_of(self, values: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """What the process has of the operands, each given whole or as its window."""
+        return [
+            # (Keys are elements in memory, and words, along one more axis, in the program.)
+            x if x.shape == t.shape[: x.ndim] else np.ascontiguousarray(x[window[: x.ndim]])
+            for x, t, window in zip(values, self.compiled.inputs, self.windows, strict=True)
+        ]
+
+
+def build(
+    module: ir.Module, closed: ClosedJaxpr, name: str, assignment: Assignment
+) -> ProcessProgram:
+    """This process's part of `closed`, which `module` is in the tensor IR.
+
+    Raises:
+      ValueError: if the devices are no mesh, or are owned by processes in a way that no grid has; or if
+        other processes are about to compile another program.
+    """
+    mesh = placements.mesh_of(closed) or assignment.mesh
+    if not isinstance(mesh, Mesh):
+        raise ValueError(
+            f"jit({name}) is for devices of several processes that are no mesh: put its arguments by "
+            "NamedSharding on a mesh of these devices (jax.make_mesh)"
+        )
+    grid = grid_of(mesh)
+    places = placements.of_results(closed, assignment)
+    assert places is not None, "a program on a mesh"
+    given = assignment.in_shardings or (None,) * len(closed.in_avals)
+    ins = _specs(grid, mesh, given, module.region.parameters)
+    outs = _specs(grid, mesh, places, module.region.results)
+    divided = compiler().partition(module, ins, grid.extents, outs)
+    text = compiler().as_text(divided.module, "hlo").encode()
+    said = f"{name} {[*grid.extents.items()]} {ins} {outs} ".encode()
+    digest = hashlib.blake2b(said + text, digest_size=16).digest()
+    processes.agree(digest, f"the program {name} that is compiled", grid.ranks)
+    members = participants.of_grid(grid)
+    bound, meets = bind(divided.module, members)
+    with compile_log.step("XLA compilation", name):
+        compiled = compiling.backend_compile_and_load(host_client(), bound)
+    return ProcessProgram(
+        compiled,
+        places,
+        tuple([
+            _window(members, divided.mesh, spec, p.shape)
+            for spec, p in zip(divided.in_specs, module.region.parameters, strict=True)
+        ]),
+        digest,
+        name,
+        grid.ranks,
+        meets,
+    )  # fmt: skip
+
+
+def _specs(
+    grid: ProcessGrid, mesh: Mesh, places: Sequence[Sharding | None], nodes: Sequence[ir.Node]
+) -> list[Spec]:
+    return [
+        grid.spec(place if isinstance(place, NamedSharding) else None, len(node.shape))
+        for place, node in zip(places, nodes, strict=True)
+    ]
+
+
+def _window(
+    members: participants.Participants, mesh: Grid, spec: Spec, shape: ir.Shape
+) -> tuple[slice, ...]:
+    """The slices of an operand that this process has."""
+    sizes = mesh.local(shape, spec)
+    numbers = [members.number(mesh.axes(names)) for names in spec]
+    return tuple([slice(k * n, (k + 1) * n) for k, n in zip(numbers, sizes, strict=True)])
+
+
+# --- collectives as calls of MPI --------------------------------------------------------------------
+
+
+def bind(module: ir.Module, members: participants.Participants) -> tuple[ir.Module, bool]:
+    """`module` with calls of MPI in place of its collectives, and whether it has any.
+
+    The calls are made in the order that the nodes were built in, which is that of all processes.
+    """
+    calls = 0
+
+    def change(region: ir.Region) -> ir.Region:
+        return traversal.rewrite(region, make)
+
+    def make(b: Builder, node: ir.Node, new: MutableMapping[ir.Node, Any]) -> Any:
+        nonlocal calls
+        if not isinstance(node, ir.Collective):
+            return traversal.rebuild(b, traversal.with_regions(node, change), new.__getitem__)
+        group = members.group(node.axes, node.groups)
+        if node.kind == "axis_index":
+            return b.constant(np.int32(group.rank))
+        calls += 1
+        (result,) = b.host_call(
+            f"mpi.{node.kind}",
+            group.participation(node.kind, node.params),
+            [new[x] for x in node.args],
+            [node.tensor_type],
+            ordered=True,
+            in_place=True,
+        )
+        return result
+
+    return ir.Module(module.name, change(module.region)), calls > 0
