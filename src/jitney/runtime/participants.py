@@ -5,8 +5,8 @@ MPI on the program's own buffers: operands are read where they lie, results are 
 belong. Where MPI wants parts one after another that are not so in memory, they are copied first.
 
 Sums and products of the machine's numbers, and what MPI has for integers, are MPI's; extremes of
-floats (MPI does not say what becomes of NaN) and all on narrow floats are functions of NumPy's, called by
-MPI on the pieces that it combines.
+floats (MPI does not say what becomes of NaN) and all on narrow floats are functions of NumPy's, called
+by MPI on the pieces that it combines.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class Group:
 
 
 class Participants:
-    """The processes of a grid, and their groups along its axes. All processes of it make one together."""
+    """The processes of a grid, and their groups along its axes; made by all of them together."""
 
     def __init__(self, grid: ProcessGrid) -> None:
         world = processes.world()

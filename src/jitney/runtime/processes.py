@@ -7,9 +7,9 @@ All processes run one program, so they come to the same places in the same order
 would wait for others it first meets them: each says what it has come to do, and with what (`meet`). If
 they differ, all of them raise an error that names who does what, and none is left waiting.
 
-Processes that wait look again and again for a while, and hand their core to whoever wants it in between;
-then ever more rarely, up to some milliseconds. MPI itself would spin, and there may be more processes
-than cores.
+Processes that wait look again and again for a while, and hand their core to whoever wants it in
+between; then ever more rarely, up to some milliseconds. MPI itself would spin, and there may be more
+processes than cores.
 """
 
 from __future__ import annotations

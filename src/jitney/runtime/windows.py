@@ -8,7 +8,7 @@ none of the array has an empty window. Where all of the array is on every device
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from jitney.core.sharding.tiling import Index, Tiling
 from jitney.runtime.processes import joined
@@ -40,7 +40,7 @@ def holds_all(placement: Sharding, shape: tuple[int, ...]) -> bool:
 def first_device(placement: Sharding) -> Device:
     """Of a sharding's devices the first that is this process's; the first one if none is."""
     order = placement.device_order
-    return next((device for device in order if device.is_addressable), order[0])  # type: ignore[return-value]  # pyright sees the protocol
+    return cast("Device", next((d for d in order if d.is_addressable), order[0]))
 
 
 @lru_cache(4096)

@@ -19,7 +19,7 @@ from jitney.compiler.hlo.partition import partitioner
 from jitney.compiler.hlo.partition.layout import split
 from jitney.compiler.reference.collective import collective
 from jitney.core.avals import shaped_array
-from jitney.runtime import processes, process_programs
+from jitney.runtime import process_programs, processes
 from jitney.runtime.executable import Lowering
 from jitney.runtime.participants import Participants
 from jitney.runtime.process_grid import ProcessGrid
@@ -50,7 +50,13 @@ def check(members, kind, dtype, shape, rng, **params):
     got = np.asarray(got)
     assert (got.shape, got.dtype) == (expected.shape, expected.dtype), (kind, params, dtype)
     same = got.tobytes() == expected.tobytes()
-    assert same or (got == expected).all() or np.isnan(got).any(), (kind, params, dtype, got, expected)
+    assert same or (got == expected).all() or np.isnan(got).any(), (
+        kind,
+        params,
+        dtype,
+        got,
+        expected,
+    )
     if np.dtype(dtype).kind == "f":
         np.testing.assert_array_equal(np.isnan(got), np.isnan(expected))
 
@@ -59,7 +65,7 @@ def check_collectives():
     n = processes.size()
     rng = np.random.default_rng(0)
     members = Participants(ProcessGrid({"x": n}, {"x": 1}, tuple(range(n))))
-    for dtype in DTYPES:
+    for dtype in DTYPES if n == 2 else [np.float32, ml_dtypes.bfloat16, np.int8]:
         logical = np.dtype(dtype) == bool
         monoids = ["and", "or"] if logical else ["add", "mul"]
         if np.dtype(dtype).kind in "iuf":
@@ -108,6 +114,6 @@ def check_random_programs(count):
 jax.config.update("jax_enable_x64", True)
 jax.distributed.initialize()
 check_collectives()
-check_random_programs(40)
+check_random_programs(25)
 if processes.rank() == 0:
     print("ok")

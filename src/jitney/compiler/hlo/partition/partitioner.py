@@ -137,8 +137,8 @@ class _Region:
     def read(self, region: ir.Region) -> list[ir.Node]:
         """What the region's results are computed from, in order.
 
-        Slices that only make up a roll are not among them: the roll reads what they are slices of. Their
-        parts would be paid for, and everything else that they are good for would then look cheap.
+        Slices that only make up a roll are not among them: the roll reads what they are slices of.
+        Their parts would be paid for, and all else that they are good for would then look cheap.
         """
         found: dict[ir.Node, None] = {}
         stack = traversal.roots(region)
