@@ -120,6 +120,7 @@ from jitney import random as random
 from jitney import scipy as scipy
 from jitney import sharding as sharding
 from jitney import stages as stages
+from jitney import export as export
 from jitney import ref as ref
 from jitney.ref import Ref as Ref
 from jitney.ref import free_ref as free_ref

@@ -15,6 +15,7 @@ from jitney.core import jaxpr
 from jitney.core.array import Array
 from jitney.core.jaxpr import ClosedJaxpr
 from jitney.core.refs import in_use
+from jitney.core.symbolic import expressions
 from jitney.runtime import eager, native_setup
 from jitney.transforms import discharge, key_words, lojax
 
@@ -36,6 +37,7 @@ def install() -> None:
             member.__qualname__ = f"Array.{name}"
     native_setup.install(Array)
     jaxpr.use_printer(_jaxpr_text)
+    expressions.use_values(_value_of_dim)
     tangent_algebra.install()
     lower.use_discharge(_on_arrays)
     eager.use_refs(_run_on_refs)
@@ -46,6 +48,12 @@ def install() -> None:
 
 def _on_arrays(closed: ClosedJaxpr) -> ClosedJaxpr:
     return discharge.discharged(lojax.lowered(closed)) if in_use.exist else closed
+
+
+def _value_of_dim(dim: expressions.DimExpr) -> Any:
+    from jitney.primitives.array.extents import dim_as_value
+
+    return dim_as_value(dim)
 
 
 def _run_on_refs(*args: Any) -> Any:

@@ -38,6 +38,7 @@ LIBRARIES = {
     "jaxopt": ("jaxopt",),
     "jaxtyping": ("jaxtyping",),
     "jraph": ("jraph", "optax"),
+    "keras": ("keras",),
     "lineax": ("lineax",),
     "numpyro": ("numpyro",),
     "optax": ("optax",),

@@ -5,7 +5,7 @@ import warnings
 from typing import Any, Union
 
 from jitney.core.avals import AbstractValue as AbstractValue, ShapedArray as ShapedArray
-from jitney.core.dimensions import max_dim as max_dim, min_dim as min_dim
+from jitney.core.symbolic.expressions import max_dim as max_dim, min_dim as min_dim
 from jitney.core.evaluate import eval_jaxpr as eval_jaxpr
 from jitney.core.jaxpr import Literal, Var
 from jitney.core.trace import (

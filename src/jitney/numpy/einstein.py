@@ -12,6 +12,7 @@ import numpy as np
 
 from jitney.core import dtypes
 from jitney.core.sharding.partition_spec import PartitionSpec
+from jitney.core.symbolic.expressions import DimExpr
 from jitney.core.typing import Array, ArrayLike, DTypeLike
 from jitney.numpy import promotion
 from jitney.primitives.array import placement
@@ -118,8 +119,12 @@ class _Shape:
     """What `opt_einsum` looks at of an operand."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
-        self.shape = shape
+        # An order of contraction is right for all extents; it is chosen for some.
+        self.shape = tuple([_USUAL_EXTENT if type(n) is DimExpr else n for n in shape])
         self.ndim = len(shape)
+
+
+_USUAL_EXTENT = 64  # what symbolic extents count as, where costs are compared
 
 
 def einsum_path(

@@ -23,6 +23,7 @@ from jitney.core import config, dtypes, errors
 from jitney.core.array import Array
 from jitney.core.record import record
 from jitney.core.slices import Slice
+from jitney.core.symbolic.expressions import DimExpr, index, max_dim, min_dim
 from jitney.core.trace import Tracer, concrete_value
 from jitney.core.typing import ArrayLike, Index
 from jitney.primitives.array.shape import broadcast_shapes
@@ -247,7 +248,7 @@ def _scalar(item: Index, axis: int, extent: int) -> Scalar:
         is out of bounds.
     """
     entry = Scalar(item)
-    if extent == 0:
+    if extent == 0:  # (a symbolic one is not)
         raise IndexError(f"index is out of bounds for axis {axis} with size 0")
     if config.check_static_indices.value and entry.is_static:
         k = int(entry.value)
@@ -370,10 +371,36 @@ def _span(item: slice, extent: int, position: int) -> Span:
         raise IndexError(
             f"Slice entries must be static integers. Got {item} at position {position}"
         )
+    if any(type(x) is DimExpr for x in (*parts, extent)):
+        return _symbolic_span(parts, extent)
     start, limit, step = slice(*[None if x is None else operator.index(x) for x in parts]).indices(
         extent
     )
     return Span(start, len(range(start, limit, step)), step, limit, extent)
+
+
+def _symbolic_span(parts: tuple[Any, Any, Any], extent: Any) -> Span:
+    """The entry of a slice with symbolic bounds, or of an axis of symbolic extent.
+
+    Raises:
+      InconclusiveDimensionOperation: if it is not known from where bounds are counted.
+    """
+    step = 1 if parts[2] is None else operator.index(parts[2])
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    least, greatest = (0, extent) if step > 0 else (-1, extent - 1)
+    bounds: list[Any] = []
+    for given, default in ((parts[0], step < 0), (parts[1], step > 0)):
+        if given is None:
+            bounds.append(greatest if default else least)
+        elif (at := index(given)) < 0:
+            bounds.append(max_dim(at + extent, least))
+        else:
+            bounds.append(min_dim(at, greatest) if type(at) is DimExpr else min_dim(greatest, at))
+    start, limit = bounds
+    distance = limit - start if step > 0 else start - limit
+    size = max_dim((distance + abs(step) - 1) // abs(step), 0)
+    return Span(start, size, step, limit, extent)
 
 
 def _window(item: Slice) -> Window:

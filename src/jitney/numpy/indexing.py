@@ -19,6 +19,7 @@ from jitney.api.jit import jit_when_traced
 from jitney.core import config, dtypes
 from jitney.core.array import Array
 from jitney.core.avals import shaped_array
+from jitney.core.symbolic.expressions import DimExpr, bounds
 from jitney.core.trace import concrete_or_error
 from jitney.core.typing import ArrayLike, Index, Shape
 from jitney.numpy.index_plan import NEW, POINTS, Entry, Plan, Points, Scalar, Span, Window, plan
@@ -224,6 +225,12 @@ def static_entries(p: Plan, clip: bool, wrap: bool) -> list[Span | int] | None:
         k = int(entry.value)
         if wrap and k < 0:
             k += extent
+        if type(extent) is DimExpr:
+            # In range for all values of the variables, or it is looked up like a traced one.
+            if bounds(k)[0] < 0 or bounds(extent - k)[0] <= 0:
+                return None
+            out.append(k)
+            continue
         if clip and extent:
             k = min(max(k, 0), extent - 1)
         if not 0 <= k < extent:
@@ -236,7 +243,7 @@ def _get_static(x: Array, entries: Sequence[Span | int]) -> Array:
     """Slices, in the positions of the operand's axes; scalars leave axes of extent 1."""
     starts, limits, strides = [], [], []
     for e in entries:
-        if isinstance(e, int):
+        if not isinstance(e, Span):
             starts.append(e)
             limits.append(e + 1)
             strides.append(1)
@@ -283,7 +290,7 @@ def _finish(p: Plan, y: Array, reverse: bool = True) -> Array:
 
 def index_dtype(shape: Sequence[int]) -> np.dtype:
     """The dtype in which positions in an array of `shape` are computed."""
-    if any(n > 2**31 - 1 for n in shape) and config.x64_enabled():
+    if any(type(n) is not DimExpr and n > 2**31 - 1 for n in shape) and config.x64_enabled():
         return _INT64
     return _INT32
 
@@ -292,7 +299,7 @@ def as_index(x: ArrayLike, dtype: np.dtype) -> Array:
     """A position as a scalar of `dtype`."""
     if isinstance(x, Array | np.ndarray):
         return convert(x, dtype)
-    return dtype.type(x)
+    return scalar_operand(x, dtype, False) if type(x) is DimExpr else dtype.type(x)
 
 
 def _wrapped(x: Array, extent: int) -> Array:
@@ -315,7 +322,7 @@ def wrapped_positions(x: Array, extent: int) -> Array:
         x = x.astype(dtypes.canonicalize_dtype(x.dtype), copy=False)
     if dtypes.issubdtype(x.dtype, np.unsignedinteger):
         return x
-    if extent > dtypes.iinfo(x.dtype).max:
+    if type(extent) is not DimExpr and extent > dtypes.iinfo(x.dtype).max:
         x = convert(x, _INT32)
     return _wrapped(x, extent)
 

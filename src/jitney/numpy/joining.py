@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, overload
@@ -10,6 +11,7 @@ import numpy as np
 
 from jitney.api.jit import jit_when_traced
 from jitney.core.array import Array
+from jitney.core.symbolic.expressions import DimExpr
 from jitney.core.trace import concrete_or_error
 from jitney.core.typing import ArrayLike, DTypeLike
 from jitney.numpy import promotion
@@ -396,9 +398,12 @@ def _split(
     given: Any = indices_or_sections
     if isinstance(given, tuple | list) or np.ndim(given) > 0:
         points = [
-            int(concrete_or_error(np.int64, i, f"in jax.numpy.{name} argument 1")) for i in given
+            i
+            if type(i) is DimExpr
+            else int(concrete_or_error(np.int64, i, f"in jax.numpy.{name} argument 1"))
+            for i in given
         ]
-        sizes = np.diff([0, *points, size])
+        sizes = [hi - lo for lo, hi in itertools.pairwise([0, *points, size])]
     else:
         count = int(concrete_or_error(np.int64, given, f"in jax.numpy.{name} argument 1"))
         if count == 0:
@@ -406,8 +411,12 @@ def _split(
         part, rest = divmod(size, count)
         if rest and name != "array_split":
             raise ValueError(f"array split does not result in an equal division: rest is {rest}")
-        sizes = np.array([part + 1] * rest + [part] * (count - rest))
-    return list(concatenation.split(ary, tuple(sizes.astype(np.int64)), axis=axis))
+        sizes = [part + 1] * rest + [part] * (count - rest)
+    return list(concatenation.split(ary, tuple(map(_extent, sizes)), axis=axis))
+
+
+def _extent(n: Any) -> Any:
+    return n if type(n) is DimExpr else np.int64(n)  # the kind of integer that programs print
 
 
 def split(

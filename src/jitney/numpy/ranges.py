@@ -12,6 +12,7 @@ import numpy as np
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.array import Array
+from jitney.core.symbolic.expressions import DimExpr, max_dim
 from jitney.core.trace import concrete_or_error
 from jitney.core.typing import ArrayLike, DTypeLike
 from jitney.numpy import promotion
@@ -86,13 +87,13 @@ def _arange(
             raise TypeError("must be real number, not NoneType")
     values = {name: _scalar_of(name, x) for name, x in given.items() if x is not None}
     if kind is None:
-        kind = dtypes.result_type(*values.values())
+        kind = dtypes.result_type(*[0 if type(x) is DimExpr else x for x in values.values()])
     if "start" not in values:
-        return iota(kind, max(0, math.ceil(values["stop"])))
+        return iota(kind, max_dim(0, _ceil(values["stop"])))
     if "stop" not in values:
         values = {"start": values["start"] * 0, "stop": values["start"], "step": values["step"]}
     first, last, by = values["start"], values["stop"], values.get("step")
-    size = max(0, math.ceil((_plain(last) - _plain(first)) / (1 if by is None else _plain(by))))
+    size = _steps(_plain(last) - _plain(first), 1 if by is None else _plain(by))
     if by is None and first == 0:
         return iota(kind, size)
     numbers = iota(kind, size)
@@ -101,8 +102,21 @@ def _arange(
     return binary.add(_wrapped(first, kind), numbers)
 
 
+def _ceil(x: Any) -> Any:
+    return x if type(x) is DimExpr else math.ceil(x)
+
+
+def _steps(distance: Any, step: Any) -> Any:
+    """The number of steps up to `distance`, itself not among them."""
+    if type(distance) is DimExpr or type(step) is DimExpr:
+        return max_dim(0, -(-distance // step))
+    return max(0, math.ceil(distance / step))
+
+
 def _scalar_of(name: str, x: ArrayLike) -> Any:
-    """Argument `name` as a Python or NumPy scalar."""
+    """Argument `name` as a Python or NumPy scalar, or a symbolic extent."""
+    if type(x) is DimExpr:
+        return x
     x = concrete_or_error(None, x, f"It arose in the jnp.arange argument '{name}'")
     promotion.check_arraylike("arange", x)
     if np.ndim(x) != 0:
@@ -121,6 +135,8 @@ def _plain(x: object) -> Any:
 
 def _wrapped(x: ArrayLike, dtype: np.dtype[Any]) -> Any:
     """`x` as a scalar operand of `dtype`; integers wrap."""
+    if type(x) is DimExpr:
+        return scalar_operand(x, dtype, False)
     with np.errstate(all="ignore"):
         return np.asarray(x).astype(dtype)[()]
 

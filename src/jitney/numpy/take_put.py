@@ -196,7 +196,7 @@ _take = jit_when_traced(
 
 
 def _wrapped(indices: Array, extent: int) -> Array:
-    if extent > dtypes.iinfo(indices.dtype).max:
+    if type(extent) is int and extent > dtypes.iinfo(indices.dtype).max:
         indices = convert(indices, _INT32)
     dtype = indices.dtype
     below = compare.lt(indices, dtype.type(0))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from jitney.core.symbolic.expressions import DimExpr, index
 from jitney.core.trace import Tracer
 from jitney.primitives.elementwise.families import Shape
 
@@ -26,6 +27,11 @@ def canonical_shape(shape: Any, context: str = "") -> Shape:
         entries = tuple(shape)
     except TypeError:
         entries = (shape,)
+    if any(type(n) is DimExpr for n in entries):
+        try:
+            return tuple([index(n) for n in entries])
+        except TypeError:
+            raise shape_error(entries, context) from None
     if len(entries) == 1 and entries[0] is shape:
         try:
             return (operator.index(shape),)

@@ -14,6 +14,7 @@ from jitney.core.array import Array
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.key_reuse import KeyUse
 from jitney.core.primitive import declare
+from jitney.core.symbolic.expressions import index, max_dim
 from jitney.primitives import rules, sharding_rules
 from jitney.primitives.array.canonical import canonical_axis
 from jitney.primitives.array.shape import shape_of
@@ -219,7 +220,7 @@ def _(x: ShapedArray, *, sizes: tuple[int, ...], axis: int) -> list[ShapedArray]
             f"{list(x.shape)}"
         )
     head, tail = x.shape[:axis], x.shape[axis + 1 :]
-    return [x.update(shape=(*head, int(n), *tail)) for n in sizes]
+    return [x.update(shape=(*head, index(n), *tail)) for n in sizes]
 
 
 @split_p.eager
@@ -304,7 +305,7 @@ def tile(operand: ArrayLike, reps: Sequence[int]) -> Array:
       Array([[1, 2, 1, 2],
              [1, 2, 1, 2]], dtype=int32)
     """
-    return tile_p.bind(operand, reps=tuple([operator.index(r) for r in reps]))
+    return tile_p.bind(operand, reps=tuple([index(r) for r in reps]))
 
 
 # --- pad --------------------------------------------------------------------------------------
@@ -339,7 +340,7 @@ def _(x: ShapedArray, value: ShapedArray, *, padding_config: PaddingConfig) -> S
             f"{padding_config}"
         )
     shape = tuple(
-        int(low + high + n + max(n - 1, 0) * interior)
+        index(low + high + n + (max_dim(n - 1, 0) * interior if interior else 0))
         for n, (low, high, interior) in zip(x.shape, padding_config, strict=True)
     )
     if any(n < 0 for n in shape):

@@ -7,13 +7,13 @@ feature of the result, feature of the operand, space. Users write them as string
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
 from jitney.compiler.dims import dilated
+from jitney.core.symbolic.expressions import index, max_dim
 from jitney.primitives.elementwise import families
 from jitney.primitives.reduction.windows import padtype_to_pads
 from jitney.primitives.rules import shape_of
@@ -171,7 +171,7 @@ def inverse(permutation: Sequence[int]) -> Shape:
 
 def permuted(shape: Sequence[int], spec: Sequence[int]) -> Shape:
     """The extents of `shape` in the order of `spec`."""
-    return tuple([int(shape[k]) for k in spec])
+    return tuple([index(shape[k]) for k in spec])
 
 
 # --- padding --------------------------------------------------------------------------------------
@@ -199,7 +199,7 @@ def pads_of(
         window = [dilated(n, d) for n, d in zip(rhs_space, rhs_dilation, strict=True)]
         return tuple(padtype_to_pads(lhs_space, window, strides, padding))
     try:
-        return tuple([(operator.index(lo), operator.index(hi)) for lo, hi in padding])
+        return tuple([(index(lo), index(hi)) for lo, hi in padding])
     except (ValueError, TypeError) as error:
         raise ValueError(
             "conv_general_dilated: the padding argument must be a name or a (low, high) pair for each "
@@ -252,8 +252,8 @@ def conv_shape_tuple(
         )
     space: list[int] = []
     for n, k, s, pad in zip(lhs_shape[2:], rhs_shape[2:], strides, pads, strict=True):
-        space.append(max((n + sum(pad) - k) // s + 1, 0))
-    return tuple(map(int, (lhs_shape[0] // batch_group_count, rhs_shape[0], *space)))
+        space.append(max_dim((n + sum(pad) - k) // s + 1, 0))
+    return tuple(map(index, (lhs_shape[0] // batch_group_count, rhs_shape[0], *space)))
 
 
 def conv_general_shape_tuple(

@@ -22,6 +22,7 @@ from jitney.core.key_reuse import uses_keys
 from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
 from jitney.core.refs import in_use, is_ref
+from jitney.core.symbolic.expressions import DimExpr
 from jitney.core.trace import state
 from jitney.primitives import rules, sharding_rules
 from jitney.primitives.elementwise import families
@@ -157,6 +158,8 @@ def scalar_operand(x: Value, dtype: DType, weak_type: bool) -> Any:
     A weakly typed one is a Python scalar, another a NumPy scalar. Equal scalars mostly give one
     object, which traces know again by its identity.
     """
+    if type(x) is DimExpr:
+        return convert(x.dimension_as_value(), dtype, weak_type)
     key = (type(x), x, dtype, weak_type)
     # Zeros but that of int are not kept: 0.0 and -0.0 are equal, and so would be their keys.
     is_kept = bool(x == x and (x or type(x) is int))

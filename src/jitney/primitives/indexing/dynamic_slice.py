@@ -6,7 +6,6 @@ Starts are clamped so that the slice lies within the operand; negative ones coun
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, get_aval, shaped_array
 from jitney.core.key_reuse import uses_keys
 from jitney.core.primitive import declare
+from jitney.core.symbolic.expressions import index
 from jitney.primitives import rules, sharding_rules
 from jitney.primitives.array.canonical import canonical_axis, canonical_shape
 from jitney.primitives.array.shape import expand_dims, shape_of, squeeze
@@ -220,7 +220,7 @@ def dynamic_slice_in_dim(
     """
     starts, wraps, axis = _one_axis(operand, start_index, axis, allow_negative_indices)
     sizes = list(shape_of(operand))
-    sizes[axis] = operator.index(slice_size)
+    sizes[axis] = index(slice_size)
     return dynamic_slice(operand, starts, sizes, allow_negative_indices=wraps)
 
 

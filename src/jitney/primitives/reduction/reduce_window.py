@@ -17,6 +17,7 @@ from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.primitive import Primitive, declare
 from jitney.core.pytree import pytrees
+from jitney.core.symbolic.expressions import index
 from jitney.core.trace import Tracer
 from jitney.primitives import rules, sharding_rules
 from jitney.primitives.array.concatenation import pad
@@ -251,7 +252,7 @@ def _window_params(
     rank = len(shape)
     params: dict[str, Any] = {}
     for name, value in given.items():
-        params[name] = (1,) * rank if value is None else tuple(int(v) for v in value)
+        params[name] = (1,) * rank if value is None else tuple(index(v) for v in value)
         if len(params[name]) != rank:
             raise TypeError(
                 f"reduce_window got the wrong number of {name} for operand: got operand shape {shape} "
@@ -271,7 +272,7 @@ def _window_params(
             params["window_strides"],
             padding,
         )
-    params["padding"] = tuple((int(lo), int(hi)) for lo, hi in padding)
+    params["padding"] = tuple((index(lo), index(hi)) for lo, hi in padding)
     if len(params["padding"]) != rank:
         raise TypeError(
             f"reduce_window got the wrong number of padding entries for operand of shape {shape}: "

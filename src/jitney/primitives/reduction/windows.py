@@ -17,6 +17,7 @@ from jitney.compiler.dims import dilated as dilated
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray
 from jitney.core.primitive import Primitive, declare
+from jitney.core.symbolic.expressions import index, max_dim
 from jitney.primitives import rules, sharding_rules
 from jitney.primitives.array.canonical import canonical_shape
 from jitney.primitives.array.concatenation import pad
@@ -74,7 +75,7 @@ def padtype_to_pads(
         )
     out: list[tuple[int, int]] = []
     for n, w, s in zip(in_shape, window_shape, window_strides, strict=True):
-        total = max(int((-(-n // s) - 1) * s + w - n), 0)
+        total = max_dim(index((-(-n // s) - 1) * s + w - n), 0)
         half = total // 2
         out.append((half, total - half) if kind == "SAME" else (total - half, half))
     return out

@@ -1,0 +1,504 @@
+"""`DimExpr`: an extent that is a polynomial of variables.
+
+    expression ::= sum of coefficient * monomial        coefficients are integers, not zero
+    monomial   ::= product of factor ^ exponent         the empty one is 1
+    factor     ::= Variable(name) | Operation(name, operands)
+    operation  ::= floordiv | mod | max | min
+
+An expression that has no variables is a Python int, so that `b - b` is 0. Expressions of equal terms
+are equal and have the same hash; what differs for some values of the variables counts as different.
+Comparisons by size ask the scope, which knows the constraints (`core.symbolic.scope`), and raise
+where the answer depends on the variables.
+
+Where a number is needed that arrays are computed with, an expression becomes an array by
+`__jax_array__`, which the primitive `dim_as_value` provides (`primitives.array.extents`).
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Protocol, TypeAlias, Union, cast
+
+import numpy as np
+
+from jitney.core.errors import InconclusiveDimensionOperation
+
+DimSize: TypeAlias = Union[int, "DimExpr"]
+Key: TypeAlias = tuple[Any, ...]
+
+FLOORDIV, MOD, MAX, MIN = "floordiv", "mod", "max", "min"
+
+SEE = (
+    "\nThe operation has to give one answer for all values of the variables. Constraints narrow "
+    "these: symbolic_shape(..., constraints=['a >= b'])."
+)
+
+
+class Factor:
+    """A variable, or an operation that is no polynomial.
+
+    Attributes:
+      name: of the variable or of the operation.
+      operands: of the operation; empty for variables.
+      key: orders factors: variables first, by name. Equal keys mean equal factors.
+      degree: 1 for variables, of operations one more than the greatest of their operands.
+    """
+
+    __slots__ = ("degree", "key", "name", "operands")
+
+    def __init__(self, name: str, operands: tuple[DimSize, ...] = ()) -> None:
+        self.name = name
+        self.operands = operands
+        if operands:
+            self.key: Key = (1, name, *[_order(o) for o in operands])
+            self.degree = 1 + max(o.degree if isinstance(o, DimExpr) else 0 for o in operands)
+        else:
+            self.key, self.degree = (0, name), 1
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Factor) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __str__(self) -> str:
+        if not self.operands:
+            return self.name
+        texts = [f"- {-o}" if isinstance(o, int) and o < 0 else str(o) for o in self.operands]
+        return f"{self.name}({', '.join(texts)})"
+
+    def evaluate(self, values: Mapping[str, Any]) -> Any:
+        """Its value where the variables have these values, numbers or expressions.
+
+        Raises:
+          KeyError: if a variable has none.
+        """
+        if not self.operands:
+            return values[self.name]
+        return apply(self.name, *[evaluate(o, values) for o in self.operands])
+
+
+Monomial: TypeAlias = tuple[tuple[Factor, int], ...]
+Terms: TypeAlias = dict[Monomial, int]
+
+
+def _monomial_key(m: Monomial) -> Key:
+    return sum(f.degree * e for f, e in m), tuple([(f.key, e) for f, e in m])
+
+
+def _order(x: DimSize) -> Key:
+    """Orders expressions and numbers, numbers first."""
+    return x.key if isinstance(x, DimExpr) else (0, (), x)
+
+
+def _product(x: Monomial, y: Monomial) -> Monomial:
+    powers: dict[Factor, int] = dict(x)
+    for factor, exponent in y:
+        powers[factor] = powers.get(factor, 0) + exponent
+    return tuple(sorted(powers.items(), key=lambda item: item[0].key))
+
+
+def _quotient(x: Monomial, y: Monomial) -> Monomial | None:
+    """`x / y`; None if it is no monomial."""
+    powers: dict[Factor, int] = dict(x)
+    for factor, exponent in y:
+        left = powers.pop(factor, 0) - exponent
+        if left < 0:
+            return None
+        if left:
+            powers[factor] = left
+    return tuple(sorted(powers.items(), key=lambda item: item[0].key))
+
+
+class Scope(Protocol):
+    """What expressions ask their scope (`core.symbolic.scope`)."""
+
+    substitutions: dict[Monomial, DimSize]
+
+    def substitute(self, terms: Terms) -> Terms: ...
+    def bounds(self, x: DimExpr) -> tuple[float, float]: ...
+
+
+class DimExpr:
+    """An extent that depends on variables. Made by `symbolic_shape`, and by arithmetic."""
+
+    __slots__ = ("_hash", "degree", "key", "scope", "terms")
+
+    scope: Scope
+    terms: tuple[tuple[Monomial, int], ...]  # by descending order of monomials
+
+    def __init__(self, terms: tuple[tuple[Monomial, int], ...], scope: Scope) -> None:
+        self.terms = terms
+        self.scope = scope
+        ordered = [(_monomial_key(m), c) for m, c in terms]
+        self.degree: int = ordered[0][0][0]
+        self.key: Key = (self.degree, tuple(ordered), 0)
+        self._hash = hash(self.key)
+
+    # --- looking ------------------------------------------------------------------------------
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return isinstance(other, DimExpr) and self.key == other.key and self.scope is other.scope
+
+    def __repr__(self) -> str:
+        text = ""
+        for monomial, coefficient in self.terms:
+            sign = "-" if coefficient < 0 else "+"
+            text += f" {sign} " if text else ("- " if sign == "-" else "")
+            factors = [str(f) if e == 1 else f"{f}^{e}" for f, e in monomial]
+            if abs(coefficient) != 1 or not factors:
+                factors.insert(0, str(abs(coefficient)))
+            text += "*".join(factors)
+        return text
+
+    def get_vars(self) -> set[str]:
+        """The names of its variables."""
+        return {name for monomial, _ in self.terms for name in _variables(monomial)}
+
+    def factors(self) -> Iterator[Factor]:
+        """The factors of its monomials, each as often as it occurs."""
+        for monomial, _ in self.terms:
+            for factor, _ in monomial:
+                yield factor
+
+    def __bool__(self) -> bool:
+        return self != 0
+
+    def __int__(self) -> int:
+        raise InconclusiveDimensionOperation(
+            f"int(): the symbolic dimension '{self}' is used where a number is needed.{SEE}"
+        )
+
+    def evaluate(self, values: Mapping[str, Any]) -> Any:
+        """Its value where the variables have these values, numbers or expressions."""
+        total: Any = 0
+        for monomial, coefficient in self.terms:
+            product: Any = coefficient
+            for factor, exponent in monomial:
+                product = product * factor.evaluate(values) ** exponent
+            total = total + product
+        return total
+
+    # --- arithmetic: with extents it gives extents, with anything else arrays ------------------
+
+    __array_ufunc__ = None  # NumPy's arrays leave operations to these methods
+
+    def __add__(self, other: Any) -> Any:
+        y = as_dim(other)
+        return value_of_dim(self) + other if y is None else combine(self, 1, y, 1)
+
+    def __sub__(self, other: Any) -> Any:
+        y = as_dim(other)
+        return value_of_dim(self) - other if y is None else combine(self, 1, y, -1)
+
+    def __rsub__(self, other: Any) -> Any:
+        y = as_dim(other)
+        return other - value_of_dim(self) if y is None else combine(self, -1, y, 1)
+
+    def __mul__(self, other: Any) -> Any:
+        y = as_dim(other)
+        return value_of_dim(self) * other if y is None else multiply(self, y)
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def __neg__(self) -> Any:
+        return combine(self, -1, 0, 0)
+
+    def __pow__(self, power: Any) -> Any:
+        n = as_dim(power)
+        if not isinstance(n, int) or n < 0:
+            return value_of_dim(self) ** power
+        result: Any = 1
+        for _ in range(n):
+            result = result * self
+        return result
+
+    def __divmod__(self, other: Any) -> Any:
+        y = as_dim(other)
+        return divmod(value_of_dim(self), other) if y is None else divide(self, y)
+
+    def __rdivmod__(self, other: Any) -> Any:
+        y = as_dim(other)
+        return divmod(other, value_of_dim(self)) if y is None else divide(y, self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        y = as_dim(other)
+        return value_of_dim(self) // other if y is None else divide(self, y)[0]
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        y = as_dim(other)
+        return other // value_of_dim(self) if y is None else divide(y, self)[0]
+
+    def __mod__(self, other: Any) -> Any:
+        y = as_dim(other)
+        return value_of_dim(self) % other if y is None else divide(self, y)[1]
+
+    def __rmod__(self, other: Any) -> Any:
+        y = as_dim(other)
+        return other % value_of_dim(self) if y is None else divide(y, self)[1]
+
+    def __truediv__(self, other: Any) -> Any:
+        return value_of_dim(self) / other
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return other / value_of_dim(self)
+
+    # --- order --------------------------------------------------------------------------------
+
+    def __ge__(self, other: Any) -> Any:
+        return _compare(self, other, ">=", lambda x, y: (x, y, 0))
+
+    def __gt__(self, other: Any) -> Any:
+        return _compare(self, other, ">", lambda x, y: (x, y, 1))
+
+    def __le__(self, other: Any) -> Any:
+        return _compare(self, other, "<=", lambda x, y: (y, x, 0))
+
+    def __lt__(self, other: Any) -> Any:
+        return _compare(self, other, "<", lambda x, y: (y, x, 1))
+
+    # --- as an array --------------------------------------------------------------------------
+
+    def __jax_array__(self) -> Any:
+        return value_of_dim(self)
+
+    def dimension_as_value(self) -> Any:
+        """The extent as an array of an integer, in a program that is traced."""
+        return value_of_dim(self)
+
+    def __deepcopy__(self, memo: object) -> DimExpr:
+        return self
+
+    def __copy__(self) -> DimExpr:
+        return self
+
+
+_value_hook: Callable[[DimExpr], Any] | None = None
+
+
+def use_values(hook: Callable[[DimExpr], Any]) -> None:
+    """Sets what makes arrays of expressions; the primitive for it belongs to a layer above."""
+    global _value_hook
+    _value_hook = hook
+
+
+def value_of_dim(x: DimExpr) -> Any:
+    """The extent as an array of an integer, in a program that is traced."""
+    assert _value_hook is not None
+    return _value_hook(x)
+
+
+def is_symbolic_dim(p: object) -> bool:
+    """Whether an extent depends on variables.
+
+    Example:
+      >>> jax.export.is_symbolic_dim(3)
+      False
+    """
+    return isinstance(p, DimExpr)
+
+
+def as_dim(x: Any) -> DimSize | None:
+    """`x` as an extent; None if it is neither an integer nor symbolic."""
+    if isinstance(x, DimExpr):
+        return x
+    if isinstance(x, int | np.integer):
+        return int(cast("int", x))
+    if isinstance(x, np.ndarray):
+        array = cast("np.ndarray", x)
+        return int(array) if array.ndim == 0 and array.dtype.kind in "iu" else None
+    return None
+
+
+def index(x: Any) -> Any:
+    """`x` as an int, as `operator.index` does it; symbolic extents as they are.
+
+    Raises:
+      TypeError: if it is neither.
+    """
+    return x if type(x) is DimExpr else operator.index(x)
+
+
+def from_terms(terms: Terms, scope: Scope) -> DimSize:
+    """The sum of these terms; an int if no variables are left."""
+    if scope.substitutions:
+        terms = scope.substitute(terms)
+    left = [(m, c) for m, c in terms.items() if c]
+    if not left:
+        return 0
+    if len(left) == 1 and not left[0][0]:
+        return left[0][1]
+    if len(left) > 1:
+        left.sort(key=lambda term: _monomial_key(term[0]), reverse=True)
+    return DimExpr(tuple(left), scope)
+
+
+def from_factor(factor: Factor, scope: Scope) -> DimSize:
+    """A variable or an operation as an expression."""
+    return from_terms({((factor, 1),): 1}, scope)
+
+
+def terms_of(x: DimSize) -> tuple[tuple[Monomial, int], ...]:
+    """The terms of an expression or a number."""
+    return x.terms if isinstance(x, DimExpr) else (((), x),)
+
+
+def combine(x: DimSize, a: int, y: DimSize, b: int) -> DimSize:
+    """a x + b y."""
+    terms: Terms = {m: a * c for m, c in terms_of(x)} if a else {}
+    if b:
+        for m, c in terms_of(y):
+            terms[m] = terms.get(m, 0) + b * c
+    return from_terms(terms, _common_scope(x, y))
+
+
+def multiply(x: DimExpr, y: DimSize) -> DimSize:
+    """x y."""
+    if isinstance(y, int):
+        return combine(x, y, 0, 0)
+    terms: Terms = {}
+    for m, c in x.terms:
+        for n, d in y.terms:
+            product = _product(m, n)
+            terms[product] = terms.get(product, 0) + c * d
+    return from_terms(terms, _common_scope(x, y))
+
+
+def _common_scope(*xs: DimSize) -> Scope:
+    scopes = [x.scope for x in xs if isinstance(x, DimExpr)]
+    for x in xs:
+        if isinstance(x, DimExpr) and x.scope is not scopes[0]:
+            names = " and ".join(f"'{y}'" for y in xs)
+            raise ValueError(
+                f"Invalid mixing of symbolic scopes: {names} belong to "
+                f"{scopes[0]} and {x.scope}. Extents that meet are to be made with the same "
+                "`scope`, which symbolic_shape takes."
+            )
+    return scopes[0]
+
+
+def _variables(monomial: Monomial) -> Iterator[str]:
+    for factor, _ in monomial:
+        if not factor.operands:
+            yield factor.name
+        for operand in factor.operands:
+            if isinstance(operand, DimExpr):
+                yield from operand.get_vars()
+
+
+def divide(x: DimSize, y: DimSize) -> tuple[DimSize, DimSize]:
+    """Quotient, rounded down, and remainder, of the sign of `y`.
+
+    Division of polynomials where it comes out even, or leaves a number that a number divides.
+    """
+    if isinstance(x, int) and isinstance(y, int):
+        return divmod(x, y)
+    if isinstance(y, int) and y == 0:
+        raise ZeroDivisionError(f"division of the symbolic dimension '{x}' by zero")
+    lead, by = terms_of(y)[0]
+    quotient: DimSize = 0
+    rest = x
+    while isinstance(rest, DimExpr):
+        monomial, coefficient = rest.terms[0]
+        part = _quotient(monomial, lead)
+        if part is None or coefficient % by:
+            break
+        step = from_terms({part: coefficient // by}, rest.scope)
+        quotient = quotient + step
+        rest = rest - step * y
+    if isinstance(rest, int) and (rest == 0 or isinstance(y, int)):
+        return quotient + (rest // y if rest else 0), rest % y if rest else 0
+    scope = _common_scope(x, y)
+    return (
+        from_factor(Factor(FLOORDIV, (x, y)), scope),
+        from_factor(Factor(MOD, (x, y)), scope),
+    )
+
+
+def apply(operation: str, x: Any, y: Any) -> Any:
+    """An operation on numbers or expressions."""
+    if operation == FLOORDIV:
+        return x // y
+    if operation == MOD:
+        return x % y
+    return max_dim(x, y) if operation == MAX else min_dim(x, y)
+
+
+def evaluate(x: DimSize, values: Mapping[str, Any]) -> Any:
+    """The value of an extent where the variables have these values."""
+    return x.evaluate(values) if isinstance(x, DimExpr) else x
+
+
+def evaluate_shape(shape: Iterable[DimSize], values: Mapping[str, Any]) -> tuple[Any, ...]:
+    """The same of all extents of a shape."""
+    return tuple([evaluate(n, values) for n in shape])
+
+
+def bounds(x: DimSize) -> tuple[float, float]:
+    """The least and the greatest value, as far as it is known; infinities where nothing is."""
+    return x.scope.bounds(x) if isinstance(x, DimExpr) else (x, x)
+
+
+def _compare(
+    x: DimExpr, other: Any, sign: str, arrange: Callable[[Any, Any], tuple[Any, Any, int]]
+) -> Any:
+    """Whether `x sign other`, which means that `greater - less >= margin` of what `arrange` gives.
+
+    Raises:
+      InconclusiveDimensionOperation: if that depends on the variables.
+    """
+    y = as_dim(other)
+    if y is None:
+        compare = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt}
+        return compare[sign](value_of_dim(x), other)
+    greater, less, margin = arrange(x, y)
+    low, high = bounds(greater - less)
+    if low >= margin:
+        return True
+    if high < margin:
+        return False
+    raise InconclusiveDimensionOperation(
+        f"Symbolic dimension comparison '{x}' {sign} '{other}' is inconclusive.\nUsing symbolic scope "
+        f"{x.scope}{SEE}"
+    )
+
+
+def max_dim(x: Any, y: Any) -> Any:
+    """The greater of two extents.
+
+    Raises:
+      TypeError: if one is neither an integer nor symbolic.
+    """
+    x, y = index(x), index(y)
+    if isinstance(x, int) and isinstance(y, int):
+        return max(x, y)
+    low, high = bounds(x - y)
+    if low >= 0:
+        return x
+    if high <= 0:
+        return y
+    return from_factor(Factor(MAX, (x, y)), _common_scope(x, y))
+
+
+def min_dim(x: Any, y: Any) -> Any:
+    """The lesser of two extents.
+
+    Raises:
+      TypeError: if one is neither an integer nor symbolic.
+    """
+    x, y = index(x), index(y)
+    if isinstance(x, int) and isinstance(y, int):
+        return min(x, y)
+    low, high = bounds(x - y)
+    if high <= 0:
+        return x
+    if low >= 0:
+        return y
+    return from_factor(Factor(MIN, (x, y)), _common_scope(x, y))

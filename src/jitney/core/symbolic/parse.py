@@ -1,0 +1,188 @@
+"""Texts of symbolic shapes: `symbolic_shape("b, 2*n + 1, ...", like=(None, None, 3))`.
+
+    shape      ::= ["("] [dim {"," dim} [","]] [")"]
+    dim        ::= "..." | "_" | expression
+    expression ::= ["-"] term {("+" | "-") term}
+    term       ::= factor {"*" factor}
+    factor     ::= number | name ["^" number] | operation "(" expression "," expression ")"
+    operation  ::= "floordiv" | "mod" | "max" | "min"
+
+An operation may have a power, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from jitney.core.symbolic import expressions
+from jitney.core.symbolic.expressions import DimSize, Factor, Scope
+
+_TOKEN = re.compile(r"\s*(?:(\.\.\.)|([A-Za-z_]\w*)|(\d+)|(.))")
+_OPERATIONS = (expressions.FLOORDIV, expressions.MOD, expressions.MAX, expressions.MIN)
+_SIGN = re.compile(r"==|>=|<=")
+
+
+class _Reader:
+    """Reads a text from left to right."""
+
+    def __init__(
+        self, text: str, scope: Scope, like: Sequence[int | None] | None, what: str
+    ) -> None:
+        self.text = text
+        self.scope = scope
+        self.like = like
+        self.what = what
+        self.tokens = [
+            (m.group(m.lastindex or 0), m.start()) for m in _TOKEN.finditer(text.rstrip())
+        ]
+        self.at = 0
+        self.dimension: int | None = None
+
+    def peek(self) -> str:
+        return self.tokens[self.at][0] if self.at < len(self.tokens) else ""
+
+    def take(self, *expected: str) -> str:
+        token = self.peek()
+        if expected and token not in expected:
+            raise self.error(f"expected {' or '.join(map(repr, expected))}")
+        self.at += 1
+        return token
+
+    def error(self, problem: str) -> ValueError:
+        where = "" if self.dimension is None else f" in dimension {self.dimension}"
+        found = f"{self.peek()!r}" if self.peek() else "the end"
+        start = self.tokens[self.at][1] if self.at < len(self.tokens) else len(self.text)
+        return ValueError(
+            f"syntax error in {self.what} {self.text!r}{where}: {problem}, but found {found}. "
+            f"Parsed {self.text[:start]!r}, remaining {self.text[start:]!r}."
+        )
+
+    def shape(self) -> tuple[DimSize, ...]:
+        closing = self.peek() == "("
+        if closing:
+            self.take()
+        dims: list[DimSize] = []
+        end = ")" if closing else ""
+        while self.peek() != end:
+            self.dimension = len(dims)
+            if self.peek() == "...":
+                self.take()
+                dims.extend(self._of_like(slice(len(dims), None)))
+                if self.peek() == ",":
+                    self.take()
+                if self.peek() != end:
+                    raise self.error("'...' may only be the last dimension")
+                break
+            if self.peek() == "_":
+                dims.extend(self._of_like(slice(len(dims), len(dims) + 1)))
+                self.take()
+            else:
+                dims.append(self.expression())
+            if self.peek() != end:
+                if self.peek() != ",":
+                    raise self.error("expected ',' or an operator")
+                self.take()
+        if closing:
+            self.take(")")
+        if self.peek():
+            raise self.error("expected the end of the shape")
+        return tuple(dims)
+
+    def _of_like(self, where: slice) -> list[int]:
+        sign = self.peek() if self.peek() == "_" else "..."
+        if self.like is None:
+            raise self.error(f"{sign!r} takes extents of `like`, which is not given")
+        found = list(self.like)[where]
+        if sign == "_" and not found:
+            raise self.error(f"'_' takes an extent of like={self.like}, which has too few")
+        for i, n in enumerate(found):
+            if not isinstance(n, int):
+                raise self.error(
+                    f"{sign!r} takes extents of like={self.like}, of which number "
+                    f"{(where.start or 0) + i} is not known"
+                )
+        return [n for n in found if n is not None]
+
+    def expression(self) -> DimSize:
+        sign = -1 if self.peek() == "-" else 1
+        if sign < 0:
+            self.take()
+        total: Any = sign * self._term()
+        while self.peek() in ("+", "-"):
+            sign = 1 if self.take() == "+" else -1
+            total = total + sign * self._term()
+        return total
+
+    def _term(self) -> Any:
+        product: Any = self._factor()
+        while self.peek() == "*":
+            self.take()
+            product = product * self._factor()
+        return product
+
+    def _factor(self) -> Any:
+        token = self.peek()
+        if token.isdigit() or (token == "-" and self.at + 1 < len(self.tokens)):
+            sign = 1
+            if token == "-":
+                self.take()
+                sign = -1
+            if not self.peek().isdigit():
+                raise self.error("expected a number")
+            return sign * int(self.take())
+        if not token.isidentifier():
+            raise self.error("expected a name or a number")
+        self.take()
+        if token in _OPERATIONS and self.peek() == "(":
+            self.take()
+            x = self.expression()
+            self.take(",")
+            y = self.expression()
+            self.take(")")
+            value = expressions.apply(token, x, y)
+        else:
+            value = expressions.from_factor(Factor(token), self.scope)
+        if self.peek() == "^":
+            self.take()
+            if not self.peek().isdigit():
+                raise self.error("expected a number")
+            return value ** int(self.take())
+        return value
+
+
+def parse_shape(
+    text: str | None, scope: Scope, like: Sequence[int | None] | None = None
+) -> tuple[DimSize, ...]:
+    """The extents that a text says."""
+    shape = _Reader("..." if text is None else text, scope, like, "symbolic shape").shape()
+    if like is not None:
+        if len(shape) != len(like):
+            raise ValueError(
+                f"symbolic shape {text!r} has {len(shape)} dimensions, but like={tuple(like)} has "
+                f"{len(like)}; a last '...' takes the others of `like`."
+            )
+        for i, (asked, n) in enumerate(zip(shape, like, strict=True)):
+            if isinstance(asked, int) and isinstance(n, int) and asked != n:
+                raise ValueError(
+                    f"symbolic shape {text!r} says {asked} for dimension {i}, but "
+                    f"like={tuple(like)} has {n}"
+                )
+    return shape
+
+
+def parse_constraint(text: str, scope: Scope) -> tuple[DimSize, str, DimSize]:
+    """The two sides and the sign of an inequality or an equation."""
+    found = _SIGN.search(text)
+    if found is None:
+        raise ValueError(
+            f"Constraint parsing error: {text!r} must contain one of '==', '>=' or '<='"
+        )
+    sides: list[DimSize] = []
+    for side in (text[: found.start()], text[found.end() :]):
+        reader = _Reader(side, scope, None, "constraint")
+        sides.append(reader.expression())
+        if reader.peek():
+            raise reader.error("expected the end of the expression")
+    return sides[0], found.group(), sides[1]

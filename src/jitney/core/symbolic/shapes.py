@@ -1,0 +1,96 @@
+"""Shapes with symbolic extents, as users ask for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from jitney.core.avals import Shape
+from jitney.core.pytree import pytrees
+from jitney.core.shape_dtype import ShapeDtypeStruct, abstractify
+from jitney.core.symbolic.expressions import DimSize
+from jitney.core.symbolic.parse import parse_shape
+from jitney.core.symbolic.scope import SymbolicScope
+
+
+def symbolic_shape(
+    shape_spec: str | None,
+    *,
+    constraints: Sequence[str] = (),
+    scope: SymbolicScope | None = None,
+    like: Sequence[int | None] | None = None,
+) -> tuple[DimSize, ...]:
+    """A shape whose extents are variables, or expressions of them.
+
+    Args:
+      shape_spec: the extents, separated by commas: names, numbers, `+`, `-`, `*`, `^`, and
+        `floordiv`, `mod`, `max`, `min` of two; `_` for the extent of `like`, and a last `...` for the
+        rest of them. None for all of `like`.
+      constraints: what is known of the variables beyond that they are at least 1, such as
+        "a >= 2 * b"; for a new scope.
+      scope: the scope of the variables. Without, a new one: shapes that meet need the same.
+      like: a shape; see `shape_spec`.
+
+    Returns: ints and symbolic dimensions.
+
+    Raises:
+      ValueError: if a text cannot be read, constraints contradict each other, or both a scope and
+        constraints are given.
+
+    Example:
+      >>> b, n = jax.export.symbolic_shape("b, 2*n + 1")
+      >>> b * n - n
+      2*b*n + b - 2*n - 1
+    """
+    given = cast("object", shape_spec)
+    if given is not None and not isinstance(given, str):
+        raise ValueError(
+            f"symbolic_shape: shape_spec must be None or a text, got {given!r} of type "
+            f"{type(given)}"
+        )
+    if scope is None:
+        scope = SymbolicScope(constraints)
+    elif constraints:
+        raise ValueError(
+            "symbolic_shape: both `constraints` and `scope` are given; give the constraints to "
+            "SymbolicScope."
+        )
+    return parse_shape(shape_spec, scope, like)
+
+
+def symbolic_args_specs(
+    args: Any,
+    shapes_specs: Any,
+    constraints: Sequence[str] = (),
+    scope: SymbolicScope | None = None,
+) -> Any:
+    """Types of arguments, with symbolic shapes.
+
+    Args:
+      args: pytree of arrays, or of anything with a shape and a dtype.
+      shapes_specs: pytree of texts, a prefix of `args`; see `symbolic_shape`. None for the shape that
+        an array has.
+      constraints: what is known of the variables.
+      scope: the scope of the variables; without, a new one.
+
+    Returns: a pytree like `args` of `ShapeDtypeStruct`s, with variables of one scope.
+
+    Example:
+      >>> jax.export.symbolic_args_specs((jnp.ones((2, 3)), jnp.ones(4)), ("b, ...", "2*b"))
+      (ShapeDtypeStruct(shape=(b, 3), dtype=float32), ShapeDtypeStruct(shape=(2*b,), dtype=float32))
+    """
+    if scope is None:
+        scope = SymbolicScope(constraints)
+    elif constraints:
+        raise ValueError("symbolic_args_specs: both `constraints` and `scope` are given.")
+    leaves, tree = pytrees.tree_flatten(args)
+    if shapes_specs is None or isinstance(shapes_specs, str):
+        specs: list[Any] = [shapes_specs] * len(leaves)
+    else:
+        specs = pytrees.broadcast_prefix(shapes_specs, args, is_leaf=lambda x: x is None)
+    avals = [abstractify(x) for x in leaves]
+    structs = [
+        ShapeDtypeStruct(cast("Shape", parse_shape(spec, scope, like=a.shape)), a.dtype)
+        for spec, a in zip(specs, avals, strict=True)
+    ]
+    return pytrees.tree_unflatten(tree, structs)

@@ -1,0 +1,223 @@
+"""Which keys a query sees: masks of (queries, keys), computed when they are asked for.
+
+`mask[rows, columns]` is the part of a mask as an array of booleans, True where a query sees a key.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+
+class Mask:
+    """Base of masks."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        raise NotImplementedError
+
+    def __getitem__(self, idx: Any) -> np.ndarray:
+        raise NotImplementedError
+
+    def __bool__(self) -> bool:
+        raise NotImplementedError(
+            "a mask has no truth value; combine masks by `&` and `|`, not by `and` and `or`"
+        )
+
+    def __or__(self, other: Mask) -> Mask:
+        return _Combined(self, other, np.logical_or)
+
+    def __and__(self, other: Mask) -> Mask:
+        return _Combined(self, other, np.logical_and)
+
+
+class _Combined(Mask):
+    """Two masks of a shape, put together element by element."""
+
+    def __init__(self, left: Mask, right: Mask, combine: np.ufunc) -> None:
+        if left.shape != right.shape:
+            raise ValueError(f"masks of shapes {left.shape} and {right.shape} do not go together")
+        self.left, self.right, self.combine = left, right, combine
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.left.shape
+
+    def __getitem__(self, idx: Any) -> np.ndarray:
+        return self.combine(self.left[idx], self.right[idx])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Combined) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[object, ...]:
+        return self.left, self.right, self.combine
+
+
+class _Computed(Mask):
+    """A mask that is a function of the positions of query and key."""
+
+    def __init__(self, shape: tuple[int, int], offset: int = 0) -> None:
+        self._shape = shape
+        self.offset = offset
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._shape
+
+    def sees(self, queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
+        """Whether queries at these positions see keys at those."""
+        raise NotImplementedError
+
+    def __getitem__(self, idx: Any) -> np.ndarray:
+        rows, columns = _two(idx, self)
+        queries = np.arange(self._shape[0])[rows][:, None] + self.offset
+        keys = np.arange(self._shape[1])[columns][None, :]
+        return np.broadcast_to(self.sees(queries, keys), (queries.size, keys.size)).copy()
+
+    def _key(self) -> tuple[object, ...]:
+        return type(self), self._shape, self.offset
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Computed) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+
+def _two(idx: Any, mask: Mask) -> tuple[Any, Any]:
+    if not isinstance(idx, tuple) or len(idx) != 2:
+        raise NotImplementedError(f"{type(mask).__name__} takes two slices, got {idx!r}")
+    return idx[0], idx[1]
+
+
+class CausalMask(_Computed):
+    """A query sees the keys up to its own position, which `offset` is added to."""
+
+    def __init__(self, shape: tuple[int, int], offset: int = 0, shard_count: int = 1) -> None:
+        super().__init__(shape, offset)
+
+    def sees(self, queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
+        return queries >= keys
+
+
+class LocalMask(_Computed):
+    """A query sees the keys of a window around its own position, which `offset` is added to.
+
+    Args:
+      shape: numbers of queries and of keys.
+      window_size: how many keys before and behind; None for all.
+      offset: position of the first query.
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, int],
+        window_size: tuple[int | None, int | None],
+        offset: int,
+        shard_count: int = 1,
+    ) -> None:
+        super().__init__(shape, offset)
+        self.window_size = window_size
+
+    def sees(self, queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
+        before, behind = self.window_size
+        seen = np.ones(np.broadcast_shapes(queries.shape, keys.shape), np.bool_)
+        if before is not None:
+            seen &= queries - before <= keys
+        if behind is not None:
+            seen &= queries + behind >= keys
+        return seen
+
+    def _key(self) -> tuple[object, ...]:
+        return *super()._key(), self.window_size
+
+
+class FullMask(_Computed):
+    """Every query sees every key."""
+
+    def __init__(self, _shape: tuple[int, int]) -> None:
+        super().__init__(_shape)
+
+    def sees(self, queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
+        return np.ones((1, 1), np.bool_)
+
+
+@dataclasses.dataclass(eq=False)
+class NumpyMask(Mask):
+    """A mask that is given as an array of booleans."""
+
+    array: np.ndarray
+
+    def __post_init__(self) -> None:
+        if self.array.ndim != 2:
+            raise ValueError(f"NumpyMask: array must have two axes, got shape {self.array.shape}")
+        if self.array.dtype != np.bool_:
+            raise ValueError(f"NumpyMask: array must be boolean, got {self.array.dtype}")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.array.shape
+
+    def __getitem__(self, idx: Any) -> np.ndarray:
+        return np.asarray(self.array)[idx]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, NumpyMask) and np.array_equal(self.array, other.array)
+
+    def __hash__(self) -> int:
+        return hash((type(self), np.asarray(self.array).tobytes()))
+
+
+@dataclasses.dataclass(eq=False)
+class MultiHeadMask(Mask):
+    """A mask for each head."""
+
+    masks: Sequence[Mask]
+
+    def __post_init__(self) -> None:
+        if not self.masks:
+            raise ValueError("MultiHeadMask: there has to be at least one mask")
+        shapes = {mask.shape for mask in self.masks}
+        if len(shapes) > 1:
+            raise ValueError(f"MultiHeadMask: masks must have one shape, got {sorted(shapes)}")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return len(self.masks), *self.masks[0].shape
+
+    def __getitem__(self, idx: Any) -> np.ndarray:
+        if not isinstance(idx, tuple) or len(idx) != 3:
+            raise NotImplementedError(f"MultiHeadMask takes a head and two slices, got {idx!r}")
+        head, *rest = idx
+        if isinstance(head, slice):
+            return np.stack([mask[tuple(rest)] for mask in self.masks[head]])
+        return self.masks[int(head)][tuple(rest)]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MultiHeadMask) and tuple(self.masks) == tuple(other.masks)
+
+    def __hash__(self) -> int:
+        return hash((type(self), tuple(self.masks)))
+
+
+def make_causal_mask(shape: tuple[int, int], offset: int = 0) -> np.ndarray:
+    """That of `CausalMask`, as an array."""
+    return CausalMask(shape, offset)[:, :]
+
+
+def make_local_attention_mask(
+    shape: tuple[int, int], window_size: tuple[int | None, int | None], *, offset: int = 0
+) -> np.ndarray:
+    """That of `LocalMask`, as an array."""
+    return LocalMask(shape, window_size, offset)[:, :]
+
+
+def make_random_mask(shape: tuple[int, int], sparsity: float, seed: int) -> np.ndarray:
+    """A mask that hides each key with the probability `sparsity`."""
+    return np.random.RandomState(seed).binomial(1, 1.0 - sparsity, shape).astype(np.bool_)

@@ -1,0 +1,8 @@
+"""`jax.export`: programs of their own, and shapes whose extents are variables."""
+
+from jitney.core.symbolic.expressions import is_symbolic_dim as is_symbolic_dim
+from jitney.core.symbolic.scope import SymbolicScope as SymbolicScope
+from jitney.core.symbolic.shapes import (
+    symbolic_args_specs as symbolic_args_specs,
+    symbolic_shape as symbolic_shape,
+)
