@@ -28,6 +28,7 @@ GOALS = {
     "mlp": 2.0,
     "nnx_mlp": 1.5,
     "least_squares": 3.0,
+    "cnn": 1.2,
 }
 FIRST_GOAL = 2.0
 
