@@ -2,7 +2,11 @@
 
 import ast
 import importlib
+import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 import jitney
 
@@ -11,6 +15,8 @@ SOURCE = Path(jitney.__file__).parent / "_src"
 
 def test_holds_pointers_only():
     for path in SOURCE.glob("*.py"):
+        if path.name == "__init__.py":  # its names are those of the stub
+            continue
         for node in ast.parse(path.read_text()).body:
             is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
             is_list = isinstance(node, ast.Assign) and node.targets[0].id == "__all__"
@@ -35,6 +41,16 @@ def test_names():
     assert private("tree_util").flatten_one_level([1, [2]])[0] == [1, [2]]
     state = jitney._src.distributed.global_state
     assert (state.process_id, state.client) == (0, None)
+
+
+def test_modules_are_attributes_without_being_imported():
+    modules = {path.stem for path in SOURCE.glob("*.py")} - {"__init__"}
+    code = "import jitney._src as own\n" + "\n".join(f"own.{name}" for name in sorted(modules))
+    subprocess.run([sys.executable, "-c", code], check=True)
+    private = importlib.import_module("jitney._src")
+    assert private.xla_bridge is importlib.import_module("jitney._src.xla_bridge")
+    with pytest.raises(AttributeError, match=r"jax\._src"):
+        _ = private.no_such_module
 
 
 def test_frames_that_libraries_leave_out(tmp_path):

@@ -152,7 +152,8 @@ def device_get(x: PyTree) -> PyTree:
     """`x` with arrays as NumPy arrays.
 
     Args:
-      x: a pytree; other leaves that are arrays are copied, and the rest is left alone.
+      x: a pytree; other leaves that are arrays are copied, and the rest is left alone, such as
+        values that are being traced, which have no numbers yet.
 
     Example:
       >>> jax.device_get({"a": jnp.arange(3), "b": "text"})
@@ -161,7 +162,7 @@ def device_get(x: PyTree) -> PyTree:
 
     def get(leaf: PyTree) -> Any:
         if isinstance(leaf, Tracer):
-            return np.asarray(leaf)
+            return leaf
         if isinstance(leaf, ArrayImpl):
             if dtypes.is_extended(leaf.dtype):
                 return leaf

@@ -13,7 +13,7 @@ from jitney.core.avals import ShapedArray
 from jitney.core.key_reuse import KeyUse, uses_keys
 from jitney.core.primitive import declare
 from jitney.core.pvary import pvary_p
-from jitney.core.sharding.mesh import AxisType, Mesh, get_mesh
+from jitney.core.sharding.mesh import AbstractMesh, AxisType, Mesh, get_mesh
 from jitney.core.sharding.named import NamedSharding, constraint
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 from jitney.core.sharding.sharding import Sharding
@@ -149,7 +149,7 @@ def placed(x: Array, device: object, out_sharding: object = None) -> Array:
     if device is not None and out_sharding is not None:
         raise ValueError(f"device={device} and out_sharding={out_sharding}: give one of them")
     place = device if out_sharding is None else out_sharding
-    if place is None:
+    if place is None or _is_on_empty_mesh(place):
         return x
     if isinstance(place, PartitionSpec):
         place = on_mesh_in_force(place, "out_sharding")
@@ -163,6 +163,15 @@ def placed(x: Array, device: object, out_sharding: object = None) -> Array:
     if isinstance(place, Sharding):
         return sharding_constraint(x, place)
     return device_put([x], [place])[0]
+
+
+def _is_on_empty_mesh(place: object) -> bool:
+    """Whether it is the sharding in the type of an array that is on no mesh: it asks for nothing."""
+    return (
+        isinstance(place, NamedSharding)
+        and isinstance(place.mesh, AbstractMesh)
+        and place.mesh.empty
+    )
 
 
 def placed_like(
