@@ -59,7 +59,7 @@ def _measured(name: str, rounds: int) -> str:
     try:
         for _ in range(rounds):
             peers.append(_run([sys.executable, script], environment))
-            shutil.rmtree(kept)
+            shutil.rmtree(kept, ignore_errors=True)  # not there if nothing was kept
             fresh.append(_run([sys.executable, "-m", "jitney", script], own))
             again.append(_run([sys.executable, "-m", "jitney", script], own))
     finally:
