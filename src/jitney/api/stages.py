@@ -243,6 +243,16 @@ class Compiled(Stage):
         return dict(self._timings)
 
     @property
+    def lowering(self) -> dispatch.Lowering:
+        """The program as it was lowered, and its executable."""
+        return self._lowering
+
+    @property
+    def places(self) -> tuple[Sharding | None, ...]:
+        """Where somebody had put the arguments that it was lowered for."""
+        return self._places
+
+    @property
     def _params(self) -> CompiledCallParams:
         return CompiledCallParams(self._executable, False, self.in_tree, self.out_tree, [])
 

@@ -167,6 +167,32 @@ def find(place: str, key: str, module: ir.Module) -> CompiledProgram | None:
     return program
 
 
+def from_files(files: dict[str, bytes], key: str, module: ir.Module) -> CompiledProgram | None:
+    """The program of `module` whose files `as_files` gave; None if they are another machine's.
+
+    The linker has to be ready (`lazy_compiler`).
+    """
+    folder = _Files(files)
+    try:
+        data = folder.read(f"{key}.program", MAX_FILE_BYTES)
+        return _program(folder, _checked(data, _heading(key, module)), module)
+    except (_StaleError, EOFError, ValueError, KeyError, TypeError):
+        return None
+
+
+class _Files:
+    """Files in memory."""
+
+    def __init__(self, files: dict[str, bytes]) -> None:
+        self._files = files
+
+    def read(self, name: str, most: int) -> bytes:
+        return self._files[name]
+
+    def remove(self, name: str) -> None:
+        del self._files[name]
+
+
 def _heading(key: str, module: ir.Module) -> bytes:
     """What a program's file begins with: what the program is, and for which machine."""
     types = [
@@ -191,7 +217,7 @@ def _checked(data: bytes, heading: bytes) -> memoryview:
     return body[len(heading) :]
 
 
-def _program(folder: Folder, data: memoryview, module: ir.Module) -> CompiledProgram:
+def _program(folder: Folder | _Files, data: memoryview, module: ir.Module) -> CompiledProgram:
     size = int.from_bytes(data[:8], "little")
     head = marshal.loads(data[8 : 8 + size])
     constants: dict[str, np.ndarray] = {}
@@ -226,7 +252,7 @@ class _Anything(dict[str, int]):
         return 1 if key.startswith("jitney.") else default
 
 
-def _code(folder: Folder, name: str) -> engine.Code:
+def _code(folder: Folder | _Files, name: str) -> engine.Code:
     """The object file called `name`, which all programs share that call its kernels."""
     with forking.disk:
         code = _codes.get(name)
@@ -235,7 +261,7 @@ def _code(folder: Folder, name: str) -> engine.Code:
         return code
 
 
-def _object(folder: Folder, name: str) -> bytes:
+def _object(folder: Folder | _Files, name: str) -> bytes:
     data = folder.read(f"{name}.object", MAX_FILE_BYTES)
     if _name_of(data) != name:
         folder.remove(f"{name}.object")  # for it to be written again
@@ -252,17 +278,10 @@ def _name_of(data: bytes) -> str:
 
 def store(place: str, key: str, module: ir.Module, program: CompiledProgram) -> None:
     """Keeps the program of `module` in `place` for other processes, if its code can be kept."""
-    links = program.links
-    if links.callbacks:
+    files = as_files(key, module, program)
+    if files is None or max(map(len, files.values())) > MAX_FILE_BYTES:
         return
-    codes = [program.code, *[code for code, _ in links.kernels.values()]]
-    if any(code.data is None for code in codes):
-        return
-    objects = {_name_of(code.data): code.data for code in codes if code.data is not None}
-    files = {f"{name}.object": data for name, data in objects.items()}
-    contents = _contents(_heading(key, module), program, links)
-    if max(len(contents), *map(len, files.values())) > MAX_FILE_BYTES:
-        return
+    contents = files.pop(f"{key}.program")
     try:
         root = os.path.dirname(place)
         make_private(root)
@@ -277,6 +296,19 @@ def store(place: str, key: str, module: ir.Module, program: CompiledProgram) -> 
             tidy(root, spare=_most_bytes() // 8)
     except OSError as error:
         _report(error)
+
+
+def as_files(key: str, module: ir.Module, program: CompiledProgram) -> dict[str, bytes] | None:
+    """The files of the program of `module`, by their names; None if its code cannot be kept."""
+    links = program.links
+    if links.callbacks:
+        return None
+    codes = [program.code, *[code for code, _ in links.kernels.values()]]
+    if any(code.data is None for code in codes):
+        return None
+    objects = {_name_of(code.data): code.data for code in codes if code.data is not None}
+    files = {f"{name}.object": data for name, data in objects.items()}
+    return {**files, f"{key}.program": _contents(_heading(key, module), program, links)}
 
 
 def _contents(heading: bytes, program: CompiledProgram, links: Links) -> bytes:

@@ -1,0 +1,220 @@
+"""Compiled programs as bytes, which other processes load: `jax.experimental.serialize_executable`.
+
+The bytes hold the program in the text of the tensor IR, its types and where its values are put, and
+the machine code of the process that compiled it. Where this machine and compiler are the ones that the
+code is for, loading compiles nothing; elsewhere the program is compiled from its text.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from jitney.api.jit_call import TracedProgram
+from jitney.api.stages import Compiled
+from jitney.core.jaxpr import is_high
+from jitney.core.refs import any_refs
+from jitney.primitives.call.loaded import loaded_jaxpr
+from jitney.runtime import client
+from jitney.runtime.assignment import NO_WISHES, Wishes, assign
+from jitney.runtime.device import Device
+from jitney.runtime.executable import Executable, Lowering
+from jitney.runtime.lazy_compiler import linker
+from jitney.runtime.sharding import UNSPECIFIED, DeviceOfJit
+
+if TYPE_CHECKING:
+    from jitney.compiler.hlo import ir
+    from jitney.core.pytree.treedef import PyTreeDef
+    from jitney.runtime.client import Client
+
+_FORMAT = 1
+_KEY = "serialized"  # what a program's file is named, which in the disk cache has a digest
+
+
+class _Pickler(pickle.Pickler):
+    """Writes devices as their numbers, and notes which there are."""
+
+    def __init__(self, file: io.BytesIO) -> None:
+        super().__init__(file)
+        self.devices: list[int] = []
+
+    def persistent_id(self, obj: object) -> object:
+        if not isinstance(obj, Device):
+            return None
+        if obj.id not in self.devices:
+            self.devices.append(obj.id)
+        return obj.id
+
+
+class _Unpickler(pickle.Unpickler):
+    """Reads devices by their numbers, as others if `devices` has others for them."""
+
+    def __init__(self, data: bytes, owner: Client, devices: dict[int, Device]) -> None:
+        super().__init__(io.BytesIO(data))
+        self._owner = owner
+        self._devices = devices
+
+    def persistent_load(self, pid: Any) -> Device:
+        return self._devices.get(pid) or self._owner.device(pid)
+
+
+def _pickled(value: object) -> tuple[bytes, list[int]]:
+    file = io.BytesIO()
+    pickler = _Pickler(file)
+    pickler.dump(value)
+    return file.getvalue(), pickler.devices
+
+
+def serialize(compiled: Compiled) -> tuple[bytes, PyTreeDef, PyTreeDef]:
+    """A compiled program as bytes, and the structures of its arguments and of its result.
+
+    Args:
+      compiled: what `jax.jit(f).lower(...).compile()` returns.
+
+    Raises:
+      TypeError: if `compiled` is no compiled program.
+      ValueError: if the program calls Python functions, takes mutable references, or depends on a trace
+        that is under way.
+
+    Example:
+      >>> compiled = jax.jit(lambda x: x + 1).lower(1.0).compile()
+      >>> data, in_tree, out_tree = serialize(compiled)
+      >>> deserialize_and_load(data, in_tree, out_tree)(2.0)
+      Array(3., dtype=float32, weak_type=True)
+    """
+    from jitney.compiler.hlo.text import print_module
+    from jitney.runtime import disk_cache
+
+    if not isinstance(compiled, Compiled):
+        raise TypeError(
+            "serialize takes a compiled program, as jax.jit(f).lower(x).compile() returns it, not "
+            f"{compiled!r} of type {type(compiled).__name__}"
+        )
+    program, lowering = compiled.program, compiled.lowering
+    closed = program.closed
+    why = None
+    if program.outer_tracers:
+        why = "it closes over values of a function that is being traced: pass them as arguments"
+    elif any_refs(closed.in_avals) or is_high(closed):
+        why = "it takes mutable references or values of types of your own: pass arrays"
+    elif _calls_python(lowering.module.region):
+        why = "it calls Python functions of this process (callbacks): leave them out"
+    if why is not None:
+        raise ValueError(f"serialize: jit({compiled.fun_name}) cannot go to other processes: {why}")
+    names = closed.jaxpr.debug_info.safe_arg_names(len(closed.in_avals))
+    placed, devices = _pickled(
+        {
+            "in_avals": tuple(closed.in_avals),
+            "out_avals": tuple(closed.out_avals),
+            "wishes": _parts(program.wishes()),
+            "places": compiled.places,
+        }
+    )
+    return (
+        pickle.dumps(
+            {
+                "format": _FORMAT,
+                "name": compiled.fun_name,
+                "text": print_module(lowering.module, elide_above=2**62),
+                "arg_names": tuple(names),
+                "donated": tuple(program.params["donated_invars"]),
+                "given_up": program.consumed(),
+                "keep_unused": program.params["keep_unused"],
+                "placed": placed,
+                "devices": devices,
+                "code": disk_cache.as_files(_KEY, lowering.module, lowering.compile().program),
+            }
+        ),
+        compiled.in_tree,
+        compiled.out_tree,
+    )
+
+
+def _parts(wishes: Wishes) -> tuple[Any, ...] | None:
+    return None if wishes is NO_WISHES else (wishes.operands, wishes.results, wishes.within)
+
+
+def _calls_python(region: ir.Region) -> bool:
+    from jitney.compiler.hlo import ir, traversal
+
+    for node in traversal.topological_order(traversal.roots(region)):
+        inner = [r for _, r in traversal.regions(node)]
+        if isinstance(node, ir.HostCall) or any(map(_calls_python, inner)):
+            return True
+    return False
+
+
+def deserialize_and_load(
+    serialized: bytes,
+    in_tree: PyTreeDef,
+    out_tree: PyTreeDef,
+    backend: str | Client | None = None,
+    execution_devices: Sequence[Device] | None = None,
+) -> Compiled:
+    """The program that `serialize` has written, to be called.
+
+    Only what comes from somebody trusted may be loaded: it is run.
+
+    Args:
+      serialized: the bytes.
+      in_tree, out_tree: the structures that `serialize` returned with them.
+      backend: the platform, or its client; the default one by default.
+      execution_devices: the devices that it runs on; by default those with the numbers of the ones
+        that it was compiled for.
+
+    Raises:
+      ValueError: if `serialized` is no such program, or there are more or fewer devices than it was
+        compiled for.
+      RuntimeError: if there is no such platform.
+    """
+    from jitney.compiler.hlo.parse import parse_module
+    from jitney.runtime import disk_cache
+
+    owner = client.client(backend) if backend is None or isinstance(backend, str) else backend
+    try:
+        head = pickle.loads(serialized)
+    except Exception as error:
+        raise ValueError("deserialize_and_load: the bytes are not those of a program") from error
+    if not isinstance(head, dict) or head.get("format") != _FORMAT:
+        raise ValueError(
+            "deserialize_and_load: the bytes are not those of a program, or were written by another "
+            "version of this package: serialize it again"
+        )
+    chosen = None if execution_devices is None else tuple(execution_devices)
+    numbers: list[int] = head["devices"]
+    if chosen is not None and len(chosen) != max(1, len(numbers)):
+        raise ValueError(
+            f"deserialize_and_load: jit({head['name']}) was compiled for {max(1, len(numbers))} "
+            f"devices, but execution_devices has {len(chosen)}: {list(chosen)}"
+        )
+    devices = {} if chosen is None else dict(zip(numbers, chosen, strict=False))
+    placed = _Unpickler(head["placed"], owner, devices).load()
+    module = parse_module(head["text"])
+    in_avals, out_avals = placed["in_avals"], placed["out_avals"]
+    wishes = NO_WISHES if placed["wishes"] is None else Wishes(*placed["wishes"])
+    if chosen is not None and not numbers:
+        wishes = Wishes(operands=(DeviceOfJit(chosen[0]),) * len(in_avals))
+    program = TracedProgram(
+        loaded_jaxpr(module, in_avals, out_avals, head["arg_names"]),
+        out_tree,
+        (),
+        {
+            "donated_invars": head["donated"],
+            "keep_unused": head["keep_unused"],
+            "in_shardings": wishes.operands or (UNSPECIFIED,) * len(in_avals),
+            "out_shardings": wishes.results or (UNSPECIFIED,) * len(out_avals),
+        },
+        head["given_up"],
+        wishes,
+    )
+    lowering = Lowering(module, in_avals, out_avals)
+    linker()
+    code = None if head["code"] is None else disk_cache.from_files(head["code"], _KEY, module)
+    if code is not None:
+        lowering = Lowering(
+            module, in_avals, out_avals,
+            Executable(module.name, code, in_avals, out_avals, assign(())),
+        )  # fmt: skip
+    return Compiled(program, in_tree, head["name"], lowering, {}, placed["places"])

@@ -1,0 +1,64 @@
+"""`loaded_program`: a call of a program of the tensor IR that another process has traced.
+
+It stands for that program where a jaxpr is wanted: to tell types, and where results lie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from jitney.compiler.hlo import traversal
+from jitney.core.avals import AbstractValue
+from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.jaxpr_trace import trace_to_jaxpr
+from jitney.core.primitive import declare
+
+if TYPE_CHECKING:
+    from jitney.compiler.hlo import ir
+    from jitney.primitives.rule_types import Builder, Node
+
+loaded_program_p = declare("loaded_program", multiple_results=True)
+for _slot in ("eager", "jvp", "transpose", "batch"):
+    loaded_program_p.absent(_slot, why="compiled already; only `Compiled` calls it")
+
+
+class LoadedModule:
+    """A program of the tensor IR as a parameter, which prints as its name."""
+
+    __slots__ = ("module", "out_avals")
+
+    def __init__(self, module: ir.Module, out_avals: Sequence[AbstractValue]) -> None:
+        self.module = module
+        self.out_avals = tuple(out_avals)
+
+    def __repr__(self) -> str:
+        return self.module.name
+
+
+@loaded_program_p.abstract
+def _(*_avals: AbstractValue, program: LoadedModule) -> Any:
+    return list(program.out_avals)
+
+
+@loaded_program_p.lower
+def _(b: Builder, *operands: Node, program: LoadedModule) -> list[Node]:
+    region = program.module.region
+    new: dict[Any, Any] = dict(zip(region.parameters, operands, strict=True))
+    traversal.rebuild_all(b, traversal.roots(region), new)
+    return [new[x] for x in region.results]
+
+
+def loaded_jaxpr(
+    module: ir.Module,
+    in_avals: Sequence[AbstractValue],
+    out_avals: Sequence[AbstractValue],
+    arg_names: tuple[str, ...],
+) -> ClosedJaxpr:
+    """The jaxpr of one equation, which calls `module`."""
+    program = LoadedModule(module, out_avals)
+    info = DebugInfo("jit", module.name, arg_names)
+    jaxpr, _, consts = trace_to_jaxpr(
+        lambda *args: loaded_program_p.bind(*args, program=program), in_avals, info
+    )
+    return ClosedJaxpr(jaxpr, consts)
