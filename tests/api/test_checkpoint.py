@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import re
 from collections.abc import Callable
@@ -376,3 +377,62 @@ def test_prints_of_a_loop_that_is_kept_happen_once(name: str, capsys: Any) -> No
     jax.grad(jax.checkpoint(f, policy=jax.checkpoint_policies.everything_saveable))(2.0)
     jax.effects_barrier()
     assert capsys.readouterr().out == "c\n" * 2
+
+
+def held_back(jax: Any, f: Callable[..., Any], *args: Any) -> list[Any]:
+    """The parameters `prevent_cse` of the program of `f`."""
+    eqns = jax.make_jaxpr(f)(*args).eqns
+    return [eqn.params["prevent_cse"] for eqn in eqns if "prevent_cse" in eqn.params]
+
+
+def test_which_operands_are_held_back():
+    def found(name: str) -> list[Any]:
+        jax, jnp, _ = library(name)
+        x = jnp.ones(3)
+        remat = functools.partial(functools.partial, jax.checkpoint)
+        f = remat(prevent_cse=(True, False))(lambda a, b: jnp.sin(a) * b)
+        g = remat(prevent_cse=({"a": True, "c": False}, False))(lambda d, b: d["a"] * b * d["c"])
+        h = remat(prevent_cse=(False, True))(lambda a, b: jnp.sin(a * b) * np.arange(3.0))
+        return [
+            held_back(jax, f, x, x),
+            held_back(jax, lambda z: f(x, b=z), x),
+            held_back(jax, g, {"a": x, "c": x}, x),
+            held_back(jax, lambda z: remat(prevent_cse=(True, False))(lambda a, b: a * b * z)(x, x), x),
+            held_back(jax, jax.vmap(f), x, x),
+            held_back(jax, lambda a, b: jax.jvp(f, (a, b), (a, b)), x, x),
+            held_back(jax, jax.grad(lambda a, b: h(a, b).sum()), x, x),
+            held_back(jax, jax.grad(lambda a, b: f(a, b).sum()), x, x),
+        ]  # fmt: skip
+
+    assert found("jitney") == found("jax")
+
+
+def test_only_what_is_asked_for_is_behind_the_barrier():
+    layer = jitney.checkpoint(lambda w, x: jitney.numpy.sin(x @ w), prevent_cse=(False, True))
+
+    def loss(ws, x):
+        for w in ws:
+            x = layer(w, x)
+        return (x**2).sum()
+
+    ws, x = [jitney.numpy.eye(3) + k for k in range(2)], jitney.numpy.ones(3)
+    gradient = jitney.jit(jitney.grad(loss))
+    text = gradient.lower(ws, x).as_text()
+    assert re.search(r"optimization_barrier %?\w+, %?\w+ :", text)
+    sin = jitney.numpy.sin
+    plain = jitney.grad(lambda ws, x: (sin(sin(x @ ws[0]) @ ws[1]) ** 2).sum())
+    for got, want in zip(gradient(ws, x), plain(ws, x), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-5)
+    with pytest.raises(ValueError, match="different lengths of tuple"):
+        jitney.checkpoint(lambda a, b: a * b, prevent_cse=(True,))(x, x)
+
+
+def test_name_stacks_of_what_is_computed_again():
+    def f(x):
+        with jitney.named_scope("inner"):
+            return jitney.numpy.sin(jitney.numpy.cos(x))
+
+    text = jitney.make_jaxpr(jitney.grad(jitney.checkpoint(f)))(1.0).jaxpr.pretty_print(
+        name_stack=True
+    )
+    assert "[rematted_computation/inner]" in text

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import gc
+import weakref
 from collections.abc import Hashable
 from typing import Any
 
@@ -161,3 +163,27 @@ def test_tangents_of_integers_are_equal():
     for f in (gradients, jitney.jit(gradients)):
         assert f(X, 1)[1] == nothing
         assert not bool(jnp.not_equal(f(X, 1)[1], nothing))
+
+
+def test_constants_are_freed_with_the_function():
+    gc.disable()
+    try:
+        for _ in range(3):
+            x = jnp.ones(10)
+            held = weakref.ref(x)
+            f = jitney.jit((lambda closed_over: lambda: closed_over + 1)(x))
+            del x
+            f()
+            f()
+            assert held() is not None
+            del f
+            assert held() is None
+    finally:
+        gc.enable()
+
+
+def test_types_have_the_placement_of_results():
+    place = jitney.sharding.SingleDeviceSharding(jitney.devices()[0])
+    f = jitney.jit(lambda x: (x * 2, x.sum()), out_shardings=(place, None))
+    first, second = f.eval_shape(X)
+    assert (first.shape, first.sharding, second.sharding) == ((3,), place, None)

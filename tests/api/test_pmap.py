@@ -68,3 +68,12 @@ def test_scalars():
         jitney.pmap(lambda x: x)(1.0)
     with pytest.raises(TypeError, match="expected a callable"):
         jitney.pmap(3)
+
+
+def test_axes_and_static_arguments():
+    with pytest.raises(TypeError, match="in_axes must be an int"):
+        jitney.pmap(lambda x: x, in_axes=False)
+    static = jitney.pmap(lambda a, b: a + b, static_broadcasted_argnums=1)
+    np.testing.assert_array_equal(static(jnp.ones((1, 2)), 2), [[3, 3]])
+    with pytest.raises(ValueError, match="pass static arguments by position"):
+        static(jnp.ones((1, 2)), b=2)

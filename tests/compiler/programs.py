@@ -493,8 +493,8 @@ def _constant(p: Pool) -> Node:
     return p.b.constant(random_array(p.c, TensorType(random_shape(p.c, 40), p.c.pick(DTYPES))))
 
 
-def _fence(p: Pool) -> Node:
-    return p.c.pick(p.b.fence([p.any(), p.any()]))
+def _optimization_barrier(p: Pool) -> Node:
+    return p.c.pick(p.b.optimization_barrier([p.any(), p.any()]))
 
 
 def _sharding_constraint(p: Pool) -> Node:
@@ -660,7 +660,8 @@ RULES = [
     _apply, _apply, _apply, _convert, _inexact, _bitcast, _broadcast, _reshape, _transpose, _slice,
     _reverse, _pad, _concatenate, _dynamic_slice, _dynamic_update_slice, _gather, _scatter, _reduce,
     _reduce, _arg_reduce, _reduce_region, _cumulative, _dot, _convolution, _sort, _top_k,
-    _iota, _constant, _fence, _sharding_constraint, _cond, _while, _while_any, _scan, _chains,
+    _iota, _constant, _optimization_barrier, _sharding_constraint, _cond, _while, _while_any, _scan,
+    _chains,
 ]  # fmt: skip
 
 

@@ -60,7 +60,7 @@ def placed(dimensions, is_open, **more):
     return ir.ShardingConstraint(X.type, N, X, ir.TensorSharding(dimensions, is_open, **more))
 
 
-TWO = ir.Fence((S.type, I.type), 50, (S, I))
+TWO = ir.OptimizationBarrier((S.type, I.type), 50, (S, I))
 LATER = ir.Apply(S.type, N + 1, "neg", (S,))
 
 TWO_BY_TWO = (("a", 2), ("b", 2))  # axes of a mesh

@@ -70,6 +70,9 @@ def test_explicit_64_bit_dtypes_can_be_errors():
         with pytest.raises(ValueError, match="float64 requested in zeros is not available"):
             jnp.zeros(2, np.float64)
         assert jnp.zeros(2, float).dtype == np.float32
+        with pytest.raises(ValueError, match="float64 requested in dtype is not available"):
+            jnp.result_type(np.dtype("float64"))
+        assert jnp.result_type(np.zeros(2)) == np.float32
 
 
 def test_flags_of_absl(tmp_path):

@@ -50,7 +50,8 @@ def checkpoint(
 
     Args:
       fun: takes and returns pytrees of arrays.
-      prevent_cse: whether the compiler is kept from recognising that values are computed twice.
+      prevent_cse: whether the compiler is kept from recognising that values are computed twice. A
+        tuple says so for each argument; within it, pytrees for parts of arguments.
       policy: which values are saved anyway; see `jax.checkpoint_policies`.
       static_argnums: positions of arguments that `fun` gets as they are, such as flags that decide
         which operations it does.
@@ -81,13 +82,39 @@ def checkpoint(
         except ConcretizationTypeError as error:
             error.args = (f"{error.args[0]}\n\n{_HINT}", *error.args[1:])
             raise
-        params = {"prevent_cse": prevent_cse, "differentiated": False, "policy": policy}
+        flags = prevent_cse
+        if not isinstance(flags, bool):
+            flags = _flags_of_leaves(flags, call, args, kwargs)
+            flags = (*(False,) * len(program.outer_tracers), *flags)
+        params = {"prevent_cse": flags, "differentiated": False, "policy": policy}
         operands = [*program.outer_tracers, *leaves]
         return pytrees.tree_unflatten(
             program.out_tree, bind_program(program.closed, operands, params)
         )
 
     return checkpointed
+
+
+def _flags_of_leaves(
+    given: Sequence[PyTree], call: JitCall, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]
+) -> tuple[bool, ...]:
+    """A flag for each leaf of the arguments that are not static; `given` has one for each argument.
+
+    Raises:
+      ValueError: if `given` is no prefix of the arguments.
+    """
+    _, _, dynamic, by_name, _ = call.flatten(args, kwargs)
+    signature = call.spec.signature
+    order = list(signature.parameters) if by_name and signature else []
+    names = sorted(by_name, key=lambda name: order.index(name) if name in order else len(order))
+    first, rest = tuple(given[: len(dynamic)]), given[len(dynamic) :]
+    named: dict[str, PyTree] = dict.fromkeys(names, True)
+    if by_name and rest:
+        named.update(zip(names, rest, strict=True))
+    elif rest:
+        first = tuple(given)  # too many: the error tells how many arguments there are
+    flags = pytrees.broadcast_prefix((first, named), (tuple(dynamic), by_name))
+    return tuple([bool(flag) for flag in flags])
 
 
 _HINT = (

@@ -10,7 +10,7 @@ import numpy as np
 
 from jitney.runtime import client
 from jitney.runtime.array import ArrayImpl
-from jitney.version import PACKAGE_VERSION
+from jitney.version import PACKAGE_VERSION, __version__ as JAX_VERSION
 
 
 def live_arrays(platform: str | None = None) -> list[ArrayImpl]:
@@ -39,6 +39,7 @@ def print_environment_info(return_string: bool = False) -> str | None:
     text = "\n".join(
         (
             f"jitney: {PACKAGE_VERSION}",
+            f"jax:    {JAX_VERSION} (the interface)",
             f"numpy:  {np.__version__}",
             f"python: {sys.version}",
             f"device info: {devices[0].device_kind}, {len(devices)} local devices, "

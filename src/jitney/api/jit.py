@@ -26,9 +26,11 @@ from jitney.api.make_jaxpr import result_structure
 from jitney.api.signature import CallSpec
 from jitney.api.tiering import SAMPLE, TieredFunction
 from jitney.core.errors import api_boundary
+from jitney.core.pytree import pytrees
 from jitney.core.trace import state
 from jitney.runtime import lazy_compiler
 from jitney.runtime.dispatch import PjitFunction
+from jitney.runtime.sharding import UNSPECIFIED
 
 if TYPE_CHECKING:
     from jitney.api.jit_placement import GivenPlaces
@@ -85,7 +87,16 @@ class JitFunction(PjitFunction):
     def eval_shape(self, *args: PyTree, **kwargs: PyTree) -> PyTree:
         """The type of the result, by tracing."""
         program, _ = self.call.trace(args, kwargs, abstract=True)
-        return result_structure(program.closed.out_avals, program.out_tree)
+        result = result_structure(program.closed.out_avals, program.out_tree)
+        places = program.params.get("out_shardings")
+        if self.call.out_places is None or places is None:
+            return result
+        leaves, tree = pytrees.tree_flatten(result)
+        placed = [
+            x if place is UNSPECIFIED else x.update(sharding=place)
+            for x, place in zip(leaves, places, strict=True)
+        ]
+        return pytrees.tree_unflatten(tree, placed)
 
     def clear_cache(self) -> None:
         """Forgets traced programs and executables of this function."""

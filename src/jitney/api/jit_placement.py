@@ -100,7 +100,7 @@ class GivenPlaces:
         mesh = get_mesh()
         if mesh.empty:
             raise RuntimeError(
-                "jit requires a non-empty mesh in context if you are passing `PartitionSpec`s to "
+                "pjit requires a non-empty mesh in context if you are passing `PartitionSpec`s to "
                 f"{self.option}: set one by `jax.set_mesh(mesh)`, or give a `NamedSharding`, which "
                 "names its mesh"
             )
@@ -115,13 +115,13 @@ class GivenPlaces:
             place.check_compatible_aval(shape)
         except ValueError as error:
             raise ValueError(
-                f"One of jit {kind} with pytree key path {name} is incompatible with its sharding "
+                f"One of pjit {kind} with pytree key path {name} is incompatible with its sharding "
                 f"annotation: {error}"
             ) from None
         try:
             place.check_fits(shape)
         except ValueError as error:
-            raise ValueError(f"One of jit {kind} with pytree key path {name}: {error}") from None
+            raise ValueError(f"One of pjit {kind} with pytree key path {name}: {error}") from None
 
 
 def given_places(option: str, given: PyTree) -> GivenPlaces | None:
@@ -140,6 +140,12 @@ def given_places(option: str, given: PyTree) -> GivenPlaces | None:
             raise TypeError(
                 f"{option} leaf specifications are expected to be Sharding or PartitionSpec instances "
                 f"or None, but got {place}"
+            )
+        spec = place.spec if isinstance(place, NamedSharding) else place
+        if isinstance(spec, PartitionSpec) and PartitionSpec.UNCONSTRAINED in tuple(spec):
+            raise ValueError(
+                f"Unconstrained dims are not allowed in {option} of jit, which says where values are: "
+                f"got {spec}. jax.lax.with_sharding_constraint takes such specs"
             )
     said = [UNSPECIFIED if place is None else place for place in leaves]
     if all([place is UNSPECIFIED for place in said]):

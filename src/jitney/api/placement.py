@@ -45,13 +45,18 @@ def make_mesh(
       devices: the devices; all there are by default.
 
     Raises:
-      ValueError: if there are fewer devices than the extents' product.
+      ValueError: if there are fewer devices than the extents' product, or extents are no integers.
 
     Example:
       >>> mesh = jax.make_mesh((1, 1), ("rows", "columns"))
       >>> mesh.axis_names
       ('rows', 'columns')
     """
+    if not all([isinstance(n, int | np.integer) for n in axis_shapes]):
+        raise ValueError(
+            "`axis_shapes` passed to `make_mesh` should be a sequence of ints, the extents of the "
+            f"axes, not {axis_shapes}"
+        )
     present = list(devices if devices is not None else _all_devices())
     wanted = int(np.prod(axis_shapes, dtype=int))
     if wanted > len(present):

@@ -82,6 +82,11 @@ def pmap(
 
     @wraps(fun)
     def over_devices(*args: PyTree, **kwargs: PyTree) -> PyTree:
+        if static and max(static) >= len(args):
+            raise ValueError(
+                f"pmap of {mapped.name}: static_broadcasted_argnums={static} are positions, but the "
+                f"call has {len(args)} positional arguments; pass static arguments by position"
+            )
         return mapped(args, kwargs)
 
     compiled: Any = jit(over_devices, static_argnums=static, donate_argnums=donated)
@@ -96,7 +101,7 @@ def _positions(numbers: int | Iterable[int]) -> tuple[int, ...]:
 def _check_axes(in_axes: PyTree, out_axes: PyTree) -> None:
     is_tree = isinstance(in_axes, list | tuple | int | type(None))
     axes = pytrees.tree_leaves((in_axes, out_axes))
-    if not is_tree or not all([isinstance(axis, int) for axis in axes]):
+    if not is_tree or not all([isinstance(x, int) and not isinstance(x, bool) for x in axes]):
         raise TypeError(
             "pmap: in_axes must be an int, None, or a tuple with one entry for each positional "
             "argument, and all axes must be integers or None; "

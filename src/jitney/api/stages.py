@@ -192,7 +192,16 @@ class Lowered(Stage):
             return str(self.program.closed)
         if dialect == "partitioned":
             return placements.partitioned_text(self._lowering.module, self._places)
-        return self._lowering.as_text(dialect)
+        text = self._lowering.as_text(dialect)
+        n = self._n_partitions() if dialect in ("hlo", "stablehlo") else 1
+        head = f"# over {n} devices: mhlo.num_partitions = {n}, mhlo.num_replicas = 1\n"
+        return text if n == 1 else head + text
+
+    def _n_partitions(self) -> int:
+        """The number of devices that the program is for, as arguments and its own meshes say."""
+        mesh = placements.mesh_of(self.program.closed)
+        named = [place.mesh for place in self._places if isinstance(place, NamedSharding)]
+        return max([grid.size for grid in (mesh, *named) if grid is not None], default=1)
 
     def compiler_ir(self, dialect: str | None = None) -> Any:
         """The module of the tensor IR."""

@@ -368,7 +368,10 @@ no_tracing = _add("jax_no_tracing", False, context=True, help="Tracing raises an
 no_execution = _add(
     "jax_no_execution", False, called=True, context=True, help="Running raises an error."
 )
-allow_f16_reductions = _add("jax_allow_f16_reductions", True, effective=False, context=True)
+allow_f16_reductions = _add(
+    "jax_allow_f16_reductions", True, traced=True, context=True,
+    help="Whether lax.reduce_sum adds up float16 and bfloat16.",
+)  # fmt: skip
 array_garbage_collection_guard = _add(
     "jax_array_garbage_collection_guard",
     None,

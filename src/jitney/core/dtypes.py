@@ -406,6 +406,8 @@ def dtype_and_weakness(x: Any) -> tuple[Any, bool]:
     convert = getattr(x, "__jax_array__", None)
     if convert is not None:
         return dtype_and_weakness(convert())
+    if config.explicit_x64_dtypes.value == "error":
+        check_user_dtype_supported(x, "dtype")
     return canonicalize_dtype(x), False
 
 

@@ -315,6 +315,9 @@ def _check_unreduced(
     if len({spec.unreduced for spec in specs}) > 1:
         listed = ", ".join([str(set(spec.unreduced) or "{}") for spec in specs])
         what = "lhs and rhs to" if len(specs) == 2 else "operands of"
+        if len(specs) == 2 and not all([spec.unreduced for spec in specs]):
+            one, other = ("lhs", "rhs") if specs[0].unreduced else ("rhs", "lhs")
+            listed += f": {one} is unreduced while {other} is not"
         operation.refuse(
             f"{what} `{name}` must be unreduced along the same mesh axes, but they are along {listed}"
         )
@@ -372,6 +375,8 @@ def elementwise(operation: Operation, shape: tuple[int, ...]) -> Entries:
         names = found.pop() if found else ()
         if found or any([used.setdefault(name, axis) != axis for name in names]):
             listed = ", ".join([repr(PartitionSpec(*spec)) for spec in operation.specs])
+            if operation.name == "select_n":
+                operation.refuse(f"select cases must have the same shardings, got {listed}")
             operation.refuse(
                 f"{operation.name} got incompatible shardings for broadcasting: {listed}"
             )

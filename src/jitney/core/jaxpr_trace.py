@@ -120,6 +120,12 @@ class JaxprTrace(Trace):
 
     __str__ = __repr__
 
+    def invalidate(self) -> None:
+        # Tracers of constants know their trace: a circle, which would keep constants that the user
+        # has dropped until Python looks for circles.
+        self._invalid = True
+        self._const_tracers.clear()
+
     # --- values in ------------------------------------------------------------------------------
 
     def new_arg(self, aval: AbstractValue) -> DynamicJaxprTracer:

@@ -100,7 +100,8 @@ def _in_sequence(operation: Operation, axes: Sequence[tuple[int, tuple[Any, ...]
     for n, own in axes:
         if own and not is_open:
             operation.refuse(
-                f"reshape would join parts that lie apart: {axes} (extent, divided along)"
+                "This reshape is not supported: it would join parts that lie apart: "
+                f"{axes} (extent, divided along)"
             )
         names += own
         is_open = is_open and operation.parts(own) == n
@@ -119,7 +120,8 @@ def _distributed(
             own.append(left.pop(0))
         if left and operation.parts(tuple(own)) != n:
             operation.refuse(
-                f"reshape cannot divide axes of extents {tuple(extents)} along {tuple(names)}"
+                "This reshape is not supported: it cannot divide axes of extents "
+                f"{tuple(extents)} along {tuple(names)}"
             )
         out.append(tuple(own))
     return out
@@ -135,9 +137,11 @@ def cut(operation: Operation) -> list[Entries]:
     for shape in operation.shapes:
         for axis, (n, m) in enumerate(zip(old, shape, strict=True)):
             if n != m and spec[axis] and m % operation.parts(spec[axis]):
+                what = "padding" if operation.name == "pad" else "slicing"
                 operation.refuse(
-                    f"{operation.name} changes axis {axis} from {n} to {m} elements, which is divided "
-                    f"along {spec[axis]} of the mesh into {operation.parts(spec[axis])} parts"
+                    f"{what} on sharded dims: {operation.name} changes axis {axis} from {n} to {m} "
+                    f"elements, which is divided along {spec[axis]} of the mesh into "
+                    f"{operation.parts(spec[axis])} parts"
                 )
     return [spec] * len(operation.shapes)
 

@@ -123,3 +123,14 @@ def test_folds_are_native_loops(axes):
     for row in rows:  # in row-major order
         total = total * np.float32(0.5) + row
     np.testing.assert_allclose(damped, total, rtol=1e-6, atol=1e-6)
+
+
+def test_sums_of_16_bits_can_be_refused():
+    x = jnp.ones((1, 3), "bfloat16")
+    assert jitney.lax.reduce_sum(x, (1,)) == 3
+    with jitney.allow_f16_reductions(False):
+        jitney.lax.reduce_sum(x, (0,))
+        jitney.lax.reduce_sum(x.astype("float32"), (1,))
+        for f in (jitney.lax.reduce_sum, jitney.jit(jitney.lax.reduce_sum, static_argnums=1)):
+            with pytest.raises(ValueError, match=r"reduce_sum of bfloat16\[1,3\].*not allowed"):
+                f(x, (1,))

@@ -482,9 +482,11 @@ class Builder:
         type_ = collectives.result_type(kind, axes, groups, params, args)
         return self._make(ir.Collective, type_, kind, axes, groups, params, tuple(args))
 
-    def fence(self, args: Sequence[Node]) -> list[Node]:
+    def optimization_barrier(self, args: Sequence[Node]) -> list[Node]:
         """`args` behind a barrier."""
-        return self._split(self._make(ir.Fence, tuple(a.type for a in args), tuple(args)))
+        return self._split(
+            self._make(ir.OptimizationBarrier, tuple(a.type for a in args), tuple(args))
+        )
 
     def sharding_constraint(self, x: Node, sharding: ir.TensorSharding) -> Node:
         """`x`, lying on a mesh as `sharding` says."""

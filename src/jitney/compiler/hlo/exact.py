@@ -12,7 +12,7 @@ from jitney.compiler.scalar_functions import lookup
 _VIEWS = (
     ir.Parameter, ir.Constant, ir.Iota, ir.Broadcast, ir.Reshape, ir.Transpose, ir.Slice,
     ir.Reverse, ir.Pad, ir.Concatenate, ir.Bitcast, ir.DynamicSlice, ir.DynamicUpdateSlice,
-    ir.Gather, ir.Fence, ir.Project, ir.Sort, ir.TopK, ir.ArgReduce,
+    ir.Gather, ir.OptimizationBarrier, ir.Project, ir.Sort, ir.TopK, ir.ArgReduce,
 )  # fmt: skip
 _SAME_CODE = (ir.LibraryCall,)  # evaluated by the very functions that programs call
 

@@ -300,8 +300,8 @@ def _(node: ir.HostCall, env: Env) -> Any:
     return [np.asarray(r, t.dtype).reshape(t.shape) for r, t in zip(results, types, strict=True)]
 
 
-@rule(ir.Fence)
-def _(node: ir.Fence, env: Env) -> Any:
+@rule(ir.OptimizationBarrier)
+def _(node: ir.OptimizationBarrier, env: Env) -> Any:
     return [env[a] for a in node.args]
 
 

@@ -14,7 +14,7 @@
     control ::= Cond | While
     library ::= LibraryCall
     collective ::= Collective
-    host   ::= HostCall | Fence
+    host   ::= HostCall | OptimizationBarrier
     placement ::= ShardingConstraint
 
 Nodes are built through `build.Builder`, which interns them: within one builder two nodes are equal
@@ -498,7 +498,7 @@ class HostCall(Node):
 
 
 @record(eq=False)
-class Fence(Node):
+class OptimizationBarrier(Node):
     """Its arguments, behind a barrier that no rewrite crosses."""
 
     args: tuple[Node, ...]

@@ -332,5 +332,5 @@ _RULES: dict[type, Callable[[Any, list[Spec]], list[Spec]]] = {
     ir.Sort: _sort,
     ir.TopK: _top_k,
     ir.Dft: _dft,
-    ir.Fence: _same,
+    ir.OptimizationBarrier: _same,
 }

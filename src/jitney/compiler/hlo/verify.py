@@ -460,7 +460,7 @@ def _host_call(node: ir.HostCall) -> Any:
     _need(callable(node.fn) and isinstance(node.type, tuple), "host_call.C1: no function")
 
 
-def _fence(node: ir.Fence) -> Any:
+def _optimization_barrier(node: ir.OptimizationBarrier) -> Any:
     return tuple(a.type for a in node.args)
 
 
@@ -501,7 +501,8 @@ _checks: dict[type, Check] = {
     ir.Convolution: _convolution,
     ir.TopK: _top_k, ir.Cond: _cond, ir.While: _while,
     ir.LibraryCall: _library_call, ir.Collective: _collective, ir.HostCall: _host_call,
-    ir.Fence: _fence, ir.ShardingConstraint: _sharding_constraint, ir.Project: _project,
+    ir.OptimizationBarrier: _optimization_barrier, ir.ShardingConstraint: _sharding_constraint,
+    ir.Project: _project,
 }  # fmt: skip
 
 

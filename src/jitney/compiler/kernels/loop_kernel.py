@@ -278,7 +278,7 @@ def _bitcast(k: LoopBuilder, node: hlo.Bitcast, index: Index) -> Steps:
 
 
 def _project(k: LoopBuilder, node: hlo.Project, index: Index) -> Steps:
-    if not isinstance(node.node, hlo.Fence):
+    if not isinstance(node.node, hlo.OptimizationBarrier):
         raise NotSunkError("a node with several results")
     return (yield node.node.args[node.index], index)
 
@@ -332,7 +332,7 @@ def build_loop(
     """
     for region in (node.cond, node.body):
         for inner in traversal.topological_order(region.results):
-            if isinstance(inner, hlo.Fence | hlo.Project):
+            if isinstance(inner, hlo.OptimizationBarrier | hlo.Project):
                 continue
             if isinstance(inner, hlo.Parameter | hlo.Constant):
                 if kind_of(inner.dtype) is None:

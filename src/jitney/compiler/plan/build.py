@@ -24,7 +24,7 @@ _RULES: dict[type[hlo.Node], Rule] = {
     hlo.LibraryCall: single_nodes.library_call,
     hlo.HostCall: single_nodes.host_call,
     hlo.Collective: single_nodes.collective,
-    hlo.Fence: single_nodes.fence,
+    hlo.OptimizationBarrier: single_nodes.optimization_barrier,
 }
 
 

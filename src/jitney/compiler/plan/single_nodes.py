@@ -159,7 +159,7 @@ def collective(plan: RegionPlan, node: hlo.Collective) -> bool:
     return True
 
 
-def fence(plan: RegionPlan, node: hlo.Fence) -> bool:
+def optimization_barrier(plan: RegionPlan, node: hlo.OptimizationBarrier) -> bool:
     """Operands stay where they are: the barrier has done its work."""
     for buffer, x in zip(plan.new(node), node.args, strict=True):
         plan.steps.append(ir.Copy(buffer, plan.buffer(x)))

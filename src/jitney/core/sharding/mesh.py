@@ -159,7 +159,8 @@ class Mesh(_Axes):
             raise ValueError(f"Mesh: axis names must differ from each other, got {self.axis_names}")
         if self.devices.ndim != len(self.axis_names):
             raise ValueError(
-                f"Mesh: {self.devices.ndim} axes of devices, but {len(self.axis_names)} names: "
+                f"Mesh: the ndim of its first argument, the devices, must be the number of axis "
+                f"names, got {self.devices.ndim} axes and {len(self.axis_names)} names: "
                 f"{self.axis_names}"
             )
         self.axis_sizes = () if self.devices.ndim == 0 else self.devices.shape
@@ -350,6 +351,10 @@ class set_mesh:  # the API's name
     def __init__(self, mesh: Mesh) -> None:
         if not isinstance(mesh, Mesh):
             raise ValueError(f"set_mesh: expected a Mesh, got {type(mesh)}")
+        if AxisType.Manual in mesh.axis_types:
+            raise ValueError(
+                f"set_mesh: {mesh} contains manual axes, which only functions within shard_map have"
+            )
         self._context = _putting_in_force(mesh, mesh.abstract_mesh)
         self._context.__enter__()
         _lasting.append(self._context)  # nobody need hold `self`

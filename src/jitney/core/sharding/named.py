@@ -27,13 +27,15 @@ class NamedSharding(Sharding):
     def __init__(
         self,
         mesh: Mesh | AbstractMesh,
-        spec: PartitionSpec | Iterable[AxisName] | None,
+        spec: PartitionSpec | Iterable[AxisName],
         *,
         memory_kind: str | None = None,
         **_: Any,
     ) -> None:
+        if spec is None:  # pyright: ignore[reportUnnecessaryComparison]  # a user's
+            raise TypeError("NamedSharding: Unexpected None for its spec; P() is for whole arrays")
         self.mesh = mesh
-        self.spec = spec if isinstance(spec, PartitionSpec) else PartitionSpec(*(spec or ()))
+        self.spec = spec if isinstance(spec, PartitionSpec) else PartitionSpec(*spec)
         self._memory_kind = memory_kind
         self._tilings: dict[int, Tiling] = {}
         _check_names(self.spec, mesh)

@@ -51,8 +51,8 @@ def of_aval(sharding: NamedSharding, shape: tuple[int, ...]) -> NamedSharding | 
             parts *= extents[name]
         if shape[axis] % parts:
             raise ValueError(
-                f"{spec} divides axis {axis} of an array of shape {shape} into {parts} parts, which "
-                "would be unequal"
+                f"{spec} divides axis {axis} of an array of shape {shape} into {parts} parts, whose "
+                f"number does not evenly divide the dimension size {shape[axis]}"
             )
         kept.append(names)
     kept.extend([()] * (len(shape) - len(kept)))

@@ -104,7 +104,7 @@ def _(*xs: np.ndarray) -> list[np.ndarray]:
 
 @optimization_barrier_p.lower
 def _(b: Builder, *xs: Node) -> list[Any]:
-    return b.fence(xs)
+    return b.optimization_barrier(xs)
 
 
 def optimization_barrier(operand: PyTree, /) -> PyTree:

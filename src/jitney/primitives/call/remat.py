@@ -30,6 +30,7 @@ from jitney.core.jaxpr import (
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.key_reuse import KeyUse, use_of_program
 from jitney.core.memo import memoize_by_identity
+from jitney.core.name_stack import new_name_stack
 from jitney.core.primitive import declare, registry
 from jitney.core.trace import set_current_trace
 from jitney.primitives import rules
@@ -120,8 +121,10 @@ def _(
     **_: Any,
 ) -> Any:
     # What is computed again must not be recognised as what was computed before.
-    fenced = differentiated and (prevent_cse if isinstance(prevent_cse, bool) else any(prevent_cse))
-    operands = b.fence(nodes) if fenced and nodes else nodes
+    flags = _flags(prevent_cse, len(nodes)) if differentiated else [False] * len(nodes)
+    held = [x for x, flag in zip(nodes, flags, strict=True) if flag]
+    behind = iter(b.optimization_barrier(held) if held else ())
+    operands = [next(behind) if flag else x for x, flag in zip(nodes, flags, strict=True)]
     return lowering.inline(b, closed_of(jaxpr), operands)
 
 
@@ -149,8 +152,29 @@ def opened(closed: ClosedJaxpr) -> Jaxpr:
 
 
 def bind_program(closed: ClosedJaxpr, operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
-    """`remat2` of a program on its operands."""
-    return remat_p.bind(*closed.consts, *operands, **{**params, "jaxpr": opened(closed)})
+    """`remat2` of a program on its operands.
+
+    The parameter `prevent_cse` is a flag, or a sequence of one for each of the first operands; others
+    are held back, and constants are not.
+    """
+    flags = params["prevent_cse"]
+    if not isinstance(flags, bool):
+        more = (True,) * (len(operands) - len(flags))
+        flags = (*(False,) * len(closed.consts), *flags, *more)
+    changed = {**params, "prevent_cse": flags, "jaxpr": opened(closed)}
+    return remat_p.bind(*closed.consts, *operands, **changed)
+
+
+def _flags(prevent_cse: bool | Sequence[bool], n: int) -> list[bool]:
+    """Whether each of `n` operands is held back."""
+    return [prevent_cse] * n if isinstance(prevent_cse, bool) else list(prevent_cse)
+
+
+def _picked(params: dict[str, Any], flags: Sequence[bool]) -> dict[str, Any]:
+    """`params` with the flags of other operands, if there are flags."""
+    if isinstance(params["prevent_cse"], bool):
+        return params
+    return {**params, "prevent_cse": tuple(flags)}
 
 
 @remat_p.jvp
@@ -187,8 +211,10 @@ def _(
 @remat_p.dce
 def _(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
     jaxpr, needed = _pruned(eqn.params["jaxpr"], tuple(used))
+    flags = _flags(eqn.params["prevent_cse"], len(needed))
+    params = _picked(eqn.params, [f for f, n in zip(flags, needed, strict=True) if n])
     return eqn.replace(
-        params={**eqn.params, "jaxpr": jaxpr},
+        params={**params, "jaxpr": jaxpr},
         invars=[a for a, n in zip(eqn.invars, needed, strict=True) if n],
         outvars=[v for v, u in zip(eqn.outvars, used, strict=True) if u],
     )
@@ -205,6 +231,8 @@ def _pruned(jaxpr: Jaxpr, used: tuple[bool, ...]) -> tuple[Jaxpr, list[bool]]:
 
 # --- linearization --------------------------------------------------------------------------------
 
+_RECOMPUTED = new_name_stack("rematted_computation")
+
 
 @remat_p.partial
 def _(
@@ -218,7 +246,12 @@ def _(
     available = [*outs[n_known:], *split.consts, *known_args]
     available += [x for x, u in zip(args, unknown, strict=True) if u]
     operands = [x for x, n in zip(available, split.needed, strict=True) if n]
-    late_params = {**params, "jaxpr": split.late, "differentiated": True}
+    given = _flags(params["prevent_cse"], len(args))
+    flags = [True] * (len(outs) - n_known) + [False] * len(split.consts)
+    flags += [f for f, u in zip(given, unknown, strict=True) if not u]
+    flags += [f for f, u in zip(given, unknown, strict=True) if u]
+    picked = _picked(params, [f for f, n in zip(flags, split.needed, strict=True) if n])
+    late_params = {**picked, "jaxpr": split.late, "differentiated": True}
     late = iter(trace.unknown_trace.process_primitive(remat_p, operands, late_params))
     known = iter(outs[:n_known])
     return [next(late) if u else next(known) for u in split.out_unknown]
@@ -288,6 +321,14 @@ def _divided(jaxpr: Jaxpr, unknown: tuple[bool, ...], policy: Policy | None) -> 
     )
 
 
+def _again(eqn: JaxprEqn) -> JaxprEqn:
+    """`eqn`, computed again: its name stack says so."""
+    info = eqn.source_info
+    if info is None:
+        return eqn
+    return eqn.replace(source_info=info.replace(name_stack=_RECOMPUTED + info.name_stack))
+
+
 def _with_recomputation(
     known: Jaxpr, residuals: Sequence[Atom], late: Jaxpr, saved: Sequence[Var]
 ) -> Jaxpr:
@@ -295,7 +336,7 @@ def _with_recomputation(
 
     Operands: values saved, constants and operands of `known`, operands of `late` but the residuals.
     """
-    eqns = list(known.eqns)
+    eqns = [_again(eqn) for eqn in known.eqns]
     place: dict[Var, Atom] = dict(zip(late.invars[: len(residuals)], residuals, strict=True))
 
     def moved(atom: Atom) -> Atom:
@@ -357,10 +398,13 @@ text.printing_rules["remat2"] = _print_remat
 
 
 @remat_p.transpose
-def _(cts: Sequence[Cotangent], *args: Operand, jaxpr: Jaxpr, **params: object) -> list[Any]:
+def _(cts: Sequence[Cotangent], *args: Operand, jaxpr: Jaxpr, **params: Any) -> list[Any]:
+    flags = _flags(params["prevent_cse"], len(args))
+    known = [f for f, x in zip(flags, args, strict=True) if type(x) is not UndefinedPrimal]
+    picked = _picked(params, known)
     return transposed_call(
         lambda linear, nonzero: _transposed(jaxpr, linear, nonzero),
-        lambda program, given: bind_program(program, given, params),
+        lambda program, given: bind_program(program, given, picked),
         cts,
         args,
     )

@@ -10,7 +10,7 @@ import numpy as np
 
 from jitney.compiler import lower as lowering
 from jitney.compiler.reference import reduction
-from jitney.core import dtypes, explicit, jaxpr_trace, text
+from jitney.core import config, dtypes, explicit, jaxpr_trace, text
 from jitney.core.avals import ShapedArray, get_aval, shaped_array
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.flat_function import FlatFunction
@@ -56,6 +56,8 @@ class ReductionFunction(Protocol):
     ) -> Array: ...
 
 
+_F16 = (np.dtype(np.float16), np.dtype(dtypes.bfloat16))
+
 _SECTIONS = """
     Args:
       operand: array.
@@ -69,6 +71,16 @@ _SECTIONS = """
       TypeError: for dtypes that the operation is not defined on.
       ValueError: if axes are out of bounds or occur twice.
     """
+
+
+def _refuse_f16(operand: ArrayLike, axes: Sequence[int]) -> None:
+    """Raises ValueError if more than one element of 16 bits is to be added up."""
+    aval = get_aval(operand)
+    if aval.dtype in _F16 and any([aval.shape[a] != 1 for a in axes]):
+        raise ValueError(
+            f"reduce_sum of {aval.str_short()} over axes {tuple(axes)} is not allowed while "
+            "jax_allow_f16_reductions is False; convert the operand to float32 before"
+        )
 
 
 def _monoid(
@@ -115,6 +127,8 @@ def _monoid(
         extra: dict[str, Any] = {}
         if has_place:
             extra["out_sharding"] = None if out_sharding is None else as_named(out_sharding, name)
+            if not config.allow_f16_reductions.value:
+                _refuse_f16(operand, axes)
         try:
             return bind(operand, axes=tuple([operator.index(a) for a in axes]), **extra)
         except TypeError:

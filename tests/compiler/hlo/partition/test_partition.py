@@ -219,7 +219,7 @@ def test_as_text_of_lowered_programs():
     args = [jitney.ShapeDtypeStruct((8, 16), jnp.float32, sharding=place), MATRIX]
     text = jitney.jit(lambda x, y: (x + y).sum()).lower(*args).as_text("partitioned")
     assert text.startswith("over x=2, y=4: 8 devices\n  p0: float32[4,4] is a part [x, y]\n")
-    assert "axes=(('x',2),('y',4)) params={fn='add'} : float32[]  # sends 7 B\n" in text
+    assert "axes=(('x',2),('y',4)) params={fn='add'} : float32[]  # all-reduce, sends 7 B\n" in text
     assert text.endswith("1 collective, a device sends 7 B (loops once)")
     with pytest.raises(ValueError, match=r'as_text\("partitioned"\) needs an argument on a mesh'):
         jitney.jit(lambda x: x).lower(MATRIX).as_text("partitioned")

@@ -222,8 +222,8 @@ class _Region:
                 return self.loop(node)
             case ir.Cond():
                 return self.branches(node)
-            case ir.Fence():
-                return self.fence(node)
+            case ir.OptimizationBarrier():
+                return self.optimization_barrier(node)
             case ir.ShardingConstraint():
                 return self.constrained(node)
             case _:
@@ -366,9 +366,9 @@ class _Region:
         self.keep([part])
         return Value(node.shape, spec, part)
 
-    def fence(self, node: ir.Fence) -> list[Value]:
+    def optimization_barrier(self, node: ir.OptimizationBarrier) -> list[Value]:
         values = [self.value(x) for x in node.args]
-        parts = self.b.fence([self.at(v, v.spec) for v in values])
+        parts = self.b.optimization_barrier([self.at(v, v.spec) for v in values])
         return [Value(v.shape, v.spec, part) for v, part in zip(values, parts, strict=True)]
 
     def loop(self, node: ir.While) -> list[Value]:

@@ -8,9 +8,19 @@ from jitney.compiler.hlo.partition.partitioner import Partitioned
 from jitney.compiler.hlo.partition.traffic import collectives_of, sent
 from jitney.compiler.hlo.text import print_module
 
+# What the operations are called in XLA's texts, which programs search.
+_NAMES: dict[str, str] = {
+    "all_reduce": "all-reduce",
+    "all_gather": "all-gather",
+    "reduce_scatter": "reduce-scatter",
+    "all_to_all": "all-to-all",
+    "permute": "collective-permute",
+    "broadcast": "collective-broadcast",
+}
+
 
 def print_partitioned(program: Partitioned) -> str:
-    """The program of one device; behind a collective the bytes that the device sends for it."""
+    """The program of one device; behind a collective XLA's name, and the bytes that are sent."""
     mesh = program.mesh
     axes = ", ".join([f"{name}={n}" for name, n in mesh.extents.items()])
     region = program.module.region
@@ -33,7 +43,7 @@ def print_partitioned(program: Partitioned) -> str:
 
 def _note(node: ir.Node) -> str:
     if isinstance(node, ir.Collective) and node.args:
-        return f"  # sends {bytes_text(sent(node))}"
+        return f"  # {_NAMES.get(node.kind, node.kind)}, sends {bytes_text(sent(node))}"
     return ""
 
 

@@ -149,8 +149,8 @@ def _made(b: Builder, node: ir.Node, new: _Values) -> Any:
             return _while(b, node, new)
         case ir.Cond():
             return _cond(b, node, new)
-        case ir.Fence():
-            return _fence(b, node, new)
+        case ir.OptimizationBarrier():
+            return _optimization_barrier(b, node, new)
         case _:
             pass
     if isinstance(node.type, tuple):
@@ -204,9 +204,9 @@ def _gather(b: Builder, node: ir.Gather, new: _Values) -> Split:
     return Split(parts[0], parts[1])
 
 
-def _fence(b: Builder, node: ir.Fence, new: _Values) -> list[_Value]:
+def _optimization_barrier(b: Builder, node: ir.OptimizationBarrier, new: _Values) -> list[_Value]:
     values = [new[x] for x in node.args]
-    return _joined(b.fence(_taken_apart(values)), values)
+    return _joined(b.optimization_barrier(_taken_apart(values)), values)
 
 
 def _taken_apart(values: Sequence[_Value]) -> list[ir.Node]:
