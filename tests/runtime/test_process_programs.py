@@ -27,7 +27,7 @@ pytestmark = [
 @pytest.mark.parametrize(
     ("script", "n", "devices"),
     [("collectives", 2, 1), ("collectives", 3, 1), ("collectives", 4, 1), ("programs", 2, 2),
-     ("programs", 3, 1), ("programs", 4, 2)],
+     ("programs", 3, 1), ("programs", 4, 2), ("utilities", 2, 2), ("utilities", 3, 1)],
 )  # fmt: skip
 def test_processes(script, n, devices):
     assert MPIEXEC is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from jitney.core.sharding.sharding import Sharding
 from jitney.core.trace import Tracer, state
 from jitney.primitives.array.placement import as_mesh, on_mesh_in_force, reshard as resharded
 from jitney.primitives.elementwise.convert import as_value
-from jitney.runtime import client
+from jitney.runtime import client, windows
 from jitney.runtime.array import ArrayImpl, array_of, empty, host_array, placed_array
 from jitney.runtime.sharding import Format, SingleDeviceSharding, as_sharding
 
@@ -86,14 +86,14 @@ def make_array_from_callback(
     data_callback: Callable[[Any], Any],
     dtype: DTypeLike | None = None,
 ) -> ArrayImpl:
-    """An array of `shape` of the parts that `data_callback` gives for each device.
+    """An array of `shape` of the parts that `data_callback` gives for each device of this process.
 
     Args:
       shape: that of the whole array.
       sharding: where it is put.
       data_callback: takes slices of the whole array, one for each axis; returns what is there. It is
         called once for each different part.
-      dtype: of the array; that of the parts by default.
+      dtype: of the array; that of the parts by default. It has to be given where this process has none.
 
     Raises:
       ValueError: if the array cannot be divided so, or a part is of another shape than it has to be.
@@ -113,7 +113,10 @@ def make_array_from_callback(
     tiling = place.tiling(len(whole))
     found: dict[tuple[int, ...], Any] = {}
     parts: list[Any] = []
-    for tile, index in zip(tiling.tiles, tiling.indices(whole), strict=True):
+    indices = tiling.indices(whole)
+    for device, tile, index in zip(place.device_order, tiling.tiles, indices, strict=True):
+        if not device.is_addressable:
+            continue
         if tile not in found:
             found[tile] = data_callback(index)
         parts.append(found[tile])
@@ -132,7 +135,7 @@ def make_array_from_single_device_arrays(
     Args:
       shape: that of the whole array.
       sharding: where it is put.
-      arrays: one on each device of the sharding, in any order.
+      arrays: one on each device of the sharding that is this process's, in any order.
       dtype: of the array; that of the parts by default.
 
     Raises:
@@ -157,19 +160,17 @@ def make_array_from_single_device_arrays(
     if any([not isinstance(x, ArrayImpl) for x in arrays]):
         raise TypeError(f"{asked_by} takes arrays, got {[type(x) for x in arrays]}")
     if not arrays and dtype is None:
+        raise _no_dtype(asked_by)
+    own = [device for device in place.device_order if device.is_addressable]
+    if len(arrays) != len(own):
         raise ValueError(
-            "If the Array has no addressable shards, `dtype` must be provided via the `dtype` argument "
-            f"to `jax.{asked_by}`."
-        )
-    if len(arrays) != place.num_devices:
-        raise ValueError(
-            f"Expected {place.num_devices} per-device arrays (this is how many devices are addressable "
+            f"Expected {len(own)} per-device arrays (this is how many devices are addressable "
             f"by the sharding), but got {len(arrays)}"
         )
     types = {x.dtype for x in arrays}
     if len(types) > 1:
         raise ValueError(f"{asked_by}: parts have one dtype, got {sorted(map(str, types))}")
-    if dtype is not None and _kind(dtype) not in types:
+    if types and dtype is not None and _kind(dtype) not in types:
         raise ValueError(
             f"If `dtype` is provided to `jax.{asked_by}`, it must match the dtype of the addressable "
             f"shards. Got {dtype} and {types.pop()}"
@@ -183,27 +184,30 @@ def make_array_from_single_device_arrays(
                 f"each. An argument array had {len(x.sharding.device_set)} shard(s): {x.sharding}"
             )
         by_device[device] = x
-    if set(by_device) != place.device_set:
+    if set(by_device) != set(own):
         raise ValueError(
             f"{asked_by}: the parts are on {sorted(map(str, by_device))}, the sharding is on "
-            f"{sorted(map(str, place.device_set))}"
+            f"{sorted(map(str, own))}"
         )
-    parts = [by_device[device] for device in place.device_order]
+    parts = [by_device[device] for device in own]
     return _assembled(asked_by, whole, place, parts, dtype)
 
 
 def make_array_from_process_local_data(
     sharding: Sharding, local_data: PyTree, global_shape: Sequence[int] | None = None
 ) -> Any:
-    """Arrays of what the processes have; this process, the only one, has all.
+    """Arrays of what the processes have.
 
     Args:
       sharding: where the array is put; or a tree prefix of shardings.
       local_data: a pytree of arrays: what this process has of each.
-      global_shape: that of the whole array, or a tree prefix; that of the data by default.
+      global_shape: that of the whole array, or a tree prefix; by default such that the data are what
+        this process's devices hold. Along axes where the data are as long as the whole, they are the
+        whole's.
 
     Raises:
-      ValueError: if an array cannot be divided so, or its shape is not `global_shape`.
+      ValueError: if an array cannot be divided so, or the data have neither the shape of the whole nor
+        that of what this process's devices hold.
 
     Example:
       >>> import numpy as np
@@ -222,15 +226,56 @@ def make_array_from_process_local_data(
     made: list[Any] = []
     for x, place, shape in zip(leaves, places, shapes, strict=True):
         data = np.asarray(x)
-        if shape is not None and tuple(shape) != data.shape:
-            raise ValueError(
-                f"make_array_from_process_local_data: the only process has data of shape {data.shape}, "
-                f"the array is to have {tuple(shape)}"
-            )
         if isinstance(place, PartitionSpec):
             place = on_mesh_in_force(place, "make_array_from_process_local_data: sharding")
-        made.append(array_of(data).placed(as_sharding(place)))
+        made.append(of_local_data(data, as_sharding(place), shape))
     return pytrees.tree_unflatten(tree, made)
+
+
+def of_local_data(
+    data: np.ndarray, place: Sharding, global_shape: Sequence[int] | None = None
+) -> ArrayImpl:
+    """The array of which this process has `data`: see `make_array_from_process_local_data`."""
+    place.check_compatible_aval(data.shape)
+    counts = place.tiling(data.ndim).counts
+    held = windows.window_shape(place, counts)  # how many of the parts along each axis
+    if global_shape is None:
+        if not all(held):
+            raise ValueError(
+                f"make_array_from_process_local_data: this process has no device of {place}, so data "
+                f"of shape {data.shape} do not say what shape the array has: give global_shape"
+            )
+        n_parts = zip(data.shape, counts, held, strict=True)
+        whole = tuple([n * count // own for n, count, own in n_parts])
+    else:
+        whole = tuple(global_shape)
+    if len(whole) != data.ndim or not all([isinstance(n, int) for n in whole]):
+        raise ValueError(
+            f"make_array_from_process_local_data: global_shape={whole} for data of shape {data.shape}: "
+            "it has a number for each axis"
+        )
+    place.check_fits(whole)
+    window = windows.window(place, whole)
+    own_shape = windows.shape_of(window)
+    cut: list[slice] = []
+    for axis, (n, own, there) in enumerate(zip(data.shape, own_shape, whole, strict=True)):
+        if n not in (own, there):
+            raise ValueError(
+                f"make_array_from_process_local_data: axis {axis} of the data has {n} elements, where "
+                f"this process's devices hold {own} of the {there} elements of the array: data have "
+                f"shape {own_shape} or {whole}, not {data.shape}"
+            )
+        cut.append(slice(None) if n == own else window[axis])
+    own_part = array_of(data[(*cut, ...)])
+    aval = explicit.typed(own_part.aval.update(shape=whole), place)
+    return placed_array(host_array(own_part), aval, place, windows.first_device(place))
+
+
+def _no_dtype(asked_by: str) -> ValueError:
+    return ValueError(
+        "If the Array has no addressable shards, `dtype` must be provided via the `dtype` argument "
+        f"to `jax.{asked_by}`."
+    )
 
 
 def _kind(dtype: DTypeLike) -> Any:
@@ -249,7 +294,7 @@ def _assembled(
     asked_by: str, shape: tuple[int, ...], place: Sharding, parts: Sequence[Any],
     dtype: DTypeLike | None,
 ) -> ArrayImpl:  # fmt: skip
-    """The array of `shape` whose parts are `parts`, in the order of `place`'s devices.
+    """The array of `shape` whose parts here are `parts`, in the order of this process's devices.
 
     Of replicas the first is taken; where the place is unreduced they are terms, and added.
     """
@@ -261,6 +306,12 @@ def _assembled(
                 f"{asked_by}: Expected shard shape {part_shape} doesn't match the single device array "
                 f"shape {np.shape(part)}: the array is to have shape {shape} and to lie as {place}"
             )
+    if not parts:
+        if dtype is None:
+            raise _no_dtype(asked_by)
+        aval = explicit.typed(shaped_array(shape, _kind(dtype)), place)
+        none = empty(windows.window_shape(place, shape), dtypes.physical_dtype(_kind(dtype)))
+        return placed_array(none, aval, place, windows.first_device(place))
     first = parts[0]
     if dtypes.is_extended(getattr(first, "dtype", None)):
         data = [host_array(part) for part in parts]
@@ -270,17 +321,26 @@ def _assembled(
         kind = dtypes.canonicalize_dtype(data[0].dtype)
         aval = shaped_array(shape, kind, bool(getattr(first, "weak_type", False)))
         data = [part.astype(kind, copy=False) for part in data]
-    whole = empty(shape, data[0].dtype)
+    window = windows.window(place, shape)
+    whole = empty(windows.shape_of(window), data[0].dtype)
     is_sum = isinstance(place, NamedSharding) and bool(place.spec.unreduced)
+    if is_sum and not place.is_fully_addressable:
+        raise ValueError(
+            f"{asked_by}: {place} has terms of a sum on devices of several processes, which are not "
+            "added outside of programs: make an array of terms along a new axis, and add it up in jit"
+        )
+    own = [k for k, device in enumerate(place.device_order) if device.is_addressable]
+    indices = tiling.indices(shape)
     seen: set[tuple[int, ...]] = set()
-    for part, index, tile in zip(data, tiling.indices(shape), tiling.tiles, strict=True):
+    for part, k in zip(data, own, strict=True):
+        tile, index = tiling.tiles[k], windows.within(indices[k], window)
         if tile not in seen:
             whole[index] = part
         elif is_sum:
             whole[index] += part
         seen.add(tile)
     aval = explicit.typed(aval, place)
-    return placed_array(whole, aval, place, cast("Device", place.device_order[0]))
+    return placed_array(whole, aval, place, windows.first_device(place))
 
 
 def reshard(xs: PyTree, out_shardings: PyTree) -> Any:

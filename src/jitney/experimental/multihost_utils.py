@@ -1,8 +1,8 @@
 """`jax.experimental.multihost_utils`: what the processes of one program tell each other.
 
-A program has one process (`jax.process_count()`), so here what all processes have is what this one has,
-and nobody is waited for. Libraries call these functions, in one process as in many: for checkpoints,
-above all.
+All processes (`jax.distributed.initialize`) come to the same calls in the same order; a difference is
+an error in all of them. In one process what all have is what this one has, and nobody is waited for.
+Libraries call these functions, in one process as in many: for checkpoints, above all.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jitney.api.placement import of_local_data
 from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.pytree import pytrees
@@ -18,7 +19,8 @@ from jitney.core.sharding.mesh import Mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec
 from jitney.primitives.elementwise.convert import as_value
-from jitney.runtime.array import ArrayImpl
+from jitney.runtime import processes, windows
+from jitney.runtime.array import ArrayImpl, array_of, host_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,11 +35,14 @@ def process_allgather(in_tree: PyTree, tiled: bool = False) -> PyTree:
       in_tree: a pytree of arrays and scalars, of the same shapes in all processes.
       tiled: whether the processes' arrays are joined along their first axis, and not along a new one.
 
-    Returns: a pytree of NumPy arrays. One of shape [...] becomes [processes, ...], or if `tiled` it
-    stays as it is, since there is one process.
+    Returns: a pytree of NumPy arrays. One of shape [...] becomes [processes, ...]; if `tiled`, one of
+    shape [n, ...] becomes [processes * n, ...]. Of an array on devices of several processes, which
+    has to be `tiled`, it is the whole.
 
     Raises:
       TypeError: if a leaf is a tracer, or an array of keys.
+      ValueError: if an array on devices of several processes is not to be tiled.
+      RuntimeError: if processes have arrays of different shapes or dtypes.
 
     Example:
       >>> multihost_utils.process_allgather(jnp.arange(3))
@@ -45,10 +50,35 @@ def process_allgather(in_tree: PyTree, tiled: bool = False) -> PyTree:
     """
 
     def gathered(leaf: PyTree) -> np.ndarray:
+        if isinstance(leaf, ArrayImpl) and windows.is_global(leaf):
+            if not tiled:
+                raise ValueError(
+                    f"process_allgather: {leaf.aval.str_short()} lies on devices of several processes, "
+                    "which have one array together: give tiled=True"
+                )
+            return _whole(leaf)
         own = np.asarray(leaf)
-        return own if tiled else own[None]
+        if processes.size() == 1:
+            return own if tiled else own[None]
+        every = _stacked(own, "process_allgather")
+        return every.reshape(-1, *own.shape[1:]) if tiled and own.ndim else every
 
     return pytrees.tree_map(gathered, in_tree)
+
+
+def _whole(x: ArrayImpl) -> np.ndarray:
+    """All of an array that processes have parts of."""
+    mesh = x.sharding.mesh if isinstance(x.sharding, NamedSharding) else None
+    if not isinstance(mesh, Mesh):
+        mesh = Mesh(np.array(x.sharding.device_order), ("devices",))
+    return np.asarray(x.placed(NamedSharding(mesh, PartitionSpec())))
+
+
+def _stacked(own: np.ndarray, asked_by: str) -> np.ndarray:
+    """The arrays of all processes along a new axis."""
+    what = f"{asked_by} of an array of shape {own.shape} and dtype {own.dtype}"
+    every = processes.gather(what, np.ascontiguousarray(own).tobytes())
+    return np.stack([np.frombuffer(x, own.dtype).reshape(own.shape) for x in every])
 
 
 def broadcast_one_to_all(in_tree: PyTree, is_source: bool | None = None) -> PyTree:
@@ -63,12 +93,30 @@ def broadcast_one_to_all(in_tree: PyTree, is_source: bool | None = None) -> PyTr
 
     Raises:
       TypeError: if a leaf is a tracer, or an array of keys.
+      ValueError: if there is not one source among several processes.
+      RuntimeError: if processes have arrays of different shapes or dtypes.
 
     Example:
       >>> multihost_utils.broadcast_one_to_all({"step": 3})
       {'step': array(3)}
     """
-    return pytrees.tree_map(np.asarray, in_tree)
+    if processes.size() == 1:
+        return pytrees.tree_map(np.asarray, in_tree)
+    own = processes.rank() == 0 if is_source is None else bool(is_source)
+    flags = processes.gather("broadcast_one_to_all", bytes([own]))
+    sources = [number for number, flag in enumerate(flags) if flag == b"\1"]
+    if len(sources) != 1:
+        raise ValueError(
+            f"broadcast_one_to_all: one process has to be the source, is_source is true in {sources}"
+        )
+
+    def received(leaf: PyTree) -> np.ndarray:
+        x = np.asarray(leaf)
+        what = f"broadcast_one_to_all of an array of shape {x.shape} and dtype {x.dtype}"
+        every = processes.gather(what, np.ascontiguousarray(x).tobytes() if own else b"")
+        return np.frombuffer(every[sources[0]], x.dtype).reshape(x.shape).copy()
+
+    return pytrees.tree_map(received, in_tree)
 
 
 def sync_global_devices(name: str) -> None:
@@ -79,6 +127,7 @@ def sync_global_devices(name: str) -> None:
 
     Raises:
       TypeError: if `name` is no string.
+      AssertionError: in all processes, if they have come to different places.
 
     Example:
       >>> multihost_utils.sync_global_devices("the checkpoint is written")
@@ -88,6 +137,10 @@ def sync_global_devices(name: str) -> None:
             f"sync_global_devices takes the name of a place in the program, a string, not {name!r} of "
             f"type {type(name).__name__}"
         )
+    try:
+        processes.meet(f"sync_global_devices({name!r})")
+    except RuntimeError as error:
+        raise AssertionError(f"sync_global_devices name mismatch: {error}") from None
 
 
 def assert_equal(in_tree: PyTree, fail_message: str = "") -> None:
@@ -116,7 +169,7 @@ def assert_equal(in_tree: PyTree, fail_message: str = "") -> None:
 def reached_preemption_sync_point(step_id: int) -> bool:
     """Whether the processes are to save their state now, since one of them is to end soon.
 
-    Only schedulers of several processes announce that, so it never is the case here.
+    Nobody announces that to processes which MPI has started, so it never is the case here.
 
     Args:
       step_id: the number of the step that all processes have come to.
@@ -138,8 +191,8 @@ def host_local_array_to_global_array(
       global_mesh: the devices that the arrays are to lie on.
       pspecs: a `PartitionSpec`, or a prefix of the tree of them: how they are divided.
 
-    Returns: a pytree of arrays on `global_mesh`. This process has all of its devices, so they have the
-    shapes and values of `local_inputs`. Traced values stay as they are.
+    Returns: a pytree of arrays on `global_mesh`: along axes that are divided among processes they are
+    as long as all parts together. Traced values stay as they are.
 
     Raises:
       TypeError: if `global_mesh` is no mesh of devices.
@@ -168,8 +221,8 @@ def global_array_to_host_local_array(
       global_mesh: the devices that arrays lie on.
       pspecs: a `PartitionSpec`, or a prefix of the tree of them: how they are divided.
 
-    Returns: a pytree of arrays. This process has all devices, so arrays stay as they are, traced ones
-    too; NumPy arrays and scalars are put on `global_mesh`.
+    Returns: a pytree of arrays on the devices of `global_mesh` that are this process's. Where these are
+    all, arrays stay as they are, traced ones too; NumPy arrays and scalars are put on `global_mesh`.
 
     Raises:
       TypeError: if `global_mesh` is no mesh of devices.
@@ -184,7 +237,13 @@ def global_array_to_host_local_array(
     """
 
     def part(leaf: PyTree, place: NamedSharding) -> Any:
-        return leaf if isinstance(leaf, Array) else _placed(leaf, place)
+        if not global_mesh.is_multi_process:
+            return leaf if isinstance(leaf, Array) else _placed(leaf, place)
+        x = as_value(leaf)
+        if not isinstance(x, ArrayImpl):
+            return x
+        data = host_array(x.placed(place))
+        return array_of(data).placed(NamedSharding(global_mesh.local_mesh, place.spec))
 
     return _map_with_places(
         "global_array_to_host_local_array", part, global_inputs, global_mesh, pspecs
@@ -196,7 +255,11 @@ def _placed(leaf: PyTree, place: NamedSharding) -> Array:
     if getattr(leaf, "dtype", None) == dtypes.float0:
         leaf = np.zeros(np.shape(leaf), bool)
     value = as_value(leaf)
-    return value.placed(place) if isinstance(value, ArrayImpl) else value
+    if not isinstance(value, ArrayImpl):
+        return value
+    if place.is_fully_addressable or windows.is_global(value):
+        return value.placed(place)
+    return of_local_data(np.asarray(value), place)
 
 
 def _map_with_places(

@@ -37,32 +37,34 @@ def brought(
       target: where it is to be.
 
     Raises:
-      RuntimeError: if an array of this process is to be shared with others, who have other elements.
-      ValueError: if elements of other processes are to come to this process alone, which they do not
-        know of; or if a process's part of the array would be no box.
+      RuntimeError: if an array of this process is to be shared with others, who have other elements; if
+        processes move it to different places.
+      ValueError: if a process's part of the array would be no box.
     """
+    shape = aval.shape
     divided = None if source is None or windows.is_local(source) else source
-    if windows.is_local(target):
-        if divided is not None and not windows.holds_all(divided, aval.shape):
-            raise ValueError(
-                f"device_put: {aval.str_short()} is divided over several processes, as {source} says, "
-                f"and {target} is on devices of process {joined.rank} alone, which other processes "
-                "do not know of. jax.experimental.multihost_utils.process_allgather(x, tiled=True) "
-                "gives all of it to every process, x.addressable_shards this process's parts"
-            )
+    if windows.is_local(target) and (divided is None or windows.holds_all(divided, shape)):
         return data
-    if len(aval.shape) > data.ndim:
+    if len(shape) > data.ndim:
         raise ValueError(
             f"device_put: arrays of more than 64 axes, as {aval.str_short()}, lie on devices of one "
             "process: reshape it first"
         )
-    if divided is not None:
+    wanted = windows.window(target, shape)
+    if divided is None or windows.holds_all(divided, shape):
+        if divided is None and joined.rank in members_of(target):
+            what = f"{aval.str_short()}, put on devices of several processes,"
+            processes.agree(digest(data), what, members_of(target))
+        part = data[(*wanted, ...)]
+        return part if part.size == data.size else part.copy()  # which lets the whole go
+    try:
         return moved(data, aval, divided, target)
-    what = f"{aval.str_short()}, put on devices of several processes,"
-    if joined.rank in members_of(target):
-        processes.agree(digest(data), what, members_of(target))
-    part = data[(*windows.window(target, aval.shape), ...)]
-    return part if part.size == data.size else part.copy()  # which lets the whole go
+    except RuntimeError as error:
+        raise RuntimeError(
+            f"{error}. To have all of an array in each process there is "
+            "jax.experimental.multihost_utils.process_allgather(x, tiled=True); x.addressable_shards "
+            "are this process's parts"
+        ) from None
 
 
 def digest(data: np.ndarray) -> bytes:
