@@ -68,9 +68,9 @@ class Client:
                 own_threads = max(1, share) if is_own else None
                 devices.append(Device(len(devices), self, platform, own_threads, process, i))
         self._devices = tuple(devices)
-        own = self.local_devices()
-        self.first = own[0]
-        self.queue = self.first.queue if len(own) == 1 else Queue(ThreadPool(threads))
+        self.first = devices[sum(device_counts[:process_index])]
+        is_single = device_counts[process_index] == 1
+        self.queue = self.first.queue if is_single else Queue(ThreadPool(threads))
 
     def devices(self) -> list[Device]:
         """All devices, those of other processes included."""
@@ -135,7 +135,7 @@ def host_client() -> Client:
       ValueError: if settings contradict each other about its devices.
     """
     counts = processes.joined.device_counts or (own_device_count(),)
-    made = backends["cpu"] = Client("cpu", processes.rank(), counts, thread_count())
+    made = backends["cpu"] = Client("cpu", processes.joined.rank, counts, thread_count())
     config.num_cpu_devices.frozen = (
         "jax_num_cpu_devices can be set only while there are no devices yet, that is before the first "
         "array is made and before jax.devices() is called: set it right after the import"

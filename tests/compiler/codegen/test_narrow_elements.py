@@ -68,8 +68,10 @@ def test_no_branch_for_each_lane(dtype: str) -> None:
 
     f = jitney.jit(jitney.vmap(loop))
     text = f.lower(_numbers((5, 40), dtype)).compile().as_text("llvm")
-    narrow = re.findall(r"call .*llvm\.masked\.(?:gather|scatter)\.v\d+i(?:8|16)\.", text)
-    assert len(narrow) <= 1  # in a function that all stores share
+    narrow = re.findall(r"call .*llvm\.masked\.(?:gather|scatter)\.v\d+i(?:8|16)\..*", text)
+    # With all lanes there is no branch: processors of some widths have no lanes left over here, and
+    # others have such a store in a function that all share.
+    assert not [call for call in narrow if "splat (i1 true)" not in call]
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
