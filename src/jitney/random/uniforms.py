@@ -117,7 +117,7 @@ def randint(
     Args:
       key: a key.
       shape: of the result.
-      minval: lower bound, an integer array broadcast against `shape`.
+      minval: lower bound, an array broadcast against `shape`; floats lose what is behind the point.
       maxval: upper bound, exclusive, likewise. One more than the dtype's maximum means that the maximum
         may be drawn. If it is not above `minval`, `minval` is drawn.
       dtype: an integer dtype; int32 (int64 under x64) by default.
@@ -125,7 +125,7 @@ def randint(
 
     Raises:
       TypeError: if the dtype is another.
-      ValueError: if bounds are no integers, or do not broadcast to `shape`.
+      ValueError: if bounds do not broadcast to `shape`.
 
     Example:
       >>> random.randint(random.key(0), (5,), 0, 10)
@@ -134,6 +134,7 @@ def randint(
     key, _ = check_key("randint", key)
     asked = integer_dtype("randint", dtype)
     shape = shape_of(shape)
+    minval, maxval = _truncated(minval), _truncated(maxval)
     if asked.itemsize < 4:
         # Drawn as 32 bits: the span may be one more than the dtype holds.
         info = dtypes.iinfo(asked)
@@ -145,18 +146,16 @@ def randint(
 
 
 def _as_integers(x: ArrayLike, dtype: DTypeLike) -> Array | int:
-    _check_integers(x, x)
     return x if isinstance(x, int) else lax.convert_element_type(x, dtype)
 
 
-def _check_integers(minval: ArrayLike, maxval: ArrayLike) -> None:
-    for x in (minval, maxval):
-        dtype = get_aval(x).dtype
-        if not dtypes.issubdtype(dtype, np.integer):
-            raise ValueError(
-                "randint requires integer arguments, got "
-                f"minval of {get_aval(minval)} and maxval of {get_aval(maxval)}"
-            )
+def _truncated(x: ArrayLike) -> ArrayLike:
+    """Numbers of other kinds as integers, towards zero."""
+    dtype = get_aval(x).dtype
+    if dtypes.issubdtype(dtype, np.integer):
+        return x
+    real = jnp.real(x) if dtypes.issubdtype(dtype, np.complexfloating) else x
+    return lax.convert_element_type(real, dtypes.canonicalize_dtype(np.int64))
 
 
 def _limited(x: ArrayLike, dtype: DTypeLike) -> Array:
@@ -172,7 +171,6 @@ def _limited(x: ArrayLike, dtype: DTypeLike) -> Array:
 def _randint(
     key: Array, minval: ArrayLike, maxval: ArrayLike, *, shape: Shape, dtype: np.dtype
 ) -> Array:
-    _check_integers(minval, maxval)
     broadcast_shape("randint", shape, np.shape(minval), np.shape(maxval))
     minval, maxval = convert.as_value(minval), convert.as_value(maxval)
     # An upper bound past the dtype's maximum stands for one more than it.

@@ -6,30 +6,39 @@ a program is compiled.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jitney.core import dtypes
+from jitney.core import dtypes, text
 from jitney.core.avals import ShapedArray, pytype_aval_mappings, shaped_array
 from jitney.core.primitive import declare
 from jitney.core.symbolic.expressions import DimExpr
 
+if TYPE_CHECKING:
+    import numpy as np
+
+    from jitney.core.jaxpr import JaxprEqn
+
 dim_as_value_p = declare("dim_as_value")
 
 
-def _aval(_x: object = None) -> ShapedArray:
-    return shaped_array((), dtypes.canonicalize_dtype(dtypes.python_scalar_dtype(int)), True)
+def _dtype() -> np.dtype:
+    return dtypes.canonicalize_dtype(dtypes.python_scalar_dtype(int))
+
+
+def _aval(_x: object) -> ShapedArray:
+    return shaped_array((), _dtype(), True)
 
 
 pytype_aval_mappings[DimExpr] = _aval
 
 
 @dim_as_value_p.abstract
-def _(*, dim: DimExpr) -> ShapedArray:
-    return _aval()
+def _(*, dim: DimExpr, dtype: np.dtype) -> ShapedArray:
+    return shaped_array((), dtype, True)
 
 
 @dim_as_value_p.eager
-def _(*, dim: DimExpr) -> Any:
+def _(*, dim: DimExpr, dtype: np.dtype) -> Any:
     raise NotImplementedError(
         f"dim_as_value: the symbolic dimension '{dim}' has no value where nothing is traced. Use it "
         "within functions that are given to jax.export.export, jax.eval_shape or jax.make_jaxpr."
@@ -42,10 +51,17 @@ for _slot in ("jvp", "transpose", "batch"):
     dim_as_value_p.absent(_slot, why="it has no operand")
 
 
+def _print(eqn: JaxprEqn, context: text.Context, settings: text.Settings) -> text.Doc:
+    return text.eqn_with_params(eqn, [("dim", eqn.params["dim"])], context, settings)
+
+
+text.printing_rules["dim_as_value"] = _print
+
+
 def dim_as_value(dim: DimExpr) -> Any:
     """A symbolic extent as an array of an integer, in the program that is traced.
 
     Raises:
       NotImplementedError: if nothing is traced.
     """
-    return dim_as_value_p.bind(dim=dim)
+    return dim_as_value_p.bind(dim=dim, dtype=_dtype())
