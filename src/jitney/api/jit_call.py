@@ -335,7 +335,7 @@ class JitCall:
         if self.in_places is not None:
             if kwargs and not self.in_places.is_of_one_device:
                 raise ValueError(
-                    "pjit does not support kwargs when in_shardings is specified: give arguments by "
+                    "jit does not support kwargs when in_shardings is specified: give arguments by "
                     f"position, not by name as {', '.join(kwargs)}"
                 )
             names = self.spec.argument_names(dynamic, kwargs, static)

@@ -100,7 +100,7 @@ class GivenPlaces:
         mesh = get_mesh()
         if mesh.empty:
             raise RuntimeError(
-                "pjit requires a non-empty mesh in context if you are passing `PartitionSpec`s to "
+                "jit requires a non-empty mesh in context if you are passing `PartitionSpec`s to "
                 f"{self.option}: set one by `jax.set_mesh(mesh)`, or give a `NamedSharding`, which "
                 "names its mesh"
             )
@@ -115,13 +115,13 @@ class GivenPlaces:
             place.check_compatible_aval(shape)
         except ValueError as error:
             raise ValueError(
-                f"One of pjit {kind} with pytree key path {name} is incompatible with its sharding "
+                f"One of jit {kind} with pytree key path {name} is incompatible with its sharding "
                 f"annotation: {error}"
             ) from None
         try:
             place.check_fits(shape)
         except ValueError as error:
-            raise ValueError(f"One of pjit {kind} with pytree key path {name}: {error}") from None
+            raise ValueError(f"One of jit {kind} with pytree key path {name}: {error}") from None
 
 
 def given_places(option: str, given: PyTree) -> GivenPlaces | None:

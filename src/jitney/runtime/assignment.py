@@ -201,15 +201,15 @@ def devices_of(
             told: list[str] = []
             for k, at in ((first, named[first]), (i, place)):
                 if k < len(places):
-                    what = f"{describe(k)} with shape {get_aval(leaves[k]).str_short()} and a place on"
+                    what = f"{describe(k)}, {get_aval(leaves[k]).str_short()},"
                 elif k == len(places):
-                    what = "sharding_constraint inside jit with"
+                    what = "an operation over a mesh inside jit"
                 else:
-                    what = f"explicit output sharding of result {k - len(places) - 1} with"
+                    what = f"the sharding of result {k - len(places) - 1}"
                 ids = [] if at is None else [d.id for d in at.device_order]
-                told.append(f"{what} device ids {ids}")
+                told.append(f"{what} on device ids {ids}")
             raise ValueError(
-                f"Received incompatible devices for jitted computation. Got {told[0]}, and {told[1]}. "
+                f"Received incompatible devices for jitted computation: {told[0]}, and {told[1]}. "
                 "Bring them together by jax.device_put"
             )
     return (client.default_device(),) if order is None else cast("tuple[Device, ...]", order)
