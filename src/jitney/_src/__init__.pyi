@@ -10,4 +10,6 @@ from jitney._src import state as state
 from jitney._src import traceback_util as traceback_util
 from jitney._src import tree_util as tree_util
 from jitney._src import xla_bridge as xla_bridge
-from jitney.runtime import compiling as compiler
+from jitney.runtime import compiling as _compiling
+
+compiler = _compiling
