@@ -189,19 +189,19 @@ class DimExpr:
 
     __array_ufunc__ = None  # NumPy's arrays leave operations to these methods
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: object) -> Any:
         y = as_dim(other)
         return value_of_dim(self) + other if y is None else combine(self, 1, y, 1)
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: object) -> Any:
         y = as_dim(other)
         return value_of_dim(self) - other if y is None else combine(self, 1, y, -1)
 
-    def __rsub__(self, other: Any) -> Any:
+    def __rsub__(self, other: object) -> Any:
         y = as_dim(other)
         return other - value_of_dim(self) if y is None else combine(self, -1, y, 1)
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: object) -> Any:
         y = as_dim(other)
         return value_of_dim(self) * other if y is None else multiply(self, y)
 
@@ -211,7 +211,7 @@ class DimExpr:
     def __neg__(self) -> Any:
         return combine(self, -1, 0, 0)
 
-    def __pow__(self, power: Any) -> Any:
+    def __pow__(self, power: object) -> Any:
         n = as_dim(power)
         if not isinstance(n, int) or n < 0:
             return value_of_dim(self) ** power
@@ -220,48 +220,48 @@ class DimExpr:
             result = result * self
         return result
 
-    def __divmod__(self, other: Any) -> Any:
+    def __divmod__(self, other: object) -> Any:
         y = as_dim(other)
         return divmod(value_of_dim(self), other) if y is None else divide(self, y)
 
-    def __rdivmod__(self, other: Any) -> Any:
+    def __rdivmod__(self, other: object) -> Any:
         y = as_dim(other)
         return divmod(other, value_of_dim(self)) if y is None else divide(y, self)
 
-    def __floordiv__(self, other: Any) -> Any:
+    def __floordiv__(self, other: object) -> Any:
         y = as_dim(other)
         return value_of_dim(self) // other if y is None else divide(self, y)[0]
 
-    def __rfloordiv__(self, other: Any) -> Any:
+    def __rfloordiv__(self, other: object) -> Any:
         y = as_dim(other)
         return other // value_of_dim(self) if y is None else divide(y, self)[0]
 
-    def __mod__(self, other: Any) -> Any:
+    def __mod__(self, other: object) -> Any:
         y = as_dim(other)
         return value_of_dim(self) % other if y is None else divide(self, y)[1]
 
-    def __rmod__(self, other: Any) -> Any:
+    def __rmod__(self, other: object) -> Any:
         y = as_dim(other)
         return other % value_of_dim(self) if y is None else divide(y, self)[1]
 
-    def __truediv__(self, other: Any) -> Any:
+    def __truediv__(self, other: object) -> Any:
         return value_of_dim(self) / other
 
-    def __rtruediv__(self, other: Any) -> Any:
+    def __rtruediv__(self, other: object) -> Any:
         return other / value_of_dim(self)
 
     # --- order --------------------------------------------------------------------------------
 
-    def __ge__(self, other: Any) -> Any:
+    def __ge__(self, other: object) -> Any:
         return _compare(self, other, ">=", lambda x, y: (x, y, 0))
 
-    def __gt__(self, other: Any) -> Any:
+    def __gt__(self, other: object) -> Any:
         return _compare(self, other, ">", lambda x, y: (x, y, 1))
 
-    def __le__(self, other: Any) -> Any:
+    def __le__(self, other: object) -> Any:
         return _compare(self, other, "<=", lambda x, y: (y, x, 0))
 
-    def __lt__(self, other: Any) -> Any:
+    def __lt__(self, other: object) -> Any:
         return _compare(self, other, "<", lambda x, y: (y, x, 1))
 
     # --- as an array --------------------------------------------------------------------------
@@ -305,7 +305,7 @@ def is_symbolic_dim(p: object) -> bool:
     return isinstance(p, DimExpr)
 
 
-def as_dim(x: Any) -> DimSize | None:
+def as_dim(x: object) -> DimSize | None:
     """`x` as an extent; None if it is neither an integer nor symbolic."""
     if isinstance(x, DimExpr):
         return x
