@@ -7,6 +7,7 @@ Libraries call these functions, in one process as in many: for checkpoints, abov
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,13 +20,14 @@ from jitney.core.sharding.mesh import Mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec
 from jitney.primitives.elementwise.convert import as_value
-from jitney.runtime import processes, windows
+from jitney.runtime import client, processes, windows
 from jitney.runtime.array import ArrayImpl, array_of, host_array
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator, Sequence
 
     from jitney.core.typing import PyTree
+    from jitney.runtime.device import Device
 
 
 def process_allgather(in_tree: PyTree, tiled: bool = False) -> PyTree:
@@ -57,28 +59,31 @@ def process_allgather(in_tree: PyTree, tiled: bool = False) -> PyTree:
                     "which have one array together: give tiled=True"
                 )
             return _whole(leaf)
-        own = np.asarray(leaf)
+        own = _own(leaf)
         if processes.size() == 1:
             return own if tiled else own[None]
-        every = _stacked(own, "process_allgather")
+        every = processes.stack(f"process_allgather of {_type_text(own)}", own)
         return every.reshape(-1, *own.shape[1:]) if tiled and own.ndim else every
 
     return pytrees.tree_map(gathered, in_tree)
 
 
 def _whole(x: ArrayImpl) -> np.ndarray:
-    """All of an array that processes have parts of."""
-    mesh = x.sharding.mesh if isinstance(x.sharding, NamedSharding) else None
-    if not isinstance(mesh, Mesh):
-        mesh = Mesh(np.array(x.sharding.device_order), ("devices",))
-    return np.asarray(x.placed(NamedSharding(mesh, PartitionSpec())))
+    """All of an array that processes have parts of, also where this process has none."""
+    everywhere = Mesh(np.array(client.client().devices(), object), ("devices",))
+    return np.asarray(x.placed(NamedSharding(everywhere, PartitionSpec())))
 
 
-def _stacked(own: np.ndarray, asked_by: str) -> np.ndarray:
-    """The arrays of all processes along a new axis."""
-    what = f"{asked_by} of an array of shape {own.shape} and dtype {own.dtype}"
-    every = processes.gather(what, np.ascontiguousarray(own).tobytes())
-    return np.stack([np.frombuffer(x, own.dtype).reshape(own.shape) for x in every])
+def _own(leaf: PyTree) -> np.ndarray:
+    """What this process has, as others get it: as an array of JAX's own dtypes, if there are others."""
+    own = np.asarray(leaf)
+    if processes.size() == 1:
+        return own
+    return own.astype(dtypes.canonicalize_dtype(own.dtype), copy=False)
+
+
+def _type_text(x: np.ndarray) -> str:
+    return f"an array of shape {x.shape} and dtype {x.dtype}"
 
 
 def broadcast_one_to_all(in_tree: PyTree, is_source: bool | None = None) -> PyTree:
@@ -111,10 +116,9 @@ def broadcast_one_to_all(in_tree: PyTree, is_source: bool | None = None) -> PyTr
         )
 
     def received(leaf: PyTree) -> np.ndarray:
-        x = np.asarray(leaf)
-        what = f"broadcast_one_to_all of an array of shape {x.shape} and dtype {x.dtype}"
-        every = processes.gather(what, np.ascontiguousarray(x).tobytes() if own else b"")
-        return np.frombuffer(every[sources[0]], x.dtype).reshape(x.shape).copy()
+        x = _own(leaf)
+        what = f"broadcast_one_to_all of {_type_text(x)}"
+        return processes.broadcast(what, x, sources[0])
 
     return pytrees.tree_map(received, in_tree)
 
@@ -159,7 +163,7 @@ def assert_equal(in_tree: PyTree, fail_message: str = "") -> None:
     """
     gathered = process_allgather(in_tree)
     pairs = zip(pytrees.tree_leaves(in_tree), pytrees.tree_leaves(gathered), strict=True)
-    if not all([bool(np.all(np.equal(np.asarray(own), every))) for own, every in pairs]):
+    if not all([bool(np.all(np.equal(_own(own), every))) for own, every in pairs]):
         raise AssertionError(
             f"{fail_message or 'assert_equal'}: processes have different values. This one has "
             f"{in_tree}, all of them {gathered}"
@@ -179,6 +183,37 @@ def reached_preemption_sync_point(step_id: int) -> bool:
       False
     """
     return False
+
+
+class ProcessFailureError(Exception):
+    """A process has failed that others relied on.
+
+    Libraries catch it. Nobody raises it: a process that fails ends all others, too.
+    """
+
+
+@contextlib.contextmanager
+def live_devices(devices: Sequence[Device]) -> Generator[list[Device]]:
+    """A context in which work is done on devices whose processes are there; gives these devices.
+
+    All processes enter it, and come to its end. If one of them fails all end, so those that are left
+    have all devices.
+
+    Args:
+      devices: the devices that the work is to be done on.
+
+    Raises:
+      RuntimeError: if processes have come to something else, or give other devices.
+
+    Example:
+      >>> with multihost_utils.live_devices(jax.devices()) as devices:
+      ...     devices == jax.devices()
+      True
+    """
+    chosen = list(devices)
+    processes.agree(str([device.id for device in chosen]).encode(), "live_devices")
+    yield chosen
+    processes.meet("the end of live_devices")
 
 
 def host_local_array_to_global_array(
@@ -290,7 +325,7 @@ def _is_none(leaf: object) -> bool:
 
 
 __all__ = [
-    "assert_equal", "broadcast_one_to_all", "global_array_to_host_local_array",
-    "host_local_array_to_global_array", "process_allgather", "reached_preemption_sync_point",
-    "sync_global_devices",
+    "ProcessFailureError", "assert_equal", "broadcast_one_to_all",
+    "global_array_to_host_local_array", "host_local_array_to_global_array", "live_devices",
+    "process_allgather", "reached_preemption_sync_point", "sync_global_devices",
 ]  # fmt: skip

@@ -183,6 +183,44 @@ def wait(request: MPI.Request) -> None:
         pause = min(1.25 * pause, 2e-3)
 
 
+def stack(what: str, own: np.ndarray) -> np.ndarray:
+    """The arrays of all processes along a new first axis, in every process.
+
+    Args:
+      what: what is gathered, with its shape and dtype, which are the same everywhere; for messages.
+      own: what this process has.
+
+    Raises:
+      RuntimeError: if processes have come to something else.
+    """
+    if joined.world is None:
+        return own[None]
+    meet(what)
+    every = np.empty((joined.size, *own.shape), own.dtype)
+    with forking.processes:
+        wait(group().Iallgather(_bytes_of(np.ascontiguousarray(own)), _bytes_of(every)))
+    return every
+
+
+def broadcast(what: str, own: np.ndarray, source: int) -> np.ndarray:
+    """The array of process number `source`, in every process.
+
+    Args, Raises: see `stack`.
+    """
+    if joined.world is None:
+        return own
+    meet(what)
+    # Others' own elements are overwritten.
+    data = np.array(own, order="C")
+    with forking.processes:
+        wait(group().Ibcast(_bytes_of(data), source))
+    return data
+
+
+def _bytes_of(x: np.ndarray) -> np.ndarray:
+    return x.reshape(-1).view(np.uint8)
+
+
 def gather(what: str, own: bytes, members: Sequence[int] | None = None) -> list[bytes]:
     """What each process has, in every process; texts of any lengths.
 

@@ -34,6 +34,8 @@ def gathering():
     np.testing.assert_array_equal(tiled["x"], [v for k in range(SIZE) for v in (k, 7)])
     whole = utils.process_allgather(jax.device_put(A, rows), tiled=True)
     np.testing.assert_array_equal(whole, A)
+    for wide in (np.arange(2), np.arange(2.0), 0.1):  # as JAX's own dtypes
+        assert utils.process_allgather(wide).dtype.itemsize == 4
     raises(ValueError, "tiled=True", utils.process_allgather, jax.device_put(A, rows))
     raises(RuntimeError, "process_allgather", utils.process_allgather, np.zeros(1 + (RANK > 0)))
 
@@ -49,7 +51,9 @@ def sending():
 def meeting():
     utils.sync_global_devices("here")
     raises(AssertionError, "name mismatch", utils.sync_global_devices, f"place {RANK}")
-    utils.assert_equal({"seed": 3})
+    utils.assert_equal({"seed": 3, "rate": 0.1})
+    with utils.live_devices(jax.devices()) as live:
+        assert live == jax.devices()
     raises(AssertionError, "seeds", utils.assert_equal, RANK, "seeds")
 
 
@@ -72,7 +76,29 @@ def arrays():
         raises(RuntimeError, "process_allgather", np.asarray, z)
 
 
-for check in (gathering, sending, meeting, arrays):
+def moving():
+    devices = np.array(jax.devices(), object)
+    places = [P(), P("x"), P(None, "x"), P("x", None)]
+    meshes = [mesh, jax.sharding.Mesh(devices[::-1], ("x",))]
+    if SIZE > 2:  # on some of the processes only
+        n = jax.local_device_count()
+        meshes += [
+            jax.sharding.Mesh(devices[: 2 * n], ("x",)),
+            jax.sharding.Mesh(devices[n:], ("x",)),
+        ]
+    wide = np.arange(4 * N * 12 * N, dtype=np.float32).reshape(4 * N, 12 * N)
+    every = [NamedSharding(m, spec) for m in meshes for spec in places]
+    for source in every:
+        x = jax.make_array_from_callback(wide.shape, source, lambda index: wide[index], np.float32)
+        for target in every:
+            for shard in jax.device_put(x, target).addressable_shards:
+                np.testing.assert_array_equal(np.asarray(shard.data), wide[shard.index])
+    scalar = jax.device_put(3.0, NamedSharding(mesh, P()))
+    assert float(scalar) == 3.0
+    raises(RuntimeError, "differs", jax.device_put, np.arange(3) + RANK, NamedSharding(mesh, P()))
+
+
+for check in (gathering, sending, meeting, arrays, moving):
     check()
 if RANK == 0:
     print("ok")
