@@ -86,7 +86,8 @@ def moving():
             jax.sharding.Mesh(devices[: 2 * n], ("x",)),
             jax.sharding.Mesh(devices[n:], ("x",)),
         ]
-    wide = np.arange(4 * N * 12 * N, dtype=np.float32).reshape(4 * N, 12 * N)
+    side = int(np.lcm.reduce([m.size for m in meshes]))
+    wide = np.arange(2 * side * side, dtype=np.float32).reshape(2 * side, side)
     every = [NamedSharding(m, spec) for m in meshes for spec in places]
     for source in every:
         x = jax.make_array_from_callback(wide.shape, source, lambda index: wide[index], np.float32)
