@@ -17,7 +17,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -98,6 +97,8 @@ def meet(what: str, digest: bytes = b"", members: Sequence[int] | None = None) -
     """
     if joined.world is None:
         return
+    from hashlib import blake2b
+
     with forking.processes:
         comm = group(members)
         own = np.frombuffer(
