@@ -98,12 +98,6 @@ class Assignment:
         return bool(self.in_shardings or wishes.results or wishes.within is not None)
 
     @property
-    def own_device(self) -> Device:
-        """The first device of this process; the first of all if it has none."""
-        own = [device for device in self.devices if device.is_addressable]
-        return own[0] if own else self.devices[0]
-
-    @property
     def queue(self) -> Queue:
         """What runs calls: that of the one device, or that of all threads."""
         return self.devices[0].queue if len(self.devices) == 1 else client.client().queue

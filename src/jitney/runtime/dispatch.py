@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 import warnings
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 from jitney.compiler import lower as lowering
 from jitney.core import caches, compile_log, config, dtypes
 from jitney.core.errors import api_boundary
-from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, subjaxprs
+from jitney.core.jaxpr import ClosedJaxpr
 from jitney.core.liveness import live_inputs
 from jitney.runtime import (
     executable as executables,
@@ -21,7 +21,6 @@ from jitney.runtime import (
     placements,
     processes,
     signatures,
-    windows,
 )
 from jitney.runtime.array import ArrayImpl
 from jitney.runtime.assignment import Assignment, assign
@@ -54,7 +53,6 @@ def executable_of(closed: ClosedJaxpr, name: str, assignment: Assignment) -> Exe
     """
     assignment = placements.on_its_mesh(closed, assignment)
     if assignment.spans_processes:
-        _refuse_windows(closed, name)
         return executables.over_processes(closed, name, assignment)
     found = _executables.get(closed)
     if found is None or (found.calls_on_parts and found.assignment is not assignment):
@@ -135,31 +133,10 @@ def lower(
     """`closed` in the tensor IR, built by `builder`, if there is one."""
     _warn_of_constants(closed, name)
     if processes.joined.world is not None:
-        _refuse_windows(closed, name)
+        executables.refuse_windows(closed, name)
     with compile_log.step("lowering", name):
         module = lowering.lower(closed, name, builder)
     return Lowering(module, closed.in_avals, closed.out_avals)
-
-
-def _constants(closed: ClosedJaxpr) -> Iterator[Any]:
-    """The constants of a program and of all programs within."""
-    programs: list[Jaxpr | ClosedJaxpr] = [closed]
-    while programs:
-        program = programs.pop()
-        if isinstance(program, ClosedJaxpr):
-            yield from program.consts
-            program = program.jaxpr
-        programs += subjaxprs(program)
-
-
-def _refuse_windows(closed: ClosedJaxpr, name: str) -> None:
-    """Raises RuntimeError if `closed` holds an array of which this process has a window alone."""
-    for x in _constants(closed):
-        if type(x) is ArrayImpl and windows.is_global(x):
-            raise RuntimeError(
-                f"jit({name}) closes over {x.aval.str_short()}, which lies on devices of several "
-                f"processes, as {x.placement} says: pass such arrays as arguments"
-            )
 
 
 def _warn_of_constants(closed: ClosedJaxpr, name: str) -> None:
@@ -167,7 +144,7 @@ def _warn_of_constants(closed: ClosedJaxpr, name: str) -> None:
     limit = config.captured_constants_warn_bytes.value
     if limit < 0:
         return
-    found = {id(c): getattr(c, "nbytes", 0) for c in _constants(closed)}
+    found = {id(c): getattr(c, "nbytes", 0) for c in executables.constants_of(closed)}
     total = sum(found.values())
     if total >= limit > 0:
         warnings.warn(

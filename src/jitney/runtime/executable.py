@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,9 +15,10 @@ from jitney.core import caches, config, dtypes, explicit
 from jitney.core.avals import AbstractValue, ShapedArray, abstract_token, host_values
 from jitney.core.compat import Token
 from jitney.core.errors import JaxRuntimeError
+from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, subjaxprs
 from jitney.core.record import record
 from jitney.core.trace import Tracer, escaped_tracer_error
-from jitney.runtime import compiling, debug_checks, placements
+from jitney.runtime import compiling, debug_checks, placements, windows
 from jitney.runtime.array import ArrayImpl, memory_shape
 from jitney.runtime.assignment import Assignment, assign
 from jitney.runtime.client import host_client
@@ -27,7 +28,6 @@ from jitney.runtime.native._native import Program
 if TYPE_CHECKING:
     from jitney.compiler.codegen import linking
     from jitney.compiler.hlo import ir
-    from jitney.core.jaxpr import ClosedJaxpr
     from jitney.core.sharding.sharding import Sharding
     from jitney.core.typing import Value
     from jitney.runtime.process_programs import ProcessProgram
@@ -96,7 +96,7 @@ class Executable:
             else tuple(map(explicit.typed, self.out_avals, places)),
             program.arena_bytes,
             program.releases_gil,
-            assignment.own_device,
+            windows.first_of(assignment.devices),
             assignment.queue,
             places,
             program,
@@ -126,12 +126,16 @@ class Executable:
         donated = self.assignment.donated
         if donated:
             _check_donated_once(leaves, donated)
-        inputs = [host_data(x, dtype) for x, dtype in zip(leaves, self.in_dtypes, strict=True)]
-        if self.of_process is not None:
-            inputs = self.of_process.windows_of(inputs)
-            self.of_process.before_call()
+        of_process = self.of_process
+        given = leaves if of_process is None else of_process.on_its_mesh(leaves)
+        inputs = [host_data(x, dtype) for x, dtype in zip(given, self.in_dtypes, strict=True)]
+        if of_process is not None:
+            inputs = of_process.windows_of(inputs)
+            of_process.before_call()
         # (No name for the call: the frame of one that fails would keep it alive, and it its error.)
         results: list[Any] = self.native.queue.enqueue(self.native.prepare(inputs)).complete()
+        if of_process is not None:
+            results = of_process.where_wanted(results)
         if config.checks_values():
             debug_checks.check_results(f"jit({self.name})", results)
         if self.has_tokens:
@@ -156,6 +160,27 @@ class Executable:
         )
 
 
+def constants_of(closed: ClosedJaxpr) -> Iterator[Any]:
+    """The constants of a program and of all programs within."""
+    programs: list[Jaxpr | ClosedJaxpr] = [closed]
+    while programs:
+        program = programs.pop()
+        if isinstance(program, ClosedJaxpr):
+            yield from program.consts
+            program = program.jaxpr
+        programs += subjaxprs(program)
+
+
+def refuse_windows(closed: ClosedJaxpr, name: str) -> None:
+    """Raises RuntimeError if `closed` holds an array of which this process has a window alone."""
+    for x in constants_of(closed):
+        if type(x) is ArrayImpl and windows.is_global(x):
+            raise RuntimeError(
+                f"jit({name}) closes over {x.aval.str_short()}, which lies on devices of several "
+                f"processes, as {x.placement} says: pass such arrays as arguments"
+            )
+
+
 # Programs over several processes, for each of which this process has compiled its own.
 _over_processes: weakref.WeakKeyDictionary[ClosedJaxpr, dict[Assignment, Executable]]
 _over_processes = weakref.WeakKeyDictionary()
@@ -177,6 +202,7 @@ def over_processes(closed: ClosedJaxpr, name: str, assignment: Assignment) -> Ex
         from jitney.compiler import lower
         from jitney.runtime import process_programs
 
+        refuse_windows(closed, name)
         module = lower.lower(closed, name)
         part = process_programs.build(module, closed, name, assignment)
         found = known[assignment] = Executable(

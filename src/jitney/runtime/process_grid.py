@@ -37,20 +37,20 @@ class ProcessGrid:
     devices: Mapping[str, int]
     ranks: tuple[int, ...]
 
-    def spec(self, place: NamedSharding | None, ndim: int) -> Spec:
+    def spec(self, place: NamedSharding, ndim: int) -> Spec:
         """For each axis of an array at `place` the axes of the grid that it is divided along.
 
         Raises:
           ValueError: if what a process has of it is no block.
         """
-        entries = () if place is None else place.spec.partitions
+        entries = place.spec.partitions
         return tuple([
             () if k >= len(entries) or entries[k] is PartitionSpec.UNCONSTRAINED
             else self._divided(names_of(entries[k]), place)
             for k in range(ndim)
         ])  # fmt: skip
 
-    def _divided(self, names: Sequence[object], place: NamedSharding | None) -> tuple[str, ...]:
+    def _divided(self, names: Sequence[object], place: NamedSharding) -> tuple[str, ...]:
         inner: str | None = None  # an axis along which a process has several parts
         found: list[str] = []
         for name in map(str, names):

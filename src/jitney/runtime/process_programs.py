@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import MutableMapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
@@ -22,16 +22,16 @@ from jitney.core import compile_log
 from jitney.core.record import record
 from jitney.core.sharding.mesh import Mesh
 from jitney.core.sharding.named import NamedSharding
-from jitney.runtime import compiling, participants, placements, processes
+from jitney.core.sharding.partition_spec import PartitionSpec
+from jitney.runtime import compiling, participants, placements, processes, windows
+from jitney.runtime.array import ArrayImpl
 from jitney.runtime.client import host_client
 from jitney.runtime.lazy_compiler import compiler
-from jitney.runtime.process_grid import ProcessGrid, grid_of
+from jitney.runtime.process_grid import grid_of
 
 if TYPE_CHECKING:
     from jitney.compiler.codegen import linking
     from jitney.compiler.hlo.build import Builder
-    from jitney.compiler.hlo.partition.layout import Mesh as Grid
-    from jitney.compiler.hlo.sharding_propagation import Spec
     from jitney.core.jaxpr import ClosedJaxpr
     from jitney.core.sharding.sharding import Sharding
     from jitney.runtime.assignment import Assignment
@@ -43,7 +43,9 @@ class ProcessProgram:
 
     Attributes:
       compiled: its machine code.
-      places: where the results are put, of the whole program.
+      mesh: the one whose devices run it.
+      places: where it leaves its results.
+      wanted: where results are to be that are to be on another mesh of the same devices, or None.
       windows: for each operand the slices of it that the process has.
       digest: the same for all processes that run the program.
       name: of the program.
@@ -52,7 +54,9 @@ class ProcessProgram:
     """
 
     compiled: linking.CompiledProgram
-    places: tuple[Sharding | None, ...]
+    mesh: Mesh
+    places: tuple[Sharding, ...]
+    wanted: tuple[Sharding | None, ...]
     windows: tuple[tuple[slice, ...], ...]
     digest: bytes
     name: str
@@ -67,6 +71,23 @@ class ProcessProgram:
         """
         if self.meets:
             processes.agree(self.digest, f"the program {self.name}", self.members)
+
+    def on_its_mesh(self, leaves: Sequence[Any]) -> list[Any]:
+        """The operands; arrays that lie on another mesh of the same devices as a whole."""
+        whole = NamedSharding(self.mesh, PartitionSpec())
+        return [
+            x.placed(whole)
+            if type(x) is ArrayImpl and windows.is_global(x) and not _is_on(x.placement, self.mesh)
+            else x
+            for x in leaves
+        ]
+
+    def where_wanted(self, results: Sequence[Any]) -> list[Any]:
+        """The results, those that are to be on another mesh brought there."""
+        return [
+            x if place is None else x.placed(place)
+            for x, place in zip(results, self.wanted, strict=True)
+        ]
 
     def windows_of(self, values: Sequence[np.ndarray]) -> list[np.ndarray]:
         """What the process has of the operands, each given whole or as its window."""
@@ -96,8 +117,13 @@ def build(
     places = placements.of_results(closed, assignment)
     assert places is not None, "a program on a mesh"
     given = assignment.in_shardings or (None,) * len(closed.in_avals)
-    ins = _specs(grid, mesh, given, module.region.parameters)
-    outs = _specs(grid, mesh, places, module.region.results)
+    whole = NamedSharding(mesh, PartitionSpec())
+    sources = [p if _is_on(p, mesh) else whole for p in given]
+    targets = [p if _is_on(p, mesh) else whole for p in places]
+    ins = [
+        grid.spec(p, len(x.shape)) for p, x in zip(sources, module.region.parameters, strict=True)
+    ]
+    outs = [grid.spec(p, len(x.shape)) for p, x in zip(targets, module.region.results, strict=True)]
     divided = compiler().partition(module, ins, grid.extents, outs)
     text = compiler().as_text(divided.module, "hlo").encode()
     said = f"{name} {[*grid.extents.items()]} {ins} {outs} ".encode()
@@ -109,10 +135,12 @@ def build(
         compiled = compiling.backend_compile_and_load(host_client(), bound)
     return ProcessProgram(
         compiled,
-        places,
+        mesh,
+        tuple(targets),
+        tuple([None if _is_on(place, mesh) else place for place in places]),
         tuple([
-            _window(members, divided.mesh, spec, p.shape)
-            for spec, p in zip(divided.in_specs, module.region.parameters, strict=True)
+            windows.window(place, x.shape)
+            for place, x in zip(sources, module.region.parameters, strict=True)
         ]),
         digest,
         name,
@@ -121,22 +149,9 @@ def build(
     )  # fmt: skip
 
 
-def _specs(
-    grid: ProcessGrid, mesh: Mesh, places: Sequence[Sharding | None], nodes: Sequence[ir.Node]
-) -> list[Spec]:
-    return [
-        grid.spec(place if isinstance(place, NamedSharding) else None, len(node.shape))
-        for place, node in zip(places, nodes, strict=True)
-    ]
-
-
-def _window(
-    members: participants.Participants, mesh: Grid, spec: Spec, shape: ir.Shape
-) -> tuple[slice, ...]:
-    """The slices of an operand that this process has."""
-    sizes = mesh.local(shape, spec)
-    numbers = [members.number(mesh.axes(names)) for names in spec]
-    return tuple([slice(k * n, (k + 1) * n) for k, n in zip(numbers, sizes, strict=True)])
+def _is_on(place: Sharding | None, mesh: Mesh) -> TypeGuard[NamedSharding]:
+    """Whether a place is named by axes of `mesh`."""
+    return isinstance(place, NamedSharding) and place.mesh == mesh
 
 
 # --- collectives as calls of MPI --------------------------------------------------------------------

@@ -14,6 +14,8 @@ from jitney.core.sharding.tiling import Index, Tiling
 from jitney.runtime.processes import joined
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from jitney.core.sharding.sharding import Sharding
     from jitney.runtime.device import Device
     from jitney.runtime.native._native import NativeArray
@@ -39,8 +41,12 @@ def holds_all(placement: Sharding, shape: tuple[int, ...]) -> bool:
 @lru_cache(4096)
 def first_device(placement: Sharding) -> Device:
     """Of a sharding's devices the first that is this process's; the first one if none is."""
-    order = placement.device_order
-    return cast("Device", next((d for d in order if d.is_addressable), order[0]))
+    return first_of(cast("tuple[Device, ...]", placement.device_order))
+
+
+def first_of(devices: Sequence[Device]) -> Device:
+    """The first of `devices` that is this process's; the first one if none is."""
+    return next((device for device in devices if device.is_addressable), devices[0])
 
 
 @lru_cache(4096)

@@ -54,6 +54,20 @@ def placements():
     )
 
 
+def other_meshes():
+    """Operands and results that lie on another mesh of the same devices."""
+    split = P(None, "b" if N > SIZE else None)
+    for spec in (split, P("a")):
+        y = jax.device_put(A, NamedSharding(grid, spec))
+        same(jax.jit(lambda x, y: x + 2 * y)(X, y), 3 * A)
+    cut = NamedSharding(grid, P("a", "b" if N > SIZE else None))
+    out = jax.jit(lambda x: x * 2, out_shardings=cut)(X)
+    assert out.sharding == cut
+    for shard in out.addressable_shards:
+        np.testing.assert_array_equal(np.asarray(shard.data), 2 * A[shard.index])
+    same(jax.jit(lambda x: jax.lax.with_sharding_constraint(x * 2, cut))(X), 2 * A)
+
+
 def transformations():
     def loss(w, x):
         return jnp.tanh(x @ w).mean()
@@ -104,7 +118,15 @@ def refusals():
         assert "differs from process to process" in str(error), error
 
 
-for check in (operations, placements, transformations, shard_maps, explicit_axes, refusals):
+for check in (
+    operations,
+    placements,
+    other_meshes,
+    transformations,
+    shard_maps,
+    explicit_axes,
+    refusals,
+):
     check()
 if RANK == 0:
     print("ok")
