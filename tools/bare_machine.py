@@ -34,6 +34,7 @@ ENTER = """
 set -e
 mount --make-rprivate /
 mount -t proc proc "$0/proc"
+mount --rbind /sys "$0/sys"
 mount --rbind /dev "$0/dev"
 mount -t tmpfs tmpfs "$0/tmp"
 exec chroot "$0" /bin/sh -c 'cd /project && exec "$@"' sh "$@"
