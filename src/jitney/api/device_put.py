@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import dtypes
+from jitney.core import config, dtypes
 from jitney.core.avals import is_valid_operand
 from jitney.core.pytree import pytrees
 from jitney.core.pytree.errors import prefix_errors
@@ -18,7 +18,7 @@ from jitney.core.sharding.sharding import Sharding
 from jitney.core.trace import Tracer, state
 from jitney.primitives.array import placement
 from jitney.primitives.elementwise.convert import as_value
-from jitney.runtime import client
+from jitney.runtime import client, transfer_guard
 from jitney.runtime.array import ArrayImpl
 from jitney.runtime.device import Device
 from jitney.runtime.sharding import Format, as_sharding
@@ -89,8 +89,11 @@ def device_put(
         return pytrees.tree_unflatten(tree, placement.device_put(leaves, places, donate=donate))
     placed: list[Any] = []
     for leaf, place in zip(leaves, places, strict=True):
+        where = None if place is None else _sharding_of(place)
+        if config.transfer_checks.wanted:
+            transfer_guard.check_put(leaf, where)
         value: Any = as_value(leaf)  # no tracer: it has data
-        out = value if place is None else _placed(value, _sharding_of(place))
+        out = value if where is None else _placed(value, where)
         if may_alias is False:  # in memory of its own
             out = copy.copy(out)
         if donate and out is not leaf and isinstance(leaf, ArrayImpl):

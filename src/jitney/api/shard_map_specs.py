@@ -222,6 +222,7 @@ def _differs(
     def listed(names: Sequence[Any]) -> str:
         return ",".join(map(str, names))
 
+    mesh = f"shape {tuple([n for _, n in region.axes])} and axis names {tuple(order)}"
     mentioned = [own for own in order if own in names_in(spec)]
     rest = [own for own in order if own not in mentioned]
     varies = [own for own in order if own in aval.vma]
@@ -233,7 +234,8 @@ def _differs(
         )
     return (
         f"shard_map applied to the function '{function}' was given out_specs which require "
-        f"replication which can't be statically inferred: out_specs is {spec} which implies that the "
-        f"corresponding output value is {implied}; the type of {name} is {aval.str_short()}. If it is "
-        "the same there, pass check_vma=False; if not, mention the axes in out_specs."
+        f"replication which can't be statically inferred on the mesh of {mesh}: out_specs is {spec} "
+        f"which implies that the corresponding output value is {implied}; the type of {name} is "
+        f"{aval.str_short()}. If it is the same there, pass check_vma=False; if not, mention the axes "
+        "in out_specs."
     )

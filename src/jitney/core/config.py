@@ -397,26 +397,21 @@ jax2tf_associative_scan_reductions = _add(
 )
 thread_guard = _add("jax_thread_guard", False, effective=False, context=True)
 transfer_guard_host_to_device = _add(
-    "jax_transfer_guard_host_to_device",
-    None,
-    _one_of(*_GUARDS),
-    context=True,
-    effective=False,
-)
+    "jax_transfer_guard_host_to_device", None, _one_of(*_GUARDS), called=True, context=True,
+    help="What becomes of transfers of scalars and NumPy arrays to devices.",
+)  # fmt: skip
 transfer_guard_device_to_device = _add(
-    "jax_transfer_guard_device_to_device",
-    None,
-    _one_of(*_GUARDS),
-    context=True,
-    effective=False,
-)
+    "jax_transfer_guard_device_to_device", None, _one_of(*_GUARDS), called=True, context=True,
+    help="What becomes of transfers of arrays to other devices.",
+)  # fmt: skip
 transfer_guard_device_to_host = _add(
-    "jax_transfer_guard_device_to_host",
-    None,
-    _one_of(*_GUARDS),
-    context=True,
-    effective=False,
-)
+    "jax_transfer_guard_device_to_host", None, _one_of(*_GUARDS), context=True, effective=False,
+    help="Arrays are in the host's memory: nothing is transferred to it.",
+)  # fmt: skip
+all_transfer_guards = _add(
+    "jax_transfer_guard", None, _one_of(*_GUARDS),
+    help="What becomes of transfers in all directions; setting it sets the other three.",
+)  # fmt: skip
 traceback_filtering = _add(
     "jax_traceback_filtering", "auto",
     _one_of("off", "tracebackhide", "remove_frames", "quiet_remove_frames", "auto"),
@@ -601,10 +596,16 @@ class Wanted:
 
 
 value_checks, key_reuse_checks, device_choice = Wanted(), Wanted(), Wanted()
+transfer_checks = Wanted()
 debug_nans.listen(value_checks.listen)
 debug_infs.listen(value_checks.listen)
 debug_key_reuse.listen(key_reuse_checks.listen)
 default_device.listen(device_choice.listen)
+for _guard in (
+    transfer_guard_host_to_device, transfer_guard_device_to_device, transfer_guard_device_to_host
+):  # fmt: skip
+    all_transfer_guards.listeners.append(_guard.set_global)
+    _guard.listen(transfer_checks.listen)
 
 
 def checks_values() -> bool:

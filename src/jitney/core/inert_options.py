@@ -75,7 +75,6 @@ _TEXTS = {
     "jax_xla_backend": "",
 }
 _LEVELS = ("UNKNOWN", "O0", "O1", "O2", "O3")
-_GUARDS = (None, "allow", "log", "disallow", "log_explicit", "disallow_explicit")
 _CHOICES: dict[str, tuple[object, tuple[object, ...]]] = {
     "jax_cpu_collectives_implementation": ("gloo", (None, "gloo", "mpi", "megascale")),
     "jax_default_dtype_bits": (None, (None, "32", "64")),
@@ -88,7 +87,6 @@ _CHOICES: dict[str, tuple[object, tuple[object, ...]]] = {
     "jax_memory_fitting_level": ("O2", _LEVELS),
     "jax_optimization_level": ("UNKNOWN", _LEVELS),
     "jax_send_traceback_to_runtime": ("off", ("off", "on", "full")),
-    "jax_transfer_guard": (None, _GUARDS),
     "jax_use_magma": ("auto", ("off", "on", "auto")),
 }  # fmt: skip
 # Whatever JAX's client would be given.

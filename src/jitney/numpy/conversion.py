@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from jitney.core import dtypes
+from jitney.core import config, dtypes
 from jitney.core.array import Array
 from jitney.core.avals import get_aval, is_valid_operand, shaped_array
 from jitney.core.trace import state
@@ -17,10 +17,8 @@ from jitney.primitives.array.annotations import copy_p
 from jitney.primitives.array.concatenation import concatenate
 from jitney.primitives.array.shape import expand_dims, shape_of
 from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand
+from jitney.runtime import transfer_guard
 from jitney.runtime.array import array_from_numpy, copied
-
-if TYPE_CHECKING:
-    pass
 
 
 def array_of(x: PyTree, dtype: dtypes.DType | None, must_copy: bool, ndmin: int) -> Array:
@@ -44,6 +42,8 @@ def array_of(x: PyTree, dtype: dtypes.DType | None, must_copy: bool, ndmin: int)
 
 
 def _scalar(x: ArrayLike, dtype: Any) -> Array:
+    if config.transfer_checks.wanted and state.trace is state.eval_trace:
+        transfer_guard.check_operand(x, "array")
     if dtype is None:
         return as_value(x)
     if type(x) is int and not dtypes.is_extended(dtype):
@@ -75,6 +75,8 @@ def _of_numpy(value: np.ndarray, dtype: Any) -> Array:
     wanted = dtypes.canonicalize_dtype(value.dtype) if dtype is None else dtype
     value = copied(value, wanted)
     if state.trace is state.eval_trace:
+        if config.transfer_checks.wanted:
+            transfer_guard.check_operand(value, "array")
         return array_from_numpy(value, shaped_array(value.shape, wanted, False))
     return as_value(value)
 

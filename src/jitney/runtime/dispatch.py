@@ -21,6 +21,7 @@ from jitney.runtime import (
     placements,
     processes,
     signatures,
+    transfer_guard,
 )
 from jitney.runtime.array import ArrayImpl
 from jitney.runtime.assignment import Assignment, assign
@@ -116,6 +117,8 @@ def run(
         ]
     if assignment is None:
         assignment = assign(leaves, wishes=placements.wishes_of(closed))
+    if config.transfer_checks.wanted:
+        transfer_guard.check_operands(leaves, assignment, f"jit({name})")
     return executable_of(closed, name, assignment).run(leaves)
 
 
@@ -190,6 +193,8 @@ class PjitFunction(FastFunction):
         if executable is None or executable.has_tokens:
             return
         if config.checks_values() or config.debug_key_reuse.value:
+            return
+        if config.transfer_checks.wanted and transfer_guard.is_on():
             return
         self.remember(
             config.call_epoch(),

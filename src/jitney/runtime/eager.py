@@ -32,6 +32,7 @@ from jitney.runtime import (
     lazy_compiler,
     numpy_errstate,
     placements,
+    transfer_guard,
 )
 from jitney.runtime.array import ArrayImpl, array_from_numpy, copied, deep, is_deep
 from jitney.runtime.assignment import assign
@@ -81,6 +82,8 @@ class EvalTrace(Trace):
                         return _run_on_refs(primitive, args, params)
                     if is_high_value(x):
                         return _run_lowered(primitive, args, params)
+                if config.transfer_checks.wanted:
+                    transfer_guard.check_operand(x, str(primitive))
                 value, aval = host_operand(x)
                 values.append(value)
                 avals.append(aval)

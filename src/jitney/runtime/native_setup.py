@@ -35,6 +35,8 @@ def install(operators: type) -> None:
         _native.use_error_state(numpy_errstate.variable, numpy_errstate.quiet)
     for option in (config.debug_nans, config.debug_infs):
         option.listen(lambda is_on: _native.check_values() if is_on else None)
+    for option in (config.transfer_guard_host_to_device, config.transfer_guard_device_to_device):
+        option.listen(lambda mode: None if mode in (None, "allow") else _native.check_values())
     config.debug_key_reuse.listen(lambda is_on: _native.watch_keys() if is_on else None)
     for name in _NATIVE_OPERATORS:
         _native.set_operator(name, getattr(operators, name))

@@ -65,12 +65,15 @@ def adjoint(x: Value) -> Any:
 
 def symmetrize(x: Value) -> Any:
     """(x + x^H) / 2."""
-    return binary.mul(binary.add(x, adjoint(x)), scalar(x, 0.5))
+    return binary.div(binary.add(x, adjoint(x)), scalar(x, 2))
 
 
-def _rows_and_columns(shape: tuple[int, ...]) -> tuple[Any, Any]:
-    rank = len(shape)
-    return broadcasted_iota(INT32, shape, rank - 2), broadcasted_iota(INT32, shape, rank - 1)
+def _rows(shape: tuple[int, ...]) -> Any:
+    return broadcasted_iota(INT32, shape, len(shape) - 2)
+
+
+def _columns(shape: tuple[int, ...]) -> Any:
+    return broadcasted_iota(INT32, shape, len(shape) - 1)
 
 
 def zeros(shape: tuple[int, ...], like: Value) -> Any:
@@ -81,29 +84,27 @@ def zeros(shape: tuple[int, ...], like: Value) -> Any:
 def tril(x: Value, k: int = 0) -> Any:
     """Elements on and below diagonal `k`, zeros above."""
     shape = shape_of(x)
-    rows, columns = _rows_and_columns(shape)
-    mask = compare.ge(binary.add(rows, np.int32(k)), columns)
+    mask = compare.ge(binary.add(_rows(shape), np.int32(k)), _columns(shape))
     return select_n(mask, zeros(shape, x), x)
 
 
 def triu(x: Value, k: int = 0) -> Any:
     """Elements on and above diagonal `k`, zeros below."""
     shape = shape_of(x)
-    rows, columns = _rows_and_columns(shape)
-    mask = compare.ge(binary.add(rows, np.int32(k - 1)), columns)
+    mask = compare.ge(binary.add(_rows(shape), np.int32(k - 1)), _columns(shape))
     return select_n(mask, x, zeros(shape, x))
 
 
 def eye(m: int, n: int, like: Value) -> Any:
     """Ones on the diagonal, with the batch axes and the dtype of `like`."""
-    rows, columns = _rows_and_columns((*shape_of(like)[:-2], m, n))
-    return convert_element_type(compare.eq(rows, columns), dtype_of(like))
+    shape = (*shape_of(like)[:-2], m, n)
+    return convert_element_type(compare.eq(_rows(shape), _columns(shape)), dtype_of(like))
 
 
 def only_diagonal(x: Value) -> Any:
     """`x` with zeros off the diagonal."""
     shape = shape_of(x)
-    mask = compare.eq(*_rows_and_columns(shape))
+    mask = compare.eq(_rows(shape), _columns(shape))
     return select_n(mask, zeros(shape, x), x)
 
 

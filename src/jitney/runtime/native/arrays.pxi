@@ -151,7 +151,7 @@ def set_operator(name, function):
 
 
 def check_values():
-    """From now on Python does all arithmetic: it looks for NaN and infinity where that is asked for."""
+    """From now on Python does all arithmetic: it looks for NaN, and minds the guards of transfers."""
     global _values_are_checked
     _values_are_checked = True
 

@@ -1,0 +1,107 @@
+"""Guards of transfers: `jax.transfer_guard`, which finds copies that a program makes unawares.
+
+Devices are of this machine's memory, so a transfer is a matter of where arrays belong, not of a bus.
+It is *explicit* if the program asks for it (`jax.device_put`), *implicit* if an operation or a jitted
+function is given what lies elsewhere: a scalar or a NumPy array ("host to device"), or an array that
+has to go to another device. What goes back to the host is read where it lies, so there is nothing to
+guard in that direction.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from jitney.core import config
+from jitney.core.avals import get_aval
+from jitney.core.errors import JaxRuntimeError
+from jitney.runtime import client
+from jitney.runtime.array import ArrayImpl
+from jitney.runtime.sharding import SingleDeviceSharding
+
+if TYPE_CHECKING:
+    from jitney.core.sharding.sharding import Sharding
+    from jitney.runtime.assignment import Assignment
+
+_log = logging.getLogger(__name__)
+
+_HOST_TO_DEVICE, _DEVICE_TO_DEVICE = "host-to-device", "device-to-device"
+_OPTIONS = {
+    _HOST_TO_DEVICE: config.transfer_guard_host_to_device,
+    _DEVICE_TO_DEVICE: config.transfer_guard_device_to_device,
+}
+
+
+def is_on() -> bool:
+    """Whether a transfer of some kind may have to be told or refused."""
+    return any([option.value not in (None, "allow") for option in _OPTIONS.values()])
+
+
+def check_operands(leaves: Sequence[Any], assignment: Assignment, what: str) -> None:
+    """Guards the implicit transfers of a call.
+
+    Args:
+      leaves: operands of the call.
+      assignment: where it runs.
+      what: what is called, for messages.
+
+    Raises:
+      JaxRuntimeError: if an operand is not where the call runs, and may not be brought there.
+    """
+    places = assignment.in_shardings or (None,) * len(leaves)
+    for x, place in zip(leaves, places, strict=True):
+        target = place or SingleDeviceSharding(assignment.devices[0])
+        if type(x) is not ArrayImpl:
+            _guard(_HOST_TO_DEVICE, x, target, what)
+        elif x.sharding.device_order != assignment.devices:
+            _guard(_DEVICE_TO_DEVICE, x, target, what)
+
+
+def check_operand(x: object, what: str) -> None:
+    """Guards the implicit transfer of an operand that is no array of ours.
+
+    Args:
+      x: a scalar or a NumPy array.
+      what: what it is an operand of, for messages.
+
+    Raises:
+      JaxRuntimeError: if it may not be brought to the device.
+    """
+    _guard(_HOST_TO_DEVICE, x, SingleDeviceSharding(client.default_device()), what)
+
+
+def check_put(x: object, where: Sharding | None) -> None:
+    """Guards the transfer of a value that `device_put` was asked for.
+
+    Args:
+      x: the value.
+      where: where to; None for where it is, or the default device.
+
+    Raises:
+      JaxRuntimeError: if it may not be brought there.
+    """
+    target = where or SingleDeviceSharding(client.default_device())
+    if not isinstance(x, ArrayImpl):
+        _guard(_HOST_TO_DEVICE, x, target, "device_put", is_explicit=True)
+    elif where is not None and x.sharding != where:
+        _guard(_DEVICE_TO_DEVICE, x, target, "device_put", is_explicit=True)
+
+
+def _guard(
+    direction: str, x: object, target: Sharding, what: str, *, is_explicit: bool = False
+) -> None:
+    option = _OPTIONS[direction]
+    mode = option.value
+    if mode in (None, "allow") or (is_explicit and not mode.endswith("explicit")):
+        return
+    told = f"{direction} transfer: {what} brings {get_aval(x)!r} to {target}"
+    if mode.startswith("log"):
+        _log.warning(told)
+        return
+    cure = (
+        "it was asked for, and the option ends in _explicit"
+        if is_explicit
+        else "bring it there before, by jax.device_put, or make it where it is used"
+    )
+    raise JaxRuntimeError(f"INVALID_ARGUMENT: Disallowed {told}. {option.name} is {mode!r}: {cure}")
