@@ -105,6 +105,12 @@ class Stage:
         return result_structure(avals, self.out_tree)
 
     @property
+    def _result_places(self) -> tuple[Sharding | None, ...]:
+        """Where flat results are to be, as the option of `jit` says; empty without it."""
+        given = self.program.params.get("out_shardings", ())
+        return tuple([p if isinstance(p, Sharding) else None for p in given])
+
+    @property
     def donate_argnums(self) -> tuple[int, ...]:
         """Positions of donated flat arguments."""
         return tuple(i for i, d in enumerate(self.program.params["donated_invars"]) if d)
@@ -143,7 +149,7 @@ class Traced(Stage):
         elif any_refs(closed.in_avals):
             closed, _ = discharge(closed, tuple([any_refs((a,)) for a in closed.in_avals]))
         lowering = dispatch.lower(closed, self.fun_name)
-        placements.observe(lowering.module, self._places)
+        placements.observe(lowering.module, self._places, self._result_places)
         timings = {"trace": self.seconds, "lower": time.perf_counter() - start}
         return Lowered(self.program, self.in_tree, self.fun_name, lowering, timings, self._places)
 
@@ -191,7 +197,9 @@ class Lowered(Stage):
         if dialect == "jaxpr":
             return str(self.program.closed)
         if dialect == "partitioned":
-            return placements.partitioned_text(self._lowering.module, self._places)
+            return placements.partitioned_text(
+                self._lowering.module, self._places, self._result_places
+            )
         text = self._lowering.as_text(dialect)
         n = self._n_partitions() if dialect in ("hlo", "stablehlo") else 1
         head = f"# over {n} devices: mhlo.num_partitions = {n}, mhlo.num_replicas = 1\n"
@@ -276,7 +284,9 @@ class Compiled(Stage):
         if stage == "jaxpr":
             return str(self.program.closed)
         if stage == "partitioned" or (stage is None and _on_several_devices(self._places)):
-            return placements.partitioned_text(self._lowering.module, self._places)
+            return placements.partitioned_text(
+                self._lowering.module, self._places, self._result_places
+            )
         return self._lowering.as_text(stage or "kernels")
 
     def cost_analysis(self) -> dict[str, float]:
@@ -402,6 +412,11 @@ def trace(call: JitCall, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]) ->
     in_tree = pytrees.tree_structure((dynamic, dynamic_kwargs))
     leaves = pytrees.tree_leaves((dynamic, dynamic_kwargs))
     places = (*[None] * len(program.outer_tracers), *map(_place, leaves))
+    wanted = program.params.get("in_shardings") or (None,) * len(places)
+    places = tuple([
+        w if place is None and isinstance(w, Sharding) else place
+        for place, w in zip(places, wanted, strict=True)
+    ])  # fmt: skip
     return Traced(program, in_tree, call.name, time.perf_counter() - start, places)
 
 

@@ -57,8 +57,13 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     from jitney.runtime import placements
 
-    def report(module: ir.Module, specs: Sequence[Spec], mesh: Mapping[Any, int]) -> None:
-        print(simulate(module, specs, mesh, options))
+    def report(
+        module: ir.Module,
+        specs: Sequence[Spec],
+        mesh: Mapping[Any, int],
+        results: Sequence[Spec | None],
+    ) -> None:
+        print(simulate(module, specs, mesh, options, results))
 
     placements.observers.append(report)
     try:
@@ -102,7 +107,11 @@ def _parse(words: list[str]) -> tuple[Options, list[str]]:
 
 
 def simulate(
-    module: ir.Module, specs: Sequence[Spec], mesh: Mapping[Any, int], options: Options
+    module: ir.Module,
+    specs: Sequence[Spec],
+    mesh: Mapping[Any, int],
+    options: Options,
+    results: Sequence[Spec | None] | None = None,
 ) -> str:
     """What one run of a program takes, as text.
 
@@ -111,6 +120,7 @@ def simulate(
       specs: how its operands lie on the program's own mesh.
       mesh: axes of that mesh, with extents that are replaced.
       options: of the command.
+      results: how its results are to lie, where the program says so.
 
     Raises:
       ValueError: if the mesh has another number of axes, or does not divide operands evenly.
@@ -125,18 +135,18 @@ def simulate(
             f"{', '.join(map(str, mesh))}"
         )
     extents = dict(zip(mesh, options.extents, strict=True))
-    program = pipeline.partition(module, specs, extents)
+    program = pipeline.partition(module, specs, extents, results)
     found = estimate(program.module.region, options.machine)
     plan = pipeline.plan(pipeline.optimize(program.module))
-    operands, results = [sum([t.nbytes for t in types]) for types in (plan.inputs, plan.outputs)]
+    read, written = [sum([t.nbytes for t in types]) for types in (plan.inputs, plan.outputs)]
     axes = ", ".join([f"{name}={n}" for name, n in extents.items()])
     lines = [
         f"{module.name} over {axes}: {math.prod(options.extents)} devices",
         f"  time        {_seconds(found.computing + found.sending)}: computing "
         f"{_seconds(found.computing)}, sending {_seconds(found.sending)}",
         f"  operations  {found.operations:.3g} of a device",
-        f"  memory      {bytes_text(operands + results + plan.arena_bytes)} of a device: operands "
-        f"{bytes_text(operands)}, results {bytes_text(results)}, temporary "
+        f"  memory      {bytes_text(read + written + plan.arena_bytes)} of a device: operands "
+        f"{bytes_text(read)}, results {bytes_text(written)}, temporary "
         f"{bytes_text(plan.arena_bytes)}",
         f"  sent        {bytes_text(sum([message.bytes for message in found.messages]))} by a "
         "device",

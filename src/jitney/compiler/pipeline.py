@@ -179,7 +179,7 @@ def partition(
     module: ir.Module,
     in_specs: Sequence[Spec],
     extents: Mapping[Any, int],
-    out_specs: Sequence[Spec] | None = None,
+    out_specs: Sequence[Spec | None] | None = None,
 ) -> Partitioned:
     """The program that each device of a mesh runs, simplified; see `hlo.partition.partitioner`."""
     from jitney.compiler.hlo.partition import partitioner  # of use for several devices alone

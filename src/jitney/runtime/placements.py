@@ -8,7 +8,7 @@ its devices, even if nobody has put any operand there, and their results lie on 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -36,6 +36,10 @@ if TYPE_CHECKING:
     from jitney.core.sharding.sharding import Sharding
     from jitney.runtime.assignment import Assignment
     from jitney.runtime.device import Device
+
+    Observer: TypeAlias = Callable[
+        [ir.Module, Sequence[Spec], Mapping[Any, int], Sequence[Spec | None]], None
+    ]
 
 MESH = declare_slot("mesh")  # (**params) -> the mesh that the operation is over
 
@@ -260,17 +264,24 @@ def _as_tiles(place: NamedSharding, devices: tuple[Device, ...], ndim: int) -> G
     return GSPMDSharding(devices, HloSharding.of_tiling(tiling))
 
 
-def partitioned_text(module: ir.Module, places: Sequence[Sharding | None]) -> str:
+def partitioned_text(
+    module: ir.Module, places: Sequence[Sharding | None], results: Sequence[Sharding | None]
+) -> str:
     """The program that each device runs, as text, if operands are put as `places` say.
 
+    Args:
+      module: the program, as lowered.
+      places: of its operands.
+      results: where results are to be, where somebody says so.
+
     Raises:
-      ValueError: if none of them is on a mesh.
+      ValueError: if none of the operands is on a mesh.
     """
-    found = _specs(module, places)
+    found = _specs(module, places, results)
     if found is None:
         raise ValueError(
             'as_text("partitioned") needs an argument on a mesh: an array, or a ShapeDtypeStruct, '
-            "whose sharding is a NamedSharding"
+            "whose sharding is a NamedSharding, or in_shardings of jit"
         )
     from jitney.compiler import pipeline
     from jitney.compiler.hlo.partition.text import print_partitioned
@@ -279,22 +290,24 @@ def partitioned_text(module: ir.Module, places: Sequence[Sharding | None]) -> st
 
 
 # Called with each program that is lowered for operands on a mesh: the program, how its operands are
-# divided, and the mesh's extents (`jitney simulate`).
-observers: list[Callable[[ir.Module, Sequence[Spec], Mapping[Any, int]], None]] = []
+# divided, the mesh's extents, and how results are to be (`jitney simulate`).
+observers: list[Observer] = []
 
 
-def observe(module: ir.Module, places: Sequence[Sharding | None]) -> None:
+def observe(
+    module: ir.Module, places: Sequence[Sharding | None], results: Sequence[Sharding | None]
+) -> None:
     """Tells the observers of a program that was lowered, if operands are to be put on a mesh."""
-    found = _specs(module, places) if observers else None
+    found = _specs(module, places, results) if observers else None
     if found is not None:
         for observer in observers:
             observer(module, *found)
 
 
 def _specs(
-    module: ir.Module, places: Sequence[Sharding | None]
-) -> tuple[list[Spec], Mapping[Any, int]] | None:
-    """How the operands of a program are divided, and the extents of the mesh that they are on."""
+    module: ir.Module, places: Sequence[Sharding | None], results: Sequence[Sharding | None]
+) -> tuple[list[Spec], Mapping[Any, int], list[Spec | None]] | None:
+    """How operands are divided, the extents of the mesh that they are on, and how results are to be."""
     mesh = next((p.mesh for p in places if isinstance(p, NamedSharding)), None)
     if mesh is None:
         return None
@@ -302,11 +315,16 @@ def _specs(
         _entries(place if isinstance(place, NamedSharding) and place.mesh == mesh else None, p)
         for place, p in zip(places, module.region.parameters, strict=True)
     ]
-    return specs, _extents(mesh)
+    wanted = [
+        _entries(place, r) if isinstance(place, NamedSharding) and place.mesh == mesh else None
+        for place, r in zip(results or (None,) * len(module.region.results), module.region.results,
+                            strict=True)
+    ]  # fmt: skip
+    return specs, _extents(mesh), wanted
 
 
 def _entries(
-    place: NamedSharding | None, aval: AbstractValue | ir.Parameter
+    place: NamedSharding | None, aval: AbstractValue | ir.Node
 ) -> tuple[tuple[Any, ...], ...]:
     """For each axis of an operand the axes of the mesh that it is divided along."""
     ndim = len(getattr(aval, "shape", ()))

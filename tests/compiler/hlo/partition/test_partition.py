@@ -1,5 +1,9 @@
 """The partitioner: all devices together compute what the whole program does; texts show how."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -223,6 +227,23 @@ def test_as_text_of_lowered_programs():
     assert text.endswith("1 collective, a device sends 7 B (loops once)")
     with pytest.raises(ValueError, match=r'as_text\("partitioned"\) needs an argument on a mesh'):
         jitney.jit(lambda x: x).lower(MATRIX).as_text("partitioned")
+
+
+def test_as_text_heeds_shardings_of_jit():
+    code = """
+import jitney
+mesh = jitney.make_mesh((2,), ("x",), axis_types=(jitney.sharding.AxisType.Auto,))
+rows, columns = [jitney.NamedSharding(mesh, jitney.P(*spec)) for spec in ("x", (None, "x"))]
+f = jitney.jit(lambda x: (x * 2, x + 1), in_shardings=rows, out_shardings=(columns, None))
+lowered = f.lower(jitney.ShapeDtypeStruct((4, 4), float))
+for text in lowered.as_text("partitioned"), lowered.compile().as_text():
+    print([line.rpartition("part ")[2] for line in text.splitlines() if "is a part" in line])
+"""
+    environment = {**os.environ, "JAX_NUM_CPU_DEVICES": "2"}
+    told = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert told.stdout.splitlines() == ["['[x, *]', '[*, x]', '[x, *]']"] * 2
 
 
 def test_a_device_computes_the_bits_of_its_own_part_alone():

@@ -75,7 +75,7 @@ def partition(
     module: ir.Module,
     in_specs: Sequence[Sequence[Sequence[object]]],
     extents: Mapping[str, int],
-    out_specs: Sequence[Sequence[Sequence[object]]] | None = None,
+    out_specs: Sequence[Sequence[Sequence[object]] | None] | None = None,
 ) -> Partitioned:
     """The program that each device of a mesh runs so that all together compute `module`.
 
@@ -83,7 +83,7 @@ def partition(
       module: the program, as lowered or simplified.
       in_specs: for each operand, for each of its axes, the axes of the mesh that it is divided along.
       extents: of the axes of the mesh, in the order in which devices are numbered.
-      out_specs: the same for results; if None, as sharding propagation says.
+      out_specs: the same for results; where there is None, as sharding propagation says.
 
     Raises:
       ValueError: if a spec does not divide its tensor evenly, or if the program has collectives of
@@ -92,9 +92,12 @@ def partition(
     mesh = Mesh({str(name): n for name, n in extents.items()})
     region = module.region
     ins = [mesh.normal(spec, p.shape) for spec, p in zip(in_specs, region.parameters, strict=True)]
-    if out_specs is None:
-        out_specs = propagate(region, ins, mesh.extents)
-    outs = [mesh.normal(spec, r.shape) for spec, r in zip(out_specs, region.results, strict=True)]
+    wanted = (None,) * len(region.results) if out_specs is None else out_specs
+    propagated = propagate(region, ins, mesh.extents) if None in wanted else ()
+    outs = [
+        mesh.normal(propagated[i] if spec is None else spec, r.shape)
+        for i, (spec, r) in enumerate(zip(wanted, region.results, strict=True))
+    ]
     new, _ = _Region(mesh).run(region, ins, outs)
     return Partitioned(ir.Module(module.name, new), mesh, tuple(ins), tuple(outs))
 
