@@ -297,7 +297,25 @@ def rows(*pairs, across=False, count=4, strip=2):
 
 
 OWN, OTHER, OVER = buffer("strip", 24), buffer("strip", 24, 64), buffer("strip", 24)
+FLOAT = TensorType((10,), np.dtype(np.float32))
+
+
+def going_on(source, to):
+    """A call that writes buffer `to` until it is waited for."""
+    return plans.HostCall("f", print, ((source, FLOAT),), ((to, FLOAT),), True, print)
+
+
+CALL = going_on(IN, P)
+CALL_ON_P = going_on(P, Q)
+
 WRONG_PLANS = {
+    "P7 reads": plan(CALL, plans.Copy(OUT, P), plans.Wait(CALL)),
+    "P7 writes": plan(CALL, plans.Copy(P, IN), plans.Wait(CALL)),
+    "P7 writes operands": plan(
+        plans.Copy(P, IN), CALL_ON_P, plans.Copy(P, IN), plans.Wait(CALL_ON_P)
+    ),
+    "P7 twice": plan(CALL, plans.Wait(CALL), plans.Wait(CALL)),
+    "P7 never": plan(CALL),
     "P1": plan(plans.Launch(kernel([LOAD], [STORE]), (IN,))),
     "P1 input": plan(plans.Copy(IN, IN)),
     "P2": plan(plans.Copy(OUT, P)),
@@ -343,4 +361,5 @@ def test_a_plan_that_is_right():
     verify_plan(plan(*exchanging(to=P), plans.Copy(OUT, IN)))
     verify_plan(plan(plans.Loop([NEVER], FLAG, [plans.Copy(P, IN)], (P,)), plans.Copy(OUT, P)))
     verify_plan(plan(rows((IN, OWN), (OWN, OTHER), (OTHER, OUT))))
+    verify_plan(plan(CALL, plans.Copy(Q, IN), plans.Wait(CALL), plans.Copy(OUT, P)))
     verify_plan(plan(rows((IN, OWN), (OWN, FAR), (FAR, OUT)), plans.Copy(OUT, FAR)))

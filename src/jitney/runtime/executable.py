@@ -129,12 +129,14 @@ class Executable:
         of_process = self.of_process
         given = leaves if of_process is None else of_process.on_its_mesh(leaves)
         inputs = [host_data(x, dtype) for x, dtype in zip(given, self.in_dtypes, strict=True)]
-        if of_process is not None:
-            inputs = of_process.windows_of(inputs)
-            of_process.before_call()
+        results: list[Any]
         # (No name for the call: the frame of one that fails would keep it alive, and it its error.)
-        results: list[Any] = self.native.queue.enqueue(self.native.prepare(inputs)).complete()
-        if of_process is not None:
+        if of_process is None:
+            results = self.native.queue.enqueue(self.native.prepare(inputs)).complete()
+        else:
+            inputs = of_process.windows_of(inputs)
+            with of_process.meeting_others():
+                results = self.native.queue.enqueue(self.native.prepare(inputs)).complete()
             results = of_process.where_wanted(results)
         if config.checks_values():
             debug_checks.check_results(f"jit({self.name})", results)

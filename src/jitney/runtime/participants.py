@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from jitney.compiler.hlo.ir import Groups, MeshAxes, Params
     from jitney.runtime.process_grid import ProcessGrid
 
-# (operands ..., result): reads the operands and writes the result.
-Participation: TypeAlias = Callable[..., None]
+# What is under way of a collective: its messages, and what is to be done when they have come.
+Underway: TypeAlias = tuple[Sequence["MPI.Request"], Callable[[], None] | None]
+# (operands ..., result): begins a collective.
+Begin: TypeAlias = Callable[..., Underway]
 
 _NATIVE = {
     "b": {"and": "BAND", "or": "BOR", "xor": "BXOR", "max": "BOR", "min": "BAND"},
@@ -52,58 +54,54 @@ class Group:
         self.size: int = comm.Get_size()
         self.rank: int = comm.Get_rank()
 
-    _wait = staticmethod(processes.wait)
-
-    def participation(self, kind: str, params: Params) -> Participation:
-        """What a process does for a collective of `kind`."""
+    def begin(self, kind: str, params: Params) -> Begin:
+        """What a process does first for a collective of `kind`."""
         return getattr(self, f"_{kind}")(**dict(params))
 
-    def _all_reduce(self, fn: str) -> Participation:
-        def run(x: np.ndarray, result: np.ndarray) -> None:
+    def _all_reduce(self, fn: str) -> Begin:
+        def begin(x: np.ndarray, result: np.ndarray) -> Underway:
             kind, op = _operation(fn, x.dtype)
-            self._wait(self.comm.Iallreduce(_message(x, kind), _message(result, kind), op))
+            return [self.comm.Iallreduce(_message(x, kind), _message(result, kind), op)], None
 
-        return run
+        return begin
 
-    def _all_gather(self, dim: int) -> Participation:
-        def run(x: np.ndarray, result: np.ndarray) -> None:
+    def _all_gather(self, dim: int) -> Begin:
+        def begin(x: np.ndarray, result: np.ndarray) -> Underway:
             if _are_in_order(result.shape, dim):
-                self._wait(self.comm.Iallgather(_bytes(x), _bytes(result)))
-                return
+                return [self.comm.Iallgather(_bytes(x), _bytes(result))], None
             parts = np.empty((self.size, *x.shape), x.dtype)
-            self._wait(self.comm.Iallgather(_bytes(x), _bytes(parts)))
-            _put_side_by_side(parts, dim, result)
+            request = self.comm.Iallgather(_bytes(x), _bytes(parts))
+            return [request], lambda: _put_side_by_side(parts, dim, result)
 
-        return run
+        return begin
 
-    def _reduce_scatter(self, fn: str, dim: int) -> Participation:
-        def run(x: np.ndarray, result: np.ndarray) -> None:
+    def _reduce_scatter(self, fn: str, dim: int) -> Begin:
+        def begin(x: np.ndarray, result: np.ndarray) -> Underway:
             kind, op = _operation(fn, x.dtype)
             parts = x if _are_in_order(x.shape, dim) else _one_after_another(x, dim, self.size)
             wanted = _message(result, kind)
             given = [_message(parts, kind)[0], *wanted[1:]]  # the size of one part, says MPI
-            self._wait(self.comm.Ireduce_scatter_block(given, wanted, op))
+            return [self.comm.Ireduce_scatter_block(given, wanted, op)], None
 
-        return run
+        return begin
 
-    def _all_to_all(self, split_dim: int, concat_dim: int) -> Participation:
-        def run(x: np.ndarray, result: np.ndarray) -> None:
+    def _all_to_all(self, split_dim: int, concat_dim: int) -> Begin:
+        def begin(x: np.ndarray, result: np.ndarray) -> Underway:
             split = _one_after_another(x, split_dim, self.size)
             if _are_in_order(result.shape, concat_dim):
-                self._wait(self.comm.Ialltoall(_bytes(split), _bytes(result)))
-                return
+                return [self.comm.Ialltoall(_bytes(split), _bytes(result))], None
             parts = np.empty_like(split)
-            self._wait(self.comm.Ialltoall(_bytes(split), _bytes(parts)))
-            _put_side_by_side(parts, concat_dim, result)
+            request = self.comm.Ialltoall(_bytes(split), _bytes(parts))
+            return [request], lambda: _put_side_by_side(parts, concat_dim, result)
 
-        return run
+        return begin
 
-    def _permute(self, pairs: Sequence[tuple[int, int]]) -> Participation:
+    def _permute(self, pairs: Sequence[tuple[int, int]]) -> Begin:
         targets = [target for source, target in pairs if source == self.rank]
         sources = [source for source, target in pairs if target == self.rank]
 
-        def run(x: np.ndarray, result: np.ndarray) -> None:
-            requests: list[Any] = []
+        def begin(x: np.ndarray, result: np.ndarray) -> Underway:
+            requests: list[MPI.Request] = []
             for source in sources:
                 if source == self.rank:
                     result[...] = x
@@ -114,22 +112,50 @@ class Group:
             ]
             if not sources:
                 result[...] = 0
-            for request in requests:
-                self._wait(request)
+            return requests, None
 
-        return run
+        return begin
 
-    def _broadcast(self, source: int) -> Participation:
-        def run(x: np.ndarray, result: np.ndarray) -> None:
+    def _broadcast(self, source: int) -> Begin:
+        def begin(x: np.ndarray, result: np.ndarray) -> Underway:
             if source == self.rank:
                 result[...] = x
-            self._wait(self.comm.Ibcast(_bytes(result), source))
+            return [self.comm.Ibcast(_bytes(result), source)], None
 
-        return run
+        return begin
+
+
+class Participation:
+    """A collective of a program, which it begins and waits for by turns."""
+
+    def __init__(self, begin: Begin, participants: Participants) -> None:
+        self._begin = begin
+        self._participants = participants
+        self._underway: Underway | None = None
+
+    def begin(self, *arrays: np.ndarray) -> None:
+        """Begins it on operands and the result, once all are known to run the same program."""
+        self._participants.settle()
+        self._underway = self._begin(*arrays)
+        self._participants.underway.append(self)
+
+    def finish(self, *_: np.ndarray) -> None:
+        """Waits until the result is there."""
+        assert self._underway is not None, "it was begun"
+        (requests, last), self._underway = self._underway, None
+        for request in requests:
+            processes.wait(request)
+        if last is not None:
+            last()
+        self._participants.underway.remove(self)
 
 
 class Participants:
-    """The processes of a grid, and their groups along its axes; made by all of them together."""
+    """The processes of a grid, and their groups along its axes; made by all of them together.
+
+    Attributes:
+      underway: the collectives of the program that runs which were begun and not waited for.
+    """
 
     def __init__(self, grid: ProcessGrid) -> None:
         world = processes.world()
@@ -139,6 +165,28 @@ class Participants:
         self.comm = world.Create_group(members)
         self.place = np.unravel_index(self.comm.Get_rank(), tuple(grid.extents.values()))
         self._groups: dict[tuple[Any, ...], Group] = {}
+        self._meeting: processes.Meeting | None = None
+        self.underway: list[Participation] = []
+
+    def come_to(self, what: str, digest: bytes) -> None:
+        """Says that this process is about to run `what`; before messages are sent, it settles that."""
+        self.settle()
+        self._meeting = processes.Meeting(what, digest, self.grid.ranks)
+
+    def settle(self) -> None:
+        """Makes sure that all are about to run the same.
+
+        Raises:
+          RuntimeError: on all processes, if one is not.
+        """
+        meeting, self._meeting = self._meeting, None
+        if meeting is not None:
+            meeting.wait()
+
+    def give_up(self) -> None:
+        """Waits for what the others send to a program that has failed, whose memory it goes to."""
+        while self.underway:
+            self.underway[-1].finish()
 
     def number(self, axes: MeshAxes) -> int:
         """The number of this process among those that differ from it along `axes` alone."""

@@ -5,14 +5,16 @@ A program of arrays on a mesh is divided among the grid of processes that the me
 (`participants`); a process's number is a constant in its program. Within a process the program is
 compiled like any other, for all of its threads: threads first, then one message a process.
 
-All processes compile the same programs and call them in the same order. Before each call with
-collectives they compare what they are about to run, so that a difference is an error and no deadlock.
+All processes compile the same programs and call them in the same order. With each call that has
+collectives they compare what they are about to run, so that a difference is an error and no deadlock:
+a call says what it is, and before its first message it looks at what the others have said.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Generator, MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
@@ -49,8 +51,7 @@ class ProcessProgram:
       windows: for each operand the slices of it that the process has.
       digest: the same for all processes that run the program.
       name: of the program.
-      members: the numbers of the processes that run it.
-      meets: whether it has collectives.
+      participants: who takes part in its collectives; None if it has none.
     """
 
     compiled: linking.CompiledProgram
@@ -60,17 +61,25 @@ class ProcessProgram:
     windows: tuple[tuple[slice, ...], ...]
     digest: bytes
     name: str
-    members: tuple[int, ...]
-    meets: bool
+    participants: participants.Participants | None
 
-    def before_call(self) -> None:
-        """Makes sure that the others are about to run the same program.
+    @contextlib.contextmanager
+    def meeting_others(self) -> Generator[None, None, None]:
+        """A call of the program: before its first message, the others are to have come to it, too.
 
         Raises:
-          RuntimeError: on all processes, if one is not.
+          RuntimeError: on all processes, if one is about to run something else.
         """
-        if self.meets:
-            processes.agree(self.digest, f"the program {self.name}", self.members)
+        if self.participants is None:
+            yield
+            return
+        self.participants.come_to(f"the program {self.name}", self.digest)
+        try:
+            yield
+        except BaseException:
+            self.participants.give_up()
+            raise
+        self.participants.settle()
 
     def on_its_mesh(self, leaves: Sequence[Any]) -> list[Any]:
         """The operands; arrays that lie on another mesh of the same devices as a whole."""
@@ -144,8 +153,7 @@ def build(
         ]),
         digest,
         name,
-        grid.ranks,
-        meets,
+        members if meets else None,
     )  # fmt: skip
 
 
@@ -175,13 +183,15 @@ def bind(module: ir.Module, members: participants.Participants) -> tuple[ir.Modu
         if node.kind == "axis_index":
             return b.constant(np.int32(group.rank))
         calls += 1
+        own = participants.Participation(group.begin(node.kind, node.params), members)
         (result,) = b.host_call(
             f"mpi.{node.kind}",
-            group.participation(node.kind, node.params),
+            own.begin,
             [new[x] for x in node.args],
             [node.tensor_type],
             ordered=True,
             in_place=True,
+            finish=own.finish,
         )
         return result
 

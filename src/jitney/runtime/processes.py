@@ -95,24 +95,42 @@ def meet(what: str, digest: bytes = b"", members: Sequence[int] | None = None) -
 
     Args, Raises: see `agree`.
     """
-    if joined.world is None:
-        return
+    if joined.world is not None:
+        Meeting(what, digest, members).wait()
+
+
+class Meeting:
+    """A meeting that this process has come to, and does not wait for yet.
+
+    Args: see `agree`; there are several processes.
+    """
+
+    def __init__(self, what: str, digest: bytes, members: Sequence[int] | None = None) -> None:
+        self._what = what
+        self._members = members
+        with forking.processes:
+            self._comm = comm = group(members)
+            self._own = np.frombuffer(_digest_of(what.encode()) + _digest_of(digest), np.uint8)
+            self._every = np.empty((comm.size, 2 * _DIGEST), np.uint8)
+            self._request = comm.Iallgather(self._own, self._every)
+
+    def wait(self) -> None:
+        """Waits until all have come; raises RuntimeError in all of them if they differ."""
+        with forking.processes:
+            wait(self._request)
+            if (self._every == self._own).all():
+                return
+            texts = _texts(self._comm, self._what)
+        members = self._members
+        numbers = tuple(members) if members is not None else tuple(range(joined.size))
+        digests = [row.tobytes() for row in self._every[:, _DIGEST:]]
+        raise RuntimeError(_difference(numbers, texts, digests))
+
+
+def _digest_of(data: bytes) -> bytes:
     from hashlib import blake2b
 
-    with forking.processes:
-        comm = group(members)
-        own = np.frombuffer(
-            blake2b(what.encode(), digest_size=_DIGEST).digest()
-            + blake2b(digest, digest_size=_DIGEST).digest(),
-            np.uint8,
-        )
-        every = np.empty((comm.size, 2 * _DIGEST), np.uint8)
-        wait(comm.Iallgather(own, every))
-        if (every == own).all():
-            return
-        texts = _texts(comm, what)
-    numbers = tuple(members) if members is not None else tuple(range(joined.size))
-    raise RuntimeError(_difference(numbers, texts, [row.tobytes() for row in every[:, _DIGEST:]]))
+    return blake2b(data, digest_size=_DIGEST).digest()
 
 
 def _texts(comm: MPI.Intracomm, what: str) -> list[str]:

@@ -13,6 +13,7 @@ symbols of the module, which get their addresses when it is loaded: the code its
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
@@ -28,6 +29,9 @@ from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.target import Target
 from jitney.compiler.llvm.values import Value, constant
 from jitney.compiler.plan import ir
+
+# What a program calls Python for.
+PythonCall: TypeAlias = ir.HostCall | ir.Wait | library.Call
 
 # LLVM writes short copies out, and compares each of their loads and stores with all others of a block:
 # long programs call a function instead.
@@ -76,7 +80,7 @@ class DriverWriter:
         self.cell_count = 0
         self.natives: dict[str, None] = {}
         self.constants: dict[str, np.ndarray] = {}
-        self.python_calls: dict[str, ir.HostCall | library.Call] = {}
+        self.python_calls: dict[str, PythonCall] = {}
         self._constant_names: dict[int, str] = {}
 
     def text(self) -> str:
@@ -176,6 +180,8 @@ class DriverWriter:
                     self._collective(step)
                 case ir.HostCall():
                     self._python(step, [b for b, _ in (*step.args, *step.results)])
+                case ir.Wait():
+                    self._python(step, ir.touched(step))
                 case ir.Copy():
                     self._copy(step)
                 case ir.SwapBuffers():
@@ -294,7 +300,7 @@ class DriverWriter:
         e.declarations.add("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
         e.line(f"call void @llvm.memset.p0.i64({result!r}, i8 0, i64 {count}, i1 false)")
 
-    def _python(self, called: ir.HostCall | library.Call, buffers: Sequence[ir.Buffer]) -> None:
+    def _python(self, called: PythonCall, buffers: Sequence[ir.Buffer]) -> None:
         e = self.e
         self._fill_slots(buffers)
         name = f"jitney.call.{len(self.python_calls)}"

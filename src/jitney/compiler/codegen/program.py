@@ -45,7 +45,7 @@ def _is_long(steps: Sequence[ir.Step]) -> bool:
             case ir.LibraryCall():
                 if step.native is None or step.native.work > COSTS.release_lock_above:
                     return True
-            case ir.HostCall() | ir.Loop():
+            case ir.HostCall() | ir.Wait() | ir.Loop():
                 return True
             case _:
                 if any(_is_long(block) for block in ir.inner(step)):
@@ -198,11 +198,9 @@ def compile_plan(plan: ir.Plan) -> CompiledProgram:
             name: call for name, call in driver.python_calls.items() if isinstance(call, Call)
         }
         callbacks = {
-            name: symbols.HostFunction(
-                call.fn, [t for _, t in call.args], [t for _, t in call.results], call.in_place
-            )
+            name: _host_function(call)
             for name, call in driver.python_calls.items()
-            if isinstance(call, ir.HostCall)
+            if not isinstance(call, Call)
         }
         links = Links(
             list(dict.fromkeys(called)), driver.constants, kernels, library_calls, callbacks
@@ -222,6 +220,15 @@ def compile_plan(plan: ir.Plan) -> CompiledProgram:
     )
     program.timings = {"codegen": time.perf_counter() - start - seconds, "llvm": seconds}
     return program
+
+
+def _host_function(step: ir.HostCall | ir.Wait) -> symbols.HostFunction:
+    """What a program calls for a step that calls Python."""
+    call = step.call if isinstance(step, ir.Wait) else step
+    fn = call.finish if isinstance(step, ir.Wait) else call.fn
+    assert fn is not None, "a call that is waited for"
+    types = [[t for _, t in some] for some in (call.args, call.results)]
+    return symbols.HostFunction(fn, *types, call.in_place)
 
 
 def _joined(*modules: str) -> str:

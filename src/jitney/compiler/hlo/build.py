@@ -457,9 +457,12 @@ class Builder:
         types: Sequence[TensorType],
         ordered: bool = False,
         in_place: bool = False,
+        finish: Callable[..., None] | None = None,
     ) -> list[Node]:
         """Results of a Python function."""
-        node = self._new(ir.HostCall, tuple(types), name, fn, tuple(args), ordered, in_place)
+        node = self._new(
+            ir.HostCall, tuple(types), name, fn, tuple(args), ordered, in_place, finish
+        )
         if ordered:
             self.ordered.append(node)
         return self._split(node)

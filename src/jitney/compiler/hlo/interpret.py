@@ -294,6 +294,8 @@ def _(node: ir.HostCall, env: Env) -> Any:
     if node.in_place:
         written = [np.empty(t.shape, t.dtype) for t in types]
         node.fn(*operands, *written)
+        if node.finish is not None:
+            node.finish(*operands, *written)
         return written
     results = node.fn(*operands)
     assert results is not None

@@ -487,7 +487,8 @@ class HostCall(Node):
 
     `name` is for printing. Pure calls (`ordered` is False) may be merged or dropped; ordered ones
     are executed exactly once each, in order of construction. With `in_place`, `fn` takes the arrays
-    of its results after its operands, and writes to them.
+    of its results after its operands, and writes to them; with `finish` it may begin that alone:
+    `finish`, called with the same arrays later, waits until it is done.
     """
 
     name: str
@@ -495,6 +496,7 @@ class HostCall(Node):
     args: tuple[Node, ...]
     ordered: bool
     in_place: bool = False
+    finish: Callable[..., None] | None = None
 
 
 @record(eq=False)

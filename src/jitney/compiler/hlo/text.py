@@ -39,6 +39,7 @@ _UNPRINTED = {
     (ir.Constant, "value"),
     (ir.Apply, "fn"),
     (ir.HostCall, "fn"),
+    (ir.HostCall, "finish"),
 }
 
 

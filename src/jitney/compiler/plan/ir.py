@@ -3,7 +3,7 @@
     plan ::= Plan(steps, inputs, outputs, arena_bytes)
     step ::= Launch(kernel, buffers) | RowStrips(rows, strip, launches) | Gemm(...)
            | LibraryCall(call, args, results)
-           | Collective(node, args, result) | HostCall(fn, args, results)
+           | Collective(node, args, result) | HostCall(fn, args, results) | Wait(call)
            | Copy(to, source) | SwapBuffers(carry, after)
            | Loop(cond, predicate, body) | Branch(index, cases)
 
@@ -138,13 +138,24 @@ class Collective:
 
 @record
 class HostCall:
-    """Calls a Python function of arrays, which returns its results or writes them in place."""
+    """Calls a Python function of arrays, which returns its results or writes them in place.
+
+    With `finish` the call goes on until a `Wait` for it.
+    """
 
     name: str
     fn: Callable[..., Any]
     args: tuple[tuple[Buffer, TensorType], ...]
     results: tuple[tuple[Buffer, TensorType], ...]
     in_place: bool = False
+    finish: Callable[..., None] | None = None
+
+
+@record
+class Wait:
+    """Waits until a call that goes on is done."""
+
+    call: HostCall
 
 
 @record
@@ -201,6 +212,7 @@ Step: TypeAlias = (
     | LibraryCall
     | Collective
     | HostCall
+    | Wait
     | Copy
     | SwapBuffers
     | Loop
@@ -236,6 +248,8 @@ def touched(step: Step) -> list[Buffer]:
             return [*step.args, step.result]
         case HostCall():
             return [b for b, _ in (*step.args, *step.results)]
+        case Wait():
+            return touched(step.call)
         case Copy():
             return [step.to, step.source]
         case SwapBuffers():

@@ -348,7 +348,7 @@ class RegionPlan:
             self.steps.append(ir.HostCall(hlo.kind_name(type(node)), compute, sources, results))
         elif node.in_place:
             sources = tuple([(self.buffer(a), a.tensor_type) for a in node.args])
-            self.steps.append(ir.HostCall(node.name, node.fn, sources, results, in_place=True))
+            self.steps.append(ir.HostCall(node.name, node.fn, sources, results, True, node.finish))
         else:
             self.steps.append(ir.HostCall(node.name, compute, sources, results))
 

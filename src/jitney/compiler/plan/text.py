@@ -54,6 +54,9 @@ def print_plan(plan: ir.Plan) -> str:
                     args = _buffers([b for b, _ in step.args])
                     results = _buffers([b for b, _ in step.results])
                     lines.append(f"{indent}host_call {step.name}({args}) -> ({results})")
+                case ir.Wait():
+                    results = _buffers([b for b, _ in step.call.results])
+                    lines.append(f"{indent}wait {step.call.name} -> ({results})")
                 case ir.Copy():
                     lines.append(
                         f"{indent}copy {step.to} <- {step.source} ({step.to.nbytes} bytes)"

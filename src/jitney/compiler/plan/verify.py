@@ -12,6 +12,7 @@ from jitney.compiler.kernels import ir as kernels
 from jitney.compiler.kernels.loop_kernel import LoopKernel
 from jitney.compiler.kernels.verify import verify, verify_loop
 from jitney.compiler.plan import ir
+from jitney.compiler.plan.accesses import accesses, reads_and_writes
 from jitney.compiler.plan.rows import rows_of
 
 
@@ -25,53 +26,14 @@ class PlanError(AssertionError):
     P5  copies and exchanges are between buffers of one size
     P6  launches of a strip touch row by row what one of them writes and another touches; buffers of the
         strip itself are written before they are read, by launches of that strip
+    P7  between a call that goes on and the wait for it nobody touches its results, or writes its
+        operands; each has one wait, in the same list of steps
     """
 
 
 def verify_plan(plan: ir.Plan) -> None:
     """Raises PlanError at the first violation."""
     _Memory(plan.arena_bytes).steps(plan.steps)
-
-
-def reads_and_writes(step: ir.Step) -> tuple[list[ir.Buffer], list[ir.Buffer]]:
-    """Buffers that `step` itself reads, and those it writes."""
-    match step:
-        case ir.Launch():
-            kernel = step.kernel
-            reads = {s.param for s in kernel.body if isinstance(s, kernels.Load)}
-            writes = {o.param for o in kernel.outputs}
-            if isinstance(kernel, LoopKernel):
-                reads |= {p.start for p in kernel.carried}
-                writes |= {p.finish for p in kernel.carried}
-            return [step.buffers[i] for i in sorted(reads)], [
-                step.buffers[i] for i in sorted(writes)
-            ]
-        case ir.Gemm():
-            return [step.x, step.y], [step.out]
-        case ir.RowStrips():
-            return _reads_and_writes_in_strips(step)
-        case ir.LibraryCall():
-            return [*step.beside[:1], *step.args], [*step.beside[1:], *step.results]
-        case ir.Collective():
-            return list(step.args), [step.result]
-        case ir.HostCall():
-            return [b for b, _ in step.args], [b for b, _ in step.results]
-        case ir.Copy():
-            return [step.source], [step.to]
-        case ir.SwapBuffers():
-            return [step.after], [step.carry, step.after]
-        case _:
-            return [], []
-
-
-def _reads_and_writes_in_strips(step: ir.RowStrips) -> tuple[list[ir.Buffer], list[ir.Buffer]]:
-    reads: list[ir.Buffer] = []
-    writes: list[ir.Buffer] = []
-    for launch in step.launches:
-        read, written = reads_and_writes(launch)
-        reads += [b for b in read if b not in writes and b.place != "strip"]
-        writes += [b for b in written if b.place != "strip"]
-    return reads, writes
 
 
 class _Memory:
@@ -141,8 +103,18 @@ class _Memory:
     # --- steps ------------------------------------------------------------------------------------
 
     def steps(self, steps: Sequence[ir.Step]) -> None:
+        going_on: list[ir.HostCall] = []
         for step in steps:
+            if isinstance(step, ir.Wait):
+                if not any(call is step.call for call in going_on):
+                    raise PlanError(f"P7: a wait for {step.call.name}, which is not going on")
+                going_on = [call for call in going_on if call is not step.call]
+            _check_beside(step, going_on)
             self.step(step)
+            if isinstance(step, ir.HostCall) and step.finish is not None:
+                going_on.append(step)
+        if going_on:
+            raise PlanError(f"P7: nobody waits for {going_on[0].name}")
 
     def step(self, step: ir.Step) -> None:
         what = type(step).__name__
@@ -191,6 +163,17 @@ class _Memory:
                 memory.steps(case)
                 after.append(memory)
             self.join(after)
+
+
+def _check_beside(step: ir.Step, going_on: Sequence[ir.HostCall]) -> None:
+    """Raises PlanError if `step` disturbs a call that is going on."""
+    for call in going_on:
+        own = list(accesses(call))
+        for access in accesses(step):
+            if any([access.buffer is x.buffer and access.conflicts(x) for x in own]):
+                raise PlanError(
+                    f"P7: {type(step).__name__} touches {access.buffer} beside {call.name}"
+                )
 
 
 def _check_launch(step: ir.Launch) -> None:

@@ -1,0 +1,109 @@
+"""What a step reads, and what it writes: buffers, and which stretches of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from jitney.compiler.kernels import ir as kernels
+from jitney.compiler.kernels.loop_kernel import LoopKernel
+from jitney.compiler.plan import ir
+from jitney.core.record import record
+
+
+def reads_and_writes(step: ir.Step) -> tuple[list[ir.Buffer], list[ir.Buffer]]:
+    """Buffers that `step` itself reads, and those it writes."""
+    match step:
+        case ir.Launch():
+            kernel = step.kernel
+            reads = {s.param for s in kernel.body if isinstance(s, kernels.Load)}
+            writes = {o.param for o in kernel.outputs}
+            if isinstance(kernel, LoopKernel):
+                reads |= {p.start for p in kernel.carried}
+                writes |= {p.finish for p in kernel.carried}
+            return [step.buffers[i] for i in sorted(reads)], [
+                step.buffers[i] for i in sorted(writes)
+            ]
+        case ir.Gemm():
+            return [step.x, step.y], [step.out]
+        case ir.RowStrips():
+            return _reads_and_writes_in_strips(step)
+        case ir.LibraryCall():
+            return [*step.beside[:1], *step.args], [*step.beside[1:], *step.results]
+        case ir.Collective():
+            return list(step.args), [step.result]
+        case ir.HostCall():
+            return [b for b, _ in step.args], [b for b, _ in step.results]
+        case ir.Wait():
+            return reads_and_writes(step.call)
+        case ir.Copy():
+            return [step.source], [step.to]
+        case ir.SwapBuffers():
+            return [step.after], [step.carry, step.after]
+        case _:
+            return [], []
+
+
+def _reads_and_writes_in_strips(step: ir.RowStrips) -> tuple[list[ir.Buffer], list[ir.Buffer]]:
+    reads: list[ir.Buffer] = []
+    writes: list[ir.Buffer] = []
+    for launch in step.launches:
+        read, written = reads_and_writes(launch)
+        reads += [b for b in read if b not in writes and b.place != "strip"]
+        writes += [b for b in written if b.place != "strip"]
+    return reads, writes
+
+
+@record(frozen=True, eq=False)
+class Access:
+    """That a step reads or writes bytes of a buffer, from `start` to before `end`."""
+
+    buffer: ir.Buffer
+    writes: bool
+    start: int
+    end: int
+
+    def conflicts(self, other: Access) -> bool:
+        """Whether it matters which of two accesses of one buffer is the first."""
+        return (self.writes or other.writes) and self.start < other.end and other.start < self.end
+
+
+def accesses(step: ir.Step) -> Iterator[Access]:
+    """All that a step, and what is within it, reads and writes."""
+    if isinstance(step, ir.Launch) and isinstance(step.kernel, kernels.Kernel):
+        yield from _accesses_of_launch(step, step.kernel)
+        return
+    blocks = ir.inner(step)
+    if not blocks:
+        reads, writes = reads_and_writes(step)
+        for some, is_write in ((reads, False), (writes, True)):
+            for buffer in some:
+                yield Access(buffer, is_write, 0, buffer.nbytes)
+        return
+    for buffer in ir.touched(step):
+        yield Access(buffer, True, 0, buffer.nbytes)
+    for block in blocks:
+        for inner in block:
+            yield from accesses(inner)
+
+
+def _accesses_of_launch(step: ir.Launch, kernel: kernels.Kernel) -> Iterator[Access]:
+    loads = [s for s in kernel.body if isinstance(s, kernels.Load)]
+    for some, is_write in ((loads, False), (kernel.outputs, True)):
+        for place in some:
+            buffer = step.buffers[place.param]
+            low, high = _extent(place.index, kernel.extents)
+            if low is None or high is None:
+                yield Access(buffer, is_write, 0, buffer.nbytes)
+                continue
+            size = kernel.params[place.param].itemsize
+            yield Access(buffer, is_write, low * size, (high + 1) * size)
+
+
+def _extent(index: kernels.Affine, extents: Sequence[int]) -> tuple[int, int] | tuple[None, None]:
+    """The least and the greatest value of an index; None if it depends on data."""
+    if index.terms:
+        return None, None
+    low = high = index.offset
+    for c, n in zip(index.coefficients, extents, strict=True):
+        low, high = low + min(c * (n - 1), 0), high + max(c * (n - 1), 0)
+    return low, high

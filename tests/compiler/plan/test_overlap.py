@@ -1,0 +1,132 @@
+"""Calls that go on: what is done beside them, and that nothing disturbs them."""
+
+import numpy as np
+import pytest
+from tests.compiler.programs import Chooser, program
+from tests.compiler.running import differs, run_plan
+
+import jitney as jax
+import jitney.numpy as jnp
+from jitney import lax
+from jitney.compiler import pipeline
+from jitney.compiler.hlo import interpret, ir, traversal
+from jitney.compiler.plan import ir as plans
+from jitney.compiler.plan.text import print_plan
+from jitney.compiler.plan.verify import verify_plan
+
+
+def begin(x, result):
+    """Until it is waited for, what it writes is nobody's."""
+    result[...] = 1
+
+
+def finish(x, result):
+    result[...] = x
+
+
+def with_calls(module, chosen):
+    """`module` with a call that goes on behind each node of `chosen`: a copy, made when it ends."""
+
+    def within(region):
+        return traversal.rewrite(region, make)
+
+    def make(b, node, new):
+        value = traversal.rebuild(b, traversal.with_regions(node, within), new.__getitem__)
+        if node not in chosen:
+            return value
+        (copy,) = b.host_call(
+            "copy", begin, [value], [node.tensor_type],
+            ordered=True, in_place=True, finish=finish,
+        )  # fmt: skip
+        return copy
+
+    return ir.Module(module.name, within(module.region))
+
+
+def steps_of(f, *args, behind):
+    """The steps of `f`'s plan with a call behind each Apply of `behind`."""
+    f.__name__ = "f"
+    module = pipeline.optimize(jax.jit(f).lower(*args).compiler_ir())
+    chosen = set(applied(module.region, behind))
+    plan = pipeline.plan(with_calls(module, chosen))
+    verify_plan(plan)
+    inputs = [np.asarray(x) for x in args]
+    for got, want in zip(run_plan(plan, inputs), interpret.run(module, inputs), strict=True):
+        assert not differs(got, want)
+    return print_plan(plan).partition("kernel k0")[0].splitlines()[1:-1]
+
+
+def applied(region, fns):
+    for node in traversal.topological_order(traversal.roots(region)):
+        if isinstance(node, ir.Apply) and node.fn in fns:
+            yield node
+        for _, inner in traversal.regions(node):
+            yield from applied(inner, fns)
+
+
+def test_work_is_done_before_the_wait():
+    x, y = [np.linspace(0, 1, n, dtype=np.float32) for n in (6, 7)]
+    assert steps_of(lambda x, y: (-x + 1, y * y), x, y, behind=("neg",)) == [
+        "  launch k0(input0, arena0)",
+        "  host_call copy(arena0) -> (arena64)",
+        "  launch k1(input1, output1)",
+        "  wait copy -> (arena64)",
+        "  launch k2(arena64, output0)",
+    ]
+
+
+def test_a_call_that_is_needed_at_once_is_one_step():
+    x = np.linspace(0, 1, 6, dtype=np.float32)
+    assert steps_of(lambda x: -x + 1, x, behind=("neg",)) == [
+        "  launch k0(input0, arena0)",
+        "  host_call copy(arena0) -> (arena64)",
+        "  launch k1(arena64, output0)",
+    ]
+
+
+def test_parts_that_do_not_need_the_result():
+    def stencil(x):  # its first row is another's, as with halos
+        return jnp.concatenate([-x[:1], x[:-1]]) + x
+
+    lines = steps_of(stencil, np.ones((40, 50), np.float32), behind=("neg",))
+    kinds = [line.split()[0] for line in lines]
+    assert kinds == ["launch", "host_call", "launch", "wait", "launch"]
+
+
+def test_in_loops_and_branches():
+    def f(x, y, n):
+        def even(c):
+            return -c[0] + 1, c[1] * c[1]
+
+        def body(i, c):
+            return lax.cond(i % 2 == 0, even, lambda c: (c[0] * 2, c[1]), c)
+
+        return lax.fori_loop(0, n, body, (x, y))
+
+    x, y = [np.linspace(0, 1, n, dtype=np.float32) for n in (6, 7)]
+    lines = [line.split() for line in steps_of(f, x, y, np.int32(5), behind=("neg",))]
+    kinds = [words[0] for words in lines]
+    start, end = kinds.index("host_call"), kinds.index("wait")
+    assert "launch" in kinds[start:end]
+
+
+@pytest.mark.parametrize("start", range(0, 120, 12))
+def test_random_programs(start):
+    waits = 0
+    for seed in range(start, start + 12):
+        c = Chooser(5000 + seed)
+        module, inputs, inexact = program(c, 14)
+        module = pipeline.optimize(module)
+        nodes = [
+            node
+            for node in traversal.topological_order(traversal.roots(module.region))
+            if not isinstance(node.type, tuple) and node.tensor_type.dtype.itemsize > 1
+        ]
+        chosen = {node for node in nodes if c.chance(30)}
+        plan = pipeline.plan(with_calls(module, chosen))
+        waits += any(isinstance(step, plans.Wait) for step in plan.steps)
+        want = interpret.run(module, inputs)
+        got = run_plan(plan, inputs)
+        for g, w, loose in zip(got, want, inexact, strict=True):
+            assert not differs(g, w, loose), seed
+    assert waits > 3
