@@ -1,7 +1,8 @@
 """`pmap`: a function applied along an axis of its arguments, one index for each device.
 
 It is `jit` of a `shard_map` over a mesh of one axis, in which each device's part has one index of the
-mapped axis, which the function does not see.
+mapped axis, which the function does not see. Where the devices are those of several processes,
+arguments and results are this process's parts (`pmap_processes`).
 """
 
 from __future__ import annotations
@@ -11,15 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.api.jit import jit
+from jitney.api import pmap_processes
+from jitney.api.jit import JitFunction, jit
 from jitney.api.shard_map import Mapped
+from jitney.core.errors import api_boundary
 from jitney.core.pytree import pytrees
 from jitney.core.sharding.mesh import AxisType, Mesh, get_abstract_mesh
 from jitney.core.sharding.partition_spec import PartitionSpec
 from jitney.core.wraps import wraps
 from jitney.primitives.array import shape as shapes
 from jitney.primitives.elementwise.convert import as_value
-from jitney.runtime import client
+from jitney.runtime import client, processes
 
 if TYPE_CHECKING:
     from jitney.api.jit import Jitted
@@ -57,12 +60,14 @@ def pmap(
       donate_argnums: as in `jit`.
 
     Returns: a compiled function of the same arguments with one more axis. Its results lie on the
-      devices: each has its index.
+      devices: each has its index. Where the devices are those of several processes, each process calls
+      it with what its own devices are to have, and gets what these have computed.
 
     Raises:
       TypeError: if `fun` is not callable, or axes are no integers.
-      ValueError: if the axis is longer than there are devices, or, with `devices`, not as long; if
-        extents differ; if an argument has too few axes.
+      ValueError: if the axis is longer than there are devices, or, with `devices` or over processes,
+        not as long as this process has of them; if extents differ; if an argument has too few axes.
+      RuntimeError: if it is called under a transformation, and goes over processes.
 
     Example:
       >>> jax.pmap(lambda x: x / jax.lax.psum(x, "i"), axis_name="i")(jnp.array([[1.0, 2.0]]))
@@ -90,8 +95,24 @@ def pmap(
         return mapped(args, kwargs)
 
     compiled: Any = jit(over_devices, static_argnums=static, donate_argnums=donated)
-    compiled.__wrapped__ = fun
-    return compiled
+    function: Any = PmapFunction(compiled.call, over_devices)
+    function.mapped = mapped
+    function.__wrapped__ = fun
+    return function
+
+
+class PmapFunction(JitFunction):
+    """What `pmap` returns."""
+
+    mapped: _Mapped
+
+    @api_boundary
+    def call_slowly(self, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]) -> PyTree:
+        mapped = self.mapped
+        if not mapped.is_over_processes():
+            return super().call_slowly(args, kwargs)
+        mesh, args, kwargs = mapped.on_all_devices(args, kwargs)
+        return pmap_processes.own_parts(super().call_slowly(args, kwargs), mesh)
 
 
 def _positions(numbers: int | Iterable[int]) -> tuple[int, ...]:
@@ -181,6 +202,42 @@ class _Mapped:
         outs = on_all(tuple(values))
         return pytrees.tree_unflatten(out_trees[0], outs)
 
+    # --- several processes ----------------------------------------------------------------------
+
+    def is_over_processes(self) -> bool:
+        """Whether the devices are those of several processes."""
+        return processes.size() > 1 and not all([x.is_addressable for x in self.there()])
+
+    def on_all_devices(
+        self, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]
+    ) -> tuple[Mesh, tuple[PyTree, ...], dict[str, PyTree]]:
+        """The mesh of all devices, and this process's arguments as arrays on it."""
+        fixed = {i % len(args): args[i] for i in self.static if -len(args) <= i < len(args)}
+        dynamic = tuple([args[i] for i in range(len(args)) if i not in fixed])
+        values, tree = pytrees.tree_flatten((dynamic, kwargs))
+        axes = self.axes_of_arguments(args, kwargs, dynamic, fixed)
+        axes = [
+            axis if axis is None or axis >= 0 else axis + np.ndim(x)
+            for axis, x in zip(axes, values, strict=True)
+        ]
+        values = [as_value(x) for x in values]
+        self.check_ranks(values, axes)
+        there = self.there()
+        own = [device for device in there if device.is_addressable]
+        extent = self.extent(values, axes)
+        if extent != len(own):
+            raise ValueError(
+                f"pmap of {self.name}: the mapped axis has {extent} indices, and this process has "
+                f"{len(own)} of the {len(there)} devices: each process gives one for each of its own"
+            )
+        mesh = self.mesh(len(there))
+        specs = [self.spec(axis) for axis in axes]
+        arrays = pmap_processes.to_all_devices(values, specs, mesh, self.name)
+        rest, named = pytrees.tree_unflatten(tree, arrays)
+        given = iter(rest)
+        whole = tuple([fixed[i] if i in fixed else next(given) for i in range(len(args))])
+        return mesh, whole, named
+
     # --- axes -----------------------------------------------------------------------------------
 
     def spec(self, axis: int | None) -> PartitionSpec:
@@ -268,10 +325,10 @@ class _Mapped:
         """
         if get_abstract_mesh().manual_axes and self.devices is not None:
             raise ValueError("Nested pmap with explicit devices argument.")
-        if self.devices is None:
-            there = client.client(self.backend).local_devices()
-        else:
-            there = list(self.devices)
+        there = self.there()
+        if self.is_over_processes() and size != len(there):  # one process's part is looked at
+            there = [device for device in there if device.is_addressable]
+        if self.devices is not None:
             if size != len(there):
                 raise ValueError(
                     "Leading axis size of input to pmapped function must equal the number of local "
@@ -284,3 +341,9 @@ class _Mapped:
             )
         grid = np.array(there[:size], dtype=object)
         return Mesh(grid, (self.axis_name,), (AxisType.Auto,))
+
+    def there(self) -> list[Device]:
+        """The devices that there are for it."""
+        if self.devices is not None:
+            return list(self.devices)
+        return client.client(self.backend).devices()

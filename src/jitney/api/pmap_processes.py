@@ -1,0 +1,74 @@
+"""`pmap` over the devices of several processes.
+
+Each process gives, and is given, what its own devices have: the mapped axis has one index for each of
+them. Collectives along the axis go over the devices of all processes. What is compiled takes arrays on
+a mesh of all these devices; here arguments become such arrays, and results this process's parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from jitney.core import explicit
+from jitney.core.pytree import pytrees
+from jitney.core.sharding.mesh import Mesh
+from jitney.core.sharding.named import NamedSharding
+from jitney.core.trace import state
+from jitney.primitives.elementwise.convert import as_value
+from jitney.runtime import windows
+from jitney.runtime.array import ArrayImpl, array_from_numpy, host_array, placed_array
+
+if TYPE_CHECKING:
+    from jitney.core.sharding.partition_spec import PartitionSpec
+    from jitney.core.typing import PyTree
+
+
+def to_all_devices(
+    values: Sequence[PyTree], specs: Sequence[PartitionSpec], mesh: Mesh, name: str
+) -> list[ArrayImpl]:
+    """This process's arguments as arrays on a mesh over processes.
+
+    Args:
+      values: arrays and scalars.
+      specs: how each is divided.
+      mesh: of devices of several processes.
+      name: of the function, for messages.
+
+    Raises:
+      RuntimeError: under a transformation: processes send each other arrays, not traced values.
+    """
+    if state.trace is not state.eval_trace:
+        raise RuntimeError(
+            f"pmap of {name}: it maps over devices of several processes, and is called under a "
+            "transformation (jit, grad, vmap, ...). Transform the function that is mapped, or use "
+            "jax.shard_map on a mesh of all devices"
+        )
+    return [
+        _of_part(cast("ArrayImpl", as_value(x)), NamedSharding(mesh, spec))
+        for x, spec in zip(values, specs, strict=True)
+    ]
+
+
+def _of_part(x: ArrayImpl, place: NamedSharding) -> ArrayImpl:
+    """The array of which this process has `x`."""
+    counts = place.tiling(x.ndim).counts
+    held = windows.window_shape(place, counts)  # how many of the parts along each axis
+    n_parts = zip(x.shape, counts, held, strict=True)
+    whole = tuple([n * count // own for n, count, own in n_parts])
+    aval = explicit.typed(x.aval.update(shape=whole), place)
+    return placed_array(host_array(x), aval, place, windows.first_device(place))
+
+
+def own_parts(results: PyTree, mesh: Mesh) -> PyTree:
+    """This process's parts of results on `mesh`, on its own devices."""
+    local = mesh.local_mesh
+
+    def part(x: Any) -> Any:
+        place = x.placement
+        data = host_array(x)
+        shape = windows.window_shape(place, x.shape)
+        aval = explicit.typed(x.aval, None).update(shape=shape)
+        return array_from_numpy(data, aval).placed(NamedSharding(local, place.spec))
+
+    return pytrees.tree_map(part, results)
