@@ -328,12 +328,11 @@ class _Mapped:
         there = self.there()
         if self.is_over_processes() and size != len(there):  # one process's part is looked at
             there = [device for device in there if device.is_addressable]
-        if self.devices is not None:
-            if size != len(there):
-                raise ValueError(
-                    "Leading axis size of input to pmapped function must equal the number of local "
-                    f"devices passed to pmap. Got axis_size={size}, num_local_devices={len(there)}."
-                )
+        if self.devices is not None and size != len(there):
+            raise ValueError(
+                "Leading axis size of input to pmapped function must equal the number of local "
+                f"devices passed to pmap. Got axis_size={size}, num_local_devices={len(there)}."
+            )
         if size > len(there):
             raise ValueError(
                 f"pmap of {self.name}: the mapped axis has {size} indices, and there are {len(there)} "
