@@ -12,7 +12,7 @@ import jitney.numpy as jnp
 from jitney import lax
 from jitney.cli import simulate
 from jitney.compiler import pipeline
-from jitney.compiler.hlo.partition.estimate import Machine, estimate
+from jitney.compiler.plan.estimate import Machine, estimate
 from jitney.sharding import AbstractMesh, NamedSharding, PartitionSpec as P
 
 MACHINE = Machine(latency=1.0, bandwidth=8.0, operations=64.0, memory=1e9)
@@ -34,6 +34,12 @@ def lower(function, shape, *spec):
     place = NamedSharding(AbstractMesh((2,), ("x",)), P(*spec))
     x = jitney.ShapeDtypeStruct(shape, jnp.float32, sharding=place)
     return jitney.jit(function).lower(x).compiler_ir()
+
+
+def estimated(module, specs, n):
+    """What the program of one of n devices takes."""
+    divided = pipeline.partition(module, specs, {"x": n}).module
+    return estimate(pipeline.plan(pipeline.optimize(divided)).steps, MACHINE)
 
 
 def test_command(tmp_path):
@@ -76,7 +82,7 @@ def test_extents_are_those_of_the_programs_axes():
 
 def test_time_of_messages_and_operations():
     module = lower(lambda x: lax.fori_loop(0, 3, lambda i, c: c + (x * c).sum(), 0.0), (8,), "x")
-    found = estimate(pipeline.partition(module, [(("x",),)], {"x": 4}).module.region, MACHINE)
+    found = estimated(module, [(("x",),)], 4)
     (message,) = found.messages
     assert (message.times, message.bytes) == (3, 3 * 6)
     assert message.seconds == 3 * (6 * 1.0 + 6 / 8.0) == found.sending
@@ -85,7 +91,7 @@ def test_time_of_messages_and_operations():
 
 def test_products_and_loops_of_unknown_length():
     module = lower(lambda x: lax.while_loop(lambda c: c.sum() < 9, lambda c: c @ c, x), (8, 8))
-    found = estimate(pipeline.partition(module, [((), ())], {"x": 2}).module.region, MACHINE)
+    found = estimated(module, [((), ())], 2)
     assert found.loops == 1 and not found.messages
     assert found.operations >= 2 * 8**3
     assert np.isclose(found.computing, found.operations / 64)

@@ -16,6 +16,7 @@ usage: jitney program.py [argument ...]    run a program; its `import jax` gives
        jitney tour                         three programs on their way to machine code, and their times
        jitney simulate --mesh 64x8 program.py
                                            what the programs that it lowers would take on such a mesh
+       jitney measure                      the rates of this machine, as options of simulate
        jitney --help | --version
 
 `python -m jitney ...` is the same command.
@@ -48,6 +49,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from jitney.cli import simulate
 
             return simulate.main(rest)
+        case ["measure", *rest]:
+            from jitney.cli import measure
+
+            return measure.main(rest)
         case ["-m" | "-c" as option]:
             print(f"jitney: argument expected for the {option} option", file=sys.stderr)
             print(USAGE, end="", file=sys.stderr)

@@ -18,8 +18,8 @@ from jitney.core.record import record
 
 if TYPE_CHECKING:
     from jitney.compiler.hlo import ir
-    from jitney.compiler.hlo.partition.estimate import Machine
     from jitney.compiler.hlo.sharding_propagation import Spec
+    from jitney.compiler.plan.estimate import Machine
 
 USAGE = """\
 usage: jitney simulate --mesh 64x8 [option ...] program.py [argument ...]
@@ -78,7 +78,7 @@ def _parse(words: list[str]) -> tuple[Options, list[str]]:
     Raises:
       ValueError: saying what is wrong.
     """
-    from jitney.compiler.hlo.partition.estimate import Machine
+    from jitney.compiler.plan.estimate import Machine
 
     extents: tuple[int, ...] = ()
     rates: dict[str, float] = {}
@@ -126,8 +126,8 @@ def simulate(
       ValueError: if the mesh has another number of axes, or does not divide operands evenly.
     """
     from jitney.compiler import pipeline
-    from jitney.compiler.hlo.partition.estimate import estimate
     from jitney.compiler.hlo.partition.text import bytes_text
+    from jitney.compiler.plan.estimate import estimate
 
     if len(mesh) != len(options.extents):
         raise ValueError(
@@ -136,8 +136,8 @@ def simulate(
         )
     extents = dict(zip(mesh, options.extents, strict=True))
     program = pipeline.partition(module, specs, extents, results)
-    found = estimate(program.module.region, options.machine)
     plan = pipeline.plan(pipeline.optimize(program.module))
+    found = estimate(plan.steps, options.machine)
     read, written = [sum([t.nbytes for t in types]) for types in (plan.inputs, plan.outputs)]
     axes = ", ".join([f"{name}={n}" for name, n in extents.items()])
     lines = [

@@ -114,7 +114,7 @@ def initialize(
             f"jax.distributed.initialize: cluster_detection_method={cluster_detection_method!r}, but "
             "processes are found by 'mpi4py' (or None) only"
         )
-    if any(name in os.environ for name in _LAUNCHED):
+    if is_launched():
         _join_by_mpi(_Wishes(coordinator_address, num_processes, process_id, local_device_ids))
     else:
         _be_alone(coordinator_address, num_processes, process_id)
@@ -125,6 +125,11 @@ def initialize(
     global_state.partition_index = partition_index
     global_state.is_initialized = True
     client.host_client()
+
+
+def is_launched() -> bool:
+    """Whether this process was started by a launcher of MPI programs."""
+    return any([name in os.environ for name in _LAUNCHED])
 
 
 def shutdown() -> None:

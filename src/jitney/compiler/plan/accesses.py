@@ -53,14 +53,26 @@ def _reads_and_writes_in_strips(step: ir.RowStrips) -> tuple[list[ir.Buffer], li
     return reads, writes
 
 
+_LINE = 64  # bytes that memory is read and written in
+
+
 @record(frozen=True, eq=False)
 class Access:
-    """That a step reads or writes bytes of a buffer, from `start` to before `end`."""
+    """That a step reads or writes bytes of a buffer.
+
+    Attributes:
+      buffer: which.
+      writes: whether it writes.
+      start: where the first byte is.
+      end: where the first one behind them is.
+      moved: how many bytes of these it takes from memory or brings there, at most: whole lines.
+    """
 
     buffer: ir.Buffer
     writes: bool
     start: int
     end: int
+    moved: int
 
     def conflicts(self, other: Access) -> bool:
         """Whether it matters which of two accesses of one buffer is the first."""
@@ -77,13 +89,17 @@ def accesses(step: ir.Step) -> Iterator[Access]:
         reads, writes = reads_and_writes(step)
         for some, is_write in ((reads, False), (writes, True)):
             for buffer in some:
-                yield Access(buffer, is_write, 0, buffer.nbytes)
+                yield _whole(buffer, is_write)
         return
     for buffer in ir.touched(step):
-        yield Access(buffer, True, 0, buffer.nbytes)
+        yield _whole(buffer, True)
     for block in blocks:
         for inner in block:
             yield from accesses(inner)
+
+
+def _whole(buffer: ir.Buffer, is_write: bool) -> Access:
+    return Access(buffer, is_write, 0, buffer.nbytes, buffer.nbytes)
 
 
 def _accesses_of_launch(step: ir.Launch, kernel: kernels.Kernel) -> Iterator[Access]:
@@ -91,19 +107,23 @@ def _accesses_of_launch(step: ir.Launch, kernel: kernels.Kernel) -> Iterator[Acc
     for some, is_write in ((loads, False), (kernel.outputs, True)):
         for place in some:
             buffer = step.buffers[place.param]
-            low, high = _extent(place.index, kernel.extents)
-            if low is None or high is None:
-                yield Access(buffer, is_write, 0, buffer.nbytes)
-                continue
-            size = kernel.params[place.param].itemsize
-            yield Access(buffer, is_write, low * size, (high + 1) * size)
+            if place.index.terms:
+                yield _whole(buffer, is_write)
+            else:
+                size = kernel.params[place.param].itemsize
+                yield _access(buffer, is_write, place.index, kernel.extents, size)
 
 
-def _extent(index: kernels.Affine, extents: Sequence[int]) -> tuple[int, int] | tuple[None, None]:
-    """The least and the greatest value of an index; None if it depends on data."""
-    if index.terms:
-        return None, None
+def _access(
+    buffer: ir.Buffer, is_write: bool, index: kernels.Affine, extents: Sequence[int], size: int
+) -> Access:
+    """All that a kernel touches at an index that does not depend on data."""
     low = high = index.offset
+    elements, stride = 1, _LINE
     for c, n in zip(index.coefficients, extents, strict=True):
         low, high = low + min(c * (n - 1), 0), high + max(c * (n - 1), 0)
-    return low, high
+        if c and n > 1:
+            elements *= n
+            stride = min(stride, abs(c) * size)
+    start, end = low * size, (high + 1) * size
+    return Access(buffer, is_write, start, end, min(elements * stride, end - start))

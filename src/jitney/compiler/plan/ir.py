@@ -183,13 +183,15 @@ class Loop:
     """Runs `cond`, then `body`, for as long as the byte in `predicate` is not 0.
 
     Buffers in `filled` are written part by part, each iteration another; they need not be written
-    before, and there is at least one iteration if there are any.
+    before, and there is at least one iteration if there are any. `trips` is the number of iterations,
+    where it is known.
     """
 
     cond: list[Step]
     predicate: Buffer
     body: list[Step]
     filled: tuple[Buffer, ...] = ()
+    trips: int | None = None
 
     @property
     def swapped(self) -> list[SwapBuffers]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jitney.compiler.cost import COSTS
 from jitney.compiler.hlo import ir as hlo
+from jitney.compiler.hlo.loop_analysis import count_trips
 from jitney.compiler.kernels import effort, loop_kernel
 from jitney.compiler.kernels.wide import in_wide_registers
 from jitney.compiler.plan import ir
@@ -42,7 +43,10 @@ def loop(plan: RegionPlan, node: hlo.While) -> bool:
     for b, a in zip(carry, after, strict=True):
         if a is not b:
             body.append((ir.Copy if b.nbytes < COSTS.swap_above else ir.SwapBuffers)(b, a))
-    plan.steps.append(ir.Loop(cond, predicate, body, tuple([carry[i] for i in sorted(filled)])))
+    counted = count_trips(node)
+    trips = None if counted is None else counted.count
+    written = tuple([carry[i] for i in sorted(filled)])
+    plan.steps.append(ir.Loop(cond, predicate, body, written, trips))
     return True
 
 

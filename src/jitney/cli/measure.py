@@ -1,0 +1,106 @@
+"""`jitney measure`: the rates of this machine that `jitney simulate` wants, as its options.
+
+Started by `mpiexec`, all processes compute at the same time, as they do in a program, and the rates of
+messages between them are measured too: a ring of processes sends its neighbours one number, then some
+megabytes.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jitney.core.array import Array
+
+USAGE = """\
+usage: jitney measure
+       mpiexec -n 4 jitney measure
+
+Prints options for `jitney simulate`: how fast a process computes and reads memory, and of several
+processes the latency and the bandwidth of messages between them.
+"""
+_ROUNDS = 7
+_N = 1024  # rows and columns of the matrices
+_BYTES = 1 << 26  # of the array that is read and written: far more than the caches hold
+_MESSAGES = 50  # one after the other
+_MESSAGE_BYTES = 1 << 22
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs the command; gives the exit code."""
+    if arguments:
+        print(USAGE, end="", file=sys.stdout if arguments[0] in ("-h", "--help") else sys.stderr)
+        return 0 if arguments[0] in ("-h", "--help") else 2
+    import jitney
+    from jitney.runtime.initialize import is_launched
+
+    if is_launched():
+        jitney.distributed.initialize()
+    rates = computing()
+    if jitney.process_count() > 1:
+        rates = messages() | rates
+    if jitney.process_index() == 0:
+        print(" ".join([f"--{name} {rate:.3g}" for name, rate in rates.items()]))
+    return 0
+
+
+def computing() -> dict[str, float]:
+    """Operations, and bytes of memory, that a process does in a second."""
+    import jitney
+    from jitney import numpy as jnp
+
+    x = jnp.ones((_N, _N), jnp.float32)
+    product = _seconds(jitney.jit(lambda x: x @ x), x)
+    y = jnp.ones(_BYTES // 4, jnp.float32)
+    pass_ = _seconds(jitney.jit(lambda y: y + 1), y)
+    return {"operations": 2.0 * _N**3 / product, "memory": 2.0 * _BYTES / pass_}
+
+
+def messages() -> dict[str, float]:
+    """The latency of messages, and the bytes that a process sends in a second."""
+    import numpy as np
+
+    import jitney
+    from jitney import lax
+    from jitney.sharding import Mesh, NamedSharding, PartitionSpec
+
+    n = jitney.process_count()
+    devices = [jitney.local_devices(k)[0] for k in range(n)]
+    mesh = Mesh(np.array(devices), ("i",))
+    ring = [(k, (k + 1) % n) for k in range(n)]
+
+    def send_on(x: Array) -> Array:
+        return lax.fori_loop(0, _MESSAGES, lambda _, x: lax.ppermute(x, "i", ring), x)
+
+    spec = PartitionSpec("i")
+    mapped = jitney.jit(jitney.shard_map(send_on, mesh=mesh, in_specs=spec, out_specs=spec))
+
+    def seconds(count: int) -> float:
+        own = np.ones(count, np.float32)
+        x = jitney.make_array_from_process_local_data(NamedSharding(mesh, spec), own)
+        return _seconds(mapped, x) / _MESSAGES
+
+    latency = seconds(1)
+    rest = max(seconds(_MESSAGE_BYTES // 4) - latency, 1e-9)
+    return {"latency": latency, "bandwidth": _MESSAGE_BYTES / rest}
+
+
+def _seconds(f: Callable[[Any], Any], x: Any) -> float:
+    """The median time of f(x), in all processes at the same time; the slowest process counts."""
+    import numpy as np
+
+    from jitney.experimental import multihost_utils
+
+    f(x).block_until_ready()
+    times: list[float] = []
+    for _ in range(_ROUNDS):
+        multihost_utils.sync_global_devices("jitney measure")
+        start = time.perf_counter()
+        f(x).block_until_ready()
+        times.append(time.perf_counter() - start)
+    own = np.float32(statistics.median(times))
+    return float(np.max(multihost_utils.process_allgather(own)))

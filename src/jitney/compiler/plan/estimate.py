@@ -1,0 +1,159 @@
+"""How long a plan takes, and what it sends: a roofline for computing, an alpha-beta model for messages.
+
+A step takes as long as its operations or its memory traffic do, whichever is more; traffic is what it
+reads and writes of each buffer, once. A message of b bytes takes alpha + b beta. Nothing overlaps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from jitney.compiler.cost import COSTS
+from jitney.compiler.hlo import ir as hlo
+from jitney.compiler.hlo.collectives import group_size
+from jitney.compiler.hlo.partition.traffic import sent
+from jitney.compiler.kernels import ir as kernels
+from jitney.compiler.kernels.loop_kernel import LoopKernel
+from jitney.compiler.plan import ir
+from jitney.compiler.plan.accesses import accesses
+from jitney.core.record import record
+
+
+@record(frozen=True)
+class Machine:
+    """What time depends on.
+
+    Attributes:
+      latency: seconds of a message between two devices, however short (alpha).
+      bandwidth: bytes a second that a device sends (1 / beta).
+      operations: that a device does in a second.
+      memory: bytes a second that a device reads and writes.
+    """
+
+    latency: float = COSTS.link_latency
+    bandwidth: float = COSTS.link_bandwidth
+    operations: float = COSTS.device_operations
+    memory: float = COSTS.device_memory
+
+
+@record(frozen=True)
+class Message:
+    """A collective: how often a run has it, and what all of these take.
+
+    Attributes:
+      node: the collective.
+      times: of a run.
+      bytes: that a device sends.
+      seconds: that they take.
+    """
+
+    node: hlo.Collective
+    times: int
+    bytes: float
+    seconds: float
+
+
+@record(frozen=True)
+class Estimate:
+    """What one run takes, of one device.
+
+    Attributes:
+      operations: that it does.
+      computing: seconds, without communication.
+      messages: the collectives.
+      loops: how many have a number of trips that is not known; they count as one.
+    """
+
+    operations: float
+    computing: float
+    messages: list[Message]
+    loops: int
+
+    @property
+    def sending(self) -> float:
+        """Seconds of communication."""
+        return sum([message.seconds for message in self.messages])
+
+
+def estimate(steps: Sequence[ir.Step], machine: Machine) -> Estimate:
+    """What the steps of one device's program take; of a conditional, all branches count."""
+    operations = computing = 0.0
+    messages: list[Message] = []
+    loops = 0
+    for step, times in _all(steps, 1):
+        if isinstance(step, ir.Collective):
+            node = step.node
+            if node.args:
+                seconds = rounds(node) * machine.latency + sent(node) / machine.bandwidth
+                messages.append(Message(node, times, times * sent(node), times * seconds))
+        elif not isinstance(step, ir.Loop | ir.Branch):
+            n = _operations(step)
+            operations += times * n
+            computing += times * max(n / machine.operations, _traffic(step) / machine.memory)
+        loops += _is_of_unknown_length(step)
+    return Estimate(operations, computing, messages, loops)
+
+
+def _all(steps: Sequence[ir.Step], times: int) -> Iterator[tuple[ir.Step, int]]:
+    """All steps, those within others too, with how often they are done."""
+    for step in steps:
+        yield step, times
+        trips = step.trips if isinstance(step, ir.Loop) else 1
+        for block in ir.inner(step):
+            yield from _all(block, times * (1 if trips is None else trips))
+
+
+def _is_of_unknown_length(step: ir.Step) -> bool:
+    if isinstance(step, ir.Launch):
+        return isinstance(step.kernel, LoopKernel) and step.kernel.trips is None
+    return isinstance(step, ir.Loop) and step.trips is None
+
+
+def _operations(step: ir.Step) -> float:
+    """Floating-point operations, or others in their place; moves are none."""
+    match step:
+        case ir.Launch():
+            return _operations_of_kernel(step.kernel)
+        case ir.RowStrips():
+            return sum([_operations_of_kernel(x.kernel) for x in step.launches])
+        case ir.Gemm():
+            return 2.0 * step.batch * step.m * step.n * step.k
+        case ir.LibraryCall():
+            return float(step.native.work) if step.native is not None else 0.0
+        case _:
+            return 0.0
+
+
+def _operations_of_kernel(kernel: kernels.Kernel | LoopKernel) -> float:
+    calls = [s for s in kernel.body if isinstance(s, kernels.Call)]
+    each = sum([COSTS.function(s.fn) for s in calls])
+    for o in kernel.outputs:
+        if isinstance(o, kernels.Reduce):  # a sum of products is a multiplication and an addition
+            each += 1 + (o.factor is not None)
+    if isinstance(kernel, LoopKernel):
+        return float(each * math.prod(kernel.extents) * (kernel.trips or 1))
+    return float(each * math.prod(kernel.extents))
+
+
+def _traffic(step: ir.Step) -> float:
+    """Bytes that are read and written: what is touched of each buffer, once."""
+    found: dict[tuple[ir.Buffer, bool], tuple[int, int, int]] = {}
+    for x in accesses(step):
+        start, end, moved = found.get((x.buffer, x.writes), (x.start, x.end, 0))
+        found[x.buffer, x.writes] = min(start, x.start), max(end, x.end), moved + x.moved
+    return float(sum([min(end - start, moved) for start, end, moved in found.values()]))
+
+
+def rounds(node: hlo.Collective) -> int:
+    """Messages that a device sends one after the other."""
+    n = group_size(node.axes, node.groups)
+    match node.kind:
+        case "all_reduce":
+            return 2 * (n - 1)
+        case "all_gather" | "reduce_scatter" | "all_to_all":
+            return n - 1
+        case "broadcast":
+            return math.ceil(math.log2(n))
+        case _:
+            return 1
