@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from jitney.compiler.hlo import ir, traversal
+from jitney.compiler.hlo import ir, map_loops, traversal
 from jitney.compiler.hlo.build import Builder
 
 if TYPE_CHECKING:
@@ -139,8 +139,30 @@ class _Propagation:
         """A carry is divided as its first value and the body's result are, which wins.
 
         That one depends on the carry, so the body is asked until it says no more, or as often as axes
-        of the mesh may come along: two carries that change places say something new each time.
+        of the mesh may come along: two carries that change places say something new each time. Of a
+        loop that maps, what it makes is divided along the rows as what it takes is.
         """
+        mapped = map_loops.as_map(node)
+        rows = () if mapped is None else next((n for k in mapped.sliced if (n := init[k][0])), ())
+        if mapped is not None and rows:
+            inner = [
+                tuple([tuple([x for x in own if x not in rows]) for own in spec]) for spec in init
+            ]
+            for k in mapped.mapped:
+                inner[k] = ((), *inner[k][1:])
+            found = self.carried(node, inner)
+            return [
+                (rows, *spec[1:])
+                if k in mapped.stacked
+                else init[k]
+                if k in mapped.sliced
+                else spec
+                for k, spec in enumerate(found)
+            ]
+        return self.carried(node, init)
+
+    def carried(self, node: ir.While, init: list[Spec]) -> list[Spec]:
+        """How the carries of a loop are divided, whose first values are as `init` says."""
         carry = init
         for _ in range(len(self.extents) + 1):
             after = self.region(node.body, carry)
@@ -243,6 +265,12 @@ def _transpose(node: Any, xs: list[Spec]) -> list[Spec]:
     return [tuple([xs[0][k] for k in node.perm])]
 
 
+def _update_slice(node: ir.DynamicUpdateSlice, xs: list[Spec]) -> list[Spec]:
+    """As what is updated; an axis that is whole there, and written wholly, is divided as the update."""
+    pairs = zip(xs[0], xs[1], node.x.shape, node.update.shape, strict=True)
+    return [tuple([x or (update if n == m else ()) for x, update, n, m in pairs])]
+
+
 def _where_whole(node: Any, xs: list[Spec]) -> list[Spec]:
     """Axes that are taken as a whole stay divided."""
     pairs = zip(xs[0], node.x.shape, node.shape, strict=True)
@@ -320,7 +348,7 @@ _RULES: dict[type, Callable[[Any, list[Spec]], list[Spec]]] = {
     ir.Reverse: _as_first,
     ir.Pad: _as_first,
     ir.Concatenate: _elementwise,
-    ir.DynamicUpdateSlice: _as_first,
+    ir.DynamicUpdateSlice: _update_slice,
     ir.Gather: _gather,
     ir.Scatter: _as_first,
     ir.Reduce: _reduce,

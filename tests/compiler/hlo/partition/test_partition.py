@@ -1,5 +1,6 @@
 """The partitioner: all devices together compute what the whole program does; texts show how."""
 
+import math
 import os
 import subprocess
 import sys
@@ -14,7 +15,9 @@ import jitney
 import jitney.numpy as jnp
 from jitney import lax
 from jitney.compiler import pipeline
+from jitney.compiler.hlo import ir, traversal
 from jitney.compiler.hlo.build import Builder
+from jitney.compiler.hlo.loop_analysis import count_trips
 from jitney.compiler.hlo.partition import interpret, partitioner
 from jitney.compiler.hlo.partition.layout import Mesh, join, split
 from jitney.compiler.hlo.partition.text import bytes_text, print_partitioned
@@ -116,6 +119,10 @@ GOLDEN = {
         lambda x: lax.fori_loop(0, 8, lambda i, c: c.at[i].set(c[i] + i), x),
         (MATRIX,), [(X, ())], {"x": 4},
     ),
+    "a loop that maps": (
+        lambda x, w: lax.map(lambda row: jnp.sin(row) @ w, x),
+        (MATRIX, MATRIX[:2].T), [(X, ()), ((), ())], {"x": 4},
+    ),
     "what the user says is heeded": (
         lambda x: constrained(constrained(x, (X, ())) + 1, ((), None)), (MATRIX,), [((), X)],
         {"x": 2, "y": 2},
@@ -215,6 +222,57 @@ def test_errors():
     own = b.module("f", [p], [b.collective("all_reduce", (("i", 2),), (("fn", "add"),), [p])])
     with pytest.raises(ValueError, match="the program has a collective already, all_reduce"):
         partitioner.partition(own, [(X,)], {"x": 2})
+
+
+def mapping(x, w, reverse):
+    """A scan that carries a count alone, and has a loop of its own."""
+
+    def row(i, r):
+        cells = lax.map(lambda cell: cell * 2 + i, r)
+        return i + 3, (cells, w[i % 4] + r.sum())
+
+    return lax.scan(row, 1, x, reverse=reverse)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize(
+    ("specs", "mesh"),
+    [
+        ([(X, ()), ((),)], {"x": 4}),
+        ([(("x", "y"), ()), (X,)], {"x": 2, "y": 2}),
+        ([(X, Y), (X,)], {"x": 4, "y": 2}),
+        ([((), X), (X,)], {"x": 4}),
+        ([(Y, X), ((),)], {"x": 2, "y": 8}),
+    ],
+)
+def test_loops_that_map(reverse, specs, mesh):
+    args = (MATRIX, W[:8])
+    program = partitioned(lambda x, w: mapping(x, w, reverse), args, specs, mesh)
+    rows = MATRIX.shape[0] // math.prod([mesh[name] for name in specs[0][0]])
+    loops = [
+        count_trips(node).count
+        for node in traversal.topological_order(program.module.region.results)
+        if isinstance(node, ir.While)
+    ]
+    assert loops == [rows]
+    assert program.out_specs == ((), specs[0], (specs[0][0],))
+    if not specs[0][1]:
+        kinds = {x.kind for x in collectives_of(program.module.region)}
+        assert kinds <= {"axis_index", "all_gather"}
+
+
+def test_loops_that_do_not_map():
+    def not_all_rows(x):
+        return lax.fori_loop(0, 8, lambda i, c: c.at[i].set(c[i] * 2), x)
+
+    def neighbours(x):
+        return lax.map(lambda i: x[i] + x[(i + 1) % 8], jnp.arange(8))
+
+    def both_ways(x):
+        return lax.scan(lambda c, r: (c, x[7 - c] + r), 0, x)[1]
+
+    for function in (not_all_rows, neighbours, both_ways):
+        partitioned(function, (MATRIX,), [(X, ())], {"x": 4})
 
 
 def test_as_text_of_lowered_programs():

@@ -19,15 +19,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
+import numpy as np
+
 from jitney.compiler.cost import COSTS
-from jitney.compiler.hlo import ir, traversal
+from jitney.compiler.hlo import ir, map_loops, traversal
 from jitney.compiler.hlo.build import Builder
 
 # Rules are entered by modules that are imported.
 from jitney.compiler.hlo.partition import halos as halos, indexed as indexed, rules, scans as scans
 from jitney.compiler.hlo.partition.counters import shaped_early
 from jitney.compiler.hlo.partition.factors import Division, Factors, factors_of
-from jitney.compiler.hlo.partition.layout import Mesh
+from jitney.compiler.hlo.partition.layout import Mesh, Names
 from jitney.compiler.hlo.partition.movement import Movement, Partial
 from jitney.compiler.hlo.partition.traffic import sent, work
 from jitney.compiler.hlo.sharding_propagation import Spec, propagate, wanted, whole
@@ -380,9 +382,21 @@ class _Region:
         A first value that is free is as the body makes it.
         """
         values = [self.value(x) for x in node.init]
+        mapped = map_loops.as_map(node)
+        if mapped is not None:
+            names = next((names for k in mapped.sliced if (names := values[k].spec[0])), ())
+            if names:
+                return self.map(node, mapped, values, names)
+        parts, specs = self.loop_over(node, values, self.mesh)
+        return self.results(node, parts, specs)
+
+    def loop_over(
+        self, node: ir.While, values: Sequence[Value], mesh: Mesh
+    ) -> tuple[list[ir.Node], list[Spec]]:
+        """The results of a loop whose first values are `values`, divided along the axes of `mesh`."""
         first, carry = True, [v.spec for v in values]
         while True:
-            _, after = _Region(self.mesh).run(node.body, carry, None)
+            _, after = _Region(mesh).run(node.body, carry, None)
             agreed = [
                 b if first and v.make is not None else _common(a, b)
                 for v, a, b in zip(values, carry, after, strict=True)
@@ -390,11 +404,60 @@ class _Region:
             if agreed == carry:
                 break
             carry, first = agreed, False
-        body, _ = _Region(self.mesh).run(node.body, carry, carry)
-        cond, _ = _Region(self.mesh).run(node.cond, carry, [()])
+        body, _ = _Region(mesh).run(node.body, carry, carry)
+        cond, _ = _Region(mesh).run(node.cond, carry, [()])
         init = [self.at(v, spec) for v, spec in zip(values, carry, strict=True)]
         self.keep(init)
-        return self.results(node, self.b.while_(cond, body, init), carry)
+        return self.b.while_(cond, body, init), carry
+
+    def map(
+        self, node: ir.While, loop: map_loops.MapLoop, values: Sequence[Value], names: Names
+    ) -> list[Value]:
+        """A loop that maps, its rows divided along `names`: each device turns as often as it has rows.
+
+        Within, devices that differ along `names` are at different rows, so nothing is divided along
+        these axes there.
+        """
+        count = loop.counted.count // self.mesh.parts(names)
+        inner = Mesh({x: n for x, n in self.mesh.extents.items() if x not in names})
+        local = map_loops.for_rows(node, loop, self.mesh.parts(names))
+
+        def without(spec: Spec) -> Spec:
+            return tuple([tuple([x for x in own if x not in names]) for own in spec])
+
+        def rows(value: Value) -> Value:
+            """The device's rows of a mapped carry, as a value of their own."""
+            shape, spec = (count, *value.shape[1:]), ((), *without(value.spec[1:]))
+            if value.make is not None:
+                return Value(shape, spec, make=lambda spec: self.at(value, (names, *spec[1:])))
+            part = self.at(value, (names, *spec[1:]))
+            return Value(shape, spec, part)
+
+        def same(value: Value) -> Value:
+            if value.make is not None:
+                return value
+            spec = without(value.spec)
+            return Value(value.shape, spec, self.at(value, spec))
+
+        given = [rows(v) if k in loop.mapped else same(v) for k, v in enumerate(values)]
+        counter = node.body.parameters[loop.counted.counter]
+        first = self.b.convert(self.m.offset(names, count), counter.dtype)
+        if loop.is_backwards:
+            last = self.b.constant(np.array(loop.counted.count - count, counter.dtype))
+            first = self.b.apply("sub", last, first)
+        after = {loop.counted.counter: self.b.constant(np.array(loop.counted.count, counter.dtype))}
+        for k, step in loop.steps.items():
+            start = self.at(given[k], ())
+            at, end = [
+                self.b.apply("mul", self.b.convert(i, start.dtype), self.b.constant(step))
+                for i in (first, after[loop.counted.counter])
+            ]
+            given[k] = Value((), (), self.b.apply("add", start, at))
+            after[k] = self.b.apply("add", start, end)
+        parts, specs = self.loop_over(local, [*given, Value((), (), first)], inner)
+        specs = [(names, *s[1:]) if k in loop.mapped else s for k, s in enumerate(specs[:-1])]
+        parts = [after.get(k, part) for k, part in enumerate(parts[:-1])]
+        return self.results(node, parts, specs)
 
     def branches(self, node: ir.Cond) -> list[Value]:
         """Operands stay as they are; results are divided where all branches agree."""

@@ -1,0 +1,199 @@
+"""Loops that map: an iteration takes a row of some arrays, and makes a row of others.
+
+`lax.map`, and a scan that carries nothing but counts, are such loops. No iteration needs what another one
+makes, so they can be divided among devices like any other node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from jitney.compiler.hlo import ir, traversal
+from jitney.compiler.hlo.build import Builder
+from jitney.compiler.hlo.loop_analysis import (
+    CountedLoop,
+    count_trips,
+    covers_all_rows,
+    is_fully_overwritten,
+    is_invariant,
+)
+from jitney.core.record import record
+
+
+@record(frozen=True)
+class MapLoop:
+    """What a loop that maps does with its carries.
+
+    Attributes:
+      counted: how often it turns, and what counts.
+      sliced: carries whose rows alone are read, one in each iteration.
+      stacked: carries whose rows are written, one in each iteration.
+      steps: of carries that count, besides the loop's counter, by how much an iteration changes each.
+      is_backwards: whether the first iteration is for the last row.
+    """
+
+    counted: CountedLoop
+    sliced: frozenset[int]
+    stacked: frozenset[int]
+    steps: dict[int, np.ndarray]
+    is_backwards: bool
+
+    @property
+    def mapped(self) -> frozenset[int]:
+        """Carries of which an iteration has a row."""
+        return self.sliced | self.stacked
+
+
+def as_map(node: ir.While) -> MapLoop | None:
+    """What there is to know of a loop that maps; None for any other."""
+    counted = count_trips(node)
+    if counted is None or node.body.ordered:
+        return None
+    body, counter = node.body, node.body.parameters[counted.counter]
+    stacked: dict[int, ir.DynamicUpdateSlice] = {}
+    steps: dict[int, np.ndarray] = {}
+    for k, (p, result) in enumerate(zip(body.parameters, body.results, strict=True)):
+        if k == counted.counter or is_invariant(body, result):
+            continue
+        step = _step(p, result)
+        if step is not None:
+            steps[k] = step
+            continue
+        if not is_fully_overwritten(node, k) or not isinstance(result, ir.DynamicUpdateSlice):
+            return None
+        if result.x is not p:
+            return None
+        stacked[k] = result
+    if not stacked:
+        return None
+    backwards = {_is_backwards(result.starts[0], counter) for result in stacked.values()}
+    users = _users(body)
+    for k, result in stacked.items():
+        if users.get(result) or users.get(body.parameters[k]) != [result]:
+            return None
+    if len(backwards) > 1:
+        return None
+    (is_backwards,) = backwards
+    sliced = frozenset([
+        p.index
+        for p in body.parameters
+        if is_invariant(body, body.results[p.index])
+        and users.get(p)
+        and all([_is_row(x, p, counter, counted.count, is_backwards) for x in users[p]])
+    ])  # fmt: skip
+    return MapLoop(counted, sliced, frozenset(stacked), steps, is_backwards) if sliced else None
+
+
+def _step(p: ir.Parameter, result: ir.Node) -> np.ndarray | None:
+    """By how much an iteration changes a number; None if it is not always the same, and whole."""
+    if (
+        not isinstance(result, ir.Apply)
+        or result.fn != "add"
+        or p.shape
+        or p.dtype.kind not in "iu"
+    ):
+        return None
+    for x, step in (result.args, result.args[::-1]):
+        if x is p and isinstance(step, ir.Constant):
+            return step.value
+    return None
+
+
+def _users(region: ir.Region) -> dict[ir.Node, list[ir.Node]]:
+    found: dict[ir.Node, list[ir.Node]] = {}
+    for node in traversal.topological_order(traversal.roots(region)):
+        for x in dict.fromkeys(traversal.operands(node)):
+            found.setdefault(x, []).append(node)
+    return found
+
+
+def _is_backwards(start: ir.Node, counter: ir.Node) -> bool:
+    while isinstance(start, ir.Apply) and start.fn == "convert":
+        (start,) = start.args
+    return start is not counter
+
+
+def _is_row(user: ir.Node, p: ir.Node, counter: ir.Node, count: int, is_backwards: bool) -> bool:
+    """Whether `user` is the row of `p` that an iteration is for."""
+    if not isinstance(user, ir.DynamicSlice) or user.x is not p:
+        return False
+    start = user.starts[0]
+    return (
+        (p.shape[0], user.sizes[0]) == (count, 1)
+        and p not in user.starts
+        and covers_all_rows(start, counter, count)
+        and _is_backwards(start, counter) == is_backwards
+    )
+
+
+def for_rows(node: ir.While, loop: MapLoop, parts: int) -> ir.While:
+    """The loop for one of `parts` equal parts of the rows.
+
+    Args:
+      node: a loop that maps.
+      loop: what it does.
+      parts: a divisor of its trip count.
+
+    Returns: a loop whose mapped carries have fewer rows. Its first values are parameters, numbered as its
+      carries are. The last one, which is not among the carries of `node`, is a number of the counter's
+      dtype: what the counter of the whole loop is in the first iteration for these rows.
+    """
+    counted = loop.counted
+    count = counted.count // parts
+    types = [
+        ir.TensorType((count, *p.shape[1:]), p.dtype) if k in loop.mapped else p.tensor_type
+        for k, p in enumerate(node.body.parameters)
+    ]
+    dtype = types[counted.counter].dtype
+    types.append(ir.TensorType((), dtype))
+    b = Builder()
+    given = [b.parameter(k, t) for k, t in enumerate(types)]
+    made = b.while_(
+        _condition(types, counted.counter, count), _body(node, loop, types, count), given
+    )
+    projected = made[0]
+    assert isinstance(projected, ir.Project) and isinstance(projected.node, ir.While)
+    return projected.node
+
+
+def _condition(types: Sequence[ir.TensorType], counter: int, count: int) -> ir.Region:
+    b = Builder()
+    parameters = [b.parameter(k, t) for k, t in enumerate(types)]
+    i = parameters[counter]
+    test = b.apply("lt", i, b.constant(np.array(count, i.dtype)))
+    return ir.Region(tuple(parameters), (test,), ())
+
+
+def _body(node: ir.While, loop: MapLoop, types: Sequence[ir.TensorType], count: int) -> ir.Region:
+    body, counter = node.body, loop.counted.counter
+    b = Builder()
+    parameters = [b.parameter(k, t) for k, t in enumerate(types)]
+    i, first = parameters[counter], parameters[-1]
+    row = b.apply("sub", b.constant(np.array(count - 1, i.dtype)), i) if loop.is_backwards else i
+    new: dict[ir.Node, ir.Node] = dict(zip(body.parameters, parameters, strict=False))
+    new[body.parameters[counter]] = b.apply("add", first, i)
+    rows = {body.parameters[k] for k in loop.sliced}
+    written = {body.results[k] for k in loop.stacked}
+
+    def make(old: ir.Node) -> ir.Node | list[ir.Node]:
+        if isinstance(old, ir.DynamicSlice) and old.x in rows:
+            return b.dynamic_slice(new[old.x], _at(b, row, old.starts, new), old.sizes)
+        if isinstance(old, ir.DynamicUpdateSlice) and old in written:
+            starts = _at(b, row, old.starts, new)
+            return b.dynamic_update_slice(new[old.x], new[old.update], starts)
+        return traversal.rebuild(b, old, new.__getitem__)
+
+    following = b.apply("add", i, b.constant(np.array(1, i.dtype)))
+    results = [r for k, r in enumerate(body.results) if k != counter]
+    traversal.rebuild_all(b, results, new, make)
+    after = [following if k == counter else new[r] for k, r in enumerate(body.results)]
+    return ir.Region(tuple(parameters), (*after, first), ())
+
+
+def _at(
+    b: Builder, row: ir.Node, starts: Sequence[ir.Node], new: Mapping[ir.Node, ir.Node]
+) -> list[ir.Node]:
+    """Where a block of the row `row` starts that started at `starts`."""
+    return [b.convert(row, starts[0].dtype), *[new[x] for x in starts[1:]]]
