@@ -1,7 +1,7 @@
 """Loops that map: an iteration takes a row of some arrays, and makes a row of others.
 
-`lax.map`, and a scan that carries nothing but counts, are such loops. No iteration needs what another one
-makes, so they can be divided among devices like any other node.
+`lax.map`, and a scan that carries nothing but counts, are such loops. No iteration needs what another
+one makes, so they can be divided among devices like any other node.
 """
 
 from __future__ import annotations
@@ -136,9 +136,9 @@ def for_rows(node: ir.While, loop: MapLoop, parts: int) -> ir.While:
       loop: what it does.
       parts: a divisor of its trip count.
 
-    Returns: a loop whose mapped carries have fewer rows. Its first values are parameters, numbered as its
-      carries are. The last one, which is not among the carries of `node`, is a number of the counter's
-      dtype: what the counter of the whole loop is in the first iteration for these rows.
+    Returns: a loop whose mapped carries have fewer rows. Its first values are parameters, numbered as
+      its carries are. The last one, which is not among the carries of `node`, is a number of the
+      counter's dtype: what the counter of the whole loop is in the first iteration for these rows.
     """
     counted = loop.counted
     count = counted.count // parts
