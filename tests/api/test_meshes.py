@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 HERE = Path(__file__).parent
 
 
@@ -20,8 +22,9 @@ def _printed(process):
     return out.splitlines()
 
 
-def test_like_jax():
-    both = [_started("on_meshes.py", package) for package in ("jitney", "jax")]
+@pytest.mark.parametrize("program", ["on_meshes.py", "sums_on_meshes.py"])
+def test_like_jax(program):
+    both = [_started(program, package) for package in ("jitney", "jax")]
     ours, theirs = [_printed(process) for process in both]
     wrong = [f"{a}\n  {b}" for a, b in zip(ours, theirs, strict=True) if a != b]
     assert not wrong, "\n".join(wrong)

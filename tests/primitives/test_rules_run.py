@@ -39,11 +39,13 @@ _INSIDE = "vmap takes its axis away before anything is computed or compiled"
 _BITS = "keys and bits have no derivative; JAX declares a rule, so that libraries find one"
 _WHY = {
     _INSIDE: (
-        "all_gather all_to_all axis_index pbroadcast ppermute psum_invariant pvary reduce_scatter",
+        "all_gather all_to_all axis_index pbroadcast ppermute preduced psum_invariant pvary "
+        "reduce_scatter reduced_vary_cast_p vary_unreduced_cast_p",
         "eager lower",
     ),
     "jet does not enter shard_map, as in JAX": (
-        "all_gather_invariant psum_invariant pvary ragged_all_to_all", "jet",
+        "all_gather_invariant all_gather_reduced preduced psum_invariant pvary ragged_all_to_all "
+        "reduced_vary_cast_p unreduced_psum unreduced_reduce_scatter vary_unreduced_cast_p", "jet",
     ),
     "memory that is never read is made by compiled programs alone": ("empty2", "eager"),
     "it raises an error of its own: tests/lax/test_named_operations.py": ("composite", "transpose"),

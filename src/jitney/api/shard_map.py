@@ -27,8 +27,7 @@ from jitney.core.trace import state
 from jitney.core.wraps import wraps
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.parallel import shard_map as primitive
-from jitney.primitives.parallel.collectives import varying_along
-from jitney.primitives.parallel.shard_map import Region, names_in
+from jitney.primitives.parallel.shard_map import Region
 
 if TYPE_CHECKING:
     from jitney.core.typing import AxisName, PyTree
@@ -195,9 +194,8 @@ class Mapped:
             outs, out_tree = pytrees.tree_flatten(out)
             paths = [pytrees.keystr(path) for path, _ in pytrees.tree_flatten_with_path(out)[0]]
             found.extend([specs, out_tree, [f"{self.name}(*args){path}" for path in paths]])
-            # What is the same on all devices and repeated in the result: its cotangents are summed.
             return [
-                varying_along(as_value(x), [n for n, _ in region.axes if n in names_in(spec)])
+                specs_of.as_result(region, as_value(x), spec)
                 for x, spec in zip(outs, specs, strict=True)
             ]
 
@@ -206,7 +204,10 @@ class Mapped:
             jaxpr, out_avals, consts = trace_to_jaxpr(body, parts, info)
         out_specs, out_tree, names = found
         specs_of.check_results(self.name, region, out_specs, out_avals, names)
+        specs_of.check_constants(self.name, region, consts)
         outs = primitive.bind(region, ClosedJaxpr(jaxpr, consts), operands, own_specs, out_specs)
+        if state.trace is state.eval_trace:
+            outs = [specs_of.named(region, x, s) for x, s in zip(outs, out_specs, strict=True)]
         return pytrees.tree_unflatten(out_tree, outs)
 
     # --- the mesh -------------------------------------------------------------------------------

@@ -6,17 +6,22 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.core.avals import AbstractValue, ShapedArray
+from jitney.core import explicit, varying
+from jitney.core.avals import AbstractValue, ShapedArray, get_aval
+from jitney.core.pvary import in_order, vary_unreduced_cast_p
 from jitney.core.pytree import pytrees
 from jitney.core.record import replace
 from jitney.core.sharding.mesh import AxisType
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 from jitney.core.trace import Tracer
+from jitney.primitives.parallel.collectives import varying_along
 from jitney.primitives.parallel.shard_map import Region, names_in
+from jitney.runtime.array import ArrayImpl
 
 if TYPE_CHECKING:
     from jitney.core.typing import PyTree
+    from jitney.primitives.rule_types import Value
 
 
 class InferFromArgs:
@@ -80,7 +85,10 @@ def _along(region: Region, spec: PartitionSpec) -> PartitionSpec:
     entries = [tuple([n for n in names_of(entry) if n in region.manual]) for entry in spec]
     while entries and not entries[-1]:
         entries.pop()
-    return PartitionSpec(*[own[0] if len(own) == 1 else own or None for own in entries])
+    return PartitionSpec(
+        *[own[0] if len(own) == 1 else own or None for own in entries],
+        unreduced=spec.unreduced & region.manual, reduced=spec.reduced & region.manual,
+    )  # fmt: skip
 
 
 def concrete(region: Region, values: Sequence[object]) -> Region:
@@ -118,7 +126,12 @@ def leaves(what: str, region: Region, specs: PyTree, values: PyTree) -> list[Any
                 f"shard_map {what} argument must be a pytree of `jax.sharding.PartitionSpec` "
                 f"instances, but it has a leaf {spec!r} of type {type(spec).__name__}"
             )
-        for name in names_in(spec or PartitionSpec()):
+        if spec is None:
+            continue
+        sums = spec.unreduced | spec.reduced
+        if sums:
+            _check_sums(what, region, spec)
+        for name in names_in(spec) | sums:
             if name not in region.manual:
                 raise ValueError(
                     f"shard_map {what} argument must refer to an axis marked as manual "
@@ -132,6 +145,29 @@ def leaves(what: str, region: Region, specs: PyTree, values: PyTree) -> list[Any
             f"pytree structure error: shard_map {what} must be a tree prefix of the values they are "
             f"for; got {specs} for values of structure {pytrees.tree_structure(values)}. {error}"
         ) from error
+
+
+def _check_sums(what: str, region: Region, spec: PartitionSpec) -> None:
+    """Checks that arrays may be unreduced or reduced along axes of the region's mesh, as `spec` says.
+
+    Raises:
+      ValueError: if types do not say how arrays lie along all axes of the mesh.
+      NotImplementedError: if some of the axes are not the region's.
+    """
+    kind = "unreduced" if spec.unreduced else "reduced"
+    mesh = region.mesh
+    if region.manual != frozenset(mesh.axis_names):
+        raise NotImplementedError(
+            f"shard_map {what} has {spec}, but the function is mapped over "
+            f"{sorted(map(str, region.manual))} of {mesh} only: for arrays that are {kind} it must be "
+            "over all axes of its mesh. Leave out `axis_names`"
+        )
+    if AxisType.Auto in mesh.axis_types:
+        raise ValueError(
+            f"shard_map {what} has {spec}: that an array is {kind} is a matter of its type, and types "
+            f"know Explicit axes alone, but {mesh} has others. Make the mesh with "
+            "axis_types=(AxisType.Explicit, ...)"
+        )
 
 
 def _is_spec(x: object) -> bool:
@@ -155,12 +191,14 @@ def check_arguments(
       names: what messages call them.
 
     Raises:
-      ValueError: if one has too few axes, or would have unequal parts.
+      ValueError: if one has too few axes, or would have unequal parts; if types say that it lies
+        otherwise along Explicit axes.
     """
     for spec, aval, name in zip(specs, avals, names, strict=True):
         if not isinstance(aval, ShapedArray):
             continue
         _check_rank(function, "in_specs", spec, aval, name)
+        _check_lies_so(function, region, spec, aval, name)
         for axis, entry in enumerate(spec):
             parts = math.prod([region.mesh.shape[own] for own in names_of(entry)])
             if aval.shape[axis] % parts:
@@ -173,6 +211,70 @@ def check_arguments(
                 )
 
 
+def _check_lies_so(
+    function: str, region: Region, spec: PartitionSpec, aval: ShapedArray, name: str
+) -> None:
+    """Checks that an array whose type says how it lies does so as `spec` says.
+
+    A function over some axes of the mesh only may say otherwise: its arguments are moved, as in JAX.
+    """
+    place = explicit.sharding_of(aval)
+    if place is None or region.manual != frozenset(region.mesh.axis_names):
+        return
+    lies = _along(region, place.spec)
+    if lies != _along(region, spec):
+        raise ValueError(
+            f"shard_map applied to the function '{function}' was given {name} of type "
+            f"{aval.str_short()}, and in_specs has {spec} for it: along Explicit axes types say how "
+            f"arrays lie, and this one lies as {lies} says. Leave out in_specs, which is taken from "
+            "arguments, or move the argument by jax.reshard first"
+        )
+
+
+def check_constants(function: str, region: Region, consts: Sequence[Any]) -> None:
+    """Checks that arrays that the function has from outside are whole on all devices of the region.
+
+    Raises:
+      NotImplementedError: if one is divided, or a sum yet to be taken, along the region's axes.
+    """
+    for x in consts:
+        aval = get_aval(x)
+        place = explicit.sharding_of(aval)
+        if place is not None and _cuts(_along(region, place.spec)):
+            raise NotImplementedError(
+                f"shard_map of the function '{function}', which uses an array from outside of type "
+                f"{aval.str_short(short_dtypes=True)}: it is divided along Explicit axes, and how each "
+                "device is to see it is not said. Pass it as an argument"
+            )
+
+
+def _cuts(spec: PartitionSpec) -> bool:
+    return bool(names_in(spec) or spec.unreduced)
+
+
+def named(region: Region, x: Value, spec: PartitionSpec) -> Value:
+    """The result `x` of an eager call, whose sharding has the specification that the user wrote."""
+    mesh = region.mesh
+    if region.manual != frozenset(mesh.axis_names) or not isinstance(x, ArrayImpl):
+        return x
+    place = x.placement
+    if not isinstance(place, NamedSharding) or place.mesh != mesh or place.spec == spec:
+        return x
+    return x.placed(place.update(spec=spec))
+
+
+def as_result(region: Region, x: Value, spec: PartitionSpec) -> Any:
+    """The result `x` of a device's program with the type of what is put together as `spec` says.
+
+    What is the same on all devices and repeated in the whole varies, so that its cotangents are summed;
+    what varies is terms of a sum along the axes where the whole is unreduced.
+    """
+    x = varying_along(x, [name for name, _ in region.axes if name in names_in(spec)])
+    known = varying.type_of(get_aval(x))
+    terms = in_order((spec.unreduced & region.manual & known.varying) - names_in(spec))
+    return vary_unreduced_cast_p.bind(x, axes=terms) if terms and region.check_vma else x
+
+
 def check_results(
     function: str,
     region: Region,
@@ -183,15 +285,27 @@ def check_results(
     """Checks that results can be put together as `specs` say: see `check_arguments`.
 
     Raises:
-      ValueError: if one has too few axes, or may differ along an axis that its specification does not
-        mention.
+      ValueError: if one has too few axes; if it may differ along an axis that its specification does
+        not mention; if it is unreduced or reduced along others than that says.
     """
     for spec, aval, name in zip(specs, avals, names, strict=True):
         if not isinstance(aval, ShapedArray):
             continue
         _check_rank(function, "out_specs", spec, aval, name)
+        if not region.check_vma:
+            continue
+        manual = aval.manual_axis_type
+        for kind in ("unreduced", "reduced"):
+            has, said = getattr(manual, kind) & region.manual, getattr(spec, kind)
+            if has != said:
+                raise ValueError(
+                    f"shard_map applied to the function '{function}' was given out_specs {spec}, "
+                    f"which is {kind} along {set(said) or '{}'}, but the type of {name} is "
+                    f"{aval.str_short()}, which is so along {set(has) or '{}'}. Mention in out_specs "
+                    "what it is, or change it by jax.lax.psum or jax.lax.pcast"
+                )
         extra = (aval.vma & region.manual) - names_in(spec)
-        if extra and region.check_vma:
+        if extra:
             raise ValueError(_differs(function, region, spec, aval, name))
 
 

@@ -17,21 +17,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
+from jitney.core import sums
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval
+from jitney.core.manual_axes import ManualAxisType
 from jitney.core.record import record
 from jitney.core.sharding.mesh import AbstractMesh, AxisType, Mesh, get_mesh, made as made
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
+from jitney.core.sums import ShardingTypeError as ShardingTypeError
 
 if TYPE_CHECKING:
     from jitney.core.varying import Operation as Primitive
 
 # For each axis of an array, the axes of the mesh that divide it.
 Entries: TypeAlias = tuple[tuple[Any, ...], ...]
-
-
-class ShardingTypeError(Exception):
-    """Operands are divided in ways that an operation has no rule for; `jax.core.ShardingTypeError`."""
 
 
 @record
@@ -249,78 +248,29 @@ def of_results(
     return outs if primitive.multiple_results else outs[0]
 
 
-# Operations of several operands that are linear in all of them together, beside those that say so.
-_ADDITIVE = frozenset(["add", "sub", "add_any", "convert_element_type"])
-# Operations of two operands that are linear in each of them.
-_BILINEAR = frozenset(["mul", "dot_general", "conv_general_dilated"])
-
-
 def _sums(primitive: Primitive, operation: Operation) -> tuple[frozenset[Any], frozenset[Any]]:
-    """The axes along which results are unreduced, and reduced.
-
-    What is unreduced along an axis is terms of a sum that is yet to be taken: a linear operation may
-    go before the sum, others may not. What is reduced is a sum, whose cotangents are such terms; so
-    others may not differ along the axis.
-    """
-    arrays = [
-        (aval, entries, sharding.spec if (sharding := sharding_of(aval)) else PartitionSpec())
-        for aval, entries in zip(operation.avals, operation.specs, strict=True)
+    """The axes along which results are unreduced, and reduced: see `core.sums`."""
+    avals = operation.avals
+    if operation.name == "select_n":  # what chooses is no term
+        which = avals[0]
+        avals = avals[1:] if isinstance(which, ShapedArray) and which.shape else avals
+    specs = [
+        sharding.spec if (sharding := sharding_of(aval)) else PartitionSpec()
+        for aval in avals
         if isinstance(aval, ShapedArray) and aval.shape
     ]
-    specs = [spec for _, _, spec in arrays]
-    unreduced = frozenset[Any]().union(*[spec.unreduced for spec in specs])
-    reduced = frozenset[Any]().union(*[spec.reduced for spec in specs])
-    if unreduced:
-        _check_unreduced(primitive, operation, specs)
-        return unreduced, reduced - unreduced
-    if reduced and operation.name not in _BILINEAR - {"mul"} and len(arrays) > 1:
-        divided = {name for _, entries, _ in arrays for names in entries for name in names}
-        if divided.intersection(reduced):
-            operation.refuse(
-                "Inputs cannot be sharded/varying on the same axes that another input is reduced on, "
-                f"but one is reduced along {set(reduced)}"
-            )
-        if any([spec.reduced != reduced for spec in specs]):
-            operation.refuse(
-                "Inputs cannot be replicated on the same axes that another input is reduced on, but "
-                f"one is reduced along {set(reduced)}"
-            )
-    return unreduced, reduced
-
-
-def _check_unreduced(
-    primitive: Primitive, operation: Operation, specs: Sequence[PartitionSpec]
-) -> None:
-    """Raises if the operation does not go before the sums that its operands are terms of."""
-    name = operation.name
-    if name in _BILINEAR:
-        if len(specs) < 2:
-            return  # times a number
-        (left, right) = specs
-        if left.unreduced and right.unreduced:
-            operation.refuse(f"{name} takes one operand that is unreduced, not two")
-        term, factor = (left, right) if left.unreduced else (right, left)
-        if term.unreduced != factor.reduced:
-            one, other = ("LHS", "RHS") if left.unreduced else ("RHS", "LHS")
-            operation.refuse(
-                f"{other} should be reduced along the same axes {one} is unreduced on, "
-                f"{set(term.unreduced)}, but it is along {set(factor.reduced)}"
-            )
-        return
-    if name == "select_n":
-        which = operation.avals[0]
-        specs = specs[1:] if isinstance(which, ShapedArray) and which.shape else specs
-    elif not primitive.linear and name not in _ADDITIVE:
-        operation.refuse(f"{name} takes no operands that are unreduced")
-    if len({spec.unreduced for spec in specs}) > 1:
-        listed = ", ".join([str(set(spec.unreduced) or "{}") for spec in specs])
-        what = "lhs and rhs to" if len(specs) == 2 else "operands of"
-        if len(specs) == 2 and not all([spec.unreduced for spec in specs]):
-            one, other = ("lhs", "rhs") if specs[0].unreduced else ("rhs", "lhs")
-            listed += f": {one} is unreduced while {other} is not"
-        operation.refuse(
-            f"{what} `{name}` must be unreduced along the same mesh axes, but they are along {listed}"
+    if not any([spec.unreduced or spec.reduced for spec in specs]):
+        return frozenset(), frozenset()
+    operands = [
+        ManualAxisType(
+            varying=[name for entry in spec for name in names_of(entry)],
+            unreduced=spec.unreduced, reduced=spec.reduced,
         )
+        for spec in specs
+    ]  # fmt: skip
+    return sums.of_result(
+        primitive, operation.name, operands, operation.refuse, contractions_gather=True
+    )
 
 
 def entries_of(sharding: NamedSharding | None, ndim: int) -> Entries:

@@ -35,11 +35,11 @@ from jitney.core.jaxpr import (
     Literal,
     Var,
 )
-from jitney.core.pvary import pvary_p
+from jitney.core.pvary import in_order, pvary_p, reduced_vary_cast_p
 from jitney.core.ref_checks import check_none_returned
 from jitney.core.refs import in_use
 from jitney.core.trace import Trace, Tracer, escaped_tracer_error, set_current_trace, state
-from jitney.core.varying import UnequalAxes
+from jitney.core.varying import UnequalAxes, type_of
 
 if TYPE_CHECKING:
     from jitney.core.primitive import Primitive
@@ -280,8 +280,12 @@ class JaxprTrace(Trace):
         missing = axes - aval.vma if isinstance(aval, ShapedArray) else None
         if not missing:
             return x
-        in_order = tuple([name for name, _ in state.axis_env if name in missing])
-        return self.process_primitive(pvary_p, [x], {"axes": in_order})
+        reduced = missing & type_of(aval).reduced
+        if reduced:
+            x = self.process_primitive(reduced_vary_cast_p, [x], {"axes": in_order(reduced)})
+        if missing == reduced:
+            return x
+        return self.process_primitive(pvary_p, [x], {"axes": in_order(missing - reduced)})
 
     # --- values out -------------------------------------------------------------------------------
 

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn, Protocol, Self
 
 _interned: weakref.WeakValueDictionary[tuple[frozenset[Any], ...], ManualAxisType]
 _interned = weakref.WeakValueDictionary()
+
+
+class HasManualAxes(Protocol):
+    """What is asked of a mesh here."""
+
+    @property
+    def manual_axes(self) -> tuple[Any, ...]: ...
 
 
 class ManualAxisType:
@@ -75,6 +82,19 @@ class ManualAxisType:
     def to_ct_mat(self) -> ManualAxisType:
         """The type of cotangents: `unreduced` and `reduced` change places."""
         return ManualAxisType(varying=self.varying, unreduced=self.reduced, reduced=self.unreduced)
+
+    def without(self, axes: Iterable[Any]) -> ManualAxisType:
+        """The type of values that are arrays of the values along `axes`: nothing is said of these."""
+        gone = frozenset(axes)
+        return ManualAxisType(
+            varying=self.varying - gone,
+            unreduced=self.unreduced - gone,
+            reduced=self.reduced - gone,
+        )
+
+    def invarying(self, mesh: HasManualAxes) -> frozenset[Any]:
+        """The manual axes of `mesh` along which the devices' values are equal, and nothing more."""
+        return frozenset(mesh.manual_axes) - self.varying - self.unreduced - self.reduced
 
     def __bool__(self) -> bool:
         return any(self._key())

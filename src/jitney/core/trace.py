@@ -23,6 +23,7 @@ from jitney.core.array import Array
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval
 
 if TYPE_CHECKING:
+    from jitney.core.manual_axes import ManualAxisType
     from jitney.core.typing import Value
 
 
@@ -161,6 +162,12 @@ class Tracer(Array):
             f"{type(self).__name__} has no sharding: the value is not known yet; jax.typeof(x) has the "
             f"one of its type.{self._origin_msg()}"
         )
+
+    @property
+    def mat(self) -> ManualAxisType:
+        """How the values that devices of a `shard_map` have here relate along its axes."""
+        aval: Any = self.aval
+        return aval.manual_axis_type
 
     @property
     def committed(self) -> bool:

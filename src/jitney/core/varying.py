@@ -3,7 +3,8 @@
 The types of values say so (`ShapedArray.manual_axis_type`). An operation's operands must vary along
 the same axes, and so does its result. Where they do not, whoever records the operation makes them vary
 first (`pvary`), so that derivatives are right: what is one value for all devices has the sum of their
-cotangents. Operations to which this does not apply fill the slot `varying`.
+cotangents. What is a sum yet to be taken, or the result of one, is so afterwards if the operation is
+linear, or refused (`core.sums`). Operations to which this does not apply fill the slot `varying`.
 
 This is the type system of "varying manual axes" of JAX's `shard_map`.
 """
@@ -11,10 +12,12 @@ This is the type system of "varying manual axes" of JAX's `shard_map`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
+from jitney.core import sums
 from jitney.core.avals import AbstractValue, ShapedArray
-from jitney.core.manual_axes import ManualAxisType
+from jitney.core.manual_axes import NOT_MANUAL, ManualAxisType
+from jitney.core.sums import ShardingTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 class Operation(Protocol):
     """What is asked of a primitive here."""
 
+    name: str
     rules: dict[str, Callable[..., Any]]
     called: str | None
     multiple_results: bool
@@ -59,11 +63,23 @@ def axes_of(aval: AbstractValue) -> frozenset[Any]:
     return aval.vma if isinstance(aval, ShapedArray) else frozenset()
 
 
+def type_of(aval: AbstractValue) -> ManualAxisType:
+    """How values of type `aval` relate along manual axes."""
+    return aval.manual_axis_type if isinstance(aval, ShapedArray) else NOT_MANUAL
+
+
+def typed(aval: AbstractValue, manual: ManualAxisType) -> AbstractValue:
+    """The type of a value that relates along manual axes as `manual` says."""
+    if not isinstance(aval, ShapedArray) or aval.manual_axis_type is manual:
+        return aval
+    return aval.update(manual_axis_type=manual)
+
+
 def along(aval: AbstractValue, axes: frozenset[Any]) -> AbstractValue:
-    """The type of a value that varies along `axes`."""
+    """The type of a value that varies along `axes`; along others nothing changes."""
     if not isinstance(aval, ShapedArray) or aval.vma == axes:
         return aval
-    return aval.update(manual_axis_type=ManualAxisType(varying=axes))
+    return aval.update(manual_axis_type=aval.manual_axis_type.update(varying=axes))
 
 
 def of_results(
@@ -85,13 +101,33 @@ def of_results(
         return rule(avals, params, results)
     if primitive.called is not None:
         return results
-    each = {aval.vma for aval in avals if isinstance(aval, ShapedArray)}
-    axes = frozenset[Any]().union(*each)
-    if len(each) > 1:
+    each = [aval.manual_axis_type for aval in avals if isinstance(aval, ShapedArray)]
+    axes = frozenset[Any]().union(*[manual.varying for manual in each])
+    if any([manual.varying != axes for manual in each]):
         raise UnequalAxes(axes)
+    manual = each[0]
+    if any([x.unreduced or x.reduced for x in each]):
+        manual = _of_sums(primitive, avals)
     if primitive.multiple_results:
-        return [along(aval, axes) for aval in results]
-    return along(results, axes)
+        return [typed(aval, manual) for aval in results]
+    return typed(results, manual)
+
+
+def _of_sums(primitive: Operation, avals: Sequence[AbstractValue]) -> ManualAxisType:
+    """How results relate, some of whose operands are unreduced or reduced."""
+
+    def refuse(why: str) -> NoReturn:
+        types = ", ".join([aval.str_short(short_dtypes=True) for aval in avals])
+        raise ShardingTypeError(
+            f"{why} ({primitive.name} of {types}). Take sums first, by jax.lax.psum, or cast operands "
+            "by jax.lax.pcast"
+        )
+
+    operands = [aval.manual_axis_type for aval in avals if isinstance(aval, ShapedArray)]
+    unreduced, reduced = sums.of_result(
+        primitive, primitive.name, operands, refuse, contractions_gather=False
+    )
+    return ManualAxisType(varying=operands[0].varying, unreduced=unreduced, reduced=reduced)
 
 
 def as_declared(_avals: object, _params: object, results: Any) -> Any:

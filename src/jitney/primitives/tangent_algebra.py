@@ -10,10 +10,9 @@ from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, get_aval
 from jitney.core.explicit import sharding_of
 from jitney.core.hi_types import HiType
-from jitney.core.pvary import pvary_p
+from jitney.core.pvary import as_type
 from jitney.core.refs import any_refs, in_use
 from jitney.core.sharding.types import with_axis
-from jitney.core.trace import state
 from jitney.primitives.array.shape import broadcast_in_dim_p, shape_of
 from jitney.primitives.elementwise.binary import add_any_p, mul_p
 from jitney.primitives.rules import const, move_axis
@@ -40,8 +39,7 @@ def zeros(aval: AbstractValue) -> Any:
         zero = broadcast_in_dim_p.bind(
             zero, shape=aval.shape, broadcast_dimensions=(), sharding=sharding_of(aval)
         )
-    axes = tuple([name for name, _ in state.axis_env if name in aval.vma]) if aval.vma else ()
-    return pvary_p.bind(zero, axes=axes) if axes else zero
+    return as_type(zero, aval.manual_axis_type) if aval.manual_axis_type else zero
 
 
 def add(x: Value, y: Value) -> Any:

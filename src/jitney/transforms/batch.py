@@ -217,7 +217,7 @@ def batch_flat(
 def whole_aval(aval: AbstractValue, axis_data: AxisData, d: int | None) -> AbstractValue:
     """The type of all rows of `aval`, with their axis at `d`; None where they are one value."""
     if axis_data.of_devices:  # the array has all devices' parts, and differs between them no more
-        aval = varying.along(aval, varying.axes_of(aval) - {axis_data.name})
+        aval = varying.typed(aval, varying.type_of(aval).without({axis_data.name}))
     if d is None:
         return aval
     array: Any = aval

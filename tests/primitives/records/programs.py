@@ -73,6 +73,21 @@ def gathered(jax: Any, x: Any) -> Any:
     return f(x)
 
 
+def summed(jax: Any, x: Any) -> Any:
+    """Terms of a sum, which is taken, and whose parts are taken and gathered."""
+    lax = jax.lax
+
+    def body(part: Any) -> Any:
+        terms = lax.pcast(part, "i", to="unreduced")
+        parts = lax.psum_scatter(terms, "i", tiled=True)
+        total = lax.pcast(lax.psum(terms, "i"), "i", to="reduced")
+        gathered = lax.all_gather(parts, "i", to="reduced", tiled=True)
+        return lax.pcast(total + gathered, "i", to="varying")
+
+    spec = jax.P("i")
+    return jax.shard_map(body, mesh=MESH, in_specs=spec, out_specs=spec)(x)
+
+
 def exchanged(jax: Any, x: Any) -> Any:
     def body(part: Any) -> Any:
         numbers = [jax.numpy.array([k]) for k in (1, 2, 0, 2)]
@@ -347,6 +362,7 @@ PROGRAMS: dict[str, tuple[Program, tuple[Any, ...]]] = {
     "callbacks": (called, (V,)),
     "all_gather_invariant": (gathered, (V,)),
     "shard_map": (over_mesh, (V,)),
+    "sums over a mesh": (summed, (V,)),
     "ragged_all_to_all": (exchanged, (V,)),
     "unused": (unused, (V,)),
     "rng_bit_generator": (

@@ -12,12 +12,12 @@ from jitney.core import explicit, text, varying
 from jitney.core.avals import ShapedArray
 from jitney.core.key_reuse import KeyUse, uses_keys
 from jitney.core.primitive import declare
-from jitney.core.pvary import pvary_p
+from jitney.core.pvary import as_type
 from jitney.core.sharding.mesh import AbstractMesh, AxisType, Mesh, get_mesh
 from jitney.core.sharding.named import NamedSharding, constraint
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 from jitney.core.sharding.sharding import Sharding
-from jitney.core.trace import Tracer, state
+from jitney.core.trace import Tracer
 from jitney.primitives import rules
 from jitney.runtime.array import ArrayImpl, array_of
 from jitney.runtime.sharding import as_sharding
@@ -192,9 +192,7 @@ def placed_like(
     if isinstance(
         prototype, Tracer
     ):  # of a device's program: values may differ from device to device
-        axes = varying.axes_of(prototype.aval)
-        if axes:
-            x = pvary_p.bind(x, axes=tuple([name for name, _ in state.axis_env if name in axes]))
+        x = as_type(x, varying.type_of(prototype.aval))
     return placed(x, device, out_sharding)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import dtypes, text
+from jitney.core import dtypes, text, varying
 from jitney.core.avals import get_aval
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, JaxprEqn
@@ -461,6 +461,8 @@ remat_opt_p.absent("transpose", why="a forward function is not linear")
 # The derivative of a custom_vjp function: known only by its transpose.
 custom_lin_p = declare("custom_lin", multiple_results=True)
 custom_lin_p.passes_refs = True
+custom_lin_p.varying(varying.as_declared)
+custom_lin_p.declares_sharding = True
 
 
 @custom_lin_p.abstract

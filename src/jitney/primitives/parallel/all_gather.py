@@ -28,6 +28,7 @@ from jitney.primitives.parallel.collectives import (
     checked_names,
     has_name,
     in_groups,
+    is_unreduced,
     lower_collective,
     names_of,
     varying_along,
@@ -119,7 +120,7 @@ def _(
     return out
 
 
-def _gather_rows(
+def gather_rows(
     prim: Primitive, x: Value, d: int | None, *, all_gather_dimension: int, tiled: bool,
     **params: object,
 ) -> tuple[Any, int | None]:  # fmt: skip
@@ -145,7 +146,7 @@ def _(
     (x,), (d,) = args, dims
     k = all_gather_dimension
     if not has_name(axis_data, axis_name):
-        return _gather_rows(
+        return gather_rows(
             all_gather_p, x, d, all_gather_dimension=k, tiled=tiled, axis_name=axis_name,
             axis_size=axis_size, axis_index_groups=axis_index_groups,
         )  # fmt: skip
@@ -200,7 +201,7 @@ def _(
     **params: Any,
 ) -> Any:  # fmt: skip
     if not has_name(axis_data, axis_name):
-        return _gather_rows(all_gather_invariant_p, args[0], dims[0], axis_name=axis_name, **params)
+        return gather_rows(all_gather_invariant_p, args[0], dims[0], axis_name=axis_name, **params)
     return all_gather_p.rules["batch_with_axis"](
         axis_data, args, dims, axis_name=axis_name, axis_index_groups=None, **params
     )
@@ -238,22 +239,26 @@ def all_gather(
       axis_index_groups: not for axes of `vmap`.
       axis: where the new axis is.
       tiled: whether values are concatenated along `axis` instead.
-      to: "varying"; or "invarying", with which the type of the result says that it is the same on all
-        devices of a `shard_map(..., check_vma=True)`.
+      to: "varying"; or, within a `shard_map(..., check_vma=True)`, "invarying", with which the type of
+        the result says that it is the same on all devices, or "reduced", with which cotangents are
+        terms of a sum besides, of which each device is given its part.
 
     Raises:
       NameError: if a name is not in scope.
-      ValueError: if `to` is something else.
+      ValueError: if `to` is something else; if it is "reduced", and a value does not vary, as far as
+        its type says.
 
     Example:
       >>> jax.vmap(lambda x: lax.all_gather(x, "i"), axis_name="i")(jnp.array([1, 2]))
       Array([[1, 2],
              [1, 2]], dtype=int32)
     """
-    if to not in ("varying", "invarying"):
-        raise ValueError(f"all_gather: `to` must be 'varying' or 'invarying', got {to!r}")
+    if to not in ("varying", "invarying", "reduced"):
+        raise ValueError(
+            f"all_gather: `to` must be 'varying', 'invarying' or 'reduced', got {to!r}"
+        )
     names = names_of(axis_name, "all_gather")
-    is_same = to == "invarying" and bool(checked_names(names))
+    is_same = to != "varying" and (bool(checked_names(names)) or to == "reduced")
     if is_same and axis_index_groups is not None:
         raise ValueError(
             "all_gather: with axis_index_groups results vary between groups: `to` is not"
@@ -266,10 +271,10 @@ def all_gather(
         rank = len(value.shape) + (not tiled)
         k = axis % rank if -rank <= axis < rank else axis
         if is_same:
-            return all_gather_invariant_p.bind(
-                varying_along(value, names), all_gather_dimension=k, axis_name=names,
-                axis_size=size, tiled=tiled,
-            )  # fmt: skip
+            known = value if to == "reduced" else varying_along(value, names)
+            return rules.op("all_gather_reduced" if to == "reduced" else "all_gather_invariant")(
+                known, all_gather_dimension=k, axis_name=names, axis_size=size, tiled=tiled
+            )
         return all_gather_p.bind(
             varying_along(value, names), all_gather_dimension=k, axis_name=names,
             axis_size=size if groups is None else len(groups[0]),
@@ -335,6 +340,16 @@ def _(
     return out if tiled else b.reshape(out, (*out.shape[:k], *out.shape[k + 1 :]))
 
 
+def scatter_rows(
+    prim: Primitive, x: Value, d: int | None, *, scatter_dimension: int, tiled: bool,
+    **params: object,
+) -> tuple[Any, int | None]:  # fmt: skip
+    """`prim` over other axes than the one at `d`, which is batched."""
+    k = scatter_dimension + (d is not None and d <= scatter_dimension)
+    out = prim.bind(x, scatter_dimension=k, tiled=tiled, **params)
+    return out, None if d is None else d - (not tiled and k < d)
+
+
 @reduce_scatter_p.batch_with_axis
 def _(
     axis_data: AxisData,
@@ -350,14 +365,10 @@ def _(
     (x,), (d,) = args, dims
     k = scatter_dimension
     if not has_name(axis_data, axis_name):
-        moved = k + (d is not None and d <= k)
-        out = reduce_scatter_p.bind(
-            x, scatter_dimension=moved, axis_name=axis_name, axis_size=axis_size,
-            axis_index_groups=axis_index_groups, tiled=tiled,
+        return scatter_rows(
+            reduce_scatter_p, x, d, scatter_dimension=k, tiled=tiled, axis_name=axis_name,
+            axis_size=axis_size, axis_index_groups=axis_index_groups,
         )  # fmt: skip
-        if d is None:
-            return out, None
-        return out, d - (not tiled and moved < d)
     if axis_index_groups is not None:
         return in_groups(
             reduce_scatter_p, axis_data, args, dims, scatter_dimension=k, axis_name=axis_name,
@@ -412,6 +423,10 @@ def psum_scatter(
         value = as_value(leaf)
         k = canonical_axis(scatter_dimension, len(value.shape))
         _scattered(value.shape, scatter_dimension=k, axis_size=size, tiled=tiled)
+        if is_unreduced(value, names, "psum_scatter"):
+            return rules.op("unreduced_reduce_scatter")(
+                value, scatter_dimension=k, axis_name=names, axis_size=size, tiled=tiled
+            )
         return reduce_scatter_p.bind(
             varying_along(value, names), scatter_dimension=k, axis_name=names, axis_size=size,
             axis_index_groups=groups, tiled=tiled,

@@ -123,6 +123,24 @@ def varying_along(x: Value, names: Sequence[AxisName]) -> Any:
     return pvary_p.bind(x, axes=missing) if missing else x
 
 
+def is_unreduced(x: Value, names: Sequence[AxisName], asked_by: str) -> bool:
+    """Whether `x` is terms of a sum along the axes `names`, which is yet to be taken.
+
+    Raises:
+      ValueError: if it is so along some of them, or along axes that are not checked, too.
+    """
+    aval = get_aval(x)
+    if not isinstance(aval, ShapedArray) or not aval.manual_axis_type.unreduced:
+        return False
+    own = aval.manual_axis_type.unreduced.intersection(names)
+    if own and not own.issuperset(names):
+        raise ValueError(
+            f"{asked_by} over axes {tuple(names)} of {aval.str_short()}, which is unreduced along "
+            f"{tuple(own)} only: sum over these first"
+        )
+    return bool(own)
+
+
 def without_axes(
     avals: Sequence[AbstractValue], params: dict[str, Any], result: AbstractValue
 ) -> AbstractValue:
@@ -296,6 +314,8 @@ def _reduced(prim: Primitive, value: Value, axes: tuple[Any, ...], groups: Group
         )
     if prim is not psum_p:
         return prim.bind(varying_along(value, axes), axes=axes, axis_index_groups=None)
+    if is_unreduced(value, axes, "psum"):
+        return rules.op("unreduced_psum")(value, axes=axes)
     aval = get_aval(value)
     known = aval.vma if isinstance(aval, ShapedArray) else frozenset[Any]()
     if known.intersection(checked) and not known.issuperset(checked):

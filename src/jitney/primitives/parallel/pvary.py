@@ -1,7 +1,10 @@
-"""`pvary` and `pcast`: a value that all devices share, as one that may vary from device to device.
+"""`pcast`, and the operations it stands for: values with another type along the axes of a mesh.
 
-Nothing is computed. It is in programs for its derivative: the cotangent of a shared value is the sum of
-those of the devices (`psum_invariant`). `shard_map` with `check_vma` puts it in where it is needed.
+Nothing is computed. Casts are in programs for their derivatives. A value that all devices share, taken
+as one that may vary from device to device (`pvary`), has as its cotangent the sum of those of the
+devices (`psum_invariant`). Taken as *reduced* instead, it has as its cotangent the terms of that sum,
+which is *unreduced*: it need not be taken at once, or by all devices. `shard_map` with `check_vma` puts
+in `pvary` and `reduced_vary_cast` where they are needed.
 """
 
 from __future__ import annotations
@@ -12,51 +15,107 @@ from typing import TYPE_CHECKING, Any
 from jitney.core import varying
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval
 from jitney.core.manual_axes import ManualAxisType
-from jitney.core.pvary import pvary_p
+from jitney.core.pvary import preduced_p, pvary_p, reduced_vary_cast_p, vary_unreduced_cast_p
 from jitney.core.pytree import pytrees
 from jitney.core.sharding.mesh import get_abstract_mesh
 from jitney.core.trace import state
 from jitney.primitives import rules
 from jitney.primitives.elementwise.convert import as_value
-from jitney.primitives.parallel.collectives import checked_names, psum_invariant_p
+from jitney.primitives.parallel.collectives import (
+    axis_extent,
+    checked_names,
+    psum_invariant_p,
+)
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from jitney.core.primitive import Primitive
     from jitney.core.typing import AxisName, PyTree
     from jitney.primitives.rule_types import Builder, Dims, Node, Value
     from jitney.transforms.batch import AxisData
 
 
-@pvary_p.abstract
-def _(x: AbstractValue, *, axes: Sequence[AxisName]) -> AbstractValue:
-    if not isinstance(x, ShapedArray):
+# The types between which a cast goes: which of the sets of a ManualAxisType loses its axes to which.
+# A value that is in none of the sets is the same on all devices, and more is not said of it.
+_CASTS: dict[Primitive, tuple[str | None, str]] = {
+    pvary_p: (None, "varying"),
+    preduced_p: (None, "reduced"),
+    reduced_vary_cast_p: ("reduced", "varying"),
+    vary_unreduced_cast_p: ("varying", "unreduced"),
+}
+
+
+def relation(manual: ManualAxisType, names: Sequence[AxisName]) -> str | None:
+    """How values of a type relate along axes: the name of a set of `manual`, or None if it is in none.
+
+    Returns "mixed" if they do in one way along some of the axes and in another along others.
+    """
+    found = {
+        next((what for what in _SETS if name in getattr(manual, what)), None) for name in names
+    }
+    return found.pop() if len(found) == 1 else "mixed" if found else None
+
+
+_SETS = ("varying", "unreduced", "reduced")
+
+
+def _cast(prim: Primitive, origin: str | None, to: str) -> None:
+    """Sets the rules of a cast; its transpose is set apart."""
+
+    @prim.abstract
+    def _(x: AbstractValue, *, axes: Sequence[AxisName]) -> AbstractValue:
+        if not isinstance(x, ShapedArray):
+            return x
+        manual = x.manual_axis_type
+        for what in _SETS:
+            wrong = getattr(manual, what).intersection(axes)
+            if what == origin:
+                wrong = frozenset(axes) - getattr(manual, what)
+            elif what == to and origin is None:
+                continue  # it may be so along some of them already
+            if wrong:
+                wanted = "the same on all devices" if origin is None else origin
+                raise ValueError(
+                    f"{prim.name.removesuffix('_p')} takes values that are {wanted} along "
+                    f"{tuple(axes)}, but {x.str_short()} is not along {tuple(wrong)}"
+                )
+        changes = {to: getattr(manual, to).union(axes)}
+        if origin is not None:
+            changes[origin] = getattr(manual, origin).difference(axes)
+        return x.update(manual_axis_type=manual.update(**changes))
+
+    prim.varying(varying.as_declared)
+    prim.declares_sharding = True
+
+    @prim.eager
+    def _(x: np.ndarray, *, axes: Sequence[AxisName]) -> np.ndarray:
         return x
-    return x.update(manual_axis_type=ManualAxisType(varying=x.vma.union(axes)))
+
+    @prim.lower
+    def _(b: Builder, x: Node, *, axes: Sequence[AxisName]) -> Any:
+        return x
+
+    @prim.batch_with_axis
+    def _(
+        axis_data: AxisData, args: Sequence[Value], dims: Dims, *, axes: Sequence[AxisName]
+    ) -> Any:
+        (x,), (d,) = args, dims
+        rest = tuple([name for name in axes if axis_data.name is None or name != axis_data.name])
+        return (prim.bind(x, axes=rest) if rest else x), d
 
 
-pvary_p.varying(varying.as_declared)
-pvary_p.declares_sharding = True
-
-
-@pvary_p.eager
-def _(x: np.ndarray, *, axes: Sequence[AxisName]) -> np.ndarray:
-    return x
-
-
-@pvary_p.lower
-def _(b: Builder, x: Node, *, axes: Sequence[AxisName]) -> Any:
-    return x
-
-
-@pvary_p.batch_with_axis
-def _(axis_data: AxisData, args: Sequence[Value], dims: Dims, *, axes: Sequence[AxisName]) -> Any:
-    (x,), (d,) = args, dims
-    rest = tuple([name for name in axes if axis_data.name is None or name != axis_data.name])
-    return (pvary_p.bind(x, axes=rest) if rest else x), d
-
+for _prim, _types in _CASTS.items():
+    _cast(_prim, *_types)
 
 rules.deflinear(pvary_p, lambda ct, x, *, axes: psum_invariant_p.bind(ct, axes=tuple(axes)))
+rules.deflinear(preduced_p, lambda ct, x, *, axes: rules.op("unreduced_psum")(ct, axes=tuple(axes)))
+rules.deflinear(
+    reduced_vary_cast_p, lambda ct, x, *, axes: vary_unreduced_cast_p.bind(ct, axes=tuple(axes))
+)
+rules.deflinear(
+    vary_unreduced_cast_p, lambda ct, x, *, axes: reduced_vary_cast_p.bind(ct, axes=tuple(axes))
+)
 
 
 def _names_of(axis_name: AxisName) -> tuple[Any, ...]:
@@ -65,9 +124,11 @@ def _names_of(axis_name: AxisName) -> tuple[Any, ...]:
         raise TypeError(f"pcast: axis_name must be a tuple or a str, not {axis_name!r}")
     names = tuple(axis_name) if isinstance(axis_name, tuple | list) else (axis_name,)
     in_scope = dict(state.axis_env)
-    extents = get_abstract_mesh().shape
+    mesh = get_abstract_mesh()
     for name in names:
-        if name not in in_scope and extents.get(name) != 1:
+        if name not in in_scope and mesh.shape.get(name) != 1:
+            if mesh.manual_axes:
+                axis_extent(name, "pcast")
             raise ValueError(
                 f"pcast: no axis {name!r} is in scope: pvary should be called under jax.shard_map, "
                 "over a mesh that has it"
@@ -75,8 +136,11 @@ def _names_of(axis_name: AxisName) -> tuple[Any, ...]:
     return tuple([name for name in names if name in in_scope])
 
 
+_TARGETS = ("varying", "reduced", "unreduced")
+
+
 def pcast(x: PyTree, axis_name: AxisName, *, to: str) -> PyTree:
-    """`x`, with a type that says otherwise along which axes of a mesh it varies.
+    """`x`, with a type that says otherwise how the devices' values relate along axes of a mesh.
 
     Within `shard_map(..., check_vma=True)`, types say along which axes the devices' values may differ.
     Operations have their operands vary where others do, by themselves. What is to be said is, for
@@ -86,14 +150,17 @@ def pcast(x: PyTree, axis_name: AxisName, *, to: str) -> PyTree:
     Args:
       x: a pytree of arrays.
       axis_name: a name, or a tuple of names.
-      to: "varying".
+      to: "varying": values that are the same, or reduced, may differ. "reduced": values that are the
+        same have as their cotangents terms of a sum. "unreduced": values that vary are terms of a sum
+        that is yet to be taken.
 
     Returns: a pytree of the same values.
 
     Raises:
       TypeError: if `axis_name` is a set, say.
-      ValueError: if a name is not in scope; if `to` is something else, or an array varies along an axis
-        already.
+      NameError: if a name is no axis of the `shard_map` around.
+      ValueError: if there is none around; if `to` is something else, or there is no such cast from what
+        an array is along the axes.
 
     Example:
       >>> mesh = jax.make_mesh((1,), ("i",))
@@ -103,20 +170,27 @@ def pcast(x: PyTree, axis_name: AxisName, *, to: str) -> PyTree:
       >>> jax.shard_map(body, mesh=mesh, in_specs=jax.P("i"), out_specs=jax.P("i"))(jnp.ones(2))
       Array([6.], dtype=float32)
     """
+    if to not in _TARGETS:
+        raise ValueError(f"pcast: values can be cast to {', '.join(_TARGETS)}, not to {to!r}")
     names = _names_of(axis_name)
-    if to != "varying":
-        raise ValueError(f"pcast: values can be cast to 'varying', not to {to!r}")
     wanted = checked_names(names)
 
     def one(leaf: Value) -> Any:
         value = as_value(leaf)
         aval = get_aval(value)
-        known = aval.vma if isinstance(aval, ShapedArray) else frozenset[Any]()
-        already = known.intersection(wanted)
-        if already:
+        known = relation(varying.type_of(aval), wanted)
+        for prim, cast in _CASTS.items():
+            if cast == (known, to):
+                return prim.bind(value, axes=wanted) if wanted else value
+        if known == "mixed":
             raise ValueError(
-                f"pcast: {aval.str_short()} varies along {tuple(already)} already; cast along others"
+                f"pcast: {aval.str_short()} is of several kinds along {wanted}: cast along axes along "
+                "which it is either varying, or unreduced, or reduced, or the same on all devices"
             )
-        return pvary_p.bind(value, axes=wanted) if wanted else value
+        what = "the same on all devices" if known is None else known
+        raise ValueError(
+            f"pcast: there is no cast from {what} to {to}, and {aval.str_short()} is {what} along "
+            f"{names}"
+        )
 
     return pytrees.tree_map(one, x)

@@ -21,6 +21,7 @@ from jitney.core.avals import AbstractValue, ShapedArray
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn
 from jitney.core.jaxpr_trace import trace_to_jaxpr
+from jitney.core.manual_axes import NOT_MANUAL, ManualAxisType
 from jitney.core.primitive import declare
 from jitney.core.record import record, replace
 from jitney.core.sharding.mesh import AbstractMesh, AxisType, Mesh
@@ -31,7 +32,7 @@ from jitney.primitives import rules
 from jitney.primitives.array import shape as shapes
 from jitney.primitives.call.call import transposed_program
 from jitney.primitives.call.remat import closed_of, opened
-from jitney.primitives.parallel import pvary, spmd  # noqa: F401  # `pvary` has the rules of that
+from jitney.primitives.parallel import pvary, reduced, spmd  # noqa: F401  # the first two have rules
 from jitney.primitives.parallel.collectives import psum_p
 from jitney.runtime import placements
 from jitney.transforms.batch import AxisData, batch_jaxpr_at
@@ -98,7 +99,12 @@ class Region:
             kinds = dict.fromkeys(self.manual, AxisType.Manual)
             mesh = outside.mesh.abstract_mesh.update_axis_types(kinds)
             part = explicit.typed(part, outside.update(mesh=mesh))
-        return varying.along(part, aval.vma | names_in(spec)) if self.check_vma else part
+        if not self.check_vma:
+            return varying.typed(part, varying.type_of(part).without(self.manual))
+        manual = ManualAxisType(
+            varying=aval.vma | names_in(spec), unreduced=spec.unreduced, reduced=spec.reduced
+        )
+        return varying.typed(part, manual)
 
     def whole(self, aval: AbstractValue, spec: PartitionSpec) -> AbstractValue:
         """The type of an array whose parts are of type `aval`."""
@@ -110,12 +116,19 @@ class Region:
         inside = explicit.entries_of(explicit.sharding_of(aval), len(shape))
         cut = [*map(names_of, spec), *[()] * (len(shape) - len(spec))]
         entries = [(*a, *b) for a, b in zip(cut, inside, strict=True)]
-        place = NamedSharding(self.mesh.abstract_mesh, PartitionSpec(*entries))
+        place = NamedSharding(
+            self.mesh.abstract_mesh,
+            PartitionSpec(*entries, unreduced=spec.unreduced, reduced=spec.reduced),
+        )
         whole = explicit.typed(explicit.typed(aval, None).update(shape=tuple(shape)), place)
-        return varying.along(whole, aval.vma - self.manual)
+        return varying.typed(whole, aval.manual_axis_type.without(self.manual))
 
     def unmentioned(self, spec: PartitionSpec) -> tuple[tuple[Any, int], ...]:
-        """The axes along which an array that lies as `spec` says is not cut."""
+        """The axes along which an array that lies as `spec` says is not cut.
+
+        Those where it is unreduced or reduced are among them, as in JAX, although cotangents need not
+        be divided and summed along these.
+        """
         mentioned = names_in(spec)
         return tuple([(name, size) for name, size in self.axes if name not in mentioned])
 
@@ -123,6 +136,13 @@ class Region:
 def names_in(spec: PartitionSpec) -> frozenset[AxisName]:
     """The axes that `spec` mentions."""
     return frozenset([name for entry in spec for name in names_of(entry)])
+
+
+def of_cotangent(spec: PartitionSpec) -> PartitionSpec:
+    """How the cotangents are cut of arrays that are cut as `spec` says."""
+    if not spec.unreduced and not spec.reduced:
+        return spec
+    return spec.update(unreduced=spec.reduced, reduced=spec.unreduced)
 
 
 def region_of(params: Mapping[str, Any]) -> Region:
@@ -314,9 +334,11 @@ def _residual_specs(
         names = [
             name for name, _ in region.axes
             if name not in divided
-            and (not region.check_vma or (isinstance(aval, ShapedArray) and name in aval.vma))
+            and (not region.check_vma or name in varying.axes_of(aval))
         ]  # fmt: skip
-        specs.append(PartitionSpec(tuple(names)) if names else WHOLE)
+        manual = varying.type_of(aval) if region.check_vma else NOT_MANUAL
+        entries = [tuple(names)] if names else []
+        specs.append(PartitionSpec(*entries, unreduced=manual.unreduced, reduced=manual.reduced))
         lifted.append(bool(names) and not aval.shape)
     return specs, lifted
 
@@ -332,8 +354,9 @@ def _(
     with region.scope():
         inner, has_ct = transposed_program(closed_of(jaxpr), linear, nonzero)
     is_given = [not lin for lin in linear]
-    ct_specs, given_specs = _chosen(out_specs, nonzero), _chosen(in_specs, is_given)
-    found_specs = _chosen(_chosen(in_specs, linear), has_ct)
+    ct_specs = [of_cotangent(spec) for spec in _chosen(out_specs, nonzero)]
+    given_specs = _chosen(in_specs, is_given)
+    found_specs = [of_cotangent(spec) for spec in _chosen(_chosen(in_specs, linear), has_ct)]
     n_given = len(given_specs)
 
     divided = _divided_by_vmap(state.trace)
@@ -408,7 +431,7 @@ def _with_axis(spec: PartitionSpec, d: int | None, name: AxisName) -> PartitionS
     entries = list(spec) + [None] * (d - len(spec))
     if len(entries) == d and name is None:
         return spec
-    return PartitionSpec(*entries[:d], name, *entries[d:])
+    return spec.update(partitions=(*entries[:d], name, *entries[d:]))
 
 
 @shard_map_p.dce

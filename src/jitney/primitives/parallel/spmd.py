@@ -11,6 +11,7 @@ A loop or branch whose condition differs from device to device runs for all of t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from jitney.core.avals import AbstractValue, ShapedArray
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr
 from jitney.core.jaxpr_trace import trace_to_jaxpr
+from jitney.core.manual_axes import NOT_MANUAL
 from jitney.core.memo import memoize_by_identity
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 from jitney.primitives import rules
@@ -43,7 +45,7 @@ def over_devices(jaxpr: Jaxpr, axes: Axes, in_specs: Specs, out_specs: Specs) ->
       out_specs: how each result is put together.
     """
     sizes = dict(axes)
-    mentions = [_mentioned(spec) for spec in in_specs]
+    mentions = [_mentioned(spec) | spec.unreduced for spec in in_specs]
     varies: dict[Any, list[bool]] = {}
 
     def level(k: int, *values: Value) -> Sequence[Any]:
@@ -84,11 +86,27 @@ def _whole(aval: AbstractValue, spec: PartitionSpec, sizes: dict[Any, int]) -> A
     for axis, entry in enumerate(spec):
         for name in names_of(entry):
             shape[axis] *= sizes[name]
-    return varying.along(aval.update(shape=tuple(shape)), frozenset())
+    return varying.typed(aval.update(shape=tuple(shape)), NOT_MANUAL)
 
 
 def _cut(x: Value, spec: PartitionSpec, axes: Axes) -> Any:
-    """`x` with an axis in front for each of the mesh's that `spec` mentions, in the mesh's order."""
+    """`x` with an axis in front for each of the mesh's that `spec` mentions, in the mesh's order.
+
+    So have those along which `spec` is unreduced: the terms are `x`, for the first device, and zeros.
+    """
+    own = [(name, size) for name, size in axes if name not in spec.unreduced]
+    x = _divided(x, spec, own)
+    front = _mentioned(spec) | spec.unreduced
+    for k, (name, size) in enumerate([(name, size) for name, size in axes if name in front]):
+        if name in spec.unreduced:
+            x = shapes.expand_dims(x, (k,))
+            widths = [(0, size - 1 if axis == k else 0, 0) for axis in range(len(x.shape))]
+            x = rules.op("pad")(x, rules.const(x, 0), padding_config=tuple(widths))
+    return x
+
+
+def _divided(x: Value, spec: PartitionSpec, axes: Sequence[tuple[Any, int]]) -> Any:
+    """`x` with an axis in front for each of `axes` that divides it."""
     sizes = dict(axes)
     shape: list[int] = []
     places: dict[Any, int] = {}  # of the mesh's axes among those of the divided array
@@ -112,14 +130,22 @@ def _joined(
     """The inverse of `_cut`, of an array that has in front the mesh's axes `own`.
 
     Along axes that `spec` does not mention it is the same everywhere: the first device's is taken.
+    Along those where it is unreduced the devices' are added.
     """
     mentioned = _mentioned(spec)
     k = 0
     names: list[Any] = []
+    times = math.prod(
+        [sizes[name] for name in spec.unreduced.difference([name for name, _ in own])]
+    )
+    if times > 1:  # terms that are all the same
+        x = rules.op("mul")(x, rules.const(x, times), out_dtype=None)
     for name, _ in own:
         if name in mentioned:
             names.append(name)
             k += 1
+        elif name in spec.unreduced:
+            x = rules.op("reduce_sum")(x, axes=(k,), out_sharding=None)
         else:
             x = shapes.squeeze(_first(x, k), (k,))
     shape = rules.shape_of(x)[k:]

@@ -1,0 +1,109 @@
+"""Which operations may go before a sum that is yet to be taken, and which after one.
+
+What is *unreduced* along an axis of a mesh is terms of a sum: a linear operation may go before the sum,
+others may not. What is *reduced* is a sum, whose cotangents are such terms; so others may not differ
+along the axis. The rules are the same for axes that types say arrays are divided along
+(`core.explicit`), and for those that programs are mapped over (`core.varying`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, Protocol
+
+from jitney.core.manual_axes import ManualAxisType
+
+# Operations of several operands that are linear in all of them together, beside those that say so.
+_ADDITIVE = frozenset(["add", "sub", "add_any", "convert_element_type"])
+# Operations of two operands that are linear in each of them.
+_BILINEAR = frozenset(["mul", "dot_general", "conv_general_dilated"])
+
+
+class ShardingTypeError(Exception):
+    """Operands are divided in ways that an operation has no rule for; `jax.core.ShardingTypeError`."""
+
+
+class Operation(Protocol):
+    """What is asked of a primitive here."""
+
+    @property
+    def linear(self) -> bool: ...
+
+
+def of_result(
+    primitive: Operation,
+    name: str,
+    operands: Sequence[ManualAxisType],
+    refuse: Callable[[str], NoReturn],
+    *,
+    contractions_gather: bool,
+) -> tuple[frozenset[Any], frozenset[Any]]:
+    """The axes along which the results of an operation are unreduced, and reduced.
+
+    Args:
+      primitive: the operation.
+      name: its name.
+      operands: for each operand, the axes along which it varies (or is divided), is unreduced, reduced.
+      refuse: raises the error of an operation that does not go with its operands, with a reason.
+      contractions_gather: whether operands of contractions are moved to where the others are, so that
+        these need not be reduced along the same axes.
+
+    Raises:
+      NotImplementedError: if the operation is not linear, and an operand is unreduced.
+    """
+    unreduced = frozenset[Any]().union(*[x.unreduced for x in operands])
+    reduced = frozenset[Any]().union(*[x.reduced for x in operands])
+    if unreduced:
+        _check_unreduced(primitive, name, operands, refuse)
+        return unreduced, reduced - unreduced
+    is_free = contractions_gather and name in _BILINEAR - {"mul"}
+    if reduced and not is_free and len(operands) > 1:
+        if any([reduced & x.varying for x in operands]):
+            refuse(
+                "Inputs cannot be sharded/varying on the same axes that another input is reduced on, "
+                f"but one is reduced along {set(reduced)}"
+            )
+        if any([x.reduced != reduced for x in operands]):
+            refuse(
+                "Inputs cannot be replicated on the same axes that another input is reduced on, but "
+                f"one is reduced along {set(reduced)}"
+            )
+    return unreduced, reduced
+
+
+def _check_unreduced(
+    primitive: Operation,
+    name: str,
+    operands: Sequence[ManualAxisType],
+    refuse: Callable[[str], NoReturn],
+) -> None:
+    """Raises if the operation does not go before the sums that its operands are terms of."""
+    if name in _BILINEAR:
+        if len(operands) < 2:
+            return  # times a number
+        left, right = operands
+        if left.unreduced and right.unreduced:
+            refuse(f"{name} takes one operand that is unreduced, not two")
+        term, factor = (left, right) if left.unreduced else (right, left)
+        if term.unreduced != factor.reduced:
+            one, other = ("LHS", "RHS") if left.unreduced else ("RHS", "LHS")
+            refuse(
+                f"{other} should be reduced along the same axes {one} is unreduced on, "
+                f"{set(term.unreduced)}, but it is along {set(factor.reduced)}"
+            )
+        return
+    if not primitive.linear and name not in _ADDITIVE and name != "select_n":
+        raise NotImplementedError(
+            f"there is no unreduced rule for {name}, which is not linear: an operand is terms of a sum "
+            f"along {set(frozenset[Any]().union(*[x.unreduced for x in operands]))}, and {name} of a "
+            "sum is no sum. Take the sum first, by jax.sharding.reshard, or jax.lax.psum in a shard_map"
+        )
+    if len({x.unreduced for x in operands}) > 1:
+        listed = ", ".join([str(set(x.unreduced) or "{}") for x in operands])
+        what = "lhs and rhs to" if len(operands) == 2 else "operands of"
+        if len(operands) == 2 and not all([x.unreduced for x in operands]):
+            one, other = ("lhs", "rhs") if operands[0].unreduced else ("rhs", "lhs")
+            listed += f": {one} is unreduced while {other} is not"
+        refuse(
+            f"{what} `{name}` must be unreduced along the same mesh axes, but they are along {listed}"
+        )
