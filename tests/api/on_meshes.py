@@ -125,6 +125,55 @@ def branched(x, y):
 
 check("branches", lambda: mapped(branched, (P("x"), P("y")), P("x"))(square, square))
 
+# --- shard_map: mutable references ------------------------------------------------------------------
+
+by_x = P("x")
+
+
+def held(body, in_specs, *values, spec=by_x):
+    """What a reference that the body is given holds afterwards, and what the body returns."""
+    ref = jax.new_ref(jax.device_put(rows, jax.sharding.NamedSharding(mesh, spec)))
+    out = jax.jit(mapped(body, (spec, *in_specs), P("x")))(ref, *values)
+    return ref[...], out
+
+
+def counted(ref, x):
+    ref[...] += lax.axis_index("x").astype("float32") * x
+    return ref[...].sum()[None]
+
+
+def scratch(x):
+    ref = jax.new_ref(jnp.zeros_like(x))
+    ref[...] = jnp.sin(x)
+    ref[0] = ref[1] * x[0]
+    return ref[...]
+
+
+def looped(ref, x):
+    def body(k, _):
+        ref[0] += x[k]
+
+    lax.fori_loop(0, 2, body, None)
+    return ref[...]
+
+
+def same_everywhere(ref, x):
+    ref[...] = ref[...] * 2
+    return x
+
+
+check("reference", lambda: held(counted, (P("x"),), rows))
+check("reference in a loop", lambda: held(looped, (P("x"),), rows))
+check("reference to one array", lambda: held(same_everywhere, (P("x"),), rows, spec=P()))
+check("reference of each device", lambda: jax.jit(mapped(scratch, P("x"), P("x")))(rows))
+check(
+    "reference of each device: grad",
+    lambda: jax.jit(jax.grad(lambda x: mapped(scratch, P("x"), P("x"))(x).sum()))(rows),
+)
+check("reference returned", lambda: jax.jit(mapped(jax.new_ref, P("x"), P("x")))(rows))
+laid = jax.device_put(square, jax.sharding.NamedSharding(mesh, P("x", "y")))
+check("rows of a divided array", lambda: list(laid))
+
 # --- pmap ----------------------------------------------------------------------------------------
 
 check(

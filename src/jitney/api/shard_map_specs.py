@@ -11,6 +11,7 @@ from jitney.core.avals import AbstractValue, ShapedArray, get_aval
 from jitney.core.pvary import in_order, vary_unreduced_cast_p
 from jitney.core.pytree import pytrees
 from jitney.core.record import replace
+from jitney.core.refs import is_ref
 from jitney.core.sharding.mesh import AxisType
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
@@ -18,6 +19,7 @@ from jitney.core.trace import Tracer
 from jitney.primitives.parallel.collectives import varying_along
 from jitney.primitives.parallel.shard_map import Region, names_in
 from jitney.runtime.array import ArrayImpl
+from jitney.transforms.discharge import content_type
 
 if TYPE_CHECKING:
     from jitney.core.typing import PyTree
@@ -68,12 +70,12 @@ def inferred(region: Region, x: object) -> PartitionSpec | None:
     place = getattr(x, "placement", None)
     if isinstance(place, NamedSharding) and place.mesh == region.mesh:
         return _along(region, place.spec)
-    if isinstance(x, Tracer):
-        place = getattr(x.aval, "sharding", None)
+    if isinstance(x, Tracer) or is_ref(x):
+        place = getattr(get_aval(x), "sharding", None)
         if not isinstance(place, NamedSharding) or place.mesh.empty:
             raise TypeError(
                 "shard_map in_specs argument must be a pytree of `jax.sharding.PartitionSpec` "
-                f"instances: it was not specified, and the type of an argument, {x.aval.str_short()}, "
+                f"instances: it was not specified, and the type of an argument, {get_aval(x)}, "
                 "does not say how it is divided"
             )
         return _along(region, place.spec)
@@ -195,6 +197,7 @@ def check_arguments(
         otherwise along Explicit axes.
     """
     for spec, aval, name in zip(specs, avals, names, strict=True):
+        aval = content_type(aval)
         if not isinstance(aval, ShapedArray):
             continue
         _check_rank(function, "in_specs", spec, aval, name)
@@ -268,7 +271,15 @@ def as_result(region: Region, x: Value, spec: PartitionSpec) -> Any:
 
     What is the same on all devices and repeated in the whole varies, so that its cotangents are summed;
     what varies is terms of a sum along the axes where the whole is unreduced.
+
+    Raises:
+      ValueError: if it is a reference.
     """
+    if is_ref(x):
+        raise ValueError(
+            f"a function of a shard_map returns a mutable array reference, of type {get_aval(x)}, and "
+            "references cannot be returned. Return what it holds, by ref[...] or jax.freeze"
+        )
     x = varying_along(x, [name for name, _ in region.axes if name in names_in(spec)])
     known = varying.type_of(get_aval(x))
     terms = in_order((spec.unreduced & region.manual & known.varying) - names_in(spec))

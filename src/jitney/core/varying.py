@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 from jitney.core import sums
 from jitney.core.avals import AbstractValue, ShapedArray
 from jitney.core.manual_axes import NOT_MANUAL, ManualAxisType
+from jitney.core.refs import AbstractRef, in_use
 from jitney.core.sums import ShardingTypeError
 
 if TYPE_CHECKING:
@@ -47,15 +48,13 @@ class UnequalAxes(Exception):  # no error: it is answered where operations are r
 
 
 def is_manual(avals: Sequence[AbstractValue]) -> bool:
-    """Whether values of some of these types vary along manual axes."""
-    return any(
-        [
-            isinstance(aval, ShapedArray)
-            and not aval.has_default_place
-            and bool(aval.manual_axis_type)
-            for aval in avals
-        ]
-    )
+    """Whether values of some of these types, or what references hold, vary along manual axes."""
+    for aval in avals:
+        if in_use.exist and isinstance(aval, AbstractRef):
+            aval = aval.inner_aval
+        if isinstance(aval, ShapedArray) and not aval.has_default_place and aval.manual_axis_type:
+            return True
+    return False
 
 
 def axes_of(aval: AbstractValue) -> frozenset[Any]:
@@ -102,6 +101,8 @@ def of_results(
     if primitive.called is not None:
         return results
     each = [aval.manual_axis_type for aval in avals if isinstance(aval, ShapedArray)]
+    if not each:
+        return results
     axes = frozenset[Any]().union(*[manual.varying for manual in each])
     if any([manual.varying != axes for manual in each]):
         raise UnequalAxes(axes)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 import numpy as np
 
+from jitney.core import explicit
 from jitney.core.typing import Array, ArrayLike, Axis, DTypeLike, Index, ShapeLike
 from jitney.numpy import indexing, views
 from jitney.numpy.at import IndexUpdateHelper
@@ -371,6 +372,8 @@ def _rows(x: Array) -> list[Array]:
     if type(x) is ArrayImpl and x.placement is None:
         aval = x.aval.update(shape=x.shape[1:])
         return [array_from_numpy(np.asarray(row), aval) for row in x._data()]
+    if type(x) is ArrayImpl and not x.is_fully_replicated and x.is_fully_addressable:
+        return _rows(array_from_numpy(x._data(), explicit.typed(x.aval, None)))  # whole, on no mesh
     rest = x.shape[1:]
     strides = (1,) * x.ndim
     zeros = (0,) * len(rest)

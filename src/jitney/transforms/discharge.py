@@ -144,8 +144,9 @@ def _apply(
 ) -> Sequence[Any]:
     """Results of an equation; puts the new contents of references into `env`."""
     primitive, params = eqn.primitive, eqn.params
-    if primitive.makes_ref or any(marks):
-        rule = DISCHARGE.rule_of(primitive)
+    rule = DISCHARGE.rule_of(primitive)
+    makes = rule is not None and any([has_inner_refs(_open(p)) for p in jaxprs_in_params(params)])
+    if primitive.makes_ref or any(marks) or makes:
         if rule is None:
             raise NotImplementedError(
                 f"primitive '{primitive}' has no rule for mutable array references, of which there "

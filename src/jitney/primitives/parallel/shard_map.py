@@ -24,6 +24,7 @@ from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.manual_axes import NOT_MANUAL, ManualAxisType
 from jitney.core.primitive import declare
 from jitney.core.record import record, replace
+from jitney.core.refs import AbstractRef
 from jitney.core.sharding.mesh import AbstractMesh, AxisType, Mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
@@ -36,6 +37,7 @@ from jitney.primitives.parallel import pvary, reduced, spmd  # noqa: F401  # the
 from jitney.primitives.parallel.collectives import psum_p
 from jitney.runtime import placements
 from jitney.transforms.batch import AxisData, batch_jaxpr_at
+from jitney.transforms.discharge import discharge, with_contents
 from jitney.transforms.jvp import jvp_jaxpr
 from jitney.transforms.partial import PartialTrace, dce_closed, trace_partially
 from jitney.transforms.transpose import UndefinedPrimal
@@ -87,7 +89,9 @@ class Region:
         return extend_axis_env(*self.axes, checked=self.check_vma)
 
     def part(self, aval: AbstractValue, spec: PartitionSpec) -> AbstractValue:
-        """The type of a part of an array of type `aval`."""
+        """The type of a part of an array of type `aval`, or of a reference to it."""
+        if isinstance(aval, AbstractRef):
+            return AbstractRef(self.part(aval.inner_aval, spec), aval.memory_space, aval.kind)
         if not isinstance(aval, ShapedArray):
             return aval
         shape = list(aval.shape)
@@ -214,6 +218,19 @@ def _(
     with region.scope():
         program = spmd.over_devices(jaxpr, region.axes, in_specs, out_specs)
     return lowering.inline(b, program, nodes)
+
+
+@shard_map_p.discharge
+def _(
+    which: tuple[bool, ...], *values: Value, jaxpr: Jaxpr, in_specs: Specs, out_specs: Specs,
+    **params: object,
+) -> Any:  # fmt: skip
+    """What a reference holds in the end is cut as what it holds at first."""
+    region = region_of(params)
+    with region.scope():
+        program, changed = discharge(closed_of(jaxpr), which)
+    outs = bind(region, program, values, in_specs, (*out_specs, *_chosen(in_specs, changed)))
+    return with_contents(changed, outs, len(out_specs))
 
 
 @shard_map_p.mesh

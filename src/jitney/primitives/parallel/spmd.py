@@ -25,6 +25,7 @@ from jitney.core.memo import memoize_by_identity
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 from jitney.primitives import rules
 from jitney.primitives.array import shape as shapes
+from jitney.primitives.parallel import untyped
 from jitney.transforms.batch import AxisData, batch_flat, move_to
 
 if TYPE_CHECKING:
@@ -45,12 +46,13 @@ def over_devices(jaxpr: Jaxpr, axes: Axes, in_specs: Specs, out_specs: Specs) ->
       out_specs: how each result is put together.
     """
     sizes = dict(axes)
+    evaluate = untyped.evaluate if untyped.has_types(jaxpr) else eval_jaxpr
     mentions = [_mentioned(spec) | spec.unreduced for spec in in_specs]
     varies: dict[Any, list[bool]] = {}
 
     def level(k: int, *values: Value) -> Sequence[Any]:
         if k == len(axes):
-            return eval_jaxpr(jaxpr, (), *values)
+            return evaluate(jaxpr, (), *values)
         name, size = axes[k]
         outs, dims = batch_flat(
             lambda *xs: level(k + 1, *xs),
@@ -86,7 +88,7 @@ def _whole(aval: AbstractValue, spec: PartitionSpec, sizes: dict[Any, int]) -> A
     for axis, entry in enumerate(spec):
         for name in names_of(entry):
             shape[axis] *= sizes[name]
-    return varying.typed(aval.update(shape=tuple(shape)), NOT_MANUAL)
+    return varying.typed(aval.update(shape=tuple(shape), sharding=None), NOT_MANUAL)
 
 
 def _cut(x: Value, spec: PartitionSpec, axes: Axes) -> Any:

@@ -7,12 +7,12 @@ result is not used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import dtypes, text
+from jitney.core import dtypes, text, varying
 from jitney.core.avals import ShapedArray, get_aval
 from jitney.core.errors import api_boundary
 from jitney.core.jaxpr import JaxprEqn, Literal
@@ -107,6 +107,50 @@ def _(ref: AbstractValue, x: AbstractValue, *leaves: AbstractValue, tree: PyTree
 def _(ref: AbstractValue, x: AbstractValue, *leaves: AbstractValue, tree: PyTreeDef) -> Any:
     _check_elements("addupdate", _picked("addupdate", ref, tree, leaves), x)
     return [], {AccumEffect(0)}
+
+
+# What is read varies as the array does, and the indices; what is written may vary no more than it.
+
+
+@get_p.varying
+def _(avals: Sequence[AbstractValue], params: Mapping[str, Any], result: AbstractValue) -> Any:
+    return _varying_as(result, avals[0], *avals[1:])
+
+
+@swap_p.varying
+def _(avals: Sequence[AbstractValue], params: Mapping[str, Any], result: AbstractValue) -> Any:
+    _check_varies("swap", *avals)
+    return _varying_as(result, avals[0], *avals[2:])
+
+
+@addupdate_p.varying
+def _(avals: Sequence[AbstractValue], params: Mapping[str, Any], results: Any) -> Any:
+    _check_varies("addupdate", *avals)
+    return results
+
+
+def _varying_as(result: AbstractValue, ref: AbstractValue, *indices: AbstractValue) -> Any:
+    axes = varying.axes_of(array_type(ref)).union(*map(varying.axes_of, indices))
+    return varying.along(result, axes)
+
+
+def _check_varies(what: str, ref: AbstractValue, *rest: AbstractValue) -> None:
+    """Checks that the array of a reference varies wherever what is written to it does, and where it is.
+
+    Raises:
+      ValueError: if it does not.
+      UnequalAxes: if what is written varies less.
+    """
+    own, axes = varying.axes_of(array_type(ref)), varying.axes_of(rest[0])
+    missing = frozenset[Any]().union(*map(varying.axes_of, rest)) - own
+    if not missing and axes != own:
+        raise varying.UnequalAxes(own)
+    if missing:
+        raise ValueError(
+            f"{what}: devices would write different values along {tuple(missing)} to the array of "
+            f"{ref.str_short()}, which is the same on all of them. Make the reference of an array that "
+            "varies: jax.lax.pcast(..., to='varying'), or in_specs that mention the axes"
+        )
 
 
 # --- evaluation ---------------------------------------------------------------------------------

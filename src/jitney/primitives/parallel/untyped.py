@@ -1,0 +1,85 @@
+"""Programs whose types say nothing of how arrays are divided.
+
+A `shard_map` over some of a mesh's axes holds a program whose types say how parts are divided along the
+other ones, if these are Explicit. Operations on all devices' parts at once (`spmd`) cut and join axes
+of whole arrays, which no type allows. By then types have served: what they say of results is said, and
+between there the compiler divides arrays as it likes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from jitney.core import explicit
+from jitney.core.evaluate import value_of
+from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, Var, jaxprs_in_params, settings_of
+from jitney.core.jaxpr_trace import trace_to_jaxpr
+from jitney.core.memo import memoize_by_identity
+from jitney.core.sharding.mesh import AbstractMesh, AxisType, Mesh
+from jitney.core.sharding.named import NamedSharding
+from jitney.core.sharding.partition_spec import PartitionSpec
+from jitney.primitives.call.remat import closed_of, opened
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Value
+
+
+@memoize_by_identity
+def has_types(jaxpr: Jaxpr) -> bool:
+    """Whether types of a program, or of one within it, say how arrays are divided."""
+    if not explicit.made.any:
+        return False
+    variables = [*jaxpr.constvars, *jaxpr.invars, *[v for e in jaxpr.eqns for v in e.outvars]]
+    return any([explicit.sharding_of(v.aval) is not None for v in variables]) or any(
+        [has_types(_open(program)) for e in jaxpr.eqns for program in jaxprs_in_params(e.params)]
+    )
+
+
+def _open(program: Jaxpr | ClosedJaxpr) -> Jaxpr:
+    return program.jaxpr if isinstance(program, ClosedJaxpr) else program
+
+
+def evaluate(jaxpr: Jaxpr, consts: Sequence[Any], *args: Value) -> list[Any]:
+    """The results of `jaxpr` on values whose types say nothing, under the current trace."""
+    env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
+    env.update(zip(jaxpr.invars, args, strict=True))
+    for eqn in jaxpr.eqns:
+        operands = [value_of(atom, env) for atom in eqn.invars]
+        params = {name: _without(value) for name, value in eqn.params.items()}
+        with settings_of(eqn):
+            out = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(params))
+        outs = out if eqn.primitive.multiple_results else [out]
+        env.update(zip(eqn.outvars, outs, strict=True))
+    return [value_of(atom, env) for atom in jaxpr.outvars]
+
+
+@memoize_by_identity
+def _untyped(closed: ClosedJaxpr) -> ClosedJaxpr:
+    avals = [explicit.typed(aval, None) for aval in closed.in_avals]
+    jaxpr, _, consts = trace_to_jaxpr(
+        lambda *xs: evaluate(closed.jaxpr, closed.consts, *xs), avals, closed.jaxpr.debug_info
+    )
+    assert len(consts) == len(closed.consts), closed  # operands of the program that holds it stay
+    return ClosedJaxpr(jaxpr, consts)
+
+
+def _without(value: object) -> Any:
+    """A parameter of an equation: programs without such types, places on meshes of Auto axes."""
+    if isinstance(value, ClosedJaxpr):
+        return _untyped(value) if has_types(value.jaxpr) else value
+    if isinstance(value, Jaxpr):
+        return opened(_untyped(closed_of(value))) if has_types(value) else value
+    if isinstance(value, NamedSharding):
+        return value.update(mesh=_without(value.mesh))
+    if isinstance(value, Mesh | AbstractMesh):
+        return value.update(axis_types=(AxisType.Auto,) * len(value.axis_names))
+    if isinstance(value, PartitionSpec):  # of the mesh in force
+        return None
+    if type(value) is tuple:
+        return tuple(map(_of_several, cast("tuple[Any, ...]", value)))
+    return value
+
+
+def _of_several(value: object) -> Any:
+    return value if isinstance(value, PartitionSpec) else _without(value)
