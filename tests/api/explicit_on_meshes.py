@@ -38,6 +38,21 @@ def over_rows(x):
     return jax.shard_map(jnp.sin, in_specs=spec, out_specs=spec)(x)
 
 
+def partly(f):
+    """`f`, mapped over one axis of the mesh; along the other one types say how parts are divided."""
+    spec = P("x", None)
+    return jax.shard_map(f, in_specs=spec, out_specs=spec, axis_names={"x"})
+
+
+def over_both(f):
+    inner = jax.smap(f, in_axes=1, out_axes=1, axis_name="y")
+    return jax.smap(inner, in_axes=0, out_axes=0, axis_name="x")
+
+
+def branched(v):
+    return jax.lax.cond(v.sum() > 3, lambda v: jnp.sin(v), lambda v: v, v)
+
+
 x, rows, columns = put(X, "x", "y"), put(X, "x", None), put(X.T.copy(), None, "y")
 both = put(X[:, 0], ("x", "y"))
 tall = put(X.T.copy(), "y", None)
@@ -113,8 +128,11 @@ CASES = {
     "windows": lambda: (
         jax.lax.reduce_window(batch, -jnp.inf, jax.lax.max, (1, 2, 1), (1, 2, 1), "SAME"),
         jax.lax.conv_general_dilated(
-            put(np.ones((4, 8, 2), np.float32), "x", "y"), np.ones((3, 2, 5), np.float32), (1,),
-            "SAME", dimension_numbers=("NWC", "WIO", "NWC"),
+            put(np.ones((4, 8, 2), np.float32), "x", "y"),
+            np.ones((3, 2, 5), np.float32),
+            (1,),
+            "SAME",
+            dimension_numbers=("NWC", "WIO", "NWC"),
         ),
     ),
     "bits": lambda: jax.lax.bitcast_convert_type(x, jnp.uint8).astype(jnp.float32),
@@ -130,6 +148,20 @@ CASES = {
         jnp.bincount(jnp.array([0, 1, 1]), length=4, out_sharding=P()),
         jax.ops.segment_sum(rows, jnp.arange(8) % 2, 2, out_sharding=P("y", None)),
     ),
+    "mapped partly": lambda: (
+        partly(lambda v: v.T * 2)(x),
+        jax.jit(partly(lambda v: reshard(v * 2, P(None, None)).reshape(2, 4)))(x),
+        jax.jit(partly(branched))(rows),
+        jax.jit(jax.grad(lambda x: total(partly(lambda v: jnp.sin(v) * v)(x))))(x),
+        jax.jit(over_both(lambda u: u * 2 + jax.lax.psum(u, "x")))(x),
+    ),
+    "batched beside": lambda: jax.jit(
+        jax.vmap(
+            jax.shard_map(lambda u, v: u * v, in_specs=(P("y"), P()), out_specs=P("y")),
+            in_axes=(0, None),
+            spmd_axis_name="x",
+        )
+    )(x, jnp.float32(2)),
     "reduced": lambda: (
         types(jax.grad(lambda x, w: total(jnp.sin(x) @ jnp.sin(w)), (0, 1)), rows, reduced),
         types(jax.grad(lambda w: total(w * 2)), reduced),
@@ -185,3 +217,8 @@ auto = jax.make_mesh((2, 2), ("x", "y"), axis_types=(AxisType.Auto,) * 2)
 with jax.set_mesh(auto):
     inner = explicit_axes(lambda x: x * len(str(jax.typeof(x))), in_sharding=P("x", "y"))
     print("explicit", float(inner(jnp.ones((8, 2), jnp.float32))[0, 0]))
+mixed = jax.make_mesh((2, 2), ("x", "y"), axis_types=(AxisType.Explicit, AxisType.Auto))
+with jax.set_mesh(mixed):
+    twice = jax.jit(jax.smap(lambda v: v * 2, in_axes=0, out_axes=0, axis_name="y"))
+    out = twice(jax.device_put(np.arange(4.0), P("y")))
+    print("one axis Auto", out.sharding.spec, np.asarray(out))

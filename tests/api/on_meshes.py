@@ -125,6 +125,63 @@ def branched(x, y):
 
 check("branches", lambda: mapped(branched, (P("x"), P("y")), P("x"))(square, square))
 
+# --- shard_map: what types say, and what is refused ------------------------------------------------
+
+
+def with_rule(backward):
+    @jax.custom_vjp
+    def total(x):
+        return lax.psum(x, "x")
+
+    total.defvjp(lambda x: (total(x), x), backward)
+    whole = mapped(total, P("x"), P())
+    return jax.grad(lambda x: whole(x).sum())(rows)
+
+
+def like_a_type(x):
+    struct = jax.eval_shape(lambda x: 2 * x, x)
+    assert jax.typeof(struct) == jax.typeof(2 * x), struct
+    return lax.full_like(struct, 3) + jnp.zeros_like(struct) + x
+
+
+def constrained(spec, names):
+    body = lambda x: lax.with_sharding_constraint(x, spec) * 2  # noqa: E731
+    return np.asarray(jax.jit(mapped(body, P("x"), P("x"), axis_names=names))(square))
+
+
+def nested_over(mesh_within, **options):
+    inner = jax.shard_map(lambda x: x * 2, mesh=mesh_within, in_specs=P(None, "y"),
+                          out_specs=P(None, "y"), **options)  # fmt: skip
+    outer = mapped(inner, P("x"), P("x"), axis_names={"x"})
+    return np.asarray(jax.jit(outer)(square)).tolist()
+
+
+thin = jax.make_mesh((2, 1), ("x", "y"), axis_types=auto)
+
+
+def without_thin_axes(flag):
+    with jax.remove_size_one_mesh_axis_from_type(flag):
+        f = mapped(
+            lambda x: [types.append(str(jax.typeof(x))), lax.psum(x, "x")][1], both, P(), thin
+        )
+        types = []
+        return [np.asarray(f(square)).tolist(), types[:1]]
+
+
+check("rule that sums", lambda: with_rule(lambda x, ct: (lax.psum(ct, "x"),)))
+check("rule that hands on", lambda: with_rule(lambda x, ct: (ct,)))
+check("rule that casts", lambda: with_rule(lambda x, ct: (lax.pcast(ct, "x", to="varying"),)))
+check("type as an argument", lambda: mapped(like_a_type, P("x"), P("x"))(rows))
+check("constraint", lambda: constrained(P(None, "y"), {"x"}).tolist())
+check("constraint along a mapped axis", lambda: constrained(P("x"), {"x"}).tolist())
+check("nested over the same mesh", lambda: nested_over(mesh, axis_names={"y"}))
+check("nested over no mesh", lambda: nested_over(None))
+check("axes of one index", lambda: without_thin_axes(True))
+check("axes of one index have types", lambda: without_thin_axes(False))
+check("wrong number of specs", lambda: mapped(lambda x: x, ([P("x")],), P("x"))([rows, rows]))
+check("pcast to an axis that is none", lambda: mapped(
+    lambda x: lax.pcast(x, "y", to="varying"), P("x"), P("x"), axis_names={"x"})(rows))  # fmt: skip
+
 # --- shard_map: mutable references ------------------------------------------------------------------
 
 by_x = P("x")

@@ -81,6 +81,8 @@ def test_errors():
         call(out_specs=jitney.P(None, "i"))
     with pytest.raises(ValueError, match="in_specs must be a tree prefix"):
         call(in_specs=(spec, spec))
+    with pytest.raises(ValueError, match=r"shard_map in_specs\[0\]"):
+        call(in_specs=([spec],))
     with pytest.raises(ValueError, match="axis_names"):
         call(axis_names={"k"})
     with pytest.raises(TypeError, match="it has a leaf 'i' of type str"):

@@ -11,7 +11,7 @@ import numpy as np
 from jitney.api.inner_rules import inner_rule
 from jitney.api.nondiff import NondiffArguments, has_tracers
 from jitney.api.signature import positional
-from jitney.core import config, dtypes
+from jitney.core import config, dtypes, varying
 from jitney.core.avals import get_aval
 from jitney.core.errors import UnexpectedTracerError, api_boundary
 from jitney.core.evaluate import eval_jaxpr
@@ -30,6 +30,7 @@ from jitney.primitives.elementwise.convert import as_value, owned_results
 from jitney.transforms.zero import Zero
 
 if TYPE_CHECKING:
+    from jitney.core.avals import AbstractValue
     from jitney.core.pytree.treedef import PyTreeDef
     from jitney.core.typing import Array, ArrayLike, PyTree
 
@@ -299,6 +300,7 @@ class _Call:
             got.dtype, np.inexact
         )
         is_fine = got.shape == wanted.shape and (got.dtype == wanted.dtype or floating)
+        is_fine = is_fine and varying.type_of(got) is varying.type_of(wanted)
         if not is_fine and not config.disable_bwd_checks.value:
             paths = [path for path, p in pytrees.tree_leaves_with_path(places) if p == place]
             raise ValueError(
@@ -306,9 +308,23 @@ class _Call:
                 f"arguments of {self._name()}, but at output{pytrees.keystr(paths[0])} the bwd rule "
                 f"produced an output of type {got.str_short()} for an argument of type "
                 f"{self.in_avals[place].str_short()}."
+                + _how_to_vary(got, wanted)
                 + (" Consider just returning a None here." if isinstance(ct, Zero) else "")
             )
         return Zero(wanted) if isinstance(ct, Zero) else ct
+
+
+def _how_to_vary(got: AbstractValue, wanted: AbstractValue) -> str:
+    """What to do about a cotangent that relates otherwise along the axes of a `shard_map`."""
+    missing = varying.axes_of(wanted) - varying.axes_of(got)
+    if missing:
+        axes = tuple(sorted(missing, key=str))
+        return f" It may be cast by jax.lax.pcast(..., {axes}, to='varying')."
+    extra = varying.axes_of(got) - varying.axes_of(wanted)
+    if extra:
+        axes = tuple(sorted(extra, key=str))
+        return f" The argument is the same on all devices: apply jax.lax.psum(..., {axes})."
+    return ""
 
 
 def _is_absent(ct: PyTree) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 from jitney.api.jit_call import make_call
-from jitney.core import explicit
+from jitney.core import explicit, varying
 from jitney.core.avals import AbstractValue, abstract_token, get_aval
 from jitney.core.errors import api_boundary
 from jitney.core.jaxpr import ClosedJaxpr
@@ -92,7 +92,11 @@ def result_structure(avals: Sequence[AbstractValue], tree: pytrees.PyTreeDef) ->
         a
         if a is abstract_token or a.is_high
         else ShapeDtypeStruct(
-            a.shape, a.dtype, weak_type=a.weak_type, sharding=explicit.sharding_of(a)
+            a.shape,
+            a.dtype,
+            weak_type=a.weak_type,
+            sharding=explicit.sharding_of(a),
+            manual_axis_type=varying.type_of(a),
         )
         for a in avals
     ]

@@ -222,7 +222,7 @@ class Mapped:
         if mesh is None:
             concrete = get_mesh()
             mesh = around if manual or concrete.empty else concrete
-        elif manual and mesh.abstract_mesh.shape != around.shape:
+        elif manual and mesh.abstract_mesh != around:
             raise ValueError(
                 f"shard_map: the context mesh {around}, of the shard_map around this one, should match "
                 f"the mesh passed to shard_map, {mesh.abstract_mesh}; leave out `mesh=`"

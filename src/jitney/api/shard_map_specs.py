@@ -10,6 +10,7 @@ from jitney.core import explicit, varying
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval
 from jitney.core.pvary import in_order, vary_unreduced_cast_p
 from jitney.core.pytree import pytrees
+from jitney.core.pytree.errors import prefix_errors
 from jitney.core.record import replace
 from jitney.core.refs import is_ref
 from jitney.core.sharding.mesh import AxisType
@@ -143,9 +144,11 @@ def leaves(what: str, region: Region, specs: PyTree, values: PyTree) -> list[Any
     try:
         return pytrees.broadcast_prefix(specs, values, is_leaf=_is_spec)
     except ValueError as error:
+        wrong = prefix_errors(specs, values, _is_spec)
+        where = wrong[0](f"shard_map {what}") if wrong else error
         raise ValueError(
-            f"pytree structure error: shard_map {what} must be a tree prefix of the values they are "
-            f"for; got {specs} for values of structure {pytrees.tree_structure(values)}. {error}"
+            f"shard_map {what} must be a tree prefix of the values they are for; got {specs} for "
+            f"values of structure {pytrees.tree_structure(values)}. {where}"
         ) from error
 
 
@@ -307,7 +310,7 @@ def check_results(
             continue
         manual = aval.manual_axis_type
         for kind in ("unreduced", "reduced"):
-            has, said = getattr(manual, kind) & region.manual, getattr(spec, kind)
+            has, said = getattr(manual, kind) & region.manual, getattr(spec, kind) & region.checked
             if has != said:
                 raise ValueError(
                     f"shard_map applied to the function '{function}' was given out_specs {spec}, "

@@ -387,10 +387,7 @@ legacy_prng_key = _add(
     "jax_legacy_prng_key", "allow", _one_of("allow", "warn", "error"), context=True
 )
 remove_size_one_mesh_axis_from_type = _add(
-    "jax_remove_size_one_mesh_axis_from_type",
-    False,
-    context=True,
-    effective=False,
+    "jax_remove_size_one_mesh_axis_from_type", False, context=True
 )
 jax2tf_associative_scan_reductions = _add(
     "jax2tf_associative_scan_reductions", False, context=True, effective=False

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from jitney.core import dtypes, explicit
+from jitney.core import dtypes, explicit, varying
 from jitney.core.avals import ShapedArray, get_aval, is_valid_operand, shaped_array
+from jitney.core.manual_axes import ManualAxisType
 from jitney.core.refs import AbstractRef, any_refs
 
 if TYPE_CHECKING:
@@ -23,11 +24,11 @@ class ShapeDtypeStruct:
       dtype: NumPy dtype or extended dtype.
       weak_type: whether the type is weak.
       sharding: as given, or None.
+      manual_axis_type: how devices' values relate along the axes of a `shard_map`.
     """
 
-    __slots__ = ("dtype", "shape", "sharding", "weak_type")
+    __slots__ = ("dtype", "manual_axis_type", "shape", "sharding", "weak_type")
 
-    vma: frozenset[str] = frozenset()
     is_ref = False
 
     def __init__(
@@ -37,9 +38,9 @@ class ShapeDtypeStruct:
         *,
         sharding: object = None,
         weak_type: bool = False,
-        vma: object = None,
+        vma: Iterable[Any] = (),
         is_ref: bool = False,
-        manual_axis_type: object = None,
+        manual_axis_type: ManualAxisType | None = None,
     ) -> None:
         if dtype is None:
             raise ValueError("ShapeDtypeStruct: dtype must be specified.")
@@ -47,6 +48,12 @@ class ShapeDtypeStruct:
         self.dtype = dtype if dtypes.is_extended(dtype) else np.dtype(dtype)
         self.sharding = sharding
         self.weak_type = weak_type
+        self.manual_axis_type = manual_axis_type or ManualAxisType(varying=vma or ())
+
+    @property
+    def vma(self) -> frozenset[Any]:
+        """The axes of a `shard_map` along which devices' values differ."""
+        return self.manual_axis_type.varying
 
     @classmethod
     def like(cls, x: Any) -> ShapeDtypeStruct:
@@ -64,7 +71,10 @@ class ShapeDtypeStruct:
         aval = abstractify(x)
         # Where somebody has put it, or where its type says that it lies.
         place = getattr(x, "placement", None) or explicit.sharding_of(aval)
-        return cls(aval.shape, aval.dtype, sharding=place, weak_type=aval.weak_type)
+        return cls(
+            aval.shape, aval.dtype, sharding=place, weak_type=aval.weak_type,
+            manual_axis_type=varying.type_of(aval),
+        )  # fmt: skip
 
     @property
     def ndim(self) -> int:
@@ -91,10 +101,11 @@ class ShapeDtypeStruct:
             changes.get("dtype", self.dtype),
             sharding=changes.get("sharding", self.sharding),
             weak_type=changes.get("weak_type", self.weak_type),
+            manual_axis_type=changes.get("manual_axis_type", self.manual_axis_type),
         )
 
     def _key(self) -> tuple[Any, ...]:
-        return self.shape, self.dtype, self.sharding, self.weak_type
+        return self.shape, self.dtype, self.sharding, self.weak_type, self.manual_axis_type
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ShapeDtypeStruct) and self._key() == other._key()
@@ -105,8 +116,9 @@ class ShapeDtypeStruct:
     def __repr__(self) -> str:
         sharding = f", sharding={self.sharding}" if self.sharding is not None else ""
         weak = ", weak_type=True" if self.weak_type else ""
+        manual = f", manual_axis_type={self.manual_axis_type}" if self.manual_axis_type else ""
         name = dtypes.long_name(self.dtype)
-        return f"ShapeDtypeStruct(shape={self.shape}, dtype={name}{sharding}{weak})"
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={name}{sharding}{weak}{manual})"
 
 
 ShapeDtypeStruct.__module__ = "jax"
@@ -127,6 +139,8 @@ def abstractify(x: Any) -> ShapedArray:
     if hasattr(x, "shape") and hasattr(x, "dtype"):
         dtype = x.dtype if dtypes.is_extended(x.dtype) else dtypes.canonicalize_dtype(x.dtype)
         aval = shaped_array(tuple(x.shape), dtype, bool(getattr(x, "weak_type", False)))
+        if isinstance(x, ShapeDtypeStruct) and x.manual_axis_type:
+            aval = aval.update(manual_axis_type=x.manual_axis_type)
         place = getattr(x, "sharding", None)
         return aval if place is None else explicit.typed(aval, place)
     raise TypeError(f"{x!r} of type {type(x)} is neither an array nor a description of one")

@@ -421,17 +421,19 @@ def ensure_compile_time_eval() -> Generator[None, None, None]:
 
 
 @contextlib.contextmanager
-def extend_axis_env(*axes: tuple[Any, int], checked: bool = False) -> Generator[None, None, None]:
+def extend_axis_env(
+    *axes: tuple[Any, int], checked: frozenset[Any] = frozenset()
+) -> Generator[None, None, None]:
     """Within the context, the axes given as (name, size) are in scope.
 
     Args:
       *axes: named axes, innermost last.
-      checked: whether types say which values vary along them.
+      checked: those along which types say which values vary.
     """
     outer, outer_checked = state.axis_env, state.checked_axes
     if axes:
         names = frozenset([name for name, _ in axes])
-        state.checked_axes = outer_checked | names if checked else outer_checked - names
+        state.checked_axes = (outer_checked - names) | checked
     state.axis_env = outer + axes
     try:
         yield

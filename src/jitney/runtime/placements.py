@@ -7,6 +7,7 @@ its devices, even if nobody has put any operand there, and their results lie on 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -19,7 +20,7 @@ from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, subjaxprs
 from jitney.core.memo import memoize_by_identity
 from jitney.core.primitive import declare_slot
 from jitney.core.sharding.gspmd import GSPMDSharding
-from jitney.core.sharding.mesh import Mesh, made
+from jitney.core.sharding.mesh import AxisType, Mesh, made
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 from jitney.core.sharding.tile_assignment import HloSharding
@@ -87,12 +88,33 @@ def of_results(closed: ClosedJaxpr, assignment: Assignment) -> tuple[Sharding | 
         return None
     wanted = assignment.wishes.results
     said = of_types(closed.out_avals, assignment)
-    if None not in said:
+    if None not in said and not any([_is_partial(place) for place in said]):
         found = said
     else:
         found = of_operation(lambda: closed, assignment, len(closed.out_avals), mesh)
-        found = tuple([a or b for a, b in zip(said, found, strict=True)])
+        found = tuple([_joined(a, b) for a, b in zip(said, found, strict=True)])
     return tuple([a or b for a, b in zip(wanted, found, strict=True)]) if wanted else found
+
+
+def _is_partial(place: Sharding | None) -> bool:
+    """Whether a place known by its type is on a mesh with Auto axes, too, which types do not know."""
+    return isinstance(place, NamedSharding) and AxisType.Auto in place.mesh.axis_types
+
+
+def _joined(said: Sharding | None, found: Sharding) -> Sharding:
+    """Where a value is put: as its type says, and along Auto axes of the same mesh as is found."""
+    if said is None:
+        return found
+    if not isinstance(said, NamedSharding) or not _is_partial(said):
+        return said
+    if not isinstance(found, NamedSharding) or found.mesh != said.mesh:
+        return said
+    auto = said.mesh.auto_axes
+    entries: list[Any] = [
+        (*names_of(entry), *[name for name in names_of(other) if name in auto])
+        for entry, other in itertools.zip_longest(said.spec, found.spec)
+    ]
+    return said.update(spec=said.spec.update(partitions=entries))
 
 
 def of_types(avals: Sequence[AbstractValue], assignment: Assignment) -> tuple[Sharding | None, ...]:

@@ -13,7 +13,14 @@ from jitney.core.avals import ShapedArray
 from jitney.core.key_reuse import KeyUse, uses_keys
 from jitney.core.primitive import declare
 from jitney.core.pvary import as_type
-from jitney.core.sharding.mesh import AbstractMesh, AxisType, Mesh, get_mesh
+from jitney.core.shape_dtype import ShapeDtypeStruct, abstractify
+from jitney.core.sharding.mesh import (
+    AbstractMesh,
+    AxisType,
+    Mesh,
+    get_abstract_mesh,
+    get_mesh,
+)
 from jitney.core.sharding.named import NamedSharding, constraint
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 from jitney.core.sharding.sharding import Sharding
@@ -189,10 +196,10 @@ def placed_like(
         and (shape is None or prototype.is_fully_replicated)
     ):
         device = prototype.placement
-    if isinstance(
-        prototype, Tracer
-    ):  # of a device's program: values may differ from device to device
-        x = as_type(x, varying.type_of(prototype.aval))
+    if isinstance(prototype, Tracer | ShapeDtypeStruct):
+        # Of a device's program: values may differ from device to device.
+        kind = prototype.aval if isinstance(prototype, Tracer) else abstractify(prototype)
+        x = as_type(x, varying.type_of(kind))
     return placed(x, device, out_sharding)
 
 
@@ -406,6 +413,8 @@ def sharding_constraint(x: Value, place: object) -> Any:
     """
     if isinstance(place, PartitionSpec):
         mesh = get_mesh()
+        if mesh.empty:  # that of a shard_map around
+            mesh = get_abstract_mesh()
         if mesh.empty:
             raise RuntimeError(
                 "with_sharding_constraint requires a non-empty mesh in context if you are passing "
@@ -414,6 +423,15 @@ def sharding_constraint(x: Value, place: object) -> Any:
         place = NamedSharding(mesh, place)
     if not isinstance(place, Sharding):
         raise ValueError(f"with_sharding_constraint takes a Sharding, not {place!r}")
+    if isinstance(place, NamedSharding):
+        manual = get_abstract_mesh().manual_axes
+        wrong = [name for entry in place.spec for name in names_of(entry) if name in manual]
+        if wrong:
+            raise ValueError(
+                f"with_sharding_constraint within a shard_map over {manual}: {place.spec} mentions the "
+                f"manual axes {wrong}, along which arrays are cut by the shard_map. A constraint can "
+                "mention other axes"
+            )
     try:
         place.check_compatible_aval(np.shape(x))
     except ValueError as error:

@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from jitney.compiler import lower as lowering
-from jitney.core import explicit, varying
+from jitney.core import config, explicit, varying
 from jitney.core.avals import AbstractValue, ShapedArray
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn
@@ -86,7 +86,16 @@ class Region:
 
     def scope(self) -> AbstractContextManager[None]:
         """Within the context, the axes are in scope."""
-        return extend_axis_env(*self.axes, checked=self.check_vma)
+        return extend_axis_env(*self.axes, checked=self.checked)
+
+    @property
+    def checked(self) -> frozenset[Any]:
+        """The axes along which types say what varies."""
+        if not self.check_vma:
+            return frozenset()
+        if not config.remove_size_one_mesh_axis_from_type.value:
+            return self.manual
+        return frozenset([name for name, size in self.axes if size > 1])
 
     def part(self, aval: AbstractValue, spec: PartitionSpec) -> AbstractValue:
         """The type of a part of an array of type `aval`, or of a reference to it."""
@@ -106,7 +115,9 @@ class Region:
         if not self.check_vma:
             return varying.typed(part, varying.type_of(part).without(self.manual))
         manual = ManualAxisType(
-            varying=aval.vma | names_in(spec), unreduced=spec.unreduced, reduced=spec.reduced
+            varying=aval.vma | (names_in(spec) & self.checked),
+            unreduced=spec.unreduced & self.checked,
+            reduced=spec.reduced & self.checked,
         )
         return varying.typed(part, manual)
 
@@ -216,7 +227,8 @@ def _(
     if places is not None:
         return places
     with region.scope():
-        program = spmd.over_devices(jaxpr, region.axes, in_specs, out_specs)
+        used, _ = dce_closed(closed_of(jaxpr), (True,) * len(out_specs), True)
+        program = spmd.over_devices(used.jaxpr, region.axes, in_specs, out_specs)
     return lowering.inline(b, program, nodes)
 
 
@@ -432,6 +444,8 @@ def _(
             )
     parts = math.prod([region.mesh.shape[name] for name in own])
     part = replace(axis_data, size=axis_data.size // parts)
+    if own:  # they divide the axis already
+        part = replace(part, along=None)
     with region.scope():
         program, out_dims = batch_jaxpr_at(closed_of(jaxpr), part, tuple(dims))
     cut = [_with_axis(s, d, axis_data.spmd_name) for s, d in zip(in_specs, dims, strict=True)]
