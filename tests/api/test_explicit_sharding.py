@@ -18,7 +18,7 @@ def test_like_jax():
         for package in ("jitney", "jax")
     ]
     ours, theirs = [process.communicate()[0].splitlines() for process in both]
-    assert len(theirs) == 46
+    assert len(theirs) == 49
     wrong = [f"{a}\n  {b}" for a, b in zip(ours, theirs, strict=True) if a != b]
     assert not wrong, "\n".join(wrong)
 
