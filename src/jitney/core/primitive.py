@@ -108,6 +108,7 @@ class Primitive:
       is_high_operation: whether it is a `HiPrimitive`.
       declares_sharding: whether the type rule itself says how results lie along Explicit axes.
       asks_places: whether a parameter is a function that is told where the operands lie.
+      divides_itself: whether it says how devices compute it on their parts.
       deferred: whether partial evaluation takes the result for unknown, whatever the operands are.
     """
 
@@ -119,6 +120,7 @@ class Primitive:
     makes_ref: bool = False
     declares_sharding: bool = False
     asks_places: bool = False
+    divides_itself: bool = False
     deferred: bool = False
     passes_refs: bool = False
     is_high_operation: bool = False

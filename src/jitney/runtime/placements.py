@@ -157,16 +157,22 @@ def builder_of_parts(closed: ClosedJaxpr, assignment: Assignment) -> type[PartBu
     """What builds `closed`, which calls functions on the parts of devices; None if it does not."""
     if len(assignment.devices) == 1 or not calls_on_parts(closed.jaxpr):
         return None
-    from jitney.compiler.hlo.sharding_propagation import PartBuilder
+    from jitney.compiler.hlo.sharding_propagation import PartBuilder, kind_of
 
     places, calls = _host_calls(closed, assignment)
-    return PartBuilder.for_one_program([places[call] for call in calls])
+    found: dict[int, list[list[Sharding]]] = {}
+    for call in calls:
+        if call in places:  # something depends on it
+            found.setdefault(kind_of(call), []).append(places[call])
+    return PartBuilder.for_one_program(found)
 
 
 @memoize_by_identity
 def calls_on_parts(jaxpr: Jaxpr) -> bool:
     """Whether a program calls functions once for each device, on the parts that it has."""
-    return any(eqn.params.get("partitioned") for eqn in _equations(jaxpr))
+    return any(
+        eqn.primitive.divides_itself or eqn.params.get("partitioned") for eqn in _equations(jaxpr)
+    )
 
 
 def _host_calls(
@@ -182,7 +188,7 @@ def _host_calls(
         _entries(place if isinstance(place, NamedSharding) and place.mesh == mesh else None, aval)
         for place, aval in zip(places, closed.in_avals, strict=True)
     ]
-    builder = PlacementBuilder.for_one_program()
+    builder = PlacementBuilder.for_one_program(mesh)
     region = lower.lower(closed, "placements", builder).region
     calls: dict[ir.HostCall, list[Spec]] = {}
     propagate(region, specs, {} if mesh is None else _extents(mesh), calls)
@@ -266,7 +272,8 @@ def of_operation(
     from jitney.compiler import lower
     from jitney.compiler.hlo.sharding_propagation import PlacementBuilder, propagate
 
-    region = lower.lower(closed, "placements", PlacementBuilder).region
+    builder = PlacementBuilder.for_one_program(grid)
+    region = lower.lower(closed, "placements", builder).region
     found = propagate(region, specs, _extents(grid))
     name_of = {str(name): name for name in grid.axis_names}
     named = [

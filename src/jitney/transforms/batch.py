@@ -164,9 +164,11 @@ class BatchTrace(Trace):
 
 
 def _missing_rule(primitive: Primitive) -> str:
+    why = primitive.absences.get("batch")
+    reason = f": {why}" if why else ""
     return (
-        f"Batching rule for '{primitive}' not implemented. For a primitive of your own, set one by "
-        "jax.interpreters.batching.primitive_batchers"
+        f"Batching rule for '{primitive}' not implemented{reason}. For a primitive of your own, set "
+        "one by jax.interpreters.batching.primitive_batchers"
     )
 
 

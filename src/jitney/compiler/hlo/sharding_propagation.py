@@ -12,6 +12,7 @@ The idea is GSPMD's (Xu et al., "GSPMD: General and Scalable Parallelization for
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
@@ -19,30 +20,82 @@ from jitney.compiler.hlo import ir, map_loops, traversal
 from jitney.compiler.hlo.build import Builder
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from jitney.core.sharding.mesh import AbstractMesh, Mesh
     from jitney.core.sharding.sharding import Sharding
 
 # For each axis of an array the axes of the mesh that it is divided along, major first.
 Spec: TypeAlias = tuple[tuple[Any, ...], ...]
 
 
-class PlacementBuilder(Builder):
-    """Builds programs that are looked at for how their results are divided, and never run."""
+class SaysDivision(ABC):
+    """What a node calls that says itself how its results are divided. It is never called.
 
-    calls_on_parts: ClassVar[list[ir.HostCall]] = []  # those of one program, in order
+    Attributes:
+      key: of the node's operation; the same when the program is built once more.
+    """
+
+    key: int
+
+    def __call__(self, *_: np.ndarray) -> Any:
+        raise RuntimeError("it stands in programs for sharding propagation only")
+
+    @abstractmethod
+    def of_results(self, operands: Sequence[Spec], extents: Mapping[Any, int]) -> list[Spec] | None:
+        """How each result is divided, given the operands and the mesh's extents; None: not at all."""
+
+    @abstractmethod
+    def of_operands(
+        self, operands: Sequence[Spec], is_open: Sequence[bool], extents: Mapping[Any, int]
+    ) -> list[Spec]:
+        """How operands are to be divided; those that `is_open` marks may be divided further."""
+
+
+class PlacementBuilder(Builder):
+    """Builds programs that are looked at for how their results are divided, and never run.
+
+    Attributes:
+      mesh: which the program is to be divided over.
+      calls_on_parts: nodes of operations that are built otherwise for devices and their parts.
+    """
+
+    mesh: ClassVar[Mesh | AbstractMesh | None] = None
+    calls_on_parts: ClassVar[list[ir.HostCall]] = []
 
     @classmethod
-    def for_one_program(cls) -> type[PlacementBuilder]:
-        return type(cls.__name__, (cls,), {"calls_on_parts": []})
+    def for_one_program(cls, mesh: Mesh | AbstractMesh | None) -> type[PlacementBuilder]:
+        return type(cls.__name__, (cls,), {"mesh": mesh, "calls_on_parts": []})
 
 
 class PartBuilder(Builder):
-    """Builds programs in which some Python functions are called once for each device, on its parts."""
+    """Builds programs in which some operations are done by each device, on its parts.
 
-    divided: ClassVar[Iterator[Sequence[Sharding]]]  # how operands lie, of one call after the other
+    Attributes:
+      places: for each kind of such operations, in the order in which they are built, how the operands
+        of each lie.
+    """
+
+    places: ClassVar[Mapping[int, Iterator[Sequence[Sharding]]]]
 
     @classmethod
-    def for_one_program(cls, divided: Sequence[Sequence[Sharding]]) -> type[PartBuilder]:
-        return type(cls.__name__, (cls,), {"divided": iter(divided)})
+    def for_one_program(
+        cls, places: Mapping[int, Sequence[Sequence[Sharding]]]
+    ) -> type[PartBuilder]:
+        each = {key: iter(several) for key, several in places.items()}
+        return type(cls.__name__, (cls,), {"places": each})
+
+    def places_of(self, key: int) -> Sequence[Sharding] | None:
+        """How the operands of the next operation of a kind lie; None if it is within such a one."""
+        return next(self.places.get(key, iter(())), None)
+
+
+ANY_CALL = 0  # the kind of calls of Python functions
+
+
+def kind_of(node: ir.HostCall) -> int:
+    """The kind of an operation that is built otherwise for devices and their parts."""
+    return node.fn.key if isinstance(node.fn, SaysDivision) else ANY_CALL
 
 
 def propagate(
@@ -67,6 +120,31 @@ def whole(ndim: int) -> Spec:
     return ((),) * ndim
 
 
+def fitting(
+    specs: Sequence[Spec] | None, shapes: Sequence[ir.Shape], extents: Mapping[Any, int]
+) -> tuple[Spec, ...]:
+    """`specs` of arrays of `shapes`, without what does not divide them evenly or is there twice."""
+    if specs is None:
+        return tuple([whole(len(shape)) for shape in shapes])
+    fitted: list[Spec] = []
+    for spec, shape in zip(specs, shapes, strict=True):
+        used: set[Any] = set()
+        kept: list[tuple[Any, ...]] = []
+        for names, n in zip(spec, shape, strict=True):
+            fits = not used.intersection(names) and n % _parts(names, extents) == 0
+            kept.append(names if fits else ())
+            used.update(kept[-1])
+        fitted.append(tuple(kept))
+    return tuple(fitted)
+
+
+def _parts(names: Sequence[Any], extents: Mapping[Any, int]) -> int:
+    return math.prod([extents[name] for name in names])
+
+
+_SAID = (ir.Parameter, ir.ShardingConstraint)  # how their values lie is not to be changed
+
+
 class _Propagation:
     def __init__(
         self, extents: Mapping[Any, int], calls: dict[ir.HostCall, list[Spec]] | None
@@ -89,24 +167,12 @@ class _Propagation:
         return [found[result][0] for result in region.results]
 
     def fitting(self, node: ir.Node, specs: Sequence[Spec] | None) -> tuple[Spec, ...]:
-        """`specs` of the node's results, without what does not divide them evenly or is there twice."""
         types = node.type if isinstance(node.type, tuple) else (node.type,)
-        if specs is None:
-            return tuple([whole(len(t.shape)) for t in types])
-        fitted: list[Spec] = []
-        for spec, t in zip(specs, types, strict=True):
-            used: set[Any] = set()
-            kept: list[tuple[Any, ...]] = []
-            for names, n in zip(spec, t.shape, strict=True):
-                fits = not used.intersection(names) and n % self.parts(names) == 0
-                kept.append(names if fits else ())
-                used.update(kept[-1])
-            fitted.append(tuple(kept))
-        return tuple(fitted)
+        return fitting(specs, [t.shape for t in types], self.extents)
 
     def parts(self, names: Sequence[Any]) -> int:
         """Into how many parts an axis is divided along the mesh's axes `names`."""
-        return math.prod([self.extents[name] for name in names])
+        return _parts(names, self.extents)
 
     def rule(self, node: ir.Node, xs: list[Spec]) -> Sequence[Spec] | None:
         """How results are divided if operands are as `xs` says; None if they are whole."""
@@ -116,10 +182,14 @@ class _Propagation:
             case ir.Cond():
                 branches = [self.region(case, xs[1:]) for case in node.cases]
                 return [_merged(specs) for specs in zip(*branches, strict=True)]
-            case ir.HostCall():
+            case ir.HostCall(fn=fn):
+                division = fn if isinstance(fn, SaysDivision) else None
                 if self.calls is not None:
                     self.calls[node] = xs
-                return None
+                    if division is not None:
+                        is_open = [not isinstance(x, _SAID) for x in node.args]
+                        self.calls[node] = division.of_operands(xs, is_open, self.extents)
+                return None if division is None else division.of_results(xs, self.extents)
             case ir.LibraryCall(name="placed"):
                 names = list(self.extents)
                 params: dict[str, Any] = dict(node.params)

@@ -425,7 +425,11 @@ def _silent(prim: Primitive, function_of: Callable[[dict[str, Any]], Callable[..
 
     @prim.lower_with_avals
     def _(b: Builder, avals: Sequence[ShapedArray], *nodes: Node, **params: object) -> Any:
-        from jitney.compiler.hlo.sharding_propagation import PartBuilder, PlacementBuilder
+        from jitney.compiler.hlo.sharding_propagation import (
+            ANY_CALL,
+            PartBuilder,
+            PlacementBuilder,
+        )
 
         function = function_of(params)
 
@@ -444,7 +448,7 @@ def _silent(prim: Primitive, function_of: Callable[[dict[str, Any]], Callable[..
             if params["partitioned"] and isinstance(b, PlacementBuilder):
                 b.calls_on_parts.append(cast("HostCall", b.ordered[-1]))
             return []
-        places = next(b.divided)
+        places = b.places_of(ANY_CALL) or ()
         for k in range(places[0].num_devices if places else 1):
             parts = [_part(b, x, place, k) for x, place in zip(nodes, places, strict=True)]
             call([a.update(shape=x.shape) for a, x in zip(avals, parts, strict=True)], parts)

@@ -1,0 +1,418 @@
+"""Sharding rules: which axes of the operands and of the results of an operation belong together.
+
+A rule names *factors*, one letter or word for each axis, as einsum does: "i k, k j -> i j". Axes with
+the same factor are divided alike. An axis may be several factors, "(i j)", the major one first; "..."
+stands for leading axes, as many as there are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from jitney.core.record import record
+
+BATCHING = "…"
+"""Stands in an `ArrayMapping` for leading axes, as many as there are; a digit may follow."""
+
+Names: TypeAlias = tuple[Any, ...]  # axes of a mesh that divide an axis of an array, major first
+
+
+def _check_name(name: str) -> None:
+    if not name[:1].isalpha():
+        raise ValueError(f"sharding rule: a factor's name begins with a letter, unlike {name!r}")
+    if not all([c.isalnum() or c == "_" for c in name]):
+        raise ValueError(
+            f"sharding rule: a factor's name has letters, digits and underscores, unlike {name!r}"
+        )
+
+
+def _is_leading(factor: object) -> bool:
+    return isinstance(factor, str) and factor[:1] == BATCHING
+
+
+class CompoundFactor(tuple[str, ...]):
+    """Several factors that are one axis together, the major one first.
+
+    Raises:
+      ValueError: if they are fewer than two, or one is no name.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, *factors: Any) -> CompoundFactor:
+        if len(factors) < 2:
+            raise ValueError(f"CompoundFactor: has two factors or more, not {factors}")
+        for factor in factors:
+            if not isinstance(factor, str):
+                raise ValueError(f"CompoundFactor: factors are strings, unlike {factor!r}")
+            if _is_leading(factor):
+                raise ValueError(f"CompoundFactor: {factor!r} stands for axes, not for part of one")
+            _check_name(factor)
+        return super().__new__(cls, factors)
+
+
+class ArrayMapping(tuple["str | CompoundFactor", ...]):
+    """The factors of an array's axes.
+
+    Raises:
+      ValueError: if an entry is no factor, or `BATCHING` is not the first.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, *dim_mappings: Any) -> ArrayMapping:
+        for k, factor in enumerate(dim_mappings):
+            if isinstance(factor, CompoundFactor):
+                continue
+            if not isinstance(factor, str):
+                raise ValueError(
+                    f"ArrayMapping: each axis has a string or a CompoundFactor, not {factor!r}"
+                )
+            if not _is_leading(factor):
+                _check_name(factor)
+            elif k or not all([c.isdigit() for c in factor[1:]]):
+                raise ValueError(
+                    f"ArrayMapping: {factor!r}, which stands for the leading axes, may have a number "
+                    f"and comes first, but this is entry {k} of {dim_mappings}"
+                )
+        return super().__new__(cls, dim_mappings)
+
+
+class SdyShardingRule:
+    """Which axes of operands and results belong together.
+
+    Args:
+      operand_mappings: factors of the axes of each operand.
+      result_mappings: of each result.
+      reduction_factors: factors over which results are sums, or the like.
+      need_replication_factors: factors along which each device needs all elements; `partition` has to
+        see to it, as to all kinds of factors: they do not change how results are divided.
+      permutation_factors: factors along which elements change places.
+      **factor_sizes: extents of factors that are parts of axes only.
+
+    Raises:
+      ValueError: if there is no such factor, an extent is missing or one too many, or a factor is of
+        two kinds.
+      TypeError: if an extent is no integer.
+    """
+
+    def __init__(
+        self,
+        operand_mappings: tuple[ArrayMapping, ...],
+        result_mappings: tuple[ArrayMapping, ...],
+        *,
+        reduction_factors: tuple[str, ...] = (),
+        need_replication_factors: tuple[str, ...] = (),
+        permutation_factors: tuple[str, ...] = (),
+        **factor_sizes: int,
+    ) -> None:
+        self.operand_mappings = operand_mappings
+        self.result_mappings = result_mappings
+        self.factor_sizes = factor_sizes
+        self.reduction_factors = reduction_factors
+        self.need_replication_factors = need_replication_factors
+        self.permutation_factors = permutation_factors
+        self._check()
+
+    def _check(self) -> None:
+        if not all([type(n) is int for n in self.factor_sizes.values()]):
+            raise TypeError(
+                f"sharding rule: extents of factors are integers, unlike {self.factor_sizes}"
+            )
+        whole: set[str] = set()
+        parts: dict[str, None] = {}
+        given: tuple[Any, ...] = (*self.operand_mappings, *self.result_mappings)
+        for mapping in given:  # by whoever does not check types
+            if not isinstance(mapping, ArrayMapping):
+                raise TypeError(
+                    f"sharding rule: there is an ArrayMapping for each array, but this is {mapping!r}"
+                )
+            for factor in mapping:
+                if isinstance(factor, CompoundFactor):
+                    parts.update(dict.fromkeys(factor))
+                else:
+                    whole.add(factor)
+        for name in self.factor_sizes:
+            if name in whole:
+                raise ValueError(
+                    f"sharding rule: factor {name!r} is a whole axis, which has its extent; leave out "
+                    f"{name}={self.factor_sizes[name]}"
+                )
+            if name not in parts:
+                raise ValueError(
+                    f"sharding rule: {name}={self.factor_sizes[name]} is the extent of a factor that "
+                    f"no axis has; there are {sorted(whole | parts.keys())}"
+                )
+        for name in parts:
+            if name not in whole and name not in self.factor_sizes:
+                raise ValueError(
+                    f"sharding rule: factor {name!r} is nowhere a whole axis; give its extent, "
+                    f"{name}=..."
+                )
+        seen: set[str] = set()
+        for kind, factors in self._kinds():
+            if isinstance(factors, str):
+                raise ValueError(f"sharding rule: {kind} is a tuple of names, not {factors!r}")
+            for name in factors:
+                if name not in whole and name not in parts:
+                    raise ValueError(
+                        f"sharding rule: {name!r}, one of {kind}, is no factor of an axis"
+                    )
+                if name in seen:
+                    raise ValueError(
+                        f"sharding rule: factor {name!r} is of two kinds; name it in one of "
+                        "reduction_factors, need_replication_factors and permutation_factors"
+                    )
+                seen.add(name)
+
+    def _kinds(self) -> list[tuple[str, tuple[str, ...]]]:
+        return [
+            ("reduction_factors", self.reduction_factors),
+            ("need_replication_factors", self.need_replication_factors),
+            ("permutation_factors", self.permutation_factors),
+        ]
+
+    def __repr__(self) -> str:
+        kinds = "".join([f" {kind}={factors}" for kind, factors in self._kinds() if factors])
+        return (
+            f"SdyShardingRule({self.operand_mappings}, {self.result_mappings}, "
+            f"{self.factor_sizes}{kinds})"
+        )
+
+    # --- for arrays of given shapes ---------------------------------------------------------------
+
+    def bound(
+        self, operands: Sequence[tuple[int, ...]], results: Sequence[tuple[int, ...]]
+    ) -> BoundRule:
+        """The rule for operands and results of given shapes.
+
+        Raises:
+          ValueError: if it is for another number of arrays or of axes, or for other extents.
+        """
+        sizes: dict[str, int] = dict(self.factor_sizes)
+        leading: dict[str, int] = {}
+        axes: list[list[tuple[str, ...]]] = []
+        for kind, mappings, shapes in (
+            ("operand", self.operand_mappings, operands),
+            ("result", self.result_mappings, results),
+        ):
+            if len(mappings) != len(shapes):
+                raise ValueError(
+                    f"sharding rule: it is for {len(mappings)} {kind}s, but there are {len(shapes)}, "
+                    f"of shapes {list(shapes)}"
+                )
+            for k, (mapping, shape) in enumerate(zip(mappings, shapes, strict=True)):
+                axes.append(_spread(f"{kind} {k}", mapping, shape, leading))
+                for factors, n in zip(axes[-1], shape, strict=True):
+                    if len(factors) == 1:
+                        sizes.setdefault(factors[0], n)
+        shapes = [*operands, *results]
+        for k, (factors, shape) in enumerate(zip(axes, shapes, strict=True)):
+            kind, i = ("operand", k) if k < len(operands) else ("result", k - len(operands))
+            for axis, n in zip(factors, shape, strict=True):
+                found = math.prod([sizes[name] for name in axis])
+                if len(axis) > 1 and found != n:
+                    raise ValueError(
+                        f"sharding rule: an axis of {kind} {i}, of shape {shape}, has the factors "
+                        f"{axis}, which are {found} elements together, but it has {n}"
+                    )
+        return BoundRule(
+            tuple(map(tuple, axes[: len(operands)])), tuple(map(tuple, axes[len(operands) :])),
+            sizes,
+        )  # fmt: skip
+
+
+def _spread(
+    what: str, mapping: ArrayMapping, shape: tuple[int, ...], leading: dict[str, int]
+) -> list[tuple[str, ...]]:
+    """The factors of each axis; `leading` tells how many axes an ellipsis stands for."""
+    n_leading = 0
+    rest: Sequence[str | CompoundFactor] = mapping
+    if mapping and _is_leading(mapping[0]):
+        rest = mapping[1:]
+        n_leading = len(shape) - len(rest)
+    if n_leading < 0 or n_leading + len(rest) != len(shape):
+        raise ValueError(
+            f"sharding rule: {what} has {len(shape)} axes, being of shape {shape}, but factors for "
+            f"{len(rest)}: {mapping}"
+        )
+    names: list[tuple[str, ...]] = []
+    if len(rest) < len(mapping):
+        ellipsis = str(mapping[0])
+        n = leading.setdefault(ellipsis, n_leading)
+        if n != n_leading:
+            raise ValueError(
+                f"sharding rule: {ellipsis} stands for {n} axes once, and for {n_leading} in {what}, "
+                f"of shape {shape}"
+            )
+        names += [(f"{ellipsis}_{i}",) for i in range(n_leading)]
+    return names + [tuple(f) if isinstance(f, CompoundFactor) else (f,) for f in rest]
+
+
+@record(frozen=True, eq=False)
+class BoundRule:
+    """A sharding rule for given shapes.
+
+    Attributes:
+      operands: for each operand and each of its axes the factors.
+      results: for each result likewise.
+      sizes: extents of the factors.
+    """
+
+    operands: tuple[tuple[tuple[str, ...], ...], ...]
+    results: tuple[tuple[tuple[str, ...], ...], ...]
+    sizes: dict[str, int]
+
+    def of_results(
+        self, specs: Sequence[Sequence[Names]], extents: Mapping[Any, int]
+    ) -> list[tuple[Names, ...]]:
+        """How results are divided if the operands are as `specs` say.
+
+        A factor is divided as the operand has it that says most; where two contradict each other it
+        is whole.
+
+        Args:
+          specs: for each operand and axis the axes of a mesh, major first.
+          extents: of the axes of the mesh.
+        """
+        found = self._found(specs, extents)
+        return [tuple([self._axis(axis, found, extents) for axis in axes]) for axes in self.results]
+
+    def of_operands(
+        self,
+        specs: Sequence[Sequence[Names]],
+        is_open: Sequence[bool],
+        extents: Mapping[Any, int],
+    ) -> list[tuple[Names, ...]]:
+        """`specs`, where those operands that `is_open` marks are divided as the others suggest."""
+        found = self._found(specs, extents)
+        out: list[tuple[Names, ...]] = []
+        for spec, axes, may_change in zip(specs, self.operands, is_open, strict=True):
+            own = list(spec)
+            for k, axis in enumerate(axes if may_change else ()):
+                wanted = self._axis(axis, found, extents)
+                others = {name for i, names in enumerate(own) if i != k for name in names}
+                if wanted[: len(own[k])] == own[k] and not others.intersection(wanted):
+                    own[k] = wanted
+            out.append(tuple(own))
+        return out
+
+    def _found(
+        self, specs: Sequence[Sequence[Names]], extents: Mapping[Any, int]
+    ) -> dict[str, Names]:
+        """How the factors are divided."""
+        found: dict[str, Names] = {}
+        contradicted: set[str] = set()
+        for spec, axes in zip(specs, self.operands, strict=True):
+            for names, factors in zip(spec, axes, strict=True):
+                for factor, own in self._factors(names, factors, extents):
+                    old = found.get(factor, ())
+                    if own[: len(old)] == old:
+                        found[factor] = own
+                    elif old[: len(own)] != own:
+                        contradicted.add(factor)
+        for factor in contradicted:
+            found[factor] = ()
+        return found
+
+    def _factors(
+        self, names: Names, factors: tuple[str, ...], extents: Mapping[Any, int]
+    ) -> list[tuple[str, Names]]:
+        """How each factor of an axis is divided that `names` divide: the major ones first."""
+        out: list[tuple[str, Names]] = []
+        rest = list(names)
+        for factor in factors:
+            own: list[Any] = []
+            left = self.sizes[factor]
+            while rest and left % extents[rest[0]] == 0:
+                left //= extents[rest[0]]
+                own.append(rest.pop(0))
+            out.append((factor, tuple(own)))
+            if left > 1:  # what comes after it is divided only if all of it is
+                break
+        return out
+
+    def _axis(
+        self, factors: tuple[str, ...], found: Mapping[str, Names], extents: Mapping[Any, int]
+    ) -> Names:
+        names: list[Any] = []
+        for factor in factors:
+            own = found.get(factor, ())
+            names += own
+            if math.prod([extents[name] for name in own]) != self.sizes[factor]:
+                break
+        return tuple(names)
+
+
+Rule: TypeAlias = SdyShardingRule | str | Callable[..., Any] | None
+
+
+# --- notation -------------------------------------------------------------------------------------
+
+
+def parse(text: str, **options: Any) -> SdyShardingRule:
+    """The rule that `text` says, as "i (j k), ... -> ... i".
+
+    Args:
+      text: factors of operands and of results.
+      **options: the further arguments of `SdyShardingRule`.
+
+    Raises:
+      ValueError: telling what is wrong.
+    """
+    sides = text.split("->")
+    if len(sides) != 2:
+        raise ValueError(
+            f"sharding rule {text!r}: it has '->' once, between operands and results, as in "
+            "'i k, k j -> i j'"
+        )
+    operands, results = [tuple([_parse_array(part) for part in side.split(",")]) for side in sides]
+    return SdyShardingRule(operands, results, **options)
+
+
+def _parse_array(text: str) -> ArrayMapping:
+    found: list[str | CompoundFactor] = []
+    group: list[str] | None = None
+    k = 0
+    while k < len(text):
+        c = text[k]
+        if c.isspace():
+            k += 1
+        elif c == ".":
+            if text[k : k + 3] != "...":
+                raise _misread(text, "there are three dots, '...', or none")
+            if found or group is not None:
+                raise _misread(text, "'...' stands for the leading axes, so it comes first")
+            end = k + 3
+            while end < len(text) and text[end].isdigit():
+                end += 1
+            found.append(BATCHING + (text[k + 3 : end] or "0"))
+            k = end
+        elif c == "(":
+            if group is not None:
+                raise _misread(text, "there are no brackets within brackets")
+            group, k = [], k + 1
+        elif c == ")":
+            if group is None:
+                raise _misread(text, "a bracket is closed that was not opened")
+            if len(group) < 2:
+                raise _misread(text, "brackets are around two factors or more")
+            found.append(CompoundFactor(*group))
+            group, k = None, k + 1
+        elif c.isalnum() or c == "_":
+            end = k
+            while end < len(text) and (text[end].isalnum() or text[end] == "_"):
+                end += 1
+            (found if group is None else group).append(text[k:end])
+            k = end
+        else:
+            raise _misread(text, f"{c!r} has no meaning")
+    if group is not None:
+        raise _misread(text, "a bracket is not closed")
+    return ArrayMapping(*found)
+
+
+def _misread(text: str, reason: str) -> ValueError:
+    return ValueError(f"sharding rule: in {text.strip()!r}, {reason}")

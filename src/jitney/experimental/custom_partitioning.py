@@ -1,0 +1,172 @@
+"""`jax.experimental.custom_partitioning`: functions that say themselves how devices divide them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from jitney.api.signature import positional
+from jitney.core import errors, jaxpr_trace, source_info
+from jitney.core.avals import get_aval
+from jitney.core.flat_function import FlatFunction
+from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.pytree import pytrees
+from jitney.core.sharding.sharding_rule import (
+    BATCHING as BATCHING,
+    ArrayMapping as ArrayMapping,
+    CompoundFactor as CompoundFactor,
+    SdyShardingRule as SdyShardingRule,
+    parse,
+)
+from jitney.core.trace import Tracer
+from jitney.core.wraps import wraps
+from jitney.primitives.parallel.custom_partitioning import (
+    custom_partitioning_p as custom_partitioning_p,
+)
+
+if TYPE_CHECKING:
+    from jitney.core.typing import PyTree
+
+
+class custom_partitioning:  # the API's name
+    """A function that, when a jitted program is made for a mesh, is divided as its author says.
+
+    Evaluated operation by operation, on one device, or within `shard_map`, it is the function itself.
+    It has neither a derivative nor a batching rule: `jax.custom_vjp`, `jax.custom_jvp` and
+    `jax.custom_batching.custom_vmap` around it add them.
+
+    Args:
+      fun: takes and returns pytrees of arrays.
+      static_argnums: which arguments are no arrays, but constants of the program.
+
+    Example:
+      >>> from jax.experimental.custom_partitioning import custom_partitioning
+      >>> @custom_partitioning
+      ... def row_sums(x):
+      ...   return x.sum(axis=1)
+      >>> def partition(mesh, arg_shapes, result_shape):
+      ...   rows = result_shape.sharding.spec[0]
+      ...   args = (jax.NamedSharding(mesh, jax.P(rows, None)),)
+      ...   return mesh, lambda x: x.sum(axis=1), result_shape.sharding, args
+      >>> row_sums.def_partition(partition, sharding_rule="i j -> i", reduction_factors=("j",))
+      >>> jax.jit(row_sums)(jnp.ones((2, 3)))
+      Array([3., 3.], dtype=float32)
+    """
+
+    def __init__(self, fun: Callable[..., PyTree], static_argnums: Sequence[int] = ()) -> None:
+        wraps(fun)(self)
+        self.fun = fun
+        self.static_argnums = static_argnums
+        self.partition: Callable[..., Any] | None = None
+        self.infer_sharding_from_operands: Callable[..., PyTree] | None = None
+        self.propagate_user_sharding: Callable[..., Any] | None = None
+        self.decode_shardings = True
+        self.sharding_rule: SdyShardingRule | Callable[..., Any] | None = None
+
+    def def_partition(
+        self,
+        partition: Callable[..., Any],
+        infer_sharding_from_operands: Callable[..., PyTree] | None = None,
+        propagate_user_sharding: Callable[..., Any] | None = None,
+        decode_shardings: bool = True,
+        sharding_rule: str | SdyShardingRule | Callable[..., Any] | None = None,
+        *,
+        reduction_factors: tuple[str, ...] = (),
+        need_replication_factors: tuple[str, ...] = (),
+        permutation_factors: tuple[str, ...] = (),
+        **factor_sizes: int,
+    ) -> Callable[..., Any]:
+        """Says how devices divide the function. Callbacks get the static arguments first.
+
+        Args:
+          partition: (mesh, arg_shapes, result_shape) -> (mesh, function, result_shardings,
+            arg_shardings). Shapes are those of the whole arrays, pytrees of `ShapeDtypeStruct`, each
+            with its NamedSharding. The function takes and returns parts, as these shardings cut them;
+            the mesh's axes are named axes in it, as in `shard_map`.
+          infer_sharding_from_operands: (mesh, arg_shapes, result_shape) -> the shardings of the
+            results, where there is no `sharding_rule`.
+          propagate_user_sharding: accepted for compatibility: results are divided as operands are.
+          decode_shardings: accepted for compatibility: shardings are NamedShardings.
+          sharding_rule: which axes of operands and results belong together, as "i k, k j -> i j"; an
+            `SdyShardingRule`; or a function (mesh, operands, results), of types with shapes, that
+            returns either.
+          reduction_factors, need_replication_factors, permutation_factors, **factor_sizes: what else
+            is to be said of the factors of a rule that is a text: see `SdyShardingRule`.
+
+        Returns: `partition`.
+
+        Raises:
+          ValueError, TypeError: if the rule is none.
+        """
+        options: dict[str, Any] = dict(factor_sizes)
+        for name, factors in (
+            ("reduction_factors", reduction_factors),
+            ("need_replication_factors", need_replication_factors),
+            ("permutation_factors", permutation_factors),
+        ):
+            if factors:
+                options[name] = factors
+        if isinstance(sharding_rule, str):
+            sharding_rule = parse(sharding_rule, **options)
+        elif options:
+            raise ValueError(
+                f"def_partition: {options} are of a sharding rule that is a text; give them to the "
+                "SdyShardingRule itself"
+            )
+        elif not (
+            sharding_rule is None
+            or isinstance(sharding_rule, SdyShardingRule)
+            or callable(sharding_rule)
+        ):
+            raise TypeError(
+                "def_partition: sharding_rule is a text such as 'i j -> i', an SdyShardingRule, or a "
+                f"function that returns one, not {sharding_rule!r}"
+            )
+        self.partition = partition
+        self.infer_sharding_from_operands = infer_sharding_from_operands
+        self.propagate_user_sharding = propagate_user_sharding
+        self.decode_shardings = decode_shardings
+        self.sharding_rule = sharding_rule
+        return partition
+
+    def __call__(self, *args: PyTree, **kwargs: PyTree) -> Any:
+        name = getattr(self.fun, "__name__", repr(self.fun))
+        if self.partition is None:
+            raise AttributeError(
+                f"custom_partitioning: nothing says how devices divide {name}; call its def_partition"
+            )
+        args = positional(self.fun, args, kwargs, "custom_partitioning")
+        static = {i % len(args) for i in self.static_argnums} if args else set[int]()
+        static_args = tuple([args[i] for i in sorted(static)])
+        if any([isinstance(x, Tracer) for x in pytrees.tree_leaves(static_args)]):
+            raise errors.UnexpectedTracerError(
+                f"custom_partitioning: a static argument of {name} is traced; make it an argument that "
+                "is an array, or static in the functions around it"
+            )
+        given = tuple([x for i, x in enumerate(args) if i not in static])
+
+        def of_arrays(*arrays: PyTree) -> PyTree:
+            rest, fixed = iter(arrays), iter(static_args)
+            return self.fun(*[next(fixed if i in static else rest) for i in range(len(args))])
+
+        leaves, in_tree = pytrees.tree_flatten(given)
+        flat = FlatFunction(of_arrays, in_tree)
+        info = DebugInfo("custom_partitioning", source_info.fun_sourceinfo(self.fun))
+        jaxpr, _, consts = jaxpr_trace.trace_to_jaxpr(flat, [get_aval(x) for x in leaves], info)
+        if any([isinstance(c, Tracer) for c in consts]):
+            raise errors.UnexpectedTracerError(
+                f"custom_partitioning: {name} uses a traced value from outside; pass it as an argument"
+            )
+        outs = custom_partitioning_p.bind(
+            *leaves,
+            call=ClosedJaxpr(jaxpr, consts),
+            partition=self.partition,
+            propagate_user_sharding=self.propagate_user_sharding,
+            infer_sharding_from_operands=self.infer_sharding_from_operands,
+            decode_shardings=self.decode_shardings,
+            sharding_rule=self.sharding_rule,
+            in_tree=in_tree,
+            out_tree=flat.out_tree,
+            static_args=static_args,
+        )
+        return pytrees.tree_unflatten(flat.out_tree, outs)

@@ -1,0 +1,282 @@
+"""`custom_partitioning`: a call of a program that says itself how devices of a mesh divide it.
+
+On one device it is the program. On several, sharding propagation asks the user's rule how the results
+are divided, and when the program is lowered for its devices the user's `partition` is told how
+everything lies, and returns the function that each device runs on its parts: a `shard_map`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from jitney.compiler import lower as lowering
+from jitney.compiler.hlo.ir import HostCall, Project
+from jitney.compiler.hlo.sharding_propagation import (
+    PartBuilder,
+    PlacementBuilder,
+    SaysDivision,
+    fitting,
+    whole,
+)
+from jitney.core.avals import AbstractValue, ShapedArray
+from jitney.core.evaluate import eval_jaxpr
+from jitney.core.primitive import declare
+from jitney.core.pytree import pytrees
+from jitney.core.shape_dtype import ShapeDtypeStruct
+from jitney.core.sharding.mesh import AbstractMesh, AxisType, Mesh, use_abstract_mesh
+from jitney.core.sharding.named import NamedSharding
+from jitney.core.sharding.partition_spec import PartitionSpec, names_of
+from jitney.core.sharding.sharding_rule import BoundRule, SdyShardingRule, parse
+from jitney.primitives.call.inlined import calls_program
+from jitney.primitives.call.remat import opened
+from jitney.primitives.elementwise.convert import as_value
+from jitney.primitives.parallel import spmd
+from jitney.primitives.parallel.shard_map import WHOLE, Region, traced
+from jitney.transforms.batch import AxisData, batch_jaxpr_at
+
+if TYPE_CHECKING:
+    from jitney.compiler.hlo.sharding_propagation import Spec
+    from jitney.core.jaxpr import ClosedJaxpr
+    from jitney.core.typing import PyTree
+    from jitney.primitives.rule_types import Builder, Dims, Node, Value
+
+custom_partitioning_p = declare("custom_partitioning", multiple_results=True)
+calls_program(custom_partitioning_p, "call", lowered=False)
+custom_partitioning_p.divides_itself = True
+_CURE = "jax.custom_{} around the function adds {}"
+custom_partitioning_p.absent("jvp", why=_CURE.format("jvp or jax.custom_vjp", "one"))
+custom_partitioning_p.absent("transpose", why=_CURE.format("vjp", "derivatives"))
+custom_partitioning_p.absent("batch", why=_CURE.format("batching.custom_vmap", "one"))
+
+
+@custom_partitioning_p.def_impl
+def _(*operands: Value, call: ClosedJaxpr, **_: object) -> list[Any]:
+    return eval_jaxpr(call.jaxpr, call.consts, *operands)
+
+
+custom_partitioning_p.absent("eager", why="is called with arrays, by its own impl")
+
+
+@custom_partitioning_p.over_devices
+def _(
+    axis_data: AxisData, args: Sequence[Value], dims: Dims, *, call: ClosedJaxpr, **_: object
+) -> Any:
+    """Within `shard_map` operands are parts already: each device runs the function itself."""
+    program, out_dims = batch_jaxpr_at(call, axis_data, tuple(dims))
+    return eval_jaxpr(program.jaxpr, program.consts, *args), list(out_dims)
+
+
+@custom_partitioning_p.lower
+def _(b: Builder, *nodes: Node, call: ClosedJaxpr, **params: Any) -> Any:
+    if isinstance(b, PlacementBuilder):
+        types = [lowering.tensor_type(a) for a in call.out_avals]
+        name = custom_partitioning_p.name
+        outs = b.host_call(name, _Division(call, params, b.mesh), nodes, types)
+        for out in outs[:1]:
+            if isinstance(out, Project) and isinstance(out.node, HostCall):
+                b.calls_on_parts.append(out.node)
+        return outs
+    places = (b.places_of(id(call)) if isinstance(b, PartBuilder) else None) or ()
+    named = [place for place in places if isinstance(place, NamedSharding)]
+    if not named or len(named) < len(places):
+        return lowering.inline(b, call, nodes)
+    return _by_parts(b, nodes, call, params, named)
+
+
+# --- how results are divided ------------------------------------------------------------------------
+
+
+class _Division(SaysDivision):
+    """Tells how the results of one call are divided, by the user's rule."""
+
+    def __init__(
+        self, call: ClosedJaxpr, params: Mapping[str, Any], mesh: Mesh | AbstractMesh | None
+    ) -> None:
+        self.key = id(call)
+        self.ins = _arrays(call.in_avals)
+        self.outs = _arrays(call.out_avals)
+        self.params = params
+        self.mesh = None if mesh is None else _auto(mesh)
+
+    def of_results(self, operands: Sequence[Spec], extents: Mapping[Any, int]) -> list[Spec] | None:
+        rule = self._bound_rule()
+        if rule is not None:
+            return list(rule.of_results(operands, extents))
+        infer = self.params["infer_sharding_from_operands"]
+        if infer is None or self.mesh is None:
+            return None
+        found = infer(*self.told(operands, [whole(a.ndim) for a in self.outs]))
+        places = self.places_of_results(found, "infer_sharding_from_operands")
+        return [_spec(place, a.ndim) for place, a in zip(places, self.outs, strict=True)]
+
+    def of_operands(
+        self, operands: Sequence[Spec], is_open: Sequence[bool], extents: Mapping[Any, int]
+    ) -> list[Spec]:
+        rule = self._bound_rule()
+        if rule is None:
+            return list(operands)
+        suggested = rule.of_operands(operands, is_open, extents)
+        return list(fitting(suggested, [a.shape for a in self.ins], extents))
+
+    def told(self, operands: Sequence[Spec], results: Sequence[Spec]) -> tuple[Any, ...]:
+        """The arguments of the user's callbacks."""
+        assert self.mesh is not None
+        args, outs = [
+            [
+                ShapeDtypeStruct(a.shape, a.dtype, sharding=_place(self.mesh, spec))
+                for a, spec in zip(avals, specs, strict=True)
+            ]
+            for avals, specs in ((self.ins, operands), (self.outs, results))
+        ]
+        params = self.params
+        return (
+            *params["static_args"], self.mesh, params["in_tree"].unflatten(args),
+            params["out_tree"].unflatten(outs),
+        )  # fmt: skip
+
+    def places_of_results(self, found: PyTree, callback: str) -> list[NamedSharding]:
+        tree = self.params["out_tree"]
+        return _leaves(found, tree, f"{callback} returns a NamedSharding for each result")
+
+    def _bound_rule(self) -> BoundRule | None:
+        """The sharding rule for the shapes of the call; None if there is none."""
+        rule = self.params["sharding_rule"]
+        if rule is None:
+            return None
+        if not isinstance(rule, SdyShardingRule):
+            types = [
+                [ShapeDtypeStruct(a.shape, a.dtype) for a in avals]
+                for avals in (self.ins, self.outs)
+            ]
+            found = rule(self.mesh, *types)
+            rule = parse(found) if isinstance(found, str) else found
+            if not isinstance(rule, SdyShardingRule):
+                raise ValueError(
+                    "custom_partitioning: the function sharding_rule returns a text such as "
+                    f"'i j -> i', or an SdyShardingRule, not {found!r}"
+                )
+        return rule.bound([a.shape for a in self.ins], [a.shape for a in self.outs])
+
+
+def _arrays(avals: Sequence[AbstractValue]) -> list[ShapedArray]:
+    return [a for a in avals if isinstance(a, ShapedArray)]
+
+
+def _auto(mesh: Mesh | AbstractMesh) -> Mesh | AbstractMesh:
+    """`mesh` with Auto axes, as callbacks see it."""
+    if isinstance(mesh, Mesh):
+        return Mesh(mesh.devices, mesh.axis_names)
+    return AbstractMesh(mesh.axis_sizes, mesh.axis_names)
+
+
+def _place(mesh: Mesh | AbstractMesh, spec: Spec) -> NamedSharding:
+    """`spec` as a sharding that has an entry for each axis."""
+    name_of = {str(name): name for name in mesh.axis_names}
+    return NamedSharding(
+        mesh, PartitionSpec(*[tuple([name_of[n] for n in e]) or None for e in spec])
+    )
+
+
+def _spec(place: NamedSharding, ndim: int) -> Spec:
+    entries = [tuple(map(str, names_of(entry))) for entry in place.spec]
+    return (*entries, *[()] * (ndim - len(entries)))
+
+
+def _leaves(found: PyTree, tree: pytrees.PyTreeDef, expected: str) -> list[NamedSharding]:
+    leaves, own = pytrees.tree_flatten(found)
+    if own != tree or not all([isinstance(place, NamedSharding) for place in leaves]):
+        raise ValueError(
+            f"custom_partitioning: {expected}, in the structure {tree}, but here it was {found!r}"
+        )
+    return leaves
+
+
+# --- the program of the devices ---------------------------------------------------------------------
+
+
+def _by_parts(
+    b: Builder, nodes: Sequence[Node], call: ClosedJaxpr, params: Mapping[str, Any],
+    places: Sequence[NamedSharding],
+) -> list[Node]:  # fmt: skip
+    """The results of the function that `partition` returns, run by each device on its parts."""
+    division = _Division(call, params, places[0].mesh)
+    assert division.mesh is not None
+    extents = {str(name): n for name, n in division.mesh.shape.items()}
+    operands = [_spec(place, a.ndim) for place, a in zip(places, division.ins, strict=True)]
+    results = fitting(
+        division.of_results(operands, extents), [a.shape for a in division.outs], extents
+    )
+    answer = params["partition"](*division.told(operands, results))
+    if not isinstance(answer, tuple) or len(answer) != 4:
+        raise ValueError(
+            "custom_partitioning: partition returns (mesh, function of parts, shardings of results, "
+            f"tuple of shardings of arguments), not {answer!r}"
+        )
+    mesh, fun, out_places, in_places = answer
+    out_specs = _checked(division.places_of_results(out_places, "partition"), division.outs)
+    expected = "partition returns a tuple with a NamedSharding for each argument"
+    in_specs = _checked(_leaves(in_places, params["in_tree"], expected), division.ins)
+    region = Region(mesh, frozenset(mesh.axis_names), check_vma=False)
+    program = _of_parts(fun, call, params, region, in_specs, out_specs)
+    with region.scope():
+        of_all = spmd.over_devices(
+            opened(program), region.axes, (WHOLE,) * len(program.consts) + in_specs, out_specs
+        )
+    constants = [b.constant(lowering.host_value(x)) for x in program.consts]
+    return lowering.inline(b, of_all, [*constants, *nodes])
+
+
+def _checked(
+    places: Sequence[NamedSharding], avals: Sequence[ShapedArray]
+) -> tuple[PartitionSpec, ...]:
+    """Specs of parts.
+
+    Raises:
+      ValueError: if a place is for fewer axes, or does not divide an axis evenly.
+    """
+    for place, aval in zip(places, avals, strict=True):
+        place.check_compatible_aval(aval.shape)
+        place.check_fits(aval.shape)
+    return tuple([place.spec for place in places])
+
+
+def _of_parts(
+    fun: Callable[..., PyTree], call: ClosedJaxpr, params: Mapping[str, Any], region: Region,
+    in_specs: Sequence[PartitionSpec], out_specs: Sequence[PartitionSpec],
+) -> ClosedJaxpr:  # fmt: skip
+    """The program of `fun`, a function of one device's parts.
+
+    Raises:
+      ValueError: if its results are no parts of the results of the call.
+    """
+    in_tree, out_tree = params["in_tree"], params["out_tree"]
+
+    def flat(*parts: Value) -> list[Any]:
+        outs, tree = pytrees.tree_flatten(fun(*in_tree.unflatten(parts)))
+        if tree != out_tree:
+            raise ValueError(
+                f"custom_partitioning: the function that partition returns has results of structure "
+                f"{tree}, but those of the function itself have {out_tree}"
+            )
+        return [as_value(x) for x in outs]
+
+    def parts(avals: Sequence[ShapedArray], specs: Sequence[PartitionSpec]) -> list[ShapedArray]:
+        return [
+            ShapedArray(region.part(a, spec).shape, a.dtype)
+            for a, spec in zip(avals, specs, strict=True)
+        ]
+
+    kinds = dict.fromkeys(region.manual, AxisType.Manual)
+    with use_abstract_mesh(region.mesh.abstract_mesh.update_axis_types(kinds)):
+        avals = parts(_arrays(call.in_avals), in_specs)
+        program = traced(region, flat, avals, call.jaxpr, "custom_partitioning")
+    wanted = parts(_arrays(call.out_avals), out_specs)
+    found = _arrays(program.out_avals)
+    if [(a.shape, a.dtype) for a in found] != [(a.shape, a.dtype) for a in wanted]:
+        raise ValueError(
+            "custom_partitioning: by the shardings that partition returns, parts of results are of "
+            f"types {[a.str_short() for a in wanted]}, but its function returns "
+            f"{[a.str_short() for a in found]}"
+        )
+    return program
