@@ -96,6 +96,18 @@ for _place in ("device", "tpu_sparsecore", "gpu_stream:1", "bogus", "gpu_stream"
     same(_computed_on(_place))
 
 
+@same
+def calls_with_attributes(jax, jnp):
+    groups = importlib.import_module(f"{jax.__name__}.experimental.scheduling_groups")
+    g = groups.scheduling_group("g")(lambda x: jnp.sin(x) + 1)
+    two = groups.xla_metadata_call(lambda x, y: {"sum": x + y}, a="1", b="c")
+    return (
+        g(1.0), jax.jit(g)(2.0), jax.vmap(g)(jnp.arange(2.0)), jax.grad(g)(1.0), two(1.0, y=2.0),
+        str(jax.make_jaxpr(g)(1.0)), str(jax.make_jaxpr(jax.grad(g))(1.0)),
+        str(jax.make_jaxpr(two)(1.0, y=2.0)), str(jax.make_jaxpr(jax.vmap(g))(jnp.arange(2.0))),
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize("case", same.all, ids=same.ids)
 def test_same(case):
     check(case)

@@ -85,6 +85,9 @@ def device_put(
         places = [device] * len(leaves)
     else:
         places = _spread_over(device, x)
+    for leaf, place in zip(leaves, places, strict=True):
+        if isinstance(place, Format):
+            place.check_fits(np.shape(leaf))
     if state.trace is not state.eval_trace and leaves:
         return pytrees.tree_unflatten(tree, placement.device_put(leaves, places, donate=donate))
     placed: list[Any] = []

@@ -72,6 +72,9 @@ class GivenPlaces:
         except ValueError:
             raise self._misfit(prefix, full) from None
         out = [self._resolved(place) for place in places]
+        for i, (place, aval) in enumerate(zip(places, avals, strict=True)):
+            if isinstance(place, Format):
+                self._check_layout(place, aval, name_of(i))
         for i, (place, aval) in enumerate(zip(out, avals, strict=True)):
             if place is not UNSPECIFIED:
                 self._check(place, aval, name_of(i))
@@ -105,6 +108,12 @@ class GivenPlaces:
                 "names its mesh"
             )
         return NamedSharding(mesh, place)
+
+    def _check_layout(self, place: Format, aval: AbstractValue, name: str) -> None:
+        try:
+            place.check_fits(getattr(aval, "shape", ()))
+        except ValueError as error:
+            raise ValueError(f"jit: {self.option} of {name} does not fit: {error}") from None
 
     def _check(self, place: Sharding, aval: AbstractValue, name: str) -> None:
         kind = "arguments" if self.option == "in_shardings" else "outputs"

@@ -26,6 +26,7 @@ from jitney.core.typecheck import same_type
 from jitney.runtime import dispatch, placements, sharding
 from jitney.runtime.array import ArrayImpl
 from jitney.runtime.assignment import assign
+from jitney.runtime.layout import rows
 from jitney.transforms.discharge import discharge
 from jitney.transforms.lojax import lower_program
 
@@ -401,7 +402,7 @@ def _whole_on(mesh: Mesh | AbstractMesh) -> NamedSharding:
 
 
 def _format_of(aval: AbstractValue) -> sharding.Format:
-    return sharding.Format(sharding.Layout(tuple(range(len(aval.shape)))), sharding.default())
+    return sharding.Format(rows(len(aval.shape)), sharding.default())
 
 
 def trace(call: JitCall, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]) -> Traced:

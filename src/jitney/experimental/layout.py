@@ -1,3 +1,50 @@
 """`jax.experimental.layout`: the order of an array's axes in memory, and where the array is."""
 
-from jitney.runtime.sharding import Format as Format, Layout as Layout
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from jitney.core.pytree import pytrees
+from jitney.primitives.array.layout import layout_constraint_p
+from jitney.primitives.elementwise.convert import as_value
+from jitney.runtime.layout import Format as Format, Layout as Layout
+
+if TYPE_CHECKING:
+    from jitney.core.typing import PyTree
+
+
+def with_layout_constraint(x: PyTree, layouts: PyTree) -> Any:
+    """`x`, of which programs show how its arrays are to lie in memory.
+
+    Arrays here lie row by row: values, and where they lie, do not depend on it.
+
+    Args:
+      x: a pytree of arrays.
+      layouts: a `Layout` for each, or a prefix of the tree.
+
+    Raises:
+      ValueError: if a leaf of `layouts` is no Layout, is for another number of axes, or the tree is no
+        prefix.
+
+    Example:
+      >>> from jax.experimental.layout import Layout, with_layout_constraint
+      >>> with_layout_constraint(jnp.arange(2), Layout((0,)))
+      Array([0, 1], dtype=int32)
+    """
+    leaves, tree = pytrees.tree_flatten(x)
+    each = pytrees.broadcast_prefix(layouts, x, is_leaf=lambda layout: layout is None)
+    for layout in each:
+        if not isinstance(layout, Layout):
+            raise ValueError(
+                "with_layout_constraint: layouts are Layouts, such as Layout((1, 0)), or pytrees of "
+                f"these, but one is {layout!r}"
+            )
+    return tree.unflatten(
+        [
+            layout_constraint_p.bind(as_value(leaf), layout=layout)
+            for leaf, layout in zip(leaves, each, strict=True)
+        ]
+    )
+
+
+__all__ = ["Format", "Layout", "with_layout_constraint"]

@@ -27,6 +27,7 @@ from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.sharding import Sharding
 from jitney.runtime import array_text, moves, sharding, windows
 from jitney.runtime.device import Device
+from jitney.runtime.layout import rows
 from jitney.runtime.native._native import NativeArray, array_from_numpy, empty, placed_array
 from jitney.runtime.processes import joined
 
@@ -84,7 +85,7 @@ class ArrayImpl(NativeArray, Array):
 
     @property
     def format(self) -> sharding.Format:
-        return sharding.Format(sharding.Layout(tuple(range(self.ndim))), self.sharding)
+        return sharding.Format(rows(self.ndim), self.sharding)
 
     @property
     def device(self) -> Device | Sharding:

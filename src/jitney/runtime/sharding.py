@@ -1,15 +1,15 @@
-"""Shardings on single devices, layouts in memory, and what a placement may be given as."""
+"""Shardings on single devices, and what a placement may be given as."""
 
 from __future__ import annotations
 
 from functools import cache
 from typing import Any
 
-from jitney.core.record import record
 from jitney.core.sharding.sharding import Sharding
 from jitney.core.sharding.tiling import Tiling, whole
 from jitney.runtime import client
 from jitney.runtime.device import MEMORY_KINDS, Device
+from jitney.runtime.layout import Format as Format, Layout as Layout
 
 
 class _Unspecified:
@@ -114,20 +114,3 @@ def as_sharding(place: object) -> Sharding:
             f"{place!r} of type {type(place).__name__}"
         )
     return place
-
-
-@record(frozen=True)
-class Layout:
-    """The order of an array's axes in memory, slowest first."""
-
-    major_to_minor: tuple[int, ...]
-    tiling: tuple[tuple[int, ...], ...] | None = ()
-    sub_byte_element_size_in_bits: int = 0
-
-
-@record(frozen=True)
-class Format:
-    """How an array lies in memory, and where."""
-
-    layout: Layout | None = None
-    sharding: Sharding | None = None

@@ -181,7 +181,7 @@ class _Propagation:
                 return self.loop(node, xs)
             case ir.Cond():
                 branches = [self.region(case, xs[1:]) for case in node.cases]
-                return [_merged(specs) for specs in zip(*branches, strict=True)]
+                return [merged(specs) for specs in zip(*branches, strict=True)]
             case ir.HostCall(fn=fn):
                 division = fn if isinstance(fn, SaysDivision) else None
                 if self.calls is not None:
@@ -236,10 +236,10 @@ class _Propagation:
         carry = init
         for _ in range(len(self.extents) + 1):
             after = self.region(node.body, carry)
-            merged = [_merged(pair, last_wins=True) for pair in zip(carry, after, strict=True)]
-            if merged == carry:
+            both = [merged(pair, last_wins=True) for pair in zip(carry, after, strict=True)]
+            if both == carry:
                 break
-            carry = merged
+            carry = both
         return carry
 
 
@@ -262,7 +262,7 @@ def wanted(sharding: ir.TensorSharding, found: Spec, extents: Mapping[Any, int])
     ])  # fmt: skip
 
 
-def _merged(specs: Sequence[Spec], *, last_wins: bool = False) -> Spec:
+def merged(specs: Sequence[Spec], *, last_wins: bool = False) -> Spec:
     """What some specs say together.
 
     An axis is divided as far as the one says that says most. Where two contradict each other it is
@@ -312,7 +312,7 @@ def _reshaped(
 
 
 def _elementwise(node: ir.Node, xs: list[Spec]) -> list[Spec]:
-    return [_merged(xs)]
+    return [merged(xs)]
 
 
 def _same(node: ir.Node, xs: list[Spec]) -> list[Spec]:
@@ -354,8 +354,8 @@ def _reduce(node: Any, xs: list[Spec]) -> list[Spec]:
 def _reduce_region(node: Any, xs: list[Spec]) -> list[Spec]:
     n = len(node.xs)
     kept = [k for k in range(len(xs[0])) if k not in node.dims]
-    merged = _merged(xs[:n])
-    return [tuple([merged[k] for k in kept])] * n
+    spec = merged(xs[:n])
+    return [tuple([spec[k] for k in kept])] * n
 
 
 def _arg_reduce(node: Any, xs: list[Spec]) -> list[Spec]:
@@ -363,7 +363,7 @@ def _arg_reduce(node: Any, xs: list[Spec]) -> list[Spec]:
 
 
 def _sort(node: Any, xs: list[Spec]) -> list[Spec]:
-    return [_merged(xs)] * len(xs)
+    return [merged(xs)] * len(xs)
 
 
 def _top_k(node: Any, xs: list[Spec]) -> list[Spec]:
@@ -406,7 +406,7 @@ def _gather(node: Any, xs: list[Spec]) -> list[Spec]:
 
 
 def _dft(node: Any, xs: list[Spec]) -> list[Spec]:
-    return [_merged(xs)] * 2
+    return [merged(xs)] * 2
 
 
 _RULES: dict[type, Callable[[Any, list[Spec]], list[Spec]]] = {

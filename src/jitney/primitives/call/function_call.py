@@ -1,8 +1,8 @@
-"""Calls of functions that stay calls in programs: `call` and `closed_call`.
+"""Calls of functions that stay calls in programs: `call`, `closed_call` and `xla_metadata_call`.
 
 `bind(*operands, subfuns=(function,))` calls a wrapped function of flat values: at once where
-operations are evaluated; elsewhere its program is the parameter `call_jaxpr` of an equation. Lowered,
-it is inlined.
+operations are evaluated; elsewhere its program is a parameter of an equation, `call_jaxpr` or `jaxpr`.
+Lowered, it is inlined. The other parameters of `xla_metadata_call` are attributes for the compiler.
 """
 
 from __future__ import annotations
@@ -40,7 +40,14 @@ if TYPE_CHECKING:
 
 
 class FunctionCall(CallPrimitive):
-    """A call of a function of flat values, which returns a sequence of such."""
+    """A call of a function of flat values, which returns a sequence of such.
+
+    Its program is the parameter `parameter`.
+    """
+
+    def __init__(self, name: str, parameter: str) -> None:
+        super().__init__(name)
+        self.parameter = parameter
 
     def bind(self, *args: Value, **params: Any) -> Any:
         """Calls the function `subfuns[0]`.
@@ -67,45 +74,44 @@ class FunctionCall(CallPrimitive):
         self, program: ClosedJaxpr, operands: Sequence[Value], params: dict[str, Any]
     ) -> list[Any]:
         """Calls a program."""
-        return state.trace.process_primitive(self, operands, {**params, "call_jaxpr": program})
+        return state.trace.process_primitive(self, operands, {**params, self.parameter: program})
 
     def get_bind_params(self, params: dict[str, Any]) -> dict[str, Any]:
         """What `bind` wants of an equation's parameters: the program as a function."""
-        program: ClosedJaxpr = params["call_jaxpr"]
+        program: ClosedJaxpr = params[self.parameter]
         function = wrap_init(jaxpr_as_fun(program), debug_info=program.jaxpr.debug_info)
-        rest = {name: value for name, value in params.items() if name != "call_jaxpr"}
+        rest = {name: value for name, value in params.items() if name != self.parameter}
         return {**rest, "subfuns": (function,)}
 
 
-def _declare(name: str) -> FunctionCall:
-    prim = registry[name] = FunctionCall(name)
-    calls_program(prim, "call_jaxpr")
+def _program(parameter: object) -> ClosedJaxpr:
+    assert isinstance(parameter, ClosedJaxpr)
+    return parameter
+
+
+def _declare(name: str, parameter: str = "call_jaxpr") -> FunctionCall:
+    prim = registry[name] = FunctionCall(name, parameter)
+    calls_program(prim, parameter)
     prim.absent("eager", why="evaluated by calling the function")
 
     @prim.jvp
-    def _(
-        primals: Primals, tangents: Tangents, *, call_jaxpr: ClosedJaxpr, **params: object
-    ) -> Any:
+    def _(primals: Primals, tangents: Tangents, **params: object) -> Any:
+        called = _program(params.pop(parameter))
         nonzero = tuple(type(t) is not Zero for t in tangents)
-        program, nonzero_out = jvp_jaxpr(call_jaxpr, nonzero, False)
+        program, nonzero_out = jvp_jaxpr(called, nonzero, False)
         given = [t for t in tangents if not isinstance(t, Zero)]
         outs = prim.call(program, [*primals, *given], params)
-        n = len(call_jaxpr.out_avals)
-        types = [a.to_tangent_aval() for a in call_jaxpr.out_avals]
+        n = len(called.out_avals)
+        types = [a.to_tangent_aval() for a in called.out_avals]
         return outs[:n], with_zeros(outs[n:], nonzero_out, types)
 
     @prim.jet
-    def _(
-        primals: Primals,
-        series: Sequence[jet.Terms],
-        *,
-        call_jaxpr: ClosedJaxpr,
-        **params: object,
-    ) -> Any:
-        program, given = jet_jaxpr(call_jaxpr, types_of(series), len(series[0]))
+    def _(primals: Primals, series: Sequence[jet.Terms], **params: object) -> Any:
+        called = _program(params.pop(parameter))
+        program, given = jet_jaxpr(called, types_of(series), len(series[0]))
         outs = prim.call(program, [*primals, *present(series)], params)
-        n = len(call_jaxpr.out_avals)
-        return outs[:n], unpacked(outs[n:], call_jaxpr.out_avals, given)
+        n = len(called.out_avals)
+        return outs[:n], unpacked(outs[n:], called.out_avals, given)
 
     @prim.partial
     def _(
@@ -115,41 +121,34 @@ def _declare(name: str) -> FunctionCall:
             trace,
             unknown,
             args,
-            params["call_jaxpr"],
+            params[parameter],
             lambda known, given: prim.call(known, given, params),
             lambda late, given: trace.unknown_trace.process_primitive(
-                prim, given, {**params, "call_jaxpr": late}
+                prim, given, {**params, parameter: late}
             ),
         )
 
     @prim.transpose
-    def _(
-        cts: Sequence[Cotangent], *args: Operand, call_jaxpr: ClosedJaxpr, **params: object
-    ) -> list[Any]:
+    def _(cts: Sequence[Cotangent], *args: Operand, **params: object) -> list[Any]:
+        called = _program(params.pop(parameter))
         return transposed_call(
-            lambda linear, nonzero: transposed_program(call_jaxpr, linear, nonzero),
+            lambda linear, nonzero: transposed_program(called, linear, nonzero),
             lambda program, given: prim.call(program, given, params),
             cts,
             args,
         )
 
     @prim.batch_with_axis
-    def _(
-        axis_data: AxisData,
-        args: Sequence[Value],
-        dims: Dims,
-        *,
-        call_jaxpr: ClosedJaxpr,
-        **params: object,
-    ) -> Any:
-        program, out_dims = batch_jaxpr_at(call_jaxpr, axis_data, tuple(dims))
+    def _(axis_data: AxisData, args: Sequence[Value], dims: Dims, **params: object) -> Any:
+        called = _program(params.pop(parameter))
+        program, out_dims = batch_jaxpr_at(called, axis_data, tuple(dims))
         return prim.call(program, args, params), out_dims
 
     @prim.dce
     def _(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
-        program, needed = dce_closed(eqn.params["call_jaxpr"], tuple(used), False)
+        program, needed = dce_closed(eqn.params[parameter], tuple(used), False)
         return eqn.replace(
-            params={**eqn.params, "call_jaxpr": program},
+            params={**eqn.params, parameter: program},
             invars=[a for a, n in zip(eqn.invars, needed, strict=True) if n],
             outvars=[v for v, u in zip(eqn.outvars, used, strict=True) if u],
         )
@@ -159,3 +158,4 @@ def _declare(name: str) -> FunctionCall:
 
 call_p = _declare("call")
 closed_call_p = _declare("closed_call")
+xla_metadata_call_p = _declare("xla_metadata_call", "jaxpr")

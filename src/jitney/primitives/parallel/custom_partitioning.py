@@ -68,7 +68,7 @@ def _(
 
 
 @custom_partitioning_p.lower
-def _(b: Builder, *nodes: Node, call: ClosedJaxpr, **params: Any) -> Any:
+def _(b: Builder, *nodes: Node, call: ClosedJaxpr, **params: object) -> Any:
     if isinstance(b, PlacementBuilder):
         types = [lowering.tensor_type(a) for a in call.out_avals]
         name = custom_partitioning_p.name

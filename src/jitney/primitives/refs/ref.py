@@ -22,6 +22,7 @@ from jitney.core.record import record
 from jitney.core.refs import AbstractRef, array_type, is_ref
 from jitney.core.slices import Slice
 from jitney.core.trace import Tracer
+from jitney.primitives.elementwise.convert import convert
 from jitney.primitives.refs.elements import accumulate, change_through, read_through
 from jitney.primitives.refs.indexer import NDIndexer
 from jitney.primitives.refs.views import type_through
@@ -114,7 +115,10 @@ class Ref(metaclass=_RefMeta):
         return self._array
 
     def replace(self, array: ArrayImpl) -> None:
-        """Has the reference hold another array."""
+        """Has the reference hold another array; of weak type if its own is, whatever is written."""
+        if array.weak_type is not array_type(self._aval).weak_type:
+            made: Any = convert(array, array.dtype, not array.weak_type)
+            array = made
         self._array, self._own = array, None
 
     def _writable(self) -> np.ndarray | None:

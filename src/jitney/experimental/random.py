@@ -1,0 +1,162 @@
+"""`jax.experimental.random`: a generator that holds its own state, as NumPy's do.
+
+The state is a key, and a counter in a mutable reference: each draw folds the counter into the key. So a
+generator can be an argument of transformed functions, and draws what it would draw outside of them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import secrets
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from jitney import numpy as jnp, random, tree_util
+from jitney.core.dtypes import canonicalize_dtype
+from jitney.ref import addupdate, get, new_ref
+
+if TYPE_CHECKING:
+    from jitney.core.array import Array
+    from jitney.core.typing import ArrayLike, DTypeLike
+    from jitney.primitives.refs.ref import Ref
+
+Size = int | Sequence[int] | None
+
+
+@tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class StatefulPRNG:
+    """A generator with a state: made by `stateful_rng`, `split` and `spawn`."""
+
+    _base_key: Array
+    _counter: Ref
+
+    def key(self, shape: int | Sequence[int] = ()) -> Array:
+        """A new key, or an array of `shape` of new keys.
+
+        Raises:
+          ValueError: if the generator is split, outside of `vmap`.
+        """
+        if self._base_key.shape:
+            raise ValueError(
+                f"StatefulPRNG: this generator is split into {self._base_key.shape}; draw within "
+                "jax.vmap over it, or spawn a list of generators from the one that was split"
+            )
+        key = random.fold_in(self._base_key, get(self._counter, ...))
+        addupdate(self._counter, ..., 1)
+        if shape == ():
+            return key
+        return random.split(key, shape if isinstance(shape, int) else tuple(shape))
+
+    def random(self, size: Size = None, dtype: DTypeLike = float) -> Array:
+        """Floats in [0, 1), of shape `size`."""
+        return self.uniform(size=size, dtype=dtype)
+
+    def uniform(
+        self,
+        low: ArrayLike = 0,
+        high: ArrayLike = 1,
+        size: Size = None,
+        *,
+        dtype: DTypeLike = float,
+    ) -> Array:
+        """Floats in [low, high).
+
+        Args:
+          low, high: bounds, which broadcast against each other.
+          size: shape; by default that of the bounds.
+          dtype: of floats.
+        """
+        key, shape = self.key(), _shape(size, low, high)
+        return random.uniform(key, shape, canonicalize_dtype(dtype), minval=low, maxval=high)
+
+    def normal(
+        self,
+        loc: ArrayLike = 0,
+        scale: ArrayLike = 1,
+        size: Size = None,
+        *,
+        dtype: DTypeLike = float,
+    ) -> Array:
+        """Normally distributed numbers.
+
+        Args:
+          loc, scale: mean and standard deviation, which broadcast against each other.
+          size: shape; by default theirs.
+          dtype: of floats or complex numbers.
+        """
+        own = canonicalize_dtype(dtype)
+        drawn = random.normal(self.key(), _shape(size, loc, scale), own)
+        return jnp.asarray(loc, own) + jnp.asarray(scale, own) * drawn
+
+    def integers(
+        self, low: ArrayLike, high: ArrayLike | None = None, size: Size = None, *,
+        dtype: DTypeLike = int,
+    ) -> Array:  # fmt: skip
+        """Integers from `low` up to `high`, which is left out; if there is one bound, from 0 up to it.
+
+        Args:
+          low, high: bounds, which broadcast against each other.
+          size: shape; by default that of the bounds.
+          dtype: of integers.
+        """
+        first, last = (0, low) if high is None else (low, high)
+        shape = _shape(size, first, last)
+        return random.randint(self.key(), shape, first, last, canonicalize_dtype(dtype))
+
+    def split(self, num: int | Sequence[int]) -> StatefulPRNG:
+        """Independent generators as one, of which `jax.vmap` takes one each.
+
+        Args:
+          num: how many, or a shape.
+
+        Example:
+          >>> from jax.experimental.random import stateful_rng
+          >>> jax.vmap(lambda rng: rng.integers(10))(stateful_rng(0).split(3))
+          Array([8, 2, 5], dtype=int32)
+        """
+        keys = self.key(num)
+        return StatefulPRNG(keys, new_ref(jnp.zeros(keys.shape, int)))
+
+    def spawn(self, n_children: int) -> list[StatefulPRNG]:
+        """A list of `n_children` independent generators.
+
+        Raises:
+          ValueError: if it is negative.
+        """
+        if n_children < 0:
+            raise ValueError(f"StatefulPRNG.spawn: there cannot be {n_children} generators")
+        return [StatefulPRNG(key, new_ref(0)) for key in self.key((n_children,))]
+
+
+def _shape(size: Size, *bounds: Any) -> tuple[int, ...]:
+    shapes = [jnp.shape(x) for x in bounds]
+    if size is None:
+        return jnp.broadcast_shapes(*shapes)
+    wanted = (size,) if isinstance(size, int) else tuple(size)
+    jnp.broadcast_shapes(*shapes, wanted)  # or an error
+    return wanted
+
+
+def stateful_rng(seed: ArrayLike | None = None, *, impl: Any = None) -> StatefulPRNG:
+    """A generator that holds its own state.
+
+    Args:
+      seed: an integer; by default a number from the operating system.
+      impl: the kind of keys, as in `jax.random.key`.
+
+    Raises:
+      TypeError: if the seed is no integer.
+
+    Example:
+      >>> from jax.experimental.random import stateful_rng
+      >>> rng = stateful_rng(0)
+      >>> rng.uniform(), rng.uniform()
+      (Array(0.8423141, dtype=float32), Array(0.48723495, dtype=float32))
+    """
+    if seed is None:
+        seed = secrets.randbits(31)
+    return StatefulPRNG(random.key(seed, impl=impl), new_ref(0))
+
+
+__all__ = ["StatefulPRNG", "stateful_rng"]

@@ -1,0 +1,63 @@
+"""`jax.experimental.scheduling_groups`: calls that carry attributes for the compiler.
+
+Programs show the attributes, and transformations keep them. This compiler computes a program in the
+order of its plan, so values and order do not depend on them.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from jitney.core import source_info
+from jitney.core.flat_function import FlatFunction
+from jitney.core.jaxpr import DebugInfo
+from jitney.core.linear_util import wrap_init
+from jitney.core.pytree import pytrees
+from jitney.core.typing import PyTree
+from jitney.core.wraps import wraps
+from jitney.primitives.call.function_call import xla_metadata_call_p as xla_metadata_call_p
+from jitney.primitives.elementwise.convert import as_value
+
+__all__ = ["scheduling_group", "xla_metadata_call", "xla_metadata_call_p"]
+
+
+def scheduling_group(name: str) -> Callable[[Callable[..., PyTree]], Callable[..., Any]]:
+    """A decorator: operations of the function belong to the group `name`.
+
+    Example:
+      >>> from jax.experimental.scheduling_groups import scheduling_group
+      >>> jax.make_jaxpr(scheduling_group("first")(jnp.sin))(1.0)
+      { lambda ; a:f32[]. let
+          b:f32[] = xla_metadata_call[
+            jaxpr={ lambda ; c:f32[]. let d:f32[] = sin c in (d,) }
+            scheduling_group=first
+          ] a
+        in (b,) }
+    """
+    return xla_metadata_call(scheduling_group=name)
+
+
+def xla_metadata_call(f: Callable[..., PyTree] | None = None, **meta: Any) -> Any:
+    """`f`, of which a call stays one operation in programs, with attributes.
+
+    Args:
+      f: takes and returns pytrees of arrays. Without it, a decorator is returned.
+      **meta: names and hashable values of attributes.
+    """
+    if f is None:
+        return functools.partial(xla_metadata_call, **meta)
+    function = f
+
+    @wraps(f)
+    def call(*args: PyTree, **kwargs: PyTree) -> Any:
+        leaves, tree = pytrees.tree_flatten((args, kwargs))
+        flat = FlatFunction(function, tree, has_kwargs=True)
+        info = DebugInfo("xla_metadata_call", source_info.fun_sourceinfo(function))
+        outs = xla_metadata_call_p.bind(
+            *map(as_value, leaves), subfuns=(wrap_init(flat, debug_info=info),), **meta
+        )
+        return pytrees.tree_unflatten(flat.out_tree, outs)
+
+    return call

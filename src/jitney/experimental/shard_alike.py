@@ -1,0 +1,39 @@
+"""`jax.experimental.shard_alike`: pytrees of arrays that are to lie alike on a mesh."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jitney.core.pytree import pytrees
+from jitney.primitives.array.shard_alike import shard_alike_p
+from jitney.primitives.elementwise.convert import as_value
+
+if TYPE_CHECKING:
+    from jitney.core.typing import PyTree
+
+__all__ = ["shard_alike"]
+
+
+def shard_alike(x: PyTree, y: PyTree) -> tuple[PyTree, PyTree]:
+    """`x` and `y`, each leaf of the one divided along the axes of a mesh as that of the other is.
+
+    Where propagation has the two lie differently, each axis is divided as the one says that says most.
+
+    Args:
+      x: a pytree of arrays.
+      y: one of the same structure and shapes.
+
+    Raises:
+      ValueError: if structures or shapes differ.
+
+    Example:
+      >>> from jax.experimental.shard_alike import shard_alike
+      >>> shard_alike(jnp.zeros(2), jnp.ones(2))
+      (Array([0., 0.], dtype=float32), Array([1., 1.], dtype=float32))
+    """
+    xs, tree = pytrees.tree_flatten(x)
+    ys, other = pytrees.tree_flatten(y)
+    if tree != other:
+        raise ValueError(f"shard_alike: x and y have the same structure, not {tree} and {other}")
+    pairs = [shard_alike_p.bind(as_value(a), as_value(b)) for a, b in zip(xs, ys, strict=True)]
+    return tree.unflatten([a for a, _ in pairs]), tree.unflatten([b for _, b in pairs])

@@ -1,0 +1,82 @@
+"""`jax.experimental.topologies`: the devices of a machine, described.
+
+JAX compiles for machines that are not there; here `jitney simulate` estimates programs for meshes of
+any size (docs/partitioner.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jitney.core.sharding.mesh import Mesh
+from jitney.experimental import mesh_utils
+from jitney.runtime import client
+from jitney.runtime.device import Device as Device
+
+
+class TopologyDescription:
+    """Devices, such as those of a machine.
+
+    Args:
+      devices: the devices.
+    """
+
+    def __init__(self, devices: list[Device]) -> None:
+        self.devices = devices
+
+
+def get_attached_topology(platform: str | None = None) -> TopologyDescription:
+    """The devices that are here.
+
+    Raises:
+      RuntimeError: if there are none of the platform.
+    """
+    return TopologyDescription(list(client.client(platform).devices()))
+
+
+def get_topology_desc(
+    topology_name: str = "", platform: str | None = None, **kwargs: object
+) -> TopologyDescription:
+    """A machine that is not here. There are none for CPUs.
+
+    Raises:
+      NotImplementedError: always.
+    """
+    raise NotImplementedError(
+        f"get_topology_desc: there is no description of a machine {topology_name!r} of the platform "
+        f"{platform or 'cpu'!r}; get_attached_topology() has the devices that are here, and `jitney "
+        "simulate --mesh` estimates programs for larger meshes"
+    )
+
+
+def make_mesh(
+    topo: TopologyDescription,
+    mesh_shape: Sequence[int],
+    axis_names: tuple[str, ...],
+    *,
+    contiguous_submeshes: bool = False,
+) -> Mesh:
+    """A mesh of the devices of `topo`.
+
+    Args:
+      topo: the devices.
+      mesh_shape: extents.
+      axis_names: names of the axes.
+      contiguous_submeshes: as in `create_device_mesh`.
+
+    Raises:
+      ValueError: if the mesh has another number of devices.
+    """
+    devices = mesh_utils.create_device_mesh(
+        mesh_shape, topo.devices, contiguous_submeshes=contiguous_submeshes
+    )
+    return Mesh(devices, axis_names)
+
+
+__all__ = [
+    "Device",
+    "TopologyDescription",
+    "get_attached_topology",
+    "get_topology_desc",
+    "make_mesh",
+]

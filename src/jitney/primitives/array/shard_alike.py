@@ -1,0 +1,89 @@
+"""`shard_alike`: returns its two operands, which are to lie alike on a mesh."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jitney.compiler.hlo.sharding_propagation import PlacementBuilder, SaysDivision, merged
+from jitney.core.avals import ShapedArray
+from jitney.core.key_reuse import uses_keys
+from jitney.core.primitive import declare
+from jitney.primitives import rules
+from jitney.transforms import jet
+from jitney.transforms.batch import move_to
+from jitney.transforms.zero import instantiate
+
+if TYPE_CHECKING:
+    from jitney.compiler.hlo.sharding_propagation import Spec
+    from jitney.primitives.rule_types import (
+        Builder,
+        Cotangent,
+        Dims,
+        Node,
+        Operand,
+        Primals,
+        Tangents,
+    )
+
+shard_alike_p = declare("shard_alike", multiple_results=True, linear=True)
+
+
+class _Alike(SaysDivision):
+    key = -1  # it is built alike for devices and for propagation
+
+    def of_results(self, operands: Sequence[Spec], extents: Mapping[Any, int]) -> list[Spec]:
+        return [merged(operands)] * len(operands)
+
+    def of_operands(
+        self, operands: Sequence[Spec], is_open: Sequence[bool], extents: Mapping[Any, int]
+    ) -> list[Spec]:
+        return list(operands)
+
+
+@shard_alike_p.abstract
+def _(x: ShapedArray, y: ShapedArray) -> list[ShapedArray]:
+    if x.shape != y.shape:
+        raise ValueError(
+            "shard_alike: arrays that lie alike have the same shape, but these are "
+            f"{x.str_short()} and {y.str_short()}; reshape one of them"
+        )
+    return [x, y]
+
+
+@shard_alike_p.eager
+def _(x: np.ndarray, y: np.ndarray) -> list[np.ndarray]:
+    return [x, y]
+
+
+@shard_alike_p.lower
+def _(b: Builder, *xs: Node) -> list[Any]:
+    if not isinstance(b, PlacementBuilder):
+        return list(xs)
+    return b.host_call(shard_alike_p.name, _Alike(), xs, [x.tensor_type for x in xs])
+
+
+@shard_alike_p.jvp
+def _(primals: Primals, tangents: Tangents) -> tuple[Any, Any]:
+    return shard_alike_p.bind(*primals), shard_alike_p.bind(*[instantiate(t) for t in tangents])
+
+
+shard_alike_p.jet(jet.linear(shard_alike_p))
+
+
+@shard_alike_p.transpose
+def _(cts: Sequence[Cotangent], *operands: Operand) -> list[Any]:
+    return [ct if rules.is_linear(x) else None for ct, x in zip(cts, operands, strict=True)]
+
+
+@shard_alike_p.batch
+def _(args: Primals, dims: Dims) -> tuple[Any, Any]:
+    dim = next(d for d in dims if d is not None)
+    size = rules.batch_size(args, dims)
+    moved = [move_to(x, d, dim, size) for x, d in zip(args, dims, strict=True)]
+    return shard_alike_p.bind(*moved), [dim, dim]
+
+
+uses_keys(shard_alike_p, forwards=True)

@@ -1,0 +1,107 @@
+"""Layouts: the order of an array's axes in memory.
+
+All arrays here lie row by row. Programs that are written for other machines, too, may ask for other
+layouts: they are checked and shown, and values do not depend on them. What an array's format says is
+how it lies.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jitney.core.record import record, replace
+from jitney.core.sharding.sharding import Sharding
+
+
+class AutoLayout:
+    """Says that the compiler may choose a layout; it chooses rows."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "AUTO"
+
+    def __reduce__(self) -> Any:
+        return _auto, ()
+
+
+def _auto() -> AutoLayout:
+    return Layout.AUTO
+
+
+@record(frozen=True)
+class Layout:
+    """The order of an array's axes in memory.
+
+    Attributes:
+      major_to_minor: the axes, slowest first.
+      tiling: extents of tiles, as XLA has them; None if nothing is said.
+      sub_byte_element_size_in_bits: of elements that are smaller than a byte.
+    """
+
+    major_to_minor: tuple[int, ...]
+    tiling: tuple[tuple[int, ...], ...] | None = None
+    sub_byte_element_size_in_bits: int = 0
+
+    AUTO = AutoLayout()
+
+    def update(self, **changes: Any) -> Layout:
+        """This layout with other fields."""
+        return replace(self, **changes)
+
+    def check_compatible_aval(self, aval_shape: tuple[int, ...]) -> None:
+        """Checks that arrays of a shape can lie so.
+
+        Raises:
+          ValueError: if they have another number of axes.
+        """
+        if len(self.major_to_minor) != len(aval_shape):
+            raise ValueError(
+                f"{self} orders {len(self.major_to_minor)} axes, but an array of shape "
+                f"{tuple(aval_shape)} has {len(aval_shape)}"
+            )
+
+
+@record(frozen=True)
+class Format:
+    """How an array lies in memory, and where.
+
+    Raises:
+      TypeError: if one of the two is something else.
+      ValueError: if there is a layout, but no place.
+    """
+
+    layout: Layout | AutoLayout | None = None
+    sharding: Sharding | None = None
+
+    def __post_init__(self) -> None:
+        layout: Any = self.layout  # a user's
+        place: Any = self.sharding
+        if not (layout is None or isinstance(layout, Layout | AutoLayout)):
+            raise TypeError(
+                f"Format: layout is a Layout, Layout.AUTO or None, not {layout!r} of type "
+                f"{type(layout)}"
+            )
+        if not (place is None or isinstance(place, Sharding)):
+            raise TypeError(
+                f"Format: sharding is a Sharding or None, not {place!r} of type {type(place)}"
+            )
+        if isinstance(layout, Layout) and place is None:
+            raise ValueError(
+                f"Format: {layout} is of arrays at some place; give their sharding, too, as "
+                "Format(layout, x.sharding)"
+            )
+
+    def check_fits(self, shape: tuple[int, ...]) -> None:
+        """Checks that an array of `shape` can lie so.
+
+        Raises:
+          ValueError: if the layout is for another number of axes.
+        """
+        if isinstance(self.layout, Layout):
+            self.layout.check_compatible_aval(shape)
+
+
+def rows(ndim: int) -> Layout:
+    """That of an array of `ndim` axes."""
+    return Layout(tuple(range(ndim)), ())
