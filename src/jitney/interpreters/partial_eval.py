@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitney.core import linear_util as lu
-from jitney.core.avals import AbstractValue, get_aval
+from jitney.core.avals import AbstractValue
 from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from jitney.core.jaxpr_trace import (
     DynamicJaxprTracer as DynamicJaxprTracer,
     JaxprTrace,
     trace_to_jaxpr,
 )
-from jitney.core.primitive import Primitive
 from jitney.core.trace import set_current_trace, state
+from jitney.interpreters.partial_rules import (
+    JaxprTracer as JaxprTracer,
+    PartialVal as PartialVal,
+    custom_partial_eval_rules as custom_partial_eval_rules,
+    dce_rules as dce_rules,
+    partial_eval_jaxpr_custom_rules as partial_eval_jaxpr_custom_rules,
+)
 from jitney.primitives.call.call import call_params, jit_p
 from jitney.transforms.partial import PartialTrace
 
 if TYPE_CHECKING:
-    from jitney.core.typing import Value
+    pass
 
 DynamicJaxprTrace = JaxprTrace
+Val = Any
 
 
 def trace_to_jaxpr_dynamic(
@@ -29,34 +36,6 @@ def trace_to_jaxpr_dynamic(
 ) -> tuple[Jaxpr, list[AbstractValue], list[Any]]:
     """(jaxpr, types of its results, values of its constants) of a wrapped function of flat values."""
     return trace_to_jaxpr(fun.call_wrapped, in_avals, fun.debug_info)
-
-
-class PartialVal(tuple):
-    """A value, or the type of one that is not known: (None, value) or (type, None)."""
-
-    __slots__ = ()
-
-    @classmethod
-    def known(cls, const: Value) -> PartialVal:
-        """A known value."""
-        return cls((None, const))
-
-    @classmethod
-    def unknown(cls, aval: AbstractValue) -> PartialVal:
-        """A value of which the type is known."""
-        return cls((aval, None))
-
-    def is_known(self) -> bool:
-        """Whether it is a known value."""
-        return self[0] is None
-
-    def get_known(self) -> Any:
-        """The value, or None."""
-        return self[1] if self.is_known() else None
-
-    def get_aval(self) -> AbstractValue:
-        """The type."""
-        return get_aval(self[1]) if self.is_known() else self[0]
 
 
 def trace_to_jaxpr_nounits(
@@ -94,11 +73,6 @@ def trace_to_jaxpr_nounits(
 
 # --- pruning --------------------------------------------------------------------------------------
 
-DceRule = Callable[[list[bool], JaxprEqn], tuple[list[bool], JaxprEqn | None]]
-
-dce_rules: dict[Primitive, DceRule] = {}
-"""primitive -> rule(which results are used, equation) -> (which operands are, equation or None)."""
-
 
 def dce_jaxpr(
     jaxpr: Jaxpr, used_outputs: bool | Sequence[bool], instantiate: bool | Sequence[bool] = False
@@ -120,17 +94,12 @@ def dce_jaxpr(
     kept: list[JaxprEqn] = []
     for eqn in reversed(jaxpr.eqns):
         used_outs = [v in needed for v in eqn.outvars]
-        if not any(used_outs) and not eqn.effects:
-            continue
         rule = dce_rules.get(eqn.primitive)
         used_ins, smaller = [True] * len(eqn.invars), eqn
-        own = eqn.primitive.rules.get("dce")
         if rule is not None:
             used_ins, smaller = rule(used_outs, eqn)
-        elif own is not None and not eqn.effects and not all(used_outs):
-            smaller = own(used_outs, eqn)
-            left = {v for v in smaller.invars if isinstance(v, Var)}
-            used_ins = [isinstance(v, Var) and v in left for v in eqn.invars]
+        elif not any(used_outs) and not eqn.effects:
+            continue
         if smaller is not None:
             kept.append(smaller)
         needed.update(
@@ -192,6 +161,3 @@ def _prune_call(used: list[bool], eqn: JaxprEqn, param: str) -> tuple[list[bool]
         outvars=[v for v, u in zip(eqn.outvars, used, strict=True) if u],
         params=params,
     )
-
-
-dce_rules[jit_p] = lambda used, eqn: _prune_call(used, eqn, "jaxpr")

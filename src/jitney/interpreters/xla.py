@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 from jitney.core.avals import host_values as canonicalize_dtype_handlers
 from jitney.core.primitive import Primitive
 from jitney.runtime import eager
+from jitney.runtime.client import Client as Backend
 
 if TYPE_CHECKING:
     from jitney.core.typing import Value
 
-__all__ = ["apply_primitive", "canonicalize_dtype_handlers"]
+__all__ = ["Backend", "apply_primitive", "canonicalize_dtype_handlers"]
 
 
 def apply_primitive(prim: Primitive, *args: Value, **params: object) -> Any:

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
 # (trace, unknown, args, params) -> results: divides a call of a program into known and unknown parts.
 PARTIAL = declare_slot("partial")
-DCE = declare_slot("dce")  # (used, eqn) -> the equation without results that nobody reads
+# (used, eqn) -> the equation without results that nobody reads; None, from a rule of a user's
+# (`__wrapped__`, which is asked even if all are read), if there is nothing left of it.
+DCE = declare_slot("dce")
 
 
 class PartialTrace(Trace):
@@ -200,8 +202,13 @@ def dce_jaxpr(jaxpr: Jaxpr, used: Sequence[bool]) -> tuple[Jaxpr, list[bool]]:
         if not eqn.effects and not any(wanted):
             continue
         rule = DCE.rule_of(eqn.primitive)
-        if rule is not None and not eqn.effects and not all(wanted):
-            eqn = rule(wanted, eqn)
+        if rule is not None:
+            smaller = eqn
+            if hasattr(rule, "__wrapped__") or not (eqn.effects or all(wanted)):
+                smaller = rule(wanted, eqn)
+            if smaller is None:
+                continue
+            eqn = smaller
         kept.append(eqn)
         needed.update(a for a in eqn.invars if not isinstance(a, Literal))
     kept.reverse()

@@ -15,6 +15,7 @@ from jitney.core.evaluate import eval_jaxpr, value_of
 from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.memo import memoize_by_identity
+from jitney.core.primitive import declare_slot
 from jitney.primitives.array.creation import full
 from jitney.transforms.partial import dce_jaxpr
 
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
 
 Policy = Callable[..., Any]
 """(primitive, *operand types, **params) -> whether its results may be kept."""
+
+
+# (policy, which operands are unknown, which are there, eqn) -> (the equation of the forward pass, the
+# one that computes again, which results are unknown, which are there, variables to be kept)
+DIVIDED_BY_POLICY = declare_slot("divided_by_policy")
 
 
 class RecomputeType:
@@ -87,8 +93,22 @@ def _divided(eqn: JaxprEqn, policy: Policy, kept: set[Var]) -> Division:
             and kept.isdisjoint([a for a in eqn.invars if isinstance(a, Var)])
         )
         return Division([eqn], [eqn] if happens_again else [], eqn.outvars)
+    users = DIVIDED_BY_POLICY.rule_of(eqn.primitive)
+    if users is not None:
+        return _divided_by_user(users, eqn, policy)
     rule = _rules.get(eqn.primitive.name)
     return Division([eqn], [eqn], []) if rule is None else rule(eqn, policy)
+
+
+def _divided_by_user(rule: Callable[..., Any], eqn: JaxprEqn, policy: Policy) -> Division:
+    """What a rule of a user's makes of an equation: see `partial_eval_jaxpr_custom_rules`."""
+    n = len(eqn.invars)
+    forward, again, _, _, kept = rule(policy, [False] * n, [True] * n, eqn)
+    # What is not computed again has to be kept.
+    computed = () if again is None else again.outvars
+    kept = [*kept, *[v for v in eqn.outvars if v not in computed and v not in kept]]
+    parts = [[e] if e is not None else [] for e in (forward, again)]
+    return Division(parts[0], parts[1], kept)
 
 
 def _programs(closed: ClosedJaxpr, policy: Policy) -> tuple[ClosedJaxpr, ClosedJaxpr, list[Var]]:

@@ -1,0 +1,217 @@
+"""Users' rules for partial evaluation, as `jax.interpreters.partial_eval` has them.
+
+Rules take a trace and tracers, known or not, and return tracers; here values stand for themselves, and
+unknown ones are tracers of the program of the rest. So a rule is handed a view of both.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jitney.core.avals import AbstractValue, get_aval
+from jitney.core.jaxpr import JaxprEqn, Var
+from jitney.core.primitive import Primitive
+from jitney.core.trace import set_current_trace
+from jitney.core.typing import Value
+from jitney.interpreters.tables import RuleTable
+from jitney.transforms.partial import PartialTrace
+
+
+class PartialVal(tuple[Any, Any]):
+    """A value, or the type of one that is not known: (None, value) or (type, None)."""
+
+    __slots__ = ()
+
+    @classmethod
+    def known(cls, const: Value) -> PartialVal:
+        """A known value."""
+        return cls((None, const))
+
+    @classmethod
+    def unknown(cls, aval: AbstractValue) -> PartialVal:
+        """A value of which the type is known."""
+        return cls((aval, None))
+
+    def is_known(self) -> bool:
+        """Whether it is a known value."""
+        return self[0] is None
+
+    def get_known(self) -> Any:
+        """The value, or None."""
+        return self[1] if self.is_known() else None
+
+    def get_aval(self) -> AbstractValue:
+        """The type."""
+        return get_aval(self[1]) if self.is_known() else self[0]
+
+
+class JaxprTracer:
+    """A value of partial evaluation, as rules see it.
+
+    Attributes:
+      pval: the value, or its type.
+      recipe: the tracer that records an unknown value; None for known ones.
+    """
+
+    __slots__ = ("_trace", "pval", "recipe")
+
+    def __init__(self, trace: TraceView, pval: PartialVal, recipe: Value | None) -> None:
+        self._trace = trace
+        self.pval = pval
+        self.recipe = recipe
+
+    @property
+    def aval(self) -> AbstractValue:
+        """The type."""
+        return self.pval.get_aval()
+
+    def is_known(self) -> bool:
+        """Whether the value is known."""
+        return self.pval.is_known()
+
+    def __repr__(self) -> str:
+        return f"JaxprTracer({self.pval!r})"
+
+
+class TraceView:
+    """A trace of partial evaluation, as rules see it.
+
+    Attributes:
+      parent_trace: computes what is known.
+    """
+
+    def __init__(self, trace: PartialTrace) -> None:
+        self._of = trace
+        self.parent_trace = trace.parent_trace
+
+    def tracer(self, x: Value | JaxprTracer) -> JaxprTracer:
+        """A value as rules see it."""
+        if isinstance(x, JaxprTracer):
+            return x
+        if self._of.is_unknown(x):
+            return JaxprTracer(self, PartialVal.unknown(get_aval(x)), x)
+        return JaxprTracer(self, PartialVal.known(x), None)
+
+    to_jaxpr_tracer = new_const = tracer
+
+    def value(self, tracer: Value | JaxprTracer) -> Any:
+        """The value that a rule sees as `tracer`."""
+        if not isinstance(tracer, JaxprTracer):
+            return tracer
+        return tracer.pval.get_known() if tracer.is_known() else tracer.recipe
+
+    def instantiate_const(self, tracer: JaxprTracer) -> JaxprTracer:
+        """`tracer`, which the program of the rest takes for unknown from now on."""
+        if not tracer.is_known():
+            return tracer
+        return self.tracer(self._of.unknown_trace.to_tracer(self.value(tracer)))
+
+    def new_instantiated_const(self, x: Value) -> JaxprTracer:
+        """A value that the program of the rest takes for unknown."""
+        return self.instantiate_const(self.tracer(x))
+
+    def default_process_primitive(
+        self, primitive: Primitive, tracers: Sequence[JaxprTracer], params: dict[str, Any]
+    ) -> Any:
+        """What is done without a rule: the operation is computed if it can be, or recorded."""
+        args = [self.value(x) for x in tracers]
+        if any([self._of.is_unknown(x) for x in args]):
+            out = self._of.unknown_trace.process_primitive(primitive, args, params)
+        else:
+            with set_current_trace(self.parent_trace):
+                out = self.parent_trace.process_primitive(primitive, args, params)
+        return [self.tracer(x) for x in out] if primitive.multiple_results else self.tracer(out)
+
+
+def _own(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """A user's rule as partial evaluation calls it."""
+
+    @functools.wraps(rule)  # which says whose it is, too
+    def divided(
+        trace: PartialTrace, unknown: Sequence[bool], args: Sequence[Value], params: dict[str, Any]
+    ) -> Any:
+        view = TraceView(trace)
+        with set_current_trace(trace.parent_trace):
+            out = rule(view, *[view.tracer(x) for x in args], **params)
+        return [view.value(x) for x in out] if isinstance(out, list | tuple) else view.value(out)
+
+    return divided
+
+
+def _shown(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """The inverse of `_own`."""
+    user: Callable[..., Any] | None = getattr(rule, "__wrapped__", None)
+    if user is not None:
+        return user
+
+    def as_users(view: TraceView, *tracers: JaxprTracer, **params: object) -> Any:
+        args = [view.value(x) for x in tracers]
+        out = rule(view._of, [not x.is_known() for x in tracers], args, params)
+        return [view.tracer(x) for x in out] if isinstance(out, list | tuple) else view.tracer(out)
+
+    return as_users
+
+
+class _PartialRules(RuleTable):
+    """Rules that are asked even if all operands are known."""
+
+    def __setitem__(self, prim: Primitive, rule: Callable[..., Any]) -> None:
+        super().__setitem__(prim, rule)
+        prim.deferred = True
+
+    def __delitem__(self, prim: Primitive) -> None:
+        super().__delitem__(prim)
+        prim.deferred = False
+
+
+custom_partial_eval_rules = _PartialRules("partial", adapt=_own, show=_shown)
+"""primitive -> rule(trace, *tracers, **params), which returns a tracer, or a sequence of them.
+
+It divides the operation for `linearize`, `vjp` and `grad`: into what is computed now, from known
+operands, and what `trace` records for later.
+"""
+
+partial_eval_jaxpr_custom_rules = RuleTable("divided_by_policy")
+"""primitive -> rule(saveable, unks_in, inst_in, eqn): what `jax.checkpoint` makes of an equation.
+
+`saveable` is the policy. All operands are known, and computed again where they are needed; so `unks_in`
+is False and `inst_in` is True for each. The rule returns (the equation of the forward pass, the one
+that computes again, which results are unknown, which results the latter has, variables to be kept:
+results of the former, and operands of the latter). Either equation may be None.
+"""
+
+
+# --- pruning --------------------------------------------------------------------------------------
+
+DceRule = Callable[[list[bool], JaxprEqn], tuple[list[bool], JaxprEqn | None]]
+
+
+def _own_dce(rule: DceRule) -> Callable[..., JaxprEqn | None]:
+    @functools.wraps(rule)
+    def pruned(used: list[bool], eqn: JaxprEqn) -> JaxprEqn | None:
+        return rule(used, eqn)[1]
+
+    return pruned
+
+
+def _shown_dce(rule: Callable[..., JaxprEqn]) -> DceRule:
+    user: DceRule | None = getattr(rule, "__wrapped__", None)
+    if user is not None:
+        return user
+
+    def as_users(used: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
+        if not any(used) and not eqn.effects:
+            return [False] * len(eqn.invars), None
+        if all(used) or eqn.effects:
+            return [True] * len(eqn.invars), eqn
+        smaller = rule(used, eqn)
+        left = {v for v in smaller.invars if isinstance(v, Var)}
+        return [isinstance(v, Var) and v in left for v in eqn.invars], smaller
+
+    return as_users
+
+
+dce_rules = RuleTable("dce", adapt=_own_dce, show=_shown_dce)
+"""primitive -> rule(which results are used, equation) -> (which operands are, equation or None)."""
