@@ -100,7 +100,7 @@ def shapes_that_do_not_broadcast(jax, jnp):
 
 @same
 def seed_that_is_none(jax, jnp):
-    return rng(jax, 1.5)  # pyright: ignore[reportArgumentType]
+    return rng(jax, 1.5)  # pyright: ignore[reportArgumentType]  # what is refused
 
 
 @same

@@ -11,7 +11,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from jitney.core.array import Array
@@ -89,7 +89,7 @@ def messages() -> dict[str, float]:
     return {"latency": latency, "bandwidth": _MESSAGE_BYTES / rest}
 
 
-def _seconds(f: Callable[[Any], Any], x: Any) -> float:
+def _seconds(f: Callable[[Array], Array], x: Array) -> float:
     """The median time of f(x), in all processes at the same time; the slowest process counts."""
     import numpy as np
 
