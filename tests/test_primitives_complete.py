@@ -28,6 +28,7 @@ def test_evaluation(name):
     assert "abstract" in prim.rules
     has_rule = {"eager", "lower", "lower_with_avals"} & set(prim.rules)
     has_rule = has_rule or (
-        "batch_with_axis" in prim.rules and {"eager", "lower"} <= set(prim.absences)
+        {"batch_with_axis", "batch_with_trace"} & set(prim.rules)
+        and {"eager", "lower"} <= set(prim.absences)
     )
     assert has_rule or (prim.user_impl is not None and "discharge" in prim.rules)

@@ -49,7 +49,22 @@ def everywhere(value):
 
 total = everywhere(lambda parts: parts.sum(0))
 
-# name -> (of one device's part [4, 2], of all parts [4, 4, 2], whether it is linear)
+reverse = [(b, a) for a, b in ring]
+
+
+def sent_and_received(part, pairs):
+    return lax.precv(lax.psend(part, "i", pairs), part, "i", pairs)
+
+
+def both_ways(part):
+    there, again = lax.psend(part, "i", ring), lax.psend(2 * part, "i", reverse)
+    there, again = lax.optimization_barrier((there, again))
+    received = lax.precv(again, jax.ShapeDtypeStruct(part.shape, part.dtype), "i", reverse)
+    return lax.precv(there, part, "i", ring) - received
+
+
+# name -> (of one device's part [4, 2], of all parts [4, 4, 2], whether it has derivatives, which are
+# linear; None: it has none, but batches)
 CASES = {
     "psum": (lambda p: lax.psum(p, "i"), total, True),
     "pmean": (lambda p: lax.pmean(p, "i"), lambda parts: total(parts) / 4, True),
@@ -80,6 +95,15 @@ CASES = {
         lambda p: lax.ppermute(p, "i", partly), lambda parts: permuted(parts, partly), True,
     ),
     "pshuffle": (lambda p: lax.pshuffle(p, "i", [3, 1, 0, 2]), lambda parts: parts[[3, 1, 0, 2]], True),
+    "psend and precv": (
+        lambda p: sent_and_received(p, ring), lambda parts: permuted(parts, ring), None,
+    ),
+    "psend and precv of some": (
+        lambda p: sent_and_received(p, partly), lambda parts: permuted(parts, partly), None,
+    ),
+    "two at once": (
+        both_ways, lambda parts: permuted(parts, ring) - 2 * permuted(parts, reverse), None,
+    ),
     "axis_index": (
         lambda p: p * lax.axis_index("i"), lambda parts: parts * np.arange(4)[:, None, None], True,
     ),
@@ -118,6 +142,9 @@ for name, (body, model, linear) in CASES.items():
         what = f"{name}, check_vma={checked}"
         if not linear:
             close(whole(x), wanted, what)
+            if linear is None:
+                both = jax.jit(jax.vmap(whole, 1, 1))(jnp.stack([x, np.sin(x)], 1))
+                close(both, np.stack([wanted, model(np.sin(x))], 1), f"{what}: vmap")
             continue
         tangent = np.sin(x)
         cotangent = np.cos(np.arange(wanted.size, dtype=np.float32)).reshape(wanted.shape)
@@ -174,6 +201,58 @@ close(found, sent(data, outputs), "ragged_all_to_all")
 nothing = np.zeros_like(data), np.zeros_like(outputs)
 close((parts_ct * data).sum(), (ct * sent(data, nothing[1])).sum(), "ragged_all_to_all: operand")
 close((out_ct * outputs).sum(), (ct * sent(nothing[0], outputs)).sum(), "ragged_all_to_all: output")
+
+tangents = np.cos(data), np.sin(outputs)
+
+
+@jax.jit
+def forwards_and_batched(parts, out, d_parts, d_out):
+    both = jnp.stack([parts, d_parts], 1), jnp.stack([out, d_out], 1)
+    each = np.stack([sizes, sizes], 1)  # rows of a batch may have numbers of their own
+    others = [np.stack([n, n], 1) for n in numbers]
+    f = lambda a, b: exchanged(a, b, *numbers)  # noqa: E731
+    return (
+        jax.jvp(f, (parts, out), (d_parts, d_out))[1],
+        jax.jvp(lambda a: f(a, out), (parts,), (d_parts,))[1],
+        jax.vmap(f, 1, 1)(*both),
+        jax.vmap(exchanged, 1, 1)(*both, *others[:1], each, *others[2:]),
+    )
+
+
+d_all, d_part, batch, own = forwards_and_batched(data, outputs, *tangents)
+close(d_all, sent(*tangents), "ragged_all_to_all: jvp")
+close(d_part, sent(tangents[0], nothing[1]), "ragged_all_to_all: jvp of the operand")
+rows = np.stack([sent(data, outputs), sent(*tangents)], 1)
+close(batch, rows, "ragged_all_to_all: vmap")
+close(own, rows, "ragged_all_to_all: vmap with numbers of its own")
+unchecked = jax.shard_map(exchange, mesh=mesh, in_specs=P("i"), out_specs=P("i"), check_vma=False)
+close(
+    jax.jit(unchecked)(data, outputs, *numbers), sent(data, outputs), "ragged_all_to_all: no types"
+)
+
+# --- what is sent and received ------------------------------------------------------------------------
+
+
+def alone(part):
+    return lax.precv(lax.create_token(), part, "i", ring)
+
+
+def of_another_shape(part):
+    return lax.precv(lax.psend(part, "i", ring), part[0], "i", ring)
+
+
+def in_a_loop(part):
+    return lax.fori_loop(0, 3, lambda _, p: sent_and_received(p, ring), part)
+
+
+for wrong, why in ((alone, "nothing has been sent"), (of_another_shape, "is to give")):
+    try:
+        jax.jit(jax.shard_map(wrong, mesh=mesh, in_specs=P("i"), out_specs=P("i")))(x)
+        raise AssertionError(why)
+    except ValueError as error:
+        assert why in str(error), error
+looped = jax.jit(jax.shard_map(in_a_loop, mesh=mesh, in_specs=P("i"), out_specs=P("i")))
+close(looped(x), permuted(permuted(permuted(x, ring), ring), ring), "psend in a loop")
 
 # --- errors: they reach the caller, and the next call works ------------------------------------------
 

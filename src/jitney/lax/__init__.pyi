@@ -334,6 +334,8 @@ from jitney.primitives.parallel.all_gather import all_gather_p as all_gather_p
 from jitney.primitives.parallel.all_gather import all_to_all as all_to_all
 from jitney.primitives.parallel.all_gather import all_to_all_p as all_to_all_p
 from jitney.primitives.parallel.permute import pbroadcast as pbroadcast
+from jitney.primitives.parallel.point_to_point import precv as precv
+from jitney.primitives.parallel.point_to_point import psend as psend
 from jitney.primitives.parallel.pvary import pcast as pcast
 from jitney.primitives.parallel.ragged import ragged_all_to_all as ragged_all_to_all
 from jitney.primitives.parallel.ragged import ragged_all_to_all_p as ragged_all_to_all_p

@@ -88,6 +88,15 @@ def summed(jax: Any, x: Any) -> Any:
     return jax.shard_map(body, mesh=MESH, in_specs=spec, out_specs=spec)(x)
 
 
+def sent(jax: Any, x: Any) -> Any:
+    def body(part: Any) -> Any:
+        token = jax.lax.psend(part, "i", [(0, 0)])
+        return jax.lax.precv(token, part, "i", [(0, 0)])
+
+    spec = jax.P("i")
+    return jax.shard_map(body, mesh=MESH, in_specs=spec, out_specs=spec)(x)
+
+
 def exchanged(jax: Any, x: Any) -> Any:
     def body(part: Any) -> Any:
         numbers = [jax.numpy.array([k]) for k in (1, 2, 0, 2)]
@@ -363,6 +372,7 @@ PROGRAMS: dict[str, tuple[Program, tuple[Any, ...]]] = {
     "all_gather_invariant": (gathered, (V,)),
     "shard_map": (over_mesh, (V,)),
     "sums over a mesh": (summed, (V,)),
+    "psend and precv": (sent, (V,)),
     "ragged_all_to_all": (exchanged, (V,)),
     "unused": (unused, (V,)),
     "rng_bit_generator": (

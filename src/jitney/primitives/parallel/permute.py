@@ -91,6 +91,25 @@ def _ppermute_transpose(
 rules.deflinear(ppermute_p, _ppermute_transpose)
 
 
+def checked_pairs(
+    perm: Sequence[tuple[int, int]], names: Sequence[AxisName], asked_by: str
+) -> tuple[tuple[int, int], ...]:
+    """`perm` as tuples of ints.
+
+    Raises:
+      ValueError: if an index occurs twice, or is out of range of the axes `names`.
+    """
+    pairs = tuple([(int(a), int(b)) for a, b in perm])
+    size = math.prod([axis_extent(name, asked_by) for name in names])
+    for side in ([a for a, _ in pairs], [b for _, b in pairs]):
+        if len(set(side)) != len(side) or not all([0 <= i < size for i in side]):
+            raise ValueError(
+                f"{asked_by}: sources and destinations must be unique and within the axis of size "
+                f"{size}, got {pairs}"
+            )
+    return pairs
+
+
 def ppermute(x: PyTree, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> PyTree:
     """Each value goes from one instance to another; who receives nothing has zeros.
 
@@ -109,16 +128,7 @@ def ppermute(x: PyTree, axis_name: AxisName, perm: Sequence[tuple[int, int]]) ->
       Array([7, 5, 6], dtype=int32)
     """
     names = names_of(axis_name, "ppermute")
-    pairs = tuple((int(a), int(b)) for a, b in perm)
-    size = 1
-    for name in names:
-        size *= axis_extent(name, "ppermute")
-    for side in ([a for a, _ in pairs], [b for _, b in pairs]):
-        if len(set(side)) != len(side) or not all(0 <= i < size for i in side):
-            raise ValueError(
-                "ppermute: sources and destinations must be unique and within the axis of size "
-                f"{size}, got {pairs}"
-            )
+    pairs = checked_pairs(perm, names, "ppermute")
     return pytrees.tree_map(
         lambda leaf: ppermute_p.bind(
             varying_along(as_value(leaf), names), axis_name=names, perm=pairs

@@ -1,0 +1,188 @@
+"""`psend` and `precv`: a permutation along named axes in two halves, which a token ties together.
+
+What is sent is received by the `precv` with the same axes and permutation: by the first one that comes
+after it and has no other partner. The token says which operations come before which; it holds no data.
+Both are batched by the same trace, where the axis is, and there what was sent waits (`_waiting`).
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from jitney.core import varying
+from jitney.core.avals import AbstractValue, ShapedArray, abstract_token
+from jitney.core.effects import Effect, control_flow_allowed_effects, lowerable_effects
+from jitney.core.manual_axes import ManualAxisType
+from jitney.core.primitive import declare
+from jitney.core.pytree import pytrees
+from jitney.core.shape_dtype import abstractify
+from jitney.primitives import rules
+from jitney.primitives.array.tokens import create_token
+from jitney.primitives.elementwise.convert import as_value
+from jitney.primitives.parallel.collectives import checked_names, has_name, names_of, varying_along
+from jitney.primitives.parallel.permute import checked_pairs, ppermute_p
+
+if TYPE_CHECKING:
+    from jitney.core.trace import TraceTag
+    from jitney.core.typing import ArrayLike, AxisName, PyTree
+    from jitney.primitives.rule_types import Dims, Value
+    from jitney.transforms.batch import BatchTrace
+
+Perm = tuple[tuple[int, int], ...]
+
+
+class SingleSideCollectiveEffect(Effect):
+    """One half of an exchange: it stays, though nothing here may use its result."""
+
+    def __repr__(self) -> str:
+        return "SingleSideCollectiveEffect()"
+
+    __str__ = __repr__
+
+
+_effect = SingleSideCollectiveEffect()
+lowerable_effects.add_type(SingleSideCollectiveEffect)
+control_flow_allowed_effects.add_type(SingleSideCollectiveEffect)
+
+psend_p = declare("psend")
+precv_p = declare("precv")
+for _prim in (psend_p, precv_p):
+    _prim.effectful = True
+    _prim.absent(
+        "eager", "lower", why="batched over the axis, it is a permutation of the array's rows"
+    )
+    _prim.absent("jvp", "transpose", why="JAX has none; `ppermute` has derivatives")
+
+# Batching trace -> (axes, permutation) -> what was sent, and has not been received.
+_waiting: weakref.WeakKeyDictionary[TraceTag, dict[Any, list[tuple[Any, int | None]]]]
+_waiting = weakref.WeakKeyDictionary()
+
+
+@psend_p.abstract
+def _(x: AbstractValue, *, axis_name: tuple[AxisName, ...], perm: Perm) -> Any:
+    return abstract_token, {_effect}
+
+
+psend_p.varying(varying.as_declared)
+
+
+@precv_p.abstract
+def _(
+    token: AbstractValue, *, out_shape: ShapedArray, axis_name: tuple[AxisName, ...], perm: Perm
+) -> Any:
+    if token is not abstract_token:
+        raise TypeError(f"precv takes a token, that of psend or of create_token, got {token}")
+    axes = ManualAxisType(varying=checked_names(axis_name))
+    return out_shape.update(manual_axis_type=axes) if axes else out_shape, {_effect}
+
+
+# Its type depends on whether the axes in scope are checked: never remembered.
+precv_p.result_type = (  # of this one primitive
+    lambda avals, params: precv_p.abstract_eval(*avals, **params)
+)
+
+
+@psend_p.batch_with_trace
+def _(
+    trace: BatchTrace, args: Sequence[Value], dims: Dims, *, axis_name: tuple[AxisName, ...],
+    perm: Perm,
+) -> Any:  # fmt: skip
+    axis_data = trace.axis_data
+    if not has_name(axis_data, axis_name):  # what is received has the axis in front
+        whole = rules.to_front(args[0], dims[0], axis_data.size)
+        return psend_p.bind(whole, axis_name=axis_name, perm=perm), None
+    permuted = ppermute_p.rules["batch_with_axis"](
+        axis_data, args, dims, axis_name=axis_name, perm=perm
+    )
+    _waiting.setdefault(trace.tag, {}).setdefault((axis_name, perm), []).append(permuted)
+    return create_token(), None
+
+
+@precv_p.batch_with_trace
+def _(
+    trace: BatchTrace, args: Sequence[Value], dims: Dims, *, out_shape: ShapedArray,
+    axis_name: tuple[AxisName, ...], perm: Perm,
+) -> Any:  # fmt: skip
+    axis_data = trace.axis_data
+    if not has_name(axis_data, axis_name):
+        wide = out_shape.update(shape=(axis_data.size, *out_shape.shape))
+        return precv_p.bind(args[0], out_shape=wide, axis_name=axis_name, perm=perm), 0
+    sent = _waiting.get(trace.tag, {}).get((axis_name, perm))
+    if not sent:
+        raise ValueError(
+            f"precv along {axis_name} by the permutation {perm}: nothing has been sent by it. A psend "
+            "with the same axes and the same permutation must come before, in the same function or "
+            "the same body of a loop"
+        )
+    value, d = sent.pop(0)
+    shape = list(rules.shape_of(value))
+    if d is not None:
+        del shape[d]
+    if tuple(shape) != out_shape.shape or rules.aval_of(value).dtype != out_shape.dtype:
+        raise ValueError(
+            f"precv along {axis_name} by the permutation {perm} is to give {out_shape.str_short()}, "
+            f"but what was sent is {rules.aval_of(value).dtype}{shape}"
+        )
+    return value, d
+
+
+def psend(x: ArrayLike, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> Any:
+    """Sends `x` from one instance to another: the first half of `ppermute`.
+
+    Args:
+      x: an array.
+      axis_name: the named axis or axes.
+      perm: pairs (from, to); no index is twice at either place.
+
+    Returns: a token, for `precv`, or for `optimization_barrier` where the order of exchanges matters.
+
+    Raises:
+      NameError: if a name is not in scope.
+      ValueError: if an index occurs twice or is out of range.
+      NotImplementedError: if it is differentiated: `ppermute` can be.
+
+    Example:
+      >>> mesh = jax.make_mesh((1,), ("i",))
+      >>> def body(x):
+      ...   token = lax.psend(x, "i", [(0, 0)])
+      ...   return lax.precv(token, x, "i", [(0, 0)])
+      >>> jax.shard_map(body, mesh=mesh, in_specs=jax.P("i"), out_specs=jax.P("i"))(jnp.arange(2))
+      Array([0, 1], dtype=int32)
+    """
+    names = names_of(axis_name, "psend")
+    value = varying_along(as_value(x), names)
+    return psend_p.bind(value, axis_name=names, perm=checked_pairs(perm, names, "psend"))
+
+
+def precv(
+    token: Any, out_shape: PyTree, axis_name: AxisName, perm: Sequence[tuple[int, int]]
+) -> PyTree:
+    """What another instance has sent by `psend`: the second half of `ppermute`.
+
+    Args:
+      token: that of `psend`, or of `create_token`.
+      out_shape: what has the shape and dtype of what is received, such as a `ShapeDtypeStruct`.
+      axis_name: the named axis or axes.
+      perm: pairs (from, to), those that `psend` was given.
+
+    Returns: an array. Who receives nothing has zeros. Within `shard_map` it varies along the axes;
+      JAX's type says that it does not.
+
+    Raises:
+      NameError: if a name is not in scope.
+      ValueError: if nothing was sent by this permutation, or something of another type; if an index
+        occurs twice or is out of range.
+    """
+    names = names_of(axis_name, "precv")
+    leaves, tree = pytrees.tree_flatten(out_shape)
+    kinds = [abstractify(leaf) for leaf in leaves]
+    pairs = checked_pairs(perm, names, "precv")
+    out = [
+        precv_p.bind(
+            token, out_shape=ShapedArray(kind.shape, kind.dtype), axis_name=names, perm=pairs
+        )
+        for kind in kinds
+    ]
+    return pytrees.tree_unflatten(tree, out)
