@@ -248,3 +248,20 @@ check("pmap too long", lambda: jax.pmap(lambda x: x)(square))
 third = jax.device_put(rows, jax.devices()[2])
 check("pmap from one device", lambda: jax.pmap(lambda x: x * 2)(third))
 check("pmap unequal", lambda: jax.pmap(lambda x, y: x + y)(rows, square[:3]))
+
+
+def grouped(reduce):
+    body = lambda x: jnp.sin(reduce(x, "i", axis_index_groups=[[0], [2, 1, 3]]))  # noqa: E731
+    return jax.pmap(body, "i")
+
+
+for reduce in (lax.psum, lax.pmax, lax.pmin):
+    check(f"pmap {reduce.__name__} in groups", lambda reduce=reduce: grouped(reduce)(rows))
+check("pmap groups: grad", lambda: jax.grad(lambda x: grouped(lax.psum)(x).sum())(rows))
+check(
+    "pmap nested over too many",
+    lambda: jax.pmap(lambda x: jax.pmap(lambda x: 2 * x)(x))(square.reshape(4, 2, 4)),
+)
+third = jax.device_put(rows, jax.devices()[2])
+for name, index in (("mask", rows > 9), ("no indices", np.zeros(0, int)), ("nothing", np.s_[:0])):
+    check(f"{name}, on a device", lambda index=index: str(third[index].devices()))

@@ -149,3 +149,7 @@ with jax.set_mesh(MESH):
 auto = jax.make_mesh((2, 2), ("x", "y"), axis_types=(kinds.Auto,) * 2)
 with jax.set_mesh(auto):
     printed("along Auto axes", lambda: str(mapped(psum, terms, same)(ROW)))
+with jax.set_mesh(MESH):
+    printed("as text", lambda: str(reshard(jnp.asarray(ROW), terms)).split("spec=")[0])
+    printed("as a short text", lambda: f"{reshard(jnp.asarray(ROW), terms)!r:.40}")
+    printed("compared", lambda: str(reshard(jnp.asarray(ROW), terms).sum() > 1))

@@ -7,6 +7,7 @@ arguments and results are this process's parts (`pmap_processes`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -333,10 +334,13 @@ class _Mapped:
                 "Leading axis size of input to pmapped function must equal the number of local "
                 f"devices passed to pmap. Got axis_size={size}, num_local_devices={len(there)}."
             )
-        if size > len(there):
+        around = get_abstract_mesh()
+        outer = math.prod([around.shape[name] for name in around.manual_axes])
+        if outer * size > len(there):
+            within = f", within an axis of {outer}" if outer > 1 else ""
             raise ValueError(
-                f"pmap of {self.name}: the mapped axis has {size} indices, and there are {len(there)} "
-                f"devices; each index needs one. Use jax.vmap, or map over parts of {len(there)}."
+                f"pmap of {self.name}: the mapped axis has {size} indices{within}, and there are "
+                f"{len(there)} devices; each index needs one. Use jax.vmap, or map over fewer."
             )
         grid = np.array(there[:size], dtype=object)
         return Mesh(grid, (self.axis_name,), (AxisType.Auto,))

@@ -254,10 +254,11 @@ def _sums(primitive: Primitive, operation: Operation) -> tuple[frozenset[Any], f
     if operation.name == "select_n":  # what chooses is no term
         which = avals[0]
         avals = avals[1:] if isinstance(which, ShapedArray) and which.shape else avals
-    specs = [
-        sharding.spec if (sharding := sharding_of(aval)) else PartitionSpec()
-        for aval in avals
-        if isinstance(aval, ShapedArray) and aval.shape
+    shardings = [(aval, sharding_of(aval)) for aval in avals if isinstance(aval, ShapedArray)]
+    specs = [  # numbers on no mesh are constants
+        PartitionSpec() if sharding is None else sharding.spec
+        for aval, sharding in shardings
+        if aval.shape or sharding is not None
     ]
     if not any([spec.unreduced or spec.reduced for spec in specs]):
         return frozenset(), frozenset()

@@ -25,6 +25,7 @@ from jitney.core.typing import ArrayLike, Index, Shape
 from jitney.numpy.index_plan import NEW, POINTS, Entry, Plan, Points, Scalar, Span, Window, plan
 from jitney.primitives.array.concatenation import concatenate
 from jitney.primitives.array.creation import full, iota
+from jitney.primitives.array.placement import placed_like
 from jitney.primitives.array.shape import (
     broadcast_in_dim,
     broadcast_to,
@@ -195,9 +196,10 @@ def mode_of(mode: str | GatherScatterMode | None) -> GatherScatterMode:
 
 
 def empty_of_type(x: Array, shape: Shape) -> Array:
-    """Zeros of `shape` of the dtype of `x`; where that has no zero, `shape` must be empty."""
+    """Zeros of `shape` of the dtype of `x`, where that is; without a zero, `shape` must be empty."""
     if not dtypes.is_extended(x.dtype):
-        return convert(full(shape, 0, x.dtype), x.dtype, x.aval.weak_type)
+        zeros = convert(full(shape, 0, x.dtype), x.dtype, x.aval.weak_type)
+        return placed_like(zeros, x, shape, None, None)
     zeros = (0,) * x.ndim
     return reshape(lax_slice(x, zeros, zeros), shape)
 

@@ -325,7 +325,14 @@ class ArrayImpl(NativeArray, Array):
             raise TypeError("len() of unsized object")
         return self.aval.shape[0]
 
+    def _is_terms(self) -> bool:
+        """Whether its value is a sum that is yet to be taken over devices."""
+        place = self.placement
+        return isinstance(place, NamedSharding) and bool(place.spec.unreduced)
+
     def __format__(self, spec: str) -> str:
+        if self._is_terms():
+            return repr(self)
         if self.aval.shape == () and not dtypes.is_extended(self.aval.dtype):
             return format(self._numpy()[()], spec)
         return format(self._numpy(), spec) if spec else str(self)
@@ -336,6 +343,8 @@ class ArrayImpl(NativeArray, Array):
         name = dtypes.long_name(self.dtype)
         if self.is_deleted():
             return f"Array(<deleted>, shape={self.aval.shape}, dtype={name})"
+        if self._is_terms():
+            return f"Array(shape={self.shape}, dtype={name}, sharding={self.sharding})"
         if joined.world is not None and self._is_partly_elsewhere():
             return f"Array(shape={self.shape}, dtype={name})"
         if len(self.aval.shape) > MAX_AXES:
@@ -348,6 +357,7 @@ class ArrayImpl(NativeArray, Array):
         if (
             len(self.aval.shape) > MAX_AXES
             or dtypes.is_extended(self.aval.dtype)
+            or self._is_terms()
             or (joined.world is not None and self._is_partly_elsewhere())
         ):
             return repr(self)

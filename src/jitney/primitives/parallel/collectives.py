@@ -88,16 +88,18 @@ def axis_size(axis_name: AxisName) -> int:
     return math.prod(axis_extent(name, "axis_size") for name in names_of(axis_name, "axis_size"))
 
 
-def checked_groups(groups: Groups, size: int) -> tuple[tuple[int, ...], ...] | None:
-    """`axis_index_groups` as tuples.
+def checked_groups(
+    groups: Groups, size: int, *, of_any_size: bool = False
+) -> tuple[tuple[int, ...], ...] | None:
+    """`axis_index_groups` as tuples, of one size if not `of_any_size`.
 
     Raises:
       ValueError: if groups do not divide the axis into parts of one size.
     """
     if groups is None:
         return None
-    parts = tuple(tuple(g) for g in groups)
-    if len({len(g) for g in parts}) > 1:
+    parts = tuple([tuple([int(i) for i in g]) for g in groups])
+    if not of_any_size and len({len(g) for g in parts}) > 1:
         raise ValueError("axis_index_groups must all be the same size")
     if sorted(i for g in parts for i in g) != list(range(size)):
         raise ValueError("axis_index_groups must cover all indices exactly once")
@@ -333,7 +335,8 @@ def _reduce_tree(prim: Primitive, x: PyTree, axis_name: AxisName, groups: Groups
     if groups is not None:
         if _positional(axes):
             raise ValueError("axis_index_groups only supported for sums over just named axes")
-        groups = checked_groups(groups, math.prod(axis_extent(a, prim.name) for a in axes))
+        size = math.prod([axis_extent(a, prim.name) for a in axes])
+        groups = checked_groups(groups, size, of_any_size=True)
     leaves, tree = pytrees.tree_flatten(x)
     extent = 1 if groups is None else len(groups[0])
     if groups is None:
@@ -513,6 +516,8 @@ def in_groups(
             lambda x: _in_groups_of_several(prim, x, over, axis_index_groups, params),
             axis_data, args[0], dims[0],
         )  # fmt: skip
+    if len({len(group) for group in axis_index_groups}) > 1:
+        return _in_unequal_groups(prim, axis_data, args, dims, axis_index_groups, params)
     n, size = len(axis_index_groups), len(axis_index_groups[0])
     order = np.concatenate([np.asarray(group, np.int32) for group in axis_index_groups])
     parts: list[Any] = []
@@ -531,6 +536,25 @@ def in_groups(
     (out,), (dim,) = batch_flat(of_group, AxisData(None, n), parts, [0] * len(parts))
     out = rules.to_front(out, dim, n)
     whole = shapes.reshape(out, (axis_data.size, *rules.shape_of(out)[2:]))
+    return _rows(whole, np.argsort(order).astype(np.int32)), 0
+
+
+def _in_unequal_groups(
+    prim: Primitive, axis_data: AxisData, args: Sequence[Value], dims: Dims,
+    groups: Sequence[Sequence[int]], params: Mapping[str, Any],
+) -> tuple[Any, int]:  # fmt: skip
+    """A reduction among the indices of each group, one group after the other."""
+    x = rules.to_front(args[0], dims[0], axis_data.size)
+    found: list[Any] = []
+    for group in groups:
+        part = AxisData(axis_data.name, len(group), of_devices=True)
+        with extend_axis_env((axis_data.name, len(group))):
+            out, dim = prim.rules["batch_with_axis"](
+                part, [_rows(x, np.asarray(group, np.int32))], [0], axis_index_groups=None, **params
+            )
+        found.append(rules.to_front(out, dim, len(group)))
+    order = np.concatenate([np.asarray(group, np.int32) for group in groups])
+    whole = rules.op("concatenate")(*found, dimension=0)
     return _rows(whole, np.argsort(order).astype(np.int32)), 0
 
 
