@@ -414,9 +414,27 @@ traceback_filtering = _add(
     _one_of("off", "tracebackhide", "remove_frames", "quiet_remove_frames", "auto"),
     help="How frames of this package are kept out of users' tracebacks.",
 )  # fmt: skip
+
+
+class _Wide:
+    """Whether 64-bit dtypes that are asked for have ever been allowed: others need not look."""
+
+    ever = False
+
+
+wide = _Wide()
+
+
+def _explicit_mode(value: object) -> Any:
+    mode = _one_of("warn", "error", "allow")(value)
+    wide.ever = wide.ever or mode == "allow"
+    return mode
+
+
 explicit_x64_dtypes = _add(
-    "jax_explicit_x64_dtypes", "warn", _one_of("warn", "error", "allow"), traced=True, context=True,
-    help="Without x64, asking for a 64-bit dtype warns, or raises an error; it never gives one.",
+    "jax_explicit_x64_dtypes", "warn", _explicit_mode, traced=True, context=True,
+    help="Without x64, asking for a 64-bit dtype gives one of 32 bits with a warning, is an error, or "
+    "is allowed.",
 )  # fmt: skip
 tracer_error_num_traceback_frames = _add(
     "jax_tracer_error_num_traceback_frames", 5, _integer,
@@ -541,6 +559,11 @@ def x64_enabled() -> bool:
     if overrides is None:
         return enable_x64.global_value
     return overrides.get("jax_enable_x64", enable_x64.global_value)
+
+
+def keeps_wide() -> bool:
+    """Whether 64-bit dtypes that users ask for are given, though x64 is not enabled."""
+    return wide.ever and not x64_enabled() and explicit_x64_dtypes.value == "allow"
 
 
 def strict_promotion_enabled() -> bool:

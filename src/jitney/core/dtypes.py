@@ -143,6 +143,21 @@ def canonicalize_dtype(d: DTypeLike | ExtendedDType, allow_extended_dtype: bool 
     return narrowed(dtype)
 
 
+def requested_dtype(d: DTypeLike | ExtendedDType) -> Any:
+    """The dtype that users get who ask for `d`: with `jax_explicit_x64_dtypes`="allow" as they say.
+
+    What Python's types stand for, and data, are narrowed nevertheless.
+    """
+    dtype = canonicalize_dtype(d)
+    if not config.keeps_wide() or _is_python(d):
+        return dtype
+    return d if isinstance(d, np.dtype) else _as_dtype(d)
+
+
+def _is_python(d: object) -> bool:
+    return isinstance(d, type) and d in _PYTHON_DTYPES
+
+
 def narrowed(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """`dtype`, or the one of 32 bits a number that stands for it without x64."""
     return _NARROWED.get(dtype, dtype)
@@ -348,8 +363,13 @@ def _refuse_promotion(nodes: frozenset[_Node], strict: bool) -> NoReturn:
 
 
 @caches.memoized("dtype rules", "dtypes, settings", 4096)
-def _promote(keys: tuple[tuple[Any, bool], ...], x64: bool, strict: bool) -> tuple[Any, bool]:
-    """(common dtype, weakness) of (dtype, weakness) pairs; dtypes canonical."""
+def _promote(
+    keys: tuple[tuple[Any, bool], ...], x64: bool | None, strict: bool
+) -> tuple[Any, bool]:
+    """(common dtype, weakness) of (dtype, weakness) pairs; dtypes canonical.
+
+    64-bit results are narrowed without x64: if it is None, those that stand for Python's types alone.
+    """
     if any(is_extended(d) for d, _ in keys):
         if len({d for d, _ in keys}) == 1:
             return keys[0][0], False
@@ -365,14 +385,21 @@ def _promote(keys: tuple[tuple[Any, bool], ...], x64: bool, strict: bool) -> tup
         else:
             node = _join(frozenset(d for d, _ in keys), False)
         dtype = _PYTHON_DTYPES[node] if isinstance(node, type) else node
-        return (dtype if x64 else _NARROWED.get(dtype, dtype)), dtype != np.bool_
+        return (dtype if x64 else narrowed(dtype)), dtype != np.bool_
     strong = {d for d, weak in keys if not weak}
     if strict and len(strong) == 1 and all(not weak for _, weak in keys):
         return next(iter(strong)), False
     nodes = frozenset(_weak_node(d) if weak else d for d, weak in keys)
     node = _join(nodes, strict)
     dtype = _PYTHON_DTYPES[node] if isinstance(node, type) else node
-    return (dtype if x64 else _NARROWED.get(dtype, dtype)), isinstance(node, type)
+    if x64 is False or (x64 is None and node is not dtype):
+        dtype = narrowed(dtype)
+    return dtype, isinstance(node, type)
+
+
+def _width() -> bool | None:
+    """Whether 64-bit dtypes are kept; None if those are that users have asked for."""
+    return config.x64_enabled() or (None if config.keeps_wide() else False)
 
 
 def common_type(types: tuple[tuple[Any, bool], ...]) -> tuple[Any, bool]:
@@ -380,7 +407,7 @@ def common_type(types: tuple[tuple[Any, bool], ...]) -> tuple[Any, bool]:
     if len(types) == 1:
         dtype, weak = types[0]
         return dtype, weak and dtype != np.bool_
-    return _promote(types, config.x64_enabled(), config.strict_promotion_enabled())
+    return _promote(types, _width(), config.strict_promotion_enabled())
 
 
 def _weak_node(dtype: np.dtype[Any]) -> _Node:
@@ -408,7 +435,7 @@ def dtype_and_weakness(x: Any) -> tuple[Any, bool]:
         return dtype_and_weakness(convert())
     if config.explicit_x64_dtypes.value == "error":
         check_user_dtype_supported(x, "dtype")
-    return canonicalize_dtype(x), False
+    return requested_dtype(x), False
 
 
 def lattice_result_type(
@@ -418,7 +445,7 @@ def lattice_result_type(
     keys = tuple([dtype_and_weakness(a) for a in args])
     if len(keys) == 1:
         return keys[0]
-    return _promote(keys, config.x64_enabled(), config.strict_promotion_enabled())
+    return _promote(keys, _width(), config.strict_promotion_enabled())
 
 
 def wider(*dtypes: DTypeLike) -> Any:
@@ -426,7 +453,7 @@ def wider(*dtypes: DTypeLike) -> Any:
 
     For functions that compute in a wider dtype than they are given.
     """
-    return _promote(tuple([(np.dtype(d), False) for d in dtypes]), config.x64_enabled(), False)[0]
+    return _promote(tuple([(np.dtype(d), False) for d in dtypes]), _width(), False)[0]
 
 
 def result_type(
@@ -454,7 +481,7 @@ def promote_types(a: DTypeLike | ExtendedDType, b: DTypeLike | ExtendedDType) ->
         [(_as_dtype(x), isinstance(x, type) and x in (int, float, complex)) for x in (a, b)]
     )
     wide = any(not weak and dtype in _NARROWED for dtype, weak in keys)
-    found, weak = _promote(keys, wide or config.x64_enabled(), config.strict_promotion_enabled())
+    found, weak = _promote(keys, wide or _width(), config.strict_promotion_enabled())
     return np.dtype(_weak_node(found)) if weak else found
 
 
@@ -507,7 +534,7 @@ def to_inexact_dtype(dtype: DTypeLike | ExtendedDType) -> Any:
 
     It is as wide as the integers: float64 for those of 64 bits only.
     """
-    d = canonicalize_dtype(dtype)
+    d = requested_dtype(dtype)
     if issubdtype(d, np.inexact):
         return d
     return np.dtype(np.float64 if itemsize_bits(d) == 64 else np.float32)
@@ -544,11 +571,11 @@ def check_user_dtype_supported(
     """
     if dtype is None or is_extended(dtype):
         return
-    if isinstance(dtype, type) and dtype in _PYTHON_DTYPES:
+    if _is_python(dtype):
         return
     asked = _as_dtype(dtype)
     check_valid_dtype(asked)
-    if not config.x64_enabled() and asked in _NARROWED:
+    if asked in _NARROWED and not config.x64_enabled() and not config.keeps_wide():
         where = f" requested in {fun_name}" if fun_name else ""
         if config.explicit_x64_dtypes.value == "error":
             raise ValueError(

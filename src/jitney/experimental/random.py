@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitney import numpy as jnp, random, tree_util
-from jitney.core.dtypes import canonicalize_dtype
+from jitney.core.dtypes import requested_dtype
 from jitney.ref import addupdate, get, new_ref
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class StatefulPRNG:
           dtype: of floats.
         """
         key, shape = self.key(), _shape(size, low, high)
-        return random.uniform(key, shape, canonicalize_dtype(dtype), minval=low, maxval=high)
+        return random.uniform(key, shape, requested_dtype(dtype), minval=low, maxval=high)
 
     def normal(
         self,
@@ -85,7 +85,7 @@ class StatefulPRNG:
           size: shape; by default theirs.
           dtype: of floats or complex numbers.
         """
-        own = canonicalize_dtype(dtype)
+        own = requested_dtype(dtype)
         drawn = random.normal(self.key(), _shape(size, loc, scale), own)
         return jnp.asarray(loc, own) + jnp.asarray(scale, own) * drawn
 
@@ -102,7 +102,7 @@ class StatefulPRNG:
         """
         first, last = (0, low) if high is None else (low, high)
         shape = _shape(size, first, last)
-        return random.randint(self.key(), shape, first, last, canonicalize_dtype(dtype))
+        return random.randint(self.key(), shape, first, last, requested_dtype(dtype))
 
     def split(self, num: int | Sequence[int]) -> StatefulPRNG:
         """Independent generators as one, of which `jax.vmap` takes one each.

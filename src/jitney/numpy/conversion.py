@@ -17,6 +17,7 @@ from jitney.primitives.array.annotations import copy_p
 from jitney.primitives.array.concatenation import concatenate
 from jitney.primitives.array.shape import expand_dims, shape_of
 from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand
+from jitney.primitives.rules import typed
 from jitney.runtime import transfer_guard
 from jitney.runtime.array import array_from_numpy, copied
 
@@ -47,7 +48,7 @@ def _scalar(x: ArrayLike, dtype: Any) -> Array:
     if dtype is None:
         return as_value(x)
     if type(x) is int and not dtypes.is_extended(dtype):
-        return as_value(np.array(x, dtype)[()])  # raises if it does not fit
+        return as_value(typed(np.array(x, dtype)))  # raises if it does not fit
     return convert(x, dtype)
 
 
@@ -78,7 +79,7 @@ def _of_numpy(value: np.ndarray, dtype: Any) -> Array:
         if config.transfer_checks.wanted:
             transfer_guard.check_operand(value, "array")
         return array_from_numpy(value, shaped_array(value.shape, wanted, False))
-    return as_value(value)
+    return as_value(typed(value))
 
 
 def _leaves(xs: Iterable[Any]) -> Iterator[Any]:

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from jitney.core import dtypes, explicit
+from jitney.core import config, dtypes, explicit
 from jitney.core.array import Array
-from jitney.core.avals import get_aval
+from jitney.core.avals import get_aval, shaped_array
 from jitney.core.primitive import Primitive, registry
+from jitney.runtime.array import array_from_numpy
 from jitney.transforms import jet, key_words  # noqa: F401  # declares a slot
 from jitney.transforms.transpose import UndefinedPrimal
 from jitney.transforms.zero import Zero, add_tangents, instantiate
@@ -83,7 +84,18 @@ def const(like: Operand, value: complex | np.number) -> Any:
     aval = aval_of(like)
     if aval.weak_type and aval.dtype.kind in _PYTHON:
         return _PYTHON[aval.dtype.kind](value)
-    return np.asarray(value).astype(aval.dtype)[()]
+    return typed(np.asarray(value).astype(aval.dtype))
+
+
+def typed(value: np.ndarray, weak_type: bool = False) -> Any:
+    """Data as an operand of their dtype: NumPy's array or number.
+
+    These are narrowed without x64. Where 64-bit dtypes are allowed nevertheless, it is an array of
+    ours.
+    """
+    if config.wide.ever and config.keeps_wide() and dtypes.narrowed(value.dtype) != value.dtype:
+        return array_from_numpy(value, shaped_array(value.shape, value.dtype, weak_type))
+    return value.item() if weak_type and value.dtype != np.bool_ else value[()]
 
 
 def zeros_like(x: Operand) -> Any:

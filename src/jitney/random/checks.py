@@ -35,7 +35,7 @@ def inexact_dtype(name: str, dtype: DTypeLike | None, *, allow_complex: bool = F
       ValueError: if it is none.
     """
     dtypes.check_user_dtype_supported(dtype)
-    asked = dtypes.canonicalize_dtype(float if dtype is None else dtype)
+    asked = dtypes.requested_dtype(float if dtype is None else dtype)
     kind = np.inexact if allow_complex else np.floating
     if not dtypes.issubdtype(asked, kind):
         wanted = "float or complex" if allow_complex else "float"
@@ -50,7 +50,7 @@ def integer_dtype(name: str, dtype: DTypeLike | None, default: DTypeLike = int) 
       TypeError: if it is none.
     """
     dtypes.check_user_dtype_supported(dtype)
-    asked = dtypes.canonicalize_dtype(default if dtype is None else dtype)
+    asked = dtypes.requested_dtype(default if dtype is None else dtype)
     if not dtypes.issubdtype(asked, np.integer):
         raise TypeError(f"{name} only accepts integer dtypes, got {asked}")
     return asked

@@ -47,7 +47,7 @@ def bits(
     """
     key, _ = check_key("bits", key)
     dtypes.check_user_dtype_supported(dtype)
-    asked = dtypes.canonicalize_dtype(np.dtype("uint") if dtype is None else dtype)
+    asked = dtypes.requested_dtype(np.dtype("uint") if dtype is None else dtype)
     if not dtypes.issubdtype(asked, np.unsignedinteger):
         raise ValueError(f"dtype argument to `bits` must be an unsigned int dtype, got {asked}")
     return placed(random_bits(key, 8 * asked.itemsize, shape_of(shape)), None, out_sharding)
@@ -263,7 +263,7 @@ def rademacher(
     """
     key, _ = check_key("rademacher", key)
     dtypes.check_user_dtype_supported(dtype)
-    asked = dtypes.canonicalize_dtype(int if dtype is None else dtype)
+    asked = dtypes.requested_dtype(int if dtype is None else dtype)
     return placed(_rademacher(key, shape=shape_of(shape), dtype=asked), None, out_sharding)
 
 

@@ -516,7 +516,7 @@ def bcsr_dot_general(
         dimension_numbers=normalized(dimension_numbers),
         preferred_element_type=None
         if preferred_element_type is None
-        else dtypes.canonicalize_dtype(preferred_element_type),
+        else dtypes.requested_dtype(preferred_element_type),
         lhs_spinfo=lhs.info,
     )
 

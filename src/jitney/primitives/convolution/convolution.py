@@ -275,7 +275,7 @@ def conv_general_dilated(
     preferred = preferred_element_type
     if preferred is not None:
         dtypes.check_user_dtype_supported(preferred, "conv_general_dilated")
-        preferred = dtypes.canonicalize_dtype(preferred)
+        preferred = dtypes.requested_dtype(preferred)
     return conv_general_dilated_p.bind(
         lhs, rhs, window_strides=strides, padding=pads, lhs_dilation=dilations[0],
         rhs_dilation=dilations[1], dimension_numbers=numbers,

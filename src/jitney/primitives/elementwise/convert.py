@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from jitney.compiler import reference
-from jitney.core import dtypes, text
+from jitney.core import config, dtypes, text
 from jitney.core.array import Array
 from jitney.core.avals import ShapedArray, get_aval, shaped_array
 from jitney.core.hi_types import is_high_value
@@ -114,7 +114,7 @@ def user_dtype(dtype: Any, function: str) -> np.dtype[Any]:
     """A dtype as the user gave it, canonical; warns if 64 bits were asked for and are not enabled."""
     if not dtypes.is_extended(dtype):
         dtypes.check_user_dtype_supported(dtype, function)
-    return dtypes.canonicalize_dtype(dtype)
+    return dtypes.requested_dtype(dtype)
 
 
 def warn_if_imaginary_dropped(old: DType, new: DType) -> None:
@@ -160,6 +160,8 @@ def scalar_operand(x: Value, dtype: DType, weak_type: bool) -> Any:
     """
     if type(x) is DimExpr:
         return convert(x.dimension_as_value(), dtype, weak_type)
+    if config.wide.ever and config.keeps_wide() and not dtypes.is_extended(dtype):
+        return rules.typed(np.asarray(_make_scalar(x, dtype, False)), weak_type)
     key = (type(x), x, dtype, weak_type)
     # Zeros but that of int are not kept: 0.0 and -0.0 are equal, and so would be their keys.
     is_kept = bool(x == x and (x or type(x) is int))

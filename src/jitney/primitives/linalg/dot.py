@@ -246,7 +246,7 @@ def dot_general(
     )
     if preferred_element_type is not None:
         dtypes.check_user_dtype_supported(preferred_element_type, "dot_general")
-        preferred_element_type = dtypes.canonicalize_dtype(preferred_element_type)
+        preferred_element_type = dtypes.requested_dtype(preferred_element_type)
     precision = canonical_precision(precision)
     try:
         return dot_general_p.bind(

@@ -336,7 +336,7 @@ def ragged_dot_general(
         raise NotImplementedError("ragged_dot_general: there is no group_offset; slice rhs instead")
     if preferred_element_type is not None:
         dtypes.check_user_dtype_supported(preferred_element_type, "ragged_dot_general")
-        preferred_element_type = dtypes.canonicalize_dtype(preferred_element_type)
+        preferred_element_type = dtypes.requested_dtype(preferred_element_type)
     return ragged_dot_general_p.bind(
         lhs,
         rhs,

@@ -172,7 +172,7 @@ def scaled_dot(
         lhs_scale,
         rhs_scale,
         dimension_numbers=dimension_numbers,
-        preferred_element_type=dtypes.canonicalize_dtype(preferred),
+        preferred_element_type=dtypes.requested_dtype(preferred),
     )
 
 

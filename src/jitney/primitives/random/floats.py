@@ -13,6 +13,7 @@ import numpy as np
 from jitney.core import dtypes
 from jitney.primitives.elementwise.binary import bitwise_or, shift_right_logical, sub
 from jitney.primitives.elementwise.convert import bitcast_convert_type, convert_element_type
+from jitney.primitives.rules import typed
 
 if TYPE_CHECKING:
     from jitney.core.typing import Array
@@ -33,6 +34,6 @@ def unit_floats(drawn: Array, dtype: np.dtype) -> Array:
     if drawn_bits != n_bits:
         drawn = convert_element_type(drawn, unsigned)
     one = np.ones((), dtype)
-    shift = np.array(drawn_bits - info.nmant, unsigned)
-    float_bits = bitwise_or(shift_right_logical(drawn, shift), one.view(unsigned))
-    return sub(bitcast_convert_type(float_bits, dtype), one)
+    shift = typed(np.array(drawn_bits - info.nmant, unsigned))
+    float_bits = bitwise_or(shift_right_logical(drawn, shift), typed(one.view(unsigned)))
+    return sub(bitcast_convert_type(float_bits, dtype), typed(one))

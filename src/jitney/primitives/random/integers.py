@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jitney.primitives.elementwise.binary import add, mul, rem
+from jitney.primitives.rules import typed
 
 if TYPE_CHECKING:
     from jitney.core.typing import Array
@@ -18,6 +19,6 @@ def offsets_below(span: Array, higher: Array, lower: Array) -> Array:
     A span of zero stands for 2^n: a remainder by zero leaves words as they are.
     """
     n_bits = 8 * span.dtype.itemsize
-    multiplier = rem(np.array(2 ** (n_bits // 2), span.dtype), span)
+    multiplier = rem(typed(np.array(2 ** (n_bits // 2), span.dtype)), span)
     multiplier = rem(mul(multiplier, multiplier), span)
     return rem(add(mul(rem(higher, span), multiplier), rem(lower, span)), span)

@@ -58,9 +58,7 @@ def bcoo_dot_general(
     del precision, out_sharding
     numbers = normalized(dimension_numbers)
     dtype = (
-        None
-        if preferred_element_type is None
-        else dtypes.canonicalize_dtype(preferred_element_type)
+        None if preferred_element_type is None else dtypes.requested_dtype(preferred_element_type)
     )
     if isinstance(lhs, BCOO):
         if isinstance(rhs, BCOO):
