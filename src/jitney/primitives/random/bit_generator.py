@@ -99,7 +99,7 @@ def rng_bit_generator(
     new_key, bits = rng_bit_generator_p.bind(
         key,
         shape=canonical_shape(shape),
-        dtype=dtypes.canonicalize_dtype(np.dtype(dtype)),
+        dtype=dtypes.requested_dtype(np.dtype(dtype)),
         algorithm=RandomAlgorithm(algorithm),
         out_sharding=out_sharding,
     )
