@@ -126,6 +126,12 @@ def _reduced(
 ) -> Array:  # fmt: skip
     """Rows scattered into neutral elements, bucket by bucket."""
     promotion.check_arraylike(f"segment_{reduction.__name__}", data, segment_ids)
+    spec = getattr(out_sharding, "spec", out_sharding)
+    if scatter is not scatter_add and getattr(spec, "unreduced", None):
+        raise NotImplementedError(
+            f"segment_{reduction.__name__}: results are unreduced only if they are sums, got "
+            f"out_sharding={out_sharding}"
+        )
     values, segments = creation.asarray(data), creation.asarray(segment_ids)
     found = reductions.max(segments, initial=-1) + 1 if num_segments is None else num_segments
     count = concrete_or_error(int, found, "segment_sum: num_segments")

@@ -138,8 +138,7 @@ def with_sharding_constraint(x: PyTree, shardings: PyTree) -> PyTree:
         places = pytrees.broadcast_prefix(shardings, x, is_leaf=lambda place: place is None)
     out: list[Any] = []
     for leaf, place in zip(leaves, places, strict=True):
-        value = placement.sharding_constraint(as_value(leaf), place)
-        out.append(value.placed(_sharding_of(place)) if isinstance(value, ArrayImpl) else value)
+        out.append(placement.sharding_constraint(as_value(leaf), place))
     return pytrees.tree_unflatten(tree, out)
 
 
@@ -149,7 +148,8 @@ def _sharding_of(place: Device | Sharding | PartitionSpec | Format) -> Sharding:
     mesh = get_mesh()
     if mesh.empty:
         raise ValueError(
-            "Please set a mesh via `jax.set_mesh` to place arrays by a PartitionSpec; there is none"
+            f"device_put to {place}: it is of the mesh in force, and there is none. Please set a mesh "
+            "via `jax.set_mesh`, or give a NamedSharding"
         )
     return NamedSharding(mesh, place)
 

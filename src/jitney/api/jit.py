@@ -27,6 +27,7 @@ from jitney.api.signature import CallSpec
 from jitney.api.tiering import SAMPLE, TieredFunction
 from jitney.core.errors import api_boundary
 from jitney.core.pytree import pytrees
+from jitney.core.sharding.mesh import entered_mesh
 from jitney.core.trace import state
 from jitney.runtime import lazy_compiler
 from jitney.runtime.dispatch import PjitFunction
@@ -125,7 +126,8 @@ class JitFunction(PjitFunction):
             return name
         call = self.call
         return _rebuild, (
-            call.fun, call.spec, call.keep_unused, call.inline, call.in_places, call.out_places
+            call.fun, call.spec, call.keep_unused, call.inline, call.in_places, call.out_places,
+            call.asked_by,
         )  # fmt: skip
 
 
@@ -136,10 +138,11 @@ def _rebuild(
     inline: bool,
     in_places: GivenPlaces | None = None,
     out_places: GivenPlaces | None = None,
+    asked_by: str = "jit",
 ) -> JitFunction:
     call = JitCall(
         fun, spec, keep_unused=keep_unused, inline=inline, in_places=in_places,
-        out_places=out_places,
+        out_places=out_places, asked_by=asked_by,
     )  # fmt: skip
     return JitFunction(call, fun)
 
@@ -259,6 +262,52 @@ def jit(
     call = make_call(
         fun, static_argnums, static_argnames, donate_argnums, donate_argnames, keep_unused, inline,
         in_shardings=in_shardings, out_shardings=out_shardings,
+    )  # fmt: skip
+    lazy_compiler.start()
+    return JitFunction(call, fun)
+
+
+def pjit(
+    fun: Callable[..., PyTree],
+    in_shardings: PyTree = UNSPECIFIED,
+    out_shardings: PyTree = UNSPECIFIED,
+    *,
+    static_argnums: int | Sequence[int] | None = None,
+    static_argnames: str | Iterable[str] | None = None,
+    donate_argnums: int | Sequence[int] | None = None,
+    donate_argnames: str | Iterable[str] | None = None,
+    keep_unused: bool = False,
+    device: Device | None = None,
+    backend: str | None = None,
+    inline: bool = False,
+    abstracted_axes: None = None,
+    compiler_options: dict[str, Any] | None = None,
+) -> Any:
+    """`jit`, which takes placements by position too, and knows the mesh of `with mesh:`.
+
+    Within that context PartitionSpecs are on that mesh, None is for whole values, and results are on
+    it. See `jit` for the options.
+
+    Raises:
+      ValueError: if `device` or `backend` are given within `with mesh:`.
+    """
+    if (device is not None or backend is not None) and not entered_mesh().empty:
+        raise ValueError(
+            f"pjit: device and backend cannot be given within `with mesh:`, where programs are on the "
+            f"mesh, {entered_mesh()}: got {device=}, {backend=}"
+        )
+    if abstracted_axes is not None or device is not None or backend is not None:
+        return jit(
+            fun, in_shardings=in_shardings, out_shardings=out_shardings, device=device,
+            backend=backend, inline=inline, abstracted_axes=abstracted_axes, keep_unused=keep_unused,
+            static_argnums=static_argnums, static_argnames=static_argnames,
+            donate_argnums=donate_argnums, donate_argnames=donate_argnames,
+        )  # fmt: skip
+    if compiler_options:
+        check_compiler_options(compiler_options)
+    call = make_call(
+        fun, static_argnums, static_argnames, donate_argnums, donate_argnames, keep_unused, inline,
+        in_shardings=in_shardings, out_shardings=out_shardings, asked_by="pjit",
     )  # fmt: skip
     lazy_compiler.start()
     return JitFunction(call, fun)

@@ -19,7 +19,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.api.jit_placement import GivenPlaces, given_places, or_in_force, wishes_of
+from jitney.api.jit_placement import GivenPlaces, given_places, wishes_of
 from jitney.api.signature import (
     CallSpec,
     canonicalize_argnames,
@@ -44,7 +44,7 @@ from jitney.core.shape_dtype import abstractify, is_abstract_operand
 from jitney.core.sharding.mesh import made
 from jitney.core.trace import Tracer, state
 from jitney.primitives.call.call import jit_p
-from jitney.runtime import debug_checks, dispatch, signatures
+from jitney.runtime import debug_checks, dispatch, placements, signatures
 from jitney.runtime.assignment import NO_WISHES, Wishes, assign
 from jitney.runtime.sharding import UNSPECIFIED
 from jitney.transforms.lojax import run_lowered
@@ -164,8 +164,10 @@ class JitCall:
         name: str | None = None,
         in_places: GivenPlaces | None = None,
         out_places: GivenPlaces | None = None,
+        asked_by: str = "jit",
     ) -> None:
         self.fun = fun
+        self.asked_by = asked_by
         self.spec = spec
         self.keep_unused = keep_unused
         self.inline = inline
@@ -175,7 +177,7 @@ class JitCall:
         self.cache = _cache_of(fun)
         self.options: tuple[Any, ...] = (
             spec.donate_argnums, spec.donate_argnames, keep_unused, inline, self.name,
-            in_places, out_places,
+            in_places, out_places, asked_by,
         )  # fmt: skip
 
     # --- arguments --------------------------------------------------------------------------------
@@ -335,8 +337,8 @@ class JitCall:
         if self.in_places is not None:
             if kwargs and not self.in_places.is_of_one_device:
                 raise ValueError(
-                    "jit does not support kwargs when in_shardings is specified: give arguments by "
-                    f"position, not by name as {', '.join(kwargs)}"
+                    f"{self.asked_by} does not support kwargs when in_shardings is specified: give "
+                    f"arguments by position, not by name as {', '.join(kwargs)}"
                 )
             names = self.spec.argument_names(dynamic, kwargs, static)
             places = self.in_places.spread(
@@ -426,7 +428,7 @@ class JitCall:
             and is_high(program.closed)
         ):
             operands = (*program.outer_tracers, *leaves)
-            outs = run_lowered(program.closed, operands, _run)
+            outs = run_lowered(program.closed, operands, dispatch.run)
         elif state.trace is state.eval_trace and not program.outer_tracers and not takes_refs:
             consumed = program.consumed() if any(program.params["donated_invars"]) else ()
             signature = None
@@ -438,7 +440,7 @@ class JitCall:
                 names = self.spec.argument_names(flat[2], flat[3], flat[4])
                 return f"argument {names[i]} of {self.name}"
 
-            wishes = or_in_force(program.wishes()) if made.any else NO_WISHES
+            wishes = placements.in_context(program.wishes(), self.asked_by == "pjit")
             assignment = assign(leaves, consumed, live, describe, wishes)
             try:
                 outs = dispatch.run(
@@ -455,10 +457,6 @@ class JitCall:
         else:
             outs = bind_program(program, leaves)
         return pytrees.tree_unflatten(program.out_tree, outs)
-
-
-def _run(closed: ClosedJaxpr, args: list[Any]) -> list[Any]:
-    return dispatch.run(closed, args)
 
 
 def trace_closed(
@@ -539,8 +537,9 @@ def make_call(
     name: str | None = None,
     in_shardings: PyTree = None,
     out_shardings: PyTree = None,
+    asked_by: str = "jit",
 ) -> JitCall:
-    """`fun` with its options checked against its signature.
+    """`fun` with its options checked against its signature; `asked_by`: "jit" or "pjit".
 
     Raises:
       TypeError: if `fun` is not callable, or options are of the wrong type.
@@ -567,8 +566,9 @@ def make_call(
     spec = CallSpec(signature, numbers, frozenset(names), d_numbers, frozenset(d_names))
     return JitCall(
         fun, spec, keep_unused=keep_unused, inline=inline, name=name,
-        in_places=None if in_shardings is None else given_places("in_shardings", in_shardings),
-        out_places=None if out_shardings is None else given_places("out_shardings", out_shardings),
+        asked_by=asked_by,
+        in_places=given_places("in_shardings", in_shardings, asked_by),
+        out_places=given_places("out_shardings", out_shardings, asked_by),
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from jitney.core.pytree import pytrees
 from jitney.core.pytree.errors import prefix_errors
 from jitney.core.record import record
-from jitney.core.sharding.mesh import get_mesh, made
+from jitney.core.sharding.mesh import AbstractMesh, Mesh, entered_mesh, made, mesh_of_specs
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec
 from jitney.core.sharding.sharding import Sharding
@@ -33,19 +33,35 @@ if TYPE_CHECKING:
     from jitney.core.typing import PyTree
 
 
+class _WholeOnMesh:
+    """None, given to `pjit`: within `with mesh:` it is for whole values, and else says nothing."""
+
+    def __repr__(self) -> str:
+        return "None"
+
+    def __reduce__(self) -> str:
+        return "WHOLE_ON_MESH"
+
+
+WHOLE_ON_MESH = _WholeOnMesh()
+
+
 @record(frozen=True)
 class GivenPlaces:
     """One of the two options, as the user has given it.
 
     Attributes:
       option: its name.
-      leaves: Shardings, PartitionSpecs on the mesh in force, Formats, or None where nothing is said.
+      leaves: Shardings, PartitionSpecs on the mesh in force, Formats, `UNSPECIFIED` where nothing is
+        said, or `WHOLE_ON_MESH`.
       tree: that of which these are the leaves.
+      asked_by: "jit"; or "pjit", which knows the mesh of `with mesh:` too.
     """
 
     option: str
     leaves: tuple[Any, ...]
     tree: pytrees.PyTreeDef
+    asked_by: str = "jit"
 
     @property
     def is_of_one_device(self) -> bool:
@@ -83,27 +99,32 @@ class GivenPlaces:
     def _misfit(self, prefix: PyTree, full: PyTree) -> ValueError:
         if self.option == "in_shardings" and isinstance(prefix, tuple) and len(prefix) != len(full):
             return ValueError(
-                "jit: in_shardings specification must be a tree prefix of the positional arguments "
-                f"tuple, one entry for each argument or one for all, but it is the wrong length: got a "
-                f"tuple or list of length {len(prefix)} for an args tuple of length {len(full)}"
+                f"{self.asked_by}: in_shardings specification must be a tree prefix of the positional "
+                "arguments tuple, one entry for each argument or one for all, but it is the wrong "
+                f"length: got a tuple or list of length {len(prefix)} for an args tuple of length "
+                f"{len(full)}"
             )
-        found = [str(make(f"jit {self.option}")) for make in prefix_errors(prefix, full)]
+        asked = f"{self.asked_by} {self.option}"
+        found = [str(make(asked)) for make in prefix_errors(prefix, full)]
         return ValueError(
-            f"jit: {self.option} specification must be a tree prefix of what it is for. Mismatch "
-            f"details ({len(found)} found):\n" + "\n".join(found)
+            f"{self.asked_by}: {self.option} specification must be a tree prefix of what it is for. "
+            f"Mismatch details ({len(found)} found):\n" + "\n".join(found)
         )
 
     def _resolved(self, place: object) -> Any:
         if isinstance(place, Format):
             place = place.sharding
-        if place is None or place is UNSPECIFIED:
+        if place is UNSPECIFIED:
             return UNSPECIFIED
+        mesh = self._mesh()
+        if place is WHOLE_ON_MESH:
+            mesh = entered_mesh()
+            return UNSPECIFIED if mesh.empty else NamedSharding(mesh, PartitionSpec())
         if not isinstance(place, PartitionSpec):
             return as_sharding(place)
-        mesh = get_mesh()
         if mesh.empty:
             raise RuntimeError(
-                "jit requires a non-empty mesh in context if you are passing `PartitionSpec`s to "
+                f"{self.asked_by} requires a non-empty mesh in context for the PartitionSpec in "
                 f"{self.option}: set one by `jax.set_mesh(mesh)`, or give a `NamedSharding`, which "
                 "names its mesh"
             )
@@ -115,6 +136,11 @@ class GivenPlaces:
         except ValueError as error:
             raise ValueError(f"jit: {self.option} of {name} does not fit: {error}") from None
 
+    def _mesh(self) -> Mesh | AbstractMesh:
+        """What PartitionSpecs are of."""
+        mesh = mesh_of_specs()
+        return entered_mesh() if mesh.empty and self.asked_by == "pjit" else mesh
+
     def _check(self, place: Sharding, aval: AbstractValue, name: str) -> None:
         kind = "arguments" if self.option == "in_shardings" else "outputs"
         shape: tuple[int, ...] | None = getattr(aval, "shape", None)
@@ -124,21 +150,25 @@ class GivenPlaces:
             place.check_compatible_aval(shape)
         except ValueError as error:
             raise ValueError(
-                f"One of jit {kind} with pytree key path {name} is incompatible with its sharding "
-                f"annotation: {error}"
+                f"One of {self.asked_by} {kind} with pytree key path {name} is incompatible with its "
+                f"sharding annotation: {error}"
             ) from None
         try:
             place.check_fits(shape)
         except ValueError as error:
-            raise ValueError(f"One of jit {kind} with pytree key path {name}: {error}") from None
+            raise ValueError(
+                f"One of {self.asked_by} {kind} with pytree key path {name}: {error}"
+            ) from None
 
 
-def given_places(option: str, given: PyTree) -> GivenPlaces | None:
-    """The option `option` of `jit`, checked; None if it says nothing.
+def given_places(option: str, given: PyTree, asked_by: str = "jit") -> GivenPlaces | None:
+    """The option `option` of `jit` or `pjit`, checked; None if it says nothing.
 
     Raises:
       TypeError: if a leaf of it is no place.
     """
+    if given is None and asked_by == "jit":
+        return None
     if isinstance(given, list):
         given = tuple(given)  # one entry for each argument
     leaves, tree = pytrees.tree_flatten(given, lambda place: place is None)
@@ -156,11 +186,12 @@ def given_places(option: str, given: PyTree) -> GivenPlaces | None:
                 f"Unconstrained dims are not allowed in {option} of jit, which says where values are: "
                 f"got {spec}. jax.lax.with_sharding_constraint takes such specs"
             )
-    said = [UNSPECIFIED if place is None else place for place in leaves]
+    nothing = UNSPECIFIED if asked_by == "jit" else WHOLE_ON_MESH
+    said = [nothing if place is None else place for place in leaves]
     if all([place is UNSPECIFIED for place in said]):
         return None
     made.any = True
-    return GivenPlaces(option, tuple(said), tree)
+    return GivenPlaces(option, tuple(said), tree, asked_by)
 
 
 def places_on(
@@ -210,11 +241,3 @@ def _said(places: tuple[Any, ...]) -> tuple[Sharding | None, ...]:
     """Shardings as they are, and None in place of `UNSPECIFIED`; empty if there are none."""
     found = tuple([None if place is UNSPECIFIED else place for place in places])
     return found if any([place is not None for place in found]) else ()
-
-
-def or_in_force(wishes: Wishes) -> Wishes:
-    """`wishes`, or else that values are on the mesh that `jax.set_mesh` has put in force."""
-    mesh = get_mesh()
-    if wishes is not NO_WISHES or mesh.empty:
-        return wishes
-    return Wishes(within=NamedSharding(mesh, PartitionSpec()))

@@ -13,7 +13,7 @@ from jitney.core import dtypes, explicit
 from jitney.core.avals import get_aval, is_valid_operand, shaped_array
 from jitney.core.errors import UnexpectedTracerError
 from jitney.core.pytree import pytrees
-from jitney.core.sharding.mesh import AxisType, Mesh, get_mesh, in_force
+from jitney.core.sharding.mesh import AxisType, Mesh, get_abstract_mesh, get_mesh, in_force
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 from jitney.core.sharding.sharding import Sharding
@@ -406,26 +406,31 @@ def auto_axes(
       f: takes and returns pytrees of arrays.
       axes: names of the axes; all of the mesh in force by default.
       out_sharding: how results lie: a PartitionSpec or Sharding for all of them, or a prefix of their
-        tree.
+        tree. If it is left out, calls have it as an option.
 
-    Returns: a function of the same arguments; its results have `out_sharding` in their types.
+    Returns: a function of the same arguments; its results have `out_sharding` in their types. Where
+      these axes are Auto already, that is `f`.
+
+    Raises:
+      TypeError: in a call, if `out_sharding` is given nowhere.
+      NotImplementedError: in a call within `shard_map`, of axes that are Manual there.
     """
     if f is None:
         return functools.partial(auto_axes, axes=axes, out_sharding=out_sharding)
 
     @functools.wraps(f)
     def called(*args: PyTree, **kwargs: PyTree) -> PyTree:
-        outer = _mesh_of(args, out_sharding)
-        if outer.empty:
+        place = _given_late("out_sharding", out_sharding, kwargs)
+        outer = _mesh_of(args, place)
+        _check_not_manual(axes, "Auto")
+        if _are(outer, axes, AxisType.Auto):
             return f(*args, **kwargs)
         inner = _with_types(outer, axes, AxisType.Auto)
         inside = pytrees.tree_map(lambda x: _cast(x, inner), (args, kwargs))
         with in_force(inner):
             results = f(*inside[0], **inside[1])
         with in_force(outer):
-            if out_sharding is None:
-                return pytrees.tree_map(lambda x: _cast(x, outer), results)
-            return reshard(results, out_sharding)
+            return reshard(results, place)
 
     return called
 
@@ -439,25 +444,59 @@ def explicit_axes(
       f: takes and returns pytrees of arrays.
       axes: names of the axes; all of the mesh in force by default.
       in_sharding: how arguments lie: a PartitionSpec or Sharding for all of them, or a prefix of the
-        tuple of them.
+        tuple of them. If it is left out, calls have it as an option.
 
     Returns: a function of the same arguments.
+
+    Raises:
+      TypeError: in a call, if `in_sharding` is given nowhere.
+      NotImplementedError: in a call within `shard_map`, of axes that are Manual there.
     """
     if f is None:
         return functools.partial(explicit_axes, axes=axes, in_sharding=in_sharding)
 
     @functools.wraps(f)
     def called(*args: PyTree, **kwargs: PyTree) -> PyTree:
-        outer = _mesh_of(args, in_sharding)
+        place = _given_late("in_sharding", in_sharding, kwargs)
+        outer = _mesh_of(args, place)
+        _check_not_manual(axes, "Explicit")
         if outer.empty:
             return f(*args, **kwargs)
         inner = _with_types(outer, axes, AxisType.Explicit)
         with in_force(inner):
-            inside = args if in_sharding is None else reshard(args, in_sharding)
-            results = f(*inside, **kwargs)
+            results = f(*reshard(args, place), **kwargs)
         return pytrees.tree_map(lambda x: _cast(x, outer), results)
 
     return called
+
+
+def _given_late(option: str, given: PyTree, kwargs: dict[str, PyTree]) -> PyTree:
+    """The option of `auto_axes` or `explicit_axes`, taken from those of the call if it was left out."""
+    if given is not None:
+        return given
+    if option not in kwargs:
+        raise TypeError(f"{option} is given neither to {_AXES_OF[option]} nor to the call")
+    return kwargs.pop(option)
+
+
+_AXES_OF = {"out_sharding": "auto_axes", "in_sharding": "explicit_axes"}
+
+
+def _check_not_manual(axes: AxisName, kind: str) -> None:
+    around = get_abstract_mesh()
+    manual = set(around.axis_names if axes is None else names_of(axes)) & set(around.manual_axes)
+    if manual:
+        raise NotImplementedError(
+            f"axes {sorted(map(str, manual))} of {around} are Manual within this shard_map. Going from "
+            f"`Manual` axes to `Auto` or `Explicit` ones is not possible, and {kind} ones are asked for"
+        )
+
+
+def _are(mesh: Mesh, axes: AxisName, kind: AxisType) -> bool:
+    """Whether `axes` of `mesh`, or all of them, are of type `kind`; so are those of no mesh."""
+    kinds = dict(zip(mesh.axis_names, mesh.axis_types, strict=True))
+    names = mesh.axis_names if axes is None else names_of(axes)
+    return all([kinds.get(name, kind) is kind for name in names])
 
 
 def _mesh_of(args: PyTree, shardings: PyTree) -> Mesh:

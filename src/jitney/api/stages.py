@@ -9,15 +9,18 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from jitney.api.compiler_options import check_compiler_options
 from jitney.api.jit_call import JitCall, TracedProgram
 from jitney.api.make_jaxpr import result_structure
-from jitney.core.avals import AbstractValue, get_aval
+from jitney.core.avals import AbstractValue, ShapedArray, get_aval
 from jitney.core.hi_types import with_state
 from jitney.core.jaxpr import ClosedJaxpr, is_high
 from jitney.core.pytree import pytrees
 from jitney.core.pytree.errors import equality_errors_pytreedef
 from jitney.core.refs import any_refs
+from jitney.core.sharding.mesh import Mesh, get_abstract_mesh, get_mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec
 from jitney.core.sharding.sharding import Sharding
@@ -25,7 +28,7 @@ from jitney.core.trace import Tracer
 from jitney.core.typecheck import same_type
 from jitney.runtime import dispatch, placements, sharding
 from jitney.runtime.array import ArrayImpl
-from jitney.runtime.assignment import assign
+from jitney.runtime.assignment import NO_WISHES, Wishes, assign, of_places
 from jitney.runtime.layout import rows
 from jitney.transforms.discharge import discharge
 from jitney.transforms.lojax import lower_program
@@ -33,9 +36,9 @@ from jitney.transforms.lojax import lower_program
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jitney.core.sharding.mesh import AbstractMesh, Mesh
     from jitney.core.typing import PyTree
     from jitney.runtime.assignment import Assignment
+    from jitney.runtime.device import Device
     from jitney.runtime.executable import Executable
 
 
@@ -68,6 +71,8 @@ class Stage:
         self._in_tree = in_tree
         self._name = name
 
+    _no_kwargs = False  # keyword arguments are always taken: the name that libraries look for
+
     @property
     def in_tree(self) -> pytrees.PyTreeDef:
         """The structure of the arguments: of (args, kwargs) without static ones."""
@@ -86,7 +91,8 @@ class Stage:
     @property
     def in_avals(self) -> Any:
         n_outer = len(self.program.outer_tracers)
-        return pytrees.tree_unflatten(self.in_tree, self.program.closed.in_avals[n_outer:])
+        avals = zip(self.program.closed.in_avals, self.program.params["in_shardings"], strict=True)
+        return pytrees.tree_unflatten(self.in_tree, [_lying(*pair) for pair in avals][n_outer:])
 
     @property
     def out_avals(self) -> Any:
@@ -171,20 +177,46 @@ class Lowered(Stage):
         self._lowering = lowering
         self._timings = timings
         self._places = places
+        self._axes = get_abstract_mesh()  # that it was lowered within
 
-    def compile(self, compiler_options: dict[str, Any] | None = None) -> Compiled:
+    def compile(
+        self,
+        compiler_options: dict[str, Any] | None = None,
+        device_assignment: Sequence[Device] | None = None,
+    ) -> Compiled:
         """Machine code for the program.
 
         Args:
           compiler_options: options of XLA, by name; they mean nothing here.
+          device_assignment: the devices of a program that was lowered for the axes of a mesh.
 
         Raises:
           JaxRuntimeError: if one is named that XLA does not have.
+          ValueError: if there are more or fewer devices than the mesh has.
         """
         check_compiler_options(compiler_options)
         return Compiled(
-            self.program, self.in_tree, self.fun_name, self._lowering, self._timings, self._places
-        )
+            self.program, self.in_tree, self.fun_name, self._lowering, self._timings,
+            self._on_devices(device_assignment), device_assignment is not None,
+        )  # fmt: skip
+
+    def _on_devices(self, devices: Sequence[Device] | None) -> tuple[Sharding | None, ...]:
+        """Where arguments are to be, those on an AbstractMesh on `devices`."""
+        found = [*self._places]
+        for i, place in enumerate(found):
+            if not isinstance(place, NamedSharding) or isinstance(place.mesh, Mesh):
+                continue
+            if devices is None:  # there is a program to look at, and arguments may lie anywhere
+                continue
+            if len(devices) != place.mesh.size:
+                raise ValueError(
+                    f"compile: {self.fun_name} was lowered for {place.mesh}, of {place.mesh.size} "
+                    f"devices, and device_assignment has {len(devices)}"
+                )
+            grid = np.array(devices, dtype=object).reshape(place.mesh.axis_sizes)
+            mesh = Mesh(grid, place.mesh.axis_names, place.mesh.axis_types)
+            found[i] = place.update(mesh=mesh)
+        return tuple(found)
 
     def as_text(self, dialect: str = "hlo", *, debug_info: bool = False) -> str:
         """The program as text.
@@ -208,9 +240,12 @@ class Lowered(Stage):
 
     def _n_partitions(self) -> int:
         """The number of devices that the program is for, as arguments and its own meshes say."""
-        mesh = placements.mesh_of(self.program.closed)
-        named = [place.mesh for place in self._places if isinstance(place, NamedSharding)]
-        return max([grid.size for grid in (mesh, *named) if grid is not None], default=1)
+        wishes, mesh = self.program.wishes(), placements.mesh_of(self.program.closed)
+        places = (*self._places, *wishes.operands, *wishes.results, wishes.within)
+        named = [place.mesh for place in places if isinstance(place, NamedSharding)]
+        return max(
+            [grid.size for grid in (mesh, self._axes, *named) if grid is not None], default=1
+        )
 
     def compiler_ir(self, dialect: str | None = None) -> Any:
         """The module of the tensor IR."""
@@ -249,10 +284,15 @@ class Compiled(Stage):
         lowering: dispatch.Lowering,
         timings: dict[str, float],
         places: tuple[Sharding | None, ...] = (),
+        brings_operands: bool = False,
     ) -> None:
         super().__init__(program, in_tree, name)
         self._lowering = lowering
         self._places = places
+        self._axes = get_mesh()
+        self._wishes = program.wishes()
+        if brings_operands and self._wishes is NO_WISHES:
+            self._wishes = Wishes(operands=places)
         self._executable = lowering.compile()
         self._timings = {**timings, **self._executable.timings}
 
@@ -304,7 +344,7 @@ class Compiled(Stage):
     @property
     def input_shardings(self) -> Any:
         assignment = self._assignment
-        default = sharding.default() if assignment.mesh is None else _whole_on(assignment.mesh)
+        default = _default_on(assignment)
         places = assignment.in_shardings or (None,) * len(self.program.closed.in_avals)
         found = [default if place is None else place for place in places]
         return pytrees.tree_unflatten(self.in_tree, found[len(self.program.outer_tracers) :])
@@ -312,14 +352,27 @@ class Compiled(Stage):
     @property
     def output_shardings(self) -> Any:
         closed = self.program.closed
-        found = placements.of_results(closed, self._assignment)
-        places = found or (sharding.default(),) * len(closed.out_avals)
+        assignment = self._assignment
+        found = placements.of_results(closed, assignment)
+        places = found or (_default_on(assignment),) * len(closed.out_avals)
         return pytrees.tree_unflatten(self.out_tree, places)
 
     @property
+    def out_info(self) -> Any:
+        """A pytree of `ShapeDtypeStruct`, of the structure of the result, with where they are put."""
+        info = pytrees.tree_leaves(super().out_info)
+        places = placements.of_results(self.program.closed, self._assignment)
+        if places is not None:
+            info = [x.update(sharding=place) for x, place in zip(info, places, strict=True)]
+        return pytrees.tree_unflatten(self.out_tree, info)
+
+    @property
     def _assignment(self) -> Assignment:
-        """That of a call on arrays that nobody has put anywhere."""
-        return assign((None,) * len(self.program.closed.in_avals), wishes=self.program.wishes())
+        """That of a call on arrays that are where those are that the program was lowered for."""
+        avals = self.program.closed.in_avals
+        places = [p if p is None or _has_devices(p) else None for p in self._places]
+        places = places or [None] * len(avals)
+        return of_places(places, avals, wishes=placements.or_on(self._axes, self._wishes))
 
     @property
     def input_formats(self) -> Any:
@@ -358,7 +411,7 @@ class Compiled(Stage):
             given = low.operands(leaves)
             outs = self._executable.assigned(assign(given), low.closed).run(given)
             return pytrees.tree_unflatten(self.out_tree, low.results(outs, leaves))
-        assignment = assign(leaves, self.program.consumed(), wishes=self.program.wishes())
+        assignment = assign(leaves, self.program.consumed(), wishes=self._wishes)
         executable = self._executable.assigned(assignment, self.program.closed)
         outs = executable.run(leaves)
         return pytrees.tree_unflatten(self.out_tree, outs)
@@ -386,6 +439,10 @@ class Compiled(Stage):
             )
 
 
+def _has_devices(place: Sharding) -> bool:
+    return not isinstance(place, NamedSharding) or isinstance(place.mesh, Mesh)
+
+
 def _on_several_devices(places: Sequence[Sharding | None]) -> bool:
     return any([isinstance(place, NamedSharding) and place.num_devices > 1 for place in places])
 
@@ -397,8 +454,17 @@ def _differences(compiled: pytrees.PyTreeDef, called: pytrees.PyTreeDef) -> Iter
         yield f"\n  * at {where}: compiled for {before}, called with {now}: {reason}"
 
 
-def _whole_on(mesh: Mesh | AbstractMesh) -> NamedSharding:
-    return NamedSharding(mesh, PartitionSpec())
+def _default_on(assignment: Assignment) -> Sharding:
+    """Where values are that nobody has put anywhere, beside others on a mesh."""
+    mesh = assignment.mesh
+    return sharding.default() if mesh is None else NamedSharding(mesh, PartitionSpec())
+
+
+def _lying(aval: AbstractValue, place: object) -> AbstractValue:
+    """The type of an operand that `in_shardings` puts where `place` says."""
+    if not isinstance(place, NamedSharding) or not isinstance(aval, ShapedArray):
+        return aval
+    return aval.update(sharding=place.update(mesh=place.mesh.abstract_mesh, memory_kind=None))
 
 
 def _format_of(aval: AbstractValue) -> sharding.Format:

@@ -115,13 +115,14 @@ def lower(
     """
     from jitney.compiler.hlo.build import Builder
 
-    closed = _discharged(closed)
-    if dtypes.keys_of_words.exist:
-        closed = _in_words(closed)
-    b = Builder() if builder is None else builder()
-    parameters = [b.parameter(i, tensor_type(aval)) for i, aval in enumerate(closed.in_avals)]
-    results = inline(b, closed, parameters)
-    return b.module(name, parameters, results)
+    with explicit.as_written():
+        closed = _discharged(closed)
+        if dtypes.keys_of_words.exist:
+            closed = _in_words(closed)
+        b = Builder() if builder is None else builder()
+        parameters = [b.parameter(i, tensor_type(aval)) for i, aval in enumerate(closed.in_avals)]
+        results = inline(b, closed, parameters)
+        return b.module(name, parameters, results)
 
 
 def inline(b: Builder, closed: ClosedJaxpr, operands: Sequence[Node]) -> list[Node]:

@@ -14,14 +14,26 @@ Nothing of this concerns arrays that are on no mesh, or on one whose axes are Au
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+import contextlib
+import threading
+from collections.abc import Generator, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, cast
 
 from jitney.core import sums
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval
 from jitney.core.manual_axes import ManualAxisType
 from jitney.core.record import record
-from jitney.core.sharding.mesh import AbstractMesh, AxisType, Mesh, get_mesh, made as made
+from jitney.core.sharding.mesh import (
+    AbstractMesh,
+    AxisType,
+    Mesh,
+    get_abstract_mesh,
+    get_mesh,
+    made as made,
+    mesh_of_specs,
+    with_axes_of,
+)
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 from jitney.core.sums import ShardingTypeError as ShardingTypeError
@@ -103,10 +115,60 @@ def place_of(aval: AbstractValue, mesh: Mesh | None = None) -> NamedSharding | N
     sharding = sharding_of(aval)
     if sharding is None:
         return None
-    for known in (mesh, get_mesh()):
-        if known is not None and known.shape_tuple == sharding.mesh.shape_tuple:
-            return sharding.update(mesh=known)
-    return sharding.update(mesh=made.last[sharding.mesh.shape_tuple])
+    axes = sharding.mesh.abstract_mesh
+    known = [m for m in (mesh, get_mesh(), made.last.get(axes.shape_tuple)) if m is not None]
+    for one in known:
+        if one.shape_tuple == axes.shape_tuple:
+            return sharding.update(mesh=one)
+    for one in known:  # within `use_abstract_mesh` its devices may stand along other axes
+        if one.size == axes.size:
+            return sharding.update(mesh=with_axes_of(one, axes))
+    raise ValueError(
+        f"{aval.str_short()} is on {axes}, and there is no mesh of {axes.size} devices"
+    )
+
+
+class _Rewriting(threading.local):
+    """Whether this thread rewrites a program, whose values lie as it says: no mesh is in force then."""
+
+    is_on = False
+
+
+rewriting = _Rewriting()
+
+
+@contextlib.contextmanager
+def as_written() -> Generator[None, None, None]:
+    """Within the context results are on the mesh in force only if operands are."""
+    outer, rewriting.is_on = rewriting.is_on, True
+    try:
+        yield
+    finally:
+        rewriting.is_on = outer
+
+
+def in_force(aval: AbstractValue) -> AbstractValue:
+    """Type of a result whose operands are on no mesh: on the one in force, if types tell of it."""
+    if not isinstance(aval, ShapedArray) or not aval.sharding.mesh.empty or rewriting.is_on:
+        return aval
+    mesh = get_abstract_mesh()
+    if AxisType.Explicit not in mesh.axis_types or AxisType.Manual in mesh.axis_types:
+        return aval
+    return aval.update(sharding=NamedSharding(mesh, PartitionSpec()))
+
+
+def of_results_in_force(out: Any) -> Any:
+    """The same for the results of an operation: a list of types, or one."""
+    if not isinstance(out, list | tuple):
+        return in_force(out)
+    return [in_force(aval) for aval in cast("list[AbstractValue]", out)]
+
+
+@cache
+def whole_on(mesh: Mesh, ndim: int) -> NamedSharding:
+    """Where results are that nobody has put anywhere while `mesh` is in force."""
+    is_typed = AxisType.Explicit in mesh.axis_types
+    return NamedSharding(mesh, PartitionSpec(*[None] * ndim if is_typed else ()))
 
 
 def without(primitive: Primitive, avals: Sequence[AbstractValue]) -> Sequence[AbstractValue]:
@@ -123,10 +185,25 @@ def asked_for(params: dict[str, Any]) -> NamedSharding | None:
     if place is None:
         place = params.get("out_sharding")
     if isinstance(place, PartitionSpec):
-        place = NamedSharding(get_mesh(), place)
+        place = NamedSharding(mesh_of_specs(), place)
     if not isinstance(place, NamedSharding) or AxisType.Explicit not in place.mesh.axis_types:
         return None
     return place
+
+
+def lies_alike(a: AbstractValue, b: AbstractValue) -> bool:
+    """Whether types say the same of where values lie; a value on no mesh is whole on any."""
+    if a is b or not made.any:
+        return True
+    ndim = len(getattr(a, "shape", ()))
+    x, y = sharding_of(a), sharding_of(b)
+    return entries_of(x, ndim) == entries_of(y, ndim) and _sums_of(x) == _sums_of(y)
+
+
+def _sums_of(place: NamedSharding | None) -> tuple[frozenset[Any], frozenset[Any]]:
+    return (
+        (frozenset(), frozenset()) if place is None else (place.spec.unreduced, place.spec.reduced)
+    )
 
 
 def permuted(sharding: NamedSharding | None, axes: Sequence[int]) -> NamedSharding | None:
@@ -224,21 +301,19 @@ def of_results(
         return results
     outs: list[AbstractValue] = list(results) if primitive.multiple_results else [results]
     asked = asked_for(params)
+    shardings = [sharding_of(aval) for aval in avals]
     if asked is not None:
+        check = primitive.rules.get("checks_place")
+        if check is not None and not rewriting.is_on:
+            check(_operation(name, asked.mesh.abstract_mesh, avals, shardings, params, outs), asked)
         outs = [typed(out, asked) for out in outs]
         return outs if primitive.multiple_results else outs[0]
-    shardings = [sharding_of(aval) for aval in avals]
     meshes = {s.mesh.abstract_mesh for s in shardings if s is not None}
     if len(meshes) > 1:
         listed = " and ".join(sorted([mesh.short_text() for mesh in meshes]))
         raise ShardingTypeError(f"{name} got operands on different meshes: {listed}")
     (mesh,) = meshes
-    specs = [
-        entries_of(s, len(getattr(aval, "shape", ())))
-        for s, aval in zip(shardings, avals, strict=True)
-    ]
-    shapes = [getattr(out, "shape", ()) for out in outs]
-    operation = Operation(name, mesh, avals, specs, params, shapes)
+    operation = _operation(name, mesh, avals, shardings, params, outs)
     found = (rule or by_shapes)(operation)
     sums = _sums(primitive, operation)
     outs = [
@@ -246,6 +321,22 @@ def of_results(
         for out, entries in zip(outs, found, strict=True)
     ]
     return outs if primitive.multiple_results else outs[0]
+
+
+def _operation(
+    name: str,
+    mesh: AbstractMesh,
+    avals: Sequence[AbstractValue],
+    shardings: Sequence[NamedSharding | None],
+    params: dict[str, Any],
+    outs: Sequence[AbstractValue],
+) -> Operation:
+    specs = [
+        entries_of(s, len(getattr(aval, "shape", ())))
+        for s, aval in zip(shardings, avals, strict=True)
+    ]
+    shapes = [getattr(out, "shape", ()) for out in outs]
+    return Operation(name, mesh, avals, specs, params, shapes)
 
 
 def _sums(primitive: Primitive, operation: Operation) -> tuple[frozenset[Any], frozenset[Any]]:

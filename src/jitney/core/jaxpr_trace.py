@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import config, dtypes, eqn_notes, leaks, source_info
+from jitney.core import config, dtypes, eqn_notes, explicit, leaks, source_info
 from jitney.core.array import Array
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval, host_values
 from jitney.core.effects import Effect
@@ -38,6 +38,7 @@ from jitney.core.jaxpr import (
 from jitney.core.pvary import in_order, pvary_p, reduced_vary_cast_p
 from jitney.core.ref_checks import check_none_returned
 from jitney.core.refs import in_use
+from jitney.core.sharding.mesh import made
 from jitney.core.trace import Trace, Tracer, escaped_tracer_error, set_current_trace, state
 from jitney.core.varying import UnequalAxes, type_of
 
@@ -234,6 +235,8 @@ class JaxprTrace(Trace):
                 ) from None
             varied = [self._varying(x, unequal.axes) for x in args]
             return self.process_primitive(primitive, varied, params)
+        if made.in_force and primitive.called is None and not primitive.declares_sharding:
+            out = explicit.of_results_in_force(out)
         if self.states:
             self._advance_states(primitive, atoms, params)
         origin = source_info.current()

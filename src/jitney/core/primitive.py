@@ -322,6 +322,8 @@ ABSTRACT = declare_slot("abstract", required=True)
 VARYING = declare_slot("varying")
 # (operation) -> for each result, the axes of the mesh that its axes are divided along: `core.explicit`.
 SHARDING = declare_slot("sharding")
+# (operation, out_sharding) -> None: refuses results that are to lie so, where the rule could say why.
+ASKED = declare_slot("checks_place")
 EAGER = declare_slot("eager", required=True)
 
 _MEMO_LIMIT = 4096  # distinct (avals, params) of one primitive

@@ -11,6 +11,10 @@ from jitney.core import dtypes, explicit, varying
 from jitney.core.avals import ShapedArray, get_aval, is_valid_operand, shaped_array
 from jitney.core.manual_axes import ManualAxisType
 from jitney.core.refs import AbstractRef, any_refs
+from jitney.core.sharding.mesh import mesh_of_specs
+from jitney.core.sharding.named import NamedSharding, too_few_axes
+from jitney.core.sharding.partition_spec import PartitionSpec
+from jitney.core.sharding.sharding import Sharding
 
 if TYPE_CHECKING:
     from jitney.core.typing import DTypeLike
@@ -23,11 +27,14 @@ class ShapeDtypeStruct:
       shape: extents.
       dtype: NumPy dtype or extended dtype.
       weak_type: whether the type is weak.
-      sharding: as given, or None.
+      format: the sharding or format that was given, or None.
       manual_axis_type: how devices' values relate along the axes of a `shard_map`.
+
+    Raises:
+      ValueError: if the sharding is of arrays of more axes.
     """
 
-    __slots__ = ("dtype", "manual_axis_type", "shape", "sharding", "weak_type")
+    __slots__ = ("dtype", "format", "manual_axis_type", "shape", "weak_type")
 
     is_ref = False
 
@@ -46,9 +53,35 @@ class ShapeDtypeStruct:
             raise ValueError("ShapeDtypeStruct: dtype must be specified.")
         self.shape = tuple(shape)
         self.dtype = dtype if dtypes.is_extended(dtype) else np.dtype(dtype)
-        self.sharding = sharding
+        self.format = sharding
         self.weak_type = weak_type
         self.manual_axis_type = manual_axis_type or ManualAxisType(varying=vma or ())
+
+        if isinstance(sharding, NamedSharding):
+            sharding.check_compatible_aval(self.shape)
+        elif isinstance(sharding, PartitionSpec) and len(sharding) > len(self.shape):
+            raise too_few_axes(sharding, len(self.shape))
+
+    @property
+    def sharding(self) -> Any:
+        """Where the array is to lie, or None; a PartitionSpec is of the mesh in force.
+
+        Raises:
+          TypeError: if there is a PartitionSpec, and no mesh is in force.
+          ValueError: if it has axes that the mesh in force has not.
+        """
+        given: Any = self.format
+        if given is None or isinstance(given, Sharding):
+            return given
+        if not isinstance(given, PartitionSpec):
+            return getattr(given, "sharding", given)  # a layout in memory beside it
+        mesh = mesh_of_specs()
+        if mesh.empty:
+            raise TypeError(
+                f"the sharding of a ShapeDtypeStruct is {given}, a PartitionSpec of the context mesh, "
+                "which cannot be empty: set one by jax.set_mesh"
+            )
+        return NamedSharding(mesh, given)
 
     @property
     def vma(self) -> frozenset[Any]:
@@ -85,27 +118,34 @@ class ShapeDtypeStruct:
         """Number of elements."""
         return ShapedArray(self.shape, self.dtype).size
 
-    @property
-    def format(self) -> Any:
-        return self.sharding
-
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("len() of unsized object")
         return self.shape[0]
 
     def update(self, **changes: Any) -> ShapeDtypeStruct:
-        """A copy with some attributes replaced."""
+        """A copy with some attributes replaced.
+
+        Raises:
+          ValueError: if there is a layout, and a sharding without one is to replace it.
+        """
+        given = changes.get("sharding", self.format)
+        old, plain = self.format, (Sharding, PartitionSpec)
+        if old is not None and not isinstance(old, plain) and isinstance(given, plain):
+            raise ValueError(
+                f"updating ShapeDtypeStruct of the format {old} by the sharding {given}, which has no "
+                "layout: give a Format"
+            )
         return ShapeDtypeStruct(
             changes.get("shape", self.shape),
             changes.get("dtype", self.dtype),
-            sharding=changes.get("sharding", self.sharding),
+            sharding=given,
             weak_type=changes.get("weak_type", self.weak_type),
             manual_axis_type=changes.get("manual_axis_type", self.manual_axis_type),
         )
 
     def _key(self) -> tuple[Any, ...]:
-        return self.shape, self.dtype, self.sharding, self.weak_type, self.manual_axis_type
+        return self.shape, self.dtype, self.format, self.weak_type, self.manual_axis_type
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ShapeDtypeStruct) and self._key() == other._key()
@@ -114,7 +154,7 @@ class ShapeDtypeStruct:
         return hash(self._key())
 
     def __repr__(self) -> str:
-        sharding = f", sharding={self.sharding}" if self.sharding is not None else ""
+        sharding = f", sharding={self.format}" if self.format is not None else ""
         weak = ", weak_type=True" if self.weak_type else ""
         manual = f", manual_axis_type={self.manual_axis_type}" if self.manual_axis_type else ""
         name = dtypes.long_name(self.dtype)

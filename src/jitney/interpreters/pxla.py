@@ -9,7 +9,7 @@ from collections import OrderedDict
 from types import SimpleNamespace
 from typing import Any, TypeAlias
 
-from jitney.core.sharding.mesh import Mesh, get_mesh
+from jitney.core.sharding.mesh import Mesh, entered_mesh, get_mesh
 
 __all__ = ["ArrayMapping", "Index", "MeshAxisName", "thread_resources"]
 
@@ -23,8 +23,9 @@ class _Environment:
 
     @property
     def physical_mesh(self) -> Mesh:
-        """The mesh of devices in force; an empty one if there is none."""
-        return get_mesh()
+        """The mesh of `with mesh:`, or else the one in force; an empty one if there is none."""
+        mesh = entered_mesh()
+        return get_mesh() if mesh.empty else mesh
 
 
 thread_resources = SimpleNamespace(env=_Environment())

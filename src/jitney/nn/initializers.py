@@ -23,6 +23,7 @@ import numpy as np
 
 from jitney import lax, numpy as jnp, random
 from jitney.core import dtypes
+from jitney.primitives.array.placement import placed
 
 if TYPE_CHECKING:
     from jitney.core.sharding.named import ShardingLike
@@ -72,7 +73,7 @@ def zeros(
       Array([[0., 0., 0.],
              [0., 0., 0.]], dtype=float32)
     """
-    return jnp.zeros(shape, _dtype(dtype, None))
+    return jnp.zeros(shape, _dtype(dtype, None), out_sharding=out_sharding)
 
 
 def ones(
@@ -87,7 +88,7 @@ def ones(
       >>> nn.initializers.ones(jax.random.key(42), (3,))
       Array([1., 1., 1.], dtype=float32)
     """
-    return jnp.ones(shape, _dtype(dtype, None))
+    return jnp.ones(shape, _dtype(dtype, None), out_sharding=out_sharding)
 
 
 def _initializer(
@@ -99,7 +100,7 @@ def _initializer(
         dtype: DTypeLike | None = None,
         out_sharding: ShardingLike | None = None,
     ) -> Array:
-        return make(key, tuple(shape), _dtype(dtype, default))
+        return placed(make(key, tuple(shape), _dtype(dtype, default)), None, out_sharding)
 
     return init
 

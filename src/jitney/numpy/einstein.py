@@ -6,15 +6,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
 from jitney.core import dtypes
-from jitney.core.sharding.partition_spec import PartitionSpec
 from jitney.core.symbolic.expressions import DimExpr
 from jitney.core.typing import Array, ArrayLike, DTypeLike
 from jitney.numpy import promotion
+from jitney.numpy.out_sharding import lying
 from jitney.primitives.array import placement
 from jitney.primitives.array.creation import broadcasted_iota
 from jitney.primitives.array.shape import (
@@ -33,6 +33,7 @@ from jitney.primitives.reduction import reduce
 
 if TYPE_CHECKING:
     from jitney.core.sharding.named import NamedSharding
+    from jitney.core.sharding.partition_spec import PartitionSpec
     from jitney.core.sharding.sharding import Sharding
     from jitney.primitives.linalg.precision import PrecisionLike
 
@@ -104,6 +105,15 @@ def einsum(
     place = None
     if out_sharding is not None:
         place = placement.as_named(out_sharding, "einsum")
+    if place is not None and len(steps) > 1:  # nobody says how what is between lies
+
+        def contracted(*given: Array) -> Array:
+            values = [*given]
+            return _einsum(values, steps, precision, preferred_element_type, _dot_general, None)
+
+        return lying(
+            place, "einsum", contracted, *[convert.as_value(cast("Any", x)) for x in arrays]
+        )
     return _einsum(arrays, steps, precision, preferred_element_type, _dot_general, place)
 
 
@@ -184,7 +194,7 @@ def _einsum(
             convert.convert(x, *common) if s else x for x, s in zip(taken, summed, strict=True)
         ]
         if len(taken) == 1:
-            out = _of_one(taken[0], terms[0], result)
+            out = _of_one(taken[0], terms[0], result, place)
         else:
             wanted = place if number == len(steps) - 1 else None
             out = _of_two(taken, terms, result, precision, dtype, dot, wanted)
@@ -196,21 +206,28 @@ def _einsum(
 # --- single operands ------------------------------------------------------------------------------
 
 
-def _sum(x: Array, axes: tuple[int, ...]) -> Array:
+def _sum(x: Array, axes: tuple[int, ...], place: NamedSharding | None = None) -> Array:
     if not axes:
         return x
-    return reduce.reduce_or(x, axes) if x.dtype == _BOOL else reduce.reduce_sum(x, axes)
+    if x.dtype == _BOOL:
+        return reduce.reduce_or(x, axes)
+    return reduce.reduce_sum(x, axes, out_sharding=place)
 
 
-def _simplify(x: Array, names: str, keep: str) -> tuple[Array, str]:
-    """`x` with axes of one name joined into their diagonal, and without axes not in `keep`."""
+def _simplify(
+    x: Array, names: str, keep: str, place: NamedSharding | None = None
+) -> tuple[Array, str]:
+    """`x` with axes of one name joined into their diagonal, and without axes not in `keep`.
+
+    If there is a sum, it lies as `place` says.
+    """
     gone = {k for k, name in enumerate(names) if name not in keep}
     for name in dict.fromkeys(names):
         places = [k for k, other in enumerate(names) if other == name]
         for k in places[1:]:
             x = _masked_diagonal(x, places[0], k)
             gone.add(k)
-    x = _sum(x, tuple(sorted(gone)))
+    x = _sum(x, tuple(sorted(gone)), place)
     return x, "".join([name for k, name in enumerate(names) if k not in gone])
 
 
@@ -225,8 +242,10 @@ def _masked_diagonal(x: Array, first: int, second: int) -> Array:
     return select(same, x, broadcast_to(zero, x.shape))
 
 
-def _of_one(x: Array, names: str, result: str) -> Array:
-    x, names = _simplify(x, names, result)
+def _of_one(x: Array, names: str, result: str, place: NamedSharding | None) -> Array:
+    kept = "".join([c for c in dict.fromkeys(names) if c in result])
+    own = None if place is None else _ordered(place, result, kept)
+    x, names = _simplify(x, names, result, own)
     return transpose(x, tuple([names.index(c) for c in result]))
 
 
@@ -268,15 +287,20 @@ def _of_two(
     )
     options: dict[str, Any] = {}
     if place is not None:
-        entries = dict(zip(result, place.spec, strict=False))
-        spec = PartitionSpec(*[entries.get(c) for c in names])
-        options["out_sharding"] = place.update(spec=spec)
+        options["out_sharding"] = _ordered(place, result, names)
     out = dot(a, b, numbers, precision, preferred_element_type=dtype, **options)
     out = transpose(out, tuple([names.index(c) for c in result if c in names]))
     missing = tuple([k for k, c in enumerate(result) if c not in names])
     if missing:
         out = broadcast_to(expand_dims(out, missing), tuple([sizes[c] for c in result]))
     return out
+
+
+def _ordered(place: NamedSharding, result: str, names: str) -> NamedSharding:
+    """`place` of an array of the axes `result` as that of one of the axes `names`."""
+    entries = dict(zip(result, place.spec, strict=False))
+    partitions = tuple([entries.get(c) for c in names])
+    return place.update(spec=place.spec.update(partitions=partitions))
 
 
 def _without_stretched(x: Array, names: str, sizes: dict[str, int]) -> tuple[Array, str]:

@@ -33,6 +33,8 @@ def lying(
     if place is None:
         return function(*args)
     from jitney.api.placement import auto_axes  # of use on several devices alone
+    from jitney.core.sharding.mesh import get_abstract_mesh
     from jitney.primitives.array.placement import as_named
 
-    return auto_axes(function, out_sharding=as_named(place, name))(*args)
+    axes = get_abstract_mesh().explicit_axes  # within `shard_map` others may be Manual
+    return auto_axes(function, axes=axes or None, out_sharding=as_named(place, name))(*args)

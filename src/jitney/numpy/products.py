@@ -183,7 +183,10 @@ def _batched(
     out = _contract(x, y, plan.numbers, precision, dtype, weak, place)
     if plan.perm is not None:
         out = transpose(out, plan.perm)
-    return expand_dims(out, plan.ones) if plan.ones else out
+    if not plan.ones:
+        return out
+    out = expand_dims(out, plan.ones)
+    return out if place is None else placement.placed(out, None, out_sharding)
 
 
 def _before(plan: _Plan, out_sharding: ShardingLike, name: str) -> NamedSharding:

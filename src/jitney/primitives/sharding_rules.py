@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jitney.core.explicit import Entries, Operation, elementwise
+from jitney.core.avals import AbstractValue
+from jitney.core.explicit import (
+    Entries,
+    Operation,
+    elementwise,
+    entries_of,
+    names_along,
+    sharding_of,
+)
+from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec
 
 
@@ -26,6 +35,27 @@ def broadcast_in_dim(operation: Operation) -> list[Entries]:
     ):
         out[axis] = names
     return [tuple(out)]
+
+
+def check_broadcast(aval: AbstractValue, like: AbstractValue, place: NamedSharding) -> None:
+    """Raises ValueError if a value that is to be broadcast to one that lies so is divided otherwise."""
+    new = like.ndim - aval.ndim
+    own = entries_of(sharding_of(aval), aval.ndim)
+    wanted = entries_of(place, like.ndim)[max(new, 0) :]
+    if any([names and names != other for names, other in zip(own, wanted, strict=False)]):
+        raise ValueError(
+            f"Incompatible types for broadcasting: {aval.str_short()} is divided along other axes of "
+            f"the mesh than {like.str_short()}"
+        )
+
+
+def check_rows_whole(aval: AbstractValue) -> None:
+    """Raises ValueError if values of this type, whose rows `scan` goes along, are divided there."""
+    if names_along(aval, 0):
+        raise ValueError(
+            "scan goes along the 0th dimension of all xs, which should be replicated: got "
+            f"{aval.str_short()}. Move it by jax.sharding.reshard"
+        )
 
 
 def transpose(operation: Operation) -> list[Entries]:
@@ -345,6 +375,57 @@ def dot_general(operation: Operation) -> list[Entries]:
     return [out]
 
 
+def unreduced_sum(operation: Operation, asked: NamedSharding) -> None:
+    """Refuses terms of a sum along axes of the mesh that do not divide what is summed over."""
+    (spec,) = operation.specs[:1]
+    summed = {name for axis in operation.params["axes"] for name in spec[axis]}
+    own = sharding_of(operation.avals[0])
+    summed |= frozenset() if own is None else own.spec.unreduced
+    if not asked.spec.unreduced <= summed:
+        operation.refuse(
+            f"{operation.name} sums over axes {operation.params['axes']}, which are divided along "
+            f"{summed or 'no axes'} of the mesh, so its results can be unreduced along these alone, "
+            f"not along {set(asked.spec.unreduced)}"
+        )
+
+
+def unreduced_product(operation: Operation, asked: NamedSharding) -> None:
+    """Refuses terms of a sum of products along axes that do not divide what is contracted."""
+    if any([s.spec.unreduced for s in map(sharding_of, operation.avals) if s is not None]):
+        operation.refuse(
+            "dot_general: lhs or rhs passed to dot_general cannot be unreduced if out_sharding is given"
+        )
+    unreduced = asked.spec.unreduced
+    if not unreduced:
+        return
+    (cx, cy), _ = operation.params["dimension_numbers"]
+    x, y = operation.specs
+    left, right = [x[k] for k in cx], [y[k] for k in cy]
+    if unreduced != {name for names in left for name in names}:
+        operation.refuse(
+            "dot_general: the unreduced axes of out_sharding are those that divide what is contracted, "
+            f"but they are {set(unreduced)}, and lhs is divided along {left} there"
+        )
+    if left != right:
+        operation.refuse(
+            "dot_general: for results that are unreduced lhs and rhs are divided alike where they are "
+            f"contracted, but they are along {left} and {right}"
+        )
+
+
+def reshaped_sum(operation: Operation, asked: NamedSharding) -> None:
+    """Refuses a reshape that would take a sum, or undo one."""
+    own = sharding_of(operation.avals[0])
+    for what in ("unreduced", "reduced"):
+        given, wanted = getattr(own and own.spec, what, frozenset()), getattr(asked.spec, what)
+        if given != wanted:
+            raise ValueError(
+                f"reshape: out_sharding must be {what} over the same mesh axes as operand, "
+                f"{set(given) or 'none'}, so it cannot contain {what} axes {set(wanted) or 'none'}: "
+                f"got {asked.spec} for {operation.avals[0].str_short()}"
+            )
+
+
 def gather(operation: Operation) -> list[Entries]:
     """Axes of the operand that are taken whole stay as they are, as those of the indices do."""
     numbers, sizes = operation.params["dimension_numbers"], operation.params["slice_sizes"]
@@ -359,10 +440,10 @@ def gather(operation: Operation) -> list[Entries]:
         for k, (n, m) in enumerate(zip(shape, sizes, strict=True))
         if operand[k] and n != m and k not in batching.values()
     ]
-    if cut_axes or (indices and indices[-1]):
+    if cut_axes or any([names for k, names in enumerate(indices) if k not in batching]):
         operation.refuse(
-            "gather takes parts along axes that are divided: use `.at[...].get(out_sharding=)` to say "
-            "how its result is to lie"
+            "gather takes parts along axes that are divided, or at indices that are: use "
+            "`.at[...].get(out_sharding=)` to say how its result is to lie"
         )
     windows = [operand[k] for k in range(len(shape)) if k not in gone]
     batch = [

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from jitney.core import caches
-from jitney.core.avals import get_aval
+from jitney.core.avals import AbstractValue, get_aval
 from jitney.core.record import record
 from jitney.core.sharding.named import NamedSharding
 from jitney.runtime import client
@@ -138,6 +138,21 @@ def assign(
     places: list[Sharding | None] = [
         x.placement if type(x) is ArrayImpl else None for x in leaves
     ]  # fmt: skip
+    return of_places(places, leaves, donated, live, describe, wishes)
+
+
+def of_places(
+    places: list[Sharding | None],
+    leaves: Sequence[Any],
+    donated: Sequence[bool] = (),
+    live: Sequence[bool] | None = None,
+    describe: Callable[[int], str] = "operand {}".format,
+    wishes: Wishes = NO_WISHES,
+) -> Assignment:
+    """The assignment of a call on operands that lie as `places` says; see `assign`.
+
+    `leaves` are the operands, or their types.
+    """
     if live is not None:
         places = [place if used else None for place, used in zip(places, live, strict=True)]
     if wishes is not NO_WISHES:
@@ -195,7 +210,9 @@ def devices_of(
             told: list[str] = []
             for k, at in ((first, named[first]), (i, place)):
                 if k < len(places):
-                    what = f"{describe(k)}, {get_aval(leaves[k]).str_short()},"
+                    leaf = leaves[k]
+                    aval = leaf if isinstance(leaf, AbstractValue) else get_aval(leaf)
+                    what = f"{describe(k)}, {aval.str_short()},"
                 elif k == len(places):
                     what = "an operation over a mesh inside jit"
                 else:

@@ -116,7 +116,8 @@ def run(
             )
         ]
     if assignment is None:
-        assignment = assign(leaves, wishes=placements.wishes_of(closed))
+        wishes = placements.or_in_force(placements.wishes_of(closed))
+        assignment = assign(leaves, wishes=wishes)
     if config.transfer_checks.wanted:
         transfer_guard.check_operands(leaves, assignment, f"jit({name})")
     return executable_of(closed, name, assignment).run(leaves)

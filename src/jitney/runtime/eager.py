@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from jitney.core.hi_types import is_high_value, with_state
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn, Var
 from jitney.core.primitive import Primitive
 from jitney.core.refs import in_use, is_ref
-from jitney.core.sharding.mesh import made
+from jitney.core.sharding.mesh import get_mesh, made
 from jitney.core.trace import Trace, Tracer, escaped_tracer_error, install_eval_trace
 from jitney.runtime import (
     debug_checks,
@@ -35,7 +36,7 @@ from jitney.runtime import (
     transfer_guard,
 )
 from jitney.runtime.array import ArrayImpl, array_from_numpy, copied, deep, is_deep
-from jitney.runtime.assignment import assign
+from jitney.runtime.assignment import NO_WISHES, assign
 
 if TYPE_CHECKING:
     from jitney.core.typing import Value
@@ -51,9 +52,20 @@ class EvalTrace(Trace):
     __slots__ = ()
 
     def process_primitive(
-        self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any], own: bool = False
+        self,
+        primitive: Primitive,
+        args: Sequence[Value],
+        params: dict[str, Any],
+        own: bool = False,
+        on_mesh: bool = True,
     ) -> Any:
-        """Computes an operation; `own`: by its own rule, not by what `def_impl` has put there."""
+        """Computes an operation.
+
+        Args:
+          primitive, args, params: the operation.
+          own: whether by its own rule, not by what `def_impl` has put there.
+          on_mesh: whether results that nobody has put anywhere go to the mesh in force.
+        """
         if not lazy_compiler.started:
             lazy_compiler.start()
         if config.key_reuse_checks.wanted and key_reuse.is_on():
@@ -64,6 +76,8 @@ class EvalTrace(Trace):
                 lambda: self.process_primitive(primitive, args, params, own),
             )
         impl = primitive.user_impl
+        if made.in_force and on_mesh and (impl is None or own):
+            return self._process_on_mesh(primitive, args, params, own)
         if impl is not None and not own:
             return impl(*[_checked(x) for x in args], **params)
         values: list[np.ndarray] = []
@@ -132,6 +146,20 @@ class EvalTrace(Trace):
             debug_checks.check_results(primitive, [array])
         return array
 
+    def _process_on_mesh(
+        self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any], own: bool
+    ) -> Any:
+        """An operation while a mesh is in force: results are on it."""
+        mesh = get_mesh()
+        if not mesh.empty:
+            wishes = placements.or_on(mesh, NO_WISHES)
+            assign(args, describe=lambda i: f"argument {i} of {primitive}", wishes=wishes)
+        results = self.process_primitive(primitive, args, params, own, False)
+        is_typed = not primitive.declares_sharding
+        if primitive.multiple_results:
+            return [placements.settled(x, is_typed) for x in results]
+        return placements.settled(results, is_typed)
+
     def _process_placed(
         self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any], own: bool
     ) -> Any:
@@ -153,7 +181,8 @@ class EvalTrace(Trace):
             array_from_numpy(x._value, explicit.typed(x.aval, None)) if type(x) is ArrayImpl else x
             for x in args
         ]
-        results = self.process_primitive(primitive, bare, params, own)
+        with explicit.as_written() if is_explicit else nullcontext():
+            results = self.process_primitive(primitive, bare, params, own, False)
         outs = results if primitive.multiple_results else (results,)
         if types is not None:
             places = placements.of_types(

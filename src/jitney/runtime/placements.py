@@ -8,6 +8,7 @@ its devices, even if nobody has put any operand there, and their results lie on 
 from __future__ import annotations
 
 import itertools
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -15,17 +16,25 @@ import numpy as np
 
 from jitney.compiler import library
 from jitney.compiler.tensor_type import TensorType
-from jitney.core import explicit
+from jitney.core import caches, explicit
 from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, subjaxprs
 from jitney.core.memo import memoize_by_identity
 from jitney.core.primitive import declare_slot
 from jitney.core.sharding.gspmd import GSPMDSharding
-from jitney.core.sharding.mesh import AxisType, Mesh, made
+from jitney.core.sharding.mesh import (
+    AxisType,
+    Mesh,
+    entered_mesh,
+    get_abstract_mesh,
+    get_mesh,
+    made,
+)
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 from jitney.core.sharding.tile_assignment import HloSharding
 from jitney.core.sharding.tiling import Tiling
 from jitney.runtime import assignment as assignments, sharding
+from jitney.runtime.array import ArrayImpl
 from jitney.runtime.assignment import NO_WISHES, Wishes
 
 if TYPE_CHECKING:
@@ -35,6 +44,7 @@ if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
     from jitney.core.sharding.mesh import AbstractMesh
     from jitney.core.sharding.sharding import Sharding
+    from jitney.core.typing import Value
     from jitney.runtime.assignment import Assignment
     from jitney.runtime.device import Device
 
@@ -207,6 +217,47 @@ def _host_calls(
     return places_of, builder.calls_on_parts
 
 
+def or_in_force(wishes: Wishes) -> Wishes:
+    """`wishes`, or else that values are on the mesh that `jax.set_mesh` has put in force."""
+    return or_on(get_mesh(), wishes) if made.in_force else wishes
+
+
+def in_context(wishes: Wishes, knows_entered: bool) -> Wishes:
+    """`wishes`, or else that values are on the mesh in force, or, if asked for, on that entered."""
+    if made.in_force:
+        wishes = or_on(get_mesh(), wishes)
+    return or_on(entered_mesh(), wishes) if knows_entered else wishes
+
+
+def or_on(mesh: Mesh, wishes: Wishes) -> Wishes:
+    """`wishes`, or else that values are on `mesh`, if it has axes."""
+    if wishes is not NO_WISHES or mesh.empty:
+        return wishes
+    return Wishes(within=NamedSharding(mesh, PartitionSpec()))
+
+
+def settled(x: Value, is_typed: bool = True) -> Any:
+    """`x`, a result, on the mesh in force, if there is one and nobody has put it anywhere.
+
+    Types tell of the mesh, if its axes are Explicit; not of a result that lies there already, unless
+    `is_typed`.
+    """
+    mesh = get_mesh()
+    if mesh.empty or type(x) is not ArrayImpl or not x.aval.sharding.mesh.empty:
+        return x
+    if explicit.rewriting.is_on or get_abstract_mesh().manual_axes:
+        return x  # a constant of a program that is rewritten, or of a device's program
+    place = x.placement
+    if place is None or (
+        is_typed
+        and AxisType.Explicit in mesh.axis_types
+        and isinstance(place, NamedSharding)
+        and place.is_fully_replicated
+    ):
+        return x.placed(explicit.whole_on(mesh, len(x.aval.shape)))
+    return x
+
+
 def wishes_of(closed: ClosedJaxpr) -> Wishes:
     """Where `closed` says that values on the way are to be."""
     return _wishes(closed) if made.any else NO_WISHES
@@ -252,9 +303,30 @@ def of_operation(
       mesh: the one that the program's own operations are over; by default that of an operand.
     """
     devices = assignment.devices
-    if len(devices) == 1 and mesh is None:
+    if len(devices) == 1 and mesh is None and not isinstance(assignment.mesh, Mesh):
         return (sharding.single_device(devices[0]),) * n_results
     closed = program()
+    known = _places.setdefault(closed, {})
+    found = known.get((assignment, mesh))
+    if found is None:
+        found = known[assignment, mesh] = _propagated(closed, assignment, mesh)
+    return found
+
+
+# (assignment, mesh) -> where results of a program are put.
+_places: weakref.WeakKeyDictionary[
+    ClosedJaxpr, dict[tuple[Assignment, Mesh | None], tuple[Sharding, ...]]
+] = weakref.WeakKeyDictionary()
+caches.register(
+    "places of results", "the traced program; devices, shardings", __name__,
+    entries=lambda: sum(map(len, _places.values())), clear=_places.clear,
+)  # fmt: skip
+
+
+def _propagated(
+    closed: ClosedJaxpr, assignment: Assignment, mesh: Mesh | None
+) -> tuple[Sharding, ...]:
+    devices = assignment.devices
     places = assignment.in_shardings or (None,) * len(closed.in_avals)
     grid: Mesh | AbstractMesh | None = mesh or assignment.mesh
     tiled = grid is None

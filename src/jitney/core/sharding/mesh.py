@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import functools
+import math
 import threading
 from collections import OrderedDict
-from collections.abc import Generator, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -130,12 +131,28 @@ class _Made:
       any: whether there is one, or a program was told of another place: if not, no mesh is in force,
         and no program says where values are to be.
       last: the one that was made last with some axes, by their names and sizes.
+      in_force: how many `set_mesh` are in force, in all threads: if none is, nobody need ask for it.
     """
 
     any = False
 
     def __init__(self) -> None:
         self.last: dict[tuple[tuple[Any, int], ...], Mesh] = {}
+        self.in_force = 0
+        self._listeners: list[Callable[[int], None]] = []
+        self._lock = threading.Lock()
+
+    def listen(self, listener: Callable[[int], None]) -> None:
+        """Has `listener` told of `in_force` now, and whenever it changes."""
+        self._listeners.append(listener)
+        listener(self.in_force)
+
+    def count(self, change: int) -> None:
+        """Adds to `in_force`."""
+        with self._lock:
+            self.in_force += change
+            for listener in self._listeners:
+                listener(self.in_force)
 
 
 made = _Made()
@@ -231,7 +248,8 @@ class Mesh(_Axes):
         return hash((self.axis_sizes, self.axis_names, self.axis_types))
 
     def __enter__(self) -> Mesh:
-        context = _putting_in_force(self, self.abstract_mesh)
+        _counts()
+        context = _entered_mesh(self)
         context.__enter__()
         _entered.contexts = (*_entered.contexts, context)
         return self
@@ -241,8 +259,18 @@ class Mesh(_Axes):
         _entered.contexts = tuple(outer)
         context.__exit__(None, None, None)
 
+    def __call__(self, fun: Callable[..., Any]) -> Callable[..., Any]:
+        """`fun`, each call of it within the context of the mesh."""
+
+        @functools.wraps(fun)
+        def within(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return fun(*args, **kwargs)
+
+        return within
+
     def __str__(self) -> str:
-        return f"Mesh({self.short_text()})"
+        return f"Mesh({self.short_text()})" if self.axis_names else "Mesh()"
 
     def __repr__(self) -> str:
         types = f", axis_types={self.axis_types!r}" if self.axis_types else ""
@@ -305,14 +333,16 @@ _EMPTY = Mesh(np.empty((), object), ())
 _NO_MESH = (_EMPTY, _EMPTY.abstract_mesh)
 
 
-class _InForce(config.State):
-    """The mesh in force and its axes. While they are others, jitted functions are traced anew."""
+class _Context(config.State):
+    """A mesh of the context. While it is another one, jitted functions are traced anew."""
 
-    def _from_environment(self) -> tuple[Mesh, AbstractMesh]:
-        return _NO_MESH
+    def _from_environment(self) -> Any:
+        return self.default
 
 
-_in_force = _InForce("mesh in force", _NO_MESH, lambda meshes: meshes, traced=True)
+_in_force = _Context("mesh in force", _NO_MESH, lambda meshes: meshes, traced=True)
+# That of `with mesh:`, which `pjit` and `with_sharding_constraint` alone ask for.
+_entered_mesh = _Context("mesh entered", _EMPTY, lambda mesh: mesh, traced=True)
 
 
 class _Entered(threading.local):
@@ -322,17 +352,22 @@ class _Entered(threading.local):
 _entered = _Entered()
 
 
-@cache
+@functools.cache
 def _counts() -> None:
-    """Has the mesh in force count among the settings, which it need not before there is any."""
+    """Has meshes of the context count among the settings, which they need not before there is any."""
     config.add_traced_state(_in_force)
+    config.add_traced_state(_entered_mesh)
 
 
-def _putting_in_force(
-    mesh: Mesh, abstract_mesh: AbstractMesh
-) -> contextlib.AbstractContextManager[None]:
+@contextlib.contextmanager
+def _putting_in_force(mesh: Mesh, abstract_mesh: AbstractMesh) -> Generator[None, None, None]:
     _counts()
-    return _in_force((mesh, abstract_mesh))
+    with _in_force((mesh, abstract_mesh)):
+        made.count(1)
+        try:
+            yield
+        finally:
+            made.count(-1)
 
 
 def get_mesh() -> Mesh:
@@ -345,10 +380,23 @@ def get_abstract_mesh() -> AbstractMesh:
     return _in_force.value[1]
 
 
-class set_mesh:  # the API's name
-    """Puts a mesh in force: from now on, or within the context if used as one."""
+def mesh_of_specs() -> Mesh | AbstractMesh:
+    """What a PartitionSpec is of: the mesh in force, or its axes alone; empty if there are none."""
+    mesh, abstract_mesh = _in_force.value
+    return abstract_mesh if mesh.empty else mesh
 
-    def __init__(self, mesh: Mesh) -> None:
+
+def entered_mesh() -> Mesh:
+    """The mesh of the innermost `with mesh:`; an empty one if there is none."""
+    return _entered_mesh.value
+
+
+class set_mesh:  # the API's name
+    """Puts a mesh in force, or for None none: from now on, or within the context if used as one."""
+
+    def __init__(self, mesh: Mesh | None) -> None:
+        if mesh is None:
+            mesh = _EMPTY
         if not isinstance(mesh, Mesh):
             raise ValueError(f"set_mesh: expected a Mesh, got {type(mesh)}")
         if AxisType.Manual in mesh.axis_types:
@@ -377,6 +425,31 @@ def in_force(mesh: Mesh) -> contextlib.AbstractContextManager[None]:
 
 @contextlib.contextmanager
 def use_abstract_mesh(mesh: AbstractMesh) -> Generator[None, None, None]:
-    """Within the context, `get_abstract_mesh()` gives `mesh`."""
-    with _putting_in_force(get_mesh(), mesh):
+    """Within the context, `get_abstract_mesh()` gives `mesh`.
+
+    If there is a mesh in force, its devices stand along these axes there.
+
+    Raises:
+      ValueError: if there are more or fewer of them.
+    """
+    concrete = get_mesh()
+    if not (concrete.empty or mesh.empty or mesh.manual_axes):
+        concrete = with_axes_of(concrete, mesh)
+    with _putting_in_force(concrete, mesh):
         yield
+
+
+def with_axes_of(mesh: Mesh, axes: AbstractMesh) -> Mesh:
+    """The devices of `mesh` in their order, standing along `axes`.
+
+    Raises:
+      ValueError: if there are more or fewer of them.
+    """
+    if mesh.shape_tuple == axes.shape_tuple and mesh.axis_types == axes.axis_types:
+        return mesh
+    if math.prod(axes.axis_sizes) != mesh.size:
+        raise ValueError(
+            "use_abstract_mesh cannot change the size of the mesh in force: it has "
+            f"{mesh.size} devices, {dict(mesh.shape)}, and {axes} is of {axes.size}"
+        )
+    return Mesh(mesh.devices.reshape(axes.axis_sizes), axes.axis_names, axes.axis_types)

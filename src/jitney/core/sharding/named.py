@@ -84,7 +84,7 @@ class NamedSharding(Sharding):
     def _tiling_of_rank(self, ndim: int) -> Tiling:
         entries = [_axes_of(entry) for entry in self.spec]
         if any(entries[ndim:]):
-            raise self._too_few_axes(ndim)
+            raise too_few_axes(self, ndim)
         del entries[ndim:]
         entries += [()] * (ndim - len(entries))
         mesh = self.mesh
@@ -103,14 +103,7 @@ class NamedSharding(Sharding):
 
     def check_compatible_aval(self, aval_shape: tuple[int, ...]) -> None:
         if len(self.spec) > len(aval_shape):
-            raise self._too_few_axes(len(aval_shape))
-
-    def _too_few_axes(self, ndim: int) -> ValueError:
-        advice = "" if ndim else ". For scalars the PartitionSpec should be P()"
-        return ValueError(
-            f"Sharding {self} is only valid for values of rank at least {len(self.spec)}, but was "
-            f"applied to a value of rank {ndim}{advice}"
-        )
+            raise too_few_axes(self, len(aval_shape))
 
     def axes(self, ndim: int) -> tuple[tuple[AxisName, ...] | None, ...]:
         """For each of `ndim` axes, those of the mesh that divide it; None: not constrained."""
@@ -148,6 +141,16 @@ class NamedSharding(Sharding):
         kind = "AbstractMesh" if isinstance(self.mesh, AbstractMesh) else "Mesh"
         memory = f", memory_kind={self.memory_kind}" if self.memory_kind is not None else ""
         return f"NamedSharding(mesh={kind}({self.mesh.short_text()}), spec={self.spec!r}{memory})"
+
+
+def too_few_axes(place: NamedSharding | PartitionSpec, ndim: int) -> ValueError:
+    """The error that arrays of `ndim` axes cannot lie as `place` says."""
+    spec = place.spec if isinstance(place, NamedSharding) else place
+    advice = "" if ndim else ". For scalars the PartitionSpec should be P()"
+    return ValueError(
+        f"Sharding {place} is only valid for values of rank at least {len(spec)}, but was applied to a "
+        f"value of rank {ndim}{advice}"
+    )
 
 
 def constraint(
@@ -195,6 +198,11 @@ def _axes_of(entry: AxisName) -> tuple[AxisName, ...]:
 
 def _check_names(spec: PartitionSpec, mesh: Mesh | AbstractMesh) -> None:
     used: set[AxisName] = set()
+    if PartitionSpec.UNCONSTRAINED in spec.partitions and mesh.axis_types and not mesh.auto_axes:
+        raise ValueError(
+            f"{spec} leaves an axis to the compiler, which may divide it along Auto axes of the mesh; "
+            f"but there are none: {mesh}"
+        )
     for entry in spec:
         for name in _axes_of(entry):
             if name not in mesh.axis_names:

@@ -18,15 +18,20 @@ from jitney.core.sharding.mesh import (
     AbstractMesh,
     AxisType,
     Mesh,
+    entered_mesh,
     get_abstract_mesh,
     get_mesh,
+    made,
+    mesh_of_specs,
+    with_axes_of,
 )
 from jitney.core.sharding.named import NamedSharding, constraint
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
-from jitney.core.sharding.sharding import Sharding
+from jitney.core.sharding.sharding import Sharding, device_ids
 from jitney.core.trace import Tracer
 from jitney.primitives import rules
 from jitney.runtime.array import ArrayImpl, array_of
+from jitney.runtime.placements import settled
 from jitney.runtime.sharding import as_sharding
 from jitney.transforms import jet
 from jitney.transforms.zero import Zero, instantiate
@@ -157,7 +162,7 @@ def placed(x: Array, device: object, out_sharding: object = None) -> Array:
         raise ValueError(f"device={device} and out_sharding={out_sharding}: give one of them")
     place = device if out_sharding is None else out_sharding
     if place is None or _is_on_empty_mesh(place):
-        return x
+        return settled(x) if made.in_force else x
     if isinstance(place, PartitionSpec):
         place = on_mesh_in_force(place, "out_sharding")
     sharding = as_sharding(place)
@@ -166,6 +171,9 @@ def placed(x: Array, device: object, out_sharding: object = None) -> Array:
             sharding = explicit.place_of(explicit.typed(x.aval, place), as_mesh(place)) or sharding
         return x.placed(sharding)
     if isinstance(place, NamedSharding) and AxisType.Explicit in place.mesh.axis_types:
+        aval = rules.aval_of(x)
+        if explicit.sharding_of(aval) == explicit.sharding_of(explicit.typed(aval, place)):
+            return x
         return reshard(x, place)
     if isinstance(place, Sharding):
         return sharding_constraint(x, place)
@@ -184,23 +192,31 @@ def _is_on_empty_mesh(place: object) -> bool:
 def placed_like(
     x: Array, prototype: object, shape: object, device: object, out_sharding: object
 ) -> Array:
-    """`x`, just made, where the options say, or else where `prototype` was put.
+    """`x`, just made, where the options say, or else where `prototype` lies.
 
     A prototype that is divided says nothing of arrays of another shape.
     """
-    if (
-        device is None
-        and out_sharding is None
-        and isinstance(prototype, ArrayImpl)
-        and isinstance(x, ArrayImpl)
-        and (shape is None or prototype.is_fully_replicated)
-    ):
-        device = prototype.placement
+    if device is None and out_sharding is None:
+        place = _place_of_prototype(prototype)
+        if place is not None and (shape is None or place.is_fully_replicated):
+            device = place
     if isinstance(prototype, Tracer | ShapeDtypeStruct):
         # Of a device's program: values may differ from device to device.
         kind = prototype.aval if isinstance(prototype, Tracer) else abstractify(prototype)
         x = as_type(x, varying.type_of(kind))
     return placed(x, device, out_sharding)
+
+
+def _place_of_prototype(prototype: object) -> Sharding | None:
+    """Where it was put, or its type says that it lies; None if nobody has said anything."""
+    if isinstance(prototype, ArrayImpl):
+        return prototype.placement
+    if isinstance(prototype, ShapeDtypeStruct):
+        place = prototype.sharding
+        if isinstance(place, NamedSharding) and isinstance(place.mesh, AbstractMesh):
+            return explicit.sharding_of(abstractify(prototype))
+        return place if isinstance(place, Sharding) else None
+    return explicit.sharding_of(prototype.aval) if isinstance(prototype, Tracer) else None
 
 
 def as_mesh(place: Sharding) -> Mesh:
@@ -239,7 +255,7 @@ def on_mesh_in_force(spec: PartitionSpec, asked_by: str) -> NamedSharding:
     Raises:
       ValueError: if there is none.
     """
-    mesh = get_mesh()
+    mesh = mesh_of_specs()
     if mesh.empty:
         raise ValueError(
             f"{asked_by}={spec}: a PartitionSpec is on the mesh in force, and there is none: set one "
@@ -334,6 +350,7 @@ class _NoMesh:
 
 
 sharding_constraint_p = declare("sharding_constraint", linear=True)
+sharding_constraint_p.declares_sharding = True  # it is about other axes than types are
 
 
 @sharding_constraint_p.abstract
@@ -341,9 +358,12 @@ def _(x: ShapedArray, **_: object) -> ShapedArray:
     return x
 
 
-@sharding_constraint_p.eager
-def _(x: np.ndarray, **_: object) -> np.ndarray:
-    return x
+@sharding_constraint_p.def_impl
+def _(x: Value, *, sharding: Sharding, **_: object) -> Any:
+    return (x if isinstance(x, ArrayImpl) else array_of(np.asarray(x))).placed(sharding)
+
+
+sharding_constraint_p.absent("eager", why="arrays are put elsewhere, not computed")
 
 
 @sharding_constraint_p.lower
@@ -393,7 +413,7 @@ def _with_batch(place: Sharding, dim: int, names: object) -> Sharding:
             f"within the function are on a mesh (NamedSharding, or a PartitionSpec within "
             f"jax.set_mesh): there is one of {place!r} ({type(place).__name__})"
         )
-    used = {name for entry in place.axes(0) for name in entry or ()}
+    used = {name for entry in place.axes(len(place.spec)) for name in entry or ()}
     if names is not None and used.intersection(names_of(names)):
         raise ValueError(
             f"vmap has spmd_axis_name={names!r}, which divides the mapped axis, but a constraint "
@@ -407,22 +427,15 @@ def _with_batch(place: Sharding, dim: int, names: object) -> Sharding:
 def sharding_constraint(x: Value, place: object) -> Any:
     """`x`, an array, lying as `place` says: a Sharding, or a PartitionSpec of the mesh in force.
 
+    While a mesh is in force whose axes are all Explicit, types say how values lie, and `x` must lie so.
+
     Raises:
       RuntimeError: if a PartitionSpec is given and no mesh is in force.
-      ValueError: if `place` is none of these.
+      TypeError: if `place` is none of these, or on an AbstractMesh, and `x` is an array on no mesh.
+      ValueError: if it is None, or divides an axis along one of a mesh that is not Auto.
+      AssertionError: if types say how values lie, and `x` does not lie so.
     """
-    if isinstance(place, PartitionSpec):
-        mesh = get_mesh()
-        if mesh.empty:  # that of a shard_map around
-            mesh = get_abstract_mesh()
-        if mesh.empty:
-            raise RuntimeError(
-                "with_sharding_constraint requires a non-empty mesh in context if you are passing "
-                f"`PartitionSpec`s to shardings. Got a mesh without axes and {place}"
-            )
-        place = NamedSharding(mesh, place)
-    if not isinstance(place, Sharding):
-        raise ValueError(f"with_sharding_constraint takes a Sharding, not {place!r}")
+    place = _given_place(place)
     if isinstance(place, NamedSharding):
         manual = get_abstract_mesh().manual_axes
         wrong = [name for entry in place.spec for name in names_of(entry) if name in manual]
@@ -439,6 +452,16 @@ def sharding_constraint(x: Value, place: object) -> Any:
             "One of with_sharding_constraint arguments is incompatible with its sharding annotation: "
             f"{error}"
         ) from None
+    if isinstance(place, NamedSharding):
+        axes = get_abstract_mesh()
+        if axes.are_all_axes_explicit and not axes.empty:
+            _check_lies_so(x, place)
+            return x
+        _check_is_auto(place)
+        if isinstance(place.mesh, AbstractMesh) and isinstance(x, ArrayImpl):
+            place = place.update(mesh=_mesh_under(x, place))
+    if isinstance(x, ArrayImpl) and x.placement is not None:
+        _check_same_devices(x, x.placement, place)
     return sharding_constraint_p.bind(
         x,
         sharding=place,
@@ -446,6 +469,83 @@ def sharding_constraint(x: Value, place: object) -> Any:
         context_mesh=_NoMesh(),
         unconstrained_dims=_unconstrained(place),
     )
+
+
+def _given_place(place: object) -> Sharding:
+    if isinstance(place, PartitionSpec):
+        axes, entered = get_abstract_mesh(), entered_mesh()
+        mesh = entered if axes.empty else axes
+        if mesh.empty:
+            raise RuntimeError(
+                "with_sharding_constraint requires a non-empty mesh in context if you are passing "
+                f"`PartitionSpec`s to shardings. Got a mesh without axes and {place}"
+            )
+        return NamedSharding(mesh, place)
+    if place is None:
+        raise ValueError(
+            "with_sharding_constraint got sharding None, which says nothing: leave out the call for "
+            "this value, or give a Sharding or a PartitionSpec"
+        )
+    if not isinstance(place, Sharding):
+        raise TypeError(
+            f"with_sharding_constraint takes a Sharding or PartitionSpec, not {place!r}"
+        )
+    return place
+
+
+def _check_lies_so(x: Value, place: NamedSharding) -> None:
+    """Raises unless the type of `x` says that it lies as `place` says."""
+    ndim = np.ndim(x)
+    own = explicit.sharding_of(rules.aval_of(x))
+    if explicit.entries_of(own, ndim) != explicit.entries_of(place, ndim):
+        found = PartitionSpec(*[None] * ndim) if own is None else own.spec
+        raise AssertionError(
+            "all axes of the mesh in force are Explicit, so `with_sharding_constraint` acts as an "
+            f"assert: the type of the value says {found}, and {place.spec} was asked for. "
+            "jax.sharding.reshard moves values"
+        )
+
+
+def _check_is_auto(place: NamedSharding) -> None:
+    kinds = dict(zip(place.mesh.axis_names, place.mesh.axis_types, strict=True))
+    for names in place.axes(len(place.spec)):
+        for name in names or ():
+            if kinds[name] is AxisType.Explicit:
+                raise ValueError(
+                    f"with_sharding_constraint says how values lie along Auto axes, but {place.spec} "
+                    f"has {name!r} of {place.mesh}, whose type is {kinds[name]}. jax.sharding.reshard "
+                    "moves values along such axes"
+                )
+
+
+def _mesh_under(x: ArrayImpl, place: NamedSharding) -> Mesh:
+    """The mesh of devices that `place`, on the axes of one, is on for an array: that array's own."""
+    own = x.placement
+    if not isinstance(own, NamedSharding):
+        mesh = get_mesh()
+        if not mesh.empty:
+            return with_axes_of(mesh, place.mesh.abstract_mesh)
+        raise TypeError(
+            f"with_sharding_constraint to {place}, which has no devices: they are those of the input, "
+            f"whose sharding must be a NamedSharding, but {x.aval.str_short()} is on {x.sharding}"
+        )
+    mesh = own.mesh
+    assert isinstance(mesh, Mesh)
+    if mesh.shape_tuple != place.mesh.shape_tuple:
+        raise ValueError(
+            f"with_sharding_constraint: mesh shape of the input {mesh.shape_tuple} does not match the "
+            f"mesh shape of the target sharding {place.mesh.shape_tuple}, for {x.aval.str_short()}"
+        )
+    return mesh
+
+
+def _check_same_devices(x: ArrayImpl, own: Sharding, place: Sharding) -> None:
+    if own.device_order != place.device_order:
+        raise ValueError(
+            f"Received incompatible devices for jitted computation: {x.aval.str_short()} is on device "
+            f"ids {device_ids(own)}, and with_sharding_constraint wants it on {device_ids(place)}. "
+            "jax.device_put moves arrays between devices"
+        )
 
 
 def _unconstrained(place: Sharding) -> frozenset[int]:

@@ -114,7 +114,12 @@ def broadcast_in_dim(
     """
     shape = canonical_shape(shape)
     dims = tuple(broadcast_dimensions)
-    if isinstance(operand, Array) and operand.shape == shape and dims == tuple(range(len(shape))):
+    if (
+        isinstance(operand, Array)
+        and operand.shape == shape
+        and dims == tuple(range(len(shape)))
+        and out_sharding is None
+    ):
         return operand
     return broadcast_in_dim_p.bind(
         operand, shape=shape, broadcast_dimensions=dims, sharding=out_sharding
@@ -170,16 +175,21 @@ def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> Array:
 
     Args:
       arr: array; it keeps its dtype.
-      like_arr: array of at least as many axes, whose shape the result has.
+      like_arr: array of at least as many axes, whose shape the result has; on a mesh with Explicit axes
+        the result lies as it does.
 
     Raises:
-      ValueError: if the shapes do not go together.
+      ValueError: if the shapes do not go together, or `arr` is divided along other axes of a mesh.
 
     Example:
       >>> lax.broadcast_like(jnp.ones(3), jnp.zeros((2, 3))).shape
       (2, 3)
     """
-    return broadcast_to(arr, shape_of(like_arr))
+    shape, place = shape_of(like_arr), explicit.sharding_of(rules.aval_of(like_arr))
+    if place is None:
+        return broadcast_to(arr, shape)
+    sharding_rules.check_broadcast(rules.aval_of(arr), rules.aval_of(like_arr), place)
+    return broadcast_to(arr, shape, out_sharding=place)
 
 
 def broadcast_to(x: Value, shape: Shape, *, out_sharding: ShardingLike | None = None) -> Any:
@@ -228,6 +238,7 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
 
 reshape_p = declare("reshape", linear=True)
 reshape_p.sharding(sharding_rules.reshape)
+reshape_p.checks_place(sharding_rules.reshaped_sum)
 
 
 @reshape_p.abstract

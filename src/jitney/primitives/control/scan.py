@@ -41,6 +41,7 @@ from jitney.primitives.control.tracing import (
     trace_function,
 )
 from jitney.primitives.elementwise.convert import as_value, convert
+from jitney.primitives.sharding_rules import check_rows_whole
 from jitney.transforms import jet
 from jitney.transforms.batch import AxisData, batch_jaxpr
 from jitney.transforms.discharge import discharge, with_contents
@@ -551,6 +552,7 @@ def _length(leaves: Sequence[Any], length: int | None) -> int:
         if not shape:
             raise ValueError(f"scan got value with no leading axis to scan over: {x!r}")
         sizes.append(shape[0])
+        check_rows_whole(rules.aval_of(x))
     if length is not None:
         length = int(length)
         if any(n != length for n in sizes):

@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.core import source_info, varying
+from jitney.core import explicit, source_info, varying
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval
 from jitney.core.flat_function import FlatFunction
 from jitney.core.hi_types import with_state
@@ -207,7 +207,12 @@ def _example(tree: pytrees.PyTreeDef) -> Any:
 def _same(a: AbstractValue, b: AbstractValue) -> bool:
     if a.is_high or b.is_high:
         return a == b
-    return a.shape == b.shape and a.dtype == b.dtype and varying.axes_of(a) == varying.axes_of(b)
+    return (
+        a.shape == b.shape
+        and a.dtype == b.dtype
+        and varying.axes_of(a) == varying.axes_of(b)
+        and explicit.lies_alike(a, b)
+    )
 
 
 def _short(a: AbstractValue) -> str:
@@ -224,6 +229,8 @@ def _why(a: AbstractValue, b: AbstractValue) -> str:
         reasons.append("the shapes do not match")
     if varying.axes_of(a) != varying.axes_of(b):
         reasons.append("the manual axis types do not match")
+    if not explicit.lies_alike(a, b):
+        reasons.append("the shardings do not match")
     return ", and also ".join(reasons)
 
 

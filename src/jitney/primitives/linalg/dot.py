@@ -36,6 +36,7 @@ DotDimensionNumbers = tuple[
 
 dot_general_p = declare("dot_general")
 dot_general_p.sharding(sharding_rules.dot_general)
+dot_general_p.checks_place(sharding_rules.unreduced_product)
 
 MANY_PRODUCTS = (
     1 << 24

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.compiler import lower as lowering
-from jitney.core import dtypes
+from jitney.core import dtypes, explicit
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.jaxpr_trace import trace_to_jaxpr
@@ -64,6 +64,7 @@ class RandomAlgorithm(enum.IntEnum):
 
 
 rng_bit_generator_p = declare("rng_bit_generator", multiple_results=True)
+rng_bit_generator_p.declares_sharding = True
 
 
 def rng_bit_generator(
@@ -121,7 +122,12 @@ def _(
         raise TypeError(
             f"rng_bit_generator: unsupported dtype {dtype}; bits have an unsigned integer dtype"
         )
-    return [shaped_array(key.shape, key.dtype), shaped_array(shape, dtype)]
+    bits = shaped_array(shape, dtype)
+    place = explicit.asked_for({"out_sharding": out_sharding})
+    return [
+        shaped_array(key.shape, key.dtype),
+        bits if place is None else explicit.typed(bits, place),
+    ]
 
 
 rng_bit_generator_p.absent("eager", why="evaluated whole, as a compiled program (runtime.eager)")

@@ -90,6 +90,8 @@ def _monoid(
     prim = declare(name, linear=linear)
     prim.sharding(sharding_rules.reduced)
     has_place = name == "reduce_sum"
+    if has_place:
+        prim.checks_place(sharding_rules.unreduced_sum)
 
     @prim.abstract
     def _(x: ShapedArray, *, axes: Axes, **_: object) -> ShapedArray:

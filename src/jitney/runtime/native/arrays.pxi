@@ -108,9 +108,13 @@ def placed_array(cnp.ndarray value not None, aval, placement, device):
 
 
 def host_data(x):
-    """The data of an array that nobody has put anywhere, and that are computed; None of all else."""
+    """The data of an array that nobody has put anywhere, and that are computed; None of all else.
+
+    None as well while a mesh is in force: results are put there.
+    """
     if (
         type(x) is _array_type
+        and not _meshes_in_force
         and (<NativeArray>x).placement is None
         and _is_at_hand((<NativeArray>x).buffer)
     ):
@@ -122,6 +126,7 @@ def eager_data(x):
     """The same outside of any trace; None within one."""
     if (
         type(x) is _array_type
+        and not _meshes_in_force
         and (<NativeArray>x).placement is None
         and _is_at_hand((<NativeArray>x).buffer)
         and _state.trace is _eval_trace
@@ -139,6 +144,7 @@ cdef object np_multiply = np.multiply
 
 cdef dict _slow_operators = {}
 cdef bint _keys_are_watched = False  # whether keys ever were to be used but once
+cdef long _meshes_in_force = 0  # of `set_mesh`, in all threads
 cdef bint _values_are_checked = False  # whether NaN and infinities ever were to be errors
 
 cdef enum:
@@ -154,6 +160,12 @@ def check_values():
     """From now on Python does all arithmetic: it looks for NaN, and minds the guards of transfers."""
     global _values_are_checked
     _values_are_checked = True
+
+
+def set_meshes_in_force(long number):
+    """Says how many meshes are in force: while one is, no shortcut is taken with arrays on none."""
+    global _meshes_in_force
+    _meshes_in_force = number
 
 
 def watch_keys():
@@ -207,6 +219,7 @@ cdef inline object _operand(NativeArray x, object other):
         or _state.trace is not _eval_trace
         or _quiet is None
         or _values_are_checked
+        or (_meshes_in_force and x.placement is None)
     ):
         return None
     if type(other) is type(x):

@@ -1,0 +1,67 @@
+"""Where values lie while `jax.set_mesh` is in force, or within `with mesh:`, as JAX has it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import jitney
+from jitney.experimental.layout import Format, Layout
+
+PROGRAM = str(Path(__file__).parent / "meshes_in_force.py")
+AUTO = jitney.sharding.AxisType.Auto
+
+
+def test_like_jax():
+    both = [
+        subprocess.Popen(
+            [sys.executable, "-W", "ignore", *options, PROGRAM],
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=8"},
+        )
+        for options in (["-m", "jitney"], [])
+    ]
+    ours, theirs = [process.communicate()[0].splitlines() for process in both]
+    assert len(theirs) == 109
+    wrong = [f"{a}\n  {b}" for a, b in zip(ours, theirs, strict=True) if a != b]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_contexts_say_what_is_wrong():
+    mesh = jitney.make_mesh((1,), ("x",), axis_types=(AUTO,))
+    with pytest.raises(ValueError, match="expected a Mesh"):
+        jitney.set_mesh("x")
+    with mesh, pytest.raises(RuntimeError, match="jit requires a non-empty mesh in context"):
+        jitney.jit(lambda x: x, in_shardings=jitney.P("x"))(1.0)
+    with jitney.set_mesh(mesh), pytest.raises(ValueError, match=r"has 1 devices.* is of 2"):
+        jitney.sharding.use_abstract_mesh(jitney.sharding.AbstractMesh((2,), ("x",))).__enter__()
+    place = jitney.NamedSharding(mesh, jitney.P(None, "x"))
+    with pytest.raises(ValueError, match="rank at least 2, but was applied to a value of rank 1"):
+        jitney.ShapeDtypeStruct((2,), "float32", sharding=place)
+
+
+def test_formats_of_types():
+    place = jitney.NamedSharding(jitney.make_mesh((1,), ("x",)), jitney.P())
+    layout = Format(Layout((0, 1)), place)
+    x = jitney.ShapeDtypeStruct((2, 2), "float32", sharding=layout)
+    assert x.sharding is place and x.format is layout and x.update(shape=(4, 2)).format is layout
+    with pytest.raises(ValueError, match="has no layout"):
+        x.update(sharding=place)
+
+
+def test_programs_of_axes_get_their_devices_when_they_are_compiled():
+    axes = jitney.sharding.AbstractMesh((1,), ("x",), (AUTO,))
+    place = jitney.NamedSharding(axes, jitney.P("x"))
+    x = jitney.ShapeDtypeStruct((4,), "float32", sharding=place)
+    lowered = jitney.jit(lambda x: x * 2).trace(x).lower()
+    with pytest.raises(ValueError, match="of 1 devices, and device_assignment has 2"):
+        lowered.compile(device_assignment=jitney.devices() * 2)
+    compiled = lowered.compile(device_assignment=jitney.devices()[:1])
+    mesh = jitney.sharding.Mesh(jitney.devices()[:1], "x", (AUTO,))
+    on_devices = jitney.NamedSharding(mesh, jitney.P("x"))
+    assert compiled.input_shardings == ((on_devices,), {})
+    assert compiled(jitney.numpy.ones(4)).tolist() == [2, 2, 2, 2]
+    assert compiled.out_info.sharding.mesh == mesh
