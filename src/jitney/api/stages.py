@@ -243,9 +243,7 @@ class Lowered(Stage):
         wishes, mesh = self.program.wishes(), placements.mesh_of(self.program.closed)
         places = (*self._places, *wishes.operands, *wishes.results, wishes.within)
         named = [place.mesh for place in places if isinstance(place, NamedSharding)]
-        return max(
-            [grid.size for grid in (mesh, self._axes, *named) if grid is not None], default=1
-        )
+        return max([1, *[grid.size for grid in (mesh, self._axes, *named) if grid is not None]])
 
     def compiler_ir(self, dialect: str | None = None) -> Any:
         """The module of the tensor IR."""
