@@ -9,11 +9,12 @@ import pytest
 
 import jitney
 import jitney.experimental.sparse  # declares primitives
-from jitney.core import config
+from jitney.core import config, options
 from jitney.core.primitive import registry
 from jitney.primitives import load_all
 
 load_all.load()
+MODULES = (config.__name__, options.__name__)
 
 
 def globals_read(function):
@@ -42,7 +43,7 @@ def settings_reached(rule):
     waiting, seen = [(rule, ())], set()
     while waiting:
         value, chain = waiting.pop()
-        if isinstance(value, config.State) or getattr(value, "__module__", "") == config.__name__:
+        if isinstance(value, options.State) or getattr(value, "__module__", "") in MODULES:
             return [*chain, value]
         if isinstance(value, (list, tuple)):
             waiting += [(inner, chain) for inner in value]

@@ -1,273 +1,32 @@
-"""Options: global values, environment variables, and overrides for a while and a thread.
+"""The options, and quick reads of them.
 
-An option is a `State`: `jax.config.update(name, value)` sets it globally, an environment variable
-gives its first value (`JAX_ENABLE_X64=1`, or `JITNEY_ENABLE_X64=1`), and, for the options that JAX
-makes so, calling it gives a context manager that overrides it in the current thread.
-
-`trace_epoch()` is a number that stands for the present values of all options that change what
-tracing gives: equal settings have equal numbers, so caches hit again when a setting comes back.
-`call_epoch()` minds, beside these, the options that change what calling a traced function does.
+An option is a `State` (`core.options`): `jax.config.update(name, value)` sets it globally, an
+environment variable gives its first value (`JAX_ENABLE_X64=1`, or `JITNEY_ENABLE_X64=1`), and, for the
+options that JAX makes so, calling it gives a context manager that overrides it in the current thread.
 """
 
 from __future__ import annotations
 
 import contextlib
-import itertools
-import os
-import threading
 from collections.abc import Callable, Generator
 from functools import cache
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import Any
 
-from jitney.core import forking
-
-if TYPE_CHECKING:
-    from jitney.core.inert_options import Values
-
-
-class _Local(threading.local):
-    """Overrides in this thread; None while there are none, which is what fast paths look at."""
-
-    values: dict[str, Any] | None = None
-    epochs: tuple[int, int] | None = None
-
-
-_local = _Local()
-_epoch_numbers = itertools.count()
-_epochs: dict[tuple[Any, ...], int] = {}
-_global_epochs = (0, 0)  # of tracing, of calling
-
-
-class State:
-    """One option.
-
-    Attributes:
-      name: such as "jax_enable_x64".
-      global_value: value where no override is active.
-      traced: whether it changes what tracing gives.
-      called: whether it changes what calling a traced function does.
-      effective: whether it changes anything at all; others are checked and kept.
-      frozen: why it can be set no more, which raises a RuntimeError that says so; None if it can.
-      listeners: told of every value that the option is given, in whatever thread.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        default: object,
-        parse: Callable[[Any], Any],
-        *,
-        traced: bool = False,
-        called: bool = False,
-        context: bool = False,
-        effective: bool = True,
-        help: str = "",  # noqa: A002
-    ) -> None:
-        self.name = name
-        self.default = default
-        self.parse = parse
-        self.traced = traced
-        self.called = called
-        self.context = context
-        self.effective = effective
-        self.__doc__ = help
-        self.__name__ = name[4:] if name.startswith("jax_") else name
-        self.listeners: list[Callable[[Any], None]] = []
-        self.frozen: str | None = None
-        self.global_value = self._from_environment()
-
-    def listen(self, listener: Callable[[Any], None]) -> None:
-        """Has `listener` told of the global value now, and of all values that are set later."""
-        self.listeners.append(listener)
-        listener(self.global_value)
-
-    def _from_environment(self) -> Any:
-        upper = self.name.upper()
-        for variable in (upper.replace("JAX_", "JITNEY_", 1), upper):
-            text = os.environ.get(variable)
-            if text is not None:
-                try:
-                    return self.parse(_from_text(text, self.default))
-                except ValueError as error:
-                    raise ValueError(f"environment variable {variable}: {error}") from None
-        return self.default
-
-    @property
-    def value(self) -> Any:
-        """The value in force here and now."""
-        overrides = _local.values
-        if overrides is None:
-            return self.global_value
-        return overrides.get(self.name, self.global_value)
-
-    @contextlib.contextmanager
-    def __call__(self, new_value: object = True) -> Generator[None, None, None]:
-        """Within the context, in this thread, the option has the value `new_value`."""
-        parsed = self.parse(new_value)
-        for listener in self.listeners:
-            listener(parsed)
-        outer_values, outer_epochs = _local.values, _local.epochs
-        _local.values = {**(outer_values or {}), self.name: parsed}
-        if self.traced or self.called:
-            _local.epochs = _epochs_of(_local.values)
-        try:
-            yield
-        finally:
-            _local.values, _local.epochs = outer_values, outer_epochs
-
-    def get_global(self) -> Any:
-        """The value where no override is active."""
-        return self.global_value
-
-    def set_global(self, value: object) -> None:
-        """Sets the value where no override is active.
-
-        Raises:
-          RuntimeError: if the option can be set no more.
-          ValueError: if it does not take this value.
-        """
-        global _global_epochs
-        if self.frozen is not None:
-            raise RuntimeError(self.frozen)
-        with forking.settings:
-            self.global_value = self.parse(value)
-        for listener in self.listeners:
-            listener(self.global_value)
-        if self.traced or self.called:
-            _global_epochs = _epochs_of({})
-
-    def __bool__(self) -> bool:
-        raise TypeError(
-            f"bool() of the option {self.name}: read its value as jax.config.{self.name}"
-        )
-
-    def __repr__(self) -> str:
-        return f"<option {self.name}={self.value!r}>"
-
-
-def _from_text(text: str, default: object) -> Any:
-    """An environment variable's text as a value of the kind of `default`."""
-    if isinstance(default, bool):
-        lowered = text.lower()
-        if lowered in ("y", "yes", "t", "true", "on", "1"):
-            return True
-        if lowered in ("n", "no", "f", "false", "off", "0", ""):
-            return False
-        raise ValueError(f"invalid truth value {text!r}")
-    if isinstance(default, int | float):
-        return type(default)(text)
-    return text
-
-
-def _epochs_of(overrides: dict[str, Any]) -> tuple[int, int]:
-    traced = tuple(overrides.get(s.name, s.global_value) for s in _traced_states)
-    called = tuple(overrides.get(s.name, s.global_value) for s in _called_states)
-    with forking.settings:
-        for key in (traced, (traced, called)):
-            if key not in _epochs:
-                _epochs[key] = next(_epoch_numbers)
-        return _epochs[traced], _epochs[traced, called]
-
-
-def trace_epoch() -> int:
-    """Stands for the values of all options that change what tracing gives."""
-    epochs = _local.epochs
-    return _global_epochs[0] if epochs is None else epochs[0]
-
-
-def call_epoch() -> int:
-    """Stands for the values of all options that change what a call of a traced function does."""
-    epochs = _local.epochs
-    return _global_epochs[1] if epochs is None else epochs[1]
-
-
-def settings_of_epoch(epoch: int) -> dict[str, Any]:
-    """The options that a `trace_epoch` stands for, by name; empty if it has been given up."""
-    with forking.settings:
-        found = [values for values, number in _epochs.items() if number == epoch]
-    names = [s.name for s in _traced_states]
-    return dict(zip(names, found[0], strict=True)) if found else {}
-
-
-def add_traced_state(state: State) -> None:
-    """Adds an option that changes what tracing gives; what was traced before stays valid."""
-    global _global_epochs, _traced_states
-    with forking.settings:
-        _traced_states = (*_traced_states, state)
-        for key in list(_epochs):
-            number = _epochs.pop(key)
-            # Keys are the values of the traced options, alone or paired with those of the called.
-            traced, rest = (key[0], key[1:]) if _is_pair(key) else (key, ())
-            longer = (*traced, state.default)
-            _epochs[(longer, *rest) if rest else longer] = number
-    _global_epochs = _epochs_of({})
-    if _local.epochs is not None:
-        _local.epochs = _epochs_of(_local.values or {})
-
-
-def _is_pair(key: tuple[Any, ...]) -> bool:
-    return len(key) == 2 and isinstance(key[0], tuple)
-
-
-def renew_epochs() -> None:
-    """Gives all settings new numbers: whatever is kept under the old ones is not found again."""
-    global _global_epochs
-    with forking.settings:
-        _epochs.clear()
-    _global_epochs = _epochs_of({})
-    if _local.epochs is not None:
-        _local.epochs = _epochs_of(_local.values or {})
-
-
-# --- kinds of values ------------------------------------------------------------------------------
-
-
-def _boolean(value: object) -> bool:
-    return bool(value)
-
-
-def _anything(value: object) -> Any:
-    return value
-
-
-def _integer(value: SupportsIndex) -> int:
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise ValueError(f"new value must be an int, got {value!r} of type {type(value)}.")
-    return int(value)
-
-
-def _one_of(*choices: object) -> Callable[[Any], Any]:
-    def parse(value: object) -> Any:
-        if value not in choices:
-            raise ValueError(
-                f"new enum value must be in {list(choices)}, got {value} of type {type(value)}."
-            )
-        return value
-
-    return parse
-
-
-def _parser(values: Values) -> Callable[[Any], Any]:
-    """The check of an option that may be of a type, or one of some values."""
-    if isinstance(values, tuple):
-        return _one_of(*values)
-    if values is bool:
-        return _boolean
-    if values is object:
-        return _anything
-    kind = values
-    accepted = (int, float) if kind is float else kind
-
-    def parse(value: object) -> Any:
-        if value is not None and not isinstance(value, accepted):
-            raise ValueError(
-                f"new value must be None or of type {kind.__name__}, got {value!r} of type "
-                f"{type(value)}."
-            )
-        return value
-
-    return parse
-
+from jitney.core.options import (
+    State,
+    add_traced_state as add_traced_state,
+    anything,
+    boolean,
+    call_epoch as call_epoch,
+    integer,
+    local,
+    mind,
+    one_of,
+    parser,
+    renew_epochs as renew_epochs,
+    settings_of_epoch as settings_of_epoch,
+    trace_epoch as trace_epoch,
+)
 
 _PRECISIONS = (
     None, "default", "high", "highest", "bfloat16", "tensorfloat32", "float32", "BF16_BF16_F32",
@@ -279,9 +38,7 @@ _GUARDS = (None, "allow", "log", "disallow", "log_explicit", "disallow_explicit"
 _states: dict[str, State] = {}
 
 
-def _add(
-    name: str, default: object, parse: Callable[[Any], Any] = _boolean, **kwargs: Any
-) -> State:
+def _add(name: str, default: object, parse: Callable[[Any], Any] = boolean, **kwargs: Any) -> State:
     state = State(name, default, parse, **kwargs)
     _states[name] = state
     return state
@@ -294,12 +51,12 @@ enable_x64 = _add(
     help="64-bit dtypes stay as they are instead of becoming 32-bit.",
 )  # fmt: skip
 numpy_dtype_promotion = _add(
-    "jax_numpy_dtype_promotion", "standard", _one_of("standard", "strict"),
+    "jax_numpy_dtype_promotion", "standard", one_of("standard", "strict"),
     traced=True, context=True,
     help='"standard": dtypes are promoted as JAX does; "strict": only Python scalars yield.',
 )  # fmt: skip
 numpy_rank_promotion = _add(
-    "jax_numpy_rank_promotion", "allow", _one_of("allow", "warn", "raise"),
+    "jax_numpy_rank_promotion", "allow", one_of("allow", "warn", "raise"),
     traced=True, context=True, help="What happens when operands differ in rank.",
 )  # fmt: skip
 threefry_partitionable = _add(
@@ -307,7 +64,7 @@ threefry_partitionable = _add(
     help="Random element i depends on the key and i alone.",
 )  # fmt: skip
 default_prng_impl_state = _add(
-    "jax_default_prng_impl", "threefry2x32", _anything, traced=True, context=True,
+    "jax_default_prng_impl", "threefry2x32", anything, traced=True, context=True,
     help="Name of the generator of new keys.",
 )  # fmt: skip
 disable_jit_state = _add(
@@ -339,15 +96,15 @@ disable_bwd_checks = _add(
     help="Types of the cotangents of custom_vjp's rules are not compared with those of the arguments.",
 )  # fmt: skip
 default_matmul_precision = _add(
-    "jax_default_matmul_precision", None, _one_of(*_PRECISIONS), traced=True, context=True,
+    "jax_default_matmul_precision", None, one_of(*_PRECISIONS), traced=True, context=True,
     help="Precision of products where none is asked for; the CPU always computes exactly.",
 )  # fmt: skip
 default_device = _add(
-    "jax_default_device", None, _anything, called=True, context=True,
+    "jax_default_device", None, anything, called=True, context=True,
     help="Device of uncommitted values: a Device, or the name of a platform.",
 )  # fmt: skip
 num_cpu_devices = _add(
-    "jax_num_cpu_devices", -1, _integer,
+    "jax_num_cpu_devices", -1, integer,
     help="How many devices the host's CPU is divided into; one if -1, or as XLA_FLAGS says.",
 )  # fmt: skip
 log_compiles = _add(
@@ -375,7 +132,7 @@ allow_f16_reductions = _add(
 array_garbage_collection_guard = _add(
     "jax_array_garbage_collection_guard",
     None,
-    _one_of(None, "allow", "log", "fatal"),
+    one_of(None, "allow", "log", "fatal"),
     context=True,
     effective=False,
 )
@@ -384,7 +141,7 @@ auto_pcast = _add(
     help="Within shard_map, operands vary along axes of the mesh where others do, by themselves.",
 )  # fmt: skip
 legacy_prng_key = _add(
-    "jax_legacy_prng_key", "allow", _one_of("allow", "warn", "error"), context=True
+    "jax_legacy_prng_key", "allow", one_of("allow", "warn", "error"), context=True
 )
 remove_size_one_mesh_axis_from_type = _add(
     "jax_remove_size_one_mesh_axis_from_type", False, context=True
@@ -394,24 +151,24 @@ jax2tf_associative_scan_reductions = _add(
 )
 thread_guard = _add("jax_thread_guard", False, effective=False, context=True)
 transfer_guard_host_to_device = _add(
-    "jax_transfer_guard_host_to_device", None, _one_of(*_GUARDS), called=True, context=True,
+    "jax_transfer_guard_host_to_device", None, one_of(*_GUARDS), called=True, context=True,
     help="What becomes of transfers of scalars and NumPy arrays to devices.",
 )  # fmt: skip
 transfer_guard_device_to_device = _add(
-    "jax_transfer_guard_device_to_device", None, _one_of(*_GUARDS), called=True, context=True,
+    "jax_transfer_guard_device_to_device", None, one_of(*_GUARDS), called=True, context=True,
     help="What becomes of transfers of arrays to other devices.",
 )  # fmt: skip
 transfer_guard_device_to_host = _add(
-    "jax_transfer_guard_device_to_host", None, _one_of(*_GUARDS), context=True, effective=False,
+    "jax_transfer_guard_device_to_host", None, one_of(*_GUARDS), context=True, effective=False,
     help="Arrays are in the host's memory: nothing is transferred to it.",
 )  # fmt: skip
 all_transfer_guards = _add(
-    "jax_transfer_guard", None, _one_of(*_GUARDS),
+    "jax_transfer_guard", None, one_of(*_GUARDS),
     help="What becomes of transfers in all directions; setting it sets the other three.",
 )  # fmt: skip
 traceback_filtering = _add(
     "jax_traceback_filtering", "auto",
-    _one_of("off", "tracebackhide", "remove_frames", "quiet_remove_frames", "auto"),
+    one_of("off", "tracebackhide", "remove_frames", "quiet_remove_frames", "auto"),
     help="How frames of this package are kept out of users' tracebacks.",
 )  # fmt: skip
 
@@ -426,7 +183,7 @@ wide = _Wide()
 
 
 def _explicit_mode(value: object) -> Any:
-    mode = _one_of("warn", "error", "allow")(value)
+    mode = one_of("warn", "error", "allow")(value)
     wide.ever = wide.ever or mode == "allow"
     return mode
 
@@ -437,15 +194,15 @@ explicit_x64_dtypes = _add(
     "is allowed.",
 )  # fmt: skip
 tracer_error_num_traceback_frames = _add(
-    "jax_tracer_error_num_traceback_frames", 5, _integer,
+    "jax_tracer_error_num_traceback_frames", 5, integer,
     help="How many frames a leaked tracer's error shows.", effective=False,
 )  # fmt: skip
 high_dynamic_range_gumbel = _add(
     "jax_high_dynamic_range_gumbel", False, effective=False, traced=True
 )
-random_seed_offset = _add("jax_random_seed_offset", 0, _integer, traced=True)
+random_seed_offset = _add("jax_random_seed_offset", 0, integer, traced=True)
 compilation_cache_dir = _add(
-    "jax_compilation_cache_dir", None, _anything,
+    "jax_compilation_cache_dir", None, anything,
     help="Where compiled programs are kept for other processes; the user's cache directory if None.",
 )  # fmt: skip
 enable_compilation_cache = _add(
@@ -453,7 +210,7 @@ enable_compilation_cache = _add(
     help="Whether compiled programs are kept for other processes.",
 )  # fmt: skip
 compilation_cache_max_size = _add(
-    "jax_compilation_cache_max_size", -1, _integer,
+    "jax_compilation_cache_max_size", -1, integer,
     help="Bytes that they may take; a gigabyte if -1.",
 )  # fmt: skip
 raise_persistent_cache_errors = _add(
@@ -461,13 +218,11 @@ raise_persistent_cache_errors = _add(
     help="Whether errors of the file system in keeping them are raised.",
 )  # fmt: skip
 captured_constants_warn_bytes = _add(
-    "jax_captured_constants_warn_bytes", 2_000_000_000, _integer, context=True,
+    "jax_captured_constants_warn_bytes", 2_000_000_000, integer, context=True,
     help="From how many bytes of arrays on a function that closes over them warns when it is compiled.",
 )  # fmt: skip
 
-_traced_states = tuple(s for s in _states.values() if s.traced)
-_called_states = tuple(s for s in _states.values() if s.called)
-_global_epochs = _epochs_of({})
+mind(_states.values())
 
 
 @cache
@@ -476,7 +231,7 @@ def _all_states() -> dict[str, State]:
     from jitney.core.inert_options import inert_options
 
     for name, default, values in inert_options():
-        _add(name, default, _parser(values), effective=False)
+        _add(name, default, parser(values), effective=False)
     return _states
 
 
@@ -555,7 +310,7 @@ config = Config()
 
 def x64_enabled() -> bool:
     """Whether 64-bit dtypes are kept."""
-    overrides = _local.values
+    overrides = local.values
     if overrides is None:
         return enable_x64.global_value
     return overrides.get("jax_enable_x64", enable_x64.global_value)
@@ -578,7 +333,7 @@ def numpy_rank_promotion_mode() -> str:
 
 def threefry_partitionable_enabled() -> bool:
     """Whether bits are drawn so that each depends on its position alone."""
-    overrides = _local.values
+    overrides = local.values
     if overrides is None:
         return threefry_partitionable.global_value
     return overrides.get("jax_threefry_partitionable", threefry_partitionable.global_value)
@@ -630,7 +385,7 @@ for _guard in (
 
 def checks_values() -> bool:
     """Whether results are looked at for NaN or infinity."""
-    if _local.values is None:
+    if local.values is None:
         return debug_nans.global_value or debug_infs.global_value
     return debug_nans.value or debug_infs.value
 

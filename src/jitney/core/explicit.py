@@ -184,8 +184,16 @@ def asked_for(params: dict[str, Any]) -> NamedSharding | None:
     place = params.get("sharding")
     if place is None:
         place = params.get("out_sharding")
-    if isinstance(place, PartitionSpec):
-        place = NamedSharding(mesh_of_specs(), place)
+    return if_explicit(on_mesh(place))
+
+
+def on_mesh(place: Any) -> Any:
+    """`place`; a PartitionSpec on the mesh in force."""
+    return NamedSharding(mesh_of_specs(), place) if isinstance(place, PartitionSpec) else place
+
+
+def if_explicit(place: object) -> NamedSharding | None:
+    """`place`, if types say it: if it is on a mesh with Explicit axes."""
     if not isinstance(place, NamedSharding) or AxisType.Explicit not in place.mesh.axis_types:
         return None
     return place

@@ -102,7 +102,7 @@ def rng_bit_generator(
         shape=canonical_shape(shape),
         dtype=dtypes.requested_dtype(np.dtype(dtype)),
         algorithm=RandomAlgorithm(algorithm),
-        out_sharding=out_sharding,
+        out_sharding=explicit.on_mesh(out_sharding),
     )
     return new_key, bits
 
@@ -123,7 +123,7 @@ def _(
             f"rng_bit_generator: unsupported dtype {dtype}; bits have an unsigned integer dtype"
         )
     bits = shaped_array(shape, dtype)
-    place = explicit.asked_for({"out_sharding": out_sharding})
+    place = explicit.if_explicit(out_sharding)
     return [
         shaped_array(key.shape, key.dtype),
         bits if place is None else explicit.typed(bits, place),

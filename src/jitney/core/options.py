@@ -1,0 +1,281 @@
+"""What an option is: a global value, and other values for a while and a thread.
+
+`trace_epoch()` is a number that stands for the present values of all options that change what
+tracing gives: equal settings have equal numbers, so caches hit again when a setting comes back.
+`call_epoch()` minds, beside these, the options that change what calling a traced function does.
+The options themselves are in `config`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import threading
+from collections.abc import Callable, Generator, Iterable
+from typing import TYPE_CHECKING, Any, SupportsIndex
+
+from jitney.core import forking
+
+if TYPE_CHECKING:
+    from jitney.core.inert_options import Values
+
+
+class Local(threading.local):
+    """Overrides in this thread; None while there are none, which is what fast paths look at."""
+
+    values: dict[str, Any] | None = None
+    epochs: tuple[int, int] | None = None
+
+
+local = Local()
+_epoch_numbers = itertools.count()
+_epochs: dict[tuple[Any, ...], int] = {}
+_global_epochs = (0, 0)  # of tracing, of calling
+_traced_states: tuple[State, ...] = ()
+_called_states: tuple[State, ...] = ()
+
+
+class State:
+    """One option.
+
+    Attributes:
+      name: such as "jax_enable_x64".
+      global_value: value where no override is active.
+      traced: whether it changes what tracing gives.
+      called: whether it changes what calling a traced function does.
+      effective: whether it changes anything at all; others are checked and kept.
+      frozen: why it can be set no more, which raises a RuntimeError that says so; None if it can.
+      listeners: told of every value that the option is given, in whatever thread.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        default: object,
+        parse: Callable[[Any], Any],
+        *,
+        traced: bool = False,
+        called: bool = False,
+        context: bool = False,
+        effective: bool = True,
+        help: str = "",  # noqa: A002
+    ) -> None:
+        self.name = name
+        self.default = default
+        self.parse = parse
+        self.traced = traced
+        self.called = called
+        self.context = context
+        self.effective = effective
+        self.__doc__ = help
+        self.__name__ = name[4:] if name.startswith("jax_") else name
+        self.listeners: list[Callable[[Any], None]] = []
+        self.frozen: str | None = None
+        self.global_value = self._from_environment()
+
+    def listen(self, listener: Callable[[Any], None]) -> None:
+        """Has `listener` told of the global value now, and of all values that are set later."""
+        self.listeners.append(listener)
+        listener(self.global_value)
+
+    def _from_environment(self) -> Any:
+        upper = self.name.upper()
+        for variable in (upper.replace("JAX_", "JITNEY_", 1), upper):
+            text = os.environ.get(variable)
+            if text is not None:
+                try:
+                    return self.parse(_from_text(text, self.default))
+                except ValueError as error:
+                    raise ValueError(f"environment variable {variable}: {error}") from None
+        return self.default
+
+    @property
+    def value(self) -> Any:
+        """The value in force here and now."""
+        overrides = local.values
+        if overrides is None:
+            return self.global_value
+        return overrides.get(self.name, self.global_value)
+
+    @contextlib.contextmanager
+    def __call__(self, new_value: object = True) -> Generator[None, None, None]:
+        """Within the context, in this thread, the option has the value `new_value`."""
+        parsed = self.parse(new_value)
+        for listener in self.listeners:
+            listener(parsed)
+        outer_values, outer_epochs = local.values, local.epochs
+        local.values = {**(outer_values or {}), self.name: parsed}
+        if self.traced or self.called:
+            local.epochs = _epochs_of(local.values)
+        try:
+            yield
+        finally:
+            local.values, local.epochs = outer_values, outer_epochs
+
+    def get_global(self) -> Any:
+        """The value where no override is active."""
+        return self.global_value
+
+    def set_global(self, value: object) -> None:
+        """Sets the value where no override is active.
+
+        Raises:
+          RuntimeError: if the option can be set no more.
+          ValueError: if it does not take this value.
+        """
+        global _global_epochs
+        if self.frozen is not None:
+            raise RuntimeError(self.frozen)
+        with forking.settings:
+            self.global_value = self.parse(value)
+        for listener in self.listeners:
+            listener(self.global_value)
+        if self.traced or self.called:
+            _global_epochs = _epochs_of({})
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            f"bool() of the option {self.name}: read its value as jax.config.{self.name}"
+        )
+
+    def __repr__(self) -> str:
+        return f"<option {self.name}={self.value!r}>"
+
+
+def _from_text(text: str, default: object) -> Any:
+    """An environment variable's text as a value of the kind of `default`."""
+    if isinstance(default, bool):
+        lowered = text.lower()
+        if lowered in ("y", "yes", "t", "true", "on", "1"):
+            return True
+        if lowered in ("n", "no", "f", "false", "off", "0", ""):
+            return False
+        raise ValueError(f"invalid truth value {text!r}")
+    if isinstance(default, int | float):
+        return type(default)(text)
+    return text
+
+
+def _epochs_of(overrides: dict[str, Any]) -> tuple[int, int]:
+    traced = tuple(overrides.get(s.name, s.global_value) for s in _traced_states)
+    called = tuple(overrides.get(s.name, s.global_value) for s in _called_states)
+    with forking.settings:
+        for key in (traced, (traced, called)):
+            if key not in _epochs:
+                _epochs[key] = next(_epoch_numbers)
+        return _epochs[traced], _epochs[traced, called]
+
+
+def trace_epoch() -> int:
+    """Stands for the values of all options that change what tracing gives."""
+    epochs = local.epochs
+    return _global_epochs[0] if epochs is None else epochs[0]
+
+
+def call_epoch() -> int:
+    """Stands for the values of all options that change what a call of a traced function does."""
+    epochs = local.epochs
+    return _global_epochs[1] if epochs is None else epochs[1]
+
+
+def settings_of_epoch(epoch: int) -> dict[str, Any]:
+    """The options that a `trace_epoch` stands for, by name; empty if it has been given up."""
+    with forking.settings:
+        found = [values for values, number in _epochs.items() if number == epoch]
+    names = [s.name for s in _traced_states]
+    return dict(zip(names, found[0], strict=True)) if found else {}
+
+
+def mind(states: Iterable[State]) -> None:
+    """Has epochs stand for the values of these options."""
+    global _global_epochs, _traced_states, _called_states
+    found = tuple(states)
+    _traced_states = tuple([s for s in found if s.traced])
+    _called_states = tuple([s for s in found if s.called])
+    _global_epochs = _epochs_of({})
+
+
+def add_traced_state(state: State) -> None:
+    """Adds an option that changes what tracing gives; what was traced before stays valid."""
+    global _global_epochs, _traced_states
+    with forking.settings:
+        _traced_states = (*_traced_states, state)
+        for key in list(_epochs):
+            number = _epochs.pop(key)
+            # Keys are the values of the traced options, alone or paired with those of the called.
+            traced, rest = (key[0], key[1:]) if _is_pair(key) else (key, ())
+            longer = (*traced, state.default)
+            _epochs[(longer, *rest) if rest else longer] = number
+    _global_epochs = _epochs_of({})
+    if local.epochs is not None:
+        local.epochs = _epochs_of(local.values or {})
+
+
+def _is_pair(key: tuple[Any, ...]) -> bool:
+    return len(key) == 2 and isinstance(key[0], tuple)
+
+
+def renew_epochs() -> None:
+    """Gives all settings new numbers: whatever is kept under the old ones is not found again."""
+    global _global_epochs
+    with forking.settings:
+        _epochs.clear()
+    _global_epochs = _epochs_of({})
+    if local.epochs is not None:
+        local.epochs = _epochs_of(local.values or {})
+
+
+# --- kinds of values ------------------------------------------------------------------------------
+
+
+def boolean(value: object) -> bool:
+    """Any value, as it counts in conditions."""
+    return bool(value)
+
+
+def anything(value: object) -> Any:
+    """Any value, as it is."""
+    return value
+
+
+def integer(value: SupportsIndex) -> int:
+    """A whole number; raises ValueError for anything else."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise ValueError(f"new value must be an int, got {value!r} of type {type(value)}.")
+    return int(value)
+
+
+def one_of(*choices: object) -> Callable[[Any], Any]:
+    """The check of an option that has one of some values."""
+
+    def parse(value: object) -> Any:
+        if value not in choices:
+            raise ValueError(
+                f"new enum value must be in {list(choices)}, got {value} of type {type(value)}."
+            )
+        return value
+
+    return parse
+
+
+def parser(values: Values) -> Callable[[Any], Any]:
+    """The check of an option that may be of a type, or one of some values."""
+    if isinstance(values, tuple):
+        return one_of(*values)
+    if values is bool:
+        return boolean
+    if values is object:
+        return anything
+    kind = values
+    accepted = (int, float) if kind is float else kind
+
+    def parse(value: object) -> Any:
+        if value is not None and not isinstance(value, accepted):
+            raise ValueError(
+                f"new value must be None or of type {kind.__name__}, got {value!r} of type "
+                f"{type(value)}."
+            )
+        return value
+
+    return parse
