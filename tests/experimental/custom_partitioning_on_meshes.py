@@ -92,6 +92,15 @@ check("not used", lambda: jax.jit(lambda x: (sine(x), x)[1])(x))
 check("within shard_map", lambda: jax.jit(jax.shard_map(
     sine, mesh=mesh, in_specs=P("x", "y"), out_specs=P("x", "y")))(x))  # fmt: skip
 explicit = jax.make_mesh((4,), ("z",))
+check("nested", lambda: jax.jit(lambda x: jax.jit(sine)(x) + jax.jit(sine)(x.T).T)(x))
+check("branch", lambda: jax.jit(lambda x: jax.lax.cond(x.sum() > 0, sine, lambda x: x, x))(x))
+check("scan", lambda: jax.jit(lambda x: jax.lax.scan(
+    lambda c, row: (c + sine(row), None), jnp.zeros((8, 4)), jnp.stack([x] * 3)))(x))  # fmt: skip
+check("in_shardings", lambda: jax.jit(sine, in_shardings=at("x"))(numbers))
+other = jax.ShapeDtypeStruct((8, 4), jnp.float32, sharding=at("y", "x"))
+compiled = jax.jit(lambda x: sine(x) + 1).lower(other).compile()
+check("compiled", lambda: compiled(put(numbers, "y", "x")))
+check("no elements", lambda: jax.jit(sine)(put(np.zeros((0, 4), np.float32), "x")))
 check("Explicit", lambda: jax.jit(sine)(jax.device_put(numbers, NamedSharding(explicit, P("z")))))
 
 # --- sums over parts ------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import importlib
 import pickle
 from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 from tests.helpers.both import Cases, check
@@ -312,6 +313,19 @@ def test_environment_info(capsys):
     assert "numpy" in text and "device" in text
     assert jitney.print_environment_info() is None
     assert capsys.readouterr().out.strip() == text
+
+
+def test_names_of_primitives_and_classes():
+    def named(j):
+        primitives = importlib.import_module(f"{j.__name__}.extend.core.primitives")
+        hijax = importlib.import_module(f"{j.__name__}.experimental.hijax")
+        names = ("remat_p", "remat2_p", "linear_solve_p", "custom_linear_solve_p", "add_jaxvals_p")
+        found = [str(getattr(primitives, name, None)) for name in names]
+        return found, hijax.Zero is j.interpreters.ad.Zero, j.empty_ref is j.ref.empty_ref
+
+    importlib.import_module("jitney.interpreters.ad")
+    importlib.import_module("jax.interpreters.ad")
+    assert named(jitney) == named(jax)
 
 
 @pytest.mark.parametrize("case", same.all, ids=same.ids)

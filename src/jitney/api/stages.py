@@ -285,12 +285,16 @@ class Compiled(Stage):
         brings_operands: bool = False,
     ) -> None:
         super().__init__(program, in_tree, name)
-        self._lowering = lowering
         self._places = places
         self._axes = get_mesh()
         self._wishes = program.wishes()
         if brings_operands and self._wishes is NO_WISHES:
             self._wishes = Wishes(operands=places)
+        if placements.calls_on_parts(program.closed.jaxpr):
+            builder = placements.builder_of_parts(program.closed, self._assignment)
+            if builder is not None:
+                lowering = dispatch.lower(program.closed, name, builder)
+        self._lowering = lowering
         self._executable = lowering.compile()
         self._timings = {**timings, **self._executable.timings}
 

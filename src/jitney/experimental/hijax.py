@@ -22,3 +22,4 @@ from jitney.interpreters.ad import instantiate_zeros as instantiate_zeros
 from jitney.primitives.call.hi_call import VJPHiPrimitive as VJPHiPrimitive
 from jitney.primitives.refs.ref import TransformedRef as TransformedRef
 from jitney.transforms.transpose import is_undefined_primal as is_undefined_primal
+from jitney.transforms.zero import Zero as Zero

@@ -58,9 +58,7 @@ def astype(
       Array([ 1, -1], dtype=int32)
     """
     x = promotion.ensure_arraylike("astype", x)
-    if dtype is None:
-        dtype = dtypes.canonicalize_dtype(np.float64)
-    new = user_dtype(dtype, "astype")
+    new = user_dtype(float if dtype is None else dtype, "astype")
     old = x.dtype
     if (
         not dtypes.is_extended(old)

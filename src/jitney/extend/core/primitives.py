@@ -15,7 +15,11 @@ if TYPE_CHECKING:
     __all__: list[str]
 
 # What JAX calls differently here than in jaxprs.
-_RENAMED = {"add_any_p": "add_jaxvals_p", "checkpoint_p": "remat_p"}
+_RENAMED = {
+    "add_any_p": "add_jaxvals_p",
+    "custom_linear_solve_p": "linear_solve_p",
+    "remat2_p": "remat_p",
+}
 
 
 def _declared() -> dict[str, Primitive]:

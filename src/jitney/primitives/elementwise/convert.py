@@ -110,7 +110,7 @@ def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     return convert(as_value(operand) if dtypes.is_extended(dtype) else operand, dtype)
 
 
-def user_dtype(dtype: Any, function: str) -> np.dtype[Any]:
+def user_dtype(dtype: DTypeLike | dtypes.ExtendedDType, function: str) -> np.dtype[Any]:
     """A dtype as the user gave it, canonical; warns if 64 bits were asked for and are not enabled."""
     if not dtypes.is_extended(dtype):
         dtypes.check_user_dtype_supported(dtype, function)
