@@ -49,6 +49,21 @@ def test_tokens_under_transformations(transform):
     np.testing.assert_array_equal(ours, theirs)
 
 
+def test_tokens_go_through_control_flow_of_programs():
+    lax = jitney.lax
+
+    def counted(x):
+        def step(_, carry):
+            token, n = carry
+            return lax.after_all(token, lax.create_token(n)), n + 1
+
+        return lax.fori_loop(0, 3, step, (lax.create_token(x), x))[1]
+
+    assert jitney.jit(counted)(2) == 5
+    choose = jitney.jit(lambda p, t: lax.cond(p, lambda t: t, lambda t: lax.after_all(t, t), t))
+    assert type(choose(True, lax.create_token())) is type(lax.create_token())
+
+
 def test_tokens_as_arguments_and_results():
     lax = jitney.lax
     step = jitney.jit(lambda token, x: (lax.after_all(token), x + 1))

@@ -76,7 +76,7 @@ def _(
     each = [[getattr(a, "weak_type", False) for a in b.out_avals] for b in branches]
     weak = [all(of_branches) for of_branches in zip(*each, strict=True)]
     out = [
-        a if a.is_high else a.update(weak_type=w)
+        a.update(weak_type=w) if isinstance(a, ShapedArray) else a
         for a, w in zip(branches[0].out_avals, weak, strict=True)
     ]
     return out, effects

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitney.core import explicit, source_info, varying
-from jitney.core.avals import AbstractValue, ShapedArray, get_aval
+from jitney.core.avals import AbstractValue, ShapedArray, abstract_token, get_aval
 from jitney.core.flat_function import FlatFunction
 from jitney.core.hi_types import with_state
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Var
@@ -139,11 +139,9 @@ def strengthened(
     changed = False
     result: list[AbstractValue] = []
     for a, o in zip(init_avals, out_avals, strict=True):
-        if a.is_high or o.is_high:
+        if not (isinstance(a, ShapedArray) and isinstance(o, ShapedArray)):  # tokens, users' types
             result.append(a)
             continue
-        assert isinstance(a, ShapedArray)
-        assert isinstance(o, ShapedArray)
         if a.weak_type and a.shape == o.shape and a.dtype != o.dtype and not a.shape:
             # A Python scalar yields to the dtype that the loop gives it.
             a = o
@@ -205,7 +203,7 @@ def _example(tree: pytrees.PyTreeDef) -> Any:
 
 
 def _same(a: AbstractValue, b: AbstractValue) -> bool:
-    if a.is_high or b.is_high:
+    if a.is_high or b.is_high or a is abstract_token or b is abstract_token:
         return a == b
     return (
         a.shape == b.shape
