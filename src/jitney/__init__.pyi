@@ -125,7 +125,8 @@ from jitney import ref as ref
 from jitney.ref import Ref as Ref
 from jitney.ref import free_ref as free_ref
 from jitney.ref import freeze as freeze
-from jitney.ref import empty_ref as empty_ref, new_ref as new_ref
+from jitney.ref import empty_ref as empty_ref
+from jitney.ref import new_ref as new_ref
 from jitney import tree as tree
 from jitney import tree_util as tree_util
 from jitney import typing as typing

@@ -113,7 +113,7 @@ class GivenPlaces:
 
     def _resolved(self, place: object) -> Any:
         if isinstance(place, Format):
-            place = place.sharding
+            place = place.sharding or UNSPECIFIED
         if place is UNSPECIFIED:
             return UNSPECIFIED
         mesh = self._mesh()
