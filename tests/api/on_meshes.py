@@ -182,6 +182,38 @@ check("wrong number of specs", lambda: mapped(lambda x: x, ([P("x")],), P("x"))(
 check("pcast to an axis that is none", lambda: mapped(
     lambda x: lax.pcast(x, "y", to="varying"), P("x"), P("x"), axis_names={"x"})(rows))  # fmt: skip
 
+# --- shard_map outside of programs: values that all devices share are known --------------------------
+
+
+def by_value(x):
+    total = lax.psum(x, ("x", "y"))
+    if total.sum() > 3:
+        x = -x
+    for _ in range(int(lax.psum(lax.axis_index("x"), "x")) + 1):
+        x = 2 * x
+    return x, lax.psum(x, "x")
+
+
+def unequal(x):
+    return x if x.sum() > 9 else -x
+
+
+def asked(body):
+    def asking(x):
+        assert lax.psum(x.sum(), ("x", "y")) > 0
+        return body(x)
+
+    return asking
+
+
+check("branch by value", lambda: mapped(by_value, both, (both, P(None, "y")))(square))
+check("branch along one axis", lambda: mapped(asked(jnp.sin), P("x"), P("x"))(rows))
+check("branch that differs", lambda: mapped(unequal, both, both)(square))
+check("branch in a program", lambda: jax.jit(mapped(by_value, both, (both, P(None, "y"))))(square))
+check("branch, unequal result", lambda: mapped(asked(lambda x: x), both, P("x"))(square))
+ones = asked(lambda x: lax.pcast(jnp.ones(2), ("x", "y"), to="varying"))
+check("branch, cast", lambda: mapped(ones, both, P(("x", "y")))(square))
+
 # --- shard_map: mutable references ------------------------------------------------------------------
 
 by_x = P("x")

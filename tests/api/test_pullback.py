@@ -1,5 +1,6 @@
 """What `vjp` returns: residuals that are arguments, others, and cotangents that are not wanted."""
 
+import jax as reference
 import numpy as np
 import pytest
 
@@ -114,3 +115,13 @@ def test_structures_with_none_among_the_arguments():
     assert out == 18
     (ct,) = pullback(jnp.float32(1.0))
     assert ct == {"x": 12.0, "none": None, "y": 9.0}
+
+
+def test_the_linear_program_is_seen():
+    _, pullback = jax.vjp(lambda x, y: jnp.sin(x) * y, jnp.arange(3.0), 2.0)
+    _, theirs = reference.vjp(
+        lambda x, y: reference.numpy.sin(x) * y, np.arange(3.0, dtype="f"), 2.0
+    )
+    operations = [str(eqn.primitive) for eqn in pullback.jaxpr.eqns]
+    assert operations == [str(eqn.primitive) for eqn in theirs.jaxpr.eqns]
+    assert len(pullback.jaxpr.constvars) == len(theirs.jaxpr.constvars)

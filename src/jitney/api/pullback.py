@@ -26,6 +26,7 @@ from jitney.primitives.elementwise.convert import as_value
 from jitney.transforms.zero import Zero
 
 if TYPE_CHECKING:
+    from jitney.core.jaxpr import Jaxpr
     from jitney.core.pytree.treedef import PyTreeDef
     from jitney.core.typing import PyTree
     from jitney.transforms.linearize import Linear
@@ -108,6 +109,7 @@ class VJP:
         that the array is not kept, and back before the call.
       opaque_residuals: a list of all other residuals.
       in_tree, out_tree: structures of the arguments (a tuple) and of the result.
+      jaxpr: the linear program that is transposed.
 
     Example:
       >>> y, pullback = jax.vjp(lambda x, w: jnp.exp(x) + 2.0 * w, 0.0, 3.0)
@@ -138,6 +140,11 @@ class VJP:
     @property
     def out_tree(self) -> PyTreeDef:
         return self.static.out_tree
+
+    @property
+    def jaxpr(self) -> Jaxpr:
+        """The linear program whose transpose this is: its constants are the residuals."""
+        return self.static.linear.jaxpr
 
     def __repr__(self) -> str:
         name, where = fun_name(self.static.fun), f"{self.in_tree} <- {self.out_tree}"

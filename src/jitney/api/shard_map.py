@@ -10,7 +10,12 @@ from jitney.api import shard_map_specs as specs_of
 from jitney.api.shard_map_specs import Infer, InferFromArgs
 from jitney.core import source_info
 from jitney.core.avals import get_aval
-from jitney.core.errors import api_boundary
+from jitney.core.errors import (
+    ConcretizationTypeError,
+    TracerArrayConversionError,
+    TracerIntegerConversionError,
+    api_boundary,
+)
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.pytree import pytrees
@@ -26,7 +31,7 @@ from jitney.core.sharding.partition_spec import PartitionSpec
 from jitney.core.trace import state
 from jitney.core.wraps import wraps
 from jitney.primitives.elementwise.convert import as_value
-from jitney.primitives.parallel import shard_map as primitive
+from jitney.primitives.parallel import shard_map as primitive, spmd
 from jitney.primitives.parallel.shard_map import Region
 
 if TYPE_CHECKING:
@@ -143,6 +148,14 @@ def _specs_of_axes(what: str, axes: PyTree, name: AxisName) -> Any:
     return pytrees.tree_unflatten(tree, specs)
 
 
+# What a function raises that asks for values while it is traced.
+_NEED_VALUES = (
+    ConcretizationTypeError,
+    TracerArrayConversionError,
+    TracerIntegerConversionError,
+)
+
+
 class Mapped:
     """A call of `shard_map` without the arguments.
 
@@ -186,22 +199,40 @@ class Mapped:
         parts = [region.part(a, spec) for a, spec in zip(avals, own_specs, strict=True)]
         found: list[Any] = []
 
-        def body(*values: Any) -> list[Any]:
+        def on_one_device(*values: Any) -> list[Any]:
             given = iter(values)
             whole = [next(given) if t else x for t, x in zip(taken, leaves, strict=True)]
             out = self.fun(*pytrees.tree_unflatten(tree, whole))
             specs = self.specs_of_results(region, out)
             outs, out_tree = pytrees.tree_flatten(out)
             paths = [pytrees.keystr(path) for path, _ in pytrees.tree_flatten_with_path(out)[0]]
-            found.extend([specs, out_tree, [f"{self.name}(*args){path}" for path in paths]])
+            found[:] = [specs, out_tree, [f"{self.name}(*args){path}" for path in paths]]
+            return [as_value(x) for x in outs]
+
+        def body(*values: Any) -> list[Any]:
+            outs = on_one_device(*values)
             return [
-                specs_of.as_result(region, as_value(x), spec)
-                for x, spec in zip(outs, specs, strict=True)
+                specs_of.as_result(region, x, spec) for x, spec in zip(outs, found[0], strict=True)
             ]
 
         info = DebugInfo("shard_map", source_info.fun_sourceinfo(self.fun))
-        with region.scope(), use_abstract_mesh(_inner_mesh(region)):
-            jaxpr, out_avals, consts = trace_to_jaxpr(body, parts, info)
+        try:
+            with region.scope(), use_abstract_mesh(_inner_mesh(region)):
+                jaxpr, out_avals, consts = trace_to_jaxpr(body, parts, info)
+        except _NEED_VALUES:
+            # Outside of programs values are there: those that all devices share can be asked for.
+            if state.trace is not state.eval_trace or region.manual != {*region.mesh.axis_names}:
+                raise
+            with use_abstract_mesh(_inner_mesh(region)):
+                outs, own = spmd.on_parts(
+                    on_one_device, region.axes, own_specs, [specs_of.bare(x) for x in operands]
+                )
+            out_specs, out_tree, names = found
+            specs_of.check_known_results(self.name, region, out_specs, outs, own, names)
+            sizes = region.mesh.shape
+            outs = [spmd.joined(*each, sizes) for each in zip(outs, own, out_specs, strict=True)]
+            outs = [specs_of.put(region, x, s) for x, s in zip(outs, out_specs, strict=True)]
+            return pytrees.tree_unflatten(out_tree, outs)
         out_specs, out_tree, names = found
         specs_of.check_results(self.name, region, out_specs, out_avals, names)
         specs_of.check_constants(self.name, region, consts)

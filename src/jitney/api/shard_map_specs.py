@@ -6,20 +6,21 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.core import explicit, varying
+from jitney.core import dtypes, explicit, varying
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval
+from jitney.core.manual_axes import ManualAxisType
 from jitney.core.pvary import in_order, vary_unreduced_cast_p
 from jitney.core.pytree import pytrees
 from jitney.core.pytree.errors import prefix_errors
 from jitney.core.record import replace
 from jitney.core.refs import is_ref
-from jitney.core.sharding.mesh import AxisType
+from jitney.core.sharding.mesh import AxisType, Mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 from jitney.core.trace import Tracer
 from jitney.primitives.parallel.collectives import varying_along
 from jitney.primitives.parallel.shard_map import Region, names_in
-from jitney.runtime.array import ArrayImpl
+from jitney.runtime.array import ArrayImpl, array_from_numpy
 from jitney.transforms.discharge import content_type
 
 if TYPE_CHECKING:
@@ -321,6 +322,45 @@ def check_results(
         extra = (aval.vma & region.manual) - names_in(spec)
         if extra:
             raise ValueError(_differs(function, region, spec, aval, name))
+
+
+def check_known_results(
+    function: str,
+    region: Region,
+    specs: Sequence[PartitionSpec],
+    values: Sequence[Any],
+    own: Sequence[Sequence[tuple[Any, int]]],
+    names: Sequence[str],
+) -> None:
+    """As `check_results`, of results that are known.
+
+    Args:
+      function, region, specs, names: see there.
+      values: results of all devices.
+      own: for each the axes along which devices have results of their own, which are its first axes.
+    """
+    avals: list[AbstractValue] = []
+    for x, axes, spec in zip(values, own, specs, strict=True):
+        whole: Any = get_aval(x)
+        varies = [name for name, _ in axes if name not in spec.unreduced]
+        kind = ManualAxisType(varying=varies, unreduced=spec.unreduced, reduced=spec.reduced)
+        avals.append(whole.update(shape=whole.shape[len(axes) :], manual_axis_type=kind))
+    check_results(function, region, specs, avals, names)
+
+
+def bare(x: Value) -> Any:
+    """The array `x` on no mesh, if it is on one."""
+    if type(x) is not ArrayImpl or x.placement is None or dtypes.is_extended(x.dtype):
+        return x
+    return array_from_numpy(x._data(), explicit.typed(x.aval, None))
+
+
+def put(region: Region, x: Value, spec: PartitionSpec) -> Value:
+    """The whole result `x` of an eager call, on the mesh."""
+    mesh = region.mesh
+    if not isinstance(x, ArrayImpl) or not isinstance(mesh, Mesh) or mesh.size == 1:
+        return x
+    return x.placed(NamedSharding(mesh, spec))
 
 
 def _check_rank(

@@ -29,6 +29,8 @@ from jitney.primitives.parallel import untyped
 from jitney.transforms.batch import AxisData, batch_flat, move_to
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from jitney.core.typing import Value
 
 Axes = tuple[tuple[Any, int], ...]
@@ -47,12 +49,40 @@ def over_devices(jaxpr: Jaxpr, axes: Axes, in_specs: Specs, out_specs: Specs) ->
     """
     sizes = dict(axes)
     evaluate = untyped.evaluate if untyped.has_types(jaxpr) else eval_jaxpr
+
+    def program(*wholes: Value) -> list[Any]:
+        outs, own = on_parts(lambda *xs: evaluate(jaxpr, (), *xs), axes, in_specs, wholes)
+        return [
+            joined(x, names, spec, sizes)
+            for x, names, spec in zip(outs, own, out_specs, strict=True)
+        ]
+
+    avals = [_whole(v.aval, spec, sizes) for v, spec in zip(jaxpr.invars, in_specs, strict=True)]
+    info = DebugInfo("shard_map", jaxpr.debug_info.func_src_info)
+    traced, _, consts = trace_to_jaxpr(program, avals, info)
+    return ClosedJaxpr(traced, consts)
+
+
+def on_parts(
+    fun: Callable[..., Sequence[Any]], axes: Axes, in_specs: Specs, wholes: Sequence[Value]
+) -> tuple[Sequence[Any], list[list[tuple[Any, int]]]]:
+    """The results of a function of one device's parts, for all devices.
+
+    Args:
+      fun: the function.
+      axes: (name, size) of the axes of the mesh.
+      in_specs: how each operand is cut.
+      wholes: the operands.
+
+    Returns: (results of all devices; for each the axes along which devices have results of their own,
+      which are its first axes).
+    """
     mentions = [_mentioned(spec) | spec.unreduced for spec in in_specs]
     varies: dict[Any, list[bool]] = {}
 
     def level(k: int, *values: Value) -> Sequence[Any]:
         if k == len(axes):
-            return evaluate(jaxpr, (), *values)
+            return fun(*values)
         name, size = axes[k]
         outs, dims = batch_flat(
             lambda *xs: level(k + 1, *xs),
@@ -63,18 +93,9 @@ def over_devices(jaxpr: Jaxpr, axes: Axes, in_specs: Specs, out_specs: Specs) ->
         varies[name] = [d is not None for d in dims]
         return [x if d is None else move_to(x, d, 0, size) for x, d in zip(outs, dims, strict=True)]
 
-    def program(*wholes: Value) -> list[Any]:
-        parts = [_cut(x, spec, axes) for x, spec in zip(wholes, in_specs, strict=True)]
-        outs = level(0, *parts)
-        return [
-            _joined(x, [(n, size) for n, size in axes if varies[n][i]], spec, sizes)
-            for i, (x, spec) in enumerate(zip(outs, out_specs, strict=True))
-        ]
-
-    avals = [_whole(v.aval, spec, sizes) for v, spec in zip(jaxpr.invars, in_specs, strict=True)]
-    info = DebugInfo("shard_map", jaxpr.debug_info.func_src_info)
-    traced, _, consts = trace_to_jaxpr(program, avals, info)
-    return ClosedJaxpr(traced, consts)
+    parts = [_cut(x, spec, axes) for x, spec in zip(wholes, in_specs, strict=True)]
+    outs = level(0, *parts)
+    return outs, [[axis for axis in axes if varies[axis[0]][i]] for i in range(len(outs))]
 
 
 def _mentioned(spec: PartitionSpec) -> frozenset[Any]:
@@ -126,7 +147,7 @@ def _divided(x: Value, spec: PartitionSpec, axes: Sequence[tuple[Any, int]]) -> 
     return _transposed(shapes.reshape(x, tuple(shape)), (*order, *rest))
 
 
-def _joined(
+def joined(
     x: Value, own: Sequence[tuple[Any, int]], spec: PartitionSpec, sizes: dict[Any, int]
 ) -> Any:
     """The inverse of `_cut`, of an array that has in front the mesh's axes `own`.
