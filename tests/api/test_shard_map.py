@@ -87,3 +87,8 @@ def test_errors():
         call(axis_names={"k"})
     with pytest.raises(TypeError, match="it has a leaf 'i' of type str"):
         call(in_specs="i")
+
+
+def test_reduced_is_for_types_that_say_it():
+    with pytest.raises(ValueError, match="to='reduced' is a matter of types"):
+        jitney.vmap(lambda x: jitney.lax.all_gather(x, "i", to="reduced"), axis_name="i")(jnp.ones(3))

@@ -331,8 +331,8 @@ from jitney.primitives.parallel.collectives import psum as psum
 from jitney.primitives.parallel.collectives import psum_p as psum_p
 from jitney.primitives.parallel.all_gather import all_gather as all_gather
 from jitney.primitives.parallel.all_gather import all_gather_p as all_gather_p
-from jitney.primitives.parallel.all_gather import all_to_all as all_to_all
-from jitney.primitives.parallel.all_gather import all_to_all_p as all_to_all_p
+from jitney.primitives.parallel.all_to_all import all_to_all as all_to_all
+from jitney.primitives.parallel.all_to_all import all_to_all_p as all_to_all_p
 from jitney.primitives.parallel.permute import pbroadcast as pbroadcast
 from jitney.primitives.parallel.point_to_point import precv as precv
 from jitney.primitives.parallel.point_to_point import psend as psend
@@ -343,7 +343,7 @@ from jitney.primitives.parallel.permute import ppermute as ppermute
 from jitney.primitives.parallel.permute import ppermute_p as ppermute_p
 from jitney.primitives.parallel.permute import pshuffle as pshuffle
 from jitney.primitives.parallel.all_gather import psum_scatter as psum_scatter
-from jitney.primitives.parallel.all_gather import pswapaxes as pswapaxes
+from jitney.primitives.parallel.all_to_all import pswapaxes as pswapaxes
 from jitney.api.custom_root import custom_root as custom_root
 from jitney.primitives.linalg.linear_solve import custom_linear_solve as custom_linear_solve
 from jitney.primitives.linalg.linear_solve import linear_solve_p as linear_solve_p

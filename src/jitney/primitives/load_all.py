@@ -11,11 +11,14 @@ from jitney import primitives
 # Where primitives are that rules of others ask for by name: all modules together take 40 ms to load.
 _HOMES = {
     "all_gather": "parallel.all_gather",
+    "all_gather_reduced": "parallel.reduced",
     "psum": "parallel.collectives",
     "random_wrap": "random.bits",
     "reduce_max": "reduction.reduce",
     "reduce_or": "reduction.reduce",
     "reduce_sum": "reduction.reduce",
+    "unreduced_psum": "parallel.reduced",
+    "unreduced_reduce_scatter": "parallel.reduced",
 }
 
 

@@ -1,4 +1,4 @@
-"""Exchanges along named axes: `all_gather`, `all_to_all`, `psum_scatter`.
+"""Exchanges along named axes: `all_gather`, `psum_scatter`.
 
 Like the reductions of `collectives`, they become operations on positional axes when the axis of that
 name is batched; a named axis that is left has extent 1.
@@ -38,7 +38,7 @@ from jitney.transforms.batch import AxisData
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jitney.core.typing import Array, AxisName, PyTree
+    from jitney.core.typing import AxisName, PyTree
     from jitney.primitives.parallel.collectives import Groups
     from jitney.primitives.rule_types import Builder, Dims, Node, Operand, Param, Value
 
@@ -49,13 +49,13 @@ def _reshape(x: Value, new_sizes: Sequence[int]) -> Any:
     return shapes.reshape(x, tuple(new_sizes))
 
 
-def _split(x: Value, axis: int, parts: int) -> Any:
+def split_axis(x: Value, axis: int, parts: int) -> Any:
     """`x` with `axis` divided into `parts` and the rest."""
     s = rules.shape_of(x)
     return _reshape(x, (*s[:axis], parts, s[axis] // parts, *s[axis + 1 :]))
 
 
-def _merge(x: Value, axis: int) -> Any:
+def merge_axis(x: Value, axis: int) -> Any:
     """`x` with `axis` and the next as one."""
     s = rules.shape_of(x)
     return _reshape(x, (*s[:axis], s[axis] * s[axis + 1], *s[axis + 2 :]))
@@ -165,7 +165,7 @@ def _(
         )
     else:
         out = rules.move_axis(x, d, k)
-    return _merge(out, k) if tiled else out, None
+    return merge_axis(out, k) if tiled else out, None
 
 
 def _all_gather_transpose(
@@ -258,7 +258,13 @@ def all_gather(
             f"all_gather: `to` must be 'varying', 'invarying' or 'reduced', got {to!r}"
         )
     names = names_of(axis_name, "all_gather")
-    is_same = to != "varying" and (bool(checked_names(names)) or to == "reduced")
+    is_checked = bool(checked_names(names))
+    if to == "reduced" and not is_checked:
+        raise ValueError(
+            f"all_gather along {names}: to='reduced' is a matter of types, which say something along "
+            "the axes of a shard_map with check_vma=True only"
+        )
+    is_same = to != "varying" and is_checked
     if is_same and axis_index_groups is not None:
         raise ValueError(
             "all_gather: with axis_index_groups results vary between groups: `to` is not"
@@ -292,7 +298,7 @@ def _gather_each(x: Value, names: Sequence[AxisName], k: int, tiled: bool) -> An
             axis_index_groups=None, tiled=tiled,
         )  # fmt: skip
         if i and not tiled:
-            x = _merge(x, k)
+            x = merge_axis(x, k)
     return x
 
 
@@ -380,7 +386,7 @@ def _(
         out = rules.op("mul")(x, rules.const(x, axis_size))
     else:
         out = rules.op("reduce_sum")(x, axes=(d,), out_sharding=None)
-    return _split(out, k, axis_size) if tiled else out, k
+    return split_axis(out, k, axis_size) if tiled else out, k
 
 
 def _reduce_scatter_transpose(
@@ -440,197 +446,9 @@ def _scatter_each(x: Value, names: Sequence[AxisName], k: int, tiled: bool) -> A
     for i, name in enumerate(names):
         size = axis_extent(name, "psum_scatter")
         if i < len(names) - 1 and not tiled:
-            x = _split(x, k, size)
+            x = split_axis(x, k, size)
         x = reduce_scatter_p.bind(
             x, scatter_dimension=k, axis_name=(name,), axis_size=size, axis_index_groups=None,
             tiled=tiled,
         )  # fmt: skip
     return x
-
-
-# --- all_to_all -----------------------------------------------------------------------------------
-
-all_to_all_p = declare("all_to_all", linear=True)
-
-
-@all_to_all_p.abstract
-def _(
-    x: ShapedArray, *, split_axis: int, concat_axis: int, axis_name: AxisName,
-    axis_index_groups: Groups = None, **_: object,
-) -> ShapedArray:  # fmt: skip
-    names = axis_name if isinstance(axis_name, tuple) else (axis_name,)
-    n = math.prod([axis_extent(name, "all_to_all") for name in names])
-    if axis_index_groups is not None:
-        n = len(axis_index_groups[0])
-    extents = list(x.shape)
-    if extents[split_axis] % n:
-        raise ValueError(
-            f"all_to_all requires the extent {extents[split_axis]} of the split axis to be divisible "
-            f"by the size {n} of the axis {axis_name}"
-        )
-    extents[split_axis] //= n
-    extents[concat_axis] *= n
-    return x.update(shape=tuple(extents))
-
-
-# Its type depends on the extent of the axis in scope: never remembered.
-all_to_all_p.result_type = (  # of this one primitive
-    lambda avals, params: all_to_all_p.abstract_eval(*avals, **params)
-)
-
-
-@all_to_all_p.eager
-def _(x: np.ndarray, **_: object) -> np.ndarray:
-    return x
-
-
-@all_to_all_p.lower
-def _(
-    b: Builder, x: Node, *, split_axis: int, concat_axis: int, axis_name: AxisName,
-    axis_index_groups: Groups, **_: Any,
-) -> Any:  # fmt: skip
-    names = axis_name if isinstance(axis_name, tuple) else (axis_name,)
-    return lower_collective(
-        b, "all_to_all", names, [x], axis_index_groups,
-        split_dim=split_axis, concat_dim=concat_axis,
-    )  # fmt: skip
-
-
-@all_to_all_p.batch_with_axis
-def _(
-    axis_data: AxisData, args: Sequence[Value], dims: Dims, *, split_axis: int, concat_axis: int,
-    axis_name: AxisName, **params: Param,
-) -> Any:  # fmt: skip
-    (x,), (d,) = args, dims
-    s, c = split_axis, concat_axis
-    if not has_name(axis_data, axis_name if isinstance(axis_name, tuple) else (axis_name,)):
-        if d is not None:
-            s, c = s + (d <= s), c + (d <= c)
-        out = all_to_all_p.bind(x, split_axis=s, concat_axis=c, axis_name=axis_name, **params)
-        return out, d
-    if params["axis_index_groups"] is not None:
-        return in_groups(
-            all_to_all_p, axis_data, args, dims, split_axis=s, concat_axis=c, axis_name=axis_name,
-            **params,
-        )  # fmt: skip
-    if isinstance(axis_name, tuple):
-        return axis_by_axis(
-            lambda part: _all_to_all_of_several(part, axis_name, s, c, True), axis_data, x, d
-        )
-    n = axis_data.size
-    if d is None:
-        x, d = rules.to_front(x, None, n), 0
-    if s == c:
-        out = _split(rules.move_axis(x, d, 0), s + 1, n)
-        order = list(range(len(rules.shape_of(out))))
-        order[0], order[s + 1] = s + 1, 0
-        return _merge(shapes.transpose(out, tuple(order)), s + 1), 0
-    out = _merge(rules.move_axis(x, d, c), c)
-    return _split(out, s, n), s
-
-
-def _all_to_all_transpose(
-    ct: Value, x: Operand, *, split_axis: int, concat_axis: int, **params: object
-) -> Any:
-    return all_to_all_p.bind(ct, split_axis=concat_axis, concat_axis=split_axis, **params)
-
-
-rules.deflinear(all_to_all_p, _all_to_all_transpose)
-
-
-def all_to_all(
-    x: PyTree,
-    axis_name: AxisName,
-    split_axis: int,
-    concat_axis: int,
-    *,
-    axis_index_groups: Sequence[Sequence[int]] | None = None,
-    tiled: bool = False,
-) -> PyTree:
-    """Exchanges a named axis for a positional one.
-
-    Args:
-      x: a pytree of arrays.
-      axis_name: the named axis.
-      split_axis: the positional axis that is distributed over the instances.
-      concat_axis: where what comes from the instances is put.
-      axis_index_groups: not for axes of `vmap`.
-      tiled: whether both axes stay, one shorter, one longer; otherwise `split_axis` is as long as
-        the named axis and goes away, and there is a new axis at `concat_axis`.
-
-    Raises:
-      NameError: if the name is not in scope.
-      ValueError: if extents do not fit.
-    """
-    names = names_of(axis_name, "all_to_all")
-    name = names[0] if len(names) == 1 else names
-    size = math.prod([axis_extent(own, "all_to_all") for own in names])
-    groups = checked_groups(axis_index_groups, size)
-    if groups is not None:
-        size = len(groups[0])
-
-    def one(leaf: Value) -> Any:
-        value = varying_along(as_value(leaf), names)
-        s = canonical_axis(split_axis, len(value.shape))
-        c = canonical_axis(concat_axis, len(value.shape))
-        drop = None
-        if not tiled:
-            if value.shape[s] != size:
-                raise ValueError(
-                    "all_to_all requires the size of the mapped axis axis_name to equal "
-                    f"x.shape[split_axis], but they are {size} and {value.shape[s]} respectively."
-                )
-            if s < c:
-                c += 1
-                value, drop = shapes.expand_dims(value, (c,)), s
-            elif s > c:
-                s += 1
-                value, drop = shapes.expand_dims(value, (c,)), s
-        elif value.shape[s] % size:
-            raise ValueError(
-                f"The size of all_to_all split_axis ({value.shape[s]}) has to be divisible by the size "
-                f"of the named axis axis_name ({size})"
-            )
-        out = all_to_all_p.bind(
-            value, split_axis=s, concat_axis=c, axis_name=name, axis_index_groups=groups,
-            tiled=tiled,
-        )  # fmt: skip
-        return out if drop is None else shapes.squeeze(out, (drop,))
-
-    return pytrees.tree_map(one, x)
-
-
-def _all_to_all_of_several(
-    x: Array, names: Sequence[AxisName], split_axis: int, concat_axis: int, tiled: bool
-) -> Any:
-    """The exchange for several axes as one, the first varying slowest: axis by axis, in place."""
-    s = canonical_axis(split_axis, len(x.shape))
-    c = canonical_axis(concat_axis, len(x.shape))
-    sizes = [axis_extent(name, "all_to_all") for name in names]
-    parts = [*sizes, -1] if tiled else sizes
-    out = shapes.reshape(x, (*x.shape[:s], *_known(parts, x.shape[s]), *x.shape[s + 1 :]))
-    for i, name in enumerate(names):
-        out = all_to_all(out, name, s + i, s + i)
-    for _ in names[1:]:
-        out = _merge(out, s)  # the source, as one axis at `s`
-    if not tiled:
-        return rules.move_axis(out, s, c)
-    return _merge(rules.move_axis(out, s, c), c)
-
-
-def _known(parts: Sequence[int], whole: int) -> list[int]:
-    rest = whole
-    for p in parts:
-        rest //= max(p, 1) if p != -1 else 1
-    return [rest if p == -1 else p for p in parts]
-
-
-def pswapaxes(
-    x: PyTree,
-    axis_name: AxisName,
-    axis: int,
-    *,
-    axis_index_groups: Sequence[Sequence[int]] | None = None,
-) -> PyTree:
-    """Swaps a named axis and the positional `axis` of the same extent: see `all_to_all`."""
-    return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)

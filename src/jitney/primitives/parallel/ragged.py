@@ -18,7 +18,7 @@ from jitney.primitives.control.mapping import map as map_rows
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.elementwise.select import select
 from jitney.primitives.indexing.gather import index_take
-from jitney.primitives.parallel.all_gather import all_to_all_p
+from jitney.primitives.parallel.all_to_all import all_to_all_p
 from jitney.primitives.parallel.collectives import (
     axis_extent,
     checked_groups,
