@@ -182,6 +182,20 @@ check("wrong number of specs", lambda: mapped(lambda x: x, ([P("x")],), P("x"))(
 check("pcast to an axis that is none", lambda: mapped(
     lambda x: lax.pcast(x, "y", to="varying"), P("x"), P("x"), axis_names={"x"})(rows))  # fmt: skip
 
+
+def batched_along_x(flag):
+    jax.config.update("jax_disable_vmap_shmap_error", flag)
+    f = mapped(lambda x, y: x + lax.all_gather(y, "x", tiled=True), (P(None), P("x")), P(None),
+               check_vma=False)  # fmt: skip
+    try:
+        return jax.jit(jax.vmap(f, in_axes=(0, None), spmd_axis_name="x"))(square, rows)
+    finally:
+        jax.config.update("jax_disable_vmap_shmap_error", False)
+
+
+check("vmap along a mapped axis", lambda: batched_along_x(False))
+check("vmap along a mapped axis, no error", lambda: batched_along_x(True))
+
 # --- shard_map outside of programs: values that all devices share are known --------------------------
 
 

@@ -146,6 +146,7 @@ legacy_prng_key = _add(
 remove_size_one_mesh_axis_from_type = _add(
     "jax_remove_size_one_mesh_axis_from_type", False, context=True
 )
+disable_vmap_shmap_error = _add("jax_disable_vmap_shmap_error", False, context=True)
 jax2tf_associative_scan_reductions = _add(
     "jax2tf_associative_scan_reductions", False, context=True, effective=False
 )

@@ -18,7 +18,7 @@ _OFF = (
     "jax_bcoo_cusparse_lowering", "jax_compilation_cache_check_contents",
     "jax_compilation_cache_expect_pgle", "jax_compilation_cache_include_metadata_in_key",
     "jax_custom_vjp3", "jax_debug_leaked_clients_on_clear_backends",
-    "jax_disable_most_optimizations", "jax_disable_vmap_shmap_error",
+    "jax_disable_most_optimizations",
     "jax_disallow_mesh_context_manager", "jax_distributed_debug", "jax_enable_pgle",
     "jax_enable_recoverability", "jax_experimental_unsafe_xla_runtime_errors",
     "jax_export_ignore_forward_compatibility", "jax_force_dcn_cross_host_transfers",
