@@ -46,7 +46,9 @@ def test_decorator_context_and_earlier_place():
     np.testing.assert_array_equal(doubled(jnp.arange(3)), [0, 2, 4])
     with jitney.set_mesh(mesh):
         f = jitney.shard_map(lambda x: x + 1, in_specs=jitney.P("i"), out_specs=jitney.P("i"))
-        np.testing.assert_array_equal(f(jnp.arange(3)), [1, 2, 3])
+        np.testing.assert_array_equal(f(jnp.arange(3, out_sharding=jitney.P("i"))), [1, 2, 3])
+        with pytest.raises(ValueError, match="move the argument by jax.reshard"):  # as JAX does
+            f(jnp.arange(3))
     f = earlier_shard_map(lambda x: x + 1, mesh, jitney.P("i"), jitney.P("i"))
     np.testing.assert_array_equal(f(jnp.arange(3)), [1, 2, 3])
 
@@ -91,4 +93,6 @@ def test_errors():
 
 def test_reduced_is_for_types_that_say_it():
     with pytest.raises(ValueError, match="to='reduced' is a matter of types"):
-        jitney.vmap(lambda x: jitney.lax.all_gather(x, "i", to="reduced"), axis_name="i")(jnp.ones(3))
+        jitney.vmap(lambda x: jitney.lax.all_gather(x, "i", to="reduced"), axis_name="i")(
+            jnp.ones(3)
+        )
