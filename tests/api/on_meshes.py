@@ -183,6 +183,28 @@ check("pcast to an axis that is none", lambda: mapped(
     lambda x: lax.pcast(x, "y", to="varying"), P("x"), P("x"), axis_names={"x"})(rows))  # fmt: skip
 
 
+def curve(x):
+    return jnp.sin(x) * x.sum()
+
+
+def differentiated(f):
+    return np.asarray(jax.jit(mapped(f, P("x"), P("x")))(rows)).round(3).tolist()
+
+
+one = np.ones(2, np.float32)  # the same on all devices, where the points of derivatives vary
+check("jacrev", lambda: differentiated(jax.jacrev(curve)))
+check("jacfwd", lambda: differentiated(jax.jacfwd(curve)))
+check("hessian", lambda: differentiated(jax.hessian(lambda x: curve(x).sum())))
+check("tangent of one value", lambda: differentiated(lambda x: jax.linearize(curve, x)[1](one)))
+check("cotangent of one value", lambda: differentiated(lambda x: jax.vjp(curve, x)[1](one)[0]))
+check("varying cotangent", lambda: differentiated(lambda x: jax.vjp(curve, one)[1](x)[0]))
+check(
+    "transpose at one value",
+    lambda: differentiated(lambda x: jax.linear_transpose(lambda v: 2 * v, one)(x)[0]),
+)
+check("tangent by jvp", lambda: differentiated(lambda x: jax.jvp(curve, (x,), (one,))[1]))
+
+
 def batched_along_x(flag):
     jax.config.update("jax_disable_vmap_shmap_error", flag)
     f = mapped(lambda x, y: x + lax.all_gather(y, "x", tiled=True), (P(None), P("x")), P(None),

@@ -24,6 +24,7 @@ from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import Jaxpr
 from jitney.core.pytree import pytrees
 from jitney.core.shape_dtype import abstractify
+from jitney.core.varying import how_to_vary, varies_otherwise
 from jitney.primitives.elementwise.convert import as_value
 from jitney.transforms.jvp import jvp_flat
 from jitney.transforms.linearize import Linear, linearize_flat
@@ -156,10 +157,16 @@ def linearize(
         for aval, t in zip(avals, given, strict=True):
             wanted: Any = aval.to_tangent_aval()
             got: Any = get_aval(t)
-            if got.shape != wanted.shape or got.dtype != wanted.dtype:
+            if (
+                got.shape != wanted.shape
+                or got.dtype != wanted.dtype
+                or varies_otherwise(got, wanted)
+            ):
                 raise ValueError(
                     "linearized function called on tangent values inconsistent with the original "
                     f"primal values. Got tangent aval {got} for primal aval {aval}"
+                    + how_to_vary(got, wanted, "the tangent")
+                    + how_to_vary(wanted, got, "the primal value that jax.linearize is given")
                 )
         return pytrees.tree_unflatten(out_tree, apply_linear(linear, consts, given))
 
@@ -289,10 +296,12 @@ def linear_transpose(
         for c, a in zip(cts, out_avals, strict=True):
             got: Any = get_aval(c)
             assert isinstance(a, ShapedArray)
-            if got.shape != a.shape or got.dtype != a.dtype:
+            if got.shape != a.shape or got.dtype != a.dtype or varies_otherwise(got, a):
                 raise TypeError(
                     "cotangent type does not match function output, expected "
                     f"{a.str_short()} but got {got.str_short()}"
+                    + how_to_vary(got, a, "the cotangent")
+                    + how_to_vary(a, got, "the operand that jax.linear_transpose is given")
                 )
         operands = [UndefinedPrimal(a) for a in avals]
         found = backward_pass(jaxpr, consts, operands, cts)

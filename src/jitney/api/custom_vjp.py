@@ -308,23 +308,20 @@ class _Call:
                 f"arguments of {self._name()}, but at output{pytrees.keystr(paths[0])} the bwd rule "
                 f"produced an output of type {got.str_short()} for an argument of type "
                 f"{self.in_avals[place].str_short()}."
-                + _how_to_vary(got, wanted)
+                + varying.how_to_vary(got, wanted, "the output")
+                + _how_not_to_vary(got, wanted)
                 + (" Consider just returning a None here." if isinstance(ct, Zero) else "")
             )
         return Zero(wanted) if isinstance(ct, Zero) else ct
 
 
-def _how_to_vary(got: AbstractValue, wanted: AbstractValue) -> str:
-    """What to do about a cotangent that relates otherwise along the axes of a `shard_map`."""
-    missing = varying.axes_of(wanted) - varying.axes_of(got)
-    if missing:
-        axes = tuple(sorted(missing, key=str))
-        return f" It may be cast by jax.lax.pcast(..., {axes}, to='varying')."
+def _how_not_to_vary(got: AbstractValue, wanted: AbstractValue) -> str:
+    """What to do about a cotangent that varies, of an argument that is the same on all devices."""
     extra = varying.axes_of(got) - varying.axes_of(wanted)
-    if extra:
-        axes = tuple(sorted(extra, key=str))
-        return f" The argument is the same on all devices: apply jax.lax.psum(..., {axes})."
-    return ""
+    if not extra:
+        return ""
+    axes = tuple(sorted(extra, key=str))
+    return f" The argument is the same on all devices: apply jax.lax.psum(..., {axes})."
 
 
 def _is_absent(ct: PyTree) -> bool:

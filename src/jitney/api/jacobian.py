@@ -16,9 +16,10 @@ from jitney.api.gradient import (
     checked_argnums,
 )
 from jitney.api.vmap import vmap
-from jitney.core import dtypes
+from jitney.core import dtypes, varying
 from jitney.core.avals import get_aval
 from jitney.core.errors import api_boundary
+from jitney.core.pvary import as_type
 from jitney.core.pytree import pytrees
 from jitney.core.wraps import wraps
 from jitney.primitives.array.concatenation import split
@@ -29,13 +30,17 @@ from jitney.primitives.elementwise.compare import eq
 from jitney.primitives.elementwise.convert import convert, convert_element_type_p
 
 if TYPE_CHECKING:
+    from jitney.core.manual_axes import ManualAxisType
     from jitney.core.typing import Array, ArrayLike, PyTree
 
 P = ParamSpec("P")
 
 
-def _standard_basis(tree: PyTree) -> Any:
-    """A pytree like `tree` of which entry i has 1 at flat position i and 0 elsewhere."""
+def _standard_basis(tree: PyTree, *, of_tangents: bool) -> Any:
+    """A pytree like `tree` of which entry i has 1 at flat position i and 0 elsewhere.
+
+    Within a `shard_map` its entries vary as tangents of `tree` do, or else cotangents.
+    """
     leaves, structure = pytrees.tree_flatten(tree)
     sizes = [int(np.prod(shape_of(x))) for x in leaves]
     n = int(np.sum(sizes))
@@ -52,7 +57,15 @@ def _standard_basis(tree: PyTree) -> Any:
         )
         for part, x in zip(parts, leaves, strict=True)
     ]
-    return pytrees.tree_unflatten(structure, shaped)
+    typed = [
+        as_type(rows, varying.type_of(get_aval(x)) if of_tangents else _cotangent_type(x))
+        for rows, x in zip(shaped, leaves, strict=True)
+    ]
+    return pytrees.tree_unflatten(structure, typed)
+
+
+def _cotangent_type(x: ArrayLike) -> ManualAxisType:
+    return varying.type_of(get_aval(x).to_cotangent_aval())
 
 
 def _eye(n: int, dtype: np.dtype) -> Any:
@@ -123,7 +136,7 @@ def jacfwd(
                     check_output_dtype("jacfwd", True, x)
             return (out[0], out[1])
 
-        values, columns = vmap(push, out_axes=(None, -1))(_standard_basis(chosen))
+        values, columns = vmap(push, out_axes=(None, -1))(_standard_basis(chosen, of_tangents=True))
         del values
         example = chosen if not isinstance(argnums, int) else chosen[0]
         result = pytrees.tree_map(lambda m: _divided(example, -1, m), columns)
@@ -188,7 +201,7 @@ def jacrev(
         value, pullback = out[0], out[1]
         for x in pytrees.tree_leaves(value):
             check_output_dtype("jacrev", holomorphic, x)
-        rows = vmap(pullback)(_standard_basis(value))
+        rows = vmap(pullback)(_standard_basis(value, of_tangents=False))
         rows = rows[0] if isinstance(argnums, int) else rows
         example = chosen[0] if isinstance(argnums, int) else chosen
         by_argument = pytrees.tree_map(lambda m: _divided(value, 0, m), rows)

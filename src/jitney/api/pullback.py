@@ -22,6 +22,7 @@ from jitney.core.errors import api_boundary
 from jitney.core.pytree import pytrees
 from jitney.core.pytree.errors import equality_errors_pytreedef
 from jitney.core.refs import is_ref
+from jitney.core.varying import how_to_vary, varies_otherwise
 from jitney.primitives.elementwise.convert import as_value
 from jitney.transforms.zero import Zero
 
@@ -312,10 +313,12 @@ def _checked_cotangent(ct: PyTree, aval: AbstractValue, fun: Callable[..., Any])
     if wanted.dtype == dtypes.float0:
         return Zero(wanted)
     got: Any = get_aval(ct)
-    if got.shape != wanted.shape or got.dtype != wanted.dtype:
+    if got.shape != wanted.shape or got.dtype != wanted.dtype or varies_otherwise(got, wanted):
         raise ValueError(
             "unexpected JAX type (e.g. shape/dtype) for argument to vjp function: got "
             f"{got.str_short()}, but expected {wanted.str_short()} because the corresponding output "
             f"of the differentiated function {fun_name(fun)} had JAX type {aval.str_short()}"
+            + how_to_vary(got, wanted, "the argument")
+            + how_to_vary(wanted, got, "what the function is differentiated at")
         )
     return ct if not isinstance(ct, np.ndarray | np.generic) else as_value(ct)

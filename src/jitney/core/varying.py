@@ -134,3 +134,17 @@ def _of_sums(primitive: Operation, avals: Sequence[AbstractValue]) -> ManualAxis
 def as_declared(_avals: object, _params: object, results: Any) -> Any:
     """A rule `varying`: the type rule itself says along which axes results vary."""
     return results
+
+
+def varies_otherwise(aval: AbstractValue, wanted: AbstractValue) -> bool:
+    """Whether values of type `aval` relate along manual axes otherwise than those of type `wanted`."""
+    return type_of(aval) is not type_of(wanted)
+
+
+def how_to_vary(aval: AbstractValue, wanted: AbstractValue, what: str) -> str:
+    """What to do about a value of type `aval` that does not vary wherever `wanted` does: a sentence."""
+    missing = axes_of(wanted) - axes_of(aval)
+    if not missing:
+        return ""
+    axes = tuple(sorted(missing, key=str))
+    return f". This might be fixed by applying `jax.lax.pcast(..., {axes}, to='varying')` to {what}"
