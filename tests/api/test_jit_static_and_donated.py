@@ -298,3 +298,9 @@ def test_donated_without_use_is_told():
     f = jitney.jit(lambda x: x.sum(), donate_argnums=0)
     with pytest.warns(UserWarning, match=r"donated buffers were not usable: float32\[4\]"):
         f(jitney.numpy.arange(4.0))
+
+
+def test_donated_for_a_result_of_its_size():
+    x, y = jitney.numpy.ones((8, 2)), jitney.numpy.ones((8, 2))
+    jitney.jit(lambda x, y: (x.reshape(16).astype(int), y), donate_argnums=(0, 1))(x, y)
+    assert x.is_deleted() and y.is_deleted()

@@ -14,12 +14,11 @@ from __future__ import annotations
 
 import functools
 import inspect
-import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.api.jit_placement import GivenPlaces, given_places, wishes_of
+from jitney.api.jit_placement import GivenPlaces, given_places
 from jitney.api.signature import (
     CallSpec,
     canonicalize_argnames,
@@ -29,6 +28,7 @@ from jitney.api.signature import (
     infer_argnums_and_argnames,
     signature_of,
 )
+from jitney.api.traced_program import TracedProgram as TracedProgram
 from jitney.core import caches, compile_log, config, jaxpr_trace, key_reuse, source_info
 from jitney.core.avals import AbstractValue, get_aval, is_valid_operand
 from jitney.core.evaluate import eval_jaxpr
@@ -41,11 +41,10 @@ from jitney.core.record import record
 from jitney.core.ref_checks import check_passed_once
 from jitney.core.refs import any_refs, in_use, is_ref
 from jitney.core.shape_dtype import abstractify, is_abstract_operand
-from jitney.core.sharding.mesh import made
 from jitney.core.trace import Tracer, state
 from jitney.primitives.call.call import jit_p
 from jitney.runtime import debug_checks, dispatch, placements, signatures
-from jitney.runtime.assignment import NO_WISHES, Wishes, assign
+from jitney.runtime.assignment import any_on_mesh, assign
 from jitney.runtime.sharding import UNSPECIFIED
 from jitney.transforms.lojax import run_lowered
 
@@ -54,65 +53,6 @@ if TYPE_CHECKING:
 
     from jitney.core.pytree.treedef import PyTreeDef
     from jitney.core.typing import PyTree
-
-
-@record(eq=False)
-class TracedProgram:
-    """What tracing a function on arguments of certain types gave.
-
-    Attributes:
-      closed: the program; its flat operands are `outer_tracers`, then the call's flat arguments.
-      out_tree: structure of the function's result.
-      outer_tracers: values of enclosing traces, and references, that the function closes over.
-      params: parameters of the `jit` equation, all but `jaxpr`.
-    """
-
-    closed: ClosedJaxpr
-    out_tree: pytrees.PyTreeDef
-    outer_tracers: tuple[Any, ...]
-    params: dict[str, Any]
-    _given_up: tuple[bool, ...] | None = None
-    _wishes: Wishes | None = None
-
-    def wishes(self) -> Wishes:
-        """Where the program says that values are to be."""
-        if not made.any:
-            return NO_WISHES
-        if self._wishes is None:
-            self._wishes = wishes_of(self.closed, self.params)
-        return self._wishes
-
-    def consumed(self) -> tuple[bool, ...]:
-        """For each flat operand, whether its buffer is used up: donated, and of a result's type.
-
-        Warns, once, of donated ones that are of no result's type. Those that are not used at all
-        are left alone silently.
-        """
-        if self._given_up is None:
-            free = [(a.shape, a.dtype) for a in self.closed.out_avals]
-            flags: list[bool] = []
-            useless: list[str] = []
-            live = live_inputs(self.closed.jaxpr)
-            keep_unused = self.params["keep_unused"]
-            donated = [
-                is_donated and (is_live or keep_unused)
-                for is_donated, is_live in zip(self.params["donated_invars"], live, strict=True)
-            ]
-            for aval, is_donated in zip(self.closed.in_avals, donated, strict=True):
-                kind = (aval.shape, aval.dtype)
-                flags.append(is_donated and kind in free)
-                if flags[-1]:
-                    free.remove(kind)
-                elif is_donated:
-                    useless.append(aval.str_short())
-            self._given_up = tuple(flags)
-            if useless:
-                warnings.warn(
-                    f"Some donated buffers were not usable: {', '.join(useless)}. No result is of "
-                    "their type.",
-                    stacklevel=2,
-                )
-        return self._given_up
 
 
 @record(frozen=True, eq=False)
@@ -430,7 +370,9 @@ class JitCall:
             operands = (*program.outer_tracers, *leaves)
             outs = run_lowered(program.closed, operands, dispatch.run)
         elif state.trace is state.eval_trace and not program.outer_tracers and not takes_refs:
-            consumed = program.consumed() if any(program.params["donated_invars"]) else ()
+            consumed = ()
+            if any(program.params["donated_invars"]):
+                consumed = program.consumed(any_on_mesh(leaves))
             signature = None
             if remember is not None:
                 signature = signatures.signature(flat[1], leaves, program.closed.in_avals, flat[4])

@@ -120,7 +120,7 @@ def serialize(compiled: Compiled) -> tuple[bytes, PyTreeDef, PyTreeDef]:
                 "text": print_module(lowering.module, elide_above=2**62),
                 "arg_names": tuple(names),
                 "donated": tuple(program.params["donated_invars"]),
-                "given_up": program.consumed(),
+                "given_up": program.consumed(on_mesh=False),
                 "keep_unused": program.params["keep_unused"],
                 "placed": placed,
                 "devices": devices,

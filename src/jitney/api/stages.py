@@ -14,6 +14,7 @@ import numpy as np
 from jitney.api.compiler_options import check_compiler_options
 from jitney.api.jit_call import JitCall, TracedProgram
 from jitney.api.make_jaxpr import result_structure
+from jitney.core import explicit
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval
 from jitney.core.hi_types import with_state
 from jitney.core.jaxpr import ClosedJaxpr, is_high
@@ -21,14 +22,14 @@ from jitney.core.pytree import pytrees
 from jitney.core.pytree.errors import equality_errors_pytreedef
 from jitney.core.refs import any_refs
 from jitney.core.sharding.mesh import Mesh, get_abstract_mesh, get_mesh
-from jitney.core.sharding.named import NamedSharding
+from jitney.core.sharding.named import NamedSharding, constraint
 from jitney.core.sharding.partition_spec import PartitionSpec
 from jitney.core.sharding.sharding import Sharding
 from jitney.core.trace import Tracer
 from jitney.core.typecheck import same_type
 from jitney.runtime import dispatch, placements, sharding
 from jitney.runtime.array import ArrayImpl
-from jitney.runtime.assignment import NO_WISHES, Wishes, assign, of_places
+from jitney.runtime.assignment import NO_WISHES, Wishes, any_on_mesh, assign, of_places
 from jitney.runtime.layout import rows
 from jitney.transforms.discharge import discharge
 from jitney.transforms.lojax import lower_program
@@ -235,15 +236,34 @@ class Lowered(Stage):
             )
         text = self._lowering.as_text(dialect)
         n = self._n_partitions() if dialect in ("hlo", "stablehlo") else 1
+        if n == 1:
+            return text
         head = f"# over {n} devices: mhlo.num_partitions = {n}, mhlo.num_replicas = 1\n"
-        return text if n == 1 else head + text
+        return head + "".join(self._lines_of_places()) + text
+
+    def _lines_of_places(self) -> Iterator[str]:
+        """A line for each operand and result of the program of which it is said how it lies."""
+        closed, params = self.program.closed, self.program.params
+        given = zip(self._places, params["in_shardings"], strict=True)
+        inputs = [own if wanted is sharding.UNSPECIFIED else wanted for own, wanted in given]
+        sides = (
+            ("p", closed.in_avals, inputs),
+            ("result ", closed.out_avals, params["out_shardings"]),
+        )
+        for name, avals, places in sides:
+            for i, (aval, place) in enumerate(zip(avals, places, strict=True)):
+                if not isinstance(place, NamedSharding):
+                    place = explicit.sharding_of(aval)
+                if place is not None and not place.mesh.empty:
+                    yield f"#   {name}{i} lies {constraint(place, aval.ndim)}\n"
 
     def _n_partitions(self) -> int:
         """The number of devices that the program is for, as arguments and its own meshes say."""
         wishes, mesh = self.program.wishes(), placements.mesh_of(self.program.closed)
         places = (*self._places, *wishes.operands, *wishes.results, wishes.within)
         named = [place.mesh for place in places if isinstance(place, NamedSharding)]
-        return max([1, *[grid.size for grid in (mesh, self._axes, *named) if grid is not None]])
+        sizes = [grid.size for grid in (mesh, self._axes, *named) if grid is not None]
+        return max([1, *sizes])
 
     def compiler_ir(self, dialect: str | None = None) -> Any:
         """The module of the tensor IR."""
@@ -413,7 +433,7 @@ class Compiled(Stage):
             given = low.operands(leaves)
             outs = self._executable.assigned(assign(given), low.closed).run(given)
             return pytrees.tree_unflatten(self.out_tree, low.results(outs, leaves))
-        assignment = assign(leaves, self.program.consumed(), wishes=self._wishes)
+        assignment = assign(leaves, self.program.consumed(any_on_mesh(leaves)), wishes=self._wishes)
         executable = self._executable.assigned(assignment, self.program.closed)
         outs = executable.run(leaves)
         return pytrees.tree_unflatten(self.out_tree, outs)

@@ -141,6 +141,14 @@ def assign(
     return of_places(places, leaves, donated, live, describe, wishes)
 
 
+def any_on_mesh(leaves: Sequence[Any]) -> bool:
+    """Whether some operand was put on a mesh of several devices."""
+    return any([
+        type(x) is ArrayImpl and isinstance(x.placement, NamedSharding) and x.placement.num_devices > 1
+        for x in leaves
+    ])  # fmt: skip
+
+
 def of_places(
     places: list[Sharding | None],
     leaves: Sequence[Any],

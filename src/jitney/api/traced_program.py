@@ -1,0 +1,84 @@
+"""What tracing a jitted function gave: the program, and what its operands and options are."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from jitney.api.jit_placement import wishes_of
+from jitney.core.liveness import live_inputs
+from jitney.core.record import record
+from jitney.core.sharding.mesh import made
+from jitney.runtime.assignment import NO_WISHES, Wishes
+
+if TYPE_CHECKING:
+    from jitney.core.avals import AbstractValue
+    from jitney.core.jaxpr import ClosedJaxpr
+    from jitney.core.pytree import pytrees
+
+
+@record(eq=False)
+class TracedProgram:
+    """What tracing a function on arguments of certain types gave.
+
+    Attributes:
+      closed: the program; its flat operands are `outer_tracers`, then the call's flat arguments.
+      out_tree: structure of the function's result.
+      outer_tracers: values of enclosing traces, and references, that the function closes over.
+      params: parameters of the `jit` equation, all but `jaxpr`.
+    """
+
+    closed: ClosedJaxpr
+    out_tree: pytrees.PyTreeDef
+    outer_tracers: tuple[Any, ...]
+    params: dict[str, Any]
+    _given_up: tuple[bool, ...] | None = None
+    _wishes: Wishes | None = None
+
+    def wishes(self) -> Wishes:
+        """Where the program says that values are to be."""
+        if not made.any:
+            return NO_WISHES
+        if self._wishes is None:
+            self._wishes = wishes_of(self.closed, self.params)
+        return self._wishes
+
+    def consumed(self, on_mesh: bool) -> tuple[bool, ...]:
+        """For each flat operand, whether its buffer is used up: donated, and of a result's size.
+
+        Warns, once, of donated ones that are of no result's size, if they are not `on_mesh`. Those that
+        are not used at all are left alone silently.
+        """
+        if self._given_up is None:
+            donated = [
+                is_donated and (is_live or self.params["keep_unused"])
+                for is_donated, is_live in zip(
+                    self.params["donated_invars"], live_inputs(self.closed.jaxpr), strict=True
+                )
+            ]
+            given, made = self.closed.in_avals, [*self.closed.out_avals]
+            flags = [False] * len(given)
+            for kind_of in (_kind, _n_bytes):  # results of the very type come first
+                free = [kind_of(aval) for aval in made]
+                for i, aval in enumerate(given):
+                    if donated[i] and not flags[i] and kind_of(aval) in free:
+                        k, flags[i] = free.index(kind_of(aval)), True
+                        del free[k], made[k]
+            self._given_up = tuple(flags)
+            pairs = zip(given, donated, flags, strict=True)
+            useless = [aval.str_short() for aval, asked, is_used in pairs if asked and not is_used]
+            if useless and not on_mesh:
+                warnings.warn(
+                    f"Some donated buffers were not usable: {', '.join(useless)}. No result is of "
+                    "their size.",
+                    stacklevel=2,
+                )
+        return self._given_up
+
+
+def _kind(aval: AbstractValue) -> object:
+    return getattr(aval, "shape", None), getattr(aval, "dtype", None)
+
+
+def _n_bytes(aval: AbstractValue) -> object:
+    return getattr(aval, "nbytes", None) or aval
