@@ -162,6 +162,19 @@ with jax.set_mesh(auto):
     show("missing", lambda: explicit_axes(lambda x: x * 2)(HOST))
     show("auto already", lambda: auto_axes(lambda x: x * 2, out_sharding=P("x"))(BEFORE))
 
+four = jax.make_mesh((4, 2), ("x", "y"), axis_types=(AUTO, AUTO))
+keys = jax.random.wrap_key_data(
+    jax.device_put(np.ones((8, 2, 2), np.uint32), NamedSharding(four, P("x", "y")))
+)
+show("keys", lambda: (keys, keys.T, jax.random.key_data(keys.T)))
+one = jax.device_put(HOST, NamedSharding(Mesh(DEVICES[:1], "x"), P("x")))
+show("one device", lambda: (jax.jit(lambda x: x)(one), one * 2))
+for place in (NamedSharding(auto, P("x")), NamedSharding(auto, P())):
+    for f in (lambda x: x @ x.T, lambda x: x.reshape(16), lambda x: x * 2, lambda x: x.astype(int)):
+        x = jax.device_put(HOST.repeat(2).reshape(8, 2), place)
+        jax.jit(f, donate_argnums=0)(x)
+        show("donated", lambda: x.is_deleted())  # noqa: B023
+
 
 @auto
 def entered(x, *, y):

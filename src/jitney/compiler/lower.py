@@ -179,7 +179,7 @@ def _placed(b: Builder, eqn: JaxprEqn, out: Any) -> Any:
 
 def _at_home(b: Builder, aval: AbstractValue, node: Node) -> Node:
     place = explicit.sharding_of(aval)
-    if place is None or not node.shape:
+    if place is None:
         return node
     has_auto = bool(place.mesh.auto_axes)
     return b.sharding_constraint(node, constraint(place, len(node.shape), is_open=has_auto))

@@ -457,6 +457,8 @@ def _warn_if_unsafe(dtype: np.dtype, values: ArrayLike) -> None:
     given = aval.dtype
     if given == dtype or dtypes.is_extended(dtype) or dtypes.is_extended(given):
         return
+    if given == np.bool_ and dtypes.issubdtype(dtype, np.integer):
+        return  # without loss, even where promotion is strict
     common, _ = dtypes.common_type(((dtype, False), (given, aval.weak_type)))
     if common != dtype:
         warnings.warn(

@@ -84,7 +84,7 @@ def check_put(x: object, where: Sharding | None) -> None:
     target = where or SingleDeviceSharding(client.default_device())
     if not isinstance(x, ArrayImpl):
         _guard(_HOST_TO_DEVICE, x, target, "device_put", is_explicit=True)
-    elif where is not None and x.sharding != where:
+    elif where is not None and x.sharding.device_set != where.device_set:
         _guard(_DEVICE_TO_DEVICE, x, target, "device_put", is_explicit=True)
 
 

@@ -331,6 +331,11 @@ def _broadcast(node: Any, xs: list[Spec]) -> list[Spec]:
     return [tuple(out)]
 
 
+def _bitcast(node: Any, xs: list[Spec]) -> list[Spec]:
+    """An axis of the parts of one element comes or goes at the end."""
+    return [(*xs[0], ())[: len(node.shape)]]
+
+
 def _transpose(node: Any, xs: list[Spec]) -> list[Spec]:
     return [tuple([xs[0][k] for k in node.perm])]
 
@@ -413,6 +418,7 @@ _RULES: dict[type, Callable[[Any, list[Spec]], list[Spec]]] = {
     ir.Apply: _elementwise,
     ir.Broadcast: _broadcast,
     ir.Transpose: _transpose,
+    ir.Bitcast: _bitcast,
     ir.Slice: _as_first,
     ir.DynamicSlice: _where_whole,
     ir.Reverse: _as_first,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from jitney.core import config
 from jitney.core.manual_axes import ManualAxisType
 from jitney.core.sharding.mesh import AbstractMesh, AxisType
 from jitney.core.sharding.named import NamedSharding
@@ -43,6 +44,8 @@ def of_aval(sharding: NamedSharding, shape: tuple[int, ...]) -> NamedSharding | 
         if kind is AxisType.Explicit
     }
     extents = mesh.shape
+    if config.remove_size_one_mesh_axis_from_type.value:
+        explicit = {name for name in explicit if extents[name] != 1}
     kept: list[tuple[object, ...]] = []
     for axis, entry in enumerate(entries):
         names = tuple([name for name in names_of(entry) if name in explicit])

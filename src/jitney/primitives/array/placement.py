@@ -375,7 +375,7 @@ def _(
 
 def divided(b: Builder, x: Node, place: object, free: frozenset[int] = frozenset()) -> Any:
     """The node `x`, lying as `place` says if that is a sharding on a mesh, but for the axes `free`."""
-    if not isinstance(place, NamedSharding) or not x.shape:
+    if not isinstance(place, NamedSharding):
         return x
     return b.sharding_constraint(x, constraint(place, len(x.shape), free))
 

@@ -57,7 +57,9 @@ def _solve(
         )
     product = _operator(name, "A", A)
     precondition = (lambda x: x) if M is None else _operator(name, "M", M)
-    dtype = jnp.result_type(*pytrees.tree_leaves(b), *pytrees.tree_leaves(x0), np.float32)
+    dtype = jnp.result_type(*pytrees.tree_leaves(b), *pytrees.tree_leaves(x0))
+    if dtype.itemsize < 4 or not jnp.issubdtype(dtype, jnp.inexact):
+        dtype = jnp.result_type(dtype, np.float32)
     if any(np.dtype(jnp.result_type(leaf)).itemsize == 8 for leaf in pytrees.tree_leaves(b)):
         dtype = jnp.result_type(dtype)
     b, x0 = (pytrees.tree_map(lambda v: jnp.asarray(v, dtype), tree) for tree in (b, x0))
