@@ -227,8 +227,8 @@ def _host_function(step: ir.HostCall | ir.Wait) -> symbols.HostFunction:
     call = step.call if isinstance(step, ir.Wait) else step
     fn = call.finish if isinstance(step, ir.Wait) else call.fn
     assert fn is not None, "a call that is waited for"
-    types = [[t for _, t in some] for some in (call.args, call.results)]
-    return symbols.HostFunction(fn, *types, call.in_place)
+    operands, results = [[t for _, t in some] for some in (call.args, call.results)]
+    return symbols.HostFunction(fn, operands, results, call.in_place)
 
 
 def _joined(*modules: str) -> str:
