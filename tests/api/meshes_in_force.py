@@ -175,6 +175,30 @@ for place in (NamedSharding(auto, P("x")), NamedSharding(auto, P())):
         jax.jit(f, donate_argnums=0)(x)
         show("donated", lambda: x.is_deleted())  # noqa: B023
 
+there = jax.device_put(HOST, DEVICES[0])
+show("elsewhere", lambda: jnp.array(there, device=DEVICES[1]))
+show("elsewhere", lambda: jnp.asarray(there, device=DEVICES[1]))
+show("like it", lambda: jnp.zeros_like(there, device=DEVICES[1]))
+parts = jax.device_put((HOST + 1, HOST + 2), NamedSharding(auto, P("x")))
+moved = jax.device_put(parts, NamedSharding(explicit, P()), donate=(True, False))
+show("not donated", lambda: parts[1].is_deleted())
+show("forwarded", lambda: jax.jit(lambda x, y: (x, y, x * 2))(divided, moved[0])[:2])
+show("as it was given", lambda: jax.jit(jnp.sin)(jax.device_put(
+    HOST.reshape(4, 2), NamedSharding(auto, P("x", None)))))  # fmt: skip
+placed_by_jit = jax.jit(lambda x: x * 2, out_shardings=NamedSharding(auto, P("x")))
+show("batched", lambda: jax.vmap(placed_by_jit)(jnp.ones((4, 2))))
+show("derived", lambda: jax.jvp(placed_by_jit, (HOST,), (HOST,)))
+show("all None", lambda: jax.jit(lambda x: x, out_shardings={"a": None})({"b": HOST}))
+with jax.set_mesh(explicit):
+    left = jax.device_put(np.ones((4, 3), np.float32), P("x"))
+    loss = lambda w: (left @ w).sum()  # noqa: E731
+    show("cotangents", lambda: jax.jit(jax.grad(loss))(np.ones((3, 2), np.float32)))
+    other = jax.device_put(HOST, NamedSharding(Mesh(DEVICES[:2], "y", (EXPLICIT,)), P()))
+    show("another mesh", lambda: jax.jit(lambda x: x * 2)(other))
+    for shape in ((2, 2, 2), (4, 1, 2), (2, 4), (1, 8), (8, 1), (4, 2, 1)):
+        show("reshaped", lambda: jax.jit(lambda x: x.reshape(shape))(  # noqa: B023
+            jax.device_put(HOST.reshape(4, 2), P("x"))))  # fmt: skip
+
 
 @auto
 def entered(x, *, y):

@@ -25,7 +25,7 @@ def test_like_jax():
         for options in (["-m", "jitney"], [])
     ]
     ours, theirs = [process.communicate()[0].splitlines() for process in both]
-    assert len(theirs) == 119
+    assert len(theirs) == 136
     wrong = [f"{a}\n  {b}" for a, b in zip(ours, theirs, strict=True) if a != b]
     assert not wrong, "\n".join(wrong)
 

@@ -34,7 +34,7 @@ def device_put(
     device: PyTree = None,
     *,
     src: PyTree = None,
-    donate: bool = False,
+    donate: PyTree = False,
     may_alias: bool | None = None,
 ) -> PyTree:
     """`x` (a pytree of arrays and scalars) as arrays on `device`.
@@ -48,7 +48,8 @@ def device_put(
         tree of them. None leaves arrays where they are, and puts all else on the default device, where
         it may be taken from.
       src: accepted for compatibility.
-      donate: whether arrays of `x` are given up: they must not be used any more.
+      donate: whether arrays of `x` are given up: they must not be used any more; or a prefix of
+        the tree with such.
       may_alias: whether results may share the memory of what is given; so they do unless False.
 
     Returns: a pytree of arrays.
@@ -62,7 +63,8 @@ def device_put(
       >>> jax.device_put([1.0, 2], jax.devices()[0])
       [Array(1., dtype=float32, weak_type=True), Array(2, dtype=int32, weak_type=True)]
     """
-    if donate and may_alias:
+    given_up = [bool(d) for d in pytrees.broadcast_prefix(donate, x)]
+    if any(given_up) and may_alias:
         raise ValueError(
             "may_alias and donate cannot be True at the same time: memory that is given away is not "
             "shared"
@@ -89,9 +91,11 @@ def device_put(
         if isinstance(place, Format):
             place.check_fits(np.shape(leaf))
     if state.trace is not state.eval_trace and leaves:
-        return pytrees.tree_unflatten(tree, placement.device_put(leaves, places, donate=donate))
+        return pytrees.tree_unflatten(
+            tree, placement.device_put(leaves, places, donate=any(given_up))
+        )
     placed: list[Any] = []
-    for leaf, place in zip(leaves, places, strict=True):
+    for leaf, place, is_given_up in zip(leaves, places, given_up, strict=True):
         where = None if place is None else _sharding_of(place)
         if config.transfer_checks.wanted:
             transfer_guard.check_put(leaf, where)
@@ -99,7 +103,7 @@ def device_put(
         out = value if where is None else _placed(value, where)
         if may_alias is False:  # in memory of its own
             out = copy.copy(out)
-        if donate and out is not leaf and isinstance(leaf, ArrayImpl):
+        if is_given_up and out is not leaf and isinstance(leaf, ArrayImpl):
             leaf.delete()
         placed.append(out)
     return pytrees.tree_unflatten(tree, placed)

@@ -18,6 +18,8 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from jitney.api.jit_placement import GivenPlaces, given_places
 from jitney.api.signature import (
     CallSpec,
@@ -454,7 +456,10 @@ def bind_program(program: TracedProgram, leaves: Sequence[Any]) -> list[Any]:
     """Applies a traced program under the current trace: inlined, or as one equation."""
     operands = (*program.outer_tracers, *leaves)
     if program.params["inline"]:
-        return eval_jaxpr(program.closed.jaxpr, program.closed.consts, *operands)
+        outs = eval_jaxpr(program.closed.jaxpr, program.closed.consts, *operands)
+        pairs = zip(outs, program.closed.out_avals, strict=True)
+        # A literal is a number of Python's, without a type of its own.
+        return [x if hasattr(x, "dtype") else np.asarray(x, aval.dtype) for x, aval in pairs]
     return jit_p.bind(*operands, jaxpr=program.closed, **program.params)
 
 

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from jitney.core.typing import PyTree
 
 
+_LEAF = pytrees.tree_structure(0)
+
+
 class _WholeOnMesh:
     """None, given to `pjit`: within `with mesh:` it is for whole values, and else says nothing."""
 
@@ -189,8 +192,10 @@ def given_places(option: str, given: PyTree, asked_by: str = "jit") -> GivenPlac
     nothing = UNSPECIFIED if asked_by == "jit" else WHOLE_ON_MESH
     said = [nothing if place is None else place for place in leaves]
     if all([place is UNSPECIFIED for place in said]):
-        return None
-    made.any = True
+        if tree == _LEAF:
+            return None
+    else:
+        made.any = True
     return GivenPlaces(option, tuple(said), tree, asked_by)
 
 

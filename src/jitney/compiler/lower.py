@@ -156,6 +156,8 @@ def inline(b: Builder, closed: ClosedJaxpr, operands: Sequence[Node]) -> list[No
                 "jax.interpreters.mlir.register_lowering(prim, mlir.lower_fun(fun))"
             )
         nodes = [read(atom) for atom in eqn.invars]
+        if explicit.made.any and eqn.primitive.stretches:
+            nodes = _stretched(b, eqn, nodes)
         if has_other_settings(eqn):
             with settings_of(eqn):
                 out = rule(b, *nodes, **eqn.params)
@@ -175,6 +177,21 @@ def _placed(b: Builder, eqn: JaxprEqn, out: Any) -> Any:
     if eqn.primitive.multiple_results:
         return [_at_home(b, var.aval, node) for var, node in zip(eqn.outvars, out, strict=True)]
     return _at_home(b, eqn.outvars[0].aval, out)
+
+
+def _stretched(b: Builder, eqn: JaxprEqn, nodes: list[Node]) -> list[Node]:
+    """Operands of a function of elements, lying as its result does where types say another thing."""
+    aval = eqn.outvars[0].aval
+    if explicit.sharding_of(aval) is None:
+        return nodes
+    out: list[Node] = []
+    for atom, node in zip(eqn.invars, nodes, strict=True):
+        if not node.shape and aval.shape:
+            node = _at_home(b, aval, b.broadcast(node, aval.shape, ()))
+        elif node.shape == aval.shape and not explicit.lies_alike(atom.aval, aval):
+            node = _at_home(b, aval, node)
+        out.append(node)
+    return out
 
 
 def _at_home(b: Builder, aval: AbstractValue, node: Node) -> Node:

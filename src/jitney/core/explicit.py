@@ -20,7 +20,7 @@ from collections.abc import Generator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, cast
 
-from jitney.core import sums
+from jitney.core import config, sums
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval
 from jitney.core.manual_axes import ManualAxisType
 from jitney.core.record import record
@@ -117,15 +117,22 @@ def place_of(aval: AbstractValue, mesh: Mesh | None = None) -> NamedSharding | N
         return None
     axes = sharding.mesh.abstract_mesh
     known = [m for m in (mesh, get_mesh(), made.last.get(axes.shape_tuple)) if m is not None]
-    for one in known:
-        if one.shape_tuple == axes.shape_tuple:
-            return sharding.update(mesh=one)
-    for one in known:  # within `use_abstract_mesh` its devices may stand along other axes
-        if one.size == axes.size:
-            return sharding.update(mesh=with_axes_of(one, axes))
+    # Within `auto_axes` axes are of other types, within `use_abstract_mesh` they may be others.
+    for fits in (_same_axes, _same_size):
+        for one in known:
+            if fits(one, axes):
+                return sharding.update(mesh=with_axes_of(one, axes))
     raise ValueError(
         f"{aval.str_short()} is on {axes}, and there is no mesh of {axes.size} devices"
     )
+
+
+def _same_axes(mesh: Mesh, axes: AbstractMesh) -> bool:
+    return mesh.shape_tuple == axes.shape_tuple
+
+
+def _same_size(mesh: Mesh, axes: AbstractMesh) -> bool:
+    return mesh.size == axes.size
 
 
 class _Rewriting(threading.local):
@@ -155,6 +162,28 @@ def in_force(aval: AbstractValue) -> AbstractValue:
     if AxisType.Explicit not in mesh.axis_types or AxisType.Manual in mesh.axis_types:
         return aval
     return aval.update(sharding=NamedSharding(mesh, PartitionSpec()))
+
+
+def check_context(primitive: Primitive, avals: Sequence[AbstractValue]) -> None:
+    """Raises ValueError if operands that are traced are on another mesh than the one in force."""
+    mesh = get_abstract_mesh()
+    if (
+        rewriting.is_on
+        or mesh.empty
+        or mesh.manual_axes
+        or primitive.called is not None
+        or primitive.declares_sharding
+    ):
+        return
+    for aval in avals:
+        own = sharding_of(aval)
+        # (Who decides along axes may differ: within `auto_axes` batches stay divided.)
+        if own is not None and own.mesh.shape_tuple != mesh.shape_tuple:
+            raise ValueError(
+                f"For primitive {primitive}, context mesh and aval mesh have to agree: {mesh} is in "
+                f"force, and an operand, {aval.str_short()}, is on {own.mesh}. jax.sharding.reshard "
+                "moves values to the mesh in force"
+            )
 
 
 def of_results_in_force(out: Any) -> Any:
@@ -222,6 +251,15 @@ def permuted(sharding: NamedSharding | None, axes: Sequence[int]) -> NamedShardi
     return sharding.update(spec=PartitionSpec(*[entries[k] for k in axes]))
 
 
+def place_of_cotangent(aval: AbstractValue, *others: AbstractValue) -> NamedSharding | None:
+    """How cotangents of values of this type lie: of values on no mesh, whole on that of the others."""
+    own = sharding_of(aval.to_cotangent_aval())
+    if own is not None:
+        return own
+    meshes = [found.mesh for found in map(sharding_of, others) if found is not None]
+    return NamedSharding(meshes[0], PartitionSpec(*[None] * aval.ndim)) if meshes else None
+
+
 def batched(place: object, dim: int, names: tuple[Any, ...] = ()) -> Any:
     """The parameter `sharding` of an operation that a batch goes through.
 
@@ -276,7 +314,10 @@ def divided_alike(
     ((names, sharding),) = found.items() or (((), None),)
     if not names or sharding is None:
         return None
-    if spmd_name is not None and names_of(spmd_name) != names:
+    asked = () if spmd_name is None else names_of(spmd_name)
+    if config.remove_size_one_mesh_axis_from_type.value:
+        asked = tuple([name for name in asked if sharding.mesh.shape[name] != 1])
+    if spmd_name is not None and asked != names:
         raise ValueError(
             f"Only one of spmd_axis_name or arrays sharded on axes of the mesh may say how the axis of "
             f"{asked_by} is divided, unless both say the same: spmd_axis_name is {spmd_name!r}, the "

@@ -215,6 +215,8 @@ class JaxprTrace(Trace):
             key.append(id(aval))
         if params:
             key += params.items()
+        if made.in_force:
+            explicit.check_context(primitive, avals)
         # As `result_type` does, without a call: this is the way of every operation.
         try:
             found = primitive.abstract_memo.get(tuple(key))

@@ -107,6 +107,7 @@ class Primitive:
       passes_refs: whether users' functions that it calls may be given references.
       is_high_operation: whether it is a `HiPrimitive`.
       declares_sharding: whether the type rule itself says how results lie along Explicit axes.
+      stretches: whether it is of elements, so that operands lie as the result once they are broadcast.
       asks_places: whether a parameter is a function that is told where the operands lie.
       divides_itself: whether it says how devices compute it on their parts.
       deferred: whether partial evaluation takes the result for unknown, whatever the operands are.
@@ -119,6 +120,7 @@ class Primitive:
     called: str | None = None
     makes_ref: bool = False
     declares_sharding: bool = False
+    stretches: bool = False
     asks_places: bool = False
     divides_itself: bool = False
     deferred: bool = False

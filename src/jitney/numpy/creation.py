@@ -23,7 +23,8 @@ from jitney.primitives.array.canonical import canonical_shape
 from jitney.primitives.array.placement import placed, placed_like
 from jitney.primitives.array.shape import broadcast_to, shape_of
 from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand, user_dtype
-from jitney.runtime.array import MAX_AXES, array_from_numpy
+from jitney.runtime.array import MAX_AXES, ArrayImpl, array_from_numpy
+from jitney.runtime.sharding import as_sharding
 
 if TYPE_CHECKING:
     from jitney.core.sharding.partition_spec import PartitionSpec
@@ -88,7 +89,20 @@ def array(
         dtype = user_dtype(dtype, "array")
     if copy and isinstance(object, np.ma.MaskedArray):
         object = object.data  # a copy is of the data, the mask is left behind
+    _check_is_there(object, device)
     return placed(array_of(object, dtype, bool(copy), ndmin), device, out_sharding)
+
+
+def _check_is_there(x: object, device: Device | Sharding | None) -> None:
+    """Raises ValueError if the user has put an array on other devices than those that are asked for."""
+    if device is None or not isinstance(x, ArrayImpl) or x.placement is None:
+        return
+    asked = as_sharding(device)
+    if asked.device_set != x.placement.device_set:
+        raise ValueError(
+            f"Received incompatible devices for jitted computation: {x.aval.str_short()} was put on "
+            f"{x.placement}, and is asked for on {asked}. jax.device_put moves arrays"
+        )
 
 
 def asarray(
@@ -124,6 +138,7 @@ def asarray(
         raise NotImplementedError("Only implemented for order='K'")
     if dtype is not None:
         dtype = user_dtype(dtype, "asarray")
+    _check_is_there(a, device)
     return placed(array_of(a, dtype, bool(copy), 0), device, out_sharding)
 
 

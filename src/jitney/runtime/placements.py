@@ -17,7 +17,7 @@ import numpy as np
 from jitney.compiler import library
 from jitney.compiler.tensor_type import TensorType
 from jitney.core import caches, explicit
-from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, subjaxprs
+from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, subjaxprs
 from jitney.core.memo import memoize_by_identity
 from jitney.core.primitive import declare_slot
 from jitney.core.sharding.gspmd import GSPMDSharding
@@ -102,7 +102,11 @@ def of_results(closed: ClosedJaxpr, assignment: Assignment) -> tuple[Sharding | 
         found = said
     else:
         found = of_operation(lambda: closed, assignment, len(closed.out_avals), mesh)
-        found = tuple([_joined(a, b) for a, b in zip(said, found, strict=True)])
+        forwarded = _forwarded(closed, assignment)
+        found = tuple([
+            own if place is None and own is not None else _joined(place, other)
+            for place, own, other in zip(said, forwarded, found, strict=True)
+        ])  # fmt: skip
     return tuple([a or b for a, b in zip(wanted, found, strict=True)]) if wanted else found
 
 
@@ -125,6 +129,15 @@ def _joined(said: Sharding | None, found: Sharding) -> Sharding:
         for entry, other in itertools.zip_longest(said.spec, found.spec)
     ]
     return said.update(spec=said.spec.update(partitions=entries))
+
+
+def _forwarded(closed: ClosedJaxpr, assignment: Assignment) -> tuple[Sharding | None, ...]:
+    """Where results are that are operands, if somebody has put these on a mesh."""
+    places = dict(zip(closed.jaxpr.invars, assignment.in_shardings, strict=False))
+    return tuple([
+        place if isinstance(place, NamedSharding) else None
+        for place in [places.get(x) if isinstance(x, Var) else None for x in closed.jaxpr.outvars]
+    ])  # fmt: skip
 
 
 def of_types(avals: Sequence[AbstractValue], assignment: Assignment) -> tuple[Sharding | None, ...]:
@@ -348,14 +361,33 @@ def _propagated(
     region = lower.lower(closed, "placements", builder).region
     found = propagate(region, specs, _extents(grid))
     name_of = {str(name): name for name in grid.axis_names}
-    named = [
-        NamedSharding(grid, _trimmed(spec[: len(aval.shape)], name_of))
-        for spec, aval in zip(found, closed.out_avals, strict=True)
-    ]
+    named: list[NamedSharding] = []
+    for spec, aval in zip(found, closed.out_avals, strict=True):
+        ndim = len(aval.shape)
+        place = NamedSharding(grid, _trimmed(spec[:ndim], name_of))
+        named.append(_as_given(place, ndim, places))
     if not tiled:
         return tuple(named)
     ranks = [len(aval.shape) for aval in closed.out_avals]
     return tuple([_as_tiles(p, devices, n) for p, n in zip(named, ranks, strict=True)])
+
+
+def _as_given(
+    place: NamedSharding, ndim: int, operands: Sequence[Sharding | None]
+) -> NamedSharding:
+    """`place`, or that of an operand that says the same, in its words."""
+    if not place.spec:
+        return place
+    for own in operands:
+        if (
+            isinstance(own, NamedSharding)
+            and own.mesh == place.mesh
+            and own.spec != place.spec
+            and len(own.spec) <= ndim
+            and explicit.entries_of(own, ndim) == explicit.entries_of(place, ndim)
+        ):
+            return NamedSharding(place.mesh, own.spec)
+    return place
 
 
 def _as_tiles(place: NamedSharding, devices: tuple[Device, ...], ndim: int) -> GSPMDSharding:

@@ -288,7 +288,8 @@ reshard_p.absent("eager", why="arrays are put elsewhere, not computed")
 
 @reshard_p.lower
 def _(b: Builder, x: Node, *, dst_sharding: NamedSharding, concrete_mesh: object) -> Any:
-    return divided(b, x, dst_sharding)
+    is_open = bool(dst_sharding.mesh.auto_axes)  # along which nobody says how values lie
+    return b.sharding_constraint(x, constraint(dst_sharding, len(x.shape), is_open=is_open))
 
 
 @reshard_p.jvp
@@ -495,9 +496,10 @@ def _given_place(place: object) -> Sharding:
 
 def _check_lies_so(x: Value, place: NamedSharding) -> None:
     """Raises unless the type of `x` says that it lies as `place` says."""
-    ndim = np.ndim(x)
-    own = explicit.sharding_of(rules.aval_of(x))
-    if explicit.entries_of(own, ndim) != explicit.entries_of(place, ndim):
+    ndim, aval = np.ndim(x), rules.aval_of(x)
+    own = explicit.sharding_of(aval)
+    asked = explicit.sharding_of(explicit.typed(aval, place))
+    if explicit.entries_of(own, ndim) != explicit.entries_of(asked, ndim):
         found = PartitionSpec(*[None] * ndim) if own is None else own.spec
         raise AssertionError(
             "all axes of the mesh in force are Explicit, so `with_sharding_constraint` acts as an "

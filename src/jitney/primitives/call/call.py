@@ -7,15 +7,16 @@ whatever the nesting. Its printing rule gives the inner program the outer names.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from jitney.compiler import lower as lowering
-from jitney.core import text
+from jitney.core import explicit, text
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn, Literal, Var
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.key_reuse import KeyUse, use_of_program
 from jitney.core.memo import memoize_by_identity
 from jitney.core.primitive import declare
+from jitney.core.sharding.partition_spec import names_of
 from jitney.core.trace import set_current_trace
 from jitney.primitives.array.placement import divided
 from jitney.primitives.call.inlined import calls_program, transposed_call
@@ -61,14 +62,19 @@ def _(
     return [divided(b, x, place) for x, place in zip(outs, out_shardings, strict=True)]
 
 
-def call_params(params: dict[str, Any], jaxpr: ClosedJaxpr) -> dict[str, Any]:
-    """The parameters of a call like another one, of program `jaxpr`."""
+def call_params(
+    params: dict[str, Any],
+    jaxpr: ClosedJaxpr,
+    in_shardings: Sequence[object] | None = None,
+    out_shardings: Sequence[object] | None = None,
+) -> dict[str, Any]:
+    """The parameters of a call like another one, of program `jaxpr`, whose operands lie so."""
     n_in, n_out = len(jaxpr.in_avals), len(jaxpr.out_avals)
     return {
         **params,
         "jaxpr": jaxpr,
-        "in_shardings": (UNSPECIFIED,) * n_in,
-        "out_shardings": (UNSPECIFIED,) * n_out,
+        "in_shardings": (UNSPECIFIED,) * n_in if in_shardings is None else tuple(in_shardings),
+        "out_shardings": (UNSPECIFIED,) * n_out if out_shardings is None else tuple(out_shardings),
         "in_layouts": (None,) * n_in,
         "out_layouts": (None,) * n_out,
         "donated_invars": (False,) * n_in,
@@ -80,7 +86,14 @@ def _(primals: Primals, tangents: Tangents, *, jaxpr: ClosedJaxpr, **params: obj
     nonzero = tuple(type(t) is not Zero for t in tangents)
     program, nonzero_out = jvp_jaxpr(jaxpr, nonzero, False)
     given = [t for t in tangents if not isinstance(t, Zero)]
-    outs = jit_p.bind(*primals, *given, **call_params(params, program))
+    both = [
+        (*places, *[place for place, has in zip(places, some, strict=True) if has])
+        for places, some in (
+            (cast("Sequence[object]", params["in_shardings"]), nonzero),
+            (cast("Sequence[object]", params["out_shardings"]), nonzero_out),
+        )
+    ]
+    outs = jit_p.bind(*primals, *given, **call_params(params, program, *both))
     n = len(jaxpr.out_avals)
     return outs[:n], with_zeros(
         outs[n:], nonzero_out, [a.to_tangent_aval() for a in jaxpr.out_avals]
@@ -218,7 +231,15 @@ def _(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, *, jaxpr: ClosedJaxpr, **params: object
 ) -> Any:
     program, out_dims = batch_jaxpr_at(jaxpr, axis_data, tuple(dims))
-    return jit_p.bind(*args, **call_params(params, program)), out_dims
+    names = () if axis_data.spmd_name is None else names_of(axis_data.spmd_name)
+    both = [
+        [
+            place if d is None else explicit.batched(place, d, names)
+            for place, d in zip(cast("Sequence[object]", params[side]), ds, strict=True)
+        ]
+        for side, ds in (("in_shardings", dims), ("out_shardings", out_dims))
+    ]
+    return jit_p.bind(*args, **call_params(params, program, *both)), out_dims
 
 
 def _print_jit(eqn: JaxprEqn, context: text.Context, settings: text.Settings) -> text.Doc:

@@ -119,6 +119,7 @@ nextafter_p, nextafter = binary(
 mulhi_p, mulhi = binary("mulhi", INTEGER, "The upper half of the bits of x * y.")
 
 mul_p = declare("mul")
+mul_p.stretches = True
 
 
 @mul_p.abstract
@@ -187,6 +188,7 @@ add_any_p, add_any = binary("add_any", None, "Sum of two values of one type.", f
 # --- powers and angles ----------------------------------------------------------------------------
 
 pow_p = declare("pow")
+pow_p.stretches = True
 
 
 @pow_p.abstract

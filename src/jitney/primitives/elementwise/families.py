@@ -362,6 +362,8 @@ def _set_scalar_rules(prim: Primitive, fn: str, result: Callable[[Any], Any]) ->
             return of_small(*values)
         return meaning(*values)
 
+    prim.stretches = True
+
     @prim.lower
     def _(b: Builder, *nodes: Node, **_: object) -> Any:
         return b.apply(fn, *broadcast_nodes(b, nodes))

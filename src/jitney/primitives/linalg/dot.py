@@ -375,6 +375,7 @@ def _transposed(
     batch = tuple(range(n_batch))
     aval = rules.aval_of(x)
     dtype = aval.dtype
+    place = explicit.place_of_cotangent(aval, rules.aval_of(ct), rules.aval_of(y))
     # Axes of `out`: batch, free ones of x, contracted ones in the order of y's axes.
     order = sorted(range(len(cy)), key=lambda k: cy[k])
     axes = [*bx, *free_x, *(cx[k] for k in order)]
@@ -384,7 +385,7 @@ def _transposed(
         dimension_numbers=((ct_free_y, tuple(free_y)), (batch, tuple(by))),
         precision=precision,
         preferred_element_type=None if preferred is None else dtype,
-        out_sharding=explicit.permuted(explicit.sharding_of(aval.to_cotangent_aval()), axes),
+        out_sharding=explicit.permuted(place, axes),
     )
     permutation = tuple(int(k) for k in np.argsort(axes))
     if permutation != tuple(range(len(permutation))):
