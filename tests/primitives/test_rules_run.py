@@ -57,6 +57,9 @@ _WHY = {
     "extents that are unknown are not of arrays that there are: tests/core/test_symbolic.py": (
         "dim_as_value", "abstract eager",
     ),
+    "it is not transformed, as in JAX: tests/experimental/test_custom_partitioning.py": (
+        "custom_partitioning", "abstract lower",
+    ),
     "it stands for machine code that was loaded: tests/api/test_serialized.py": (
         "loaded_program", "abstract lower",
     ),
@@ -74,6 +77,7 @@ ELSEWHERE = {
     "over_devices": "tests/api/test_meshes.py",
     "varying": "tests/api/test_meshes.py",
     "sharding": "tests/api/test_explicit_sharding.py",
+    "checks_place": "tests/api/test_meshes_in_force.py",
 }
 # Rules that no program reaches, and why they are there.
 UNREACHED = {

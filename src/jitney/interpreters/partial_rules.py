@@ -18,6 +18,8 @@ from jitney.core.typing import Value
 from jitney.interpreters.tables import RuleTable
 from jitney.transforms.partial import PartialTrace
 
+_USERS = "users_rule"  # what a rule is called by which partial evaluation calls a user's
+
 
 class PartialVal(tuple[Any, Any]):
     """A value, or the type of one that is not known: (None, value) or (type, None)."""
@@ -137,12 +139,13 @@ def _own(rule: Callable[..., Any]) -> Callable[..., Any]:
             out = rule(view, *[view.tracer(x) for x in args], **params)
         return [view.value(x) for x in out] if isinstance(out, list | tuple) else view.value(out)
 
+    setattr(divided, _USERS, rule)
     return divided
 
 
 def _shown(rule: Callable[..., Any]) -> Callable[..., Any]:
     """The inverse of `_own`."""
-    user: Callable[..., Any] | None = getattr(rule, "__wrapped__", None)
+    user: Callable[..., Any] | None = getattr(rule, _USERS, None)
     if user is not None:
         return user
 
@@ -193,11 +196,12 @@ def _own_dce(rule: DceRule) -> Callable[..., JaxprEqn | None]:
     def pruned(used: list[bool], eqn: JaxprEqn) -> JaxprEqn | None:
         return rule(used, eqn)[1]
 
+    setattr(pruned, _USERS, rule)
     return pruned
 
 
 def _shown_dce(rule: Callable[..., JaxprEqn]) -> DceRule:
-    user: DceRule | None = getattr(rule, "__wrapped__", None)
+    user: DceRule | None = getattr(rule, _USERS, None)
     if user is not None:
         return user
 

@@ -318,7 +318,33 @@ def references(jax: Any, x: Any) -> Any:
     return f(x), twice(x), jax.vmap(twice)(x[None])
 
 
+def laid_out(jax: Any, x: Any) -> Any:
+    from jitney.experimental import layout
+
+    return layout.with_layout_constraint(x, layout.Layout((0,))) * x
+
+
+def alike(jax: Any, x: Any) -> Any:
+    from jitney.experimental.shard_alike import shard_alike
+
+    one, other = shard_alike(x, x * x)
+    return one * other
+
+
+def in_a_group(jax: Any, x: Any) -> Any:
+    """A call with attributes, of whose results one is wanted, and whose first part is known."""
+    from jitney.experimental.scheduling_groups import scheduling_group
+
+    f = scheduling_group("first")(lambda y: (jax.numpy.sin(y) * y, y))
+    closed = jax.make_jaxpr(f)(x)
+    pruned, _ = jax.interpreters.partial_eval.dce_jaxpr(closed.jaxpr, [True, False])
+    return jax.core.eval_jaxpr(pruned, closed.consts, x)[0] + f(x)[0]
+
+
 PROGRAMS: dict[str, tuple[Program, tuple[Any, ...]]] = {
+    "layout_constraint": (laid_out, (V,)),
+    "shard_alike": (alike, (V,)),
+    "xla_metadata_call": (in_a_group, (V,)),
     "call": (called_by(call_p), (V,)),
     "references": (references, (V,)),
     "check": (checks_in_vain, (V,)),
