@@ -15,6 +15,7 @@ ROOT = pathlib.Path(jitney.compiler.__file__).parent
 OTHERS = {
     "hlo/text.py": {"ELIDE_ABOVE", "_SHOWN"},
     "hlo/build.py": {"_SMALL_CONSTANT"},
+    "hlo/sharding_propagation.py": {"ANY_CALL"},
     "hlo/passes/loop_fission.py": {"_CAP"},
     "plan/memory.py": {"ALIGNMENT"},
     "codegen/program.py": {"MAX_RECENT"},

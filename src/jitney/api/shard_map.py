@@ -118,7 +118,8 @@ def smap(
       ValueError: if no mesh is in force.
 
     Example:
-      >>> with jax.set_mesh(jax.make_mesh((1,), ("i",))):
+      >>> auto = (jax.sharding.AxisType.Auto,)
+      >>> with jax.set_mesh(jax.make_mesh((1,), ("i",), axis_types=auto)):
       ...   jax.smap(lambda x: x.sum(keepdims=True), in_axes=0, out_axes=0, axis_name="i")(jnp.ones(3))
       Array([3.], dtype=float32)
     """

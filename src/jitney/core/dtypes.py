@@ -140,7 +140,7 @@ def canonicalize_dtype(d: DTypeLike | ExtendedDType, allow_extended_dtype: bool 
     dtype = d if isinstance(d, np.dtype) else _as_dtype(d)
     if config.x64_enabled() or isinstance(dtype, ExtendedDType):
         return dtype
-    return narrowed(dtype)
+    return _NARROWED.get(dtype, dtype)  # `narrowed`, without a call: this is on every way
 
 
 def requested_dtype(d: DTypeLike | ExtendedDType) -> Any:
@@ -399,7 +399,9 @@ def _promote(
 
 def _width() -> bool | None:
     """Whether 64-bit dtypes are kept; None if those are that users have asked for."""
-    return config.x64_enabled() or (None if config.keeps_wide() else False)
+    if config.x64_enabled():
+        return True
+    return None if config.wide.ever and config.keeps_wide() else False
 
 
 def common_type(types: tuple[tuple[Any, bool], ...]) -> tuple[Any, bool]:
