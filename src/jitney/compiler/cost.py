@@ -196,6 +196,7 @@ class CostModel:
 
     # --- programs over a mesh (`hlo/partition`) -----------------------------------------------------
 
+    line_bytes: int = 64  # in which memory is read and written
     divisions: int = 128  # ways to divide a node that are tried, at most
     # What estimates of time take a device to be (`jitney simulate`), if nothing else is said: a socket
     # of a cluster. Seconds of a message; bytes a second that are sent; operations a second; bytes of

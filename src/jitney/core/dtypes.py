@@ -385,7 +385,7 @@ def _promote(
         else:
             node = _join(frozenset(d for d, _ in keys), False)
         dtype = _PYTHON_DTYPES[node] if isinstance(node, type) else node
-        return (dtype if x64 else narrowed(dtype)), dtype != np.bool_
+        return (dtype if x64 else _NARROWED.get(dtype, dtype)), dtype != np.bool_
     strong = {d for d, weak in keys if not weak}
     if strict and len(strong) == 1 and all(not weak for _, weak in keys):
         return next(iter(strong)), False

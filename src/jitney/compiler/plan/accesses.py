@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from jitney.compiler.cost import COSTS
 from jitney.compiler.kernels import ir as kernels
 from jitney.compiler.kernels.loop_kernel import LoopKernel
 from jitney.compiler.plan import ir
@@ -51,9 +52,6 @@ def _reads_and_writes_in_strips(step: ir.RowStrips) -> tuple[list[ir.Buffer], li
         reads += [b for b in read if b not in writes and b.place != "strip"]
         writes += [b for b in written if b.place != "strip"]
     return reads, writes
-
-
-_LINE = 64  # bytes that memory is read and written in
 
 
 @record(frozen=True, eq=False)
@@ -119,7 +117,7 @@ def _access(
 ) -> Access:
     """All that a kernel touches at an index that does not depend on data."""
     low = high = index.offset
-    elements, stride = 1, _LINE
+    elements, stride = 1, COSTS.line_bytes
     for c, n in zip(index.coefficients, extents, strict=True):
         low, high = low + min(c * (n - 1), 0), high + max(c * (n - 1), 0)
         if c and n > 1:
