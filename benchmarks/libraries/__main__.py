@@ -35,6 +35,7 @@ FIRST_GOAL = 2.0
 
 def _run(command: list[str], environment: dict[str, str]) -> dict[str, Any]:
     started = {**environment, "PROCESS_STARTED": repr(time.time())}
+    started.pop("PYTHONDONTWRITEBYTECODE", None)  # installed packages have their bytecode
     done = subprocess.run(command, env=started, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(done.stderr.strip().splitlines()[-1] if done.stderr else "no message")
