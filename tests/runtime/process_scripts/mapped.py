@@ -35,7 +35,9 @@ def collectives():
     number = jax.pmap(lambda _: lax.axis_index("i"), axis_name="i")
     np.testing.assert_array_equal(number(MINE), np.arange(FIRST, FIRST + OWN))
     last = jax.pmap(lambda x: lax.ppermute(x, "i", [(N - 1, 0)]), axis_name="i")
-    np.testing.assert_array_equal(last(MINE), np.where(np.arange(FIRST, FIRST + OWN) == 0, N - 1, 0))
+    np.testing.assert_array_equal(
+        last(MINE), np.where(np.arange(FIRST, FIRST + OWN) == 0, N - 1, 0)
+    )
 
 
 def arguments_and_results():
