@@ -163,16 +163,7 @@ class _Mapped:
         self.axis_size = axis_size
 
     def __call__(self, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]) -> Any:
-        fixed = {i % len(args): args[i] for i in self.static if -len(args) <= i < len(args)}
-        dynamic = [args[i] for i in range(len(args)) if i not in fixed]
-        values, tree = pytrees.tree_flatten((tuple(dynamic), kwargs))
-        values = [as_value(x) for x in values]
-        axes = self.axes_of_arguments(args, kwargs, tuple(dynamic), fixed)
-        axes = [
-            axis if axis is None or axis >= 0 else axis + len(x.shape)
-            for axis, x in zip(axes, values, strict=True)
-        ]
-        self.check_ranks(values, axes)
+        fixed, values, tree, axes = self.taken_apart(args, kwargs)
         mesh = self.mesh(self.extent(values, axes))
         out_axes: list[Any] = []
         out_trees: list[Any] = []
@@ -203,6 +194,23 @@ class _Mapped:
         outs = on_all(tuple(values))
         return pytrees.tree_unflatten(out_trees[0], outs)
 
+    def taken_apart(
+        self, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]
+    ) -> tuple[dict[int, Any], list[Any], pytrees.PyTreeDef, list[int | None]]:
+        """(static arguments by position, flat others, their tree, which axis of each is mapped)."""
+        fixed = {i % len(args): args[i] for i in self.static if -len(args) <= i < len(args)}
+        dynamic = tuple([args[i] for i in range(len(args)) if i not in fixed])
+        leaves, tree = pytrees.tree_flatten((dynamic, kwargs))
+        values: list[Any] = [as_value(x) for x in leaves]
+        axes = [
+            axis if axis is None or axis >= 0 else axis + len(x.shape)
+            for axis, x in zip(
+                self.axes_of_arguments(args, kwargs, dynamic, fixed), values, strict=True
+            )
+        ]
+        self.check_ranks(values, axes)
+        return fixed, values, tree, axes
+
     # --- several processes ----------------------------------------------------------------------
 
     def is_over_processes(self) -> bool:
@@ -213,16 +221,7 @@ class _Mapped:
         self, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]
     ) -> tuple[Mesh, tuple[PyTree, ...], dict[str, PyTree]]:
         """The mesh of all devices, and this process's arguments as arrays on it."""
-        fixed = {i % len(args): args[i] for i in self.static if -len(args) <= i < len(args)}
-        dynamic = tuple([args[i] for i in range(len(args)) if i not in fixed])
-        values, tree = pytrees.tree_flatten((dynamic, kwargs))
-        axes = self.axes_of_arguments(args, kwargs, dynamic, fixed)
-        axes = [
-            axis if axis is None or axis >= 0 else axis + np.ndim(x)
-            for axis, x in zip(axes, values, strict=True)
-        ]
-        values = [as_value(x) for x in values]
-        self.check_ranks(values, axes)
+        fixed, values, tree, axes = self.taken_apart(args, kwargs)
         there = self.there()
         own = [device for device in there if device.is_addressable]
         extent = self.extent(values, axes)

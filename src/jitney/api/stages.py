@@ -115,8 +115,7 @@ class Stage:
     @property
     def _result_places(self) -> tuple[Sharding | None, ...]:
         """Where flat results are to be, as the option of `jit` says; empty without it."""
-        given = self.program.params.get("out_shardings", ())
-        return tuple([p if isinstance(p, Sharding) else None for p in given])
+        return self.program.wishes().results
 
     @property
     def donate_argnums(self) -> tuple[int, ...]:
@@ -501,11 +500,8 @@ def trace(call: JitCall, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]) ->
     in_tree = pytrees.tree_structure((dynamic, dynamic_kwargs))
     leaves = pytrees.tree_leaves((dynamic, dynamic_kwargs))
     places = (*[None] * len(program.outer_tracers), *map(_place, leaves))
-    wanted = program.params.get("in_shardings") or (None,) * len(places)
-    places = tuple([
-        w if place is None and isinstance(w, Sharding) else place
-        for place, w in zip(places, wanted, strict=True)
-    ])  # fmt: skip
+    wanted = program.wishes().operands or (None,) * len(places)
+    places = tuple([w if p is None else p for p, w in zip(places, wanted, strict=True)])
     return Traced(program, in_tree, call.name, time.perf_counter() - start, places)
 
 

@@ -115,6 +115,11 @@ def propagate(
     return _Propagation(extents, calls).region(region, specs)
 
 
+def without(spec: Spec, names: Sequence[Any]) -> Spec:
+    """`spec` without the axes `names` of the mesh."""
+    return tuple([tuple([x for x in own if x not in names]) for own in spec])
+
+
 def whole(ndim: int) -> Spec:
     """All of an array of `ndim` axes on each device."""
     return ((),) * ndim
@@ -215,9 +220,7 @@ class _Propagation:
         mapped = map_loops.as_map(node)
         rows = () if mapped is None else next((n for k in mapped.sliced if (n := init[k][0])), ())
         if mapped is not None and rows:
-            inner = [
-                tuple([tuple([x for x in own if x not in rows]) for own in spec]) for spec in init
-            ]
+            inner = [without(spec, rows) for spec in init]
             for k in mapped.mapped:
                 inner[k] = ((), *inner[k][1:])
             found = self.carried(node, inner)

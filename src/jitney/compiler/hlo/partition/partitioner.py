@@ -32,7 +32,7 @@ from jitney.compiler.hlo.partition.factors import Division, Factors, factors_of
 from jitney.compiler.hlo.partition.layout import Mesh, Names
 from jitney.compiler.hlo.partition.movement import Movement, Partial
 from jitney.compiler.hlo.partition.traffic import sent, work
-from jitney.compiler.hlo.sharding_propagation import Spec, propagate, wanted, whole
+from jitney.compiler.hlo.sharding_propagation import Spec, propagate, wanted, whole, without
 from jitney.core.record import record
 
 # What is cheap enough to be computed for parts, where it is wanted, if all devices could have it all.
@@ -422,12 +422,9 @@ class _Region:
         inner = Mesh({x: n for x, n in self.mesh.extents.items() if x not in names})
         local = map_loops.for_rows(node, loop, self.mesh.parts(names))
 
-        def without(spec: Spec) -> Spec:
-            return tuple([tuple([x for x in own if x not in names]) for own in spec])
-
         def rows(value: Value) -> Value:
             """The device's rows of a mapped carry, as a value of their own."""
-            shape, spec = (count, *value.shape[1:]), ((), *without(value.spec[1:]))
+            shape, spec = (count, *value.shape[1:]), ((), *without(value.spec[1:], names))
             if value.make is not None:
                 return Value(shape, spec, make=lambda spec: self.at(value, (names, *spec[1:])))
             part = self.at(value, (names, *spec[1:]))
@@ -436,7 +433,7 @@ class _Region:
         def same(value: Value) -> Value:
             if value.make is not None:
                 return value
-            spec = without(value.spec)
+            spec = without(value.spec, names)
             return Value(value.shape, spec, self.at(value, spec))
 
         given = [rows(v) if k in loop.mapped else same(v) for k, v in enumerate(values)]
