@@ -29,6 +29,7 @@ Constraints (the verifier's identifiers):
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -53,6 +54,13 @@ class Affine:
     offset: int
     coefficients: tuple[int, ...]
     terms: tuple[tuple[int, int], ...] = ()
+
+    def bounds(self, extents: Sequence[int]) -> tuple[int, int]:
+        """The least and the greatest value over axes of `extents`, without the terms."""
+        low = high = self.offset
+        for c, n in zip(self.coefficients, extents, strict=True):
+            low, high = low + min(c * (n - 1), 0), high + max(c * (n - 1), 0)
+        return low, high
 
 
 @record(frozen=True, eq=False)

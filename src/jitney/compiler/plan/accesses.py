@@ -116,10 +116,9 @@ def _access(
     buffer: ir.Buffer, is_write: bool, index: kernels.Affine, extents: Sequence[int], size: int
 ) -> Access:
     """All that a kernel touches at an index that does not depend on data."""
-    low = high = index.offset
+    low, high = index.bounds(extents)
     elements, stride = 1, COSTS.line_bytes
     for c, n in zip(index.coefficients, extents, strict=True):
-        low, high = low + min(c * (n - 1), 0), high + max(c * (n - 1), 0)
         if c and n > 1:
             elements *= n
             stride = min(stride, abs(c) * size)

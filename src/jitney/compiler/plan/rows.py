@@ -127,8 +127,5 @@ def _kernel_rows(kernel: Kernel | LoopKernel) -> KernelRows | None:
 def _reach(kernel: Kernel, axis: int, index: Affine, itemsize: int) -> _Reach | None:
     if index.terms:
         return None
-    low = high = index.offset
-    for k, (c, n) in enumerate(zip(index.coefficients, kernel.extents, strict=True)):
-        if k != axis:
-            low, high = low + min(c * (n - 1), 0), high + max(c * (n - 1), 0)
+    low, high = index.bounds([1 if k == axis else n for k, n in enumerate(kernel.extents)])
     return _Reach(index.coefficients[axis], low, high, itemsize)
