@@ -120,6 +120,11 @@ class CostModel:
     column_bytes: int = 1 << 20
     column_grain: int = 512
 
+    # --- code of kernels (`codegen/kernel_key.py`) --------------------------------------------------
+
+    lane_chunk: int = 64  # lanes go to threads in multiples of it: whole vectors
+    shortest_vector: int = 4  # lanes; a loop for fewer is one of scalars
+
     # --- launches strip by strip (`plan/row_strips.py`) ---------------------------------------------
 
     strip_bytes: int = 1 << 18  # of what launches touch for one strip: half of a second-level cache

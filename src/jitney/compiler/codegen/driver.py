@@ -223,7 +223,8 @@ class DriverWriter:
         # Chunks of at least the work that pays, whole vectors where lanes run along the axis.
         grain = max(extent * COSTS.parallel_above // (2 * work), 1)
         if axis == plan.vector:
-            grain = -(-max(grain, COSTS.column_grain if plan.strip else 1) // 64) * 64
+            chunk = COSTS.lane_chunk
+            grain = -(-max(grain, COSTS.column_grain if plan.strip else 1) // chunk) * chunk
         way = "in_order" if is_ordered else "parallel_for"
         run = self.native(way, "i32", "ptr, ptr, ptr, i64, i64")
         call = f"call {run}(ptr %call, ptr {code.text}, ptr %slots, i64 {extent}, i64 {grain})"

@@ -3,10 +3,10 @@
     i32 kernel(ptr call, ptr params, i64 begin, i64 end)        1 if it came to its end
 
 `params` points to the buffers' addresses; begin and end bound the outermost loop, so that a kernel can
-be divided among threads, and one whose only loop is the outermost serves every extent.
+be divided among threads, and one whose only loop is the outermost serves all extents of one `Range`.
 
 Lanes are explicit. Where the target has masks, one loop does everything, its last iteration under a
-mask; elsewhere a scalar loop does the remainder. Each statement is written in the loop where its
+mask; elsewhere a scalar loop does the remainder, if there can be one. Each statement is written in the loop where its
 operands are first known: what is the same in all lanes is computed once, as a scalar.
 """
 
@@ -19,7 +19,7 @@ import numpy as np
 from jitney.compiler.codegen import access, interleaved, polls
 from jitney.compiler.codegen.accumulators import Accumulators
 from jitney.compiler.codegen.dependence import dependence
-from jitney.compiler.codegen.kernel_key import is_tile, lanes_hint
+from jitney.compiler.codegen.kernel_key import Range, is_tile, lanes_hint
 from jitney.compiler.codegen.nest_state import State
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.effort import called_functions
@@ -46,9 +46,15 @@ class KernelWriter:
     """Writes one kernel as one function."""
 
     def __init__(
-        self, kernel: Kernel | LoopKernel, target: Target, name: str, shared: Emitter
+        self,
+        kernel: Kernel | LoopKernel,
+        target: Target,
+        name: str,
+        shared: Emitter,
+        bounds: Range,
     ) -> None:
         self.kernel = kernel
+        self.bounds = bounds
         self.target = target
         self.name = name
         self.schedule = schedule(kernel)
@@ -100,7 +106,7 @@ class KernelWriter:
     def _choose_lanes(self) -> int:
         """Lanes of one vector."""
         axis = self.schedule.vector
-        if axis is None:
+        if axis is None or self.bounds.is_short:
             return 1
         widths = [
             BITS[register_kind(s.dtype)]
@@ -118,6 +124,8 @@ class KernelWriter:
 
     def _vectors_at_once(self) -> int:
         """How many vectors are worked on at a time: of tiles no more than there are registers for."""
+        if self.one_vector == 1:
+            return 1
         count, sums = lanes_hint(self.kernel, self.schedule), len(self.kernel.outputs)
         if is_tile(self.kernel, self.schedule):
             while count > 1 and (sums + 1) * count + 1 > self.target.vector_registers:
@@ -176,16 +184,19 @@ class KernelWriter:
         written there: where a loop works on several vectors, it works on whole ones.
         """
         wide, one = self.vector_lanes, self.one_vector
-        if not self.target.has_masks:
-            return [(wide, False), (1, False)]
-        if wide == one:
-            return [(one, True)]
-        whole, rest = (wide, False), (one, one > 1)
+        whole = (wide, False)
+        rest = (one, one > 1) if self.target.has_masks else (1, False)
         axis = self.schedule.vector
         if axis is None or axis == outermost(self.schedule):
-            return [whole, rest]
-        n = self.kernel.extents[axis]
-        return [whole] * (n >= wide) + [rest] * (n % wide > 0 or n == 0)
+            is_divided, has_whole = self.bounds.multiple % wide == 0, True
+        else:
+            n = self.kernel.extents[axis]
+            is_divided, has_whole = n % wide == 0 and n > 0, n >= wide
+        if is_divided:
+            return [whole]
+        if wide == one and self.target.has_masks:
+            return [rest]
+        return [whole] * has_whole + [rest]
 
     # --- reductions -------------------------------------------------------------------------------
 

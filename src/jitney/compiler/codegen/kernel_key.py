@@ -7,6 +7,36 @@ from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Kernel
 from jitney.compiler.kernels.loop_kernel import LoopCarried, LoopKernel, LoopStatement
 from jitney.compiler.kernels.schedule import Schedule, outermost, schedule
+from jitney.core.record import record
+
+
+@record(frozen=True)
+class Range:
+    """What a kernel's code relies on of the bounds of its outermost loop, where that is the lanes'.
+
+    Attributes:
+      multiple: divides begin and end; a power of two, and no more than `COSTS.lane_chunk`.
+      is_short: the loop is for too few lanes to make a vector of them.
+    """
+
+    multiple: int = 1
+    is_short: bool = False
+
+
+ANY_RANGE = Range()
+
+
+def range_of(kernel: Kernel | LoopKernel) -> Range:
+    """What is known of the bounds where all of `kernel` is run, at once or in chunks."""
+    plan = schedule(kernel)
+    axis = outermost(plan)
+    if axis is None or axis != plan.vector:
+        return ANY_RANGE
+    extent = kernel.extents[axis]
+    divisor = min(extent & -extent, COSTS.lane_chunk)
+    # Each range has code of its own: few ranges, so that extents share code.
+    shortest = COSTS.shortest_vector
+    return Range(divisor if divisor >= shortest else 1, 0 < extent < shortest)
 
 
 def content_key(kernel: Kernel) -> tuple[object, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jitney.compiler.codegen.kernel import KernelWriter
-from jitney.compiler.codegen.kernel_key import body_cost, statement_key
+from jitney.compiler.codegen.kernel_key import Range, body_cost, statement_key
 from jitney.compiler.codegen.polls import Countdown, Strips, Unwatched, looks
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Affine
@@ -33,9 +33,11 @@ def loop_key(kernel: LoopKernel) -> tuple[object, ...]:
 class LoopWriter(KernelWriter):
     """Writes one loop kernel as one function."""
 
-    def __init__(self, kernel: LoopKernel, target: Target, name: str, shared: Emitter) -> None:
+    def __init__(
+        self, kernel: LoopKernel, target: Target, name: str, shared: Emitter, bounds: Range
+    ) -> None:
         self.loop = kernel
-        super().__init__(kernel, target, name, shared)
+        super().__init__(kernel, target, name, shared, bounds)
         self.varies = varying(kernel)
         self.changing = changing_statements(kernel)
 

@@ -15,7 +15,7 @@ from typing import Any
 from jitney.compiler.codegen import polls, symbols
 from jitney.compiler.codegen.driver import DriverWriter
 from jitney.compiler.codegen.kernel import KernelWriter
-from jitney.compiler.codegen.kernel_key import body_cost, content_key
+from jitney.compiler.codegen.kernel_key import ANY_RANGE, Range, body_cost, content_key, range_of
 from jitney.compiler.codegen.linking import CompiledProgram, Links
 from jitney.compiler.codegen.loop import LoopWriter, loop_key
 from jitney.compiler.cost import COSTS
@@ -113,28 +113,34 @@ caches.register(
 )  # fmt: skip
 
 
-def kernels_text(kernels: dict[Any, Kernel | LoopKernel]) -> tuple[str, dict[Any, str]]:
+# The ranges that a kernel's code is for, and its content.
+_Key = tuple[Range, tuple[object, ...]]
+
+
+def kernels_text(kernels: dict[_Key, Kernel | LoopKernel]) -> tuple[str, dict[_Key, str]]:
     """A module with a function for each kernel, and their names."""
     target = host()
     shared = Emitter(target)
     texts: list[str] = []
-    names: dict[Any, str] = {}
+    names: dict[_Key, str] = {}
     for i, (key, kernel) in enumerate(kernels.items()):
         names[key] = f"k{i}"
         writer: Any = LoopWriter if isinstance(kernel, LoopKernel) else KernelWriter
-        texts.append(writer(kernel, target, names[key], shared).text())
+        texts.append(writer(kernel, target, names[key], shared, key[0]).text())
     return "\n".join([*texts, shared.module_text()]), names
 
 
-def _launches(steps: Sequence[ir.Step]) -> list[ir.Launch]:
-    found: list[ir.Launch] = []
+def _launched(steps: Sequence[ir.Step]) -> dict[Kernel | LoopKernel, Range]:
+    """The kernels that `steps` launch, and the ranges that they are launched over."""
+    found: dict[Kernel | LoopKernel, Range] = {}
     stack = list(reversed(steps))
     while stack:
         step = stack.pop()
         if isinstance(step, ir.Launch):
-            found.append(step)
+            if step.kernel not in found:
+                found[step.kernel] = range_of(step.kernel)
         elif isinstance(step, ir.RowStrips):
-            found += step.launches
+            found |= {launch.kernel: ANY_RANGE for launch in step.launches}
         for block in ir.inner(step):
             stack.extend(reversed(block))
     return found
@@ -149,15 +155,13 @@ class _KernelSet:
     """
 
     def __init__(self, plan: ir.Plan) -> None:
-        self.kernels: dict[Any, Kernel | LoopKernel] = {}
-        self.keys: dict[Kernel | LoopKernel, Any] = {}
-        for launch in _launches(plan.steps):
-            kernel = launch.kernel
-            if kernel not in self.keys:
-                is_loop = isinstance(kernel, LoopKernel)
-                key = loop_key(kernel) if is_loop else content_key(kernel)
-                self.keys[kernel] = key
-                self.kernels.setdefault(key, kernel)
+        self.kernels: dict[_Key, Kernel | LoopKernel] = {}
+        self.keys: dict[Kernel | LoopKernel, _Key] = {}
+        for kernel, bounds in _launched(plan.steps).items():
+            is_loop = isinstance(kernel, LoopKernel)
+            key = bounds, loop_key(kernel) if is_loop else content_key(kernel)
+            self.keys[kernel] = key
+            self.kernels.setdefault(key, kernel)
 
 
 # --- whole programs -------------------------------------------------------------------------------
