@@ -31,7 +31,7 @@ def normal(*shape: int) -> np.ndarray:
 def of_kinds(
     name: str, title: str, goal: float, devices: int
 ) -> Callable[[Callable[[Side], tuple[Any, ...]]], None]:
-    """Registers cases of warm calls, of new functions in a warm process, and of first calls of a process.
+    """Registers cases of warm calls, of new functions in a warm process, and of a process's first call.
 
     The last two are to be three times as fast. What is decorated gives, for a side, a function that
     builds the program with a constant in it, and the program's operands.

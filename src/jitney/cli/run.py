@@ -20,9 +20,9 @@ from typing import Any
 
 from jitney.install import install_as_jax
 
-# Allocations between collections of young objects. Libraries and traces make objects by the hundred thousand
-# that are there to stay: with Python's 700 (2,000 since 3.14), a tenth of the time to a first result goes into looking
-# at them again and again.
+# Allocations between collections of young objects. Libraries and traces make objects by the hundred
+# thousand that are there to stay: with Python's 700 (2,000 since 3.14), a tenth of the time to a first
+# result goes into looking at them again and again.
 _YOUNG_OBJECTS = 5000
 
 # The former `__main__`: if it were let go, its globals would be cleared while they are in use.
@@ -143,7 +143,7 @@ def _run(
 
 
 def _collect_less_often() -> None:
-    """Lets more young objects come together before Python's collector looks at them; one that is off stays off."""
+    """Lets more objects come together before the garbage collector looks; if it is off it stays off."""
     young, *older = gc.get_threshold()
     if 0 < young < _YOUNG_OBJECTS:
         gc.set_threshold(_YOUNG_OBJECTS, *older)
