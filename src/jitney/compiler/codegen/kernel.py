@@ -6,8 +6,8 @@
 be divided among threads, and one whose only loop is the outermost serves all extents of one `Range`.
 
 Lanes are explicit. Where the target has masks, one loop does everything, its last iteration under a
-mask; elsewhere a scalar loop does the remainder, if there can be one. Each statement is written in the loop where its
-operands are first known: what is the same in all lanes is computed once, as a scalar.
+mask; elsewhere a scalar loop does the remainder, if there can be one. Each statement is written in the
+loop where its operands are first known: what is the same in all lanes is computed once, as a scalar.
 """
 
 from __future__ import annotations
