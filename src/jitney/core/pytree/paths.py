@@ -9,12 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from jitney.core.pytree.registry import (
-    KeyPath,
-    Kind,
-    find_kind,
-    flatten_one_level_with_keys,
-)
+from jitney.core import caches
+from jitney.core.pytree._walks import flatten, flatten_until
+from jitney.core.pytree.registry import KeyPath, find_kind, flatten_one_level_with_keys
 from jitney.core.pytree.treedef import LEAF, PyTreeDef, make_node
 
 if TYPE_CHECKING:
@@ -33,6 +30,45 @@ def tree_flatten_with_path(
       is_leaf: says what, besides leaves, is not to be looked into.
       is_leaf_takes_path: whether it is called with (path, value) instead of (value).
     """
+    if not is_leaf_takes_path:
+        leaves, structure = flatten(tree) if is_leaf is None else flatten_until(tree, is_leaf)
+        paths = _paths(structure)
+        if paths is not None:
+            return list(zip(paths, leaves, strict=True)), structure
+    return _walk(tree, is_leaf, is_leaf_takes_path)
+
+
+def _paths(structure: PyTreeDef) -> list[KeyPath] | None:
+    """The paths to a tree's leaves; None if its structure alone does not tell them."""
+    # Structures that are interned are few, and not equal to those with other types of keys.
+    return _known_paths(structure) if structure.interned else _paths_of(structure)
+
+
+@caches.memoized("paths to the leaves of pytrees", "the structure", 512)
+def _known_paths(structure: PyTreeDef) -> list[KeyPath] | None:
+    return _paths_of(structure)
+
+
+def _paths_of(structure: PyTreeDef) -> list[KeyPath] | None:
+    kind = structure.kind
+    if kind is None:
+        return [()]
+    if kind.flatten_with_keys is not None:
+        return None
+    subtrees = structure.subtrees
+    out: list[KeyPath] = []
+    for key, t in zip(kind.keys(structure.data, len(subtrees)), subtrees, strict=True):
+        inner = _paths_of(t)
+        if inner is None:
+            return None
+        out += [(key, *path) for path in inner]
+    return out
+
+
+def _walk(
+    tree: PyTree, is_leaf: PathIsLeaf | None, is_leaf_takes_path: bool
+) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef]:
+    """What `tree_flatten_with_path` gives, by one step after the other."""
     out: list[tuple[KeyPath, Any]] = []
 
     def visit(x: object, path: KeyPath) -> PyTreeDef:
@@ -45,7 +81,8 @@ def tree_flatten_with_path(
             return LEAF
         pairs, _ = flatten_one_level_with_keys(x)
         subtrees = [visit(child, (*path, key)) for key, child in pairs]
-        return make_node(kind, _data(kind, x), tuple(subtrees))
+        # Data are those of the ordinary rule, so that the structure equals that of plain flattening.
+        return make_node(kind, kind.flatten(x)[1], tuple(subtrees))
 
     def _stops(x: object, path: KeyPath) -> bool:
         if is_leaf is None:
@@ -58,11 +95,6 @@ def tree_flatten_with_path(
         return verdict
 
     return out, visit(tree, ())
-
-
-def _data(kind: Kind, x: object) -> Any:
-    # From the ordinary rule, so that the structure equals that of plain flattening.
-    return kind.flatten(x)[1]
 
 
 def tree_leaves_with_path(

@@ -77,15 +77,17 @@ Children = Sequence[Any]
 class Kind:
     """How containers of one type are taken apart; equal means identical.
 
-    `flatten(x)` gives (children, data) and `unflatten(data, children)` is its inverse; `keys(x)`
-    gives the keys of the children, or None for numbers. `data_is_keys` tells that the data are
-    hashable keys: only then do they take part in the hash of a tree structure. `given` is a user's
-    function for `flatten`, whose result is yet to be checked; walks do so faster than `flatten`.
+    `flatten(x)` gives (children, data) and `unflatten(data, children)` is its inverse. The keys of the
+    children are `keys(data, number of children)`, unless a user's `flatten_with_keys(x)` gives them,
+    as ((key, child) pairs, data). `data_is_keys` tells that the data are hashable keys: only then do
+    they take part in the hash of a tree structure. `given` is a user's function for `flatten`, whose
+    result is yet to be checked; walks do so faster than `flatten`.
     """
 
     type: Any
     flatten: Callable[[Any], tuple[Children, Any]]
     unflatten: Callable[[Any, tuple[Any, ...]], Any]
+    keys: Callable[[Any, int], Sequence[Any]]
     flatten_with_keys: Callable[[Any], tuple[Iterable[tuple[Any, Any]], Any]] | None = None
     family: str = "custom"
     data_is_keys: bool = False
@@ -124,42 +126,47 @@ def _unflatten_ordered(keys: tuple[Any, ...], children: tuple[Any, ...]) -> Any:
     return collections.OrderedDict(zip(keys, children, strict=True))
 
 
-def _named_children(x: Any) -> tuple[Iterable[tuple[Any, Any]], Any]:
-    # A class with another number of fields than entries is odd, but legal.
-    return [(GetAttrKey(n), v) for n, v in zip(x._fields, x, strict=False)], None
+def _positions(_: object, n: int) -> list[Any]:
+    return [SequenceKey(i) for i in range(n)]
 
 
-def _dict_children(x: dict[Any, Any]) -> tuple[Iterable[tuple[Any, Any]], Any]:
-    keys = _sorted_keys(x)
-    return tuple([(DictKey(k), x[k]) for k in keys]), tuple(keys)
+def _numbers(_: object, n: int) -> list[Any]:
+    return [FlattenedIndexKey(i) for i in range(n)]
 
 
-def _sequence_children(x: Sequence[Any]) -> tuple[Iterable[tuple[Any, Any]], Any]:
-    return tuple([(SequenceKey(i), v) for i, v in enumerate(x)]), None
+def _entries(keys: tuple[Any, ...], _: int) -> list[Any]:
+    return [DictKey(key) for key in keys]
+
+
+def _attributes(names: Sequence[str]) -> Callable[[Any, int], Sequence[Any]]:
+    keys: list[Any] = [GetAttrKey(name) for name in names]
+
+    # A class of named tuples with another number of fields than entries is odd, but legal.
+    def keys_of(data: object, n: int) -> Sequence[Any]:
+        return keys if n == len(keys) else [*keys[:n], *_positions(data, n)[len(keys) :]]
+
+    return keys_of
 
 
 NONE_TYPE = type(None)
 
 KINDS: dict[type, Kind] = {
-    tuple: Kind(tuple, lambda x: (x, None), lambda _, xs: xs, _sequence_children, "tuple"),
-    list: Kind(list, lambda x: (x, None), lambda _, xs: list(xs), _sequence_children, "list"),
-    dict: Kind(dict, _flatten_dict, _unflatten_dict, _dict_children, "dict", True),
-    NONE_TYPE: Kind(NONE_TYPE, lambda x: ((), None), lambda _, xs: None, None, "none"),
+    tuple: Kind(tuple, lambda x: (x, None), lambda _, xs: xs, _positions, family="tuple"),
+    list: Kind(list, lambda x: (x, None), lambda _, xs: list(xs), _positions, family="list"),
+    dict: Kind(dict, _flatten_dict, _unflatten_dict, _entries, family="dict", data_is_keys=True),
+    NONE_TYPE: Kind(NONE_TYPE, lambda x: ((), None), lambda _, xs: None, _numbers, family="none"),
     collections.OrderedDict: Kind(
         collections.OrderedDict,
         lambda x: (tuple(x.values()), tuple(x)),
         _unflatten_ordered,
-        lambda x: (tuple([(DictKey(k), v) for k, v in x.items()]), tuple(x)),
+        _entries,
         data_is_keys=True,
     ),
     collections.defaultdict: Kind(
         collections.defaultdict,
         _flatten_defaultdict,
         _unflatten_defaultdict,
-        lambda x: (
-            tuple([(DictKey(k), x[k]) for k in sorted(x)]),
-            (x.default_factory, tuple(sorted(x))),
-        ),
+        lambda data, n: _entries(data[1], n),
     ),
 }
 
@@ -175,7 +182,8 @@ def find_kind(t: type[Any]) -> Kind | None:
     if kind is not None:
         return kind
     if _is_named_tuple(t):
-        kind = Kind(t, lambda x: (tuple(x), None), _make_named(t), _named_children, "namedtuple")
+        keys = _attributes(t._fields)
+        kind = Kind(t, lambda x: (tuple(x), None), _make_named(t), keys, family="namedtuple")
         KINDS[t] = kind
         return kind
     if len(LEAF_TYPES) >= _MAX_LEAF_TYPES:
@@ -234,7 +242,11 @@ def register_pytree_node(
     """
     _check_arguments(nodetype, flatten_func, unflatten_func)
     flatten = _checked(flatten_func)
-    _register(Kind(nodetype, flatten, unflatten_func, flatten_with_keys_func, given=flatten_func))
+    _register(
+        Kind(
+            nodetype, flatten, unflatten_func, _numbers, flatten_with_keys_func, given=flatten_func
+        )
+    )
 
 
 def _check_arguments(nodetype: object, flatten: object, unflatten: object) -> None:
@@ -352,7 +364,6 @@ def _getter(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
 
 def _register_fields(nodetype: type[Any], data: tuple[str, ...], meta: tuple[str, ...]) -> None:
     get_data, get_meta = _getter(data), _getter(meta)
-    keys = [GetAttrKey(name) for name in data]
 
     def flatten(x: PyTree) -> tuple[Children, Any]:
         return get_data(x), get_meta(x)
@@ -362,11 +373,8 @@ def _register_fields(nodetype: type[Any], data: tuple[str, ...], meta: tuple[str
         arguments.update(zip(meta, static, strict=True))
         return nodetype(**arguments)
 
-    def flatten_with_keys(x: PyTree) -> tuple[Iterable[tuple[Any, Any]], Any]:
-        return tuple(zip(keys, get_data(x), strict=True)), get_meta(x)
-
     _register(
-        Kind(nodetype, flatten, unflatten, flatten_with_keys, "dataclass"),
+        Kind(nodetype, flatten, unflatten, _attributes(data), family="dataclass"),
         "dataclass PyTreeDef type",
     )
 
@@ -403,7 +411,7 @@ def flatten_one_level_with_keys(tree: object) -> tuple[list[tuple[Any, Any]], An
         raise ValueError(f"can't tree-flatten type: {type(tree)}")
     if kind.flatten_with_keys is None:
         children, data = kind.flatten(tree)
-        return [(FlattenedIndexKey(i), child) for i, child in enumerate(children)], data
+        return list(zip(kind.keys(data, len(children)), children, strict=True)), data
     pairs, data = kind.flatten_with_keys(tree)
     try:
         return [(key, child) for key, child in pairs], data
