@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import sys
 from collections.abc import Sequence
 
@@ -25,6 +24,8 @@ usage: jitney program.py [argument ...]    run a program; its `import jax` gives
 
 def version() -> str:
     """The version of the installed package."""
+    import importlib.metadata  # a tenth of the time in which a program starts
+
     try:
         return importlib.metadata.version("jitney")
     except importlib.metadata.PackageNotFoundError:  # run from a checkout
