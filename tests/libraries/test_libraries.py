@@ -33,6 +33,7 @@ LIBRARIES = {
     "flowjax": ("flowjax", "equinox"),
     "gymnax": ("gymnax",),
     "haiku": ("haiku", "optax"),
+    "jax_md": ("jax_md",),
     "jax_tqdm": ("jax_tqdm",),
     "jaxley": ("jaxley",),
     "jaxopt": ("jaxopt",),
