@@ -23,6 +23,27 @@ def arguments_of_all_kinds(jax, jnp):
 
 
 @same
+def names_of_programs_printed_apart(jax, jnp):
+    """Variables get other names than these."""
+
+    def text(*names):
+        functions = []
+        for name in names:
+            f = lambda x: jnp.sin(x)  # noqa: E731 (each a function of its own)
+            f.__name__ = name
+            functions.append(jax.jit(f))
+
+        def g(x, y):
+            for f in functions:
+                x = f(f(x)) + y * 1 + x * 2
+            return x
+
+        return str(jax.make_jaxpr(g)(1.0, 2.0))
+
+    return [text("a"), text("d", "a"), text("f", "f", "h"), text("<lambda>", "b", "c")]
+
+
+@same
 def static_arguments(jax, jnp):
     f = lambda n, x: x**n  # noqa: E731
     return (str(jax.make_jaxpr(f, static_argnums=0)(3, 2.0)),

@@ -204,3 +204,31 @@ def test_einsum_contracts_operands_of_several_dtypes_as_they_are():
     assert [e.primitive.name for e in jitney.make_jaxpr(f)(x, y).eqns] == ["dot_general"]
     large = np.full((2, 200), 100, np.int8)  # sums before a contraction are of the common dtype
     assert jitney.numpy.einsum("ij,ik->k", large, np.ones((2, 1), np.int32)).tolist() == [40000]
+
+
+def test_products_with_batch_axes_that_one_operand_lacks():
+    for a, b in [
+        ((1, 3, 4), (4, 2)),
+        ((1, 4), (1, 4, 3)),
+        ((1, 1, 4), (1, 4, 2)),
+        ((3, 4), (1, 4, 2)),
+    ]:
+        x, y = np.ones(a, np.float32), np.ones(b, np.float32)
+        want, got = [j.make_jaxpr(j.numpy.matmul)(x, y) for j in (jax, jitney)]
+        assert str(want) == str(got)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int8", "float32", "bool"])
+def test_truth_values_go_into_integers_where_promotion_is_strict(dtype):
+    def outcomes(j, J):
+        x, found = J.zeros(3, dtype), []
+        for v in (True, np.bool_(True), J.asarray(True)):
+            for f in (lambda x, v=v: x.at[1].set(v), j.jit(lambda x, v=v: x.at[1].set(v))):
+                with j.numpy_dtype_promotion("strict"):
+                    try:
+                        found.append(f(x).tolist())
+                    except Exception as error:
+                        found.append(type(error).__name__)
+        return found
+
+    assert outcomes(jitney, jitney.numpy) == outcomes(jax, jax.numpy)

@@ -20,6 +20,17 @@ BATCHING = ("rbg", "unsafe_rbg", "threefry4x32")
 same = Cases()
 
 
+@same
+def typed_keys_by_an_option(jax, jnp):
+    @jax.enable_custom_prng()
+    def made():
+        return jax.random.PRNGKey(3), jax.jit(lambda n: jax.random.PRNGKey(n))(4)
+
+    with jax.enable_custom_prng(False):
+        raw = jax.random.PRNGKey(5)
+    return made(), made(), raw, jax.random.PRNGKey(6)
+
+
 def data_of(jax, tree):
     """Keys of a pytree as their data."""
 

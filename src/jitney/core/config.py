@@ -116,8 +116,9 @@ explain_cache_misses = _add(
     help="The log says, at level WARNING, why a jitted function is traced.",
 )  # fmt: skip
 enable_custom_prng = _add(
-    "jax_enable_custom_prng", False, effective=False, traced=True, context=True
-)
+    "jax_enable_custom_prng", False, traced=True, context=True,
+    help="PRNGKey makes typed keys, as jax.random.key does.",
+)  # fmt: skip
 softmax_custom_jvp = _add(
     "jax_softmax_custom_jvp", False, effective=False, traced=True, context=True
 )

@@ -215,7 +215,8 @@ class Context:
             return "_"
         found = self.var_names.get(var)
         if found is None:
-            found = self.var_names[var] = encode_digits(next(self.var_counter))
+            names = map(encode_digits, self.var_counter)
+            found = self.var_names[var] = next(n for n in names if n not in self.shared_names)
         return found
 
     def suggest_shared_name(self, base: str) -> str:

@@ -371,7 +371,7 @@ def _update_at_once(
 
 
 # Python scalar -> kinds of dtypes that hold it without promotion.
-_HOLDS = {bool: "biufc", int: "iufc", float: "fc"}
+_HOLDS = {bool: "biu", int: "iufc", float: "fc"}
 
 
 # --- by operations --------------------------------------------------------------------------------
@@ -405,6 +405,8 @@ def scatter_update(
     indices = plain.indices()
     shape = p.result_shape
     _warn_if_unsafe(aval.dtype, values)
+    if type(values) is bool and dtypes.issubdtype(aval.dtype, np.integer):
+        values = int(values)  # integers hold it without loss, even where promotion is strict
     operand, values = promotion.promote_dtypes(x, values)
     if 0 in shape:
         return x

@@ -171,7 +171,7 @@ def _batched(
     """
     x, y, dtype, weak = _operands(name, a, b, preferred)
     try:
-        plan = _plan(shape_of(x), shape_of(y), row, column)
+        plan = _plan(shape_of(x), shape_of(y), row, column, out_sharding is not None)
     except ValueError:
         shown = " and ".join(get_aval(v).str_short() for v in (x, y))
         raise ValueError(f"Incompatible types for {name} arguments: {shown}") from None
@@ -219,8 +219,14 @@ class _Plan:
 
 
 @caches.memoized("contractions of products", "shapes of the operands", 1024)
-def _plan(left: tuple[int, ...], right: tuple[int, ...], row: bool, column: bool) -> _Plan:
+def _plan(
+    left: tuple[int, ...], right: tuple[int, ...], row: bool, column: bool, placed: bool
+) -> _Plan:
     """The plan for operands of these shapes; see `_batched`.
+
+    Args:
+      placed: whether users say how the result lies. Batch axes then stay, as axes of extent 1 may be
+        divided, too, by axes of the mesh of extent 1.
 
     Raises:
       ValueError: if the batch axes cannot be broadcast.
@@ -228,9 +234,18 @@ def _plan(left: tuple[int, ...], right: tuple[int, ...], row: bool, column: bool
     batch_a, batch_b = left[: len(left) - 1 - row], right[: len(right) - 1 - column]
     rank = len(broadcast_shapes(batch_a, batch_b))
     # A batch axis that one operand lacks, or has with extent 1, is a free axis of the other.
-    full_a, full_b = (1,) * (rank - len(batch_a)) + batch_a, (1,) * (rank - len(batch_b)) + batch_b
-    axes_a = [j for j in range(rank) if full_a[j] != 1]
-    axes_b = [j for j in range(rank) if full_b[j] != 1]
+    lacks_a, lacks_b = rank - len(batch_a), rank - len(batch_b)
+    full_a, full_b = (1,) * lacks_a + batch_a, (1,) * lacks_b + batch_b
+    axes_a = [
+        j
+        for j in range(lacks_a, rank)
+        if full_a[j] != 1 or j < lacks_b or (placed and full_b[j] == 1)
+    ]
+    axes_b = [
+        j
+        for j in range(lacks_b, rank)
+        if full_b[j] != 1 or j < lacks_a or (placed and full_a[j] == 1)
+    ]
     shared = [j for j in axes_a if j in axes_b]
     contract = ((len(axes_a) + row,), (len(axes_b),))
     batch = (tuple([axes_a.index(j) for j in shared]), tuple([axes_b.index(j) for j in shared]))
@@ -238,11 +253,11 @@ def _plan(left: tuple[int, ...], right: tuple[int, ...], row: bool, column: bool
     rows, columns = ["row"] * row, ["column"] * column
     alone_a, alone_b = ([j for j in axes if j not in shared] for axes in (axes_a, axes_b))
     names = [*shared, *alone_a, *rows, *alone_b, *columns]
-    ones = [j for j in range(rank) if full_a[j] == full_b[j] == 1]
+    ones = [j for j in range(rank) if j not in axes_a and j not in axes_b]
     wanted = [*[j for j in range(rank) if j not in ones], *rows, *columns]
     return _Plan(
-        tuple([k for k, n in enumerate(batch_a) if n == 1]),
-        tuple([k for k, n in enumerate(batch_b) if n == 1]),
+        tuple([k for k in range(len(batch_a)) if k + lacks_a not in axes_a]),
+        tuple([k for k in range(len(batch_b)) if k + lacks_b not in axes_b]),
         (contract, batch),
         None if names == wanted else tuple([names.index(w) for w in wanted]),
         tuple(ones),

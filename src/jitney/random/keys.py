@@ -79,7 +79,7 @@ def PRNGKey(seed: ArrayLike, *, impl: PRNGLike | None = None) -> Array:  # the A
       seed: integer scalar, as for `key`.
       impl: name of the generator; `jax_default_prng_impl` by default.
 
-    Returns: uint32 array of shape [2].
+    Returns: uint32 array of shape [2]; under `jax_enable_custom_prng` a typed key.
 
     Raises:
       TypeError: if the seed is no integer scalar.
@@ -89,7 +89,8 @@ def PRNGKey(seed: ArrayLike, *, impl: PRNGLike | None = None) -> Array:  # the A
       Array([ 0, 42], dtype=uint32)
     """
     _check_seed("PRNGKey", seed)
-    return ops.random_unwrap_p.bind(seeds.random_seed(seed, _resolve(impl)))
+    made = seeds.random_seed(seed, _resolve(impl))
+    return made if config.enable_custom_prng.value else ops.random_unwrap_p.bind(made)
 
 
 def check_key(name: str, keys: ArrayLike, *, single: bool = True) -> tuple[Array, bool]:
