@@ -22,7 +22,7 @@ def _printed(process):
     return out.splitlines()
 
 
-@pytest.mark.parametrize("program", ["on_meshes.py", "sums_on_meshes.py"])
+@pytest.mark.parametrize("program", ["on_meshes.py", "sums_on_meshes.py", "placements_on_meshes.py"])
 def test_like_jax(program):
     both = [_started(program, package) for package in ("jitney", "jax")]
     ours, theirs = [_printed(process) for process in both]

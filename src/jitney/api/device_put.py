@@ -47,7 +47,8 @@ def device_put(
       device: a `Device`, a `Sharding`, or a `PartitionSpec` on the mesh in force, or a prefix of the
         tree of them. None leaves arrays where they are, and puts all else on the default device, where
         it may be taken from.
-      src: accepted for compatibility.
+      src: where traced arrays come from, as `device`: derivatives with respect to them are brought
+        back there. Of arrays with data that is known.
       donate: whether arrays of `x` are given up: they must not be used any more; or a prefix of
         the tree with such.
       may_alias: whether results may share the memory of what is given; so they do unless False.
@@ -69,11 +70,11 @@ def device_put(
             "may_alias and donate cannot be True at the same time: memory that is given away is not "
             "shared"
         )
-    for place in pytrees.tree_leaves(device):
+    for place in pytrees.tree_leaves((device, src)):
         if not isinstance(place, _PLACES):
             raise ValueError(
                 "device_put takes None, a Device, a Sharding, or a pytree of these as its second "
-                f"argument. Received invalid value: {place}"
+                f"argument and as src. Received invalid value: {place}"
             )
 
     leaves, tree = pytrees.tree_flatten(x)
@@ -83,16 +84,18 @@ def device_put(
                 f"Argument '{leaf}' of type {type(leaf)} is not a valid JAX type, so device_put "
                 "cannot place it"
             )
-    if device is None or isinstance(device, _PLACES):
-        places = [device] * len(leaves)
-    else:
-        places = _spread_over(device, x)
+    places, srcs = [
+        [given] * len(leaves)
+        if given is None or isinstance(given, _PLACES)
+        else _spread_over(given, x)
+        for given in (device, src)
+    ]
     for leaf, place in zip(leaves, places, strict=True):
         if isinstance(place, Format):
             place.check_fits(np.shape(leaf))
     if state.trace is not state.eval_trace and leaves:
         return pytrees.tree_unflatten(
-            tree, placement.device_put(leaves, places, donate=any(given_up))
+            tree, placement.device_put(leaves, places, srcs, donate=any(given_up))
         )
     placed: list[Any] = []
     for leaf, place, is_given_up in zip(leaves, places, given_up, strict=True):

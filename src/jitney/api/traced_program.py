@@ -6,13 +6,12 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from jitney.api.jit_placement import wishes_of
-from jitney.core.liveness import live_inputs
 from jitney.core.record import record
 from jitney.core.sharding.mesh import made
 from jitney.runtime.assignment import NO_WISHES, Wishes
+from jitney.runtime.donation import used_up
 
 if TYPE_CHECKING:
-    from jitney.core.avals import AbstractValue
     from jitney.core.jaxpr import ClosedJaxpr
     from jitney.core.pytree import pytrees
 
@@ -50,23 +49,9 @@ class TracedProgram:
         are not used at all are left alone silently.
         """
         if self._given_up is None:
-            donated = [
-                is_donated and (is_live or self.params["keep_unused"])
-                for is_donated, is_live in zip(
-                    self.params["donated_invars"], live_inputs(self.closed.jaxpr), strict=True
-                )
-            ]
-            given, made = self.closed.in_avals, [*self.closed.out_avals]
-            flags = [False] * len(given)
-            for kind_of in (_kind, _n_bytes):  # results of the very type come first
-                free = [kind_of(aval) for aval in made]
-                for i, aval in enumerate(given):
-                    if donated[i] and not flags[i] and kind_of(aval) in free:
-                        k, flags[i] = free.index(kind_of(aval)), True
-                        del free[k], made[k]
-            self._given_up = tuple(flags)
-            pairs = zip(given, donated, flags, strict=True)
-            useless = [aval.str_short() for aval, asked, is_used in pairs if asked and not is_used]
+            self._given_up, useless = used_up(
+                self.closed, self.params["donated_invars"], self.params["keep_unused"]
+            )
             if useless and not on_mesh:
                 warnings.warn(
                     f"Some donated buffers were not usable: {', '.join(useless)}. No result is of "
@@ -74,11 +59,3 @@ class TracedProgram:
                     stacklevel=2,
                 )
         return self._given_up
-
-
-def _kind(aval: AbstractValue) -> object:
-    return getattr(aval, "shape", None), getattr(aval, "dtype", None)
-
-
-def _n_bytes(aval: AbstractValue) -> object:
-    return getattr(aval, "nbytes", None) or aval

@@ -25,13 +25,15 @@ from jitney.core.array import Array
 from jitney.core.avals import ShapedArray, pytype_aval_mappings, shaped_array
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.sharding import Sharding
-from jitney.runtime import array_text, moves, sharding, windows
+from jitney.runtime import array_text, assembly, moves, sharding, windows
 from jitney.runtime.device import Device
 from jitney.runtime.layout import rows
 from jitney.runtime.native._native import NativeArray, array_from_numpy, empty, placed_array
 from jitney.runtime.processes import joined
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from jitney.core.avals import AbstractValue
     from jitney.core.typing import DTypeLike, Value
 
@@ -76,6 +78,50 @@ class ArrayImpl(NativeArray, Array):
 
     aval: ShapedArray  # type: ignore[override]  # in a slot
     placement: Sharding | None
+
+    def __new__(
+        cls,
+        aval: ShapedArray,
+        sharding: Sharding,
+        arrays: Sequence[ArrayImpl],
+        committed: bool,
+        _skip_checks: bool = False,
+    ) -> ArrayImpl:
+        """The array of type `aval` that lies as `sharding` says, of one array on each device.
+
+        Args:
+          aval: its type.
+          sharding: where it is put.
+          arrays: the part of each device of this process, in any order.
+          committed: whether it stays there in all that follows; on several devices it does.
+          _skip_checks: accepted; the checks take no time that matters.
+
+        Raises:
+          TypeError: if parts are not arrays.
+          ValueError: if parts are missing, too many, on other devices, or of another shape or dtype.
+          NotImplementedError: if an array on several devices is not to be committed.
+        """
+        made = assembly.of_devices("ArrayImpl", aval.shape, sharding, arrays, aval.dtype)
+        whole = cast("ArrayImpl", made)
+        if not committed:
+            if sharding.num_devices > 1:
+                raise NotImplementedError(
+                    f"ArrayImpl: {aval.str_short()} on {sharding.num_devices} devices has to be "
+                    "committed: operations have to know where its parts are"
+                )
+            whole = array_from_numpy(whole._value, whole.aval)
+        whole.aval = whole.aval.update(weak_type=aval.weak_type)
+        return whole
+
+    def __init__(
+        self,
+        aval: ShapedArray,
+        sharding: Sharding,
+        arrays: Sequence[ArrayImpl],
+        committed: bool,
+        _skip_checks: bool = False,
+    ) -> None:
+        """`__new__` has done all."""
 
     # --- place ------------------------------------------------------------------------------------
 

@@ -37,6 +37,7 @@ from jitney.runtime import (
 )
 from jitney.runtime.array import ArrayImpl, array_from_numpy, copied, deep, is_deep
 from jitney.runtime.assignment import NO_WISHES, assign
+from jitney.runtime.donation import used_up
 
 if TYPE_CHECKING:
     from jitney.core.typing import Value
@@ -135,10 +136,7 @@ class EvalTrace(Trace):
             return arrays
         if lent:
             results = unshared(results, lent)
-        if type(results) is not _ndarray:
-            results = np.asarray(results)
-        results.setflags(write=False)
-        array = ArrayImpl(results, out)
+        array = array_from_numpy(results, out)
         if made.any and not out.has_default_place:
             place = explicit.place_of(out)
             return array if place is None else array.placed(place)
@@ -313,11 +311,17 @@ def _run_as_program(
     out: Any,
 ) -> Any:
     closed = _program_of(primitive, avals, params, out)
+    donated: Sequence[bool] = params.get("donated_invars", ())
+    assignment = None
+    if any(donated):  # the call of a jitted function, by its equation
+        donated, _ = used_up(params["jaxpr"], donated, params["keep_unused"])
+        wishes = placements.or_in_force(placements.wishes_of(closed))
+        assignment = assign(args, donated, wishes=wishes)
     try:
-        results = dispatch.run(closed, args, name=primitive.name)
+        results = dispatch.run(closed, args, assignment, name=primitive.name)
     except FloatingPointError:
         called = None if primitive.called is None else params[primitive.called]
-        if called is None or not config.checks_values():
+        if called is None or not config.checks_values() or any(donated):
             raise
         debug_checks.announce(params.get("name", primitive))
         eval_jaxpr(called.jaxpr, called.consts, *args)  # raises where the value comes from

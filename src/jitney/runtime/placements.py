@@ -123,11 +123,17 @@ def _joined(said: Sharding | None, found: Sharding) -> Sharding:
         return said
     if not isinstance(found, NamedSharding) or found.mesh != said.mesh:
         return said
-    auto = said.mesh.auto_axes
-    entries: list[Any] = [
-        (*names_of(entry), *[name for name in names_of(other) if name in auto])
-        for entry, other in itertools.zip_longest(said.spec, found.spec)
-    ]
+    auto = set(said.mesh.auto_axes)
+    entries: list[tuple[Any, ...]] = []
+    for entry, other in itertools.zip_longest(said.spec, found.spec):
+        own, names = names_of(entry), names_of(other)
+        # What is found has the axes in their order, of which the type knows the Explicit ones only.
+        is_more = auto.issuperset(set(names) - set(own)) and set(own) <= set(names)
+        entries.append(names if is_more else (*own, *[name for name in names if name in auto]))
+    if not any([auto.intersection(names) for names in entries]):
+        return said
+    while not entries[-1]:  # the type says how many axes there are, propagation what divides them
+        entries.pop()
     return said.update(spec=said.spec.update(partitions=entries))
 
 

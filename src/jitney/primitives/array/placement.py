@@ -140,12 +140,22 @@ def _(args: Primals, dims: Dims, **params: object) -> tuple[Any, Any]:
     return device_put_p.bind(*args, **params), list(dims)
 
 
-def device_put(xs: Sequence[Any], devices: Sequence[Any], *, donate: bool = False) -> list[Any]:
-    """The operation on flat operands; `devices` gives each one's place, None where it is left."""
+def device_put(
+    xs: Sequence[Any],
+    devices: Sequence[Any],
+    srcs: Sequence[Any] = (),
+    *,
+    donate: bool = False,
+) -> list[Any]:
+    """The operation on flat operands.
+
+    `devices` gives each one's place, None where it is left, `srcs` where each comes from, if that is
+    known.
+    """
     how = ArrayCopySemantics.DONATE_INPUT if donate else ArrayCopySemantics.REUSE_INPUT
     n = len(xs)
     return device_put_p.bind(
-        *xs, devices=tuple(devices), srcs=(None,) * n, copy_semantics=(how,) * n
+        *xs, devices=tuple(devices), srcs=tuple(srcs) or (None,) * n, copy_semantics=(how,) * n
     )
 
 
@@ -306,7 +316,10 @@ reshard_p.jet(jet.linear(reshard_p))
 
 @reshard_p.transpose
 def _(ct: Cotangent, x: Operand, **_: object) -> list[Any]:
-    return [ct]  # brought where the operand's cotangents are by whoever adds them up
+    own = explicit.sharding_of(rules.aval_of(x).to_cotangent_aval())
+    if own is None or isinstance(ct, Zero):
+        return [ct]
+    return [reshard(ct, own)]
 
 
 @reshard_p.batch_with_axis

@@ -1,0 +1,140 @@
+"""Arrays put together from the parts that devices have.
+
+Arrays' own constructor is one of the ways here, so this module stands below `runtime.array`, whose
+class all arrays have.
+"""
+
+# The data of arrays (`_value`) are private to the package.
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jitney.core import dtypes, explicit
+from jitney.core.avals import shaped_array
+from jitney.core.sharding.named import NamedSharding
+from jitney.runtime import windows
+from jitney.runtime.native._native import NativeArray, empty, placed_array
+
+if TYPE_CHECKING:
+    from jitney.core.sharding.sharding import Sharding
+    from jitney.core.typing import DTypeLike
+
+
+def of_devices(
+    asked_by: str, shape: tuple[int, ...], place: Sharding, arrays: Sequence[Any],
+    dtype: DTypeLike | None,
+) -> NativeArray:  # fmt: skip
+    """The array of `shape` that lies as `place` says, of `arrays`, one on each device, in any order.
+
+    Args:
+      asked_by: the function that is called, for messages.
+      dtype: of the array; that of the parts by default.
+
+    Raises:
+      TypeError: if parts are not arrays.
+      ValueError: if there are more or fewer than devices of this process, if they are on other devices,
+        or if one is of another shape or dtype than it has to be.
+    """
+    if any([not isinstance(x, NativeArray) for x in arrays]):
+        raise TypeError(f"{asked_by} takes arrays, got {[type(x) for x in arrays]}")
+    if not arrays and dtype is None:
+        raise _no_dtype(asked_by)
+    own = [device for device in place.device_order if device.is_addressable]
+    if len(arrays) != len(own):
+        raise ValueError(
+            f"Expected {len(own)} per-device arrays (this is how many devices are addressable "
+            f"by the sharding), but got {len(arrays)}"
+        )
+    types = {x.dtype for x in arrays}
+    if len(types) > 1:
+        raise ValueError(f"{asked_by}: parts have one dtype, got {sorted(map(str, types))}")
+    if types and dtype is not None and _kind(dtype) not in types:
+        raise ValueError(
+            f"If `dtype` is provided to `jax.{asked_by}`, it must match the dtype of the addressable "
+            f"shards. Got {dtype} and {types.pop()}"
+        )
+    by_device: dict[Any, Any] = {}
+    for x in arrays:
+        (device, *others) = x.devices()
+        if others:
+            raise ValueError(
+                "When making an array from single-device arrays the input arrays must have one shard "
+                f"each. An argument array had {len(x.sharding.device_set)} shard(s): {x.sharding}"
+            )
+        by_device[device] = x
+    if set(by_device) != set(own):
+        raise ValueError(
+            f"{asked_by}: the parts are on {sorted(map(str, by_device))}, the sharding is on "
+            f"{sorted(map(str, own))}"
+        )
+    parts = [by_device[device] for device in own]
+    return assembled(asked_by, shape, place, parts, dtype)
+
+
+def assembled(
+    asked_by: str, shape: tuple[int, ...], place: Sharding, parts: Sequence[Any],
+    dtype: DTypeLike | None,
+) -> NativeArray:  # fmt: skip
+    """The array of `shape` whose parts here are `parts`, in the order of this process's devices.
+
+    Of replicas the first is taken; where the place is unreduced they are terms, and added.
+    """
+    tiling = place.tiling(len(shape))
+    part_shape = tiling.part_shape(shape)
+    for part in parts:
+        if np.shape(part) != part_shape:
+            raise ValueError(
+                f"{asked_by}: Expected shard shape {part_shape} doesn't match the single device array "
+                f"shape {np.shape(part)}: the array is to have shape {shape} and to lie as {place}"
+            )
+    if not parts:
+        if dtype is None:
+            raise _no_dtype(asked_by)
+        aval = explicit.typed(shaped_array(shape, _kind(dtype)), place)
+        none = empty(windows.window_shape(place, shape), dtypes.physical_dtype(_kind(dtype)))
+        return placed_array(none, aval, place, windows.first_device(place))
+    first = parts[0]
+    if dtypes.is_extended(getattr(first, "dtype", None)):
+        data = [part._value for part in parts]
+        aval = first.aval.update(shape=shape)
+    else:
+        data = [np.asarray(part, dtype) for part in parts]
+        kind = dtypes.canonicalize_dtype(data[0].dtype)
+        aval = shaped_array(shape, kind, bool(getattr(first, "weak_type", False)))
+        data = [part.astype(kind, copy=False) for part in data]
+    window = windows.window(place, shape)
+    whole = empty(windows.shape_of(window), data[0].dtype)
+    is_sum = isinstance(place, NamedSharding) and bool(place.spec.unreduced)
+    if is_sum and not place.is_fully_addressable:
+        raise ValueError(
+            f"{asked_by}: {place} has terms of a sum on devices of several processes, which are not "
+            "added outside of programs: make an array of terms along a new axis, and add it up in jit"
+        )
+    own = [k for k, device in enumerate(place.device_order) if device.is_addressable]
+    indices = tiling.indices(shape)
+    seen: set[tuple[int, ...]] = set()
+    for part, k in zip(data, own, strict=True):
+        tile, index = tiling.tiles[k], windows.within(indices[k], window)
+        if tile not in seen:
+            whole[index] = part
+        elif is_sum:
+            whole[index] += part
+        seen.add(tile)
+    aval = explicit.typed(aval, place)
+    return placed_array(whole, aval, place, windows.first_device(place))
+
+
+def _no_dtype(asked_by: str) -> ValueError:
+    return ValueError(
+        "If the Array has no addressable shards, `dtype` must be provided via the `dtype` argument "
+        f"to `jax.{asked_by}`."
+    )
+
+
+def _kind(dtype: DTypeLike) -> Any:
+    return dtype if dtypes.is_extended(dtype) else dtypes.canonicalize_dtype(dtype)

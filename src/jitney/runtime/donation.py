@@ -1,0 +1,53 @@
+"""Which operands a call uses up: those that the user gives away, and that a result can lie in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from jitney.core.liveness import live_inputs
+
+if TYPE_CHECKING:
+    from jitney.core.avals import AbstractValue
+    from jitney.core.jaxpr import ClosedJaxpr
+
+
+def used_up(
+    closed: ClosedJaxpr, donated: Sequence[bool], keep_unused: bool
+) -> tuple[tuple[bool, ...], list[str]]:
+    """For each operand, whether its buffer is used up: donated, and of a result's size.
+
+    Args:
+      closed: the program.
+      donated: for each operand, whether the user gives it away.
+      keep_unused: whether operands that no result depends on are there, too.
+
+    Returns: the flags, and the types of donated operands that are of no result's size. Those that are
+      not used at all are left alone silently.
+    """
+    asked = [
+        is_donated and (is_live or keep_unused)
+        for is_donated, is_live in zip(donated, live_inputs(closed.jaxpr), strict=True)
+    ]
+    given, made = closed.in_avals, [*closed.out_avals]
+    flags = [False] * len(given)
+    for kind_of in (_kind, _n_bytes):  # results of the very type come first
+        free = [kind_of(aval) for aval in made]
+        for i, aval in enumerate(given):
+            if asked[i] and not flags[i] and kind_of(aval) in free:
+                k, flags[i] = free.index(kind_of(aval)), True
+                del free[k], made[k]
+    useless = [
+        aval.str_short()
+        for aval, is_asked, is_used in zip(given, asked, flags, strict=True)
+        if is_asked and not is_used
+    ]
+    return tuple(flags), useless
+
+
+def _kind(aval: AbstractValue) -> object:
+    return getattr(aval, "shape", None), getattr(aval, "dtype", None)
+
+
+def _n_bytes(aval: AbstractValue) -> object:
+    return getattr(aval, "nbytes", None) or aval
