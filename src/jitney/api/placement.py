@@ -205,18 +205,12 @@ def of_local_data(
 ) -> ArrayImpl:
     """The array of which this process has `data`: see `make_array_from_process_local_data`."""
     place.check_compatible_aval(data.shape)
-    counts = place.tiling(data.ndim).counts
-    held = windows.window_shape(place, counts)  # how many of the parts along each axis
-    if global_shape is None:
-        if not all(held):
-            raise ValueError(
-                f"make_array_from_process_local_data: this process has no device of {place}, so data "
-                f"of shape {data.shape} do not say what shape the array has: give global_shape"
-            )
-        n_parts = zip(data.shape, counts, held, strict=True)
-        whole = tuple([n * count // own for n, count, own in n_parts])
-    else:
-        whole = tuple(global_shape)
+    whole = windows.whole_shape(place, data.shape) if global_shape is None else tuple(global_shape)
+    if whole is None:
+        raise ValueError(
+            f"make_array_from_process_local_data: this process has no device of {place}, so data "
+            f"of shape {data.shape} do not say what shape the array has: give global_shape"
+        )
     if len(whole) != data.ndim or not all([isinstance(n, int) for n in whole]):
         raise ValueError(
             f"make_array_from_process_local_data: global_shape={whole} for data of shape {data.shape}: "
@@ -234,9 +228,13 @@ def of_local_data(
                 f"shape {own_shape} or {whole}, not {data.shape}"
             )
         cut.append(slice(None) if n == own else window[axis])
-    own_part = array_of(data[(*cut, ...)])
-    aval = explicit.typed(own_part.aval.update(shape=whole), place)
-    return placed_array(host_array(own_part), aval, place, windows.first_device(place))
+    return windowed(array_of(data[(*cut, ...)]), place, whole)
+
+
+def windowed(own: ArrayImpl, place: Sharding, whole: tuple[int, ...]) -> ArrayImpl:
+    """The array of shape `whole` of which this process has `own`."""
+    aval = explicit.typed(own.aval.update(shape=whole), place)
+    return placed_array(host_array(own), aval, place, windows.first_device(place))
 
 
 def _placed_shape(

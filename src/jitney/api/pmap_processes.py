@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from jitney.api.placement import windowed
 from jitney.core import explicit
 from jitney.core.pytree import pytrees
 from jitney.core.sharding.mesh import Mesh
@@ -17,7 +18,7 @@ from jitney.core.sharding.named import NamedSharding
 from jitney.core.trace import state
 from jitney.primitives.elementwise.convert import as_value
 from jitney.runtime import windows
-from jitney.runtime.array import ArrayImpl, array_from_numpy, host_array, placed_array
+from jitney.runtime.array import ArrayImpl, array_from_numpy, host_array
 
 if TYPE_CHECKING:
     from jitney.core.sharding.partition_spec import PartitionSpec
@@ -52,12 +53,9 @@ def to_all_devices(
 
 def _of_part(x: ArrayImpl, place: NamedSharding) -> ArrayImpl:
     """The array of which this process has `x`."""
-    counts = place.tiling(x.ndim).counts
-    held = windows.window_shape(place, counts)  # how many of the parts along each axis
-    n_parts = zip(x.shape, counts, held, strict=True)
-    whole = tuple([n * count // own for n, count, own in n_parts])
-    aval = explicit.typed(x.aval.update(shape=whole), place)
-    return placed_array(host_array(x), aval, place, windows.first_device(place))
+    whole = windows.whole_shape(place, x.shape)
+    assert whole is not None, "pmap's mesh has devices of all processes"
+    return windowed(x, place, whole)
 
 
 def own_parts(results: PyTree, mesh: Mesh) -> PyTree:

@@ -93,6 +93,18 @@ def _no_box(
     )
 
 
+def whole_shape(placement: Sharding, own: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The shape of the array of which this process's window has shape `own`.
+
+    None if this process has no device of the sharding, so that its window says nothing.
+    """
+    counts = placement.tiling(len(own)).counts
+    held = window_shape(placement, counts)  # how many of the parts along each axis
+    if not all(held):
+        return None
+    return tuple([n * count // here for n, count, here in zip(own, counts, held, strict=True)])
+
+
 def window_shape(
     placement: Sharding, shape: tuple[int, ...], process_index: int | None = None
 ) -> tuple[int, ...]:
