@@ -1,26 +1,16 @@
 """Shardings as parts of types: arrays along Explicit axes of a mesh, as JAX has them."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.helpers.programs_alike import check_prints_alike
 
 import jitney
 from jitney.core import explicit
 
-PROGRAM = str(Path(__file__).parent / "explicit_on_meshes.py")
-
 
 def test_like_jax():
-    both = [
-        subprocess.Popen([sys.executable, PROGRAM, package], stdout=subprocess.PIPE, text=True)
-        for package in ("jitney", "jax")
-    ]
-    ours, theirs = [process.communicate()[0].splitlines() for process in both]
-    assert len(theirs) == 49
-    wrong = [f"{a}\n  {b}" for a, b in zip(ours, theirs, strict=True) if a != b]
-    assert not wrong, "\n".join(wrong)
+    check_prints_alike(Path(__file__).parent / "explicit_on_meshes.py")
 
 
 def test_what_is_refused_is_named():

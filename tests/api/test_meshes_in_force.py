@@ -1,33 +1,20 @@
 """Where values lie while `jax.set_mesh` is in force, or within `with mesh:`, as JAX has it."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.helpers.programs_alike import check_prints_alike
 
 import jitney
 from jitney.experimental.layout import Format, Layout
 
-PROGRAM = str(Path(__file__).parent / "meshes_in_force.py")
 AUTO = jitney.sharding.AxisType.Auto
 
 
-def test_like_jax():
-    both = [
-        subprocess.Popen(
-            [sys.executable, "-W", "ignore", *options, PROGRAM],
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=8"},
-        )
-        for options in (["-m", "jitney"], [])
-    ]
-    ours, theirs = [process.communicate()[0].splitlines() for process in both]
-    assert len(theirs) == 136
-    wrong = [f"{a}\n  {b}" for a, b in zip(ours, theirs, strict=True) if a != b]
-    assert not wrong, "\n".join(wrong)
+def test_like_jax(monkeypatch):
+    monkeypatch.setenv("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
+    monkeypatch.setenv("PYTHONWARNINGS", "ignore")
+    check_prints_alike(Path(__file__).parent / "meshes_in_force.py", imports_jax=True)
 
 
 def test_contexts_say_what_is_wrong():

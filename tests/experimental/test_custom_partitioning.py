@@ -1,37 +1,21 @@
 """`jax.experimental.custom_partitioning`: its rules; on four devices, in processes of their own."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import jax
 import jax.experimental.custom_partitioning as theirs
 import numpy as np
 import pytest
+from tests.helpers.programs_alike import check_prints_alike
 
 import jitney
 import jitney.experimental.custom_partitioning as ours
 import jitney.numpy as jnp
 
-PROGRAM = Path(__file__).parent / "custom_partitioning_on_meshes.py"
-
 
 def test_over_devices_like_jax():
-    started = [
-        subprocess.Popen(
-            [sys.executable, str(PROGRAM), library], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            text=True,
-        )
-        for library in ("jitney", "jax")
-    ]  # fmt: skip
-    printed: list[list[str]] = []
-    for process in started:
-        out, errors = process.communicate()
-        assert process.returncode == 0, errors
-        printed.append(out.splitlines())
-    wrong = [f"{a}\n  {b}" for a, b in zip(*printed, strict=True) if a != b]
-    assert not wrong, "\n".join(wrong)
+    check_prints_alike(Path(__file__).parent / "custom_partitioning_on_meshes.py")
 
 
 RULES = [

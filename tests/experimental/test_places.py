@@ -1,31 +1,15 @@
 """`shard_alike`, `mesh_utils` and `topologies` on several devices, in processes of their own."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
+from tests.helpers.programs_alike import check_prints_alike
 
 from jitney.experimental import mesh_utils
 
-PROGRAM = Path(__file__).parent / "places_on_meshes.py"
-
 
 def test_like_jax():
-    started = [
-        subprocess.Popen(
-            [sys.executable, str(PROGRAM), library], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            text=True,
-        )
-        for library in ("jitney", "jax")
-    ]  # fmt: skip
-    printed: list[list[str]] = []
-    for process in started:
-        out, errors = process.communicate()
-        assert process.returncode == 0, errors
-        printed.append(out.splitlines())
-    wrong = [f"{a}\n  {b}" for a, b in zip(*printed, strict=True) if a != b]
-    assert not wrong, "\n".join(wrong)
+    check_prints_alike(Path(__file__).parent / "places_on_meshes.py")
 
 
 class _Device:

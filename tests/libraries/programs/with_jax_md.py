@@ -1,4 +1,4 @@
-"""jax-md: particles relaxed, simulated at constant energy and temperature, by neighbour lists; elasticity."""
+"""jax-md: particles relaxed and simulated at constant energy and temperature, by neighbour lists; stress."""
 
 import sys
 
