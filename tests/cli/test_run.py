@@ -106,3 +106,11 @@ def test_refuses_a_second_jax(folder: Path) -> None:
 def test_submodules_are_imported_when_they_are_used(folder: Path) -> None:
     code = "import jax, sys; jax.tree_util; print('jax.tree_util' in sys.modules)"
     assert run(folder, "-c", code, command=("-m", "jitney")).stdout == "True\n"
+
+
+def test_the_garbage_collector_looks_less_often(folder: Path) -> None:
+    program = "import gc; print(gc.get_threshold(), gc.isenabled())"
+    default = run(folder, "-c", program).stdout
+    young = int(default[1:].split(",")[0])
+    done = run(folder, "-m", "jitney", "-c", program)
+    assert done.stdout == default.replace(f"({young},", f"({max(young, 2000)},"), done.stderr

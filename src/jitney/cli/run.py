@@ -20,10 +20,10 @@ from typing import Any
 
 from jitney.install import install_as_jax
 
-# Allocations between collections of young objects. Libraries and traces make objects by the hundred
-# thousand that are there to stay: with Python's 700 (2,000 since 3.14), a tenth of the time to a first
-# result goes into looking at them again and again.
-_YOUNG_OBJECTS = 5000
+# Allocations between collections of young objects: as many as Python has had since 3.13. Libraries and
+# traces make objects by the hundred thousand that are there to stay; with the 700 of before, a tenth of
+# the time to a first result goes into looking at them again and again.
+_YOUNG_OBJECTS = 2000
 
 # The former `__main__`: if it were let go, its globals would be cleared while they are in use.
 _former: list[ModuleType] = []

@@ -1,4 +1,4 @@
-"""jax-md: particles relaxed and simulated at constant energy and temperature, by neighbour lists; stress."""
+"""jax-md: particles relaxed, and simulated at constant energy or temperature; stress, bonds."""
 
 import sys
 
