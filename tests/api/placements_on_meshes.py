@@ -111,3 +111,54 @@ def pulled_back(x):
 x = jax.device_put(np.arange(4, dtype=np.float32), here)
 print(jax.grad(moved)(x).sharding == here)
 print(jax.jvp(pulled_back, (x,), (np.ones(4, np.float32),)))
+
+# Callbacks in order: each device calls for its own part.
+calls = []
+callback = importlib.import_module(f"{sys.argv[1]}.experimental").io_callback
+
+
+def noted(x):
+    callback(lambda part: calls.append(np.asarray(part).tolist()), None, x[0, 0], ordered=True)
+    return callback(np.asarray, jax.ShapeDtypeStruct(x.shape, x.dtype), x, ordered=True)
+
+
+by_columns = P(None, "x")
+over = jax.shard_map(noted, mesh=line, in_specs=by_columns, out_specs=by_columns)
+print(jax.jit(over)(jnp.arange(8.0).reshape(2, 4)))
+jax.effects_barrier()
+print(sorted(calls))
+
+# The mesh in force where an equation was recorded is that where its derivative is taken.
+square_mesh = jax.make_mesh((2, 2), ("x", "y"), axis_types=(EXPLICIT,) * 2)
+other_axes = square_mesh.abstract_mesh.update(axis_sizes=(4, 1), axis_names=("a", "b"))
+
+
+@jax.jit
+def through(x):
+    x = jnp.sin(x)
+    with sharding.use_abstract_mesh(other_axes):
+        x = sharding.reshard(x, P(("a", "b"), None)) * 2
+    return sharding.reshard(x, P("y", None))
+
+
+with jax.set_mesh(square_mesh):
+    x = jax.device_put(np.arange(16, dtype=np.float32).reshape(8, 2), P("x", "y"))
+    for slope in (
+        jax.grad(lambda x: through(x).sum()),
+        jax.jit(jax.grad(lambda x: through(x).sum())),
+    ):
+        print(slope(x).sharding.spec, np.round(np.asarray(slope(x)), 4).tolist())
+
+# Terms of a sum and numbers: a factor is to be the same on all devices, and says so.
+with jax.set_mesh(jax.make_mesh((2,), ("x",), axis_types=(EXPLICIT,))):
+    terms = jax.reshard(jnp.arange(4.0), P(unreduced={"x"}))
+    for f in (lambda x: x * 2, lambda x: 2.0 * x, lambda x: x + 1, lambda x: x + x):
+        try:
+            print(jax.typeof(jax.jit(f)(terms)))
+        except Exception as error:  # its type is compared
+            print(type(error).__name__)
+    w = jax.device_put(np.ones((4, 3), np.float32), P(None, reduced={"x"}))
+    rows = jax.device_put(np.ones((4, 4), np.float32), P("x", None))
+    for f in (lambda w: rows @ (w * 2), lambda w: rows @ (2.0 * w) + rows @ w):
+        gradient = jax.jit(jax.grad(lambda w, f=f: f(w).sum()))(w)
+        print(jax.typeof(gradient), np.asarray(jax.reshard(gradient, P())).tolist())

@@ -228,6 +228,19 @@ def if_explicit(place: object) -> NamedSharding | None:
     return place
 
 
+def like_factor_of(ct: AbstractValue, aval: AbstractValue) -> NamedSharding | None:
+    """How a number on no mesh lies that a cotangent of type `ct` is multiplied by.
+
+    The cotangent may be terms of a sum: then the number is reduced, the same on all devices.
+    """
+    if getattr(aval, "shape", ()) or sharding_of(aval) is not None:
+        return None
+    own = sharding_of(ct)
+    if own is None or not own.spec.unreduced:
+        return None
+    return NamedSharding(own.mesh, PartitionSpec(reduced=own.spec.unreduced))
+
+
 def lies_alike(a: AbstractValue, b: AbstractValue) -> bool:
     """Whether types say the same of where values lie; a value on no mesh is whole on any."""
     if a is b or not made.any:
@@ -395,10 +408,13 @@ def _sums(primitive: Primitive, operation: Operation) -> tuple[frozenset[Any], f
         which = avals[0]
         avals = avals[1:] if isinstance(which, ShapedArray) and which.shape else avals
     shardings = [(aval, sharding_of(aval)) for aval in avals if isinstance(aval, ShapedArray)]
-    specs = [  # numbers on no mesh are constants
+    # Numbers on no mesh are constants; but a term times a number, or plus one, is another term only
+    # where all devices agree on the number, which types say by `reduced`, and users have to.
+    has_terms = any([s is not None and s.spec.unreduced for _, s in shardings])
+    specs = [
         PartitionSpec() if sharding is None else sharding.spec
         for aval, sharding in shardings
-        if aval.shape or sharding is not None
+        if aval.shape or sharding is not None or (has_terms and operation.name != "select_n")
     ]
     if not any([spec.unreduced or spec.reduced for spec in specs]):
         return frozenset(), frozenset()

@@ -14,7 +14,7 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -23,11 +23,13 @@ from jitney.core import config
 from jitney.core.avals import AbstractValue, ShapedArray
 from jitney.core.effects import Effect, InputEffect, no_effects
 from jitney.core.refs import in_use
+from jitney.core.sharding.mesh import get_abstract_mesh, use_abstract_mesh
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
     from jitney.core.primitive import Primitive
+    from jitney.core.sharding.mesh import AbstractMesh
     from jitney.core.source_info import SourceInfo
 
 _counter = itertools.count()
@@ -161,11 +163,16 @@ class DebugInfo(NamedTuple):
 
 
 class JaxprEqnContext(NamedTuple):
-    """Settings under which an equation was recorded that change what it computes."""
+    """Settings under which an equation was recorded that change what it computes.
+
+    Attributes:
+      cur_abstract_mesh: the axes of the mesh in force, if there was one.
+    """
 
     threefry_partitionable: bool = True
     xla_metadata: Any = None
     compute_type: str | None = None
+    cur_abstract_mesh: AbstractMesh | None = None
 
 
 class JaxprEqn:
@@ -206,15 +213,33 @@ def has_other_settings(eqn: JaxprEqn) -> bool:
     wanted = eqn.ctx
     return wanted is not None and (
         wanted.threefry_partitionable is not config.threefry_partitionable_enabled()
+        or (wanted.cur_abstract_mesh is not None and _are_other_axes(wanted.cur_abstract_mesh))
     )
 
 
-def settings_of(eqn: JaxprEqn) -> AbstractContextManager[None]:
+def _are_other_axes(mesh: AbstractMesh) -> bool:
+    """Whether the devices in force stand along other axes than those of `mesh`."""
+    now = get_abstract_mesh()
+    return (
+        now is not mesh
+        and not now.empty
+        and not now.manual_axes
+        and now != mesh
+        and now.size == mesh.size
+    )
+
+
+def settings_of(eqn: JaxprEqn) -> AbstractContextManager[Any]:
     """The settings under which `eqn` was recorded, whatever others are in force where it is run."""
     wanted = eqn.ctx
     if wanted is None or not has_other_settings(eqn):
         return _AS_THEY_ARE
-    return config.threefry_partitionable(wanted.threefry_partitionable)
+    as_recorded = ExitStack()
+    as_recorded.enter_context(config.threefry_partitionable(wanted.threefry_partitionable))
+    mesh = wanted.cur_abstract_mesh
+    if mesh is not None and _are_other_axes(mesh):
+        as_recorded.enter_context(use_abstract_mesh(mesh))
+    return as_recorded
 
 
 _AS_THEY_ARE = nullcontext()

@@ -14,6 +14,7 @@ Nothing is simplified here: the jaxpr says what the function did.
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -38,12 +39,13 @@ from jitney.core.jaxpr import (
 from jitney.core.pvary import in_order, pvary_p, reduced_vary_cast_p
 from jitney.core.ref_checks import check_none_returned
 from jitney.core.refs import in_use
-from jitney.core.sharding.mesh import made
+from jitney.core.sharding.mesh import get_abstract_mesh, made
 from jitney.core.trace import Trace, Tracer, escaped_tracer_error, set_current_trace, state
 from jitney.core.varying import UnequalAxes, type_of
 
 if TYPE_CHECKING:
     from jitney.core.primitive import Primitive
+    from jitney.core.sharding.mesh import AbstractMesh
     from jitney.core.typing import Params, Value
 
 
@@ -244,6 +246,8 @@ class JaxprTrace(Trace):
         origin = source_info.current()
         usual = config.threefry_partitionable_enabled()
         context = _DEFAULT_CONTEXT if usual else _OTHER_CONTEXT
+        if made.in_force:
+            context = _within(usual, get_abstract_mesh())
         if eqn_notes.used.ever:
             compute_type, pairs = eqn_notes.current()
             context = context._replace(compute_type=compute_type, xla_metadata=dict(pairs) or None)
@@ -405,6 +409,15 @@ def _literal_array(x: Value, dtype: np.dtype) -> np.ndarray:
 
 _DEFAULT_CONTEXT = JaxprEqnContext(threefry_partitionable=True)
 _OTHER_CONTEXT = JaxprEqnContext(threefry_partitionable=False)
+
+
+@functools.lru_cache(256)
+def _within(usual: bool, mesh: AbstractMesh) -> JaxprEqnContext:
+    """The settings of equations that are recorded while the axes of `mesh` are in force."""
+    context = _DEFAULT_CONTEXT if usual else _OTHER_CONTEXT
+    if mesh.empty or mesh.manual_axes:
+        return context
+    return context._replace(cur_abstract_mesh=mesh)
 
 
 def trace_to_jaxpr(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from jitney.core import explicit
 from jitney.core.avals import AbstractValue, get_aval
 from jitney.core.evaluate import value_of
-from jitney.core.jaxpr import Atom, Jaxpr, Literal, Var
+from jitney.core.jaxpr import Atom, Jaxpr, Literal, Var, settings_of
 from jitney.core.primitive import Primitive, declare_slot, registry
 from jitney.core.refs import in_use
 from jitney.core.sharding.mesh import made
@@ -94,7 +94,8 @@ def backward_pass(
                 break
         else:
             # Depends on no linear operand: computed forwards.
-            outs = eqn.primitive.bind(*[value_of(a, values) for a in eqn.invars], **eqn.params)
+            with settings_of(eqn):
+                outs = eqn.primitive.bind(*[value_of(a, values) for a in eqn.invars], **eqn.params)
             outs = outs if eqn.primitive.multiple_results else [outs]
             values.update(zip(eqn.outvars, outs, strict=True))
             known.update(eqn.outvars)
@@ -128,7 +129,8 @@ def backward_pass(
         if rule is None:
             raise NotImplementedError(_missing_rule(eqn.primitive))
         given = ct_out if eqn.primitive.multiple_results else ct_out[0]
-        accumulate(eqn.invars, rule(given, *operands, **eqn.params))
+        with settings_of(eqn):
+            accumulate(eqn.invars, rule(given, *operands, **eqn.params))
     found: list[Any] = []
     for v in jaxpr.invars:
         ct = None if v in known else cts.get(v)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.compiler.reference import scalar as reference
-from jitney.core import dtypes, text
+from jitney.core import dtypes, explicit, text
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.jaxpr import JaxprEqn
 from jitney.core.primitive import declare
@@ -355,11 +355,19 @@ _sum_jvp(add_any_p, lambda t: t)
 
 
 def _mul_by_left(ct: Value, x: Value, y: Value, *, out_dtype: DTypeLike | None = None) -> Any:
-    return rules.unbroadcast(x, mul_p.bind(ct, y, out_dtype=out_dtype))
+    return rules.unbroadcast(x, mul_p.bind(ct, _as_factor(ct, y), out_dtype=out_dtype))
 
 
 def _mul_by_right(ct: Value, x: Value, y: Value, *, out_dtype: DTypeLike | None = None) -> Any:
-    return rules.unbroadcast(y, mul_p.bind(x, ct, out_dtype=out_dtype))
+    return rules.unbroadcast(y, mul_p.bind(_as_factor(ct, x), ct, out_dtype=out_dtype))
+
+
+def _as_factor(ct: Value, x: Value) -> Any:
+    """`x`, which the cotangent `ct` is multiplied by."""
+    if not explicit.made.any:
+        return x
+    place = explicit.like_factor_of(rules.aval_of(ct), rules.aval_of(x))
+    return x if place is None else rules.op("reshard")(x, dst_sharding=place, concrete_mesh=None)
 
 
 rules.defbilinear(mul_p, _mul_by_left, _mul_by_right)

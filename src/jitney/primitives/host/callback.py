@@ -309,14 +309,18 @@ def _(args: Sequence[Value], dims: Dims, *, ordered: bool, **params: object) -> 
 
 
 def _by_each_device(prim: Primitive) -> None:
-    """Each device calls for itself, one after the other; those of one program once, if it is pure."""
+    """Each device calls for itself, one after the other; those of one program once, if it is pure.
+
+    So the calls of each device come in the order of its program. Texts that are printed in order are
+    refused, as in JAX: nothing says which device's comes first.
+    """
 
     @prim.over_devices
     def _(
         axis_data: AxisData, args: Sequence[Value], dims: Dims, **params: object
     ) -> tuple[Any, Any]:
         ordered = params.get("ordered") or params.get("effect") is ordered_debug_effect
-        if ordered and axis_data.size > 1:
+        if ordered and prim is not io_callback_p and axis_data.size > 1:
             raise ValueError(
                 f"The following ordered effects are not supported for more than 1 device: {prim.name}. "
                 "There is no order among devices: leave out `ordered=True`"
