@@ -162,3 +162,5 @@ with jax.set_mesh(jax.make_mesh((2,), ("x",), axis_types=(EXPLICIT,))):
     for f in (lambda w: rows @ (w * 2), lambda w: rows @ (2.0 * w) + rows @ w):
         gradient = jax.jit(jax.grad(lambda w, f=f: f(w).sum()))(w)
         print(jax.typeof(gradient), np.asarray(jax.reshard(gradient, P())).tolist())
+    sliced = jax.jit(jax.grad(lambda w: jax.lax.slice(w, (0, 0), (2, 3)).sum()))(w)
+    print(jax.typeof(sliced), np.asarray(jax.reshard(sliced, P())).tolist())

@@ -408,13 +408,14 @@ def _sums(primitive: Primitive, operation: Operation) -> tuple[frozenset[Any], f
         which = avals[0]
         avals = avals[1:] if isinstance(which, ShapedArray) and which.shape else avals
     shardings = [(aval, sharding_of(aval)) for aval in avals if isinstance(aval, ShapedArray)]
-    # Numbers on no mesh are constants; but a term times a number, or plus one, is another term only
-    # where all devices agree on the number, which types say by `reduced`, and users have to.
-    has_terms = any([s is not None and s.spec.unreduced for _, s in shardings])
+    # Numbers on no mesh are constants.
+    minds_numbers = operation.name in sums.MIND_NUMBERS and any([
+        s is not None and s.spec.unreduced for _, s in shardings
+    ])  # fmt: skip
     specs = [
         PartitionSpec() if sharding is None else sharding.spec
         for aval, sharding in shardings
-        if aval.shape or sharding is not None or (has_terms and operation.name != "select_n")
+        if aval.shape or sharding is not None or minds_numbers
     ]
     if not any([spec.unreduced or spec.reduced for spec in specs]):
         return frozenset(), frozenset()

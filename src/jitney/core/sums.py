@@ -18,6 +18,10 @@ _ADDITIVE = frozenset(["add", "sub", "add_any", "convert_element_type"])
 # Operations of two operands that are linear in each of them.
 _BILINEAR = frozenset(["mul", "dot_general", "conv_general_dilated"])
 
+# Operations of terms and numbers that are refused: what a number means, the term of each device or what
+# all of them share, types have to say. (Elsewhere numbers on no mesh are zeros that fill.)
+MIND_NUMBERS = frozenset(["add", "sub", "mul"])
+
 
 class ShardingTypeError(Exception):
     """Operands are divided in ways that an operation has no rule for; `jax.core.ShardingTypeError`."""
