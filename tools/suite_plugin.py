@@ -13,6 +13,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,17 @@ class Recorder:
         if report.failed:
             errors = [line for line in report.longreprtext.splitlines() if line.startswith("E ")]
             print(f"not collected: {report.nodeid}: {(errors or [''])[-1][1:].strip()}")
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(
+        self, item: pytest.Item, nextitem: pytest.Item | None
+    ) -> Generator[None, object, object]:
+        done = yield
+        # Modules turn float64 on for themselves, and take for granted that others have other processes.
+        jax = sys.modules.get("jax")
+        if jax is not None and (nextitem is None or nextitem.path != item.path):
+            jax.config.update("jax_enable_x64", False)
+        return done
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         seconds = self.order["seconds"]

@@ -131,13 +131,6 @@ def _check_axes(in_axes: PyTree, out_axes: PyTree) -> None:
         )
 
 
-def _spread(axes: PyTree, full: PyTree) -> list[int | None]:
-    """The axis of each leaf of `full`, by a prefix of its tree in which None stands for no axis."""
-    none = object()
-    prefix = pytrees.tree_map(lambda x: none if x is None else x, axes, is_leaf=lambda x: x is None)
-    return [None if x is none else x for x in pytrees.broadcast_prefix(prefix, full)]
-
-
 class _Mapped:
     """What `pmap` compiles: the function and its options."""
 
@@ -265,7 +258,7 @@ class _Mapped:
         flat: list[int | None] = []
         for k, (own, arg) in enumerate(zip(axes, dynamic, strict=True)):
             try:
-                flat += _spread(own, arg)
+                flat += pytrees.broadcast_axes(own, arg)
             except ValueError as error:
                 raise ValueError(
                     f"pmap in_axes[{k}] must be a tree prefix of the argument that it is for: {own} "
@@ -276,7 +269,7 @@ class _Mapped:
 
     def axes_of_results(self, out: PyTree, outs: Sequence[Any]) -> list[int | None]:
         try:
-            axes = _spread(self.out_axes, out)
+            axes = pytrees.broadcast_axes(self.out_axes, out)
         except ValueError as error:
             raise ValueError(
                 f"pmap out_axes must be a tree prefix of the result of {self.name}: {self.out_axes} "

@@ -225,12 +225,13 @@ def _axis_leaves(axes: PyTree) -> list[Any]:
 
 def _flat_axes(name: str, tree: PyTreeDef, axes: PyTree, kws: bool = False) -> list[Any]:
     """One axis for each leaf of `tree`, of which `axes` is a prefix; None is an axis."""
-    example = pytrees.tree_unflatten(tree, [_Leaf()] * tree.num_leaves)
+    # Classes know that leaves may be such objects for a while: some tell leaves from static data.
+    example = pytrees.tree_unflatten(tree, [object()] * tree.num_leaves)
     try:
         if kws:
-            positional = _broadcast(axes[0], example[0])
+            positional = pytrees.broadcast_axes(axes[0], example[0])
             return positional + [axes[1]] * len(pytrees.tree_leaves(example[1]))
-        return _broadcast(axes, example)
+        return pytrees.broadcast_axes(axes, example)
     except ValueError:
         pass
     got, value = (axes[0], example[0]) if kws else (axes, example)
@@ -240,19 +241,6 @@ def _flat_axes(name: str, tree: PyTreeDef, axes: PyTree, kws: bool = False) -> l
         f"{got} for value tree {pytrees.tree_structure(value)}.\n"
         f"Mismatch details ({len(wrong)} found):" + "".join(f"\n{make(name)}" for make in wrong)
     )
-
-
-class _Leaf:
-    """Stands for an argument's leaf."""
-
-
-def _broadcast(prefix: PyTree, full: PyTree) -> list[Any]:
-    # None is an axis in `prefix`, but no value in `full`.
-    def is_none(x: PyTree) -> bool:
-        return x is None
-
-    values = pytrees.tree_map(lambda x: () if x is None else x, full, is_leaf=is_none)
-    return pytrees.broadcast_prefix(prefix, values, is_leaf=is_none)
 
 
 def _normalized(axis: SupportsInt, rank: int) -> int:
@@ -346,7 +334,7 @@ def _refuse_unmapped(
     fun: Callable[..., Any], tree: PyTreeDef, index: int, axis_name: AxisName
 ) -> None:
     """Raises ValueError for a result that `out_axes` says to be the same at all indices, but is not."""
-    example = pytrees.tree_unflatten(tree, [_Leaf()] * tree.num_leaves)
+    example = pytrees.tree_unflatten(tree, [object()] * tree.num_leaves)
     path = pytrees.keystr(pytrees.tree_flatten_with_path(example)[0][index][0])
     named = "" if axis_name is None else f", axis_name={axis_name}"
     raise ValueError(

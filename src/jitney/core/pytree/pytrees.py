@@ -265,6 +265,21 @@ def broadcast_prefix(
     return out
 
 
+def broadcast_axes(axes: PyTree, full_tree: PyTree) -> list[Any]:
+    """`broadcast_prefix` where None in `axes` is an axis like others; in `full_tree` it is no leaf.
+
+    Raises:
+      ValueError: if `axes` is not a prefix of `full_tree`.
+    """
+    none = object()
+
+    def marked(axis: Any) -> Any:
+        return none if axis is None else axis
+
+    prefix = tree_map(marked, axes, is_leaf=lambda x: x is None)
+    return [None if x is none else x for x in broadcast_prefix(prefix, full_tree)]
+
+
 def tree_broadcast(prefix_tree: PyTree, full_tree: PyTree, is_leaf: IsLeaf | None = None) -> Any:
     """A tree like `full_tree`, its leaves being those of `prefix_tree`.
 
