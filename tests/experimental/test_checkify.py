@@ -316,3 +316,13 @@ def test_errors_are_pytrees():
     with pytest.raises(checkify.JaxRuntimeError, match="nan generated"):
         error.throw()
     assert checkify.init_error.get() is None
+
+
+def test_messages_show_arrays_and_keys():
+    def f(x, key):
+        checkify.check(x > 5, "{x!r} by {key}", x=x, key=key)
+        return x
+
+    for transform in (lambda f: f, jitney.jit):
+        error, _ = checkify.checkify(transform(f))(jtnp.float32(2), jitney.random.key(3))
+        assert error.get().startswith("Array(2., dtype=float32) by Array((), dtype=key<fry>)")

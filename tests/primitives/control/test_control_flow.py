@@ -381,3 +381,15 @@ def test_rows_that_a_scan_hands_on_are_its_operand():
     x = np.arange(3, dtype=np.float32)
     np.testing.assert_array_equal(jitney.grad(lambda x: (f(x) ** 2).sum())(x), 2 * x)
     np.testing.assert_array_equal(jitney.jit(jitney.vmap(f))(x[None]), x[None])
+
+
+def test_one_function_as_several_branches_is_traced_once():
+    traced = []
+
+    def f(x):
+        traced.append(x)
+        return x**2
+
+    assert jitney.lax.cond(False, f, f, 3.0) == 9
+    assert jitney.lax.switch(2, [f, lambda x: -x, f], 3.0) == 9
+    assert len(traced) == 2

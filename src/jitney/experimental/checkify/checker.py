@@ -38,6 +38,7 @@ from jitney.experimental.checkify.error import (
     NaNError,
     next_code,
 )
+from jitney.primitives.array.creation import full
 from jitney.primitives.array.placement import reshard
 from jitney.primitives.array.shape import broadcast_in_dim, reshape
 from jitney.primitives.elementwise.binary import bitwise_and
@@ -153,7 +154,9 @@ class Checker:
         for kind in kinds:
             if kind not in self.payload:
                 self.payload[kind] = [
-                    as_value(np.zeros(s.shape, dtypes.physical_dtype(s.dtype)))
+                    full(s.shape, 0, s.dtype)
+                    if dtypes.is_extended(s.dtype)
+                    else as_value(np.zeros(s.shape, s.dtype))
                     for s in kind.shape_dtypes
                 ]
 

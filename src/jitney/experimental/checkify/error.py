@@ -205,7 +205,7 @@ class Error:
         for place in np.argwhere(codes != NO_ERROR):
             index = tuple(map(int, place))
             check = self.checks[int(codes[index])]
-            payload = [np.asarray(x)[index] for x in self._payload[check.kind]]
+            payload = [x[index] if index else x for x in self._payload[check.kind]]
             found[index] = check.kind.error_type(check, payload)
         return found
 

@@ -31,6 +31,7 @@ from jitney.primitives.call.call import transposed_program
 from jitney.primitives.control.forwarding import forwarded_by_all
 from jitney.primitives.control.high import cond_on_arrays
 from jitney.primitives.control.tracing import (
+    Traced,
     check_branches,
     check_refs,
     trace_function,
@@ -497,7 +498,11 @@ def conditional(
     """The primitive applied to functions of pytrees; `names` are for messages."""
     leaves, tree = pytrees.tree_flatten(tuple(operands))
     avals = [get_aval(x) for x in leaves]
-    traced = [trace_function(f, tree, avals, "cond") for f in functions]
+    by_identity: dict[int, Traced] = {}
+    for f in functions:  # one function may be several branches
+        if id(f) not in by_identity:
+            by_identity[id(f)] = trace_function(f, tree, avals, "cond")
+    traced = [by_identity[id(f)] for f in functions]
     for f, t in zip(functions, traced, strict=True):
         check_refs(f, t, leaves)
     order = list(range(len(functions)))
