@@ -149,6 +149,24 @@ with jax.set_mesh(square_mesh):
     ):
         print(slope(x).sharding.spec, np.round(np.asarray(slope(x)), 4).tolist())
 
+# Options of `jit` that say where arguments and results are: their structures.
+single = sharding.SingleDeviceSharding(jax.devices()[0])
+for made_by, out in [
+    (tuple, [single] * 2),
+    (list, [single] * 2),
+    (list, (single,) * 2),
+    (tuple, single),
+]:
+    try:
+        print(jax.jit(lambda x, by=made_by: by([x, x]), out_shardings=out)(np.float32(1)))
+    except Exception as error:  # its type is compared
+        print(type(error).__name__)
+for given in ([single], [single] * 2, {"a": single}, (single, single), single):
+    try:
+        print(jax.jit(lambda x, y: x + y, in_shardings=given)(np.float32(1), np.float32(2)))
+    except Exception as error:  # its type is compared
+        print(type(error).__name__)
+
 # Terms of a sum and numbers: a factor is to be the same on all devices, and says so.
 with jax.set_mesh(jax.make_mesh((2,), ("x",), axis_types=(EXPLICIT,))):
     terms = jax.reshard(jnp.arange(4.0), P(unreduced={"x"}))

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from tests.helpers.both import Cases, check, counted
 
+import jitney
+
 same = Cases()
 
 
@@ -41,6 +43,26 @@ def names_of_programs_printed_apart(jax, jnp):
         return str(jax.make_jaxpr(g)(1.0, 2.0))
 
     return [text("a"), text("d", "a"), text("f", "f", "h"), text("<lambda>", "b", "c")]
+
+
+@same
+def jitted_closures_over_traced_values(jax, jnp):
+    """Called twice, they are one program."""
+
+    def g(x, y):
+        @jax.jit
+        def f(z):
+            return z * y
+
+        return f(x) + f(y)
+
+    f, runs = counted(lambda z, y: z + y)
+
+    def h(x):
+        inner = jax.jit(lambda z: f(z, x))
+        return sum(inner(x) for _ in range(5)) + inner(jnp.ones(3)).sum()
+
+    return str(jax.make_jaxpr(g)(1.0, 2.0)), jax.jit(g)(3.0, 4.0), jax.jit(h)(2.0), len(runs)
 
 
 @same
@@ -278,3 +300,28 @@ def shaped_arrays(jax, jnp):
 @pytest.mark.parametrize("case", same.all, ids=same.ids)
 def test_same(case):
     check(case)
+
+
+def test_closures_whose_values_change_are_traced_again():
+    """JAX takes the first value for all calls."""
+    state = {}
+
+    @jitney.jit
+    def by_global(z):
+        return z * state["w"]
+
+    def g(x):
+        y = x
+
+        @jitney.jit
+        def by_cell(z):
+            return z * y
+
+        a = by_cell(x)
+        y = x + 1
+        state["w"] = x
+        b = by_global(x)
+        state["w"] = x * 2
+        return a, by_cell(x), b, by_global(x)
+
+    assert [float(v) for v in jitney.jit(g)(2.0)] == [4.0, 6.0, 4.0, 8.0]

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jitney.api import closures
 from jitney.api.jit_placement import GivenPlaces, given_places
 from jitney.api.signature import (
     CallSpec,
@@ -211,7 +212,9 @@ class JitCall:
         _, tree, dynamic, dynamic_kwargs, static = flat
         key = self._key(flat, abstract)
         avals = key[2]
-        program = self.cache.get((self.options, key))
+        program = self.cache.get((self.options, key)) or closures.known(
+            self.fun, (self.options, key)
+        )
         if program is None:
             traced = self.cache.get(key)
             if traced is None:
@@ -226,6 +229,8 @@ class JitCall:
             if not any([isinstance(x, Tracer) or is_mutable(x) for x in outer]):
                 self.cache[key] = traced
                 self.cache[self.options, key] = program
+            else:
+                closures.keep(self.fun, (self.options, key), program, outer)
         return program
 
     def _key(self, flat: tuple[list[Any], Any, Any, Any, Any], abstract: bool) -> tuple[Any, ...]:

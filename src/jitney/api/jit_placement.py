@@ -100,12 +100,17 @@ class GivenPlaces:
         return tuple(out)
 
     def _misfit(self, prefix: PyTree, full: PyTree) -> ValueError:
-        if self.option == "in_shardings" and isinstance(prefix, tuple) and len(prefix) != len(full):
+        if self.option == "in_shardings" and type(prefix) is tuple and len(prefix) != len(full):
             return ValueError(
                 f"{self.asked_by}: in_shardings specification must be a tree prefix of the positional "
                 "arguments tuple, one entry for each argument or one for all, but it is the wrong "
                 f"length: got a tuple or list of length {len(prefix)} for an args tuple of length "
                 f"{len(full)}"
+            )
+        if self.option == "in_shardings" and type(prefix) is not tuple:
+            return ValueError(
+                f"{self.asked_by}: in_shardings has an entry for each argument, in a tuple, or is one "
+                f"place for all of them; what was given is of type {type(prefix)}. Put it into a tuple"
             )
         asked = f"{self.asked_by} {self.option}"
         found = [str(make(asked)) for make in prefix_errors(prefix, full)]
@@ -172,7 +177,7 @@ def given_places(option: str, given: PyTree, asked_by: str = "jit") -> GivenPlac
     """
     if given is None and asked_by == "jit":
         return None
-    if isinstance(given, list):
+    if isinstance(given, list) and option == "in_shardings":
         given = tuple(given)  # one entry for each argument
     leaves, tree = pytrees.tree_flatten(given, lambda place: place is None)
     for place in leaves:

@@ -98,6 +98,7 @@ class JaxprTrace(Trace):
         "effects",
         "eqns",
         "invars",
+        "nested",
         "parent_trace",
         "states",
         "tag",
@@ -114,6 +115,8 @@ class JaxprTrace(Trace):
         self.const_values: list[Any] = []
         self.effects: set[Effect] = set()
         self.states: dict[Atom, MutableQDD] = {}  # of values of mutable types of users'
+        # What jitted functions did that close over values of this trace: see `api.closures`.
+        self.nested: dict[Any, Any] = {}
         self._const_tracers: dict[int, DynamicJaxprTracer] = {}
         # Objects whose id() is a key above must live as long as the trace.
         self._keep_alive: list[Any] = []
@@ -127,6 +130,7 @@ class JaxprTrace(Trace):
         # Tracers of constants know their trace: a circle, which would keep constants that the user
         # has dropped until Python looks for circles.
         self._invalid = True
+        self.nested.clear()
         self._const_tracers.clear()
 
     # --- values in ------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ and its operands, of which the linear ones are `UndefinedPrimal`s: only their ty
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from jitney.core import explicit
@@ -94,7 +95,7 @@ def backward_pass(
                 break
         else:
             # Depends on no linear operand: computed forwards.
-            with settings_of(eqn):
+            with settings_of(eqn) if made.in_force else nullcontext():
                 outs = eqn.primitive.bind(*[value_of(a, values) for a in eqn.invars], **eqn.params)
             outs = outs if eqn.primitive.multiple_results else [outs]
             values.update(zip(eqn.outvars, outs, strict=True))
@@ -129,7 +130,10 @@ def backward_pass(
         if rule is None:
             raise NotImplementedError(_missing_rule(eqn.primitive))
         given = ct_out if eqn.primitive.multiple_results else ct_out[0]
-        with settings_of(eqn):
+        if made.in_force:
+            with settings_of(eqn):
+                accumulate(eqn.invars, rule(given, *operands, **eqn.params))
+        else:
             accumulate(eqn.invars, rule(given, *operands, **eqn.params))
     found: list[Any] = []
     for v in jaxpr.invars:

@@ -1,0 +1,59 @@
+"""Traces of jitted functions that close over values which are being traced: shared within one trace.
+
+Such a trace cannot be kept for later: the values go with the trace that they belong to. Within that,
+calls of one function with arguments of the same types are one program, as long as its closure holds the
+same objects, and the values are among these. (A value that the function finds elsewhere, as in a global
+object, may be another one at the next call.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jitney.core.jaxpr_trace import JaxprTrace
+from jitney.core.refs import in_use
+from jitney.core.trace import Tracer, state
+
+
+def _held_by(fun: Callable[..., Any]) -> list[Any] | None:
+    """The objects in the closure of `fun`; None if there is none, or some are yet to come."""
+    cells = getattr(fun, "__closure__", None)
+    if not cells:
+        return None
+    try:
+        return [cell.cell_contents for cell in cells]
+    except ValueError:
+        return None
+
+
+def known(fun: Callable[..., Any], key: object) -> Any:
+    """What `keep` was told of `fun` and `key` in the current trace; None if that holds no more."""
+    trace = state.trace
+    if not isinstance(trace, JaxprTrace) or not trace.nested:
+        return None
+    found = trace.nested.get((id(fun), key))
+    if found is None:
+        return None
+    program, then, _ = found
+    now = _held_by(fun)
+    if now is None or any([a is not b for a, b in zip(now, then, strict=True)]):
+        return None
+    return program
+
+
+def keep(fun: Callable[..., Any], key: object, program: object, outer: Sequence[Any]) -> None:
+    """Keeps `program` for other calls of `fun` in the current trace, if it may be the same there.
+
+    Args:
+      fun: the function.
+      key: what the program depends on beside it.
+      program: what tracing it gave.
+      outer: the values that it closes over.
+    """
+    trace, held = state.trace, _held_by(fun)
+    if not isinstance(trace, JaxprTrace) or held is None or in_use.exist:
+        return
+    own = set(map(id, held))
+    if all([isinstance(x, Tracer) and id(x) in own for x in outer]):
+        trace.nested[id(fun), key] = program, held, fun
