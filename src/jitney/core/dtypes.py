@@ -230,7 +230,9 @@ _CUSTOM_CATEGORY: dict[type, tuple[type, ...]] = {
 
 
 def tangent_dtype(dtype: DType) -> DType:
-    """The dtype of tangents: its own for inexact dtypes, float0 for the others."""
+    """The dtype of tangents: its own for inexact dtypes, float0 for others; extended ones say it."""
+    if isinstance(dtype, ExtendedDType):
+        return dtype.tangent or float0
     return dtype if issubdtype(dtype, np.inexact) else float0
 
 

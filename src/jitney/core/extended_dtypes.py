@@ -25,6 +25,7 @@ class ExtendedDType:
     type: type = extended
     kind = "V"
     physical: np.dtype  # of the carrier
+    tangent: np.dtype | None = None  # of derivatives; None if there are none
 
     if TYPE_CHECKING:
 
@@ -90,6 +91,49 @@ class KeyDType(ExtendedDType):
 
     def __repr__(self) -> str:
         return self.name
+
+    __str__ = __repr__
+
+
+class primal_tangent_dtype_scalar(extended):
+    """Category of the dtypes of numbers whose derivatives are of another dtype."""
+
+
+class PrimalTangentDType(ExtendedDType):
+    """Dtype of numbers whose derivatives are of another: `jax.experimental.primal_tangent_dtype`.
+
+    Attributes:
+      physical: dtype of the numbers.
+      tangent: dtype of their tangents and cotangents.
+      name: what texts call the dtype.
+    """
+
+    type = primal_tangent_dtype_scalar
+
+    def __init__(self, primal: np.dtype, tangent: np.dtype, name: str) -> None:
+        self.physical = primal
+        self.tangent = tangent
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def itemsize(self) -> int:
+        return self.physical.itemsize
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is PrimalTangentDType and self._parts() == other._parts()
+
+    def __hash__(self) -> int:
+        return hash(self._parts())
+
+    def _parts(self) -> tuple[np.dtype, np.dtype | None, str]:
+        return self.physical, self.tangent, self._name
+
+    def __repr__(self) -> str:
+        return self._name
 
     __str__ = __repr__
 

@@ -23,6 +23,7 @@ import numpy as np
 from jitney.core import dtypes, errors, explicit
 from jitney.core.array import Array
 from jitney.core.avals import ShapedArray, pytype_aval_mappings, shaped_array
+from jitney.core.extended_dtypes import PrimalTangentDType
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.sharding import Sharding
 from jitney.runtime import array_text, assembly, moves, sharding, windows
@@ -303,6 +304,11 @@ class ArrayImpl(NativeArray, Array):
                 f"an array of {self.ndim} axes cannot become a NumPy array, which has {MAX_AXES} at "
                 "most: reshape it first"
             )
+        if isinstance(self.aval.dtype, PrimalTangentDType):
+            raise TypeError(
+                f"an array of {self.aval.dtype} cannot be converted to a NumPy array, which knows no "
+                f"such dtype: lax.convert_element_type(x, {self.aval.dtype.physical}) gives its numbers"
+            )
         if dtypes.is_extended(self.aval.dtype):
             raise TypeError(
                 "JAX array with PRNGKey dtype cannot be converted to a NumPy array. "
@@ -395,6 +401,8 @@ class ArrayImpl(NativeArray, Array):
             return f"Array(shape={self.shape}, dtype={name})"
         if len(self.aval.shape) > MAX_AXES:
             return f"Array(<{self.ndim} axes>, shape={self.shape}, dtype={name})"
+        if isinstance(self.aval.dtype, PrimalTangentDType):
+            return f"Array({array_text.array_str(self._data())}, dtype={name})"
         if dtypes.is_extended(self.aval.dtype):
             return array_text.key_repr(words_of_keys(self._data(), self.aval), self.aval)
         return array_text.array_repr(self._value, self.aval)

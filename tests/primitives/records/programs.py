@@ -34,6 +34,11 @@ MESH = jitney.make_mesh((1,), ("i",))
 KEY = np.array([3, 7], np.uint32)
 
 
+def with_other_tangents(jax: Any, x: Any) -> Any:
+    dtype = jax.experimental.primal_tangent_dtype(x.dtype, x.dtype)
+    return jax.lax.convert_element_type(jax.lax.convert_element_type(x, dtype), x.dtype)
+
+
 def over_axis(body: Program) -> Program:
     """`body(jax, row)` over rows, whose axis is named; its program and its derivatives, too."""
 
@@ -463,4 +468,5 @@ PROGRAMS: dict[str, tuple[Program, tuple[Any, ...]]] = {
     "cholesky_update": (lambda jax, r, w: jax.lax.linalg.cholesky_update(r, w), (np.triu(M), V[:3])),
     "triangular_solve": (triangular, (np.tril(M), M)),
     "tridiagonal_solve": (tridiagonal, (V,)),
+    "with_other_tangents": (with_other_tangents, (V,)),
 }  # fmt: skip

@@ -25,7 +25,7 @@ from jitney.core.refs import in_use, is_ref
 from jitney.core.symbolic.expressions import DimExpr
 from jitney.core.trace import state
 from jitney.primitives import rules, sharding_rules
-from jitney.primitives.elementwise import families
+from jitney.primitives.elementwise import edtypes, families
 from jitney.runtime.eager import owned
 from jitney.transforms import jet
 from jitney.transforms.zero import Zero
@@ -106,6 +106,10 @@ def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
         # Wraps around from 64 bits, whether or not arrays have them.
         return as_value(np.asarray(operand).astype(dtype)[()])
     warn_if_imaginary_dropped(dtypes.dtype(operand), dtype)
+    if dtypes.is_extended(dtype) or dtypes.is_extended(getattr(operand, "dtype", None)):
+        found = edtypes.converted(as_value(operand), dtype)
+        if found is not None:
+            return found
     # What fills arrays of keys is no number that is converted to a key.
     return convert(as_value(operand) if dtypes.is_extended(dtype) else operand, dtype)
 
