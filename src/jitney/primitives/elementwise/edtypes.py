@@ -1,8 +1,8 @@
 """Numbers as values of a dtype whose derivatives are of another dtype, and back: the same numbers.
 
 `jax.experimental.primal_tangent_dtype` makes such dtypes: integers, say, that stand for quantised
-floats. Values of them can be moved, and taken back by `lax.convert_element_type`; arithmetic is not for
-them. What they mean, users' rules say (`jax.custom_vjp`), whose cotangents are of the dtype of tangents.
+floats. Values of them can be moved, and taken back by `lax.convert_element_type`; arithmetic is none,
+as users' rules alone say what they mean (`jax.custom_vjp`). Cotangents are of the dtype of tangents.
 """
 
 from __future__ import annotations
