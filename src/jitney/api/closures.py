@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from jitney.core.avals import get_aval
 from jitney.core.jaxpr_trace import JaxprTrace
-from jitney.core.refs import in_use
+from jitney.core.refs import any_refs, in_use
 from jitney.core.trace import Tracer, state
 
 
@@ -52,7 +53,9 @@ def keep(fun: Callable[..., Any], key: object, program: object, outer: Sequence[
       outer: the values that it closes over.
     """
     trace, held = state.trace, _held_by(fun)
-    if not isinstance(trace, JaxprTrace) or held is None or in_use.exist:
+    if not isinstance(trace, JaxprTrace) or held is None:
+        return
+    if in_use.exist and any_refs(map(get_aval, outer)):
         return
     own = set(map(id, held))
     if all([isinstance(x, Tracer) and id(x) in own for x in outer]):
