@@ -38,7 +38,7 @@ from jitney.experimental.checkify.error import (
     NaNError,
     next_code,
 )
-from jitney.primitives.array.creation import full
+from jitney.primitives.array.creation import full_like
 from jitney.primitives.array.placement import reshard
 from jitney.primitives.array.shape import broadcast_in_dim, reshape
 from jitney.primitives.elementwise.binary import bitwise_and
@@ -153,12 +153,7 @@ class Checker:
     def _make_room(self, kinds: Iterable[ErrorEffect]) -> None:
         for kind in kinds:
             if kind not in self.payload:
-                self.payload[kind] = [
-                    full(s.shape, 0, s.dtype)
-                    if dtypes.is_extended(s.dtype)
-                    else as_value(np.zeros(s.shape, s.dtype))
-                    for s in kind.shape_dtypes
-                ]
+                self.payload[kind] = [_zeros(s) for s in kind.shape_dtypes]
 
     # --- programs within programs -----------------------------------------------------------------
 
@@ -255,6 +250,13 @@ def of_each_device(x: Any) -> Any:
     """`x`, which may differ from device to device, if types say so here."""
     axes = trace_state.checked_axes - varying.axes_of(get_aval(x))
     return pvary_p.bind(x, axes=tuple(sorted(axes, key=str))) if axes else x
+
+
+def _zeros(like: Any) -> Any:
+    """Zeros of a shape and a dtype, which may be that of keys."""
+    if dtypes.is_extended(like.dtype):
+        return full_like(like, 0)
+    return as_value(np.zeros(like.shape, like.dtype))
 
 
 def _whole(x: Any) -> Any:

@@ -21,7 +21,7 @@ from jitney.transforms.zero import Zero
 if TYPE_CHECKING:
     from jitney.core.dtypes import DType
     from jitney.core.typing import DTypeLike
-    from jitney.primitives.rule_types import Builder, Node, Primals, Tangents
+    from jitney.primitives.rule_types import Builder, Node, Primals, Tangents, Value
 
 to_edtype_p = declare("to_edtype")
 from_edtype_p = declare("from_edtype")
@@ -59,7 +59,7 @@ def _moves_numbers(prim: Primitive) -> None:
         return x
 
     @prim.jvp
-    def _(primals: Primals, tangents: Tangents, **params: Any) -> tuple[Any, Any]:
+    def _(primals: Primals, tangents: Tangents, **params: object) -> tuple[Any, Any]:
         out = prim.bind(*primals, **params)
         kind = rules.aval_of(out).to_tangent_aval().dtype
         if isinstance(tangents[0], Zero) or kind == dtypes.float0:
@@ -76,7 +76,7 @@ _moves_numbers(to_edtype_p)
 _moves_numbers(from_edtype_p)
 
 
-def converted(x: Any, dtype: DType) -> Any:
+def converted(x: Value, dtype: DType) -> Any:
     """`x`, an array, as `dtype`, if one of the dtypes is a `PrimalTangentDType`; None if neither is.
 
     Raises:
