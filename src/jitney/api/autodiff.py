@@ -17,7 +17,7 @@ from jitney.api.differentiation import (
     instantiated,
 )
 from jitney.api.pullback import make_vjp
-from jitney.core import dtypes
+from jitney.core import dtypes, source_info
 from jitney.core.avals import ShapedArray, get_aval, is_valid_operand
 from jitney.core.errors import api_boundary
 from jitney.core.evaluate import eval_jaxpr
@@ -83,7 +83,8 @@ def jvp(
         )
     given = [_checked_tangent(p, t) for p, t in zip(leaves, dleaves, strict=True)]
     flat = flat_function(fun, tree, has_aux)
-    outs, douts = jvp_flat(flat, array_values(leaves), given)
+    with source_info.transform_name_stack("jvp"):
+        outs, douts = jvp_flat(flat, array_values(leaves), given)
     value = flat.unflatten(outs)
     derivative = flat.unflatten([instantiated(t) for t in douts])
     return (value, derivative, flat.aux) if has_aux else (value, derivative)
@@ -304,7 +305,8 @@ def linear_transpose(
                     + how_to_vary(a, got, "the operand that jax.linear_transpose is given")
                 )
         operands = [UndefinedPrimal(a) for a in avals]
-        found = backward_pass(jaxpr, consts, operands, cts)
+        with source_info.transform_name_stack("transpose"):
+            found = backward_pass(jaxpr, consts, operands, cts)
         return pytrees.tree_unflatten(
             tree, [cotangent(c, a) for c, a in zip(found, avals, strict=True)]
         )

@@ -89,7 +89,8 @@ def pull_back(
     operands = [UndefinedPrimal(v.aval) for v in linear.jaxpr.invars]
     if wanted is not None:
         wanted = [*itertools.compress(wanted, linear.nonzero_in)]
-    found = backward_pass(linear.jaxpr, consts, operands, given, wanted)
+    with source_info.transform_name_stack("transpose"):
+        found = backward_pass(linear.jaxpr, consts, operands, given, wanted)
     if all(linear.nonzero_in):
         return found
     rest = iter(found)

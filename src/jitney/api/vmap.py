@@ -22,7 +22,7 @@ from jitney.core.pytree import pytrees
 from jitney.core.pytree.errors import prefix_errors
 from jitney.core.ref_checks import check_passed_once
 from jitney.core.refs import in_use
-from jitney.core.source_info import fun_sourceinfo
+from jitney.core.source_info import fun_sourceinfo, transform_name_stack
 from jitney.core.trace import state
 from jitney.core.wraps import wraps
 from jitney.primitives.array.canonical import canonical_axis
@@ -126,7 +126,8 @@ def vmap(
         flat = FlatFunction(fun, tree, _refusal, has_kwargs=True)
         along = divided_alike("vmap", values, places, spmd_axis_name) if made.any else None
         data = AxisData(axis_name, size, spmd_axis_name, along)
-        outs, out_dims = batch_flat(flat, data, values, places)
+        with transform_name_stack("vmap"):
+            outs, out_dims = batch_flat(flat, data, values, places)
         wanted = _flat_axes("vmap out_axes", flat.out_tree, out_axes)
         for i, (d, w) in enumerate(zip(out_dims, wanted, strict=True)):
             if w is None and d is not None:

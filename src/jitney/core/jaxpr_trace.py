@@ -36,6 +36,7 @@ from jitney.core.jaxpr import (
     Literal,
     Var,
 )
+from jitney.core.name_stack import NameStack
 from jitney.core.pvary import in_order, pvary_p, reduced_vary_cast_p
 from jitney.core.ref_checks import check_none_returned
 from jitney.core.refs import in_use
@@ -99,6 +100,7 @@ class JaxprTrace(Trace):
         "eqns",
         "invars",
         "nested",
+        "outer_scopes",
         "parent_trace",
         "states",
         "tag",
@@ -117,6 +119,8 @@ class JaxprTrace(Trace):
         self.states: dict[Atom, MutableQDD] = {}  # of values of mutable types of users'
         # What jitted functions did that close over values of this trace: see `api.closures`.
         self.nested: dict[Any, Any] = {}
+        # How many scopes around are not to be noted: they are around whatever runs the program, too.
+        self.outer_scopes = 0
         self._const_tracers: dict[int, DynamicJaxprTracer] = {}
         # Objects whose id() is a key above must live as long as the trace.
         self._keep_alive: list[Any] = []
@@ -248,7 +252,14 @@ class JaxprTrace(Trace):
         if self.states:
             self._advance_states(primitive, atoms, params)
         origin = source_info.current()
-        usual = config.threefry_partitionable_enabled()
+        if self.outer_scopes:
+            inner = NameStack(origin.name_stack[self.outer_scopes :])
+            origin = origin.replace(name_stack=inner)
+        usual = (  # the common case without a call: all recorded operations come here
+            config.threefry_partitionable.global_value
+            if config.local.values is None
+            else config.threefry_partitionable_enabled()
+        )
         context = _DEFAULT_CONTEXT if usual else _OTHER_CONTEXT
         if made.in_force:
             context = _within(usual, get_abstract_mesh())

@@ -70,7 +70,10 @@ class NameStack(tuple[Scope | Transform, ...]):
 
     def transform(self, name: str) -> NameStack:
         """With a transformation of what follows."""
-        return NameStack((*self, Transform(name)))
+        inner = NameStack((*self, Transform(name)))
+        if not self:
+            ALONE[name] = inner
+        return inner
 
     def __add__(self, other: object) -> NameStack:
         assert isinstance(other, NameStack), other
@@ -90,6 +93,10 @@ class NameStack(tuple[Scope | Transform, ...]):
 
     def __repr__(self) -> str:
         return f"NameStack(stack={self.stack!r})"
+
+
+# Single transformations outside of all scopes, by their names: each transformed call has one.
+ALONE: dict[str, NameStack] = {}
 
 
 def new_name_stack(name: str = "") -> NameStack:

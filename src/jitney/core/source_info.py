@@ -17,7 +17,7 @@ from contextlib import AbstractContextManager
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
-from jitney.core.name_stack import NameStack
+from jitney.core.name_stack import ALONE, NameStack
 from jitney.core.record import record
 
 if TYPE_CHECKING:
@@ -112,10 +112,18 @@ class _Scopes(threading.local):
     Attributes:
       stack: names of the scopes, and transformations.
       origin: the place that operations come from while a recorded program is run; None elsewhere.
+      around: scopes around those of the origin.
     """
 
     stack: NameStack = NameStack()
     origin: SourceInfo | None = None
+    around: NameStack = NameStack()
+
+    def whole_origin(self) -> SourceInfo:
+        """The origin, of which there is one, with all its scopes."""
+        origin = self.origin
+        assert origin is not None
+        return SourceInfo(origin.code, origin.lasti, self.around + origin.name_stack)
 
 
 _scopes = _Scopes()
@@ -158,23 +166,35 @@ class no_scopes:
         _scopes.stack, _scopes.origin = self._outer, self._origin
 
 
+class code_of_users:
+    """Code of users is called for an equation: operations come from there, within its scopes."""
+
+    __slots__ = ("_origin", "_outer")
+
+    def __enter__(self) -> None:
+        self._outer, self._origin = _scopes.stack, _scopes.origin
+        if _scopes.origin is not None:
+            _scopes.stack, _scopes.origin = _scopes.whole_origin().name_stack, None
+
+    def __exit__(self, *exception: object) -> None:
+        _scopes.stack, _scopes.origin = self._outer, self._origin
+
+
 @contextlib.contextmanager
 def origins() -> Generator[Callable[[object], None], None, None]:
     """Yields a function that says of which place the operations that follow come."""
-    outer, stack = _scopes.origin, _scopes.stack
+    outer, around, stack = _scopes.origin, _scopes.around, _scopes.stack
 
     def come_from(info: object) -> None:
         if not isinstance(info, SourceInfo) or info.code is None:
-            _scopes.origin = outer
-        elif stack:
-            _scopes.origin = SourceInfo(info.code, info.lasti, stack + info.name_stack)
+            _scopes.origin, _scopes.around = outer, around
         else:
-            _scopes.origin = info
+            _scopes.origin, _scopes.around = info, stack
 
     try:
         yield come_from
     finally:
-        _scopes.origin = outer
+        _scopes.origin, _scopes.around = outer, around
 
 
 def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[..., Any]:
@@ -200,9 +220,9 @@ def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[
 
 def current() -> SourceInfo:
     """The innermost frame that is the user's, or the origin of the equation that is run again."""
-    origin = _scopes.origin
+    origin: SourceInfo | None = _scopes.origin
     if origin is not None:
-        return origin
+        return _scopes.whole_origin() if _scopes.around else origin
     # Who asks is no user's code.
     frame: FrameType | None = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]  # documented
     known = _internal
@@ -228,15 +248,21 @@ def current_name_stack() -> NameStack:
     return _scopes.stack
 
 
-@contextlib.contextmanager
-def set_name_stack(name_stack: NameStack) -> Generator[NameStack, None, None]:
-    """Within the context, which it yields, operations are recorded in these scopes and no others."""
-    outer = _scopes.stack
-    _scopes.stack = name_stack
-    try:
-        yield name_stack
-    finally:
-        _scopes.stack = outer
+class set_name_stack(contextlib.ContextDecorator):
+    """Within the context, which gives them, operations are recorded in these scopes and no others."""
+
+    __slots__ = ("_outer", "name_stack")  # each call of a function that is transformed makes some
+
+    def __init__(self, name_stack: NameStack) -> None:
+        self.name_stack = name_stack
+
+    def __enter__(self) -> NameStack:
+        self._outer = _scopes.stack
+        _scopes.stack = self.name_stack
+        return self.name_stack
+
+    def __exit__(self, *_: object) -> None:
+        _scopes.stack = self._outer
 
 
 def extend_name_stack(name: str) -> AbstractContextManager[NameStack]:
@@ -244,9 +270,23 @@ def extend_name_stack(name: str) -> AbstractContextManager[NameStack]:
     return set_name_stack(_scopes.stack.extend(name))
 
 
-def transform_name_stack(name: str) -> AbstractContextManager[NameStack]:
-    """A context in which the scopes that follow are those of something transformed."""
-    return set_name_stack(_scopes.stack.transform(name))
+class transform_name_stack(contextlib.ContextDecorator):
+    """A context in which the scopes that follow are those of something transformed; gives them."""
+
+    __slots__ = ("_outer", "name")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __enter__(self) -> NameStack:
+        # Each call of a function that is transformed comes here: outside of scopes the stack is known.
+        outer = self._outer = _scopes.stack
+        inner = ALONE.get(self.name) if not outer else None
+        _scopes.stack = inner = inner or outer.transform(self.name)
+        return inner
+
+    def __exit__(self, *_: object) -> None:
+        _scopes.stack = self._outer
 
 
 def reset_name_stack() -> AbstractContextManager[NameStack]:
@@ -264,13 +304,14 @@ def user_context(
       traceback: `eqn.source_info.traceback`; None leaves the place where the operations are bound.
       name_stack: the scopes; those of here and now by default.
     """
-    outer = _scopes.origin
+    outer, around = _scopes.origin, _scopes.around
     with set_name_stack(_scopes.stack if name_stack is None else name_stack):
         _scopes.origin = None if traceback is None else source_info(traceback, _scopes.stack)
+        _scopes.around = NameStack()
         try:
             yield
         finally:
-            _scopes.origin = outer
+            _scopes.origin, _scopes.around = outer, around
 
 
 def summarize(info: object) -> str:

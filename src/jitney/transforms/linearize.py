@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jitney.core import dtypes
+from jitney.core import dtypes, source_info
 from jitney.core.avals import AbstractValue, get_aval
 from jitney.core.jaxpr import DebugInfo, Jaxpr
 from jitney.core.jaxpr_trace import DynamicJaxprTracer, JaxprTrace
@@ -87,7 +87,9 @@ def linearize_flat(
     state.trace = trace
     try:
         try:
-            outs = fun(*args)
+            with source_info.transform_name_stack("jvp") as scopes:
+                tangents.outer_scopes = len(scopes) - 1
+                outs = fun(*args)
             del args
         finally:
             state.trace = parent

@@ -6,17 +6,18 @@ and its operands, of which the linear ones are `UndefinedPrimal`s: only their ty
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from jitney.core import explicit
+from jitney.core import config, explicit, source_info
 from jitney.core.avals import AbstractValue, get_aval
 from jitney.core.evaluate import value_of
 from jitney.core.jaxpr import Atom, Jaxpr, Literal, Var, settings_of
 from jitney.core.primitive import Primitive, declare_slot, registry
 from jitney.core.refs import in_use
 from jitney.core.sharding.mesh import made
+from jitney.core.trace import state
 from jitney.transforms.discharge import without_inner_refs
 from jitney.transforms.zero import Zero, add_tangents
 
@@ -74,6 +75,21 @@ def backward_pass(
 
     Returns: a cotangent, or `Zero`, for each operand.
     """
+    looks_at_values = config.value_checks.wanted and config.checks_values()
+    if state.trace is state.eval_trace and not looks_at_values:  # nobody asks for places
+        return _cotangents(jaxpr, consts, primals, cotangents, wanted, None)
+    with source_info.origins() as come_from:
+        return _cotangents(jaxpr, consts, primals, cotangents, wanted, come_from)
+
+
+def _cotangents(
+    jaxpr: Jaxpr,
+    consts: Sequence[Any],
+    primals: Sequence[Any],
+    cotangents: Sequence[Any],
+    wanted: Sequence[bool] | None,
+    come_from: Callable[[object], None] | None,
+) -> list[Any]:
     if in_use.exist:  # sums of cotangents need no place: what tangents are written to goes first
         jaxpr, consts = without_inner_refs(jaxpr, consts)
     values: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
@@ -95,6 +111,8 @@ def backward_pass(
                 break
         else:
             # Depends on no linear operand: computed forwards.
+            if come_from is not None:
+                come_from(eqn.source_info)
             with settings_of(eqn) if made.in_force else nullcontext():
                 outs = eqn.primitive.bind(*[value_of(a, values) for a in eqn.invars], **eqn.params)
             outs = outs if eqn.primitive.multiple_results else [outs]
@@ -130,6 +148,8 @@ def backward_pass(
         if rule is None:
             raise NotImplementedError(_missing_rule(eqn.primitive))
         given = ct_out if eqn.primitive.multiple_results else ct_out[0]
+        if come_from is not None:
+            come_from(eqn.source_info)
         if made.in_force:
             with settings_of(eqn):
                 accumulate(eqn.invars, rule(given, *operands, **eqn.params))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import dtypes, text, varying
+from jitney.core import dtypes, source_info, text, varying
 from jitney.core.avals import get_aval
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, JaxprEqn
@@ -481,7 +481,8 @@ def _(
 ) -> list[Any]:
     residuals, linear = args[:num_res], args[num_res:]
     given = [visible_tangent(ct, symbolic_zeros) for ct in cts]
-    out = bwd([*map(_flag, residuals)], given)
+    with source_info.code_of_users():
+        out = bwd([*map(_flag, residuals)], given)
     return [None] * num_res + [
         ct if type(x) is UndefinedPrimal else None for ct, x in zip(out, linear, strict=True)
     ]
