@@ -70,10 +70,7 @@ class NameStack(tuple[Scope | Transform, ...]):
 
     def transform(self, name: str) -> NameStack:
         """With a transformation of what follows."""
-        inner = NameStack((*self, Transform(name)))
-        if not self:
-            ALONE[name] = inner
-        return inner
+        return NameStack((*self, Transform(name)))
 
     def __add__(self, other: object) -> NameStack:
         assert isinstance(other, NameStack), other
@@ -93,10 +90,6 @@ class NameStack(tuple[Scope | Transform, ...]):
 
     def __repr__(self) -> str:
         return f"NameStack(stack={self.stack!r})"
-
-
-# Single transformations outside of all scopes, by their names: each transformed call has one.
-ALONE: dict[str, NameStack] = {}
 
 
 def new_name_stack(name: str = "") -> NameStack:

@@ -17,7 +17,7 @@ from contextlib import AbstractContextManager
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
-from jitney.core.name_stack import ALONE, NameStack
+from jitney.core.name_stack import NameStack
 from jitney.core.record import record
 
 if TYPE_CHECKING:
@@ -270,6 +270,10 @@ def extend_name_stack(name: str) -> AbstractContextManager[NameStack]:
     return set_name_stack(_scopes.stack.extend(name))
 
 
+# Single transformations outside of all scopes, by their names: most transformed calls have one.
+_alone: dict[str, NameStack] = {}
+
+
 class transform_name_stack(contextlib.ContextDecorator):
     """A context in which the scopes that follow are those of something transformed; gives them."""
 
@@ -279,10 +283,11 @@ class transform_name_stack(contextlib.ContextDecorator):
         self.name = name
 
     def __enter__(self) -> NameStack:
-        # Each call of a function that is transformed comes here: outside of scopes the stack is known.
         outer = self._outer = _scopes.stack
-        inner = ALONE.get(self.name) if not outer else None
-        _scopes.stack = inner = inner or outer.transform(self.name)
+        inner = _alone.get(self.name) if not outer else outer.transform(self.name)
+        if inner is None:
+            inner = _alone[self.name] = outer.transform(self.name)
+        _scopes.stack = inner
         return inner
 
     def __exit__(self, *_: object) -> None:
