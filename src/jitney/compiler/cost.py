@@ -105,6 +105,14 @@ class CostModel:
     max_cost: int = 10_000  # additions: sums over shared operands grow without bound
     swap_above: int = 1024  # bytes of a carry above which buffers are swapped, not copied
 
+    # --- the arena (`plan/memory.py`) ---------------------------------------------------------------
+
+    # Bytes from which holes matter, how many times as much as is alive at once they may make of it, and
+    # how many buffers are placed by their sizes then: that takes time like the square of their number.
+    tight_arena: int = 1 << 20
+    loose_arena: float = 1.03
+    placed_by_size: int = 256
+
     # --- reductions in parts (`kernels/split_reduction.py`) -----------------------------------------
 
     split_above: int = 1 << 17  # points of a reduction above which it is divided
@@ -203,6 +211,9 @@ class CostModel:
 
     line_bytes: int = 64  # in which memory is read and written
     divisions: int = 128  # ways to divide a node that are tried, at most
+    # Bytes that panels of a gathered operand may take: so many, or a share of what a product has.
+    panel_bytes: int = 1 << 20
+    panel_share: int = 32
     # What estimates of time take a device to be (`jitney simulate`), if nothing else is said: a socket
     # of a cluster. Seconds of a message; bytes a second that are sent; operations a second; bytes of
     # memory a second.

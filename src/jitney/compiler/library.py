@@ -126,6 +126,8 @@ class LibraryFunction:
         program where there is no machine code.
       native: machine code, if there is some.
       work: operations for one item of a batch, about (*types, **params).
+      updates: whether its one result is its first operand with something changed, in whose memory it
+        can be computed.
     """
 
     name: str
@@ -133,6 +135,7 @@ class LibraryFunction:
     reference: Implementation
     native: NativeCode | None = None
     work: Callable[..., int] = _unknown_work
+    updates: bool = False
 
 
 _functions: dict[str, LibraryFunction] = {}
@@ -181,6 +184,12 @@ def find(name: str) -> LibraryFunction:
     if found is None:
         raise ValueError(f"there is no library function {name}")
     return found
+
+
+def is_update(name: str) -> bool:
+    """Whether the function `name` changes its first operand."""
+    found = _functions.get(name)
+    return found is not None and found.updates
 
 
 def implementation(call: Call) -> Implementation:

@@ -182,11 +182,13 @@ def partition(
     out_specs: Sequence[Spec | None] | None = None,
 ) -> Partitioned:
     """The program that each device of a mesh runs, simplified; see `hlo.partition.partitioner`."""
-    from jitney.compiler.hlo.partition import partitioner  # of use for several devices alone
+    from jitney.compiler.hlo.partition import panels, partitioner  # for several devices alone
 
     whole = simplify.run(module, simplify.rules_without("drop_sharding_constraint"))
     divided = partitioner.partition(whole, in_specs, extents, out_specs)
-    divided = replace(divided, module=simplify.run(divided.module))
+    local = simplify.run(divided.module)
+    local = ir.Module(local.name, panels.in_panels(local.region))
+    divided = replace(divided, module=local)
     _check(TENSOR_IR, divided.module)
     return divided
 

@@ -56,7 +56,7 @@ def fields(cls: Any) -> tuple[str, ...]:
     return cls.__match_args__
 
 
-def replace(x: T, **changes: object) -> T:
+def replace(x: T, /, **changes: object) -> T:
     """The record `x` with other values for some fields."""
     values = {name: getattr(x, name) for name in fields(x)}
     return type(x)(**{**values, **changes})

@@ -20,7 +20,7 @@ started = False
 @cache
 def linker() -> None:
     """Makes ready what machine code needs to be loaded and linked; LLVM is not needed for it."""
-    from jitney.compiler import convolutions, tile_products
+    from jitney.compiler import added_products as added_products, convolutions, tile_products
     from jitney.compiler.codegen import symbols
     from jitney.compiler.llvm import engine
     from jitney.runtime import device

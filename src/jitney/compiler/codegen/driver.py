@@ -375,7 +375,16 @@ class DriverWriter:
 
     def _gemm_function(self, step: ir.Gemm) -> str:
         """The name of the function for products like `step`, of which a program has one."""
-        key = (step.dtype, step.batch, step.m, step.n, step.k, step.trans_x, step.trans_y)
+        key = (
+            step.dtype,
+            step.batch,
+            step.m,
+            step.n,
+            step.k,
+            step.trans_x,
+            step.trans_y,
+            step.adds,
+        )
         name = self.gemms.get(key)
         if name is None:
             name = self.gemms[key] = f"gemm.{len(self.functions)}"
@@ -526,7 +535,7 @@ class _GemmWriter:
         flag_y, flag_x = (number(ord("T" if t else "N")) for t in (step.trans_y, step.trans_x))
         n, m, k = number(step.n), self._place(rows), number(step.k)
         ldy, ldx, ldo = number(max(lead_y, 1)), number(max(lead_x, 1)), number(max(step.n, 1))
-        one, zero = (self._place_factor(v) for v in (1.0, 0.0))
-        operands = (flag_y, flag_x, n, m, k, one, y.text, ldy, x.text, ldx, zero, out.text, ldo)
+        one, kept = (self._place_factor(v) for v in (1.0, float(step.adds)))
+        operands = (flag_y, flag_x, n, m, k, one, y.text, ldy, x.text, ldx, kept, out.text, ldo)
         call = self.driver.native(name, "void", ", ".join(["ptr"] * len(operands)))
         e.line(f"call {call}({', '.join(f'ptr {p}' for p in operands)})")

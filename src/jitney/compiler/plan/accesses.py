@@ -25,7 +25,7 @@ def reads_and_writes(step: ir.Step) -> tuple[list[ir.Buffer], list[ir.Buffer]]:
                 step.buffers[i] for i in sorted(writes)
             ]
         case ir.Gemm():
-            return [step.x, step.y], [step.out]
+            return [step.x, step.y, *([step.out] if step.adds else [])], [step.out]
         case ir.RowStrips():
             return _reads_and_writes_in_strips(step)
         case ir.LibraryCall():
@@ -104,23 +104,22 @@ def _accesses_of_launch(step: ir.Launch, kernel: kernels.Kernel) -> Iterator[Acc
     loads = [s for s in kernel.body if isinstance(s, kernels.Load)]
     for some, is_write in ((loads, False), (kernel.outputs, True)):
         for place in some:
-            buffer = step.buffers[place.param]
-            if place.index.terms:
-                yield _whole(buffer, is_write)
-            else:
-                size = kernel.params[place.param].itemsize
-                yield _access(buffer, is_write, place.index, kernel.extents, size)
+            size = kernel.params[place.param].itemsize
+            yield _access(step.buffers[place.param], is_write, place.index, kernel.extents, size)
 
 
 def _access(
     buffer: ir.Buffer, is_write: bool, index: kernels.Affine, extents: Sequence[int], size: int
 ) -> Access:
-    """All that a kernel touches at an index that does not depend on data."""
-    low, high = index.bounds(extents)
+    """All that a kernel touches at an index; one that depends on data may be anywhere."""
     elements, stride = 1, COSTS.line_bytes
     for c, n in zip(index.coefficients, extents, strict=True):
-        if c and n > 1:
+        if n > 1 and (c or index.terms):
             elements *= n
-            stride = min(stride, abs(c) * size)
-    start, end = low * size, (high + 1) * size
+            stride = min(stride, abs(c) * size) if c else stride
+    if index.terms:
+        start, end = 0, buffer.nbytes
+    else:
+        low, high = index.bounds(extents)
+        start, end = low * size, (high + 1) * size
     return Access(buffer, is_write, start, end, min(elements * stride, end - start))

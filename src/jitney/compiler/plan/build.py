@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from jitney.compiler.hlo import ir as hlo
 from jitney.compiler.plan import ir, loops, memory, overlap, row_strips, single_nodes
+from jitney.compiler.plan.collective_order import order_collectives
 from jitney.compiler.plan.region import Planner, Rule, Supports
 
 _RULES: dict[type[hlo.Node], Rule] = {
@@ -39,7 +40,8 @@ def build(module: hlo.Module, supports: Supports) -> ir.Plan:
     region = module.region
     inputs = [ir.Buffer("input", p.tensor_type.nbytes, i) for i, p in enumerate(region.parameters)]
     outputs = [ir.Buffer("output", r.tensor_type.nbytes, i) for i, r in enumerate(region.results)]
-    steps = overlap.overlap(row_strips.strip_mine(planner.region(region, inputs, outputs)))
+    steps = row_strips.strip_mine(planner.region(region, inputs, outputs))
+    steps = overlap.overlap(order_collectives(steps))
     return ir.Plan(
         module.name,
         steps,

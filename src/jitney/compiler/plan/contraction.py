@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from jitney.compiler import blas
 from jitney.compiler.hlo import ir as hlo
 from jitney.compiler.hlo.contractions import extents, operand_order
 from jitney.compiler.plan import ir
+
+
+def added(node: hlo.LibraryCall) -> hlo.Dot:
+    """The product that `node`, a `product_added`, adds."""
+    total, x, y = node.args
+    params: dict[str, Any] = dict(node.params)
+    return hlo.Dot(total.tensor_type, node.id, x, y, params["contract"], params["batch"])
 
 
 def as_gemm(node: hlo.Dot, buffer: Callable[[hlo.Node], ir.Buffer]) -> ir.Gemm | None:

@@ -14,8 +14,9 @@ this kind.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
+from jitney.compiler import library
 from jitney.compiler.hlo import ir as hlo, traversal
 from jitney.compiler.hlo.loop_analysis import is_fully_overwritten
 from jitney.compiler.kernels import ir as kernels
@@ -58,6 +59,8 @@ def updated_in_place(
                 replaced = result.x is parameter and is_scatter(result)
             case hlo.Project(node=hlo.While() as inner):
                 replaced = inner.init[result.index] is parameter and uses[parameter] == 1
+            case hlo.Project(node=hlo.LibraryCall() as call) if library.is_update(call.name):
+                replaced = call.args[0] is parameter and uses[parameter] == 1
             case _:
                 replaced = False
         if replaced and uses[result] == 1:
@@ -69,11 +72,22 @@ def updated_in_place(
     updated: dict[int, Updated] = {}
     for i in sorted(found):
         result = body.results[i]
-        sources = () if isinstance(result, hlo.Project) else traversal.operands(result)[1:]
+        sources = _sources(result)
         if not any(traversal.storage_of(x) in changed for x in sources):
             is_read = uses[body.parameters[i]] > 1
             updated[i] = Updated(is_read, not is_read and is_fully_overwritten(node, i))
     return updated
+
+
+def _sources(update: hlo.Node) -> Sequence[hlo.Node]:
+    """What is read while the update is made, beside what is updated."""
+    match update:
+        case hlo.Project(node=hlo.LibraryCall() as call):
+            return call.args[1:]
+        case hlo.Project():  # a loop: it has carries of its own
+            return ()
+        case _:
+            return traversal.operands(update)[1:]
 
 
 def update_in_place(
@@ -90,14 +104,14 @@ def update_in_place(
 
 def _is_update(steps: Sequence[ir.Step], old: ir.Buffer, new: ir.Buffer) -> bool:
     """Whether one kernel writes `new`, elementwise, and is the last to read `old`."""
-    uses = [list(_all_touched(step)) for step in steps]
+    uses = [list(ir.all_touched(step)) for step in steps]
     first = next((k for k, buffers in enumerate(uses) if new in buffers), None)
     if first is None or any(old in buffers for buffers in uses[first + 1 :]):
         return False
     step = steps[first]
     if not isinstance(step, ir.Launch) or not isinstance(step.kernel, kernels.Kernel):
         return False
-    if any(isinstance(s, ir.Loop | ir.Branch) and new in _all_touched(s) for s in steps):
+    if any(isinstance(s, ir.Loop | ir.Branch) and new in ir.all_touched(s) for s in steps):
         return False
     kernel = step.kernel
     stores = [o for o in kernel.outputs if step.buffers[o.param] is new]
@@ -106,13 +120,6 @@ def _is_update(steps: Sequence[ir.Step], old: ir.Buffer, new: ir.Buffer) -> bool
     loads = [s for s in kernel.body if isinstance(s, kernels.Load) and step.buffers[s.param] is old]
     dtype = kernel.params[stores[0].param]
     return all(s.index == stores[0].index and s.dtype == dtype for s in loads)
-
-
-def _all_touched(step: ir.Step) -> Iterator[ir.Buffer]:
-    yield from ir.touched(step)
-    for steps in ir.inner(step):
-        for s in steps:
-            yield from _all_touched(s)
 
 
 def _renamed(step: ir.Step, new: ir.Buffer, old: ir.Buffer) -> ir.Step:
@@ -125,9 +132,7 @@ def _renamed(step: ir.Step, new: ir.Buffer, old: ir.Buffer) -> ir.Step:
         case ir.Launch():
             return ir.Launch(step.kernel, tuple(map(name, step.buffers)))
         case ir.Gemm():
-            changed = (name(step.x), name(step.y), name(step.out))
-            sizes = (step.dtype, step.batch, step.m, step.n, step.k, step.trans_x, step.trans_y)
-            return ir.Gemm(*changed, *sizes)
+            return replace(step, x=name(step.x), y=name(step.y), out=name(step.out))
         case ir.LibraryCall():
             args, results = (tuple(map(name, some)) for some in (step.args, step.results))
             return replace(step, args=args, results=results)

@@ -14,7 +14,7 @@ stretch of the stack of the thread that works on a strip.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -24,7 +24,7 @@ from jitney.compiler.hlo import ir as hlo
 from jitney.compiler.hlo.ir import TensorType
 from jitney.compiler.kernels.ir import Kernel
 from jitney.compiler.kernels.loop_kernel import LoopKernel
-from jitney.core.record import field, record
+from jitney.core.record import field, record, replace
 
 
 @record(eq=False)
@@ -90,7 +90,12 @@ class RowStrips:
 
 @record
 class Gemm:
-    """out[b] = x[b] @ y[b], row-major m x k times k x n; `trans_*`: an operand is stored transposed."""
+    """out[b] = x[b] @ y[b], row-major m x k times k x n.
+
+    Attributes:
+      trans_x: whether x is stored transposed; `trans_y` alike.
+      adds: whether the product is added to what is in `out`.
+    """
 
     x: Buffer
     y: Buffer
@@ -102,6 +107,7 @@ class Gemm:
     k: int
     trans_x: bool
     trans_y: bool
+    adds: bool = False
 
 
 @record
@@ -271,3 +277,28 @@ def inner(step: Step) -> list[list[Step]]:
             return step.cases
         case _:
             return []
+
+
+def all_steps(steps: Iterable[Step]) -> Iterator[Step]:
+    """The steps, and those within them."""
+    for step in steps:
+        yield step
+        for block in inner(step):
+            yield from all_steps(block)
+
+
+def all_touched(step: Step) -> Iterator[Buffer]:
+    """Buffers that a step, or one within it, reads or writes; some of them several times."""
+    for within in all_steps([step]):
+        yield from touched(within)
+
+
+def with_inner(step: Step, change: Callable[[list[Step]], list[Step]]) -> Step:
+    """A loop or branch with the lists of steps within it changed; any other step as it is."""
+    match step:
+        case Loop():
+            return replace(step, cond=change(step.cond), body=change(step.body))
+        case Branch():
+            return replace(step, cases=[change(case) for case in step.cases])
+        case _:
+            return step

@@ -24,7 +24,7 @@ def loop(plan: RegionPlan, node: hlo.While) -> bool:
         return True
     parameters, results = node.body.parameters, node.body.results
     changing = [r is not p for r, p in zip(results, parameters, strict=True)]
-    carry = plan.new(node)
+    carry = plan.new_carry(node)
     filled = plan.filled(node)
     for i, x in enumerate(node.init):
         if not changing[i]:
@@ -54,7 +54,7 @@ def _as_kernel(plan: RegionPlan, node: hlo.While, built: loop_kernel.BuiltLoop) 
     """The loop as one kernel, its carry in registers."""
     in_place = plan.updated(node)
     parameters, results = node.body.parameters, node.body.results
-    carry = plan.new(node)
+    carry = plan.new_carry(node)
     filled = plan.filled(node)
     for i, (r, p) in enumerate(zip(results, parameters, strict=True)):
         if r is p:

@@ -3,14 +3,20 @@
 Dynamic storage allocation with known lifetimes. Buffers are placed in the order of their first use,
 each into the smallest hole that holds it (best fit), freed after their last; a loop's body extends
 what it uses to the loop's end. O(n log n) in the number of buffers.
+
+Where that leaves holes that matter, the largest buffers are placed first instead, in the order of their
+sizes, each where nothing lives at the same time (greedy by size, Pisarchyk and Lee, 2020).
 """
 
 from __future__ import annotations
 
 import bisect
 import heapq
+import itertools
 from collections.abc import Sequence
+from typing import TypeAlias
 
+from jitney.compiler.cost import COSTS
 from jitney.compiler.plan import ir
 
 ALIGNMENT = 64
@@ -37,7 +43,7 @@ def assign_buffers(steps: Sequence[ir.Step]) -> int:
                 visit(block)
             clock += 1
             # What is alive before a loop and used in it must survive every iteration.
-            for buffer in _all_touched(blocks):
+            for buffer in {b for block in blocks for x in block for b in ir.all_touched(x)}:
                 if first[buffer] <= start or isinstance(step, ir.Branch):
                     last[buffer] = clock
             for buffer in ir.touched(step):
@@ -47,32 +53,78 @@ def assign_buffers(steps: Sequence[ir.Step]) -> int:
     return place([b for b in first if b.place == "arena"], first, last)
 
 
-def _all_touched(blocks: Sequence[Sequence[ir.Step]]) -> set[ir.Buffer]:
-    found: set[ir.Buffer] = set()
-    stack = [step for block in blocks for step in block]
-    while stack:
-        step = stack.pop()
-        found.update(ir.touched(step))
-        stack.extend(s for block in ir.inner(step) for s in block)
-    return found
-
-
 def place(buffers: list[ir.Buffer], first: dict[ir.Buffer, int], last: dict[ir.Buffer, int]) -> int:
     """Gives each of `buffers`, which live from `first` to `last`, an offset; returns their end."""
+    buffers = sorted(buffers, key=lambda b: first[b])
+    lives = [(first[b], last[b], _size(b)) for b in buffers]
+    offsets, top = _best_fit(lives)
+    if top > COSTS.tight_arena and top > _most_alive(lives) * COSTS.loose_arena:
+        others, other_top = _by_size(lives)
+        if other_top < top:
+            offsets, top = others, other_top
+    for buffer, offset in zip(buffers, offsets, strict=True):
+        buffer.index = offset
+    return top
+
+
+_Life: TypeAlias = tuple[int, int, int]  # first use, end of the last one, size
+
+
+def _size(buffer: ir.Buffer) -> int:
+    return -(-max(buffer.nbytes, 1) // ALIGNMENT) * ALIGNMENT
+
+
+def _best_fit(lives: Sequence[_Life]) -> tuple[list[int], int]:
+    """Offsets, and their end, each in the smallest hole at its first use; `lives` are ordered by it."""
     free = _Free()
-    busy: list[tuple[int, int, int]] = []  # a heap of (last use, offset, size)
+    busy: list[_Life] = []  # a heap of (last use, offset, size)
+    offsets: list[int] = []
     top = 0
-    for buffer in sorted(buffers, key=lambda b: first[b]):
-        while busy and busy[0][0] <= first[buffer]:
-            _, offset, size = heapq.heappop(busy)
-            free.add(offset, size)
-        size = -(-max(buffer.nbytes, 1) // ALIGNMENT) * ALIGNMENT
+    for begin, end, size in lives:
+        while busy and busy[0][0] <= begin:
+            _, offset, freed = heapq.heappop(busy)
+            free.add(offset, freed)
         offset = free.take(size)
         if offset is None:
             offset, top = top, top + size
-        buffer.index = offset
-        heapq.heappush(busy, (last[buffer], offset, size))
-    return top
+        offsets.append(offset)
+        heapq.heappush(busy, (end, offset, size))
+    return offsets, top
+
+
+def _most_alive(lives: Sequence[_Life]) -> int:
+    """The bytes of all that is alive at the worst time: no assignment takes less."""
+    ends = [change for begin, end, size in lives for change in ((begin, size), (end, -size))]
+    # (What ends at a time is gone before what begins then.)
+    return max(itertools.accumulate([change for _, change in sorted(ends)]), default=0)
+
+
+def _by_size(lives: Sequence[_Life]) -> tuple[list[int], int]:
+    """The same, the largest first, each at the lowest place that is free for as long as it lives.
+
+    All but the largest have memory of their own above.
+    """
+    order = sorted(range(len(lives)), key=lambda k: -lives[k][2])
+    large, small = order[: COSTS.placed_by_size], sorted(order[COSTS.placed_by_size :])
+    offsets = [0] * len(lives)
+    placed: list[int] = []  # in the order of their offsets
+    top = 0
+    for k in large:
+        begin, end, size = lives[k]
+        offset = 0
+        for other in placed:
+            other_begin, other_end, other_size = lives[other]
+            if other_begin < end and begin < other_end:
+                if offset + size <= offsets[other]:
+                    break
+                offset = max(offset, offsets[other] + other_size)
+        offsets[k] = offset
+        bisect.insort(placed, k, key=offsets.__getitem__)
+        top = max(top, offset + size)
+    above, small_top = _best_fit([lives[k] for k in small])
+    for k, offset in zip(small, above, strict=True):
+        offsets[k] = top + offset
+    return offsets, top + small_top
 
 
 class _Free:

@@ -29,7 +29,7 @@ def overlap(steps: list[ir.Step]) -> list[ir.Step]:
         return steps
     divided: list[ir.Step] = []
     for step in steps:
-        divided.append(_within(step))
+        divided.append(ir.with_inner(step, overlap))
         if isinstance(step, ir.HostCall) and step.finish is not None:
             divided.append(ir.Wait(step))
     return _rejoined(_scheduled(divided))
@@ -37,20 +37,7 @@ def overlap(steps: list[ir.Step]) -> list[ir.Step]:
 
 def _goes_on(step: ir.Step) -> bool:
     """Whether a step is, or has within it, a call that goes on."""
-    if isinstance(step, ir.HostCall):
-        return step.finish is not None
-    return any([_goes_on(x) for block in ir.inner(step) for x in block])
-
-
-def _within(step: ir.Step) -> ir.Step:
-    """`step` with the steps within it in their new order."""
-    match step:
-        case ir.Loop():
-            return replace(step, cond=overlap(step.cond), body=overlap(step.body))
-        case ir.Branch():
-            return replace(step, cases=[overlap(case) for case in step.cases])
-        case _:
-            return step
+    return any([isinstance(x, ir.HostCall) and x.finish is not None for x in ir.all_steps([step])])
 
 
 def _scheduled(steps: Sequence[ir.Step]) -> list[ir.Step]:

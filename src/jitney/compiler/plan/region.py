@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from jitney.compiler import blas
+from jitney.compiler import blas, library
 from jitney.compiler.cost import COSTS
 from jitney.compiler.fusion import group as fusion
 from jitney.compiler.hlo import interpret, ir as hlo, node_calls, traversal
@@ -174,10 +174,20 @@ class RegionPlan:
             node, index = _base(result)
             if not isinstance(node, _LEAVES) and (node, index) not in targets:
                 targets[node, index] = output
-                while isinstance(node, _UPDATES) and self.is_spent(node.x):
-                    node = node.x
+                while (x := self._begins_as(node, index)) is not None and self.is_spent(x):
+                    node, index = x, 0
                     targets[node, 0] = output
         return targets
+
+    def _begins_as(self, node: hlo.Node, index: int) -> hlo.Node | None:
+        """What the memory of a result has first: the operand of an update, a carry's first value."""
+        if isinstance(node, _UPDATES):
+            return node.x
+        if isinstance(node, hlo.LibraryCall) and library.is_update(node.name):
+            return node.args[0]
+        if isinstance(node, hlo.While) and index not in self.filled(node):
+            return node.init[index]
+        return None
 
     def is_spent(self, x: hlo.Node) -> bool:
         """Whether the value of `x`, which a node updates in part, is needed by nothing else."""
@@ -191,16 +201,29 @@ class RegionPlan:
         ]
         return found
 
-    def new_update(self, node: hlo.DynamicUpdateSlice | hlo.Scatter) -> ir.Buffer:
+    def new_update(self, node: hlo.DynamicUpdateSlice | hlo.Scatter | hlo.LibraryCall) -> ir.Buffer:
         """The buffer of an update, with the value of what it updates."""
-        source = self.buffer(node.x)
-        if self.is_spent(node.x) and (node, 0) not in self.targets:
+        x = node.args[0] if isinstance(node, hlo.LibraryCall) else node.x
+        source = self.buffer(x)
+        if self.is_spent(x) and (node, 0) not in self.targets:
             self.buffers[node] = [source]
             return source
         (target,) = self.new(node)
         if target is not source:
             self.steps.append(ir.Copy(target, source))
         return target
+
+    def new_carry(self, node: hlo.While) -> list[ir.Buffer]:
+        """Buffers for the carries of a loop: those of their first values that nothing else needs."""
+        filled = self.filled(node)
+        found: list[ir.Buffer] = []
+        for i, x in enumerate(node.init):
+            target = self.targets.get((node, i))
+            if target is None and i not in filled and self.is_spent(x):
+                target = self.buffer(x)
+            found.append(target or ir.Buffer("arena", x.tensor_type.nbytes))
+        self.buffers[node] = found
+        return found
 
     def has_buffer(self, node: hlo.Node) -> bool:
         """Whether `node` is in memory already."""
@@ -413,7 +436,7 @@ def _uses_of_updated(region: hlo.Region) -> dict[hlo.Node, int]:
     """How often nodes are used, if some of them are updated in part."""
     ends = traversal.roots(region)
     nodes = traversal.topological_order(ends)
-    has_updates = any(isinstance(node, _UPDATES) for node in nodes)
+    has_updates = any(isinstance(node, (*_UPDATES, hlo.While, hlo.LibraryCall)) for node in nodes)
     return traversal.count_uses(nodes, ends) if has_updates else {}
 
 

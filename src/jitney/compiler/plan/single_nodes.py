@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jitney.compiler import library
+from jitney.compiler import added_products, library
 from jitney.compiler.hlo import ir as hlo
 from jitney.compiler.kernels.build import (
     KernelBuilder,
@@ -12,7 +12,7 @@ from jitney.compiler.kernels.build import (
     shifted,
 )
 from jitney.compiler.plan import fourier, ir
-from jitney.compiler.plan.contraction import as_gemm
+from jitney.compiler.plan.contraction import added, as_gemm
 from jitney.compiler.plan.region import RegionPlan
 from jitney.compiler.plan.scatter import Windows
 
@@ -125,7 +125,9 @@ def branch(plan: RegionPlan, node: hlo.Cond) -> bool:
 
 
 def library_call(plan: RegionPlan, node: hlo.LibraryCall) -> bool:
-    """A call of machine code, or of the reference implementation."""
+    """A call of machine code, of BLAS, or of the reference implementation."""
+    if node.name == added_products.NAME and _add_product(plan, node):
+        return True
     types = node.type
     assert isinstance(types, tuple)
     routine = library.Routine(node.name, node.params)
@@ -142,6 +144,15 @@ def library_call(plan: RegionPlan, node: hlo.LibraryCall) -> bool:
         if native.workspace:
             beside.append(ir.Buffer("arena", native.workspace))
     plan.steps.append(ir.LibraryCall(call, args, results, native, tuple(beside)))
+    return True
+
+
+def _add_product(plan: RegionPlan, node: hlo.LibraryCall) -> bool:
+    gemm = as_gemm(added(node), plan.buffer)
+    if gemm is None:
+        return False
+    gemm.out, gemm.adds = plan.new_update(node), True
+    plan.steps.append(gemm)
     return True
 
 

@@ -35,9 +35,10 @@ def print_plan(plan: ir.Plan) -> str:
                     lines.append(f"{indent}}}")
                 case ir.Gemm():
                     x, y = ("^T" if t else "" for t in (step.trans_x, step.trans_y))
+                    sign = "<-+" if step.adds else "<-"
                     size = f"{step.batch} x {step.m}x{step.n}x{step.k}"
                     lines.append(
-                        f"{indent}gemm.{step.dtype.name} {step.out} <- {step.x}{x} @ {step.y}{y} "
+                        f"{indent}gemm.{step.dtype.name} {step.out} {sign} {step.x}{x} @ {step.y}{y} "
                         f"({size})"
                     )
                 case ir.LibraryCall():

@@ -18,12 +18,13 @@ from jitney.compiler import pipeline
 from jitney.compiler.hlo import ir, traversal
 from jitney.compiler.hlo.build import Builder
 from jitney.compiler.hlo.loop_analysis import count_trips
-from jitney.compiler.hlo.partition import interpret, partitioner
+from jitney.compiler.hlo.partition import interpret, panels, partitioner
 from jitney.compiler.hlo.partition.layout import Mesh, join, split
 from jitney.compiler.hlo.partition.text import bytes_text, print_partitioned
 from jitney.compiler.hlo.partition.traffic import collectives_of, sent
 from jitney.compiler.hlo.verify import verify
 from jitney.compiler.tensor_type import TensorType
+from jitney.core.record import replace
 from jitney.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
 
 X, Y = ("x",), ("y",)
@@ -55,6 +56,17 @@ def partitioned(function, args, specs, mesh, outs=None):
 def test_random_programs(draw):
     module, inputs, specs, mesh, outs = random_case(draw)
     program = partitioner.partition(module, specs, mesh, outs)
+    verify(program.module)
+    identical(interpret.run(program, inputs), pipeline.interpret(module, inputs))
+
+
+@given(st.randoms(use_true_random=False))
+@settings(max_examples=100, deadline=None)
+def test_random_programs_in_panels(draw):
+    module, inputs, specs, mesh, outs = random_case(draw)
+    program = partitioner.partition(module, specs, mesh, outs)
+    region = panels.in_panels(program.module.region, 16)
+    program = replace(program, module=ir.Module(module.name, region))
     verify(program.module)
     identical(interpret.run(program, inputs), pipeline.interpret(module, inputs))
 
@@ -123,6 +135,10 @@ GOLDEN = {
         lambda x, w: lax.map(lambda row: jnp.sin(row) @ w, x),
         (MATRIX, MATRIX[:2].T), [(X, ()), ((), ())], {"x": 4},
     ),
+    "a loop's sum is divided as it is wanted": (
+        lambda x, y: lax.fori_loop(0, 3, lambda i, total: total + (x + i).T @ y, jnp.zeros((16, 16))),
+        (MATRIX, MATRIX), [(X, ()), (X, ())], {"x": 4}, [(X, ())],
+    ),
     "what the user says is heeded": (
         lambda x: constrained(constrained(x, (X, ())) + 1, ((), None)), (MATRIX,), [((), X)],
         {"x": 2, "y": 2},
@@ -141,6 +157,56 @@ GOLDEN = {
 def test_texts(name):
     program = partitioned(*GOLDEN[name])
     golden.check("partition.txt", name, {"partitioned": print_partitioned(program)})
+
+
+def whole(*shape):
+    return NUMBERS.integers(-4, 5, shape).astype(np.float32)
+
+
+A, B = whole(2, 32, 24), whole(2, 24, 12)
+PANELS = {
+    "an operand gathered along what is contracted": (
+        lambda x, y: x @ y, (A[0], B[0]), [(X, ()), (X, ())], {"x": 4}, [(X, ())]
+    ),
+    "an operand gathered along an axis of the result": (
+        lambda x, y: x @ y, (A[0], B[0]), [(X, ()), ((), X)], {"x": 4}, [(X, ())]
+    ),
+    "both operands gathered, in different numbers of parts": (
+        lambda x, y: x @ y, (A[0], B[0]), [(X, Y), (X, Y)], {"x": 2, "y": 3}, [(X, Y)]
+    ),
+    "a batch of products, the first operand gathered": (
+        lambda x, y: jnp.einsum("bmk,bkn->bnm", x, y), (A, B), [((), (), X), ((), (), X)],
+        {"x": 4}, [((), X, ())],
+    ),
+    "in a loop": (
+        lambda x, w: lax.fori_loop(0, 3, lambda i, x: x @ w, x), (whole(96, 24), whole(24, 24)),
+        [(X, ()), (X, ())], {"x": 4},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PANELS)
+def test_products_in_panels(name):
+    function, args, specs, mesh, *outs = PANELS[name]
+    program = partitioned(function, args, specs, mesh, *outs)
+    region = panels.in_panels(program.module.region, 600)
+    loops = replace(program, module=ir.Module("f", region))
+    verify(loops.module)
+    expected = np.asarray(jitney.jit(function)(*args))
+    identical(interpret.run(loops, args), [expected])
+    golden.check("partition.txt", name, {"partitioned": print_partitioned(loops)})
+
+
+@pytest.mark.parametrize(
+    ("function", "least"),
+    [(lambda x, y: (x @ y, (x + 1) @ y), 16), (lambda x, y: x @ y, 1 << 20)],
+    ids=["used again", "small"],
+)
+def test_what_is_used_again_or_small_stays_gathered(function, least):
+    program = partitioned(function, (A[0], B[0]), [(X, ()), (X, ())], {"x": 4})
+    region = panels.in_panels(program.module.region, least)
+    order = traversal.topological_order(region.results)
+    assert [node.kind for node in order if isinstance(node, ir.Collective)] == ["all_gather"]
 
 
 def test_random_bits_and_masks_need_no_communication():

@@ -114,12 +114,15 @@ class _Region:
         self.values: dict[ir.Node, Values] = {}
         self.done: set[ir.Node] = set()  # nodes that are part of the program now
         self.made: dict[tuple[int, Spec], ir.Node] = {}  # free values' parts
+        self.wanted: dict[ir.Node, Spec] = {}  # how results of the region are to be divided
 
     def run(
         self, region: ir.Region, specs: Sequence[Spec], wanted: Sequence[Spec] | None
     ) -> tuple[ir.Region, list[Spec]]:
         """The region for parts, and how its results are divided: as `wanted`, or as they come."""
         region = shaped_early(region)
+        if wanted is not None:
+            self.wanted = dict(zip(region.results, wanted, strict=True))
         parameters: list[ir.Parameter] = []
         for p, spec in zip(region.parameters, specs, strict=True):
             local = ir.TensorType(self.mesh.local(p.shape, spec), p.dtype)
@@ -379,7 +382,7 @@ class _Region:
     def loop(self, node: ir.While) -> list[Value]:
         """A carry is divided as its first value and the body's result both are, if they agree.
 
-        A first value that is free is as the body makes it.
+        A first value that is free is as the last one is wanted, or as the body makes it.
         """
         values = [self.value(x) for x in node.init]
         mapped = map_loops.as_map(node)
@@ -387,19 +390,30 @@ class _Region:
             names = next((names for k in mapped.sliced if (names := values[k].spec[0])), ())
             if names:
                 return self.map(node, mapped, values, names)
-        parts, specs = self.loop_over(node, values, self.mesh)
+        ends = [(x, spec) for x, spec in self.wanted.items() if isinstance(x, ir.Project)]
+        last = {x.index: spec for x, spec in ends if x.node is node}
+        parts, specs = self.loop_over(node, values, self.mesh, last)
         return self.results(node, parts, specs)
 
     def loop_over(
-        self, node: ir.While, values: Sequence[Value], mesh: Mesh
+        self,
+        node: ir.While,
+        values: Sequence[Value],
+        mesh: Mesh,
+        last: Mapping[int, Spec] = {},
     ) -> tuple[list[ir.Node], list[Spec]]:
-        """The results of a loop whose first values are `values`, divided along the axes of `mesh`."""
+        """The results of a loop whose first values are `values`, divided along the axes of `mesh`.
+
+        `last` says how some of the results are wanted.
+        """
+        free = [v.make is not None for v in values]
         first, carry = True, [v.spec for v in values]
+        carry = [last.get(k, spec) if free[k] else spec for k, spec in enumerate(carry)]
         while True:
             _, after = _Region(mesh).run(node.body, carry, None)
             agreed = [
-                b if first and v.make is not None else _common(a, b)
-                for v, a, b in zip(values, carry, after, strict=True)
+                b if first and free[k] and k not in last else _common(carry[k], b)
+                for k, b in enumerate(after)
             ]
             if agreed == carry:
                 break

@@ -1,0 +1,206 @@
+"""Products of gathered operands, computed in panels.
+
+    dot(all_gather(x), y)  ->  for t < turns: gather panel t of x, multiply by it
+
+A gathered operand takes as many times the memory of its part as there are devices along the axes that
+it is gathered along, while a product needs no more than a panel of it at a time. Where the operand is
+divided along an axis that is contracted, products of panels are added up; both operands may be divided
+along it, in different ways (SUMMA, van de Geijn and Watts, 1997). Where it is divided along another
+axis, each panel gives a panel of the result. What is sent stays the same, in more messages.
+
+Operands that the program uses again stay gathered, and so do those that are small beside what the
+device has anyway.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, MutableMapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler import added_products, blas
+from jitney.compiler.cost import COSTS
+from jitney.compiler.hlo import ir, traversal
+from jitney.compiler.hlo.build import Builder
+from jitney.compiler.hlo.collectives import group_size
+from jitney.core.record import record, replace
+
+
+@record(frozen=True, eq=False)
+class Gathered:
+    """An operand of a product, as a device has it.
+
+    Attributes:
+      x: the device's own part.
+      collective: gathers it; None if the part is the operand.
+      dim: the axis along which it is gathered, and cut into panels.
+      parts: how many there are of it.
+    """
+
+    x: ir.Node
+    collective: ir.Collective | None
+    dim: int
+    parts: int
+
+    @property
+    def extent(self) -> int:
+        """Elements of the whole along the axis."""
+        return self.x.shape[self.dim] * self.parts
+
+    @property
+    def extra(self) -> int:
+        """Bytes of all panels, and of the pieces of the part that they are gathered from."""
+        own = self.x.tensor_type.nbytes
+        return own if self.collective is None else own * (self.parts + 1)
+
+    def at(self, x: ir.Node) -> Gathered:
+        """The same of another node: the part within a loop."""
+        return Gathered(x, self.collective, self.dim, self.parts)
+
+    def panel(self, b: Builder, turn: ir.Node, blocks: int, width: int) -> ir.Node:
+        """`width` elements, from `turn * width`, of each of `blocks` blocks of the whole."""
+        own, dim = blocks // self.parts, self.dim
+        before, after = self.x.shape[:dim], self.x.shape[dim + 1 :]
+        folded = b.reshape(self.x, (*before, own, self.extent // blocks, *after))
+        start = b.apply("mul", turn, b.constant(np.int32(width)))
+        piece = _block(b, folded, dim + 1, start, width)
+        if self.collective is not None:
+            c = self.collective
+            piece = b.collective(c.kind, c.axes, c.params, [piece], c.groups)
+        return b.reshape(piece, (*before, blocks * width, *after))
+
+
+def in_panels(region: ir.Region, least: int = COSTS.panel_bytes) -> ir.Region:
+    """`region` with products of gathered operands in panels, within its loops and branches too.
+
+    Panels take `least` bytes, or a share of what a product has anyway if that is more.
+    """
+    order = traversal.topological_order(traversal.roots(region))
+    uses = traversal.count_uses(order, traversal.roots(region))
+
+    def make(b: Builder, node: ir.Node, new: MutableMapping[ir.Node, Any]) -> Any:
+        at = new.__getitem__
+        if isinstance(node, ir.Dot) and node.dtype in blas.PRODUCTS:  # others are rounded once
+            operands = [_gathered(x, uses, new) for x in (node.x, node.y)]
+            if any(operands):
+                return _product(b, node, operands, new, least) or traversal.rebuild(b, node, at)
+        within = traversal.with_regions(node, lambda region: in_panels(region, least))
+        return traversal.rebuild(b, within, at)
+
+    return traversal.rewrite(region, make)
+
+
+def _gathered(
+    node: ir.Node, uses: Mapping[ir.Node, int], new: Mapping[ir.Node, ir.Node]
+) -> Gathered | None:
+    """The operand `node` of a product, if it is gathered for it alone."""
+    match node:
+        case ir.Collective(kind="all_gather", params=(("dim", int(dim)),)) if uses[node] == 1:
+            return Gathered(new[node.args[0]], node, dim, group_size(node.axes, node.groups))
+        case _:
+            return None
+
+
+def _product(
+    b: Builder,
+    node: ir.Dot,
+    gathered: Sequence[Gathered | None],
+    new: Mapping[ir.Node, ir.Node],
+    least: int,
+) -> ir.Node | None:
+    """`node` as a loop over panels of the larger of its gathered operands; None if it is small."""
+    nodes = (node.x, node.y)
+    side = max((0, 1), key=lambda k: nodes[k].tensor_type.nbytes * (gathered[k] is not None))
+    first = gathered[side]
+    assert first is not None
+    other = Gathered(new[nodes[1 - side]], None, 0, 1)
+    if first.dim in node.contract[side]:
+        dim = node.contract[1 - side][node.contract[side].index(first.dim)]
+        second = gathered[1 - side]
+        other = second if second and second.dim == dim else replace(other, dim=dim)
+        pair = (first, other) if side == 0 else (other, first)
+        return _added_up(b, node, pair, _room(node, pair, least))
+    if first.dim in node.batch[side]:
+        return None
+    return _side_by_side(b, node, side, first, other.x, _room(node, (first, other), least))
+
+
+def _added_up(
+    b: Builder, node: ir.Dot, pair: tuple[Gathered, Gathered], room: int
+) -> ir.Node | None:
+    """The sum of the products of panels of both operands along an axis that is contracted."""
+    blocks = math.lcm(*[g.parts for g in pair])
+    length = pair[0].extent // blocks
+    turns = _turns(length, sum([g.extra for g in pair]), room)
+    if turns == 1:
+        return None
+    width, add = length // turns, added_products.routine(node.contract, node.batch)
+
+    def step(inner: Builder, t: ir.Node, *carry: ir.Node) -> list[ir.Node]:
+        total, *parts = carry
+        panels = [
+            g.at(part).panel(inner, t, blocks, width) for g, part in zip(pair, parts, strict=True)
+        ]
+        return [*inner.library_call(add.name, add.params, [total, *panels]), *parts]
+
+    start = b.full(node.shape, 0, node.dtype)
+    return b.for_(turns, [start, *[g.x for g in pair]], step)[0]
+
+
+def _side_by_side(
+    b: Builder, node: ir.Dot, side: int, first: Gathered, other: ir.Node, room: int
+) -> ir.Node | None:
+    """The products of panels of one operand, along an axis that the result has, side by side."""
+    blocks, length = first.parts, first.x.shape[first.dim]
+    turns = _turns(length, first.extra + node.tensor_type.nbytes, room)
+    if turns == 1:
+        return None
+    width = length // turns
+    free = [
+        k
+        for k in range(len(first.x.shape))
+        if k not in node.batch[side] and k not in node.contract[side]
+    ]
+    ranks = [len(x.shape) - len(node.contract[k]) for k, x in enumerate((node.x, node.y))]
+    dim = free.index(first.dim) + (ranks[0] if side else len(node.batch[0]))
+    before, after = node.shape[:dim], node.shape[dim + 1 :]
+
+    def step(inner: Builder, t: ir.Node, *carry: ir.Node) -> list[ir.Node]:
+        found, part, whole = carry
+        operands = [first.at(part).panel(inner, t, blocks, width), whole]
+        x, y = operands if side == 0 else operands[::-1]
+        product = inner.dot(x, y, node.contract, node.batch, node.dtype)
+        product = inner.reshape(product, (*before, blocks, width, *after))
+        start = inner.apply("mul", t, inner.constant(np.int32(width)))
+        starts = _starts(inner, found, dim + 1, start)
+        return [inner.dynamic_update_slice(found, product, starts), part, whole]
+
+    start = b.full((*before, blocks, length, *after), 0, node.dtype)
+    return b.reshape(b.for_(turns, [start, first.x, other], step)[0], node.shape)
+
+
+def _block(b: Builder, x: ir.Node, dim: int, start: ir.Node, size: int) -> ir.Node:
+    """`size` elements of `x` from `start` along `dim`."""
+    sizes = (*x.shape[:dim], size, *x.shape[dim + 1 :])
+    return b.dynamic_slice(x, _starts(b, x, dim, start), sizes)
+
+
+def _starts(b: Builder, x: ir.Node, dim: int, start: ir.Node) -> list[ir.Node]:
+    """Where a block of `x` begins that is not whole along `dim` alone."""
+    zero = b.constant(np.int32(0))
+    return [start if k == dim else zero for k in range(len(x.shape))]
+
+
+def _room(node: ir.Dot, pair: Sequence[Gathered], least: int) -> int:
+    """Bytes that a loop's panels may take: a share of what the device has for the product anyway."""
+    has = node.tensor_type.nbytes + sum([g.x.tensor_type.nbytes for g in pair])
+    return max(least, has // COSTS.panel_share)
+
+
+def _turns(length: int, needed: int, room: int) -> int:
+    """Into how many equal parts `length` elements are cut so that each needs no more than `room`."""
+    return next(
+        (n for n in range(1, length) if length % n == 0 and needed <= n * room), max(length, 1)
+    )

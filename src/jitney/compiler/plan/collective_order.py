@@ -1,0 +1,43 @@
+"""Collectives where they leave least in memory: gathers as late as can be, reduce-scatters as early.
+
+Steps stand in the order of their dependences, so what depends on nothing, such as a gather of weights,
+stands first, and all weights of a program would be there at once; so would all gradients before any is
+scattered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jitney.compiler.plan import ir
+
+
+def order_collectives(steps: Sequence[ir.Step]) -> list[ir.Step]:
+    """The steps, with each collective next to what it is for, if its result has another size.
+
+    A gather is right before the first step that needs it, a reduce-scatter right after the last one
+    that its operand needs.
+    """
+    if not any([isinstance(step, ir.Collective) for step in ir.all_steps(steps)]):
+        return [*steps]
+    found = [ir.with_inner(step, order_collectives) for step in steps]
+    for i in reversed(range(len(found))):
+        if _kind(found[i]) == "all_gather":
+            found.insert(_neighbour(found, i, 1) - 1, found.pop(i))
+    for i in range(len(found)):
+        if _kind(found[i]) == "reduce_scatter":
+            found.insert(_neighbour(found, i, -1) + 1, found.pop(i))
+    return found
+
+
+def _kind(step: ir.Step) -> str:
+    return step.node.kind if isinstance(step, ir.Collective) else ""
+
+
+def _neighbour(steps: Sequence[ir.Step], i: int, direction: int) -> int:
+    """The place of the nearest step that touches what step `i` does, or the end there."""
+    own = {*ir.touched(steps[i])}
+    j = i + direction
+    while 0 <= j < len(steps) and own.isdisjoint(ir.all_touched(steps[j])):
+        j += direction
+    return j
