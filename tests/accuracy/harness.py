@@ -16,6 +16,8 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
+from jitney.compiler.codegen import outlined_functions
+from jitney.compiler.codegen.program import joined
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.target import Target, host
 from jitney.compiler.llvm.values import Value, kind_of, memory_bytes, type_text
@@ -50,7 +52,7 @@ def _text(
     e.line(f"store {value!r}, ptr {at.text}, align 1")
     params = ", ".join(f"ptr noalias %p{i}" for i in range(len(operands)))
     body = "\n".join(e.lines)
-    return f"""
+    text = f"""
 define void @main({params}, ptr noalias %out, i64 %n) {target.function_attributes} {{
 entry:
   br label %head
@@ -64,6 +66,7 @@ exit:
   ret void
 }}
 {e.module_text()}"""
+    return joined(text, *outlined_functions.texts(e.outlined))
 
 
 class Loop:

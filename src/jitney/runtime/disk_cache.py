@@ -25,7 +25,7 @@ import sys
 import time
 import weakref
 from collections.abc import Generator, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -41,7 +41,7 @@ from jitney.runtime import device
 from jitney.runtime.native import _loader, _native
 from jitney.runtime.private_files import Folder, make_private
 
-FORMAT = 4
+FORMAT = 5
 MAX_BYTES = 1 << 30  # of all files
 MAX_FILE_BYTES = 1 << 27  # of one; constants have at most an eighth of it
 
@@ -227,38 +227,67 @@ def _program(folder: Folder | _Files, data: memoryview, module: ir.Module) -> Co
         constants[name] = _native.empty(constant.shape, constant.dtype)
         constants[name][:] = constant
         at += nbytes
-    kernels = {symbol: (_code(folder, code), name) for symbol, code, name in head["kernels"]}
-    calls = {
+    calls: _Calls = head["calls"]
+    try:
+        kernels = {
+            symbol: (_code(folder, code, calls), name) for symbol, code, name in head["kernels"]
+        }
+        functions = _called(folder, head["code"], calls)
+        own = _object(folder, head["code"])
+    except _StaleError:
+        # There may be others: they are all written again with the program.
+        for name in {head["code"], *[code for _, code, _ in head["kernels"]], *_all_called(calls)}:
+            with contextlib.suppress(_StaleError, FileNotFoundError):
+                _object(folder, name)
+        raise
+    library_calls = {
         symbol: library.Call(library.Routine(name, params), _parsed(args), _parsed(results))
         for symbol, name, params, args, results in head["library_calls"]
     }
-    links = Links(head["natives"], constants, kernels, calls, {})
+    links = Links(head["natives"], constants, kernels, library_calls, {})
     known = links.addresses()
     if not all(known.values()):
         raise _StaleError("a function of the runtime is not there any more")
-    code = engine.load(_object(folder, head["code"]), known)
+    code = engine.load(own, {**known, **engine.addresses(functions)}, functions)
     inputs, outputs = _types(module)
     return CompiledProgram(
         code, links, head["arena_bytes"], inputs, outputs, head["releases_gil"], [links]
     )
 
 
+# Of an object file that calls functions of others, their names, and the object files that they are in.
+_Calls: TypeAlias = dict[str, list[tuple[str, str]]]
+
+
 class _Anything(dict[str, int]):
     """Addresses for an object of which only the kernels are called: its entry's may be anything."""
 
     def get(self, key: str, default: Any = None) -> Any:
+        if key in self:
+            return self[key]
         if key == "jitney.poll":  # the one function of the runtime that kernels call
             return symbols.symbol("poll")
         return 1 if key.startswith("jitney.") else default
 
 
-def _code(folder: Folder | _Files, name: str) -> engine.Code:
-    """The object file called `name`, which all programs share that call its kernels."""
+def _code(folder: Folder | _Files, name: str, calls: _Calls) -> engine.Code:
+    """The object file called `name`, which all programs share that call its functions."""
     with forking.disk:
         code = _codes.get(name)
         if code is None:
-            code = _codes[name] = engine.load(_object(folder, name), _Anything())
+            functions = _called(folder, name, calls)
+            known = _Anything(engine.addresses(functions))
+            code = _codes[name] = engine.load(_object(folder, name), known, functions)
         return code
+
+
+def _called(folder: Folder | _Files, name: str, calls: _Calls) -> dict[str, engine.Code]:
+    """The code of functions that the object file called `name` calls, by the functions' names."""
+    return {symbol: _code(folder, other, calls) for symbol, other in calls.get(name, ())}
+
+
+def _all_called(calls: _Calls) -> set[str]:
+    return {name for functions in calls.values() for _, name in functions}
 
 
 def _object(folder: Folder | _Files, name: str) -> bytes:
@@ -303,12 +332,24 @@ def as_files(key: str, module: ir.Module, program: CompiledProgram) -> dict[str,
     links = program.links
     if links.callbacks:
         return None
-    codes = [program.code, *[code for code, _ in links.kernels.values()]]
+    codes = _all_codes(program)
     if any(code.data is None for code in codes):
         return None
     objects = {_name_of(code.data): code.data for code in codes if code.data is not None}
     files = {f"{name}.object": data for name, data in objects.items()}
     return {**files, f"{key}.program": _contents(_heading(key, module), program, links)}
+
+
+def _all_codes(program: CompiledProgram) -> list[engine.Code]:
+    """The code of a program, and all that it calls."""
+    found: dict[engine.Code, None] = {}
+    stack = [program.code, *[code for code, _ in program.links.kernels.values()]]
+    while stack:
+        code = stack.pop()
+        if code not in found:
+            found[code] = None
+            stack += code.calls.values()
+    return [*found]
 
 
 def _contents(heading: bytes, program: CompiledProgram, links: Links) -> bytes:
@@ -327,6 +368,13 @@ def _contents(heading: bytes, program: CompiledProgram, links: Links) -> bytes:
             (symbol, _name_of(code.data or b""), name)
             for symbol, (code, name) in links.kernels.items()
         ],
+        "calls": {
+            _name_of(code.data or b""): [
+                (symbol, _name_of(called.data or b"")) for symbol, called in code.calls.items()
+            ]
+            for code in _all_codes(program)
+            if code.calls
+        },
     }
     text = marshal.dumps(head)
     size = len(text).to_bytes(8, "little")

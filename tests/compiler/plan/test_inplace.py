@@ -92,3 +92,43 @@ def test_carries_that_change_places(iterations, size):
         expected = (b * 0.5 + a[::-1], inner)
     for a, b in zip(got, expected, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
+
+
+def test_lanes_of_a_loop_begin_with_the_same_count():
+    """A first value that is computed where the loop leaves its last one is read by all lanes."""
+
+    def f(xs, n):
+        def one(x):
+            return lax.while_loop(
+                lambda c: c[0] < 5, lambda c: (c[0] + 1, x * 0.5 + c[1]), (n * 2 - 6, x)
+            )
+
+        return jax.vmap(one, out_axes=(None, 0))(xs)
+
+    xs = np.linspace(0, 1, 100_000).astype(np.float32)
+    count, ys = jax.jit(f)(xs, 3)
+    assert count == 5
+    np.testing.assert_allclose(ys, 3.5 * xs, rtol=1e-6)
+
+
+@pytest.mark.parametrize("turns", [0, 1, 3])
+def test_first_values_are_computed_where_the_loop_has_them(turns):
+    """Unless something else needs them."""
+
+    def f(x):
+        first = x * 2
+        return lax.fori_loop(0, turns, lambda i, c: jnp.sort(c)[::-1] + i, first)
+
+    def again(x):
+        first = x * 2
+        return lax.fori_loop(0, turns, lambda i, c: jnp.sort(c)[::-1] + i, first), first
+
+    x = np.random.default_rng(0).normal(size=N).astype(np.float32)
+    expected = x * 2
+    for i in range(turns):
+        expected = np.sort(expected)[::-1] + np.float32(i)
+    np.testing.assert_array_equal(jax.jit(f)(x), expected)
+    got, first = jax.jit(again)(x)
+    np.testing.assert_array_equal(got, expected)
+    np.testing.assert_array_equal(first, x * 2)
+    assert "copy output0" not in jax.jit(f).lower(x).as_text("kernels")

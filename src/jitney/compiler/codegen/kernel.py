@@ -446,7 +446,7 @@ class KernelWriter:
             return result
 
         kind = register_kind(s.dtype)
-        return self.e.helper(f"jitney.{s.fn}.{dtype.name}", args, kind, body, "noinline")
+        return self.e.outline(f"jitney.{s.fn}.{dtype.name}.{s.dtype.name}", args, kind, body)
 
     def _position(self, s: ir.IndexValue, varies: bool) -> Value:
         e = self.e

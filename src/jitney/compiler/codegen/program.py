@@ -1,7 +1,7 @@
 """Compiled programs: a plan's kernels and entry as machine code, and how to call it.
 
-Kernels are compiled once per content and shared by all programs of the process; a program's own code
-is its entry.
+Kernels are compiled once per content and shared by all programs of the process, and so are functions
+that they call (`outlined_functions`); a program's own code is its entry.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from jitney.compiler.codegen import polls, symbols
+from jitney.compiler.codegen import outlined_functions, polls, symbols
 from jitney.compiler.codegen.driver import DriverWriter
 from jitney.compiler.codegen.kernel import KernelWriter
 from jitney.compiler.codegen.kernel_key import ANY_RANGE, Range, body_cost, content_key, range_of
@@ -23,7 +23,7 @@ from jitney.compiler.kernels.ir import Kernel
 from jitney.compiler.kernels.loop_kernel import LoopKernel
 from jitney.compiler.library import Call
 from jitney.compiler.llvm import engine
-from jitney.compiler.llvm.emit import Emitter
+from jitney.compiler.llvm.emit import Emitter, Outlined
 from jitney.compiler.llvm.target import host
 from jitney.compiler.plan import ir
 from jitney.core import caches, forking
@@ -117,8 +117,10 @@ caches.register(
 _Key = tuple[Range, tuple[object, ...]]
 
 
-def kernels_text(kernels: dict[_Key, Kernel | LoopKernel]) -> tuple[str, dict[_Key, str]]:
-    """A module with a function for each kernel, and their names."""
+def kernels_text(
+    kernels: dict[_Key, Kernel | LoopKernel],
+) -> tuple[str, dict[_Key, str], dict[str, Outlined]]:
+    """A module with a function for each kernel, their names, and what they call in other modules."""
     target = host()
     shared = Emitter(target)
     texts: list[str] = []
@@ -127,7 +129,7 @@ def kernels_text(kernels: dict[_Key, Kernel | LoopKernel]) -> tuple[str, dict[_K
         names[key] = f"k{i}"
         writer: Any = LoopWriter if isinstance(kernel, LoopKernel) else KernelWriter
         texts.append(writer(kernel, target, names[key], shared, key[0]).text())
-    return "\n".join([*texts, shared.module_text()]), names
+    return "\n".join([*texts, shared.module_text()]), names, shared.outlined
 
 
 def _launched(steps: Sequence[ir.Step]) -> dict[Kernel | LoopKernel, Range]:
@@ -182,7 +184,7 @@ def compile_plan(plan: ir.Plan) -> CompiledProgram:
         wanted = _KernelSet(plan)
         found = _kernels.find(wanted.kernels)
         new = {key: kernel for key, kernel in wanted.kernels.items() if key not in found}
-        text, names = kernels_text(new) if new else ("", {})
+        text, names, outlined = kernels_text(new) if new else ("", {}, {})
         others = {key: f"jitney.kernel.{i}" for i, key in enumerate(found)}
 
         known: dict[int, tuple[str, bool]] = {}  # by id: hashing a kernel goes over all of it
@@ -209,7 +211,11 @@ def compile_plan(plan: ir.Plan) -> CompiledProgram:
         links = Links(
             list(dict.fromkeys(called)), driver.constants, kernels, library_calls, callbacks
         )
-        code, seconds = engine.compile_text(_joined(text, entry), links.addresses())
+        start_of_llvm = time.perf_counter()
+        calls = outlined_functions.codes({**outlined, **driver.e.outlined})
+        addresses = {**links.addresses(), **engine.addresses(calls)}
+        code, _ = engine.compile_text(joined(text, entry), addresses, calls)
+        seconds = time.perf_counter() - start_of_llvm
         if names:
             _kernels.enter(code, names)
     # Programs hold the code of all kernels that they call, whatever becomes of the cache.
@@ -235,26 +241,44 @@ def _host_function(step: ir.HostCall | ir.Wait) -> symbols.HostFunction:
     return symbols.HostFunction(fn, operands, results, call.in_place)
 
 
-def _joined(*modules: str) -> str:
-    """Modules as one; declarations stand once."""
+def joined(*modules: str) -> str:
+    """Modules as one: what several define or declare stands once."""
     lines: list[str] = []
-    declared: set[str] = set()
-    for text in modules:
-        for line in text.splitlines():
-            if line.startswith(("declare ", "!")):
-                if line in declared:
-                    continue
-                declared.add(line)
+    seen: set[str] = set()
+    declared: list[tuple[int, str]] = []
+    defined: set[str] = set()
+    skips = False
+    for line in [line for text in modules for line in text.splitlines()]:
+        if line.startswith("define "):
+            name = _called(line)
+            skips = name in defined
+            defined.add(name)
+        elif line.startswith(("declare ", "!", "@")):
+            if line in seen:
+                continue
+            seen.add(line)
+            if line.startswith("declare "):
+                declared.append((len(lines), _called(line)))
+        if not skips:
             lines.append(line)
+        skips = skips and line != "}"
+    for at, name in reversed(declared):
+        if name in defined:
+            del lines[at]
     return "\n".join(lines)
+
+
+def _called(head: str) -> str:
+    """The name in the first line of a function, or in its declaration."""
+    return head[head.index("@") + 1 : head.index("(", head.index("@"))]
 
 
 def llvm_text(plan: ir.Plan) -> str:
     """The LLVM assembly of the kernels and the entry."""
     wanted = _KernelSet(plan)
-    text, names = kernels_text(wanted.kernels)
+    text, names, outlined = kernels_text(wanted.kernels)
     _, entry = _driver(plan, lambda k: (names[wanted.keys[k]], False))
-    return _joined(text, entry)
+    return joined(text, entry, *outlined_functions.texts(outlined))
 
 
 def asm_text(plan: ir.Plan) -> str:

@@ -3,7 +3,8 @@
 Operands of an operation have one kind and one lane count; the same calls emit scalar and vector
 code. Floating point is plain IEEE: no fast-math flags, so what is written is what is computed.
 Declarations and helper functions gather in the emitter (or in the ones it shares with its siblings)
-and go once into the module.
+and go once into the module. Functions that are called, not inlined, are modules of their own, which all
+modules of the process share: LLVM's time for them is spent once.
 """
 
 from __future__ import annotations
@@ -21,10 +22,35 @@ from jitney.compiler.llvm.values import (
     spread,
     type_text,
 )
+from jitney.core import caches
+from jitney.core.record import record
 
 Body = Callable[["Emitter", list[Value]], Value]
 
 _LIKELY = '!0 = !{!"branch_weights", i32 2000, i32 1}'
+
+
+@record(frozen=True, eq=False)
+class Outlined:
+    """A function in a module of its own.
+
+    Attributes:
+      name: by which it is called; it says all that the function depends on.
+      text: the module.
+      calls: the functions of other modules that it calls.
+    """
+
+    name: str
+    text: str
+    calls: dict[str, Outlined]
+
+
+_outlined: dict[tuple[Target, str], Outlined] = {}
+
+caches.register(
+    "outlined functions", "the processor; name, which has the types", __name__,
+    entries=lambda: len(_outlined), clear=_outlined.clear,
+)  # fmt: skip
 
 
 class Emitter:
@@ -35,11 +61,14 @@ class Emitter:
       lines: the body so far, one instruction or label per line.
       declarations: `declare ...` lines that the module needs.
       functions: name -> text of helper functions that the module needs.
+      outlined: name -> functions of other modules that it calls.
       globals: name -> text of constants that the module needs.
       block: label of the block that is being written, for phi nodes.
     """
 
-    __slots__ = ("block", "count", "declarations", "functions", "globals", "lines", "target")
+    __slots__ = (
+        "block", "count", "declarations", "functions", "globals", "lines", "outlined", "target",
+    )  # fmt: skip
 
     def __init__(self, target: Target, shared: Emitter | None = None):
         self.target = target
@@ -49,6 +78,7 @@ class Emitter:
         self.declarations: set[str] = shared.declarations if shared else set()
         self.functions: dict[str, str] = shared.functions if shared else {}
         self.globals: dict[str, str] = shared.globals if shared else {}
+        self.outlined: dict[str, Outlined] = shared.outlined if shared else {}
 
     def module_text(self) -> str:
         """What the module needs besides the function itself, in an order that is always the same."""
@@ -139,33 +169,43 @@ class Emitter:
         self.declarations.add(f"declare {type_text(kind, lanes)} @{name}({types})")
         return self.call(name, args, kind, lanes)
 
-    def helper(
-        self,
-        name: str,
-        args: Sequence[Value],
-        kind: str,
-        body: Body,
-        attributes: str = "alwaysinline",
-    ) -> Value:
-        """Calls a function of its own with body `body`, written at the first call.
+    def helper(self, name: str, args: Sequence[Value], kind: str, body: Body) -> Value:
+        """Calls a function of the module's own with body `body`, written at the first call.
 
         This is how branches get into straight-line code: LLVM inlines the helper and splits the
         caller's block. `name` and the operand types identify the function.
         """
-        lanes = args[0].lanes
-        name = ".".join([name, *dict.fromkeys(mangled(a.kind, a.lanes) for a in args)])
+        name = _with_types(name, args)
         if name not in self.functions:
             self.functions[name] = ""  # keeps its place: helpers of helpers come after
             inner = Emitter(self.target, self)
-            params = [Value(f"%a{i}", a.kind, a.lanes) for i, a in enumerate(args)]
-            result = body(inner, params)
-            inner.line(f"ret {result!r}")
-            head = f"define internal {type_text(kind, lanes)} @{name}"
-            operands = ", ".join(map(repr, params))
-            attributes = f"{attributes} {self.target.function_attributes}"
-            text = [f"{head}({operands}) {attributes} {{", "entry:", *inner.lines, "}"]
-            self.functions[name] = "\n".join(text)
-        return self.call(name, args, kind, lanes)
+            attributes = f"alwaysinline {self.target.function_attributes}"
+            text = _function(inner, "internal ", name, args, kind, body, attributes)
+            self.functions[name] = text
+        return self.call(name, args, kind, args[0].lanes)
+
+    def outline(
+        self, name: str, args: Sequence[Value], kind: str, body: Body, is_rare: bool = False
+    ) -> Value:
+        """Calls a function with body `body` in a module of its own, written once in the process.
+
+        `name`, the operand types and the processor identify the function.
+        """
+        name = _with_types(name, args)
+        attributes = f"noinline {'cold ' if is_rare else ''}{self.target.function_attributes}"
+        if name not in self.outlined:
+            key = self.target, name
+            function = _outlined.get(key)
+            if function is None:
+                inner = Emitter(self.target)
+                text = _function(inner, "", name, args, kind, body, attributes)
+                text = f"{text}\n{inner.module_text()}"
+                function = _outlined[key] = Outlined(name, text, inner.outlined)
+            self.outlined[name] = function
+            types = ", ".join([a.type for a in args])
+            returned = type_text(kind, args[0].lanes)
+            self.declarations.add(f"declare {returned} @{name}({types}) {attributes}")
+        return self.call(name, args, kind, args[0].lanes)
 
     def where_rare(
         self, name: str, mask: Value, usual: Value, args: Sequence[Value], body: Body
@@ -176,7 +216,7 @@ class Emitter:
         """
 
         def lane(e: Emitter, xs: list[Value]) -> Value:
-            return e.helper(f"{name}.rare", xs, usual.kind, body, "noinline cold")
+            return e.outline(f"{name}.rare", xs, usual.kind, body, is_rare=True)
 
         def all_lanes(e: Emitter, xs: list[Value]) -> Value:
             if xs[0].lanes == 1:
@@ -210,7 +250,7 @@ class Emitter:
             start = e.block
             e.branch(e.any(mask), "rare", "done")
             e.label("rare")
-            fixed = e.helper(f"{name}.lanes", xs, usual.kind, all_lanes, "noinline cold")
+            fixed = e.outline(f"{name}.lanes", xs, usual.kind, all_lanes, is_rare=True)
             e.line("br label %done")
             e.label("done")
             return e.phi([(result, start), (fixed, "rare")])
@@ -230,7 +270,7 @@ class Emitter:
             start = e.block
             e.branch(e.any(mask), "some", "done")
             e.label("some")
-            found = e.helper(f"{name}.all", xs[2:], usual.kind, body, "noinline")
+            found = e.outline(f"{name}.all", xs[2:], usual.kind, body)
             found = e.select(mask, found, usual)
             e.jump("done")
             e.label("done")
@@ -548,3 +588,20 @@ class Emitter:
     def is_float(self, a: Value) -> bool:
         """Whether `a` is of a float kind."""
         return a.kind in FLOAT_KINDS
+
+
+def _with_types(name: str, args: Sequence[Value]) -> str:
+    return ".".join([name, *dict.fromkeys(mangled(a.kind, a.lanes) for a in args)])
+
+
+def _function(
+    inner: Emitter, linkage: str, name: str, args: Sequence[Value], kind: str, body: Body,
+    attributes: str,
+) -> str:  # fmt: skip
+    """The definition of a function whose body `body` writes to `inner`."""
+    params = [Value(f"%a{i}", a.kind, a.lanes) for i, a in enumerate(args)]
+    result = body(inner, params)
+    inner.line(f"ret {result!r}")
+    head = f"define {linkage}{type_text(kind, args[0].lanes)} @{name}"
+    operands = ", ".join(map(repr, params))
+    return "\n".join([f"{head}({operands}) {attributes} {{", "entry:", *inner.lines, "}"])

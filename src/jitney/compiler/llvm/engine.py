@@ -113,14 +113,16 @@ class Code:
 
     Attributes:
       data: the object file; None if it cannot be kept.
+      calls: functions of other modules that it calls, by name, with their code.
       size: bytes in memory.
     """
 
-    __slots__ = ("__weakref__", "_image", "data", "size")
+    __slots__ = ("__weakref__", "_image", "calls", "data", "size")
 
-    def __init__(self, image: Image, data: bytes | None) -> None:
+    def __init__(self, image: Image, data: bytes | None, calls: Mapping[str, Code]) -> None:
         self._image = image
         self.data = data
+        self.calls = calls
         self.size = image.size
 
     def address(self, function: str) -> int:
@@ -128,35 +130,46 @@ class Code:
         return self._image.functions[function]
 
 
-def load(data: bytes, known: Mapping[str, int]) -> Code:
+def load(data: bytes, known: Mapping[str, int], calls: Mapping[str, Code] = {}) -> Code:
     """The object file `data` in memory; `known` has the addresses of what it needs.
+
+    `calls` has the code of other modules whose functions it calls, by the functions' names.
 
     Raises:
       ValueError: if it is damaged, is for another machine, or needs a symbol that is not known.
     """
     assert _loader is not None, "no loader is set"
-    return Code(_loader(data, known), data)
+    return Code(_loader(data, known), data, calls)
 
 
-def compile_text(text: str, known: Mapping[str, int]) -> tuple[Code, float]:
+def addresses(functions: Mapping[str, Code]) -> dict[str, int]:
+    """Where functions are, of which there is the code by their names."""
+    return {name: code.address(name) for name, code in functions.items()}
+
+
+def compile_text(
+    text: str, known: Mapping[str, int], calls: Mapping[str, Code] = {}
+) -> tuple[Code, float]:
     """Machine code for a module of LLVM assembly, and the seconds it took.
+
+    `known` and `calls` are those of `load`.
 
     Raises:
       RuntimeError: if the text is not valid; a defect of code generation.
     """
     start = time.perf_counter()
     with forking.llvm:
-        code = _compiled(text, known)
+        code = _compiled(text, known, calls)
     return code, time.perf_counter() - start
 
 
-def _compiled(text: str, known: Mapping[str, int]) -> Code:
+def _compiled(text: str, known: Mapping[str, int], calls: Mapping[str, Code]) -> Code:
     # A function of its own, so that the module is freed while the lock is held.
     lib = library()
     module = lib.module(text)
     if _loader is None:
-        return Code(lib.engine(module, known), None)
-    return load(lib.machine.emit_object(module), known)
+        return Code(lib.engine(module, known), None, calls)
+    return load(lib.machine.emit_object(module), known, calls)
 
 
 def assembly(text: str) -> str:

@@ -63,11 +63,17 @@ def _as_kernel(plan: RegionPlan, node: hlo.While, built: loop_kernel.BuiltLoop) 
             source = plan.buffer(node.init[i])
             if carry[i] is not source:
                 plan.steps.append(ir.Copy(carry[i], source))
+    shared = {built.params[p.finish] for p in built.kernel.carried if not p.varies}
     buffers: list[ir.Buffer] = []
     for param in built.params:
         match param:
             case hlo.Node():
                 buffers.append(plan.buffer(param))
+            case ("start", i) if carry[i] is plan.buffer(node.init[i]) and ("finish", i) in shared:
+                # All lanes read it, and some may have written it when others begin.
+                first = ir.Buffer("arena", carry[i].nbytes)
+                plan.steps.append(ir.Copy(first, carry[i]))
+                buffers.append(first)
             case ("start" | "loaded", i):
                 buffers.append(plan.buffer(node.init[i]))
             case (_, i):

@@ -43,7 +43,7 @@ def _regularized(e: Emitter, a: Value, b: Value, x: Value, kind: str) -> Value:
     def body(e: Emitter, xs: list[Value]) -> Value:
         return _inner(e, xs[0], xs[1], xs[2], kind)
 
-    result = e.helper(f"betainc.{kind}", safe, a.kind, body, "noinline")
+    result = e.outline(f"betainc.{kind}", safe, a.kind, body)
     edge = e.select(inside, e.select(at_one, zero, one), x)
     defined = e.and_(defined, e.not_(e.and_(at_one, at_zero)))
     return e.select(inner, result, e.select(defined, edge, e.const(NAN, a)))

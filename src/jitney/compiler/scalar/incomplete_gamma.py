@@ -137,7 +137,7 @@ def _regularized(e: Emitter, a: Value, x: Value, kind: str, upper: bool) -> Valu
         return _one_of_both(e, xs[0], xs[1], kind, upper)
 
     name = f"{'igammac' if upper else 'igamma'}.{kind}"
-    result = e.helper(name, [safe_a, safe_x], a.kind, inner, "noinline")
+    result = e.outline(name, [safe_a, safe_x], a.kind, inner)
     # At the edges: P is 1 for x = inf or a = 0, else 0; both of them have no value.
     is_one = e.or_(e.fcmp("oeq", x, e.const(INF, a)), e.fcmp("oeq", a, zero))
     edge = e.select(is_one, zero if upper else one, one if upper else zero)
@@ -320,7 +320,7 @@ def _derivative(e: Emitter, a: Value, x: Value, kind: str, of_quantile: bool) ->
         return _inner_derivative(e, xs[0], xs[1], kind, of_quantile)
 
     name = f"{'random_gamma_grad' if of_quantile else 'igamma_grad_a'}.{kind}"
-    result = e.helper(name, [safe_a, safe_x], a.kind, inner, "noinline")
+    result = e.outline(name, [safe_a, safe_x], a.kind, inner)
     undefined = e.or_(e.fcmp("ule", a, zero), e.fcmp("ult", x, zero))
     undefined = e.or_(undefined, e.fcmp("oeq", a, e.const(INF, a)))
     edge = e.select(undefined, e.const(NAN, a), zero)

@@ -97,7 +97,7 @@ def _positive(e: Emitter, s: Value, q: Value, kind: str) -> Value:
     def body(e: Emitter, xs: list[Value]) -> Value:
         return _euler_maclaurin(e, xs[0], xs[1], kind)
 
-    return e.helper(f"zeta.positive.{kind}", [s, q], s.kind, body, "noinline")
+    return e.outline(f"zeta.positive.{kind}", [s, q], s.kind, body)
 
 
 def _euler_maclaurin(e: Emitter, s: Value, q: Value, kind: str) -> Value:
@@ -129,7 +129,7 @@ def _term(e: Emitter, s: Value, q: Value, k: float, kind: str) -> Value:
         rule = _power_of_sum if kind == "f64" else _few_digits
         return rule(e, xs[0], xs[1], xs[2])
 
-    return e.helper(f"zeta.term.{kind}", [s, q, e.const(k, q)], s.kind, body, "noinline")
+    return e.outline(f"zeta.term.{kind}", [s, q, e.const(k, q)], s.kind, body)
 
 
 def _few_digits(e: Emitter, s: Value, q: Value, k: Value) -> Value:
