@@ -14,7 +14,15 @@ def test_options_of_xla_change_nothing():
 
 def test_other_names_are_refused():
     with pytest.raises(jax.errors.JaxRuntimeError, match="No such compile option: 'fast'"):
-        jax.jit(lambda x: x, compiler_options={"fast": True})
+        jax.jit(lambda x: x, compiler_options={"fast": True})(1)
     lowered = jax.jit(lambda x: x).lower(1)
     with pytest.raises(jax.errors.JaxRuntimeError, match="'xlacpu'"):
         lowered.compile({"xla_cpu_enable_fast_math": True, "xlacpu": 1})
+
+
+def test_they_are_for_whole_programs():
+    inner = jax.jit(lambda x: x + 1, compiler_options=KNOWN)
+    with pytest.raises(ValueError, match=r"compiler_options=.* within a function that is traced"):
+        jax.jit(lambda x: inner(x) * 2)(1)
+    assert jax.vmap(inner)(jax.numpy.ones(2)).tolist() == [2, 2]
+    assert jax.jit(compiler_options=KNOWN)(lambda x: x + 1)(1) == 2

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import jax as real_jax
 import numpy as np
 import pytest
 from tests.helpers.both import Cases, check, counted
+from tests.helpers.programs_alike import check_prints_alike
 
 import jitney
 import jitney.numpy as jtnp
-from jitney.sharding import AbstractMesh, NamedSharding, PartitionSpec
 
 same = Cases()
 
@@ -236,12 +238,5 @@ def test_calls_of_compiled_programs_are_described_as_in_jax():
         assert len(params.executable.in_avals) == 2
 
 
-def test_text_of_what_is_compiled_for_a_mesh_is_that_of_one_device():
-    mesh = AbstractMesh((4,), ("x",))
-    row = jitney.ShapeDtypeStruct(
-        (8,), np.float32, sharding=NamedSharding(mesh, PartitionSpec("x"))
-    )
-    compiled = jitney.jit(lambda x: x * 2).lower(row).compile()
-    assert "float32[2]" in compiled.as_text()
-    assert "float32[8]" not in compiled.as_text()
-    assert "kernel k0" in compiled.as_text("kernels")
+def test_devices_and_places_are_like_jax():
+    check_prints_alike(Path(__file__).parent / "stages_on_meshes.py")

@@ -11,7 +11,7 @@ from jitney.core import config, dtypes
 from jitney.core.avals import is_valid_operand
 from jitney.core.pytree import pytrees
 from jitney.core.pytree.errors import prefix_errors
-from jitney.core.sharding.mesh import get_mesh
+from jitney.core.sharding.mesh import AbstractMesh, get_mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec
 from jitney.core.sharding.sharding import Sharding
@@ -145,8 +145,19 @@ def with_sharding_constraint(x: PyTree, shardings: PyTree) -> PyTree:
         places = pytrees.broadcast_prefix(shardings, x, is_leaf=lambda place: place is None)
     out: list[Any] = []
     for leaf, place in zip(leaves, places, strict=True):
+        if not isinstance(leaf, ArrayImpl | Tracer) and _is_of_axes(place) and get_mesh().empty:
+            raise ValueError(
+                f"with_sharding_constraint to {place}, which has no devices: they are those of the "
+                f"value, which has to be a jax.Array on a mesh then, not {type(leaf)}. Put it there "
+                "by jax.device_put"
+            )
         out.append(placement.sharding_constraint(as_value(leaf), place))
     return pytrees.tree_unflatten(tree, out)
+
+
+def _is_of_axes(place: object) -> bool:
+    """Whether it is on the axes of a mesh, without devices."""
+    return isinstance(place, NamedSharding) and isinstance(place.mesh, AbstractMesh)
 
 
 def _sharding_of(place: Device | Sharding | PartitionSpec | Format) -> Sharding:

@@ -19,7 +19,6 @@ from typing import (
 )
 
 from jitney.api import stages
-from jitney.api.compiler_options import check_compiler_options
 from jitney.api.jit_call import JitCall, make_call
 from jitney.api.jit_placement import places_on
 from jitney.api.make_jaxpr import result_structure
@@ -223,7 +222,8 @@ def jit(
       device: the one that runs the program, and that arguments are brought to; deprecated.
       backend: "cpu", for the first device of the CPU; deprecated.
       abstracted_axes: must be None; shapes are static.
-      compiler_options: options of XLA, by name; they mean nothing here.
+      compiler_options: options of XLA, by name, for calls outside of traced functions; they mean
+        nothing here.
 
     Returns: a function with `fun`'s signature, and methods `trace`, `lower`, `eval_shape`.
 
@@ -231,8 +231,9 @@ def jit(
       TypeError: if `fun` is not callable.
       ValueError: if an option names an argument that `fun` does not have, or `device` or `backend` are
         given together with another placement; when called, if placements
-        do not fit the arguments or results, or an argument was put elsewhere.
-      JaxRuntimeError: if `compiler_options` names what XLA does not have.
+        do not fit the arguments or results, or an argument was put elsewhere, or within a traced
+        function with `compiler_options`.
+      JaxRuntimeError: when called, if `compiler_options` names what XLA does not have.
 
     Example:
       >>> jax.jit(lambda x: 2 * x + 1)(3)
@@ -243,8 +244,6 @@ def jit(
     """
     if abstracted_axes is not None:
         raise ValueError("jit: abstracted_axes must be None: shapes are static")
-    if compiler_options:
-        check_compiler_options(compiler_options)
     if device is not None or backend is not None:
         in_shardings, out_shardings = places_on(device, backend, in_shardings, out_shardings)
     if fun is None:
@@ -258,10 +257,11 @@ def jit(
             inline=inline,
             in_shardings=in_shardings,
             out_shardings=out_shardings,
+            compiler_options=compiler_options,
         )
     call = make_call(
         fun, static_argnums, static_argnames, donate_argnums, donate_argnames, keep_unused, inline,
-        in_shardings=in_shardings, out_shardings=out_shardings,
+        in_shardings=in_shardings, out_shardings=out_shardings, compiler_options=compiler_options,
     )  # fmt: skip
     lazy_compiler.start()
     return JitFunction(call, fun)
@@ -303,11 +303,10 @@ def pjit(
             static_argnums=static_argnums, static_argnames=static_argnames,
             donate_argnums=donate_argnums, donate_argnames=donate_argnames,
         )  # fmt: skip
-    if compiler_options:
-        check_compiler_options(compiler_options)
     call = make_call(
         fun, static_argnums, static_argnames, donate_argnums, donate_argnames, keep_unused, inline,
         in_shardings=in_shardings, out_shardings=out_shardings, asked_by="pjit",
+        compiler_options=compiler_options,
     )  # fmt: skip
     lazy_compiler.start()
     return JitFunction(call, fun)

@@ -15,12 +15,13 @@ from __future__ import annotations
 import functools
 import inspect
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jitney.api import closures
+from jitney.api.compiler_options import check_compiler_options
 from jitney.api.jit_placement import GivenPlaces, given_places
 from jitney.api.signature import (
     CallSpec,
@@ -108,8 +109,10 @@ class JitCall:
         in_places: GivenPlaces | None = None,
         out_places: GivenPlaces | None = None,
         asked_by: str = "jit",
+        compiler_options: Mapping[str, Any] | None = None,
     ) -> None:
         self.fun = fun
+        self.compiler_options = compiler_options
         self.asked_by = asked_by
         self.spec = spec
         self.keep_unused = keep_unused
@@ -347,6 +350,20 @@ class JitCall:
 
     # --- calling ----------------------------------------------------------------------------------
 
+    def check_compiler_options(self) -> None:
+        """Raises unless the options are XLA's, and the call is on its own.
+
+        Raises:
+          ValueError: in a function that is traced: it is compiled as a whole.
+          JaxRuntimeError: if one is named that XLA does not have.
+        """
+        if isinstance(state.trace, jaxpr_trace.JaxprTrace):
+            raise ValueError(
+                f"jit({self.name}) has compiler_options={self.compiler_options}, and is called within "
+                "a function that is traced, and compiled with it: give them to the outermost jit"
+            )
+        check_compiler_options(self.compiler_options)
+
     def call(
         self,
         args: tuple[PyTree, ...],
@@ -363,6 +380,8 @@ class JitCall:
         """
         if config.disable_jit_enabled():
             return self.fun(*args, **kwargs)
+        if self.compiler_options:
+            self.check_compiler_options()
         flat = self.flatten(args, kwargs)
         program, leaves = self._traced(flat, abstract=False), flat[0]
         takes_refs = in_use.exist and any_refs(program.closed.in_avals)
@@ -490,6 +509,7 @@ def make_call(
     in_shardings: PyTree = None,
     out_shardings: PyTree = None,
     asked_by: str = "jit",
+    compiler_options: Mapping[str, Any] | None = None,
 ) -> JitCall:
     """`fun` with its options checked against its signature; `asked_by`: "jit" or "pjit".
 
@@ -518,7 +538,7 @@ def make_call(
     spec = CallSpec(signature, numbers, frozenset(names), d_numbers, frozenset(d_names))
     return JitCall(
         fun, spec, keep_unused=keep_unused, inline=inline, name=name,
-        asked_by=asked_by,
+        asked_by=asked_by, compiler_options=compiler_options,
         in_places=given_places("in_shardings", in_shardings, asked_by),
         out_places=given_places("out_shardings", out_shardings, asked_by),
     )  # fmt: skip

@@ -9,13 +9,12 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from jitney.api.compiler_options import check_compiler_options
 from jitney.api.jit_call import JitCall, TracedProgram
 from jitney.api.make_jaxpr import result_structure
+from jitney.api.stage_devices import NamedDevices, has_devices
 from jitney.core import explicit
-from jitney.core.avals import AbstractValue, ShapedArray, get_aval
+from jitney.core.avals import AbstractValue, ShapedArray, get_aval, is_valid_operand
 from jitney.core.hi_types import with_state
 from jitney.core.jaxpr import ClosedJaxpr, is_high
 from jitney.core.pytree import pytrees
@@ -27,6 +26,7 @@ from jitney.core.sharding.partition_spec import PartitionSpec
 from jitney.core.sharding.sharding import Sharding
 from jitney.core.trace import Tracer
 from jitney.core.typecheck import same_type
+from jitney.primitives.elementwise.convert import as_value
 from jitney.runtime import dispatch, placements, sharding
 from jitney.runtime.array import ArrayImpl
 from jitney.runtime.assignment import NO_WISHES, Wishes, any_on_mesh, assign, of_places
@@ -178,6 +178,8 @@ class Lowered(Stage):
         self._timings = timings
         self._places = places
         self._axes = get_abstract_mesh()  # that it was lowered within
+        self._named = NamedDevices(name, places, program.wishes(), get_mesh())
+        self._named.check_sizes()
 
     def compile(
         self,
@@ -192,31 +194,19 @@ class Lowered(Stage):
 
         Raises:
           JaxRuntimeError: if one is named that XLA does not have.
-          ValueError: if there are more or fewer devices than the mesh has.
+          RuntimeError: if there are no devices: it was lowered for the axes of a mesh alone.
+          ValueError: if there are more or fewer devices than the mesh has, or arguments and shardings
+            are on others.
         """
         check_compiler_options(compiler_options)
+        named = self._named.resolved(device_assignment)
+        wishes = named.wishes
+        if device_assignment is not None and wishes is NO_WISHES:
+            wishes = Wishes(operands=named.places)
         return Compiled(
             self.program, self.in_tree, self.fun_name, self._lowering, self._timings,
-            self._on_devices(device_assignment), device_assignment is not None,
+            named.places, wishes,
         )  # fmt: skip
-
-    def _on_devices(self, devices: Sequence[Device] | None) -> tuple[Sharding | None, ...]:
-        """Where arguments are to be, those on an AbstractMesh on `devices`."""
-        found = [*self._places]
-        for i, place in enumerate(found):
-            if not isinstance(place, NamedSharding) or isinstance(place.mesh, Mesh):
-                continue
-            if devices is None:  # there is a program to look at, and arguments may lie anywhere
-                continue
-            if len(devices) != place.mesh.size:
-                raise ValueError(
-                    f"compile: {self.fun_name} was lowered for {place.mesh}, of {place.mesh.size} "
-                    f"devices, and device_assignment has {len(devices)}"
-                )
-            grid = np.array(devices, dtype=object).reshape(place.mesh.axis_sizes)
-            mesh = Mesh(grid, place.mesh.axis_names, place.mesh.axis_types)
-            found[i] = place.update(mesh=mesh)
-        return tuple(found)
 
     def as_text(self, dialect: str = "hlo", *, debug_info: bool = False) -> str:
         """The program as text.
@@ -301,14 +291,12 @@ class Compiled(Stage):
         lowering: dispatch.Lowering,
         timings: dict[str, float],
         places: tuple[Sharding | None, ...] = (),
-        brings_operands: bool = False,
+        wishes: Wishes | None = None,
     ) -> None:
         super().__init__(program, in_tree, name)
         self._places = places
         self._axes = get_mesh()
-        self._wishes = program.wishes()
-        if brings_operands and self._wishes is NO_WISHES:
-            self._wishes = Wishes(operands=places)
+        self._wishes = program.wishes() if wishes is None else wishes
         if placements.calls_on_parts(program.closed.jaxpr):
             builder = placements.builder_of_parts(program.closed, self._assignment)
             if builder is not None:
@@ -391,7 +379,7 @@ class Compiled(Stage):
     def _assignment(self) -> Assignment:
         """That of a call on arrays that are where those are that the program was lowered for."""
         avals = self.program.closed.in_avals
-        places = [p if p is None or _has_devices(p) else None for p in self._places]
+        places = [p if p is None or has_devices(p) else None for p in self._places]
         places = places or [None] * len(avals)
         return of_places(places, avals, wishes=placements.or_on(self._axes, self._wishes))
 
@@ -416,7 +404,10 @@ class Compiled(Stage):
                 f"with: {self.fun_name} was compiled for {self.in_tree}, and called with {tree}"
                 + "".join(_differences(self.in_tree, tree))
             )
+        avals = self.program.closed.in_avals
         leaves = [*self.program.outer_tracers, *leaves]
+        if explicit.is_explicit(avals):
+            leaves = [self._brought(x, aval) for x, aval in zip(leaves, avals, strict=True)]
         self._check_types(leaves)
         if any_refs(self.program.closed.in_avals):
             from jitney.primitives.refs.evaluate import run_on_refs  # rarely wanted
@@ -436,6 +427,17 @@ class Compiled(Stage):
         executable = self._executable.assigned(assignment, self.program.closed)
         outs = executable.run(leaves)
         return pytrees.tree_unflatten(self.out_tree, outs)
+
+    def _brought(self, x: Any, aval: AbstractValue) -> Any:
+        """`x` where its type says, if nobody has put it anywhere."""
+        if explicit.sharding_of(aval) is None or not is_valid_operand(x):
+            return x
+        if isinstance(x, Tracer) or getattr(x, "placement", None) is not None:
+            return x
+        mesh = self._assignment.mesh
+        place = explicit.place_of(aval, mesh if isinstance(mesh, Mesh) else None)
+        value = as_value(x)
+        return value.placed(place) if isinstance(value, ArrayImpl) and place is not None else x
 
     def _check_types(self, leaves: list[Any]) -> None:
         wrong: list[str] = []
@@ -458,10 +460,6 @@ class Compiled(Stage):
                 "Argument types differ from the types for which this computation was compiled. "
                 "The mismatches are:\n" + "\n".join(wrong)
             )
-
-
-def _has_devices(place: Sharding) -> bool:
-    return not isinstance(place, NamedSharding) or isinstance(place.mesh, Mesh)
 
 
 def _on_several_devices(places: Sequence[Sharding | None]) -> bool:
@@ -495,6 +493,8 @@ def _format_of(aval: AbstractValue) -> sharding.Format:
 def trace(call: JitCall, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]) -> Traced:
     """`call` traced for these arguments."""
     start = time.perf_counter()
+    if call.compiler_options:
+        call.check_compiler_options()
     program, _ = call.trace(args, kwargs, abstract=True)
     dynamic, dynamic_kwargs, _ = call.spec.split(args, kwargs)
     in_tree = pytrees.tree_structure((dynamic, dynamic_kwargs))

@@ -21,6 +21,7 @@ from jitney.numpy.triangular import diagonal
 from jitney.primitives.array import concatenation, shape as lax_shape
 from jitney.primitives.array.annotations import copy_p
 from jitney.primitives.array.canonical import canonical_axes, canonical_axis, canonical_shape
+from jitney.primitives.array.placement import as_named
 from jitney.primitives.array.shape import broadcast_in_dim
 from jitney.primitives.elementwise import binary
 from jitney.primitives.elementwise.convert import as_value, scalar_operand
@@ -69,7 +70,8 @@ def reshape(
     a = promotion.ensure_arraylike("reshape", a)
     new = _sizes(a.shape, shape)
     if order == "C":
-        out = lax_shape.reshape(a, new, out_sharding=out_sharding)
+        place = None if out_sharding is None else as_named(out_sharding, "reshape")
+        out = lax_shape.reshape(a, new, out_sharding=place)
     elif order == "F":
         out = lying(out_sharding, "reshape", lambda x: _reshaped_by_columns(x, new), a)
     elif order == "A":
@@ -329,7 +331,8 @@ def broadcast_to(
              [1, 2]], dtype=int32)
     """
     promotion.check_arraylike("broadcast_to", array)
-    return lax_shape.broadcast_to(array, canonical_shape(shape), out_sharding=out_sharding)
+    place = None if out_sharding is None else as_named(out_sharding, "broadcast_to")
+    return lax_shape.broadcast_to(array, canonical_shape(shape), out_sharding=place)
 
 
 def broadcast_arrays(*args: ArrayLike) -> list[Array]:
@@ -461,9 +464,7 @@ def repeat(
         total_repeat_length = int(np.sum(counts))
         counts = counts.astype(_INT32)
     length = operator.index(total_repeat_length)
-    return lying(
-        out_sharding, "repeat", lambda x, n: _repeat_each(x, n, axis, length), x, counts
-    )
+    return lying(out_sharding, "repeat", lambda x, n: _repeat_each(x, n, axis, length), x, counts)
 
 
 def _repeat_all(x: Array, count: int, axis: int) -> Array:

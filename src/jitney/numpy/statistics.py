@@ -238,6 +238,7 @@ def bincount(
         weights = np.asarray(1, dtypes.canonicalize_dtype(np.int64))[()]
     elif shape_of(weights) != x.shape:
         raise ValueError("shape of weights must match shape of x.")
+
     def counted(x: Array, weights: Array) -> Array:
         out = zeros((length,), promotion.dtype_of(weights))
         return out.at[clip(x, 0)].add(weights, mode="drop")

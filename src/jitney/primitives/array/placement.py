@@ -173,8 +173,10 @@ def placed(x: Array, device: object, out_sharding: object = None) -> Array:
     place = device if out_sharding is None else out_sharding
     if place is None or _is_on_empty_mesh(place):
         return settled(x) if made.in_force else x
-    if isinstance(place, PartitionSpec):
-        place = on_mesh_in_force(place, "out_sharding")
+    if out_sharding is not None:
+        place = as_named(out_sharding, "a new array")
+    elif isinstance(place, PartitionSpec):
+        place = on_mesh_in_force(place, "device")
     sharding = as_sharding(place)
     if isinstance(x, ArrayImpl):
         if isinstance(place, NamedSharding) and AxisType.Explicit in place.mesh.axis_types:
@@ -239,7 +241,8 @@ def as_named(place: object, asked_by: str) -> NamedSharding:
     """`place`, the option `out_sharding` of a function, as a sharding along Explicit axes.
 
     Raises:
-      ValueError: if there is no mesh in force for a PartitionSpec, or axes are not Explicit.
+      ValueError: if there is no mesh in force for a PartitionSpec, or another one than for a
+        NamedSharding; if axes are not Explicit, or a type would have a memory kind.
       TypeError: if it is neither.
     """
     if isinstance(place, PartitionSpec):
@@ -247,6 +250,17 @@ def as_named(place: object, asked_by: str) -> NamedSharding:
     if not isinstance(place, NamedSharding):
         raise TypeError(
             f"{asked_by}: out_sharding is a NamedSharding or PartitionSpec, not {place!r}"
+        )
+    if isinstance(place.mesh, AbstractMesh) and place.memory_kind is not None:
+        raise ValueError(
+            f"{asked_by}: out_sharding says how a result lies along axes of a mesh, and not in which "
+            f"memory, but is {place}. jax.device_put moves arrays between memories"
+        )
+    axes = get_abstract_mesh()
+    if not (axes.empty or axes.manual_axes or axes == place.mesh.abstract_mesh):
+        raise ValueError(
+            f"{asked_by}: out_sharding is on {place.mesh.abstract_mesh}, and {axes} is in force. A "
+            "PartitionSpec is always on the one in force"
         )
     kinds = dict(zip(place.mesh.axis_names, place.mesh.axis_types, strict=True))
     for entry in place.spec:

@@ -304,7 +304,8 @@ def reshape(
     if dims == tuple(range(len(shape_of(operand)))):
         dims = None
     # A scalar is recorded even so, as JAX does.
-    if dims is None and new_sizes and isinstance(operand, Array) and operand.shape == new_sizes:
+    is_same = dims is None and new_sizes and isinstance(operand, Array)
+    if is_same and operand.shape == new_sizes and out_sharding is None:
         return operand
     return reshape_p.bind(operand, new_sizes=new_sizes, dimensions=dims, sharding=out_sharding)
 

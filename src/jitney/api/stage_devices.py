@@ -1,0 +1,134 @@
+"""The devices that a lowered program is for: those that arguments and options name, or given late.
+
+A program may be lowered for the axes of a mesh alone (`AbstractMesh`). It has no devices then until it
+is compiled, by `compile(device_assignment=...)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from jitney.core.record import record
+from jitney.core.sharding.mesh import AbstractMesh, Mesh
+from jitney.core.sharding.named import NamedSharding
+from jitney.runtime import client
+from jitney.runtime.assignment import NO_WISHES, Wishes
+
+if TYPE_CHECKING:
+    from jitney.core.sharding.sharding import Sharding
+    from jitney.runtime.device import Device
+
+Places = tuple["Sharding | None", ...]
+
+
+def has_devices(place: Sharding) -> bool:
+    """Whether `place` is more than axes of a mesh."""
+    return not isinstance(place, NamedSharding) or isinstance(place.mesh, Mesh)
+
+
+@record(frozen=True)
+class NamedDevices:
+    """What a lowered program says of its devices.
+
+    Attributes:
+      name: of the function, for messages.
+      places: where arguments are, as they or `in_shardings` say.
+      wishes: where the program wants values.
+      mesh: the one that it was lowered within; it may have no axes.
+    """
+
+    name: str
+    places: Places
+    wishes: Wishes
+    mesh: Mesh
+
+    def check_sizes(self) -> None:
+        """Raises ValueError if it names devices, and the axes of a mesh of more or fewer."""
+        known = self._known()
+        if known is not None:
+            self._check_size(len(known), "other arguments or options are on")
+
+    def resolved(self, given: Sequence[Device] | None) -> NamedDevices:
+        """The same, axes of meshes on devices: those that it names, or else those `given`.
+
+        Raises:
+          RuntimeError: if it names none, but axes of a mesh, and none are given.
+          ValueError: if it names others than are given, or a mesh is of another size.
+        """
+        devices = self._known()
+        if given is not None:
+            given = tuple(given)
+            if devices is None:
+                self._check_size(len(given), "device_assignment has")
+                devices = given
+            elif devices != given:
+                ids = [[d.id for d in some] for some in (given, devices)]
+                raise ValueError(
+                    f"compile: {self.name} is for other devices than device_assignment names: that has "
+                    f"ids {ids[0]}, and arguments and shardings are on {ids[1]}. Leave it out, or "
+                    "lower the function for an AbstractMesh"
+                )
+        if devices is None:
+            raise RuntimeError(
+                f"compile: {self.name} was lowered for the axes of {self._axes()[0]}, and nothing "
+                "says on which devices: device_assignment cannot be None then. Pass it as many devices"
+            )
+        wishes = self.wishes
+        if wishes is not NO_WISHES:
+            within = None if wishes.within is None else _on(wishes.within, devices)
+            wishes = Wishes(
+                _all_on(wishes.operands, devices), _all_on(wishes.results, devices), within
+            )
+        return NamedDevices(self.name, _all_on(self.places, devices), wishes, self.mesh)
+
+    def _all(self) -> list[Sharding]:
+        wishes = self.wishes
+        found = (*self.places, *wishes.operands, *wishes.results, wishes.within)
+        return [
+            place
+            for place in found
+            if place is not None and not (isinstance(place, NamedSharding) and place.mesh.empty)
+        ]
+
+    def _axes(self) -> list[AbstractMesh]:
+        """The meshes without devices that it names."""
+        return [
+            place.mesh
+            for place in self._all()
+            if isinstance(place, NamedSharding) and isinstance(place.mesh, AbstractMesh)
+        ]
+
+    def _known(self) -> tuple[Device, ...] | None:
+        """The devices that it names; None if it names the axes of a mesh alone."""
+        found: Any = next((p.device_order for p in self._all() if has_devices(p)), None)
+        if found is None and not self.mesh.empty:
+            found = tuple(self.mesh.devices.flat)
+        if found is None and not self._axes():
+            found = (client.default_device(),)
+        return found
+
+    def _check_size(self, n: int, who: str) -> None:
+        for mesh in self._axes():
+            if mesh.size != n:
+                raise ValueError(
+                    f"{self.name} was lowered for {mesh}, of {mesh.size} devices, and {who} {n}"
+                )
+
+
+def _all_on(places: Places, devices: Sequence[Device]) -> Places:
+    return tuple([None if place is None else _on(place, devices) for place in places])
+
+
+def _on(place: Sharding, devices: Sequence[Device]) -> Sharding:
+    """`place`, its mesh over `devices` if it has none."""
+    if has_devices(place):
+        return place
+    axes = cast("NamedSharding", place).mesh
+    if axes.empty:
+        return place
+    grid = np.array(devices, dtype=object).reshape(axes.axis_sizes)
+    mesh = Mesh(grid, axes.axis_names, axes.axis_types)
+    return cast("NamedSharding", place).update(mesh=mesh)
