@@ -157,7 +157,8 @@ def _reduced(
         ]
         return creation.asarray(reduction(creation.array(parts), axis=0), dtype=values.dtype)
 
-    return lying(out_sharding, "segment_sum", of_all, values, segments)
+    is_sum = scatter is scatter_add
+    return lying(out_sharding, "segment_sum", of_all, values, segments, is_sum=is_sum)
 
 
 for _name in __all__:

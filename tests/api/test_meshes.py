@@ -9,7 +9,8 @@ HERE = Path(__file__).parent
 
 
 @pytest.mark.parametrize(
-    "program", ["on_meshes.py", "sums_on_meshes.py", "placements_on_meshes.py"]
+    "program",
+    ["on_meshes.py", "sums_on_meshes.py", "placements_on_meshes.py", "terms_on_meshes.py"],
 )
 def test_like_jax(program):
     check_prints_alike(HERE / program)

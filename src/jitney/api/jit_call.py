@@ -45,6 +45,7 @@ from jitney.core.record import record
 from jitney.core.ref_checks import check_passed_once
 from jitney.core.refs import any_refs, in_use, is_ref
 from jitney.core.shape_dtype import abstractify, is_abstract_operand
+from jitney.core.sharding.mesh import made
 from jitney.core.trace import Tracer, state
 from jitney.primitives.call.call import jit_p
 from jitney.runtime import debug_checks, dispatch, placements, signatures
@@ -411,9 +412,18 @@ class JitCall:
             wishes = placements.in_context(program.wishes(), self.asked_by == "pjit")
             assignment = assign(leaves, consumed, live, describe, wishes)
             try:
-                outs = dispatch.run(
-                    program.closed, leaves, assignment, keep_unused=self.keep_unused, name=self.name
-                )
+                of_terms = None
+                if made.any:
+                    from jitney.api import unreduced  # of use on several devices alone
+
+                    of_terms = unreduced.call(program.closed, leaves, assignment, self.name)
+                if of_terms is not None:
+                    outs, remember = of_terms, None  # native code knows no terms
+                else:
+                    outs = dispatch.run(
+                        program.closed, leaves, assignment, keep_unused=self.keep_unused,
+                        name=self.name,
+                    )  # fmt: skip
             except FloatingPointError:
                 if not config.checks_values() or any(consumed):  # the arguments may be overwritten
                     raise

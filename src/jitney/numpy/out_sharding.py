@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from jitney.core.sharding.named import NamedSharding
     from jitney.core.sharding.partition_spec import PartitionSpec
     from jitney.core.sharding.sharding import Sharding
     from jitney.core.typing import Value
@@ -16,6 +17,7 @@ def lying(
     name: str,
     function: Callable[..., Any],
     *args: Value,
+    is_sum: bool = False,
 ) -> Any:
     """`function(*args)`, lying as `place` says; within, the axes of the mesh are Auto.
 
@@ -24,6 +26,8 @@ def lying(
       name: of the function that has the option.
       function: takes arrays; what it closes over is on no mesh.
       *args: its arguments.
+      is_sum: whether the result is the sum of what `function` gives for parts of the rows. Then a
+        result that is unreduced is what devices have for theirs.
 
     Raises:
       ValueError: if `place` is a PartitionSpec and no mesh is in force, or it names axes that are not
@@ -36,5 +40,29 @@ def lying(
     from jitney.core.sharding.mesh import get_abstract_mesh
     from jitney.primitives.array.placement import as_named
 
+    found = as_named(place, name)
+    if is_sum and found.spec.unreduced:
+        specs = _specs_of_rows(found, args)
+        if specs is not None:
+            from jitney.api.shard_map import shard_map
+
+            return shard_map(function, mesh=found.mesh, in_specs=specs, out_specs=found.spec)(*args)
     axes = get_abstract_mesh().explicit_axes  # within `shard_map` others may be Manual
-    return auto_axes(function, axes=axes or None, out_sharding=as_named(place, name))(*args)
+    return auto_axes(function, axes=axes or None, out_sharding=found)(*args)
+
+
+def _specs_of_rows(place: NamedSharding, args: Sequence[Value]) -> tuple[PartitionSpec, ...] | None:
+    """How arguments are cut into the rows of devices; None if it is not a sum over these."""
+    from jitney.core import explicit
+    from jitney.core.avals import get_aval
+    from jitney.core.sharding.partition_spec import PartitionSpec, names_of
+
+    own = [explicit.sharding_of(get_aval(x)) for x in args]
+    specs = [PartitionSpec() if s is None else PartitionSpec(*s.spec) for s in own]
+    rows = {name for spec in specs for name in names_of(spec[0] if len(spec) else None)}
+    others = [name for spec in specs for entry in spec[1:] for name in names_of(entry)]
+    if rows != place.spec.unreduced or others or any([names_of(entry) for entry in place.spec]):
+        return None
+    if any([s is not None and s.mesh.shape_tuple != place.mesh.shape_tuple for s in own]):
+        return None
+    return tuple(specs)

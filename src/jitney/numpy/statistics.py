@@ -12,6 +12,8 @@ import numpy as np
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.array import Array
+from jitney.core.sharding.partition_spec import names_of
+from jitney.core.sums import ShardingTypeError
 from jitney.core.trace import concrete_or_error
 from jitney.core.typing import ArrayLike, DTypeLike
 from jitney.numpy import promotion
@@ -25,6 +27,7 @@ from jitney.numpy.reductions import max as max_of, min as min_of, ptp, sum as su
 from jitney.numpy.selection import clip, where
 from jitney.numpy.sorting import searchsorted
 from jitney.numpy.triangular import diag
+from jitney.primitives.array.placement import as_named
 from jitney.primitives.array.shape import broadcast_to, expand_dims, reshape, shape_of, transpose
 from jitney.primitives.elementwise import binary, unary
 from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand, user_dtype
@@ -239,11 +242,19 @@ def bincount(
     elif shape_of(weights) != x.shape:
         raise ValueError("shape of weights must match shape of x.")
 
+    if out_sharding is not None:
+        spec = as_named(out_sharding, "bincount").spec
+        if any([names_of(entry) for entry in spec]):
+            raise ShardingTypeError(
+                f"bincount: counts are whole on all devices, or unreduced, but out_sharding is {spec}: "
+                "move them by jax.reshard"
+            )
+
     def counted(x: Array, weights: Array) -> Array:
         out = zeros((length,), promotion.dtype_of(weights))
         return out.at[clip(x, 0)].add(weights, mode="drop")
 
-    return lying(out_sharding, "bincount", counted, x, weights)
+    return lying(out_sharding, "bincount", counted, x, weights, is_sum=True)
 
 
 def histogram_bin_edges(

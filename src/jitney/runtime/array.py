@@ -26,7 +26,7 @@ from jitney.core.avals import ShapedArray, pytype_aval_mappings, shaped_array
 from jitney.core.extended_dtypes import PrimalTangentDType
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.sharding import Sharding
-from jitney.runtime import array_text, assembly, moves, sharding, windows
+from jitney.runtime import array_text, assembly, moves, sharding, terms, windows
 from jitney.runtime.device import Device
 from jitney.runtime.layout import rows
 from jitney.runtime.native._native import NativeArray, array_from_numpy, empty, placed_array
@@ -199,7 +199,18 @@ class ArrayImpl(NativeArray, Array):
             data = moves.brought(data, self.aval, self.placement, placement)
             return placed_array(data, aval, placement, windows.first_device(placement))
         device = cast("Device", placement.device_order[0])
-        return placed_array(data, aval, placement, device)
+        placed = placed_array(data, aval, placement, device)
+        if isinstance(placement, NamedSharding) and placement.spec.unreduced:
+            self._hand_terms_to(placed, placement)
+        return placed
+
+    def _hand_terms_to(self, x: ArrayImpl, place: NamedSharding) -> None:
+        """Has `x`, this array where it is a sum yet to be taken, have terms of what devices have."""
+        found = terms.of_array(self)
+        if found is None or terms.names_of_terms(self.placement) != terms.names_of_terms(place):
+            found = terms.spread(self._data(), self.placement, place)
+        if found is not None:
+            terms.attach(x, found)
 
     def platform(self) -> str:
         """The platform of the device: "cpu"."""
@@ -454,19 +465,21 @@ class Shard:
       index: the slices of the array that the part is.
       replica_id: how many devices before it, in the sharding's order, hold the same part.
       is_zero: whether the part is zeros: of an array that is unreduced, whose sum another device has.
+      term: where the part is among the terms of an array that is unreduced.
     """
 
-    __slots__ = ("_of", "device", "index", "is_zero", "replica_id")
+    __slots__ = ("_of", "device", "index", "is_zero", "replica_id", "term")
 
     def __init__(
         self, of: ArrayImpl, device: Device, index: tuple[slice, ...], replica_id: int,
-        is_zero: bool = False,
+        is_zero: bool = False, term: tuple[int, ...] = (),
     ) -> None:  # fmt: skip
         self._of = of
         self.device = device
         self.index = index
         self.replica_id = replica_id
         self.is_zero = is_zero
+        self.term = term
 
     @property
     def data(self) -> Any:
@@ -479,7 +492,12 @@ class Shard:
         if windows.is_global(x):
             index = windows.within(index, windows.window(x.sharding, x.shape))
         part = whole if x.ndim > MAX_AXES else whole[index]
-        part = np.zeros_like(part) if self.is_zero else part
+        if self.term:
+            found = terms.of_array(x)
+            if found is not None:
+                part = found[(*self.term, *index)]
+            elif self.is_zero:
+                part = np.zeros_like(part)
         shape = x.shape if x.ndim > MAX_AXES else part.shape
         aval = x.aval.update(shape=shape, sharding=None)
         place = None if x.placement is None else sharding.single_device(self.device)
@@ -501,11 +519,13 @@ def shards_of(x: ArrayImpl) -> list[Shard]:
     """The part of each device that an array lies on, in the order of its sharding's."""
     place = x.sharding
     tiling = place.tiling(x.ndim)
-    zeros = place.zeros if isinstance(place, NamedSharding) else (False,) * place.num_devices
+    of_terms: list[tuple[int, ...]] = [()] * place.num_devices
+    if isinstance(place, NamedSharding) and place.spec.unreduced:
+        of_terms = terms.positions(place)
     return [
-        Shard(x, cast("Device", device), index, replica, is_zero)
-        for device, index, replica, is_zero in zip(
-            place.device_order, tiling.indices(x.shape), tiling.replica_ids(), zeros, strict=True
+        Shard(x, cast("Device", device), index, replica, any(term), term)
+        for device, index, replica, term in zip(
+            place.device_order, tiling.indices(x.shape), tiling.replica_ids(), of_terms, strict=True
         )
     ]
 

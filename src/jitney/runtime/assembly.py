@@ -17,7 +17,7 @@ import numpy as np
 from jitney.core import dtypes, explicit
 from jitney.core.avals import shaped_array
 from jitney.core.sharding.named import NamedSharding
-from jitney.runtime import windows
+from jitney.runtime import terms, windows
 from jitney.runtime.native._native import NativeArray, empty, placed_array
 
 if TYPE_CHECKING:
@@ -118,15 +118,27 @@ def assembled(
     own = [k for k, device in enumerate(place.device_order) if device.is_addressable]
     indices = tiling.indices(shape)
     seen: set[tuple[int, ...]] = set()
+    each: np.ndarray | None = None
+    at: list[tuple[int, ...]] = []
+    if isinstance(place, NamedSharding) and place.spec.unreduced:
+        sizes = [place.mesh.shape[name] for name in terms.names_of_terms(place)]
+        each, at = np.zeros((*sizes, *shape), whole.dtype), terms.positions(place)
+    taken: set[tuple[object, ...]] = set()
     for part, k in zip(data, own, strict=True):
         tile, index = tiling.tiles[k], windows.within(indices[k], window)
-        if tile not in seen:
-            whole[index] = part
-        elif is_sum:
-            whole[index] += part
+        if each is None:
+            if tile not in seen:
+                whole[index] = part
+        elif (tile, at[k]) not in taken:  # along other axes devices have the same
+            each[(*at[k], *index)] = part
+            whole[index] = part if tile not in seen else whole[index] + part
+            taken.add((tile, at[k]))
         seen.add(tile)
     aval = explicit.typed(aval, place)
-    return placed_array(whole, aval, place, windows.first_device(place))
+    made = placed_array(whole, aval, place, windows.first_device(place))
+    if each is not None:
+        terms.attach(made, each)
+    return made
 
 
 def _no_dtype(asked_by: str) -> ValueError:

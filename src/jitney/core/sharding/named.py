@@ -68,13 +68,6 @@ class NamedSharding(Sharding):
             extents[name] == 1 for entry in self.spec for name in _axes_of(entry)
         ])  # fmt: skip
 
-    @property
-    def zeros(self) -> tuple[bool, ...]:
-        """For each device whether it has zeros: along axes that are unreduced the first has the sum."""
-        axes = [k for k, name in enumerate(self.mesh.axis_names) if name in self.spec.unreduced]
-        places = itertools.product(*map(range, self.mesh.axis_sizes))
-        return tuple([any([place[k] for k in axes]) for place in places])
-
     def tiling(self, ndim: int) -> Tiling:
         found = self._tilings.get(ndim)
         if found is None:

@@ -118,7 +118,7 @@ def _cut(x: Value, spec: PartitionSpec, axes: Axes) -> Any:
     So have those along which `spec` is unreduced: the terms are `x`, for the first device, and zeros.
     """
     own = [(name, size) for name, size in axes if name not in spec.unreduced]
-    x = _divided(x, spec, own)
+    x = divided(x, spec, own)
     front = _mentioned(spec) | spec.unreduced
     for k, (name, size) in enumerate([(name, size) for name, size in axes if name in front]):
         if name in spec.unreduced:
@@ -128,7 +128,7 @@ def _cut(x: Value, spec: PartitionSpec, axes: Axes) -> Any:
     return x
 
 
-def _divided(x: Value, spec: PartitionSpec, axes: Sequence[tuple[Any, int]]) -> Any:
+def divided(x: Value, spec: PartitionSpec, axes: Sequence[tuple[Any, int]]) -> Any:
     """`x` with an axis in front for each of `axes` that divides it."""
     sizes = dict(axes)
     shape: list[int] = []

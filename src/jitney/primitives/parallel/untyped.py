@@ -46,7 +46,7 @@ def evaluate(jaxpr: Jaxpr, consts: Sequence[Any], *args: Value) -> list[Any]:
     env.update(zip(jaxpr.invars, args, strict=True))
     for eqn in jaxpr.eqns:
         operands = [value_of(atom, env) for atom in eqn.invars]
-        params = {name: _without(value) for name, value in eqn.params.items()}
+        params = {name: without_types(value) for name, value in eqn.params.items()}
         with settings_of(eqn):
             out = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(params))
         outs = out if eqn.primitive.multiple_results else [out]
@@ -64,14 +64,15 @@ def _untyped(closed: ClosedJaxpr) -> ClosedJaxpr:
     return ClosedJaxpr(jaxpr, consts)
 
 
-def _without(value: object) -> Any:
+def without_types(value: object) -> Any:
     """A parameter of an equation: programs without such types, places on meshes of Auto axes."""
     if isinstance(value, ClosedJaxpr):
         return _untyped(value) if has_types(value.jaxpr) else value
     if isinstance(value, Jaxpr):
         return opened(_untyped(closed_of(value))) if has_types(value) else value
-    if isinstance(value, NamedSharding):
-        return value.update(mesh=_without(value.mesh))
+    if isinstance(value, NamedSharding):  # what is a sum is a matter of types, too
+        spec = value.spec.update(unreduced=(), reduced=())
+        return value.update(mesh=without_types(value.mesh), spec=spec)
     if isinstance(value, Mesh | AbstractMesh):
         return value.update(axis_types=(AxisType.Auto,) * len(value.axis_names))
     if isinstance(value, PartitionSpec):  # of the mesh in force
@@ -82,4 +83,4 @@ def _without(value: object) -> Any:
 
 
 def _of_several(value: object) -> Any:
-    return value if isinstance(value, PartitionSpec) else _without(value)
+    return value if isinstance(value, PartitionSpec) else without_types(value)

@@ -1,0 +1,89 @@
+"""Calls of programs whose results are sums yet to be taken, along axes of a mesh.
+
+They compute what each device has of such a sum beside the sum itself: `primitives.parallel.terms` makes
+the program, and `runtime.terms` keeps what it computes with the results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from jitney.core import explicit
+from jitney.core.sharding.mesh import AxisType, Mesh
+from jitney.core.sharding.named import NamedSharding
+from jitney.primitives.parallel import terms as programs
+from jitney.runtime import dispatch, terms
+from jitney.runtime.array import ArrayImpl, array_from_numpy
+from jitney.runtime.assignment import Wishes, assign
+
+if TYPE_CHECKING:
+    from jitney.core.jaxpr import ClosedJaxpr
+    from jitney.core.sharding.sharding import Sharding
+    from jitney.runtime.assignment import Assignment
+
+
+def call(
+    closed: ClosedJaxpr, leaves: Sequence[Any], assignment: Assignment, name: str
+) -> list[ArrayImpl] | None:
+    """Results of `closed`, those that are sums with their terms; None if there are no terms at all.
+
+    So it is over processes, whose devices have terms of their own.
+    """
+    mesh, wishes = assignment.mesh, assignment.wishes
+    if assignment.spans_processes or not isinstance(mesh, Mesh):
+        return None
+    if not programs.concerns(closed) and not any(map(terms.names_of_terms, wishes.results)):
+        return None
+    donated = assignment.donated or (False,) * len(leaves)
+    given = tuple([
+        not is_donated and _has_terms(x, aval)
+        for x, aval, is_donated in zip(leaves, closed.in_avals, donated, strict=True)
+    ])  # fmt: skip
+    wanted = [place if isinstance(place, NamedSharding) else None for place in wishes.results]
+    program, has = programs.program_of(closed, given, tuple(wanted))
+    if not (any(has) or any(given)):
+        return None
+    operands = [_terms_of(x) if g else x for x, g in zip(leaves, given, strict=True)]
+    asked = wishes.operands or (None,) * len(leaves)
+    results = wishes.results or (None,) * len(has)
+    places: list[Sharding | None] = [
+        place or explicit.place_of(aval, mesh)
+        for place, aval in zip(results, closed.out_avals, strict=True)
+    ]
+    more = [
+        terms.place_of_terms(place)
+        for place, has_terms in zip(places, has, strict=True)
+        if has_terms and isinstance(place, NamedSharding)
+    ]
+    of_terms = Wishes(
+        tuple([None if g else place for place, g in zip(asked, given, strict=True)]),
+        (*places, *more),
+        wishes.within,
+    )
+    found = dispatch.run(
+        program, operands, assign(operands, assignment.donated, wishes=of_terms), name=name
+    )
+    outs, rest = found[: len(has)], iter(found[len(has) :])
+    for x, has_terms in zip(outs, has, strict=True):
+        if has_terms:
+            terms.attach(x, next(rest)._value)  # pyright: ignore[reportPrivateUsage]
+    return outs
+
+
+def _has_terms(x: object, aval: Any) -> bool:
+    if type(x) is not ArrayImpl or terms.of_array(x) is None:
+        return False
+    names = terms.names_of_terms(explicit.sharding_of(aval))
+    return bool(names) and terms.names_of_terms(x.placement) == names
+
+
+def _terms_of(x: ArrayImpl) -> ArrayImpl:
+    """The terms of `x` as an array, on the devices that have them."""
+    data, place = terms.of_array(x), x.placement
+    assert data is not None
+    assert isinstance(place, NamedSharding)
+    found = terms.place_of_terms(place)
+    mesh = found.mesh.update(axis_types=(AxisType.Auto,) * len(found.mesh.axis_names))
+    whole = x.aval.update(shape=data.shape, sharding=None)
+    return array_from_numpy(data, whole).placed(found.update(mesh=mesh))

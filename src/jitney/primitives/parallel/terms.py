@@ -1,0 +1,325 @@
+"""Programs that compute what each device has of sums yet to be taken, not only the sums.
+
+A value that is unreduced along axes of a mesh is terms of a sum. Programs compute the sum, where nobody
+looks at the terms. For results that are unreduced there is another program, made here: in it such a
+value is an array of all devices' terms, with an axis in front for each of these axes of the mesh, in
+the mesh's order. Operations that make sums of divided values (`reduce_sum`, `dot_general`, `reshard`,
+`shard_map`) make the terms; linear operations are mapped over these axes. All else gets the sums.
+
+Types say nothing of places there (`untyped`): they have served, and results are put where they said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from jitney.core import explicit
+from jitney.core.evaluate import value_of
+from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, jaxprs_in_params, settings_of
+from jitney.core.jaxpr_trace import trace_to_jaxpr
+from jitney.core.memo import memoize_by_identity
+from jitney.core.record import record
+from jitney.core.sharding.mesh import AbstractMesh, Mesh
+from jitney.core.sharding.named import NamedSharding
+from jitney.core.sharding.partition_spec import PartitionSpec, names_of
+from jitney.primitives import rules
+from jitney.primitives.array import shape as shapes
+from jitney.primitives.parallel import shard_map, spmd, untyped
+from jitney.runtime.terms import Names, names_of_terms, owners
+from jitney.transforms.batch import AxisData, batch_flat, move_to
+
+
+@record(frozen=True)
+class Terms:
+    """What all devices have of a sum.
+
+    Attributes:
+      value: an array with an axis in front for each name.
+      names: the axes of the mesh, in its order.
+    """
+
+    value: Any
+    names: Names
+
+
+Found: TypeAlias = "list[Any] | None"
+Rule: TypeAlias = Callable[[JaxprEqn, list[Any]], "Found"]
+
+
+@memoize_by_identity
+def concerns(closed: ClosedJaxpr) -> bool:
+    """Whether there is a program of terms for `closed`: if operands or results are such sums.
+
+    There is none where loops and branches have such values: those compute sums.
+    """
+    avals = (*closed.in_avals, *closed.out_avals)
+    return any(map(_names, avals)) and not _within(closed.jaxpr)
+
+
+def _within(jaxpr: Jaxpr) -> bool:
+    """Whether programs in equations, but for calls and `shard_map`, have sums yet to be taken."""
+    for eqn in jaxpr.eqns:
+        for program in jaxprs_in_params(eqn.params):
+            inner = program.jaxpr if isinstance(program, ClosedJaxpr) else program
+            if eqn.primitive.name == "shard_map":
+                continue
+            if (eqn.primitive.name != "jit" and _has_any(inner)) or _within(inner):
+                return True
+    return False
+
+
+def _has_any(jaxpr: Jaxpr) -> bool:
+    variables = [*jaxpr.invars, *[v for eqn in jaxpr.eqns for v in eqn.outvars]]
+    if any([_names(v.aval) for v in variables]):
+        return True
+    inner = [program for eqn in jaxpr.eqns for program in jaxprs_in_params(eqn.params)]
+    return any([_has_any(p.jaxpr if isinstance(p, ClosedJaxpr) else p) for p in inner])
+
+
+@memoize_by_identity
+def program_of(
+    closed: ClosedJaxpr, given: tuple[bool, ...], wanted: tuple[NamedSharding | None, ...]
+) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
+    """The program that computes terms beside sums.
+
+    Args:
+      closed: the program of sums.
+      given: for each operand whether it is given as terms, which stand in its place.
+      wanted: for each result where it is put, whatever its type says, or None; empty if none is.
+
+    Returns: (program, has): `has` says for each result whether there are terms of it. They are the
+      program's last results.
+    """
+    has: list[bool] = []
+    none = (None,) * len(closed.jaxpr.outvars)
+
+    def program(*operands: Any) -> list[Any]:
+        pairs = zip(operands, closed.jaxpr.invars, given, strict=True)
+        args = [Terms(x, _names(v.aval)) if is_terms else x for x, v, is_terms in pairs]
+        outs = _evaluated(closed.jaxpr, closed.consts, args)
+        outs = [
+            _put(x, atom.aval, place)
+            for x, atom, place in zip(outs, closed.jaxpr.outvars, wanted or none, strict=True)
+        ]
+        has[:] = [isinstance(x, Terms) for x in outs]
+        return [*map(_summed, outs), *[x.value for x in outs if isinstance(x, Terms)]]
+
+    avals: list[Any] = []
+    for v, is_terms in zip(closed.jaxpr.invars, given, strict=True):
+        aval = explicit.typed(v.aval, None)
+        place = explicit.sharding_of(v.aval)
+        if is_terms and place is not None:
+            sizes = [place.mesh.shape[name] for name in _names(v.aval)]
+            aval = aval.update(shape=(*sizes, *v.aval.shape))
+        avals.append(aval)
+    with explicit.as_written():
+        jaxpr, _, consts = trace_to_jaxpr(program, avals, closed.jaxpr.debug_info)
+    return ClosedJaxpr(jaxpr, consts), tuple(has)
+
+
+def _put(x: Any, aval: Any, place: NamedSharding | None) -> Any:
+    """The result `x` of type `aval` put where `place` says: its terms, if it becomes a sum there."""
+    names, own = names_of_terms(place), explicit.sharding_of(aval)
+    if place is None or isinstance(x, Terms) or own is None or own.spec.unreduced or not names:
+        return x
+    same = own.mesh.shape_tuple == place.mesh.shape_tuple
+    return _spread(x, names, place.mesh, _entries(aval)) if same else x
+
+
+def _evaluated(jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any]) -> list[Any]:
+    env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
+    env.update(zip(jaxpr.invars, args, strict=True))
+    for eqn in jaxpr.eqns:
+        operands = [value_of(atom, env) for atom in eqn.invars]
+        with settings_of(eqn):
+            outs = _of_equation(eqn, operands)
+        env.update(zip(eqn.outvars, outs, strict=True))
+    return [value_of(atom, env) for atom in jaxpr.outvars]
+
+
+def _of_equation(eqn: JaxprEqn, operands: list[Any]) -> list[Any]:
+    name = eqn.primitive.name
+    if name == "jit":
+        inner = eqn.params["jaxpr"]
+        return _evaluated(inner.jaxpr, inner.consts, operands)
+    if name == "shard_map" or any([_names(v.aval) for v in eqn.outvars]):
+        found = _RULES.get(name, _mapped)(eqn, operands)
+        if found is not None:
+            return found
+    return _bound(eqn, list(map(_summed, operands)))
+
+
+def _bound(eqn: JaxprEqn, operands: Sequence[Any]) -> list[Any]:
+    """The results of an equation on values that are no terms."""
+    params = {name: untyped.without_types(value) for name, value in eqn.params.items()}
+    out = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(params))
+    return list(out) if eqn.primitive.multiple_results else [out]
+
+
+def _summed(x: Any) -> Any:
+    if not isinstance(x, Terms):
+        return x
+    return rules.op("reduce_sum")(x.value, axes=tuple(range(len(x.names))), out_sharding=None)
+
+
+def _names(aval: Any) -> Names:
+    return names_of_terms(explicit.sharding_of(aval))
+
+
+def _entries(aval: Any) -> list[Names]:
+    return list(explicit.entries_of(explicit.sharding_of(aval), len(aval.shape)))
+
+
+# --- rules ----------------------------------------------------------------------------------------
+
+
+def _mapped(eqn: JaxprEqn, operands: list[Any]) -> Found:
+    """A linear operation, on the terms."""
+    names = _names(eqn.outvars[0].aval)
+    place = explicit.sharding_of(eqn.outvars[0].aval)
+    if place is None or any([_names(v.aval) != names for v in eqn.outvars]):
+        return None
+    if not any([isinstance(x, Terms) for x in operands]):
+        return None
+    values: list[Any] = []
+    dims: list[int | None] = []
+    for x, atom in zip(operands, eqn.invars, strict=True):
+        own = _names(atom.aval)
+        if own not in ((), names):
+            return None
+        if own and not isinstance(x, Terms):
+            x = _held_by_first(x, own, place.mesh)
+        values.append(x.value if isinstance(x, Terms) else x)
+        dims.append(0 if own else None)
+
+    def level(k: int, *args: Any) -> list[Any]:
+        if k == len(names):
+            return _bound(eqn, args)
+        size = place.mesh.shape[names[k]]
+        outs, at = batch_flat(lambda *xs: level(k + 1, *xs), AxisData(None, size), args, dims)
+        return [move_to(x, d, 0, size) for x, d in zip(outs, at, strict=True)]
+
+    return [Terms(x, names) for x in level(0, *values)]
+
+
+def _held_by_first(x: Any, names: Names, mesh: Mesh | AbstractMesh) -> Terms:
+    """The terms of a sum that the first device has."""
+    ndim = len(rules.shape_of(x))
+    return _spread(x, names, mesh, [()] * ndim)
+
+
+def _spread(x: Any, names: Names, mesh: Mesh | AbstractMesh, entries: Sequence[Names]) -> Terms:
+    """The terms of `x`, which lies as `entries` say: see `runtime.terms.owners`."""
+    shape = rules.shape_of(x)
+    whole = (*[mesh.shape[name] for name in names], *shape)
+    value = shapes.broadcast_to(x, whole)
+    zero = shapes.broadcast_to(rules.const(x, 0), whole)
+    for has in owners(names, mesh, entries, shape):
+        value = rules.op("select_n")(shapes.broadcast_to(has, whole), zero, value)
+    return Terms(value, names)
+
+
+def _apart(x: Any, aval: Any, axes: Sequence[int], names: Names) -> Any:
+    """`x` with the axes of the mesh `names`, which divide `axes` of it, in front; None if others do."""
+    place = explicit.sharding_of(aval)
+    entries = [entry if k in axes else () for k, entry in enumerate(_entries(aval))]
+    if place is None or sorted([n for e in entries for n in e], key=str) != sorted(names, key=str):
+        return None
+    sizes = [(name, place.mesh.shape[name]) for name in names]
+    return spmd.divided(x, PartitionSpec(*entries), sizes)
+
+
+def _reduce_sum(eqn: JaxprEqn, operands: list[Any]) -> Found:
+    (atom,), (x,) = eqn.invars, operands
+    names, axes = _names(eqn.outvars[0].aval), eqn.params["axes"]
+    if _names(atom.aval):
+        return _mapped(eqn, operands)
+    parts = _apart(x, atom.aval, axes, names)
+    if parts is None:
+        return None
+    inner = tuple([axis + len(names) for axis in axes])
+    return [Terms(rules.op("reduce_sum")(parts, axes=inner, out_sharding=None), names)]
+
+
+def _dot_general(eqn: JaxprEqn, operands: list[Any]) -> Found:
+    names, (x, y) = _names(eqn.outvars[0].aval), operands
+    if any([_names(atom.aval) for atom in eqn.invars]):
+        return _mapped(eqn, operands)
+    (cx, cy), (bx, by) = eqn.params["dimension_numbers"]
+    left = _apart(x, eqn.invars[0].aval, cx, names)
+    right = _apart(y, eqn.invars[1].aval, cy, names)
+    if left is None or right is None:
+        return None
+    n = len(names)
+    front = tuple(range(n))
+
+    def after(axes: Sequence[int]) -> tuple[int, ...]:
+        return tuple([axis + n for axis in axes])
+
+    numbers = ((after(cx), after(cy)), ((*front, *after(bx)), (*front, *after(by))))
+    params = {**eqn.params, "dimension_numbers": numbers, "out_sharding": None}
+    return [Terms(rules.op("dot_general")(left, right, **params), names)]
+
+
+def _reshard(eqn: JaxprEqn, operands: list[Any]) -> Found:
+    (atom,), (x,), (out,) = eqn.invars, operands, eqn.outvars
+    names, place = _names(out.aval), explicit.sharding_of(out.aval)
+    own = explicit.sharding_of(atom.aval)
+    if isinstance(x, Terms):
+        return [x] if x.names == names else None
+    if place is None or own is None or own.spec.unreduced:
+        return None
+    if own.mesh.shape_tuple != place.mesh.shape_tuple:
+        return None
+    return [_spread(x, names, place.mesh, _entries(atom.aval))]
+
+
+def _shard_map(eqn: JaxprEqn, operands: list[Any]) -> Found:
+    """The terms are what devices have, so results are put together along one more axis for each."""
+    params, n = eqn.params, len(operands)
+    region = shard_map.region_of(params)
+    sums = [_sums_in(spec, region) for spec in (*params["in_specs"], *params["out_specs"])]
+    if not any(sums):
+        return None
+    values: list[Any] = []
+    for x, own in zip(operands, sums[:n], strict=True):
+        if not own:
+            x = _summed(x)
+        elif not isinstance(x, Terms):
+            x = _held_by_first(x, own, region.mesh)
+        values.append(x.value if isinstance(x, Terms) else x)
+    specs = [*params["in_specs"], *params["out_specs"]]
+    specs = [
+        PartitionSpec(*own, *[names_of(e) or None for e in spec])
+        for spec, own in zip(specs, sums, strict=True)
+    ]
+    inner = params["jaxpr"]
+
+    def on_one_device(*parts: Any) -> list[Any]:
+        args = [
+            shapes.squeeze(x, tuple(range(len(own)))) if own else x
+            for x, own in zip(parts, sums[:n], strict=True)
+        ]
+        outs = untyped.evaluate(inner, (), *args)
+        return [
+            shapes.expand_dims(x, tuple(range(len(own)))) if own else x
+            for x, own in zip(outs, sums[n:], strict=True)
+        ]
+
+    outs, axes = spmd.on_parts(on_one_device, region.axes, tuple(specs[:n]), values)
+    sizes = dict(region.axes)
+    outs = [spmd.joined(*each, sizes) for each in zip(outs, axes, specs[n:], strict=True)]
+    return [Terms(x, own) if own else x for x, own in zip(outs, sums[n:], strict=True)]
+
+
+def _sums_in(spec: PartitionSpec, region: shard_map.Region) -> Names:
+    return tuple([name for name in region.mesh.axis_names if name in spec.unreduced])
+
+
+_RULES: dict[str, Rule] = {
+    "reduce_sum": _reduce_sum,
+    "dot_general": _dot_general,
+    "reshard": _reshard,
+    "shard_map": _shard_map,
+}
