@@ -109,3 +109,12 @@ with jax.set_mesh(jax.make_mesh((4,), ("x",))):
         count(P("x"))
     except Exception as error:
         print("bincount along an axis", type(error).__name__)
+
+# Types that do not tell of axes of one device.
+jax.config.update("jax_remove_size_one_mesh_axis_from_type", True)
+with jax.set_mesh(jax.make_mesh((2, 1), ("x", "y"))):
+    narrow = put(np.arange(8).reshape(4, 2), "x", "y")
+    whole_sum = jax.shard_map(lambda x: jax.lax.psum(x, "x"), in_specs=P("x", "y"), out_specs=P())
+    print(jax.typeof(narrow))
+    show("psum", jax.jit(whole_sum)(narrow))
+    show("psum outside", whole_sum(narrow))

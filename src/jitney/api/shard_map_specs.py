@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Sequence, Set as AbstractSet
 from typing import TYPE_CHECKING, Any
 
-from jitney.core import dtypes, explicit, varying
+from jitney.core import config, dtypes, explicit, varying
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval
 from jitney.core.manual_axes import ManualAxisType
 from jitney.core.pvary import in_order, vary_unreduced_cast_p
@@ -93,6 +93,16 @@ def _along(region: Region, spec: PartitionSpec) -> PartitionSpec:
         *[own[0] if len(own) == 1 else own or None for own in entries],
         unreduced=spec.unreduced & region.manual, reduced=spec.reduced & region.manual,
     )  # fmt: skip
+
+
+def _without(spec: PartitionSpec, gone: AbstractSet[Any]) -> PartitionSpec:
+    """`spec` without axes of the mesh that types do not tell of."""
+    entries = [tuple([n for n in names_of(entry) if n not in gone]) for entry in spec]
+    while entries and not entries[-1]:
+        entries.pop()
+    return spec.update(
+        partitions=tuple([own[0] if len(own) == 1 else own or None for own in entries])
+    )
 
 
 def concrete(region: Region, values: Sequence[object]) -> Region:
@@ -228,8 +238,10 @@ def _check_lies_so(
     place = explicit.sharding_of(aval)
     if place is None or region.manual != frozenset(region.mesh.axis_names):
         return
-    lies = _along(region, place.spec)
-    if lies != _along(region, spec):
+    lies, asked = _along(region, place.spec), _along(region, spec)
+    if config.remove_size_one_mesh_axis_from_type.value:
+        asked = _without(asked, {name for name, size in region.axes if size == 1})
+    if lies != asked:
         raise ValueError(
             f"shard_map applied to the function '{function}' was given {name} of type "
             f"{aval.str_short()}, and in_specs has {spec} for it: along Explicit axes types say how "

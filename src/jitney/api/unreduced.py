@@ -14,7 +14,7 @@ from jitney.core.sharding.mesh import AxisType, Mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.primitives.parallel import terms as programs
 from jitney.runtime import dispatch, terms
-from jitney.runtime.array import ArrayImpl, array_from_numpy
+from jitney.runtime.array import ArrayImpl, array_from_numpy, host_array
 from jitney.runtime.assignment import Wishes, assign
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def call(
     outs, rest = found[: len(has)], iter(found[len(has) :])
     for x, has_terms in zip(outs, has, strict=True):
         if has_terms:
-            terms.attach(x, next(rest)._value)  # pyright: ignore[reportPrivateUsage]
+            terms.attach(x, host_array(next(rest)))
     return outs
 
 
