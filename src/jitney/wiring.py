@@ -1,7 +1,8 @@
 """The upward links: arrays, which are made low down, get operators and methods from `jax.numpy`;
 transformations get the few operations that they use themselves from `primitives`; jaxprs get the
 module that prints them; lowering and evaluation get the transformations of keys into words and of
-programs with mutable references into those without.
+programs with mutable references into those without, and evaluation the programs that leave sums for
+later.
 
 `install` is called once, when the package is imported, before any array is made.
 """
@@ -42,6 +43,7 @@ def install() -> None:
     lower.use_discharge(_on_arrays)
     eager.use_refs(_run_on_refs)
     eager.use_lowering(lojax.run_lowered)
+    eager.use_terms(_call_with_terms)
     lower.use_key_words(key_words.program_in_words)
     eager.use_key_words(key_words.evaluate)
 
@@ -60,6 +62,12 @@ def _run_on_refs(*args: Any) -> Any:
     from jitney.primitives.refs.evaluate import run_on_refs
 
     return run_on_refs(*args)
+
+
+def _call_with_terms(*args: Any) -> Any:
+    from jitney.api import unreduced
+
+    return unreduced.call(*args)
 
 
 def _jaxpr_text() -> Any:

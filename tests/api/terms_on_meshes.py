@@ -53,6 +53,15 @@ with jax.set_mesh(mesh):
     show("sum of sums", jax.jit(lambda a, b: dot(a, b) + dot(2 * a, b))(a, b))
     show("taken", jax.jit(lambda a, b: jax.reshard(dot(a, b), P("x")) + 1)(a, b))
 
+    # Outside of programs.
+    later = jnp.einsum("ij,jk->ik", a, b, out_sharding=P("x", unreduced={"y"}))
+    show("at once", later)
+    show("turned at once", later.T)
+    show("summed at once", jax.lax.add(later, later))
+    show("reduced at once", jax.lax.reduce_sum(row, (0,), out_sharding=P(unreduced={"x"})))
+    show("gradient at once", jax.grad(lambda x: (jax.reshard(x, P("x")) * 3).sum())(
+        put(np.arange(4), None, reduced={"x"})))  # fmt: skip
+
     # Arrays that are put where they are such sums.
     for name, x in (("whole", whole), ("row", row), ("both", both)):
         for axes in ({"x"}, {"y"}, {"x", "y"}):
@@ -91,6 +100,12 @@ with jax.set_mesh(mesh):
             lambda x: x + x)(terms))  # fmt: skip
     show("back", smap(P(unreduced={"x"}), P("x"), False)(lambda x: x)(terms))
     show("square", smap(P(unreduced={"x"}), P("x"), False)(lambda x: x * x)(terms))
+    kept = jax.shard_map(lambda x: x, in_specs=P("x"), out_specs=P(unreduced={"x"}))(row)
+    show("kept at once", kept)
+    squares = jax.shard_map(
+        lambda x: x * x, in_specs=P(unreduced={"x"}), out_specs=P("x"), check_vma=False
+    )
+    show("squares at once", squares(kept))
     show("all", smap(P(), P(unreduced={"x"}), False)(lambda x: x)(whole))
 
     # Sums by number.

@@ -33,6 +33,7 @@ from jitney.runtime import (
     lazy_compiler,
     numpy_errstate,
     placements,
+    terms,
     transfer_guard,
 )
 from jitney.runtime.array import ArrayImpl, array_from_numpy, copied, deep, is_deep
@@ -175,6 +176,8 @@ class EvalTrace(Trace):
             )
         is_explicit = explicit.is_explicit(avals)
         types = primitive.result_type(avals, params)[0] if is_explicit else None
+        if types is not None and _leaves_sums(types if primitive.multiple_results else [types]):
+            return _run_as_program(primitive, avals, args, params, types)
         bare = [
             array_from_numpy(x._value, explicit.typed(x.aval, None)) if type(x) is ArrayImpl else x
             for x in args
@@ -239,6 +242,20 @@ def _run_lowered(primitive: Primitive, args: Sequence[Any], params: dict[str, An
 
 
 _lowered: Callable[..., Any]
+
+
+def _leaves_sums(avals: Sequence[AbstractValue]) -> bool:
+    """Whether some of these types are of sums yet to be taken."""
+    return any([terms.names_of_terms(explicit.sharding_of(aval)) for aval in avals])
+
+
+_with_terms: Callable[..., list[Any] | None]
+
+
+def use_terms(evaluate: Callable[..., list[Any] | None]) -> None:
+    """Has programs that leave sums for later run by `evaluate`: `api.unreduced`'s."""
+    global _with_terms
+    _with_terms = evaluate
 
 
 def use_lowering(evaluate: Callable[..., Any]) -> None:
@@ -311,6 +328,11 @@ def _run_as_program(
     out: Any,
 ) -> Any:
     closed = _program_of(primitive, avals, params, out)
+    if made.any and _leaves_sums((*avals, *closed.out_avals)):
+        wishes = placements.or_in_force(placements.wishes_of(closed))
+        found = _with_terms(closed, args, assign(args, wishes=wishes), primitive.name)
+        if found is not None:
+            return found if primitive.multiple_results else found[0]
     donated: Sequence[bool] = params.get("donated_invars", ())
     assignment = None
     if any(donated):  # the call of a jitted function, by its equation
