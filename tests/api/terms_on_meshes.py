@@ -54,10 +54,19 @@ with jax.set_mesh(mesh):
     show("taken", jax.jit(lambda a, b: jax.reshard(dot(a, b), P("x")) + 1)(a, b))
 
     # Outside of programs.
+    whole_product = jnp.einsum("ij,jk->ik", a, b, out_sharding=P("x", None))
     later = jnp.einsum("ij,jk->ik", a, b, out_sharding=P("x", unreduced={"y"}))
     show("at once", later)
     show("turned at once", later.T)
-    show("summed at once", jax.lax.add(later, later))
+    show("summed at once", later + later)
+    for name, f in (
+        ("square", lambda x: x * x), ("product", lambda x: x * 2.0), ("plus", lambda x: x + 1.0),
+        ("minus", lambda x: x - 1), ("other", lambda x: x + whole_product), ("sine", jnp.sin),
+    ):  # fmt: skip
+        try:
+            print(name, f(later))
+        except Exception:  # of types that are not the same where an operation has no rule at all
+            print(name, "is refused")
     show("reduced at once", jax.lax.reduce_sum(row, (0,), out_sharding=P(unreduced={"x"})))
     show("gradient at once", jax.grad(lambda x: (jax.reshard(x, P("x")) * 3).sum())(
         put(np.arange(4), None, reduced={"x"})))  # fmt: skip

@@ -220,6 +220,7 @@ cdef inline object _operand(NativeArray x, object other):
         or _quiet is None
         or _values_are_checked
         or (_meshes_in_force and x.placement is None)
+        or (x.placement is not None and _is_sum(x.aval))
     ):
         return None
     if type(other) is type(x):
@@ -239,6 +240,12 @@ cdef inline object _operand(NativeArray x, object other):
     if type(other) is int:
         return other if _holds(a, other) else None
     return None
+
+
+cdef bint _is_sum(aval):
+    """Whether values of a type are sums over devices that are yet to be taken: few operations take such."""
+    sharding = aval._sharding
+    return sharding is not None and bool(sharding.spec.unreduced)
 
 
 cdef inline bint _holds(cnp.ndarray a, object number):
