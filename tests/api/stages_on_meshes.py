@@ -106,6 +106,14 @@ with jax.set_mesh(pair):
                 f"{call} {place} traced", lambda f=f, s=s: jax.jit(f, static_argnums=0)(s).sharding
             )
 
+# --- device= names memories, too --------------------------------------------------------------------
+
+for mesh in (pair, auto):
+    host = NamedSharding(mesh, P("x"), memory_kind="pinned_host")
+    show("zeros in memory", lambda host=host: jnp.zeros(2, device=host).sharding)
+    show("arange in memory", lambda host=host: jnp.arange(2, device=host).sharding)
+    show("like in memory", lambda host=host: jnp.zeros_like(jnp.ones(2), device=host).sharding)
+
 # --- constraints on values that are no arrays on a mesh ---------------------------------------------
 
 axes = NamedSharding(auto.abstract_mesh, P("x"))

@@ -180,7 +180,10 @@ def placed(x: Array, device: object, out_sharding: object = None) -> Array:
     sharding = as_sharding(place)
     if isinstance(x, ArrayImpl):
         if isinstance(place, NamedSharding) and AxisType.Explicit in place.mesh.axis_types:
-            sharding = explicit.place_of(explicit.typed(x.aval, place), as_mesh(place)) or sharding
+            found = explicit.place_of(explicit.typed(x.aval, place), as_mesh(place))
+            if found is not None:  # `out_sharding` is no word on memories
+                kind = None if out_sharding is not None else place.memory_kind
+                sharding = found if kind is None else found.with_memory_kind(kind)
         return x.placed(sharding)
     if isinstance(place, NamedSharding) and AxisType.Explicit in place.mesh.axis_types:
         aval = rules.aval_of(x)
