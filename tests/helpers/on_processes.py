@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -23,9 +24,13 @@ NEEDS_MPI = pytest.mark.skipif(
 
 
 def run(
-    n: int, *command: str, devices: int = 1, **variables: str
+    n: int,
+    *command: str,
+    devices: int = 1,
+    options: Sequence[str] = (),
+    **variables: str,
 ) -> subprocess.CompletedProcess[str]:
-    """What `python *command` writes in `n` processes of `devices` each."""
+    """What `python *command` writes in `n` processes of `devices` each, by mpiexec with `options`."""
     assert MPIEXEC is not None
     environment = dict(
         os.environ, PYTHONPATH=f"{ROOT / 'src'}{os.pathsep}{ROOT}", JAX_NUM_CPU_DEVICES=str(devices),
@@ -33,6 +38,6 @@ def run(
     )  # fmt: skip
     environment.pop("XLA_FLAGS", None)
     return subprocess.run(
-        [MPIEXEC, "-n", str(n), sys.executable, *command],
+        [MPIEXEC, *options, "-n", str(n), sys.executable, *command],
         env=environment, capture_output=True, text=True, timeout=240, check=False,
     )  # fmt: skip

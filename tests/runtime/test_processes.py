@@ -5,13 +5,13 @@ import sys
 import time
 
 import pytest
-from tests.helpers.on_processes import NEEDS_MPI, SCRIPTS, run
+from tests.helpers.on_processes import MPIEXEC, NEEDS_MPI, SCRIPTS, run
 
 import jitney as jax
 
 
-def joining(mode):
-    return run(3, "-m", "jitney", str(SCRIPTS / "joining.py"), mode, devices=2)
+def joining(mode, n=3, *options):
+    return run(n, "-m", "jitney", str(SCRIPTS / "joining.py"), mode, devices=2, options=options)
 
 
 @NEEDS_MPI
@@ -29,7 +29,6 @@ def test_devices_of_all_processes():
         ("raise", "process 1 of 3 has ended by ValueError: of its own"),
         ("hook", "process 1 of 3 has ended by ValueError: of its own"),
         ("exit", "process 1 of 3 has ended by sys.exit(3)"),
-        ("kill", ""),  # what mpiexec says
         ("early", "process 1 to 'the end of the program'"),
         ("name", "process 1 to \"sync_global_devices('another place')\""),
         ("value", "processes 0, 2; process 1"),
@@ -50,6 +49,44 @@ def test_a_process_that_fails_or_differs_ends_all(mode, text):
     assert text in told
     assert told
     assert time.monotonic() - start < 30
+
+
+# What the process's death is told by: of all of them, by the watcher; of signals, by mpiexec, too.
+DEATH = "jitney: process 1 of {} (PID "
+
+
+@NEEDS_MPI
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [2, 3])
+@pytest.mark.parametrize("mode", ["leave", "leave_with_child", "kill", "fault"])
+def test_a_process_that_dies_without_a_word_is_told_of(mode, n):
+    start = time.monotonic()
+    done = joining(mode, n)
+    assert DEATH.format(n) in done.stderr, done.stdout + done.stderr
+    assert done.stderr.count("jitney: process") == 1
+    assert time.monotonic() - start < 20
+    # What was given to `os._exit` is mpiexec's own code.
+    assert mode == "leave" or done.returncode != 0
+
+
+@NEEDS_MPI
+@pytest.mark.slow
+def test_where_the_launcher_leaves_processes_running_they_are_ended():
+    if "MPICH" not in subprocess.run([MPIEXEC, "--version"], capture_output=True, text=True).stdout:
+        pytest.skip("an option of MPICH's")
+    start = time.monotonic()
+    done = joining("leave", 3, "-disable-auto-cleanup")
+    assert DEATH.format(3) in done.stderr, done.stdout + done.stderr
+    assert done.returncode != 0
+    assert time.monotonic() - start < 30
+
+
+@NEEDS_MPI
+@pytest.mark.slow
+def test_a_process_that_ends_well_leaves_no_watcher():
+    done = joining("devices")
+    assert done.returncode == 0
+    assert "jitney:" not in done.stderr
 
 
 def test_one_process():

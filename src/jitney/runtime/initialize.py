@@ -3,7 +3,7 @@
 They exchange how many devices each has, and from then on all of them have all devices
 (`jitney.runtime.client`). Settings in which they differ are errors in all of them. A process that ends
 by an error, or by an exit code other than 0, ends all of them (`end_all`); one that is killed makes
-`mpiexec` do so.
+`mpiexec` do so, and a watcher tell which it was (`death_watch`).
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import sys
 import threading
 from collections.abc import Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from jitney import version
 from jitney.core import config
 from jitney.core.record import record
-from jitney.runtime import client, device, processes
+from jitney.runtime import client, death_watch, device, processes
 from jitney.runtime.processes import joined
 
 if TYPE_CHECKING:
@@ -140,6 +140,7 @@ def shutdown() -> None:
     """
     if joined.world is not None:
         processes.meet("jax.distributed.shutdown()")
+        _end_watch()
         for comm in (*joined.meetings.values(), joined.world):
             comm.Free()
         joined.meetings.clear()
@@ -237,11 +238,11 @@ def _join_by_mpi(wishes: _Wishes) -> None:
         _leave()
         raise ValueError(f"jax.distributed.initialize: {told}")
     _check_settings(wishes)
+    _look_around(comm, MPI)
     joined.device_counts = tuple([
         int(n)
         for n in processes.gather("device counts", str(len(_own_devices(wishes.devices))).encode())
     ])  # fmt: skip
-    joined.sharers = _sharers(comm, MPI)
     device.thread_count.cache_clear()
 
 
@@ -282,13 +283,13 @@ def _check_settings(wishes: _Wishes) -> None:
             )
 
 
-def _sharers(comm: MPI.Intracomm, mpi: Any) -> int:
-    """How many processes may use just the cores of this one, on its machine."""
+def _look_around(comm: MPI.Intracomm, mpi: Any) -> None:
+    """Finds the processes of this machine: who may use just the cores of this one; has them watched."""
     machine = comm.Split_type(mpi.COMM_TYPE_SHARED)
     own = sorted(device.usable_cores())
-    sharers = machine.allgather(own).count(own)
+    joined.sharers = machine.allgather(own).count(own)
+    _Watch.deaths = death_watch.Watch(machine, joined.rank, joined.size)
     machine.Free()
-    return sharers
 
 
 def _leave() -> None:
@@ -305,9 +306,18 @@ class _Watch:
 
     Attributes:
       pid: the process that has joined the others: those that it forks have not.
+      deaths: who tells the others if it dies; None if nobody does.
     """
 
     pid = 0
+    deaths: ClassVar[death_watch.Watch | None] = None
+
+
+def _end_watch() -> None:
+    """Sends the watcher away: this process ends, and has said so."""
+    if _Watch.deaths is not None:
+        _Watch.deaths.dismiss()
+        _Watch.deaths = None
 
 
 def _watch() -> None:
@@ -342,6 +352,7 @@ def end_all(why: str, code: int = 1) -> None:
     """
     if joined.world is None or _Watch.pid != os.getpid():
         return
+    _end_watch()
     sys.stdout.flush()
     print(
         f"jitney: process {joined.rank} of {joined.size} has ended by {why}. It ends the others, too",
@@ -369,6 +380,7 @@ def _at_exit() -> None:
         except RuntimeError as different:
             print(f"jitney: process {joined.rank}: {different}", file=sys.stderr, flush=True)
     late.cancel()
+    _end_watch()
 
 
 _PATIENCE = 10.0  # seconds that a process which has ended waits for the others before it says so

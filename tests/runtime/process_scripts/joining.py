@@ -74,6 +74,14 @@ if rank == 1:
             sys.exit(3)
         case "kill":
             os.kill(os.getpid(), signal.SIGKILL)
+        case "fault":
+            os.kill(os.getpid(), signal.SIGSEGV)
+        case "leave":
+            os._exit(0)
+        case "leave_with_child":
+            if os.fork() == 0:  # has what the process has open
+                time.sleep(2)
+            os._exit(5)
         case "early":
             sys.exit()
         case "name":

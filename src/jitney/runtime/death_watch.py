@@ -1,0 +1,226 @@
+"""A watch over the processes of one machine: who sees to it that a sudden death is told of.
+
+A process that ends by `os._exit`, by a signal, or for want of memory can say nothing any more, and
+`mpiexec` kills the others at once. So one process of each machine starts a watcher, in a session of its
+own, which sleeps until one of them ends, writes which one that was, and ends. Where the launcher leaves
+the others running, which would wait for ever, it ends them after some seconds. A process that ends in
+another way, at the end of the program or with a message, sends it away before (`Watch.dismiss`).
+
+The watcher runs this file alone, without the package: it is there within some milliseconds, and
+`initialize` waits for that. Each process holds one end of a pipe, which the system closes when it dies,
+as it closes the one by which the launcher learns of that. An epoll reports pipes in the order in which
+they were closed, however late it is looked at: the first one is of the process that died by itself.
+(PIDs get free later, and not in that order, but whatever other processes hold.) Where the system has
+none of these there is no watch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    import subprocess
+
+    from mpi4py import MPI
+
+# Who a process is to the system of its machine: its PID, and the namespace that has it.
+Identity: TypeAlias = tuple[int, int]
+
+_PATIENCE = 5.0  # seconds that launchers, then processes that are asked to end, are given
+
+
+# --- processes that are watched -------------------------------------------------------------------
+
+
+class Watch:
+    """The watch over the processes of a machine, as one of them knows it.
+
+    Args:
+      machine: the processes of the machine; all of them begin a watch together.
+      number: of this process among all.
+      size: how many there are on all machines.
+    """
+
+    def __init__(self, machine: MPI.Intracomm, number: int, size: int) -> None:
+        self._pipe = -1
+        self._watcher: subprocess.Popen[bytes] | None = None
+        told = machine.allgather((number, _identity()))
+        namespaces = {identity[1] for _, identity in told if identity is not None}
+        if len(namespaces) != 1:  # processes of another one have other PIDs here
+            return
+        with contextlib.ExitStack() as opened:
+            ends = _Ends(opened) if machine.rank == 0 else None
+            pids = {k: identity[0] for k, identity in told if identity is not None}
+            folder = machine.bcast(None if ends is None else ends.make(pids))
+            if folder is not None and number in pids:
+                with contextlib.suppress(OSError):
+                    # (Read from, too: so writing is no error where the watcher is gone.)
+                    self._pipe = os.open(os.path.join(folder, str(number)), os.O_RDWR)
+                    os.register_at_fork(after_in_child=self._leave)
+            machine.Barrier()
+            if ends is not None and folder is not None:
+                self._watcher = ends.watcher(pids, size)
+
+    def dismiss(self) -> None:
+        """Sends the watcher away; all processes that end call it, and the first call does it."""
+        if self._pipe >= 0:
+            os.write(self._pipe, b".")
+            self._leave()
+        if self._watcher is not None:
+            import subprocess
+
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._watcher.wait(_PATIENCE)
+            self._watcher = None
+
+    def _leave(self) -> None:
+        """Closes the pipe, without a word; a process that is forked is not watched."""
+        pipe, self._pipe = self._pipe, -1
+        if pipe >= 0:
+            os.close(pipe)
+
+
+def _identity() -> Identity | None:
+    """Who this process is; None where processes cannot be watched."""
+    if not hasattr(os, "pidfd_open") or not hasattr(select, "epoll"):
+        return None
+    try:
+        return os.getpid(), os.stat("/proc/self/ns/pid").st_ino
+    except OSError:
+        return None
+
+
+class _Ends:
+    """The ends of pipes and the processes that a watcher waits at, made by the process that starts it.
+
+    Args:
+      opened: closes them here when they are the watcher's.
+    """
+
+    def __init__(self, opened: contextlib.ExitStack) -> None:
+        self._opened = opened
+        self._ends: dict[int, tuple[int, int]] = {}  # by the numbers of processes: pipe, pidfd
+
+    def make(self, pids: Mapping[int, int]) -> str | None:
+        """Makes them; returns the folder that has the pipes, or None if the system does not let us."""
+        import shutil
+        import tempfile
+
+        try:
+            folder = tempfile.mkdtemp(prefix="jitney-")
+            self._opened.callback(shutil.rmtree, folder, ignore_errors=True)
+            for number, pid in pids.items():
+                path = os.path.join(folder, str(number))
+                os.mkfifo(path, 0o600)
+                pipe = self._kept(os.open(path, os.O_RDONLY | os.O_NONBLOCK))
+                self._ends[number] = pipe, self._kept(os.pidfd_open(pid))
+        except OSError:
+            return None
+        return folder
+
+    def watcher(self, pids: Mapping[int, int], size: int) -> subprocess.Popen[bytes] | None:
+        """Starts the watcher of the processes, and waits until it watches; None if it cannot be."""
+        import subprocess
+
+        try:
+            with select.epoll() as epoll:
+                for pipe, pidfd in self._ends.values():
+                    epoll.register(pipe, select.EPOLLIN | select.EPOLLONESHOT)
+                    epoll.register(pidfd, select.EPOLLIN | select.EPOLLONESHOT)
+                fds = [epoll.fileno(), *[fd for both in self._ends.values() for fd in both]]
+                told = [f"{n},{pids[n]},{pipe},{pidfd}" for n, (pipe, pidfd) in self._ends.items()]
+                # -I, -S: nothing of the user's is imported, and nothing slow.
+                command = [sys.executable, "-I", "-S", __file__, str(size), str(epoll.fileno())]
+                started = subprocess.Popen(
+                    [*command, *told], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                    pass_fds=fds, start_new_session=True,
+                )  # fmt: skip
+        except OSError:
+            return None
+        # It may have to be quick: launchers read what it writes until all processes have ended.
+        assert started.stdout is not None, "a pipe"
+        with started.stdout:
+            started.stdout.read(1)
+        return started
+
+    def _kept(self, fd: int) -> int:
+        self._opened.callback(os.close, fd)
+        return fd
+
+
+# --- the watcher --------------------------------------------------------------------------------------
+
+
+def message(number: int, pid: int, size: int, watched: int) -> str:
+    """What is told of a process that has ended without a word.
+
+    Args:
+      number, pid: of the process.
+      size: how many processes there are.
+      watched: how many of them are on this machine. If not all, launchers may have ended this one.
+    """
+    causes = ["by os._exit", "by a signal such as SIGKILL or SIGSEGV", "for want of memory"]
+    if watched < size:
+        causes.append("because one on another machine has ended")
+    return (
+        f"jitney: process {number} of {size} (PID {pid}) has ended in the middle of the program "
+        f"without a word: {', '.join(causes[:-1])}, or {causes[-1]}. The others are ended, too"
+    )
+
+
+class _Watched:
+    """A process, as the watcher knows it."""
+
+    def __init__(self, text: str) -> None:
+        self.number, self.pid, self.pipe, self.pidfd = map(int, text.split(","))
+
+    def takes_leave(self) -> bool:
+        """Whether it has sent the watcher away."""
+        try:
+            return os.read(self.pipe, 1) != b""
+        except BlockingIOError:  # the process has ended; another has its end of the pipe
+            return False
+
+
+def _watch(size: str, epoll: str, *texts: str) -> None:
+    watched = [_Watched(text) for text in texts]
+    by_fd = {fd: x for x in watched for fd in (x.pipe, x.pidfd)}
+    events = select.epoll.fromfd(int(epoll))
+    os.write(1, b"\n")
+    os.close(1)
+    first = by_fd[events.poll(maxevents=1)[0][0]]
+    if first.takes_leave():
+        return
+    text = message(first.number, first.pid, int(size), len(watched))
+    with contextlib.suppress(OSError):
+        os.write(2, f"{text}\n".encode())  # one write: nothing that others write comes in between
+    living = select.poll()
+    for x in watched:
+        living.register(x.pidfd, select.POLLIN)
+    left = {x.pidfd for x in watched}
+    for kind in (signal.SIGTERM, signal.SIGKILL):
+        left = _after(_PATIENCE, left, living)
+        for pidfd in left:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(pidfd, kind)
+
+
+def _after(seconds: float, left: set[int], living: select.poll) -> set[int]:
+    """Which processes, of those that are `left`, live after some time; at once if none does."""
+    end = time.monotonic() + seconds
+    while left and (rest := end - time.monotonic()) > 0:
+        for pidfd, _ in living.poll(1000 * rest):
+            living.unregister(pidfd)
+            left = left - {pidfd}
+    return left
+
+
+if __name__ == "__main__":
+    _watch(*sys.argv[1:])
