@@ -15,10 +15,14 @@ import jitney.numpy as jnp
 from jitney import lax, random
 from jitney.compiler import library, pipeline
 from jitney.compiler.codegen import program
+from jitney.compiler.hlo.build import Builder
 from jitney.compiler.hlo.digest import digest
+from jitney.compiler.hlo.ir import Module, Region, TensorType
 from jitney.compiler.llvm import engine
 from jitney.core import config
+from jitney.core.avals import shaped_array
 from jitney.runtime import disk_cache
+from jitney.runtime.executable import Lowering
 from jitney.runtime.native import _loader
 
 pytestmark = pytest.mark.skipif(not _loader.can_load_code(), reason="no loader for this system")
@@ -143,6 +147,59 @@ def test_programs_of_functions_that_are_gone_are_compiled_again(folder, monkeypa
     assert looked_up[0] == "qr" and "llvm" in compiled.timings()
     for a, b in zip(compiled(x), expected, strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+@pytest.fixture
+def scaling(monkeypatch):
+    """The procedures `scaling.*`, in two halves: one begins, the other is waited for."""
+    made = []
+
+    def effect(routine):
+        made.append(routine.name)
+        (_, factor), *_ = routine.params
+        if routine.name == "scaling.begin":
+            return lambda x, result: result.fill(0)
+        return lambda x, result: np.multiply(x, factor, out=result)
+
+    monkeypatch.setattr(library, "_procedures", {**library._procedures, "scaling": effect})
+    return made
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_procedures_are_found_by_name(beside, folder, scaling, monkeypatch):
+    def lowering(factor):
+        params = (("factor", factor),)
+        b = Builder()
+        x = b.parameter(0, TensorType(X.shape, X.dtype))
+        (scaled,) = b.host_call(
+            "scaled", library.Procedure((library.Routine("scaling.begin", params),)),
+            [x], [x.tensor_type], ordered=True, in_place=True,
+            finish=library.Procedure((library.Routine("scaling.finish", params),)),
+        )  # fmt: skip
+        other = b.apply("sin", x) if beside else scaled  # work that the call goes on beside
+        module = Module("f", Region((x,), (scaled, other), (scaled.node,)))
+        avals = [shaped_array(X.shape, X.dtype)]
+        return Lowering(module, avals, avals * 2)
+
+    def results(factor):
+        executable = lowering(factor).compile()
+        return executable, np.asarray(executable.run([X])[0])
+
+    assert digest(lowering(3.0).module) != digest(lowering(2.0).module)
+    first, scaled = results(3.0)
+    np.testing.assert_array_equal(scaled, 3 * X)
+    assert "llvm" in first.timings and len(first.program.links.procedures) == 1 + beside
+    forget()
+    second, scaled = results(3.0)
+    np.testing.assert_array_equal(scaled, 3 * X)
+    assert "llvm" not in second.timings
+    assert scaling == ["scaling.begin", "scaling.finish"] * 2
+
+    # Whoever loads a program whose procedures mean nothing here compiles it, and is told why.
+    forget()
+    monkeypatch.setattr(library, "_procedures", {})
+    with pytest.raises(ValueError, match=r"there is no procedure scaling\.begin"):
+        lowering(3.0).compile()
 
 
 def test_the_folder_can_be_chosen(folder, tmp_path, monkeypatch):

@@ -16,3 +16,21 @@ def test_processes(script, n, devices):
     done = run(n, str(SCRIPTS / f"{script}.py"), devices=devices)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout == "ok\n"
+
+
+def test_programs_are_kept_on_disk(tmp_path):
+    def ran(n, *mode):
+        cache = {"JAX_COMPILATION_CACHE_DIR": str(tmp_path), "JITNEY_ENABLE_COMPILATION_CACHE": "1"}
+        done = run(n, "-m", "jitney", str(SCRIPTS / "kept.py"), *mode, **cache)
+        assert mode or done.returncode == 0, done.stdout + done.stderr
+        return done
+
+    for n in (2, 4):
+        first, second = [ran(n).stdout.split() for _ in range(2)]
+        assert first[:-1] == ["compiled"] * 3
+        assert second[:-1] == ["loaded"] * 3
+        assert first[-1] == second[-1]
+    for _ in range(2):  # digests are compared whatever is found
+        done = ran(2, "differ")
+        assert done.returncode != 0
+        assert "the program changed that is compiled differs from process to process" in done.stderr

@@ -10,7 +10,8 @@ function, and the registry is open: a new library is a module with declarations.
 
 Names may have a prefix, `lapack.`. A whole prefix can be declared at once (`declare_prefix`), for
 functions of which each call says what it computes: so are nodes of the tensor IR that have no kernels
-(`hlo/node_calls.py`).
+(`hlo/node_calls.py`). Functions that have effects, and write to the arrays of their results, are
+*procedures*: collectives between processes (`runtime/participants.py`).
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ Array: TypeAlias = np.ndarray
 Types: TypeAlias = Sequence[TensorType]
 Results: TypeAlias = Sequence[Array]
 Implementation: TypeAlias = Callable[..., Results]
+Effect: TypeAlias = Callable[..., None]
 # What parameters can be: has a text that says all of it, and can be compared.
 Param: TypeAlias = bool | int | float | complex | str | tuple["Param", ...] | None
 Params: TypeAlias = tuple[tuple[str, Param], ...]
@@ -210,6 +212,72 @@ def implementation(call: Call) -> Implementation:
 def result_types(routine: Routine, types: Types) -> tuple[TensorType, ...]:
     """Types of the results of a function on operands of `types`."""
     return tuple(find(routine.name).result_types(*types, **dict(routine.params)))
+
+
+# --- procedures -----------------------------------------------------------------------------------
+
+
+@record(frozen=True)
+class Procedure:
+    """A function with effects that programs know by name, of operands and results, which it writes to.
+
+    It is called like the function that the name stands for here. Host calls of procedures alone, unlike
+    those of users' functions, can be kept on disk.
+
+    Attributes:
+      routines: what it does, one after another, each with all of the arrays.
+    """
+
+    routines: tuple[Routine, ...]
+
+    def __call__(self, *arrays: Array) -> None:
+        self.function()(*arrays)
+
+    def function(self) -> Effect:
+        """What the names stand for.
+
+        Raises:
+          ValueError: if there is no such procedure here.
+        """
+        effects = [_effect(routine) for routine in self.routines]
+        if len(effects) == 1:
+            return effects[0]
+
+        def run(*arrays: Array) -> None:
+            for effect in effects:
+                effect(*arrays)
+
+        return run
+
+
+@record(frozen=True, eq=False)
+class ProcedureCall:
+    """One call of a program: what is called, on operands and results of which types."""
+
+    procedure: Procedure
+    args: tuple[TensorType, ...]
+    results: tuple[TensorType, ...]
+
+
+_procedures: dict[str, Callable[[Routine], Effect]] = {}
+
+
+def declare_procedures(prefix: str, effect: Callable[[Routine], Effect]) -> None:
+    """Enters all procedures whose names begin with `prefix` and a dot.
+
+    Args:
+      prefix: of the names.
+      effect: of a routine, the function that it stands for in this process; raises ValueError if
+        there is none.
+    """
+    _procedures[prefix] = effect
+
+
+def _effect(routine: Routine) -> Effect:
+    find_effect = _procedures.get(routine.name.partition(".")[0])
+    if find_effect is None:
+        raise ValueError(f"there is no procedure {routine.name}")
+    return find_effect(routine)
 
 
 # --- machine code ---------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from jitney.compiler.plan.text import print_plan
 from jitney.compiler.plan.verify import verify_plan
 from jitney.compiler.scalar.support import supports
 from jitney.core import config
-from jitney.core.record import record, replace
+from jitney.core.record import record
 
 if TYPE_CHECKING:
     from jitney.compiler.hlo.partition.partitioner import Partitioned
@@ -181,14 +181,10 @@ def partition(
     extents: Mapping[Any, int],
     out_specs: Sequence[Spec | None] | None = None,
 ) -> Partitioned:
-    """The program that each device of a mesh runs, simplified; see `hlo.partition.partitioner`."""
-    from jitney.compiler.hlo.partition import panels, partitioner  # for several devices alone
+    """The program that each device of a mesh runs, simplified; see `hlo.partition.simplified`."""
+    from jitney.compiler.hlo.partition import simplified  # of use for several devices alone
 
-    whole = simplify.run(module, simplify.rules_without("drop_sharding_constraint"))
-    divided = partitioner.partition(whole, in_specs, extents, out_specs)
-    local = simplify.run(divided.module)
-    local = ir.Module(local.name, panels.in_panels(local.region))
-    divided = replace(divided, module=local)
+    divided = simplified.partition(module, in_specs, extents, out_specs)
     _check(TENSOR_IR, divided.module)
     return divided
 

@@ -244,7 +244,15 @@ def _program(folder: Folder | _Files, data: memoryview, module: ir.Module) -> Co
         symbol: library.Call(library.Routine(name, params), _parsed(args), _parsed(results))
         for symbol, name, params, args, results in head["library_calls"]
     }
-    links = Links(head["natives"], constants, kernels, library_calls, {})
+    procedures = {
+        symbol: library.ProcedureCall(
+            library.Procedure(tuple([library.Routine(*each) for each in routines])),
+            _parsed(args),
+            _parsed(results),
+        )
+        for symbol, routines, args, results in head["procedures"]
+    }
+    links = Links(head["natives"], constants, kernels, library_calls, procedures, {})
     known = links.addresses()
     if not all(known.values()):
         raise _StaleError("a function of the runtime is not there any more")
@@ -364,6 +372,10 @@ def _contents(heading: bytes, program: CompiledProgram, links: Links) -> bytes:
             (symbol, call.name, call.routine.params, _texts(call.args), _texts(call.results))
             for symbol, call in links.library_calls.items()
         ],
+        "procedures": [
+            (symbol, _named(call.procedure), _texts(call.args), _texts(call.results))
+            for symbol, call in links.procedures.items()
+        ],
         "kernels": [
             (symbol, _name_of(code.data or b""), name)
             for symbol, (code, name) in links.kernels.items()
@@ -380,6 +392,10 @@ def _contents(heading: bytes, program: CompiledProgram, links: Links) -> bytes:
     size = len(text).to_bytes(8, "little")
     body = b"".join([heading, size, text, *[x.tobytes() for x in links.constants.values()]])
     return blake2b(body, digest_size=_DIGEST).digest() + body
+
+
+def _named(procedure: library.Procedure) -> list[tuple[str, library.Params]]:
+    return [(routine.name, routine.params) for routine in procedure.routines]
 
 
 def _texts(types: Sequence[ir.TensorType]) -> list[str]:

@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from jitney.compiler import library
 from jitney.compiler.reference import scalar
 from jitney.runtime import processes
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
+    from jitney.compiler.hlo import ir
     from jitney.compiler.hlo.ir import Groups, MeshAxes, Params
     from jitney.runtime.process_grid import ProcessGrid
 
@@ -125,36 +127,12 @@ class Group:
         return begin
 
 
-class Participation:
-    """A collective of a program, which it begins and waits for by turns."""
-
-    def __init__(self, begin: Begin, participants: Participants) -> None:
-        self._begin = begin
-        self._participants = participants
-        self._underway: Underway | None = None
-
-    def begin(self, *arrays: np.ndarray) -> None:
-        """Begins it on operands and the result, once all are known to run the same program."""
-        self._participants.settle()
-        self._underway = self._begin(*arrays)
-        self._participants.underway.append(self)
-
-    def finish(self, *_: np.ndarray) -> None:
-        """Waits until the result is there."""
-        assert self._underway is not None, "it was begun"
-        (requests, last), self._underway = self._underway, None
-        for request in requests:
-            processes.wait(request)
-        if last is not None:
-            last()
-        self._participants.underway.remove(self)
-
-
 class Participants:
     """The processes of a grid, and their groups along its axes; made by all of them together.
 
     Attributes:
-      underway: the collectives of the program that runs which were begun and not waited for.
+      underway: the collectives of the program that runs which were begun and not waited for, by their
+        numbers in the program.
     """
 
     def __init__(self, grid: ProcessGrid) -> None:
@@ -166,7 +144,7 @@ class Participants:
         self.place = np.unravel_index(self.comm.Get_rank(), tuple(grid.extents.values()))
         self._groups: dict[tuple[Any, ...], Group] = {}
         self._meeting: processes.Meeting | None = None
-        self.underway: list[Participation] = []
+        self.underway: dict[int, Underway] = {}
 
     def come_to(self, what: str, digest: bytes) -> None:
         """Says that this process is about to run `what`; before messages are sent, it settles that."""
@@ -185,8 +163,22 @@ class Participants:
 
     def give_up(self) -> None:
         """Waits for what the others send to a program that has failed, whose memory it goes to."""
-        while self.underway:
-            self.underway[-1].finish()
+        for number in reversed([*self.underway]):
+            self.finish(number)
+
+    def begin(self, number: int, begin: Begin, *arrays: np.ndarray) -> None:
+        """Begins collective `number` on operands and the result, once all run the same program."""
+        self.settle()
+        self.underway[number] = begin(*arrays)
+
+    def finish(self, number: int, *_: np.ndarray) -> None:
+        """Waits until the result of collective `number` is there."""
+        requests, last = self.underway[number]
+        for request in requests:
+            processes.wait(request)
+        if last is not None:
+            last()
+        del self.underway[number]
 
     def number(self, axes: MeshAxes) -> int:
         """The number of this process among those that differ from it along `axes` alone."""
@@ -199,7 +191,7 @@ class Participants:
     def group(self, axes: MeshAxes, groups: Groups | None) -> Group:
         """Those that differ from this process along `axes`; with `groups`, those of its own group.
 
-        All processes of the grid ask for the same ones in the same order.
+        All processes of the grid ask for the same ones in the same order, before the first call.
         """
         key = (axes, groups)
         found = self._groups.get(key)
@@ -213,17 +205,83 @@ class Participants:
             found = self._groups[key] = Group(self.comm.Split(color, number))
         return found
 
+    def known_group(self, axes: MeshAxes, groups: Groups | None) -> Group:
+        """What `group` has made.
 
-_made: dict[tuple[Any, ...], Participants] = {}
+        Raises:
+          ValueError: if it has not.
+        """
+        found = self._groups.get((axes, groups))
+        if found is None:
+            raise ValueError(f"the processes have made no group along {axes} of {groups}")
+        return found
+
+
+# Ranks, and the extents of the grid that they are in.
+_Key: TypeAlias = tuple[tuple[int, ...], tuple[tuple[str, int], ...]]
+_made: dict[_Key, Participants] = {}
 
 
 def of_grid(grid: ProcessGrid) -> Participants:
     """The participants of `grid`; all its processes make them together at the first request."""
-    key = (grid.ranks, tuple(grid.extents.items()))
+    key = _key(grid)
     found = _made.get(key)
     if found is None:
         found = _made[key] = Participants(grid)
     return found
+
+
+def _key(grid: ProcessGrid) -> _Key:
+    return grid.ranks, tuple(grid.extents.items())
+
+
+# --- collectives as procedures ------------------------------------------------------------------------
+
+_PREFIX = "mpi"
+
+
+def procedures(
+    members: Participants, node: ir.Collective, number: int
+) -> tuple[library.Procedure, library.Procedure]:
+    """What a program calls to begin a collective, and what it calls to wait for it.
+
+    Their names say all: programs that call them are kept on disk, and find the participants, and the
+    group that `members` has made, in the process that loads them.
+
+    Args:
+      members: the processes of the grid.
+      node: the collective.
+      number: its own, in the program.
+    """
+    members.group(node.axes, node.groups)
+    who: library.Params = tuple(zip(("ranks", "extents"), _key(members.grid), strict=True))
+    what = (("axes", node.axes), ("groups", node.groups), ("params", node.params))
+    begin = library.Routine(f"{_PREFIX}.{node.kind}", (*who, *what, ("number", number)))
+    finish = library.Routine(f"{_PREFIX}.{_FINISH}", (*who, ("number", number)))
+    return library.Procedure((begin,)), library.Procedure((finish,))
+
+
+_FINISH = "finish"
+
+
+def _procedure(routine: library.Routine) -> library.Effect:
+    """What a name among `procedures` stands for in this process.
+
+    Raises:
+      ValueError: if the processes are not there.
+    """
+    params: dict[str, Any] = dict(routine.params)
+    members = _made.get((params["ranks"], params["extents"]))
+    if members is None:
+        raise ValueError(f"the processes {params['ranks']} have not met here")
+    kind, number = routine.name.partition(".")[2], params["number"]
+    if kind == _FINISH:
+        return functools.partial(members.finish, number)
+    group = members.known_group(params["axes"], params["groups"])
+    return functools.partial(members.begin, number, group.begin(kind, params["params"]))
+
+
+library.declare_procedures(_PREFIX, _procedure)
 
 
 # --- messages --------------------------------------------------------------------------------------

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy as np
 
 from jitney.compiler.hlo import ir, traversal
+from jitney.compiler.hlo.partition import simplified
+from jitney.compiler.hlo.text import print_module
 from jitney.core import compile_log
 from jitney.core.record import record
 from jitney.core.sharding.mesh import Mesh
@@ -28,7 +30,6 @@ from jitney.core.sharding.partition_spec import PartitionSpec
 from jitney.runtime import compiling, participants, placements, processes, windows
 from jitney.runtime.array import ArrayImpl
 from jitney.runtime.client import host_client
-from jitney.runtime.lazy_compiler import compiler
 from jitney.runtime.process_grid import grid_of
 
 if TYPE_CHECKING:
@@ -133,8 +134,9 @@ def build(
         grid.spec(p, len(x.shape)) for p, x in zip(sources, module.region.parameters, strict=True)
     ]
     outs = [grid.spec(p, len(x.shape)) for p, x in zip(targets, module.region.results, strict=True)]
-    divided = compiler().partition(module, ins, grid.extents, outs)
-    text = compiler().as_text(divided.module, "hlo").encode()
+    # (Not by the pipeline: if the program is found on disk, code generation is not loaded.)
+    divided = simplified.partition(module, ins, grid.extents, outs)
+    text = print_module(divided.module).encode()
     said = f"{name} {[*grid.extents.items()]} {ins} {outs} ".encode()
     digest = hashlib.blake2b(said + text, digest_size=16).digest()
     processes.agree(digest, f"the program {name} that is compiled", grid.ranks)
@@ -179,19 +181,18 @@ def bind(module: ir.Module, members: participants.Participants) -> tuple[ir.Modu
         nonlocal calls
         if not isinstance(node, ir.Collective):
             return traversal.rebuild(b, traversal.with_regions(node, change), new.__getitem__)
-        group = members.group(node.axes, node.groups)
         if node.kind == "axis_index":
-            return b.constant(np.int32(group.rank))
+            return b.constant(np.int32(members.group(node.axes, node.groups).rank))
+        begin, finish = participants.procedures(members, node, calls)
         calls += 1
-        own = participants.Participation(group.begin(node.kind, node.params), members)
         (result,) = b.host_call(
             f"mpi.{node.kind}",
-            own.begin,
+            begin,
             [new[x] for x in node.args],
             [node.tensor_type],
             ordered=True,
             in_place=True,
-            finish=own.finish,
+            finish=finish,
         )
         return result
 

@@ -21,7 +21,7 @@ from jitney.compiler.reference.collective import collective
 from jitney.core.avals import shaped_array
 from jitney.runtime import process_programs, processes
 from jitney.runtime.executable import Lowering
-from jitney.runtime.participants import Participants
+from jitney.runtime.participants import of_grid
 from jitney.runtime.process_grid import ProcessGrid
 
 DTYPES = [np.float32, np.float64, np.complex64, ml_dtypes.bfloat16, np.float16, np.int8, np.uint32,
@@ -64,7 +64,7 @@ def check(members, kind, dtype, shape, rng, **params):
 def check_collectives():
     n = processes.size()
     rng = np.random.default_rng(0)
-    members = Participants(ProcessGrid({"x": n}, {"x": 1}, tuple(range(n))))
+    members = of_grid(ProcessGrid({"x": n}, {"x": 1}, tuple(range(n))))
     for dtype in DTYPES if n == 2 else [np.float32, ml_dtypes.bfloat16, np.int8]:
         logical = np.dtype(dtype) == bool
         monoids = ["and", "or"] if logical else ["add", "mul"]
@@ -90,17 +90,14 @@ def check_random_programs(count):
     n = processes.size()
     fitting = [mesh for mesh in MESHES if math.prod(mesh.values()) == n]
     draw, found = random.Random(n), 0
-    made = {}
     while found < count:
         module, inputs, specs, mesh, outs = random_case(draw)
         if mesh not in fitting:
             continue
         found += 1
-        names = tuple(mesh.items())
-        if names not in made:
-            made[names] = Participants(ProcessGrid(mesh, dict.fromkeys(mesh, 1), tuple(range(n))))
+        members = of_grid(ProcessGrid(mesh, dict.fromkeys(mesh, 1), tuple(range(n))))
         program = partitioner.partition(module, specs, mesh, outs)
-        bound, _ = process_programs.bind(program.module, made[names])
+        bound, _ = process_programs.bind(program.module, members)
         own = [split(x, spec, program.mesh)[processes.rank()]
                for x, spec in zip(inputs, program.in_specs, strict=True)]  # fmt: skip
         got = [np.asarray(x) for x in compiled(bound).run([np.ascontiguousarray(x) for x in own])]

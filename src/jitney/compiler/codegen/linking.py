@@ -26,6 +26,7 @@ class Links:
         name there.
       library_calls: calls of library functions that have no machine code, by the names of the symbols
         that tell their numbers.
+      procedures: calls of libraries' procedures, likewise.
       callbacks: users' Python functions, likewise: a program that calls some is of this process alone.
     """
 
@@ -33,6 +34,7 @@ class Links:
     constants: dict[str, np.ndarray]
     kernels: dict[str, tuple[engine.Code, str]]
     library_calls: dict[str, library.Call]
+    procedures: dict[str, library.ProcedureCall]
     callbacks: dict[str, symbols.HostFunction]
     _references: dict[str, symbols.HostFunction] = field(default_factory=dict)
 
@@ -40,10 +42,12 @@ class Links:
         """The address of each symbol.
 
         Raises:
-          ValueError: if there is no library function of some name.
+          ValueError: if there is no library function, or no procedure, of some name.
         """
         for name, call in self.library_calls.items():
             self._references[name] = symbols.HostFunction.of_library(call)
+        for name, call in self.procedures.items():
+            self._references[name] = symbols.HostFunction.of_procedure(call)
         called = {**self.callbacks, **self._references}
         found = {f"jitney.{name}": symbols.symbol(name) for name in self.natives}
         found.update({name: data.ctypes.data for name, data in self.constants.items()})

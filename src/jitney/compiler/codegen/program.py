@@ -12,8 +12,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from jitney.compiler import library
 from jitney.compiler.codegen import outlined_functions, polls, symbols
-from jitney.compiler.codegen.driver import DriverWriter
+from jitney.compiler.codegen.driver import DriverWriter, PythonCall
 from jitney.compiler.codegen.kernel import KernelWriter
 from jitney.compiler.codegen.kernel_key import ANY_RANGE, Range, body_cost, content_key, range_of
 from jitney.compiler.codegen.linking import CompiledProgram, Links
@@ -21,7 +22,6 @@ from jitney.compiler.codegen.loop import LoopWriter, loop_key
 from jitney.compiler.cost import COSTS
 from jitney.compiler.kernels.ir import Kernel
 from jitney.compiler.kernels.loop_kernel import LoopKernel
-from jitney.compiler.library import Call
 from jitney.compiler.llvm import engine
 from jitney.compiler.llvm.emit import Emitter, Outlined
 from jitney.compiler.llvm.target import host
@@ -200,16 +200,8 @@ def compile_plan(plan: ir.Plan) -> CompiledProgram:
         driver, entry = _driver(plan, code_of)
         kernels = {others[key]: place for key, place in found.items()}
         called = [*driver.natives, *([polls.POLL] if any(map(polls.looks, new.values())) else [])]
-        library_calls = {
-            name: call for name, call in driver.python_calls.items() if isinstance(call, Call)
-        }
-        callbacks = {
-            name: _host_function(call)
-            for name, call in driver.python_calls.items()
-            if not isinstance(call, Call)
-        }
         links = Links(
-            list(dict.fromkeys(called)), driver.constants, kernels, library_calls, callbacks
+            list(dict.fromkeys(called)), driver.constants, kernels, *_linked(driver.python_calls)
         )
         start_of_llvm = time.perf_counter()
         calls = outlined_functions.codes({**outlined, **driver.e.outlined})
@@ -232,13 +224,28 @@ def compile_plan(plan: ir.Plan) -> CompiledProgram:
     return program
 
 
-def _host_function(step: ir.HostCall | ir.Wait) -> symbols.HostFunction:
-    """What a program calls for a step that calls Python."""
-    call = step.call if isinstance(step, ir.Wait) else step
-    fn = call.finish if isinstance(step, ir.Wait) else call.fn
-    assert fn is not None, "a call that is waited for"
-    operands, results = [[t for _, t in some] for some in (call.args, call.results)]
-    return symbols.HostFunction(fn, operands, results, call.in_place)
+def _linked(
+    calls: Mapping[str, PythonCall],
+) -> tuple[
+    dict[str, library.Call], dict[str, library.ProcedureCall], dict[str, symbols.HostFunction]
+]:
+    """Calls of Python by kind: of library functions, of procedures, of users' functions."""
+    of_library: dict[str, library.Call] = {}
+    of_procedures: dict[str, library.ProcedureCall] = {}
+    of_users: dict[str, symbols.HostFunction] = {}
+    for name, called in calls.items():
+        if isinstance(called, library.Call):
+            of_library[name] = called
+            continue
+        call = called.call if isinstance(called, ir.Wait) else called
+        fn = call.finish if isinstance(called, ir.Wait) else call.fn
+        assert fn is not None, "a call that is waited for"
+        operands, results = [tuple([t for _, t in some]) for some in (call.args, call.results)]
+        if isinstance(fn, library.Procedure):
+            of_procedures[name] = library.ProcedureCall(fn, operands, results)
+        else:
+            of_users[name] = symbols.HostFunction(fn, operands, results, call.in_place)
+    return of_library, of_procedures, of_users
 
 
 def joined(*modules: str) -> str:

@@ -92,6 +92,15 @@ class HostFunction:
 
         return cls(run, call.args, call.results)
 
+    @classmethod
+    def of_procedure(cls, call: library.ProcedureCall) -> HostFunction:
+        """What a procedure's name stands for.
+
+        Raises:
+          ValueError: if there is no procedure of that name.
+        """
+        return cls(call.procedure.function(), call.args, call.results, in_place=True)
+
     # The module's name for them may be gone when the interpreter shuts down.
     def __del__(self, functions: _HostFunctions = _host_functions) -> None:
         functions.pop(self.number, None)

@@ -488,7 +488,8 @@ class HostCall(Node):
     `name` is for printing. Pure calls (`ordered` is False) may be merged or dropped; ordered ones
     are executed exactly once each, in order of construction. With `in_place`, `fn` takes the arrays
     of its results after its operands, and writes to them; with `finish` it may begin that alone:
-    `finish`, called with the same arrays later, waits until it is done.
+    `finish`, called with the same arrays later, waits until it is done. Either may be a procedure of
+    a library (`library.Procedure`) instead, which programs know by its name.
     """
 
     name: str

@@ -15,6 +15,7 @@ import heapq
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from jitney.compiler.library import Procedure
 from jitney.compiler.plan import ir
 from jitney.compiler.plan.accesses import Access, accesses
 from jitney.core.record import replace
@@ -109,6 +110,9 @@ def _rejoined(steps: Sequence[ir.Step]) -> list[ir.Step]:
 
 
 def _both(begin: Callable[..., Any], finish: Callable[..., None]) -> Callable[..., None]:
+    if isinstance(begin, Procedure) and isinstance(finish, Procedure):
+        return Procedure(begin.routines + finish.routines)
+
     def run(*arrays: Any) -> None:
         begin(*arrays)
         finish(*arrays)
