@@ -33,6 +33,7 @@ def test_devices_of_all_processes():
         ("name", "process 1 to \"sync_global_devices('another place')\""),
         ("value", "processes 0, 2; process 1"),
         ("program", "the program <lambda> that is compiled differs from process to process"),
+        ("constant", "the program <lambda> that is compiled differs from process to process"),
         ("late", "jax.distributed.initialize() must be called before any JAX calls"),
         ("process_id", "process 1: process_id=0, but MPI's rank of this process is 1"),
         ("num_processes", "process 1: num_processes=4, but mpiexec has started 3"),

@@ -21,7 +21,7 @@ import numpy as np
 
 from jitney.compiler.hlo import ir, traversal
 from jitney.compiler.hlo.partition import simplified
-from jitney.compiler.hlo.text import print_module
+from jitney.compiler.hlo.text import ELIDE_ABOVE, print_module
 from jitney.core import compile_log
 from jitney.core.record import record
 from jitney.core.sharding.mesh import Mesh
@@ -136,9 +136,8 @@ def build(
     outs = [grid.spec(p, len(x.shape)) for p, x in zip(targets, module.region.results, strict=True)]
     # (Not by the pipeline: if the program is found on disk, code generation is not loaded.)
     divided = simplified.partition(module, ins, grid.extents, outs)
-    text = print_module(divided.module).encode()
-    said = f"{name} {[*grid.extents.items()]} {ins} {outs} ".encode()
-    digest = hashlib.blake2b(said + text, digest_size=16).digest()
+    said = f"{name} {[*grid.extents.items()]} {ins} {outs}"
+    digest = _digest(said, divided.module)
     processes.agree(digest, f"the program {name} that is compiled", grid.ranks)
     members = participants.of_grid(grid)
     bound, meets = bind(divided.module, members)
@@ -157,6 +156,18 @@ def build(
         name,
         members if meets else None,
     )  # fmt: skip
+
+
+def _digest(said: str, module: ir.Module) -> bytes:
+    """What processes compare: of `said`, the text of a program, and its constants."""
+    h = hashlib.blake2b(f"{said} {print_module(module)}".encode(), digest_size=16)
+    regions = [module.region]
+    while regions:
+        for node in traversal.topological_order(traversal.roots(regions.pop())):
+            if isinstance(node, ir.Constant) and node.value.size > ELIDE_ABOVE:
+                h.update(np.ascontiguousarray(node.value).reshape(-1).view(np.uint8).data)
+            regions += [inner for _, inner in traversal.regions(node)]
+    return h.digest()
 
 
 def _is_on(place: Sharding | None, mesh: Mesh) -> TypeGuard[NamedSharding]:

@@ -91,5 +91,8 @@ if MODE == "value":
 if MODE == "program":
     x = jax.device_put(np.arange(12.0), NamedSharding(mesh, P("x")))
     jax.jit(lambda x: x.sum() if rank != 1 else x.max())(x)
+if MODE == "constant":  # in its last element, which no text shows
+    x = jax.device_put(np.arange(99.0), NamedSharding(mesh, P()))
+    jax.jit(lambda x: x * np.append(np.arange(98.0), rank == 1))(x)
 multihost_utils.sync_global_devices("here")
 time.sleep(60)
