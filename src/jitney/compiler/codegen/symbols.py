@@ -17,7 +17,8 @@ import numpy as np
 from jitney.compiler import blas, library
 
 _Memory: TypeAlias = tuple[tuple[int, ...], np.dtype, int]  # shape, dtype, bytes
-_HostFunctions: TypeAlias = dict[int, tuple[Callable[..., Any], list[_Memory], list[_Memory], bool]]
+# What calls it, with the address of the addresses of its operands, then of its results.
+_HostFunctions: TypeAlias = dict[int, Callable[[int], None]]
 _host_functions: _HostFunctions = {}
 _numbers = itertools.count(1)
 
@@ -75,7 +76,8 @@ class HostFunction:
         self.number = next(_numbers)
         self.cell = np.array([self.number], np.int64)
         memory = [[(t.shape, t.dtype, t.nbytes) for t in types] for types in (args, results)]
-        _host_functions[self.number] = fn, memory[0], memory[1], in_place
+        caller = _caller_in_place if in_place else _caller
+        _host_functions[self.number] = caller(fn, *memory)
 
     @classmethod
     def of_library(cls, call: library.Call) -> HostFunction:
@@ -123,15 +125,51 @@ def call_host(number: int, slots: int) -> None:
     Raises:
       BaseException: what the function, or a handler of a signal, raises: the program then fails.
     """
-    fn, operands, results, in_place = _host_functions[number]
-    pointers = ctypes.cast(slots, ctypes.POINTER(ctypes.c_void_p))
-    if in_place:
-        fn(*[_view(pointers[i] or 0, *memory) for i, memory in enumerate([*operands, *results])])
-        return
-    values = fn(*[_view(pointers[i] or 0, *memory) for i, memory in enumerate(operands)])
-    for i, (value, memory) in enumerate(zip(values, results, strict=True), len(operands)):
-        if memory[2]:
-            _view(pointers[i] or 0, *memory)[...] = value
+    _host_functions[number](slots)
+
+
+def _caller(
+    fn: Callable[..., Any], operands: list[_Memory], results: list[_Memory]
+) -> Callable[[int], None]:
+    """Calls `fn` on its operands, and copies the results that it returns."""
+    addresses_at = (ctypes.c_size_t * (len(operands) + len(results))).from_address
+
+    def call(slots: int) -> None:
+        addresses = addresses_at(slots)
+        values = fn(*[_view(addresses[i], *memory) for i, memory in enumerate(operands)])
+        for i, (value, memory) in enumerate(zip(values, results, strict=True), len(operands)):
+            if memory[2]:
+                _view(addresses[i], *memory)[...] = value
+
+    return call
+
+
+_KEPT_VIEWS = 8  # of one call: a loop that swaps its buffers has two
+
+
+def _caller_in_place(
+    fn: Callable[..., Any], operands: list[_Memory], results: list[_Memory]
+) -> Callable[[int], None]:
+    """Calls `fn` on its operands and the arrays of its results.
+
+    Arrays are made once for the same addresses: messages in loops come to the same buffers each time,
+    and to make arrays would take longer than to send small ones.
+    """
+    memories = [*operands, *results]
+    addresses_at = (ctypes.c_size_t * len(memories)).from_address
+    views: dict[tuple[int, ...], list[np.ndarray]] = {}
+
+    def call(slots: int) -> None:
+        addresses = tuple(addresses_at(slots))
+        arrays = views.get(addresses)
+        if arrays is None:
+            if len(views) == _KEPT_VIEWS:
+                views.clear()
+            arrays = [_view(at, *memory) for at, memory in zip(addresses, memories, strict=True)]
+            views[addresses] = arrays
+        fn(*arrays)
+
+    return call
 
 
 # --- threads --------------------------------------------------------------------------------------
