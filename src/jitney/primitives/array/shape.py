@@ -304,8 +304,8 @@ def reshape(
     if dims == tuple(range(len(shape_of(operand)))):
         dims = None
     # A scalar is recorded even so, as JAX does.
-    is_same = dims is None and new_sizes and isinstance(operand, Array)
-    if is_same and operand.shape == new_sizes and out_sharding is None:
+    stays = dims is None and new_sizes and out_sharding is None
+    if stays and isinstance(operand, Array) and operand.shape == new_sizes:
         return operand
     return reshape_p.bind(operand, new_sizes=new_sizes, dimensions=dims, sharding=out_sharding)
 
