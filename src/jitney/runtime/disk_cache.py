@@ -41,7 +41,7 @@ from jitney.runtime import device
 from jitney.runtime.native import _loader, _native
 from jitney.runtime.private_files import Folder, make_private
 
-FORMAT = 5
+FORMAT = 6
 MAX_BYTES = 1 << 30  # of all files
 MAX_FILE_BYTES = 1 << 27  # of one; constants have at most an eighth of it
 
