@@ -9,7 +9,8 @@ later.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from jitney.compiler import lower
 from jitney.core import jaxpr
@@ -19,6 +20,10 @@ from jitney.core.refs import in_use
 from jitney.core.symbolic import expressions
 from jitney.runtime import eager, native_setup
 from jitney.transforms import discharge, key_words, lojax
+
+if TYPE_CHECKING:
+    from jitney.runtime.array import ArrayImpl
+    from jitney.runtime.assignment import Assignment
 
 
 def install() -> None:
@@ -64,10 +69,12 @@ def _run_on_refs(*args: Any) -> Any:
     return run_on_refs(*args)
 
 
-def _call_with_terms(*args: Any) -> Any:
+def _call_with_terms(
+    closed: ClosedJaxpr, leaves: Sequence[object], assignment: Assignment, name: str
+) -> list[ArrayImpl] | None:
     from jitney.api import unreduced
 
-    return unreduced.call(*args)
+    return unreduced.call(closed, leaves, assignment, name)
 
 
 def _jaxpr_text() -> Any:

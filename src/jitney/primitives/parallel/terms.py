@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from jitney.core import explicit
+from jitney.core.avals import AbstractValue
 from jitney.core.evaluate import value_of
 from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, jaxprs_in_params, settings_of
 from jitney.core.jaxpr_trace import trace_to_jaxpr
@@ -23,6 +24,7 @@ from jitney.core.record import record
 from jitney.core.sharding.mesh import AbstractMesh, Mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
+from jitney.core.typing import ArrayLike
 from jitney.primitives import rules
 from jitney.primitives.array import shape as shapes
 from jitney.primitives.parallel import shard_map, spmd, untyped
@@ -94,7 +96,7 @@ def program_of(
     has: list[bool] = []
     none = (None,) * len(closed.jaxpr.outvars)
 
-    def program(*operands: Any) -> list[Any]:
+    def program(*operands: ArrayLike) -> list[Any]:
         pairs = zip(operands, closed.jaxpr.invars, given, strict=True)
         args = [Terms(x, _names(v.aval)) if is_terms else x for x, v, is_terms in pairs]
         outs = _evaluated(closed.jaxpr, closed.consts, args)
@@ -118,7 +120,7 @@ def program_of(
     return ClosedJaxpr(jaxpr, consts), tuple(has)
 
 
-def _put(x: Any, aval: Any, place: NamedSharding | None) -> Any:
+def _put(x: ArrayLike | Terms, aval: AbstractValue, place: NamedSharding | None) -> Any:
     """The result `x` of type `aval` put where `place` says: its terms, if it becomes a sum there."""
     names, own = names_of_terms(place), explicit.sharding_of(aval)
     if place is None or isinstance(x, Terms) or own is None or own.spec.unreduced or not names:
@@ -157,17 +159,17 @@ def _bound(eqn: JaxprEqn, operands: Sequence[Any]) -> list[Any]:
     return list(out) if eqn.primitive.multiple_results else [out]
 
 
-def _summed(x: Any) -> Any:
+def _summed(x: ArrayLike | Terms) -> Any:
     if not isinstance(x, Terms):
         return x
     return rules.op("reduce_sum")(x.value, axes=tuple(range(len(x.names))), out_sharding=None)
 
 
-def _names(aval: Any) -> Names:
+def _names(aval: AbstractValue) -> Names:
     return names_of_terms(explicit.sharding_of(aval))
 
 
-def _entries(aval: Any) -> list[Names]:
+def _entries(aval: AbstractValue) -> list[Names]:
     return list(explicit.entries_of(explicit.sharding_of(aval), len(aval.shape)))
 
 
@@ -193,7 +195,7 @@ def _mapped(eqn: JaxprEqn, operands: list[Any]) -> Found:
         values.append(x.value if isinstance(x, Terms) else x)
         dims.append(0 if own else None)
 
-    def level(k: int, *args: Any) -> list[Any]:
+    def level(k: int, *args: object) -> list[Any]:
         if k == len(names):
             return _bound(eqn, args)
         size = place.mesh.shape[names[k]]
@@ -203,13 +205,15 @@ def _mapped(eqn: JaxprEqn, operands: list[Any]) -> Found:
     return [Terms(x, names) for x in level(0, *values)]
 
 
-def _held_by_first(x: Any, names: Names, mesh: Mesh | AbstractMesh) -> Terms:
+def _held_by_first(x: ArrayLike, names: Names, mesh: Mesh | AbstractMesh) -> Terms:
     """The terms of a sum that the first device has."""
     ndim = len(rules.shape_of(x))
     return _spread(x, names, mesh, [()] * ndim)
 
 
-def _spread(x: Any, names: Names, mesh: Mesh | AbstractMesh, entries: Sequence[Names]) -> Terms:
+def _spread(
+    x: ArrayLike, names: Names, mesh: Mesh | AbstractMesh, entries: Sequence[Names]
+) -> Terms:
     """The terms of `x`, which lies as `entries` say: see `runtime.terms.owners`."""
     shape = rules.shape_of(x)
     whole = (*[mesh.shape[name] for name in names], *shape)
@@ -220,7 +224,7 @@ def _spread(x: Any, names: Names, mesh: Mesh | AbstractMesh, entries: Sequence[N
     return Terms(value, names)
 
 
-def _apart(x: Any, aval: Any, axes: Sequence[int], names: Names) -> Any:
+def _apart(x: ArrayLike, aval: AbstractValue, axes: Sequence[int], names: Names) -> Any:
     """`x` with the axes of the mesh `names`, which divide `axes` of it, in front; None if others do."""
     place = explicit.sharding_of(aval)
     entries = [entry if k in axes else () for k, entry in enumerate(_entries(aval))]
@@ -296,7 +300,7 @@ def _shard_map(eqn: JaxprEqn, operands: list[Any]) -> Found:
     ]
     inner = params["jaxpr"]
 
-    def on_one_device(*parts: Any) -> list[Any]:
+    def on_one_device(*parts: ArrayLike) -> list[Any]:
         args = [
             shapes.squeeze(x, tuple(range(len(own)))) if own else x
             for x, own in zip(parts, sums[:n], strict=True)
