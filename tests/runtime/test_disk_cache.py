@@ -310,7 +310,7 @@ def test_digests():
 def test_damaged_object_files_are_refused():
     text = "define i32 @f(i32 %x) {\n  %y = mul i32 %x, 3\n  ret i32 %y\n}\n"
     jitney.jit(lambda x: x + 1)(X)  # sets the loader
-    code, _ = engine.compile_text(text, {})
+    code = engine.load(engine.emit([text])[0], {})
     data = code.data
     assert data is not None and code.address("f")
     rng = np.random.default_rng(0)
@@ -329,7 +329,7 @@ def test_damaged_object_files_are_refused():
         call = (
             "declare i32 @jitney.nowhere()\ndefine i32 @g() {\n  %y = call i32 @jitney.nowhere()\n"
         )
-        engine.compile_text(call + "  ret i32 %y\n}\n", {})
+        engine.load(engine.emit([call + "  ret i32 %y\n}\n"])[0], {})
 
 
 SCRIPT = """

@@ -224,6 +224,10 @@ class CostModel:
 
     # --- LLVM's time --------------------------------------------------------------------------------
 
+    # Lines of a module that a thread of its own compiles: some 60 us each, and 2 ms for a module.
+    module_lines: int = 150
+    step_lines: int = 15  # of the code that takes a step of a plan
+
     kernel_statements: int = 160  # of one kernel: LLVM's cost grows faster than a function's length
     entry_steps: int = 200  # of one function of the entry, for the same reason
     max_carried: int = 96  # scalars per lane of a loop kernel: what registers and L1 hold

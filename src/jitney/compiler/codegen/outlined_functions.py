@@ -15,19 +15,29 @@ from jitney.core import caches, forking
 _codes: dict[Outlined, engine.Code] = {}
 
 
-def codes(wanted: Mapping[str, Outlined]) -> dict[str, engine.Code]:
-    """The code of the functions `wanted`, compiled where there is none yet, by their names."""
-    with forking.kernels:
-        return {name: _code(function) for name, function in wanted.items()}
+def missing(wanted: Mapping[str, Outlined]) -> list[Outlined]:
+    """Those of the functions `wanted`, and of what they call, that have no code: callees first."""
+    found: dict[Outlined, None] = {}
+
+    def visit(functions: Mapping[str, Outlined]) -> None:
+        for function in functions.values():
+            if function not in _codes and function not in found:
+                visit(function.calls)
+                found[function] = None
+
+    visit(wanted)
+    return [*found]
 
 
-def _code(function: Outlined) -> engine.Code:
-    code = _codes.get(function)
-    if code is None:
-        calls = codes(function.calls)
-        code, _ = engine.compile_text(function.text, engine.addresses(calls), calls)
-        _codes[function] = code
-    return code
+def enter(function: Outlined, emitted: str | bytes) -> None:
+    """Loads the code of a function whose callees have theirs."""
+    calls = codes(function.calls)
+    _codes[function] = engine.load(emitted, engine.addresses(calls), calls)
+
+
+def codes(functions: Mapping[str, Outlined]) -> dict[str, engine.Code]:
+    """The code of functions that have been entered, by their names."""
+    return {name: _codes[function] for name, function in functions.items()}
 
 
 def texts(functions: Mapping[str, Outlined]) -> list[str]:

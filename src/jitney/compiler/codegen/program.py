@@ -9,8 +9,8 @@ from __future__ import annotations
 import time
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from jitney.compiler import library
 from jitney.compiler.codegen import outlined_functions, polls, symbols
@@ -117,19 +117,49 @@ caches.register(
 _Key = tuple[Range, tuple[object, ...]]
 
 
-def kernels_text(
-    kernels: dict[_Key, Kernel | LoopKernel],
-) -> tuple[str, dict[_Key, str], dict[str, Outlined]]:
-    """A module with a function for each kernel, their names, and what they call in other modules."""
+class _Written(NamedTuple):
+    """A kernel's code as a module, the name of its function, and what it calls in other modules."""
+
+    name: str
+    text: str
+    outlined: dict[str, Outlined]
+
+
+def _write(kernels: Mapping[_Key, Kernel | LoopKernel]) -> dict[_Key, _Written]:
+    """The code of each kernel; names are different."""
     target = host()
-    shared = Emitter(target)
-    texts: list[str] = []
-    names: dict[_Key, str] = {}
+    found: dict[_Key, _Written] = {}
     for i, (key, kernel) in enumerate(kernels.items()):
-        names[key] = f"k{i}"
         writer: Any = LoopWriter if isinstance(kernel, LoopKernel) else KernelWriter
-        texts.append(writer(kernel, target, names[key], shared, key[0]).text())
-    return "\n".join([*texts, shared.module_text()]), names, shared.outlined
+        e = Emitter(target)
+        text = writer(kernel, target, f"k{i}", e, key[0]).text()
+        found[key] = _Written(f"k{i}", f"{text}\n{e.module_text()}", e.outlined)
+    return found
+
+
+def _outlined(written: Iterable[_Written]) -> dict[str, Outlined]:
+    """The functions of other modules that all of `written` call."""
+    return {name: function for w in written for name, function in w.outlined.items()}
+
+
+def divided(sizes: Sequence[int], own: int, threads: int) -> list[list[int]]:
+    """Kernels in groups that take LLVM equally long, each a module that a thread compiles.
+
+    Args:
+      sizes: lines of the kernels' code.
+      own: lines of the program's own code, which is in the first group's module.
+      threads: how many there are.
+
+    Returns: the numbers of the kernels in each group; one group, if there is little code.
+    """
+    groups = max(min(threads, (sum(sizes) + own) // COSTS.module_lines), 1)
+    found: list[list[int]] = [[] for _ in range(groups)]
+    lines = [own] + [0] * (groups - 1)
+    for k in sorted(range(len(sizes)), key=lambda k: -sizes[k]):
+        least = lines.index(min(lines))
+        found[least].append(k)
+        lines[least] += sizes[k]
+    return [found[0], *[group for group in found[1:] if group]]
 
 
 def _launched(steps: Sequence[ir.Step]) -> dict[Kernel | LoopKernel, Range]:
@@ -178,14 +208,21 @@ def _driver(
 
 
 def compile_plan(plan: ir.Plan) -> CompiledProgram:
-    """Machine code for `plan`: one module with its entry and the kernels that are new."""
+    """Machine code for `plan`: modules with its entry and the kernels that are new."""
     start = time.perf_counter()
     with forking.kernels:
         wanted = _KernelSet(plan)
         found = _kernels.find(wanted.kernels)
         new = {key: kernel for key, kernel in wanted.kernels.items() if key not in found}
-        text, names, outlined = kernels_text(new) if new else ("", {}, {})
-        others = {key: f"jitney.kernel.{i}" for i, key in enumerate(found)}
+        written = _write(new)
+        keys = [*written]
+        sizes = [w.text.count("\n") for w in written.values()]
+        own, *beside = [
+            [keys[k] for k in group]
+            for group in divided(sizes, len(plan.steps) * COSTS.step_lines, symbols.threads())
+        ]
+        outside = [*found, *[key for group in beside for key in group]]
+        others = {key: f"jitney.kernel.{i}" for i, key in enumerate(outside)}
 
         known: dict[int, tuple[str, bool]] = {}  # by id: hashing a kernel goes over all of it
 
@@ -193,23 +230,43 @@ def compile_plan(plan: ir.Plan) -> CompiledProgram:
             code = known.get(id(kernel))
             if code is None:
                 key = wanted.keys[kernel]
-                code = (names[key], False) if key in names else (others[key], True)
+                code = (others[key], True) if key in others else (written[key].name, False)
                 known[id(kernel)] = code
             return code
 
         driver, entry = _driver(plan, code_of)
-        kernels = {others[key]: place for key, place in found.items()}
-        called = [*driver.natives, *([polls.POLL] if any(map(polls.looks, new.values())) else [])]
-        links = Links(
-            list(dict.fromkeys(called)), driver.constants, kernels, *_linked(driver.python_calls)
-        )
         start_of_llvm = time.perf_counter()
-        calls = outlined_functions.codes({**outlined, **driver.e.outlined})
-        addresses = {**links.addresses(), **engine.addresses(calls)}
-        code, _ = engine.compile_text(joined(text, entry), addresses, calls)
+        functions = outlined_functions.missing(_outlined(written.values()))
+        texts = [joined(*[written[key].text for key in own], entry)]
+        texts += [joined(*[written[key].text for key in group]) for group in beside]
+        texts += [function.text for function in functions]
+        emitted = engine.emit(texts, symbols.threads())
+        for function, code in zip(functions, emitted[1 + len(beside) :], strict=True):
+            outlined_functions.enter(function, code)
+
+        def loaded(
+            module: str | bytes, group: Sequence[_Key], addresses: dict[str, int]
+        ) -> engine.Code:
+            """A module in memory, its kernels for all programs to find."""
+            calls = outlined_functions.codes(_outlined([written[key] for key in group]))
+            code = engine.load(module, {**addresses, **engine.addresses(calls)}, calls)
+            if group:
+                _kernels.enter(code, {key: written[key].name for key in group})
+            return code
+
+        polling = [polls.POLL] if any(map(polls.looks, new.values())) else []
+        places = {others[key]: place for key, place in found.items()}
+        for group, module in zip(beside, emitted[1:], strict=False):
+            code = loaded(module, group, {f"jitney.{x}": symbols.symbol(x) for x in polling})
+            places.update({others[key]: (code, written[key].name) for key in group})
+        links = Links(
+            [*dict.fromkeys([*driver.natives, *polling])],
+            driver.constants,
+            places,
+            *_linked(driver.python_calls),
+        )
+        code = loaded(emitted[0], own, links.addresses())
         seconds = time.perf_counter() - start_of_llvm
-        if names:
-            _kernels.enter(code, names)
     # Programs hold the code of all kernels that they call, whatever becomes of the cache.
     program = CompiledProgram(
         code,
@@ -283,9 +340,10 @@ def _called(head: str) -> str:
 def llvm_text(plan: ir.Plan) -> str:
     """The LLVM assembly of the kernels and the entry."""
     wanted = _KernelSet(plan)
-    text, names, outlined = kernels_text(wanted.kernels)
-    _, entry = _driver(plan, lambda k: (names[wanted.keys[k]], False))
-    return joined(text, entry, *outlined_functions.texts(outlined))
+    written = _write(wanted.kernels)
+    _, entry = _driver(plan, lambda k: (written[wanted.keys[k]].name, False))
+    texts = [w.text for w in written.values()]
+    return joined(*texts, entry, *outlined_functions.texts(_outlined(written.values())))
 
 
 def asm_text(plan: ir.Plan) -> str:

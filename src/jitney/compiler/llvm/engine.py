@@ -6,12 +6,17 @@ the writers left to it: helpers are inlined, stack slots become registers.
 LLVM writes an object file, which the runtime's loader puts into memory (`set_loader`): it takes a few
 pages, where an engine of LLVM's takes most of a megabyte, and the file can be kept. Where there is no
 loader, an engine does it.
+
+Modules can be compiled by several threads at once. Each has a context of LLVM's, and a machine, of its
+own; llvmlite lets one thread at a time call LLVM, so the function that nearly all time is spent in is
+called beside it.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
+import ctypes
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
@@ -54,8 +59,10 @@ class _Library:
         self.llvm = llvm
         self.target = target
         self.triple = llvm.Target.from_triple(target.triple)
-        self.machine = self._new_machine("pic", "small")
-        self.layout = str(self.machine.target_data)
+        machine = self._new_machine("pic", "small")
+        self.layout = str(machine.target_data)
+        self._machines = [machine]  # those that no thread uses now
+        self._emit = _unlocked_emit()
 
     def _new_machine(self, reloc: str, codemodel: str) -> llvm.TargetMachine:
         return self.triple.create_target_machine(
@@ -66,9 +73,27 @@ class _Library:
             codemodel=codemodel,
         )
 
-    def module(self, text: str) -> llvm.ModuleRef:
+    def object(self, text: str) -> bytes:
+        """The object file of a module; several threads may call this at once."""
+        machine = self._machines.pop() if self._machines else self._new_machine("pic", "small")
+        context = self.llvm.create_context()
+        module = self.module(text, machine, context)
+        data = self._emit(machine, module)
+        module.close()
+        context.close()
+        self._machines.append(machine)
+        return data
+
+    def assembly(self, text: str) -> str:
+        """The machine instructions of a module, as text."""
+        machine = self._new_machine("pic", "small")
+        return machine.emit_assembly(self.module(text, machine))
+
+    def module(
+        self, text: str, machine: llvm.TargetMachine, context: llvm.ContextRef | None = None
+    ) -> llvm.ModuleRef:
         """The module that `text` is, with helpers inlined and stack slots turned into registers."""
-        module = self.llvm.parse_assembly(text)
+        module = self.llvm.parse_assembly(text, context)
         module.triple = self.target.triple
         module.data_layout = self.layout
         passes = self.llvm.create_new_module_pass_manager()
@@ -76,12 +101,14 @@ class _Library:
         passes.add_sroa_pass()
         # A builder keeps what it learnt of a module: each module has its own.
         options = self.llvm.create_pipeline_tuning_options(speed_level=1)
-        passes.run(module, self.llvm.create_pass_builder(self.machine, options))
+        passes.run(module, self.llvm.create_pass_builder(machine, options))
         return module
 
-    def engine(self, module: llvm.ModuleRef, known: Mapping[str, int]) -> _EngineImage:
-        """`module` in memory by an engine of LLVM's, which takes over a machine of its own."""
-        engine = self.llvm.create_mcjit_compiler(module, self._new_machine("default", "jitdefault"))
+    def engine(self, text: str, known: Mapping[str, int]) -> _EngineImage:
+        """A module in memory by an engine of LLVM's, which takes over a machine of its own."""
+        machine = self._new_machine("default", "jitdefault")
+        module = self.module(text, machine)
+        engine = self.llvm.create_mcjit_compiler(module, machine)
         for symbol in (*module.functions, *module.global_variables):
             if symbol.name in known:
                 engine.add_global_mapping(symbol, known[symbol.name])
@@ -91,6 +118,31 @@ class _Library:
         defined = [f.name for f in module.functions if not f.is_declaration]
         places = {name: engine.get_function_address(name) for name in defined}
         return _EngineImage(engine, places, sum(sizes))
+
+
+def _unlocked_emit() -> Callable[[llvm.TargetMachine, llvm.ModuleRef], bytes]:
+    """`TargetMachine.emit_object` without llvmlite's lock, for modules of contexts of their own."""
+    from llvmlite.binding import ffi
+
+    library = ctypes.CDLL(ffi.lib._name, handle=ffi.lib._handle)  # releases Python's lock
+    emit = library.LLVMPY_TargetMachineEmitToMemory
+    emit.argtypes = [
+        ffi.LLVMTargetMachineRef, ffi.LLVMModuleRef, ctypes.c_int, ctypes.POINTER(ctypes.c_char_p),
+    ]  # fmt: skip
+    emit.restype = ffi.LLVMMemoryBufferRef
+
+    def emit_object(machine: llvm.TargetMachine, module: llvm.ModuleRef) -> bytes:
+        with ffi.OutputString() as error:
+            memory = emit(machine, module, True, error)
+            if not memory:
+                raise RuntimeError(str(error))
+        try:
+            size = ffi.lib.LLVMPY_GetBufferSize(memory)
+            return ctypes.string_at(ffi.lib.LLVMPY_GetBufferStart(memory), size)
+        finally:
+            ffi.lib.LLVMPY_DisposeMemoryBuffer(memory)
+
+    return emit_object
 
 
 class _EngineImage:
@@ -130,16 +182,63 @@ class Code:
         return self._image.functions[function]
 
 
-def load(data: bytes, known: Mapping[str, int], calls: Mapping[str, Code] = {}) -> Code:
-    """The object file `data` in memory; `known` has the addresses of what it needs.
+def emit(texts: Sequence[str], threads: int = 1) -> Sequence[str | bytes]:
+    """What `load` puts into memory for modules of LLVM assembly: object files, if there is a loader.
 
-    `calls` has the code of other modules whose functions it calls, by the functions' names.
+    Args:
+      texts: of the modules.
+      threads: how many compile them at once, at most.
+
+    Raises:
+      RuntimeError: if a text is not valid; a defect of code generation.
+    """
+    if _loader is None:
+        return texts
+    with forking.llvm:
+        return _objects(texts, min(threads, len(texts)))
+
+
+def _objects(texts: Sequence[str], threads: int) -> list[bytes]:
+    make = library().object
+    found: list[bytes] = [b""] * len(texts)
+    waiting = sorted(range(len(texts)), key=lambda k: len(texts[k]))
+    errors: list[BaseException] = []
+
+    def work() -> None:  # the longest first
+        try:
+            while waiting and not errors:
+                k = waiting.pop()
+                found[k] = make(texts[k])
+        except BaseException as error:  # raised by the caller's thread
+            errors.append(error)
+
+    others = [threading.Thread(target=work, daemon=True) for _ in range(threads - 1)]
+    for thread in others:
+        thread.start()
+    work()
+    for thread in others:
+        thread.join()
+    if errors:
+        raise errors[0]
+    return found
+
+
+def load(emitted: str | bytes, known: Mapping[str, int], calls: Mapping[str, Code] = {}) -> Code:
+    """The machine code of a module in memory.
+
+    Args:
+      emitted: one of the results of `emit`, or the object file that one was.
+      known: the addresses of what it needs.
+      calls: the code of other modules whose functions it calls, by the functions' names.
 
     Raises:
       ValueError: if it is damaged, is for another machine, or needs a symbol that is not known.
     """
+    if isinstance(emitted, str):
+        with forking.llvm:
+            return Code(library().engine(emitted, known), None, calls)
     assert _loader is not None, "no loader is set"
-    return Code(_loader(data, known), data, calls)
+    return Code(_loader(emitted, known), emitted, calls)
 
 
 def addresses(functions: Mapping[str, Code]) -> dict[str, int]:
@@ -147,37 +246,7 @@ def addresses(functions: Mapping[str, Code]) -> dict[str, int]:
     return {name: code.address(name) for name, code in functions.items()}
 
 
-def compile_text(
-    text: str, known: Mapping[str, int], calls: Mapping[str, Code] = {}
-) -> tuple[Code, float]:
-    """Machine code for a module of LLVM assembly, and the seconds it took.
-
-    `known` and `calls` are those of `load`.
-
-    Raises:
-      RuntimeError: if the text is not valid; a defect of code generation.
-    """
-    start = time.perf_counter()
-    with forking.llvm:
-        code = _compiled(text, known, calls)
-    return code, time.perf_counter() - start
-
-
-def _compiled(text: str, known: Mapping[str, int], calls: Mapping[str, Code]) -> Code:
-    # A function of its own, so that the module is freed while the lock is held.
-    lib = library()
-    module = lib.module(text)
-    if _loader is None:
-        return Code(lib.engine(module, known), None, calls)
-    return load(lib.machine.emit_object(module), known, calls)
-
-
 def assembly(text: str) -> str:
     """The machine instructions for a module, as text."""
     with forking.llvm:
-        return _assembly(text)
-
-
-def _assembly(text: str) -> str:
-    lib = library()
-    return lib.machine.emit_assembly(lib.module(text))
+        return library().assembly(text)
