@@ -214,6 +214,7 @@ class CostModel:
     # Bytes that panels of a gathered operand may take: so many, or a share of what a product has.
     panel_bytes: int = 1 << 20
     panel_share: int = 32
+    gathered_early: int = 1 << 20  # bytes more than there were, that are gathered before their turn
     # What estimates of time take a device to be (`jitney simulate`), if nothing else is said: a socket
     # of a cluster. Seconds of a message; bytes a second that are sent; operations a second; bytes of
     # memory a second.

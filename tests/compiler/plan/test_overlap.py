@@ -10,9 +10,12 @@ import jitney.numpy as jnp
 from jitney import lax
 from jitney.compiler import pipeline
 from jitney.compiler.hlo import interpret, ir, traversal
+from jitney.compiler.hlo.build import Builder
 from jitney.compiler.plan import ir as plans
 from jitney.compiler.plan.text import print_plan
 from jitney.compiler.plan.verify import verify_plan
+
+F32 = np.dtype(np.float32)
 
 
 def begin(x, result):
@@ -91,6 +94,40 @@ def test_parts_that_do_not_need_the_result():
     lines = steps_of(stencil, np.ones((40, 50), np.float32), behind=("neg",))
     kinds = [line.split()[0] for line in lines]
     assert kinds == ["launch", "host_call", "launch", "wait", "launch"]
+
+
+def test_large_gathers_wait_for_their_turn():
+    """Weights of a layer are gathered when the layer before it is computed, not all at once."""
+
+    def gather(b, x):
+        whole = ir.TensorType((x.shape[0] * 4, x.shape[1]), x.dtype)
+
+        def repeat(x, result):
+            result[...] = np.tile(x, (4, 1))
+
+        (found,) = b.host_call(
+            "gather", begin, [x], [whole], ordered=True, in_place=True, finish=repeat
+        )
+        return found
+
+    def plan_of(n):
+        b = Builder()
+        types = [ir.TensorType((8, n), F32), ir.TensorType((n // 4, n), F32)]
+        x, w, v = [b.parameter(k, t) for k, t in enumerate([types[0], types[1], types[1]])]
+        y = b.apply("tanh", b.dot(x, gather(b, w), ((1,), (0,)), ((), ())))
+        y = b.apply("tanh", b.dot(y, gather(b, v), ((1,), (0,)), ((), ())))
+        return pipeline.plan(ir.Module("f", ir.Region((x, w, v), (y,), tuple(b.ordered))))
+
+    def kinds(plan):
+        return [type(step).__name__ for step in plan.steps]
+
+    rest = ["Gemm", "Launch"]
+    assert kinds(plan_of(1024)) == ["HostCall", *rest, "HostCall", *rest]
+    assert kinds(plan_of(64)) == ["HostCall", "HostCall", "Wait", *rest, "Wait", *rest]
+    n = 1024
+    inputs = [np.full((8, n), 1e-3, F32), *[np.full((n // 4, n), c, F32) for c in (0.5, 0.25)]]
+    (found,) = run_plan(plan_of(n), inputs)
+    np.testing.assert_allclose(found, np.tanh(n * 0.25 * np.tanh(n * 0.5e-3)), rtol=1e-5)
 
 
 def test_in_loops_and_branches():

@@ -18,20 +18,30 @@ def order_collectives(steps: Sequence[ir.Step]) -> list[ir.Step]:
     A gather is right before the first step that needs it, a reduce-scatter right after the last one
     that its operand needs.
     """
-    if not any([isinstance(step, ir.Collective) for step in ir.all_steps(steps)]):
+    if not any([growth(step) for step in ir.all_steps(steps)]):
         return [*steps]
     found = [ir.with_inner(step, order_collectives) for step in steps]
     for i in reversed(range(len(found))):
-        if _kind(found[i]) == "all_gather":
+        if growth(found[i]) > 0:
             found.insert(_neighbour(found, i, 1) - 1, found.pop(i))
     for i in range(len(found)):
-        if _kind(found[i]) == "reduce_scatter":
+        if growth(found[i]) < 0:
             found.insert(_neighbour(found, i, -1) + 1, found.pop(i))
     return found
 
 
-def _kind(step: ir.Step) -> str:
-    return step.node.kind if isinstance(step, ir.Collective) else ""
+def growth(step: ir.Step) -> int:
+    """By how many bytes the result of a collective is larger than its operand; 0 of other steps.
+
+    Between processes collectives are calls that go on.
+    """
+    match step:
+        case ir.Collective(args=(x,), result=result):
+            return result.nbytes - x.nbytes
+        case ir.HostCall(args=((x, _),), results=((result, _),), finish=finish) if finish:
+            return result.nbytes - x.nbytes
+        case _:
+            return 0
 
 
 def _neighbour(steps: Sequence[ir.Step], i: int, direction: int) -> int:

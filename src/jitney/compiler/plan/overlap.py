@@ -3,7 +3,9 @@
 A call with `finish` begins something that others do: messages between processes. What does not need its
 results is done before they are waited for. Steps are put into another order for that: calls as soon as
 their operands are there, in their own order, then all that can be done, and a wait when nothing else
-can. A wait that nothing can be done before is a part of its call again.
+can. (What makes much of little, as a gather of weights does, is not begun before its turn: all that
+such calls make would be there at once.) A wait that nothing can be done before is a part of its call
+again.
 
 Steps keep their order where one writes what the other touches (`accesses`), so results do not depend on
 it. Buffers have no places in memory yet: those are for the new order.
@@ -15,9 +17,11 @@ import heapq
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from jitney.compiler.cost import COSTS
 from jitney.compiler.library import Procedure
 from jitney.compiler.plan import ir
 from jitney.compiler.plan.accesses import Access, accesses
+from jitney.compiler.plan.collective_order import growth
 from jitney.core.record import replace
 
 # What goes first among steps that can be done.
@@ -87,6 +91,8 @@ def _dependences(steps: Sequence[ir.Step]) -> tuple[list[list[int]], list[int]]:
             if last_call is not None:
                 needed.add(last_call)
             last_call = j
+            if j and growth(step) > COSTS.gathered_early:
+                needed.add(j - 1)
         for access in own:
             earlier.setdefault(access.buffer, []).append((j, access))
         for i in needed:
