@@ -9,7 +9,7 @@ from jitney.core.trace import concrete_or_error
 from jitney.numpy import creation, promotion, reductions
 from jitney.numpy.indexing import get
 from jitney.numpy.out_sharding import lying
-from jitney.primitives.array.shape import broadcast_to, expand_dims
+from jitney.primitives.array.broadcasting import broadcast_to, expand_dims
 from jitney.primitives.indexing.scatter import (
     ScatterDimensionNumbers,
     scatter_add,

@@ -21,7 +21,7 @@ from jitney.core.pytree import pytrees
 from jitney.core.sharding.mesh import AxisType, Mesh, get_abstract_mesh
 from jitney.core.sharding.partition_spec import PartitionSpec
 from jitney.core.wraps import wraps
-from jitney.primitives.array import shape as shapes
+from jitney.primitives.array import broadcasting, shape as shapes
 from jitney.primitives.elementwise.convert import as_value
 from jitney.runtime import client, processes
 
@@ -175,7 +175,7 @@ class _Mapped:
             out_axes[:] = self.axes_of_results(out, outs)
             out_trees[:] = [out_tree]
             return [
-                x if axis is None else shapes.expand_dims(x, (axis,))
+                x if axis is None else broadcasting.expand_dims(x, (axis,))
                 for x, axis in zip(outs, out_axes, strict=True)
             ]
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from jitney.primitives import rules
-from jitney.primitives.array.shape import expand_dims, squeeze
+from jitney.primitives.array.broadcasting import expand_dims
+from jitney.primitives.array.shape import squeeze
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.linalg import matrix_helpers as mat
 from jitney.primitives.linalg.eig import eig_p as eig_p

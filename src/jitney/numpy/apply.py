@@ -8,8 +8,8 @@ from typing import Any
 from jitney.api.vmap import vmap
 from jitney.core.typing import Array, ArrayLike, PyTree
 from jitney.numpy import promotion
+from jitney.primitives.array.broadcasting import expand_dims
 from jitney.primitives.array.canonical import canonical_axis
-from jitney.primitives.array.shape import expand_dims
 
 
 def apply_along_axis(

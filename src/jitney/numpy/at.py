@@ -20,8 +20,9 @@ from jitney.core.typing import ArrayLike, Index
 from jitney.numpy import arithmetic, indexing, promotion
 from jitney.numpy.index_plan import plan
 from jitney.numpy.out_sharding import lying
+from jitney.primitives.array.broadcasting import broadcast_to, expand_dims
 from jitney.primitives.array.creation import full_like
-from jitney.primitives.array.shape import broadcast_to, expand_dims, rev, shape_of, squeeze
+from jitney.primitives.array.shape import rev, shape_of, squeeze
 from jitney.primitives.elementwise.convert import as_value, convert, warn_if_imaginary_dropped
 from jitney.primitives.indexing import scatter as lax_scatter
 from jitney.primitives.indexing.gather import GatherScatterMode

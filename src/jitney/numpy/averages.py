@@ -18,8 +18,9 @@ from jitney.numpy import promotion
 from jitney.numpy.reduction_table import carrier, check_mask, reduced_axes, static_axis, truth_mask
 from jitney.numpy.reductions import sum as sum_of
 from jitney.numpy.selection import where as choose
+from jitney.primitives.array.broadcasting import broadcast_to
 from jitney.primitives.array.canonical import canonical_axes
-from jitney.primitives.array.shape import broadcast_to, reshape, transpose
+from jitney.primitives.array.shape import reshape, transpose
 from jitney.primitives.elementwise import binary, compare, convert, unary
 
 __all__ = ["average", "mean", "std", "var"]

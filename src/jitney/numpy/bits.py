@@ -11,8 +11,9 @@ from jitney.numpy.manipulation import moveaxis, swapaxes
 from jitney.numpy.padding import pad
 from jitney.numpy.reductions import sum as sum_of
 from jitney.numpy.unary_math import to_bool
+from jitney.primitives.array.broadcasting import expand_dims
 from jitney.primitives.array.canonical import canonical_axis
-from jitney.primitives.array.shape import expand_dims, reshape
+from jitney.primitives.array.shape import reshape
 from jitney.primitives.elementwise import binary
 from jitney.primitives.elementwise.convert import as_value, convert
 

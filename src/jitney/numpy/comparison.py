@@ -19,8 +19,9 @@ from jitney.numpy.float_classes import isfinite, isnan
 from jitney.numpy.functions import public
 from jitney.numpy.promotion import promote_args
 from jitney.numpy.unary_math import logical_not, to_bool
+from jitney.primitives.array.broadcasting import broadcast_shapes
 from jitney.primitives.array.creation import full
-from jitney.primitives.array.shape import broadcast_shapes, shape_of
+from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise import binary, compare, convert, select, unary
 
 __all__ = [

@@ -12,8 +12,9 @@ from jitney.numpy import promotion, selection
 from jitney.numpy.arg_extremes import argmax
 from jitney.numpy.nonzero_indices import nonzero
 from jitney.primitives.array import creation
+from jitney.primitives.array.broadcasting import broadcast_shapes, broadcast_to
 from jitney.primitives.array.concatenation import stack
-from jitney.primitives.array.shape import broadcast_shapes, broadcast_to, shape_of
+from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise import compare, convert, select as lax_select
 
 

@@ -14,8 +14,9 @@ from jitney.core.trace import state
 from jitney.core.typing import ArrayLike, DTypeLike, PyTree
 from jitney.numpy import promotion
 from jitney.primitives.array.annotations import copy_p
+from jitney.primitives.array.broadcasting import expand_dims
 from jitney.primitives.array.concatenation import concatenate
-from jitney.primitives.array.shape import expand_dims, shape_of
+from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand
 from jitney.primitives.rules import typed
 from jitney.runtime import transfer_guard

@@ -19,9 +19,10 @@ from jitney.numpy import promotion
 from jitney.numpy.conversion import array_of
 from jitney.numpy.views import astype
 from jitney.primitives.array import creation as lax_creation
+from jitney.primitives.array.broadcasting import broadcast_to
 from jitney.primitives.array.canonical import canonical_shape
 from jitney.primitives.array.placement import placed, placed_like
-from jitney.primitives.array.shape import broadcast_to, shape_of
+from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand, user_dtype
 from jitney.runtime.array import MAX_AXES, ArrayImpl, array_from_numpy
 from jitney.runtime.sharding import as_sharding
@@ -177,7 +178,7 @@ def _constant(shape: tuple[int, ...], value: ArrayLike, dtype: Any, weak_type: b
 
 def broadcast_to_shape(x: ArrayLike, shape: tuple[int, ...]) -> Array:
     """Scalar `x` repeated to `shape`; a value even if that is ()."""
-    from jitney.primitives.array.shape import broadcast
+    from jitney.primitives.array.broadcasting import broadcast
 
     return broadcast(as_value(x) if not shape else x, shape)
 

@@ -13,9 +13,10 @@ from jitney.core.typing import Array, ArrayLike, DTypeLike
 from jitney.numpy import promotion
 from jitney.numpy.float_classes import isnan
 from jitney.numpy.selection import where
+from jitney.primitives.array.broadcasting import broadcast_to
 from jitney.primitives.array.canonical import canonical_axis
 from jitney.primitives.array.concatenation import concatenate
-from jitney.primitives.array.shape import broadcast_to, reshape
+from jitney.primitives.array.shape import reshape
 from jitney.primitives.elementwise import convert
 from jitney.primitives.reduction import cumulative as lax_cumulative
 

@@ -15,9 +15,7 @@ from jitney.lax import linalg as lax
 from jitney.numpy.linear_systems import solve_arrays
 from jitney.numpy.matrix_operands import check_square, inexact, of_dtype
 from jitney.numpy.selection import where
-from jitney.primitives.array.shape import (
-    broadcast_to,
-)
+from jitney.primitives.array.broadcasting import broadcast_to
 from jitney.primitives.elementwise import unary
 from jitney.primitives.elementwise.convert import convert
 from jitney.primitives.linalg import matrix_helpers as mat

@@ -17,9 +17,10 @@ from jitney.numpy.division import remainder
 from jitney.numpy.reductions import sum as sum_of
 from jitney.numpy.selection import clip, where
 from jitney.numpy.sorting import searchsorted
+from jitney.primitives.array.broadcasting import broadcast_to
 from jitney.primitives.array.canonical import canonical_axes, canonical_axis
 from jitney.primitives.array.concatenation import concatenate
-from jitney.primitives.array.shape import broadcast_to, reshape, shape_of
+from jitney.primitives.array.shape import reshape, shape_of
 from jitney.primitives.elementwise import binary, compare, unary
 from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand
 from jitney.primitives.elementwise.large import LARGE

@@ -16,15 +16,9 @@ from jitney.core.typing import Array, ArrayLike, DTypeLike
 from jitney.numpy import promotion
 from jitney.numpy.out_sharding import lying
 from jitney.primitives.array import placement
+from jitney.primitives.array.broadcasting import broadcast_in_dim, broadcast_to, expand_dims
 from jitney.primitives.array.creation import broadcasted_iota
-from jitney.primitives.array.shape import (
-    broadcast_in_dim,
-    broadcast_to,
-    expand_dims,
-    shape_of,
-    squeeze,
-    transpose,
-)
+from jitney.primitives.array.shape import shape_of, squeeze, transpose
 from jitney.primitives.elementwise import convert
 from jitney.primitives.elementwise.compare import eq
 from jitney.primitives.elementwise.select import select

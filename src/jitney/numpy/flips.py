@@ -13,8 +13,8 @@ from jitney.core.trace import concrete_or_error, is_concrete
 from jitney.core.typing import ArrayLike, Axis
 from jitney.numpy import promotion
 from jitney.primitives.array import concatenation, shape as lax_shape
+from jitney.primitives.array.broadcasting import broadcast_in_dim
 from jitney.primitives.array.canonical import canonical_axes
-from jitney.primitives.array.shape import broadcast_in_dim
 from jitney.primitives.elementwise import binary
 from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand
 from jitney.primitives.indexing.dynamic_slice import dynamic_slice

@@ -26,7 +26,7 @@ from jitney.core.slices import Slice
 from jitney.core.symbolic.expressions import DimExpr, index, max_dim, min_dim
 from jitney.core.trace import Tracer, concrete_value
 from jitney.core.typing import ArrayLike, Index
-from jitney.primitives.array.shape import broadcast_shapes
+from jitney.primitives.array.broadcasting import broadcast_shapes
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.elementwise.families import Shape
 

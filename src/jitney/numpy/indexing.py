@@ -23,17 +23,11 @@ from jitney.core.symbolic.expressions import DimExpr, bounds
 from jitney.core.trace import concrete_or_error
 from jitney.core.typing import ArrayLike, Index, Shape
 from jitney.numpy.index_plan import NEW, POINTS, Entry, Plan, Points, Scalar, Span, Window, plan
+from jitney.primitives.array.broadcasting import broadcast_in_dim, broadcast_to, expand_dims
 from jitney.primitives.array.concatenation import concatenate
 from jitney.primitives.array.creation import full, iota
 from jitney.primitives.array.placement import placed_like
-from jitney.primitives.array.shape import (
-    broadcast_in_dim,
-    broadcast_to,
-    expand_dims,
-    reshape,
-    rev,
-    squeeze,
-)
+from jitney.primitives.array.shape import reshape, rev, squeeze
 from jitney.primitives.elementwise import binary, compare, select
 from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand
 from jitney.primitives.elementwise.large import LARGE

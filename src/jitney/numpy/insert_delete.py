@@ -16,16 +16,11 @@ from jitney.numpy.creation import full, zeros, zeros_like
 from jitney.numpy.manipulation import moveaxis
 from jitney.numpy.selection import clip, where
 from jitney.numpy.sorting import argsort, sort
+from jitney.primitives.array.broadcasting import broadcast_in_dim, broadcast_to, expand_dims
 from jitney.primitives.array.canonical import canonical_axis, canonical_shape
 from jitney.primitives.array.concatenation import concatenate, tile
 from jitney.primitives.array.creation import iota
-from jitney.primitives.array.shape import (
-    broadcast_in_dim,
-    broadcast_to,
-    expand_dims,
-    reshape,
-    shape_of,
-)
+from jitney.primitives.array.shape import reshape, shape_of
 from jitney.primitives.elementwise import binary
 from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand
 from jitney.primitives.indexing.slice import slice_in_dim

@@ -16,8 +16,9 @@ from jitney.core.trace import concrete_or_error
 from jitney.core.typing import ArrayLike, DTypeLike
 from jitney.numpy import promotion
 from jitney.primitives.array import concatenation
+from jitney.primitives.array.broadcasting import expand_dims
 from jitney.primitives.array.canonical import canonical_axis
-from jitney.primitives.array.shape import expand_dims, reshape, shape_of, transpose
+from jitney.primitives.array.shape import reshape, shape_of, transpose
 from jitney.primitives.elementwise.convert import as_value, convert, user_dtype
 
 __all__ = [

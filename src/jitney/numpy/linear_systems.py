@@ -16,13 +16,8 @@ from jitney.numpy import promotion
 from jitney.numpy.decompositions import svd
 from jitney.numpy.matrix_operands import check_square, inexact, of_dtype
 from jitney.numpy.selection import where
-from jitney.primitives.array.shape import (
-    broadcast_shapes,
-    broadcast_to,
-    expand_dims,
-    reshape,
-    squeeze,
-)
+from jitney.primitives.array.broadcasting import broadcast_shapes, broadcast_to, expand_dims
+from jitney.primitives.array.shape import reshape, squeeze
 from jitney.primitives.elementwise import unary
 from jitney.primitives.elementwise.convert import as_value, convert
 from jitney.primitives.linalg import linear_systems, matrix_helpers as mat

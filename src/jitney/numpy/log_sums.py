@@ -13,7 +13,7 @@ from jitney.numpy import reductions
 from jitney.numpy.float_classes import isfinite
 from jitney.numpy.promotion import promote_dtypes_inexact
 from jitney.numpy.selection import where as choose
-from jitney.primitives.array.shape import broadcast_to, expand_dims
+from jitney.primitives.array.broadcasting import broadcast_to, expand_dims
 from jitney.primitives.elementwise.convert import as_value
 
 

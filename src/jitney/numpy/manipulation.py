@@ -18,11 +18,11 @@ from jitney.numpy.flips import roll
 from jitney.numpy.joining import stack
 from jitney.numpy.out_sharding import lying
 from jitney.numpy.triangular import diagonal
-from jitney.primitives.array import concatenation, shape as lax_shape
+from jitney.primitives.array import broadcasting, concatenation, shape as lax_shape
 from jitney.primitives.array.annotations import copy_p
+from jitney.primitives.array.broadcasting import broadcast_in_dim
 from jitney.primitives.array.canonical import canonical_axes, canonical_axis, canonical_shape
 from jitney.primitives.array.placement import as_named
-from jitney.primitives.array.shape import broadcast_in_dim
 from jitney.primitives.elementwise import binary
 from jitney.primitives.elementwise.convert import as_value, scalar_operand
 
@@ -306,7 +306,7 @@ def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> Array:
     dims = canonical_axes(tuple(axes), rank)
     if len(set(dims)) != len(dims):
         raise ValueError(f"repeated axis in lax.expand_dims: {tuple(axes)}")
-    return lax_shape.expand_dims(a, dims)
+    return broadcasting.expand_dims(a, dims)
 
 
 # --- broadcasting ---------------------------------------------------------------------------------
@@ -332,7 +332,7 @@ def broadcast_to(
     """
     promotion.check_arraylike("broadcast_to", array)
     place = None if out_sharding is None else as_named(out_sharding, "broadcast_to")
-    return lax_shape.broadcast_to(array, canonical_shape(shape), out_sharding=place)
+    return broadcasting.broadcast_to(array, canonical_shape(shape), out_sharding=place)
 
 
 def broadcast_arrays(*args: ArrayLike) -> list[Array]:
@@ -371,7 +371,7 @@ def broadcast_shapes(*shapes: ShapeLike) -> tuple[int, ...]:
     """
     if not shapes:
         return ()
-    return lax_shape.broadcast_shapes(*[canonical_shape(s) for s in shapes])
+    return broadcasting.broadcast_shapes(*[canonical_shape(s) for s in shapes])
 
 
 # --- repetition -----------------------------------------------------------------------------------
@@ -401,7 +401,7 @@ def tile(A: ArrayLike, reps: ShapeLike) -> Array:
     counts = canonical_shape(counts)
     rank = max(x.ndim, len(counts))
     counts = (1,) * (rank - len(counts)) + counts
-    x = lax_shape.expand_dims(x, tuple(range(rank - x.ndim)))
+    x = broadcasting.expand_dims(x, tuple(range(rank - x.ndim)))
     return concatenation.tile(x, counts) if rank else x
 
 
@@ -491,9 +491,9 @@ def _repeat_each(x: Array, repeats: Any, axis: int, length: int) -> Array:
         return lax_shape.reshape(x, (*x.shape[:axis], 0, *x.shape[axis + 1 :]))
     counts = as_value(repeats)
     if counts.ndim == 0:
-        counts = lax_shape.broadcast_to(counts, (n,))
+        counts = broadcasting.broadcast_to(counts, (n,))
     if counts.shape != (n,):
-        counts = lax_shape.broadcast_to(counts, (n,))
+        counts = broadcasting.broadcast_to(counts, (n,))
     # Where each slice starts in the result: sums of the counts before it.
     before = roll(counts, 1).at[0].set(0)
     starts = cumsum(before)

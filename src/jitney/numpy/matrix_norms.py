@@ -10,8 +10,9 @@ from typing import Any, TypeAlias
 from jitney.api.jit import jit_when_traced
 from jitney.core.typing import Array, ArrayLike
 from jitney.numpy import promotion
+from jitney.primitives.array.broadcasting import expand_dims
 from jitney.primitives.array.canonical import canonical_axis
-from jitney.primitives.array.shape import expand_dims, transpose
+from jitney.primitives.array.shape import transpose
 from jitney.primitives.elementwise import unary
 from jitney.primitives.elementwise.convert import as_value, convert
 from jitney.primitives.reduction.reduce import reduce_max, reduce_min, reduce_sum

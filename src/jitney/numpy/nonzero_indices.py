@@ -24,10 +24,11 @@ from jitney.numpy.indexing import get
 from jitney.numpy.reductions import sum as sum_of
 from jitney.numpy.selection import clip, where
 from jitney.numpy.take_put import check_not_inplace, repeated
+from jitney.primitives.array.broadcasting import broadcast_to
 from jitney.primitives.array.canonical import canonical_axis
 from jitney.primitives.array.concatenation import stack
 from jitney.primitives.array.creation import full, iota
-from jitney.primitives.array.shape import broadcast_to, reshape, transpose
+from jitney.primitives.array.shape import reshape, transpose
 from jitney.primitives.elementwise import binary, compare
 from jitney.primitives.elementwise.convert import as_value, convert
 

@@ -24,7 +24,8 @@ from jitney.numpy.reductions import all as all_true, prod, sum as sum_of
 from jitney.numpy.selection import where
 from jitney.numpy.signal import convolve
 from jitney.numpy.triangular import diag
-from jitney.primitives.array.shape import expand_dims, shape_of
+from jitney.primitives.array.broadcasting import expand_dims
+from jitney.primitives.array.shape import shape_of
 from jitney.primitives.control.scan import scan
 from jitney.primitives.elementwise import binary, unary
 from jitney.primitives.elementwise.convert import as_value, convert

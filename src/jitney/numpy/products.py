@@ -15,35 +15,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.api.jit import jit_when_traced
-from jitney.core import caches, dtypes
+from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.avals import get_aval
-from jitney.core.record import record
 from jitney.core.typing import ArrayLike, DTypeLike
 from jitney.numpy import promotion
 from jitney.numpy.arithmetic import multiply
+from jitney.numpy.contractions import Contraction, DimensionNumbers, contraction
 from jitney.primitives.array import placement
-from jitney.primitives.array.canonical import canonical_axis
-from jitney.primitives.array.concatenation import concatenate
-from jitney.primitives.array.shape import (
+from jitney.primitives.array.broadcasting import (
     broadcast_in_dim,
     broadcast_shapes,
     broadcast_to,
     expand_dims,
-    reshape,
-    shape_of,
-    squeeze,
-    transpose,
 )
+from jitney.primitives.array.canonical import canonical_axis
+from jitney.primitives.array.concatenation import concatenate
+from jitney.primitives.array.shape import reshape, shape_of, squeeze, transpose
 from jitney.primitives.elementwise import binary, convert, unary
 from jitney.primitives.linalg import dot as lax_dot
 from jitney.primitives.linalg.precision import PrecisionLike
 
 if TYPE_CHECKING:
     from jitney.core.sharding.named import NamedSharding, ShardingLike
-
-# ((contracted axes of each operand), (batch axes of each)).
-DimensionNumbers = tuple[tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]]
 
 
 def _operands(
@@ -171,7 +165,7 @@ def _batched(
     """
     x, y, dtype, weak = _operands(name, a, b, preferred)
     try:
-        plan = _plan(shape_of(x), shape_of(y), row, column, out_sharding is not None)
+        plan = contraction(shape_of(x), shape_of(y), row, column, out_sharding is not None)
     except ValueError:
         shown = " and ".join(get_aval(v).str_short() for v in (x, y))
         raise ValueError(f"Incompatible types for {name} arguments: {shown}") from None
@@ -189,7 +183,7 @@ def _batched(
     return out if place is None else placement.placed(out, None, out_sharding)
 
 
-def _before(plan: _Plan, out_sharding: ShardingLike, name: str) -> NamedSharding:
+def _before(plan: Contraction, out_sharding: ShardingLike, name: str) -> NamedSharding:
     """How the contraction of `plan` lies, if its result is to lie as `out_sharding` says."""
     place = placement.as_named(out_sharding, name)
     entries = [entry for k, entry in enumerate(place.spec) if k not in plan.ones]
@@ -198,70 +192,6 @@ def _before(plan: _Plan, out_sharding: ShardingLike, name: str) -> NamedSharding
         moved = sorted(zip(plan.perm, entries, strict=True), key=lambda pair: pair[0])
         entries = [entry for _, entry in moved]
     return place.update(spec=place.spec.update(partitions=tuple(entries)))
-
-
-@record(frozen=True)
-class _Plan:
-    """How a product of batches of matrices is made of one contraction.
-
-    Attributes:
-      squeezed_a, squeezed_b: axes of extent 1 that are taken away first.
-      numbers: the dimension numbers of the contraction.
-      perm: the axes of the result in order; None if they are.
-      ones: axes of extent 1 that the result gets.
-    """
-
-    squeezed_a: tuple[int, ...]
-    squeezed_b: tuple[int, ...]
-    numbers: DimensionNumbers
-    perm: tuple[int, ...] | None
-    ones: tuple[int, ...]
-
-
-@caches.memoized("contractions of products", "shapes of the operands", 1024)
-def _plan(
-    left: tuple[int, ...], right: tuple[int, ...], row: bool, column: bool, placed: bool
-) -> _Plan:
-    """The plan for operands of these shapes; see `_batched`.
-
-    Args:
-      placed: whether users say how the result lies. Batch axes then stay, as axes of extent 1 may be
-        divided, too, by axes of the mesh of extent 1.
-
-    Raises:
-      ValueError: if the batch axes cannot be broadcast.
-    """
-    batch_a, batch_b = left[: len(left) - 1 - row], right[: len(right) - 1 - column]
-    rank = len(broadcast_shapes(batch_a, batch_b))
-    # A batch axis that one operand lacks, or has with extent 1, is a free axis of the other.
-    lacks_a, lacks_b = rank - len(batch_a), rank - len(batch_b)
-    full_a, full_b = (1,) * lacks_a + batch_a, (1,) * lacks_b + batch_b
-    axes_a = [
-        j
-        for j in range(lacks_a, rank)
-        if full_a[j] != 1 or j < lacks_b or (placed and full_b[j] == 1)
-    ]
-    axes_b = [
-        j
-        for j in range(lacks_b, rank)
-        if full_b[j] != 1 or j < lacks_a or (placed and full_a[j] == 1)
-    ]
-    shared = [j for j in axes_a if j in axes_b]
-    contract = ((len(axes_a) + row,), (len(axes_b),))
-    batch = (tuple([axes_a.index(j) for j in shared]), tuple([axes_b.index(j) for j in shared]))
-    # Axes of the result: shared, those of a alone, row, those of b alone, column.
-    rows, columns = ["row"] * row, ["column"] * column
-    alone_a, alone_b = ([j for j in axes if j not in shared] for axes in (axes_a, axes_b))
-    names = [*shared, *alone_a, *rows, *alone_b, *columns]
-    ones = [j for j in range(rank) if j not in axes_a and j not in axes_b]
-    wanted = [*[j for j in range(rank) if j not in ones], *rows, *columns]
-    return _Plan(
-        tuple([k for k in range(len(batch_a)) if k + lacks_a not in axes_a]),
-        tuple([k for k in range(len(batch_b)) if k + lacks_b not in axes_b]),
-        (contract, batch),
-        None if names == wanted else tuple([names.index(w) for w in wanted]),
-        tuple(ones),
-    )
 
 
 @partial(jit_when_traced, static_argnames=("precision", "preferred_element_type"), inline=True)

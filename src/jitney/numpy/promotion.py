@@ -17,7 +17,8 @@ from jitney.core.array import Array
 from jitney.core.avals import get_aval, is_valid_operand
 from jitney.core.jaxpr import Literal
 from jitney.core.typing import ArrayLike, DTypeLike
-from jitney.primitives.array.shape import broadcast_in_dim, broadcast_shapes, broadcast_to, shape_of
+from jitney.primitives.array.broadcasting import broadcast_in_dim, broadcast_shapes, broadcast_to
+from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise.convert import as_value, convert_element_type_p, scalar_operand
 
 # What is a scalar operand, by exact type.

@@ -19,15 +19,9 @@ from jitney.numpy.arithmetic import maximum, minimum
 from jitney.numpy.float_classes import isnan
 from jitney.numpy.out_sharding import lying
 from jitney.numpy.selection import where
+from jitney.primitives.array.broadcasting import broadcast_in_dim, broadcast_to, expand_dims
 from jitney.primitives.array.canonical import canonical_axes, canonical_axis
-from jitney.primitives.array.shape import (
-    broadcast_in_dim,
-    broadcast_to,
-    expand_dims,
-    reshape,
-    shape_of,
-    squeeze,
-)
+from jitney.primitives.array.shape import reshape, shape_of, squeeze
 from jitney.primitives.elementwise import binary, compare, select, unary
 from jitney.primitives.elementwise.convert import convert, scalar_operand
 from jitney.primitives.indexing.gather import GatherDimensionNumbers, GatherScatterMode, gather

@@ -18,17 +18,12 @@ from jitney.core.typing import ArrayLike, DTypeLike
 from jitney.numpy import promotion
 from jitney.numpy.functions import public
 from jitney.numpy.unary_math import log10, sign
+from jitney.primitives.array.broadcasting import broadcast_shapes, broadcast_to, expand_dims
 from jitney.primitives.array.canonical import canonical_axis
 from jitney.primitives.array.concatenation import concatenate
 from jitney.primitives.array.creation import iota
 from jitney.primitives.array.placement import placed
-from jitney.primitives.array.shape import (
-    broadcast_shapes,
-    broadcast_to,
-    expand_dims,
-    reshape,
-    shape_of,
-)
+from jitney.primitives.array.shape import reshape, shape_of
 from jitney.primitives.elementwise import binary, unary
 from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand, user_dtype
 

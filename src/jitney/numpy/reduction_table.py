@@ -19,8 +19,9 @@ from jitney.core.trace import concrete_or_error
 from jitney.core.typing import ArrayLike, Axis, DTypeLike
 from jitney.numpy import promotion
 from jitney.numpy.selection import where as choose
+from jitney.primitives.array.broadcasting import expand_dims
 from jitney.primitives.array.canonical import canonical_axes
-from jitney.primitives.array.shape import expand_dims, shape_of
+from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise import binary, convert, unary
 from jitney.primitives.reduction import reduce
 

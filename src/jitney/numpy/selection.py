@@ -10,7 +10,8 @@ from jitney.api.jit import jit_when_traced
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.numpy import promotion
-from jitney.primitives.array.shape import broadcast_shapes, broadcast_to, shape_of
+from jitney.primitives.array.broadcasting import broadcast_shapes, broadcast_to
+from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise import binary, compare, convert, select as lax_select
 
 

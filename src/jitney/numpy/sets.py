@@ -38,8 +38,9 @@ from jitney.numpy.unique_elements import (
     unique,
     unique_sorted_mask,
 )
+from jitney.primitives.array.broadcasting import expand_dims
 from jitney.primitives.array.creation import iota
-from jitney.primitives.array.shape import expand_dims, reshape
+from jitney.primitives.array.shape import reshape
 from jitney.primitives.elementwise import binary, compare
 from jitney.primitives.elementwise.convert import as_value, convert
 

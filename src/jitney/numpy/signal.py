@@ -16,8 +16,9 @@ from jitney.core.typing import ArrayLike, DTypeLike
 from jitney.numpy import promotion
 from jitney.numpy.bessel import i0
 from jitney.numpy.flips import flip
+from jitney.primitives.array.broadcasting import broadcast_in_dim
 from jitney.primitives.array.creation import iota
-from jitney.primitives.array.shape import broadcast_in_dim, squeeze
+from jitney.primitives.array.shape import squeeze
 from jitney.primitives.convolution.convolution import conv_general_dilated
 from jitney.primitives.elementwise import unary
 from jitney.primitives.elementwise.convert import convert, user_dtype

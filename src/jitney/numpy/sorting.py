@@ -15,10 +15,11 @@ from jitney.core.array import Array
 from jitney.core.trace import concrete_or_error
 from jitney.core.typing import ArrayLike, DTypeLike
 from jitney.numpy import promotion
+from jitney.primitives.array.broadcasting import expand_dims
 from jitney.primitives.array.canonical import canonical_axis
 from jitney.primitives.array.concatenation import concatenate
 from jitney.primitives.array.creation import broadcasted_iota, full_like
-from jitney.primitives.array.shape import expand_dims, reshape, rev
+from jitney.primitives.array.shape import reshape, rev
 from jitney.primitives.elementwise import binary, compare, select, unary
 from jitney.primitives.elementwise.convert import (
     as_value,

@@ -27,8 +27,9 @@ from jitney.numpy.reductions import max as max_of, min as min_of, ptp, sum as su
 from jitney.numpy.selection import clip, where
 from jitney.numpy.sorting import searchsorted
 from jitney.numpy.triangular import diag
+from jitney.primitives.array.broadcasting import broadcast_to, expand_dims
 from jitney.primitives.array.placement import as_named
-from jitney.primitives.array.shape import broadcast_to, expand_dims, reshape, shape_of, transpose
+from jitney.primitives.array.shape import reshape, shape_of, transpose
 from jitney.primitives.elementwise import binary, unary
 from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand, user_dtype
 from jitney.primitives.elementwise.large import LARGE

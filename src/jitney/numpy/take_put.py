@@ -23,17 +23,16 @@ from jitney.numpy.at import IndexUpdateRef
 from jitney.numpy.division import remainder
 from jitney.numpy.indexing import empty_of_type, index_dtype, mode_of
 from jitney.numpy.selection import clip, where
-from jitney.primitives.array.canonical import canonical_axis
-from jitney.primitives.array.concatenation import concatenate, tile
-from jitney.primitives.array.creation import broadcasted_iota, iota
-from jitney.primitives.array.shape import (
+from jitney.primitives.array.broadcasting import (
     broadcast_in_dim,
     broadcast_shapes,
     broadcast_to,
     expand_dims,
-    reshape,
-    squeeze,
 )
+from jitney.primitives.array.canonical import canonical_axis
+from jitney.primitives.array.concatenation import concatenate, tile
+from jitney.primitives.array.creation import broadcasted_iota, iota
+from jitney.primitives.array.shape import reshape, squeeze
 from jitney.primitives.elementwise import binary, compare, select
 from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand
 from jitney.primitives.indexing.gather import GatherDimensionNumbers, GatherScatterMode, gather

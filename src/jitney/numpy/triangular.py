@@ -17,18 +17,12 @@ from jitney.core.typing import ArrayLike, DTypeLike, PyTree, ShapeLike
 from jitney.numpy import promotion
 from jitney.numpy.reductions import sum as sum_of
 from jitney.numpy.selection import where
+from jitney.primitives.array.broadcasting import broadcast_in_dim, broadcast_to, expand_dims
 from jitney.primitives.array.canonical import canonical_axes, canonical_axis, canonical_shape
 from jitney.primitives.array.concatenation import pad, stack
 from jitney.primitives.array.creation import broadcasted_iota, iota
 from jitney.primitives.array.placement import placed
-from jitney.primitives.array.shape import (
-    broadcast_in_dim,
-    broadcast_to,
-    expand_dims,
-    reshape,
-    shape_of,
-    transpose,
-)
+from jitney.primitives.array.shape import reshape, shape_of, transpose
 from jitney.primitives.control.platform import chosen_by_platform
 from jitney.primitives.elementwise import binary, compare, select as lax_select
 from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand, user_dtype

@@ -33,8 +33,9 @@ from jitney.numpy.joining import concatenate
 from jitney.numpy.manipulation import moveaxis
 from jitney.numpy.ranges import arange
 from jitney.numpy.vectorization import vectorize
+from jitney.primitives.array.broadcasting import expand_dims
 from jitney.primitives.array.canonical import canonical_axis
-from jitney.primitives.array.shape import expand_dims, reshape
+from jitney.primitives.array.shape import reshape
 from jitney.primitives.control.fori_loop import fori_loop
 from jitney.primitives.control.scan import scan
 from jitney.primitives.elementwise.convert import as_value, convert

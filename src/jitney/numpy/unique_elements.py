@@ -24,9 +24,10 @@ from jitney.numpy.reductions import (
 )
 from jitney.numpy.selection import where
 from jitney.numpy.sorting import lexsort
+from jitney.primitives.array.broadcasting import expand_dims
 from jitney.primitives.array.canonical import canonical_axis
 from jitney.primitives.array.creation import iota
-from jitney.primitives.array.shape import expand_dims, reshape, transpose
+from jitney.primitives.array.shape import reshape, transpose
 from jitney.primitives.elementwise import binary, compare
 from jitney.primitives.elementwise.convert import as_value, convert
 
@@ -111,7 +112,7 @@ def _unique(
 
 
 def spread(x: Array, size: int) -> Array:
-    from jitney.primitives.array.shape import broadcast_to
+    from jitney.primitives.array.broadcasting import broadcast_to
 
     return broadcast_to(x, (size,))
 

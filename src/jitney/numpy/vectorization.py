@@ -12,7 +12,8 @@ from jitney.core import config
 from jitney.core.array import Array
 from jitney.core.typing import PyTree
 from jitney.numpy import promotion
-from jitney.primitives.array.shape import broadcast_shapes, expand_dims, shape_of, squeeze
+from jitney.primitives.array.broadcasting import broadcast_shapes, expand_dims
+from jitney.primitives.array.shape import shape_of, squeeze
 from jitney.primitives.elementwise.convert import as_value
 
 __all__ = ["vectorize"]

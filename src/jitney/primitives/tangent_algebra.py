@@ -13,7 +13,8 @@ from jitney.core.hi_types import HiType
 from jitney.core.pvary import as_type
 from jitney.core.refs import any_refs, in_use
 from jitney.core.sharding.types import with_axis
-from jitney.primitives.array.shape import broadcast_in_dim_p, shape_of
+from jitney.primitives.array.broadcasting import broadcast_in_dim_p
+from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise.binary import add_any_p, mul_p
 from jitney.primitives.rules import const, move_axis
 from jitney.transforms.algebra import algebra

@@ -9,7 +9,7 @@ import jitney as jax
 import jitney.numpy as jnp
 from jitney.compiler.codegen import outlined_functions, program, symbols
 from jitney.compiler.codegen.program import divided
-from jitney.compiler.llvm import emit, engine
+from jitney.compiler.llvm import engine, outlined
 
 X = np.linspace(-3, 3, 600).astype(np.float32).reshape(20, 30)
 
@@ -40,7 +40,7 @@ def several(x, c):
 
 def results(threads, c, monkeypatch):
     """What `several` gives, compiled anew by so many threads, and how many modules there were."""
-    monkeypatch.setattr(emit, "_outlined", {})
+    monkeypatch.setattr(outlined, "known", {})
     monkeypatch.setattr(outlined_functions, "_codes", {})
     monkeypatch.setattr(program, "_kernels", program._Kernels())
     monkeypatch.setattr(symbols, "_threads", threads)

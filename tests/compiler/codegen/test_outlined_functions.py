@@ -9,7 +9,7 @@ import pytest
 import jitney as jax
 import jitney.numpy as jnp
 from jitney.compiler.codegen import outlined_functions, program
-from jitney.compiler.llvm import emit, engine
+from jitney.compiler.llvm import engine, outlined
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.target import X86_AVX2, X86_AVX512, X86_SSE4
 from jitney.compiler.llvm.values import Value, register_kind
@@ -23,7 +23,7 @@ TARGETS = (X86_AVX512, X86_AVX2, X86_SSE4)
 @pytest.fixture
 def fresh(monkeypatch):
     """A process without outlined functions, or kernels."""
-    monkeypatch.setattr(emit, "_outlined", {})
+    monkeypatch.setattr(outlined, "known", {})
     monkeypatch.setattr(outlined_functions, "_codes", {})
     monkeypatch.setattr(program, "_kernels", program._Kernels())
 
@@ -53,9 +53,9 @@ def gather(outlined, found, target):
 
 def test_names_tell_functions_apart(monkeypatch):
     """Whichever program writes a function first, it is the same one."""
-    monkeypatch.setattr(emit, "_outlined", {})
+    monkeypatch.setattr(outlined, "known", {})
     first = written(rows())
-    monkeypatch.setattr(emit, "_outlined", {})
+    monkeypatch.setattr(outlined, "known", {})
     second = written(rows()[::-1])
     assert first == second
     called = {name for _, _, name in first}

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from jitney.compiler.llvm import outlined
+from jitney.compiler.llvm.outlined import Outlined
 from jitney.compiler.llvm.target import Target
 from jitney.compiler.llvm.values import (
     BITS,
@@ -22,35 +24,10 @@ from jitney.compiler.llvm.values import (
     spread,
     type_text,
 )
-from jitney.core import caches
-from jitney.core.record import record
 
 Body = Callable[["Emitter", list[Value]], Value]
 
 _LIKELY = '!0 = !{!"branch_weights", i32 2000, i32 1}'
-
-
-@record(frozen=True, eq=False)
-class Outlined:
-    """A function in a module of its own.
-
-    Attributes:
-      name: by which it is called; it says all that the function depends on.
-      text: the module.
-      calls: the functions of other modules that it calls.
-    """
-
-    name: str
-    text: str
-    calls: dict[str, Outlined]
-
-
-_outlined: dict[tuple[Target, str], Outlined] = {}
-
-caches.register(
-    "outlined functions", "the processor; name, which has the types", __name__,
-    entries=lambda: len(_outlined), clear=_outlined.clear,
-)  # fmt: skip
 
 
 class Emitter:
@@ -195,12 +172,12 @@ class Emitter:
         attributes = f"noinline {'cold ' if is_rare else ''}{self.target.function_attributes}"
         if name not in self.outlined:
             key = self.target, name
-            function = _outlined.get(key)
+            function = outlined.known.get(key)
             if function is None:
                 inner = Emitter(self.target)
                 text = _function(inner, "", name, args, kind, body, attributes)
                 text = f"{text}\n{inner.module_text()}"
-                function = _outlined[key] = Outlined(name, text, inner.outlined)
+                function = outlined.known[key] = Outlined(name, text, inner.outlined)
             self.outlined[name] = function
             types = ", ".join([a.type for a in args])
             returned = type_text(kind, args[0].lanes)

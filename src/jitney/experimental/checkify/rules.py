@@ -17,7 +17,8 @@ from jitney.core.sharding.partition_spec import PartitionSpec
 from jitney.experimental.checkify.checker import Checker, bind_unchecked, like, of_each_device
 from jitney.experimental.checkify.checks import check_p
 from jitney.experimental.checkify.error import DivisionByZeroError, FailedCheckError, OOBError
-from jitney.primitives.array.shape import broadcast_in_dim, reshape
+from jitney.primitives.array.broadcasting import broadcast_in_dim
+from jitney.primitives.array.shape import reshape
 from jitney.primitives.call.call import call_params, jit_p
 from jitney.primitives.call.custom import FlatRule, custom_jvp_call_p, custom_vjp_call_p
 from jitney.primitives.call.remat import bind_program, closed_of, remat_p

@@ -14,8 +14,9 @@ from jitney.core.avals import ShapedArray, get_aval, shaped_array
 from jitney.core.memory_space import MemorySpace
 from jitney.core.primitive import declare
 from jitney.primitives.array import placement
+from jitney.primitives.array.broadcasting import broadcast
 from jitney.primitives.array.canonical import canonical_shape
-from jitney.primitives.array.shape import broadcast, shape_of
+from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise import families
 from jitney.primitives.elementwise.convert import convert, user_dtype
 from jitney.primitives.elementwise.families import Shape

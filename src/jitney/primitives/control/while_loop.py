@@ -17,7 +17,7 @@ import numpy as np
 from jitney.compiler import lower as lowering
 from jitney.core import config, varying
 from jitney.core.avals import get_aval
-from jitney.core.effects import Effect, InputEffect, has_io, moved
+from jitney.core.effects import Effect, InputEffect, moved
 from jitney.core.errors import ConcretizationTypeError, KeyReuseError, api_boundary
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.fixpoint import least_fixpoint, least_fixpoint_by
@@ -27,7 +27,6 @@ from jitney.core.key_reuse import KeyUse, check_repeated, use_of_program
 from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
 from jitney.core.trace import set_current_trace
-from jitney.primitives import rules
 from jitney.primitives.control.forwarding import (
     constant_carries,
     unseen_constant_carries,
@@ -42,10 +41,11 @@ from jitney.primitives.control.tracing import (
     strengthened,
     trace_function,
 )
+from jitney.primitives.control.while_batching import batched, parts_of
 from jitney.primitives.elementwise.convert import as_value, convert
 from jitney.transforms import jet
-from jitney.transforms.batch import AxisData, batch_flat, batch_jaxpr, move_to, whole_aval
-from jitney.transforms.discharge import changed_refs, discharge, with_contents
+from jitney.transforms.batch import AxisData
+from jitney.transforms.discharge import discharge, with_contents
 from jitney.transforms.jvp import jvp_jaxpr
 from jitney.transforms.partial import (
     PartialTrace,
@@ -232,19 +232,14 @@ def _where(b: Builder, flag: Node, new: Node, old: Node) -> Node:
 while_p.absent("eager", why="evaluated whole, as a compiled program (runtime.eager)")
 
 
-def _parts(args: Sequence[Any], params: dict[str, Any]) -> tuple[list[Any], list[Any], list[Any]]:
-    n, m = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
-    return list(args[:n]), list(args[n:m]), list(args[m:])
-
-
 # --- rules --------------------------------------------------------------------------------------
 
 
 @while_p.jvp
 def _(primals: Primals, tangents: Tangents, **params: Param) -> Any:
     cond_jaxpr, body_jaxpr = params["cond_jaxpr"], params["body_jaxpr"]
-    cond_consts, body_consts, init = _parts(primals, params)
-    _, body_t, init_t = _parts(tangents, params)
+    cond_consts, body_consts, init = parts_of(primals, params)
+    _, body_t, init_t = parts_of(tangents, params)
     const_nz = [type(t) is not Zero for t in body_t]
     carry_nz = [type(t) is not Zero for t in init_t]
     n_const, n_carry = len(body_consts), len(init)
@@ -294,8 +289,8 @@ def _(primals: Primals, tangents: Tangents, **params: Param) -> Any:
 @while_p.jet
 def _(primals: Primals, series: Sequence[jet.Terms], **params: Param) -> Any:
     cond_jaxpr, body_jaxpr = params["cond_jaxpr"], params["body_jaxpr"]
-    cond_consts, body_consts, init = _parts(primals, params)
-    _, const_terms, init_terms = _parts(series, params)
+    cond_consts, body_consts, init = parts_of(primals, params)
+    _, const_terms, init_terms = parts_of(series, params)
     order = len(series[0])
     n_const, n_carry, n_cond = len(body_consts), len(init), len(cond_consts)
     consts_given = jet.tangent_types_of(const_terms, body_jaxpr.in_avals[:n_const])
@@ -343,8 +338,8 @@ def _(
 ) -> list[Any]:
     """What the known carries determine is computed now; the rest runs the whole loop again."""
     cond_jaxpr, body_jaxpr = params["cond_jaxpr"], params["body_jaxpr"]
-    cond_u, body_u, carry_u = _parts(unknown, params)
-    cond_consts, body_consts, init = _parts(args, params)
+    cond_u, body_u, carry_u = parts_of(unknown, params)
+    cond_consts, body_consts, init = parts_of(args, params)
     carry_u, _ = least_fixpoint(
         lambda carry_u: (None, trace_partially(body_jaxpr, [*body_u, *carry_u], carry_u)[2]),
         carry_u,
@@ -392,18 +387,18 @@ def _(cts: Sequence[Cotangent], *args: Operand, **params: object) -> Any:
 @while_p.batch_with_axis
 def _(axis_data: AxisData, args: Sequence[Value], dims: Dims, **params: Param) -> Any:
     """Carries that never change, and have not the axis, do not get it from the predicate."""
-    _, _, init = _parts(args, params)
-    _, _, init_d = _parts(dims, params)
+    _, _, init = parts_of(args, params)
+    _, _, init_d = parts_of(dims, params)
     same = constant_carries(params["body_jaxpr"], params["body_nconsts"])
     moved = tuple([s and d is None for s, d in zip(same, init_d, strict=True)])
     if not any(moved):
-        return _batched(axis_data, args, dims, params)
+        return _bound(*batched(axis_data, args, dims, params))
     fixed = [x for x, m in zip(init, moved, strict=True) if m]
     kept = [k for k, m in enumerate(moved) if not m]
     operands: list[Any] = []
     places: list[int | None] = []
     for values, into in ((args, operands), (dims, places)):
-        cond_part, body_part, carry = _parts(values, params)
+        cond_part, body_part, carry = parts_of(values, params)
         added = fixed if into is operands else [None] * len(fixed)
         into += [*cond_part, *added, *body_part, *added, *(carry[k] for k in kept)]
     smaller = {}
@@ -413,94 +408,16 @@ def _(axis_data: AxisData, args: Sequence[Value], dims: Dims, **params: Param) -
         smaller[f"{name}_jaxpr"] = with_carries_as_constants(
             params[f"{name}_jaxpr"], count, moved, name == "body", count
         )
-    outs, out_dims = _batched(axis_data, operands, places, {**params, **smaller})
+    outs, out_dims = _bound(*batched(axis_data, operands, places, {**params, **smaller}))
     rest = iter(zip(outs, out_dims, strict=True))
     pairs = [(x, None) if m else next(rest) for x, m in zip(init, moved, strict=True)]
     return [x for x, _ in pairs], [d for _, d in pairs]
 
 
-def _batched(axis_data: AxisData, args: Sequence[Value], dims: Dims, params: dict[str, Any]) -> Any:
-    cond_jaxpr, body_jaxpr = params["cond_jaxpr"], params["body_jaxpr"]
-    cond_consts, body_consts, init = _parts(args, params)
-    cond_d, body_d, init_d = _parts(dims, params)
-    cond_b = tuple(d is not None for d in cond_d)
-    body_b = tuple(d is not None for d in body_d)
-    carry_b = [d is not None for d in init_d]
-
-    def analyse(carry_b: list[bool]) -> Any:
-        body, found = batch_jaxpr(body_jaxpr, axis_data, (*body_b, *carry_b), tuple(carry_b))
-        return body, found
-
-    carry_b, body = least_fixpoint(analyse, carry_b)
-    cond, (pred_b,) = batch_jaxpr(cond_jaxpr, axis_data, (*cond_b, *carry_b), False)
-    if pred_b and not all(carry_b):
-        # Where the predicate differs by index, every carry does.
-        carry_b = [True] * len(carry_b)
-        body, _ = analyse(carry_b)
-        cond, (pred_b,) = batch_jaxpr(cond_jaxpr, axis_data, (*cond_b, *carry_b), False)
-    if pred_b and has_io(cond.effects | body_jaxpr.effects):
-        raise NotImplementedError("IO effects not supported in while_loop with batched predicate")
-    if pred_b and any(_unbatched_effects(part, b) for part, b in ((cond, cond_b), (body, body_b))):
-        raise NotImplementedError(
-            "a while_loop with batched predicate changes a mutable array reference that is not batched"
-        )
-    # The axes of a predicate, of other batches, stay in front of one that it does not have itself.
-    place = 0 if pred_b else len(cond_jaxpr.out_avals[0].shape)
-    if place:
-        cond = _batched_at(place, cond_jaxpr, axis_data, cond_b, carry_b, (False,))
-        body = _batched_at(place, body_jaxpr, axis_data, body_b, carry_b, carry_b)
-    cond_consts = [
-        x if d is None else rules.move_axis(x, d, 0)
-        for x, d in zip(cond_consts, cond_d, strict=True)
-    ]
-    body_consts = [
-        x if d is None else rules.move_axis(x, d, 0)
-        for x, d in zip(body_consts, body_d, strict=True)
-    ]
-    init = [
-        move_to(x, d, place, axis_data.size, axis_data.along) if b else x
-        for x, d, b in zip(init, init_d, carry_b, strict=True)
-    ]
-    outs = while_p.bind(
-        *cond_consts,
-        *body_consts,
-        *init,
-        cond_jaxpr=cond,
-        cond_nconsts=len(cond_consts),
-        body_jaxpr=body,
-        body_nconsts=len(body_consts),
-    )
-    return outs, [place if b else None for b in carry_b]
-
-
-def _unbatched_effects(closed: ClosedJaxpr, consts_batched: Sequence[bool]) -> bool:
-    """Whether a part of a loop writes to a reference among its constants that is not batched."""
-    changed = changed_refs(closed.jaxpr)
-    return any(c and not b for c, b in zip(changed, consts_batched, strict=False))
-
-
-def _batched_at(
-    place: int,
-    closed: ClosedJaxpr,
-    axis_data: AxisData,
-    consts_b: Sequence[bool],
-    carry_b: Sequence[bool],
-    out_b: Sequence[bool],
-) -> ClosedJaxpr:
-    """`closed`(constants, carry) with one more axis: in front of constants, at `place` of the rest."""
-    dims = [0 if b else None for b in consts_b] + [place if b else None for b in carry_b]
-
-    def fun(*args: Value) -> list[Any]:
-        outs, out_dims = batch_flat(
-            lambda *xs: eval_jaxpr(closed.jaxpr, closed.consts, *xs), axis_data, args, dims
-        )
-        return [
-            move_to(x, d, place, axis_data.size, axis_data.along) if b else x
-            for x, d, b in zip(outs, out_dims, out_b, strict=True)
-        ]
-
-    avals = [whole_aval(a, axis_data, d) for a, d in zip(closed.in_avals, dims, strict=True)]
-    return retrace("while", fun, avals, closed)
+def _bound(
+    operands: Sequence[Value], params: dict[str, Any], dims: list[int | None]
+) -> tuple[Any, list[int | None]]:
+    return while_p.bind(*operands, **params), dims
 
 
 # --- public functions -----------------------------------------------------------------------------

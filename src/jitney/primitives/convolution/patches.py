@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from jitney.primitives.array.broadcasting import broadcast_in_dim
 from jitney.primitives.array.creation import broadcasted_iota
-from jitney.primitives.array.shape import broadcast_in_dim, reshape, shape_of, transpose
+from jitney.primitives.array.shape import reshape, shape_of, transpose
 from jitney.primitives.convolution.convolution import conv_general_dilated
 from jitney.primitives.convolution.dimensions import (
     ConvDimensionNumbers,

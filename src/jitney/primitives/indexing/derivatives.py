@@ -13,7 +13,8 @@ import numpy as np
 
 from jitney.core.primitive import Primitive
 from jitney.primitives import rules
-from jitney.primitives.array.shape import broadcast, shape_of
+from jitney.primitives.array.broadcasting import broadcast
+from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise import binary
 from jitney.primitives.elementwise.compare import eq
 from jitney.primitives.indexing.gather import (

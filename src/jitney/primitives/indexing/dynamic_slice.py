@@ -18,8 +18,9 @@ from jitney.core.key_reuse import uses_keys
 from jitney.core.primitive import declare
 from jitney.core.symbolic.expressions import index
 from jitney.primitives import rules, sharding_rules
+from jitney.primitives.array.broadcasting import expand_dims
 from jitney.primitives.array.canonical import canonical_axis, canonical_shape
-from jitney.primitives.array.shape import expand_dims, shape_of, squeeze
+from jitney.primitives.array.shape import shape_of, squeeze
 from jitney.primitives.elementwise import binary, compare, convert, families, select
 from jitney.primitives.elementwise.families import Shape
 from jitney.primitives.indexing.gather import (

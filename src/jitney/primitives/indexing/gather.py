@@ -22,8 +22,9 @@ from jitney.core.primitive import declare
 from jitney.core.trace import Tracer
 from jitney.primitives import rules, sharding_rules
 from jitney.primitives.array import concatenation
+from jitney.primitives.array.broadcasting import expand_dims
 from jitney.primitives.array.canonical import canonical_shape
-from jitney.primitives.array.shape import expand_dims, shape_of
+from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise import binary, compare, convert, families, select
 from jitney.primitives.elementwise.families import Shape
 

@@ -24,8 +24,8 @@ from jitney.core.key_reuse import uses_keys
 from jitney.core.primitive import Primitive, declare
 from jitney.core.trace import Tracer
 from jitney.primitives import rules, sharding_rules
+from jitney.primitives.array.broadcasting import broadcast
 from jitney.primitives.array.canonical import canonical_shape
-from jitney.primitives.array.shape import broadcast
 from jitney.primitives.elementwise import binary, families
 from jitney.primitives.elementwise.convert import convert
 from jitney.primitives.indexing.gather import (

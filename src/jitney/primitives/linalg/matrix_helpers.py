@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.core import dtypes
+from jitney.primitives.array.broadcasting import broadcast_in_dim
 from jitney.primitives.array.creation import broadcasted_iota, full
-from jitney.primitives.array.shape import broadcast_in_dim, transpose as permute
+from jitney.primitives.array.shape import transpose as permute
 from jitney.primitives.elementwise import binary, compare, unary
 from jitney.primitives.elementwise.convert import convert_element_type
 from jitney.primitives.elementwise.select import select_n

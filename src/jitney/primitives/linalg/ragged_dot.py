@@ -22,8 +22,9 @@ from jitney.core import dtypes
 from jitney.core.avals import ShapedArray
 from jitney.core.primitive import declare
 from jitney.primitives import rules
+from jitney.primitives.array.broadcasting import broadcast_in_dim
 from jitney.primitives.array.creation import full, iota
-from jitney.primitives.array.shape import broadcast_in_dim, reshape, shape_of, transpose
+from jitney.primitives.array.shape import reshape, shape_of, transpose
 from jitney.primitives.control.mapping import map as map_rows
 from jitney.primitives.control.scan import scan
 from jitney.primitives.control.while_loop import while_loop

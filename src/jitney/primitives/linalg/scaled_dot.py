@@ -17,8 +17,9 @@ from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import declare
 from jitney.primitives import rules
+from jitney.primitives.array.broadcasting import broadcast_in_dim
 from jitney.primitives.array.creation import full
-from jitney.primitives.array.shape import broadcast_in_dim, reshape, shape_of
+from jitney.primitives.array.shape import reshape, shape_of
 from jitney.primitives.elementwise import families
 from jitney.primitives.elementwise.binary import mul
 from jitney.primitives.elementwise.convert import convert_element_type

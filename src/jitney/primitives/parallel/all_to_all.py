@@ -12,7 +12,7 @@ from jitney.core.avals import ShapedArray
 from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
 from jitney.primitives import rules
-from jitney.primitives.array import shape as shapes
+from jitney.primitives.array import broadcasting, shape as shapes
 from jitney.primitives.array.canonical import canonical_axis
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.parallel.all_gather import merge_axis, split_axis as split_along
@@ -165,10 +165,10 @@ def all_to_all(
                 )
             if s < c:
                 c += 1
-                value, drop = shapes.expand_dims(value, (c,)), s
+                value, drop = broadcasting.expand_dims(value, (c,)), s
             elif s > c:
                 s += 1
-                value, drop = shapes.expand_dims(value, (c,)), s
+                value, drop = broadcasting.expand_dims(value, (c,)), s
         elif value.shape[s] % size:
             raise ValueError(
                 f"The size of all_to_all split_axis ({value.shape[s]}) has to be divisible by the size "

@@ -11,7 +11,7 @@ import numpy as np
 from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
 from jitney.primitives import rules
-from jitney.primitives.array import shape as shapes
+from jitney.primitives.array import broadcasting
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.elementwise.select import select
 from jitney.primitives.indexing.gather import index_take
@@ -77,7 +77,7 @@ def _(
         x = index_take(rules.move_axis(x, d, 0), (source,), (0,))
     if not reached.all():  # who receives nothing has zeros
         shape = rules.shape_of(x)
-        mask = shapes.broadcast_in_dim(as_value(reached), shape, (0,))
+        mask = broadcasting.broadcast_in_dim(as_value(reached), shape, (0,))
         x = select(mask, x, rules.zeros_like(x))
     return x, 0
 
@@ -149,7 +149,7 @@ def _permute_several(
     for src, dst in pairs:
         source[dst] = src
     gathered = all_gather(leaf, names)
-    nothing = shapes.broadcast_in_dim(
+    nothing = broadcasting.broadcast_in_dim(
         rules.zeros_like(index_in_dim(gathered, 0, 0, False)),
         (1, *gathered.shape[1:]),
         tuple(range(1, len(gathered.shape))),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from jitney.core.avals import ShapedArray
 from jitney.core.primitive import declare
 from jitney.primitives import rules
-from jitney.primitives.array import shape as shapes
+from jitney.primitives.array import broadcasting, shape as shapes
 from jitney.primitives.control.mapping import map as map_rows
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.elementwise.select import select
@@ -90,7 +90,7 @@ def _(
     cube = (n, n, rows_out)
     row = rules.op("iota")(dtype=kind, shape=cube, dimension=2, sharding=None)
     start, size, target = [
-        shapes.broadcast_in_dim(x, cube, (0, 1)) for x in (starts, sizes, targets)
+        broadcasting.broadcast_in_dim(x, cube, (0, 1)) for x in (starts, sizes, targets)
     ]
     sub, add, mul = rules.op("sub"), rules.op("add"), rules.op("mul")
     place = sub(row, target)
@@ -101,7 +101,7 @@ def _(
     source = add(mul(sender, rules.const(sender, rows_in)), add(start, place))
     nothing, first = rules.const(source, -1), rules.const(source, 0)
     source = rules.op("reduce_max")(
-        select(is_sent, source, shapes.broadcast(nothing, cube)), axes=(0,), out_sharding=None
+        select(is_sent, source, broadcasting.broadcast(nothing, cube)), axes=(0,), out_sharding=None
     )  # for each receiver and row
     received = rules.op("ge")(source, first)
     all_rows = shapes.reshape(operand, (n * rows_in, *rules.shape_of(operand)[2:]))
@@ -110,7 +110,7 @@ def _(
     shape = rules.shape_of(output)
     flat = shapes.reshape(rules.op("max")(source, first), (n * rows_out,))
     taken = shapes.reshape(index_take(all_rows, (flat,), (0,)), shape)
-    return select(shapes.broadcast_in_dim(received, shape, (0, 1)), taken, output), 0
+    return select(broadcasting.broadcast_in_dim(received, shape, (0, 1)), taken, output), 0
 
 
 def _of_rows(
@@ -163,15 +163,15 @@ def _(
         n, rows = rules.shape_of(where)[0], rules.shape_of(ct)[0]
         kind = rules.aval_of(where).dtype
         row = rules.op("iota")(dtype=kind, shape=(n, rows), dimension=1, sharding=None)
-        place = rules.op("sub")(row, shapes.broadcast_in_dim(where, (n, rows), (0,)))
+        place = rules.op("sub")(row, broadcasting.broadcast_in_dim(where, (n, rows), (0,)))
         is_new = rules.op("and")(
             rules.op("ge")(place, rules.const(place, 0)),
-            rules.op("lt")(place, shapes.broadcast_in_dim(received, (n, rows), (0,))),
+            rules.op("lt")(place, broadcasting.broadcast_in_dim(received, (n, rows), (0,))),
         )
         is_new = rules.op("reduce_or")(is_new, axes=(0,), out_sharding=None)
         shape = rules.shape_of(ct)
         output_ct = select(
-            shapes.broadcast_in_dim(is_new, shape, (0,)), rules.zeros_like(output), ct
+            broadcasting.broadcast_in_dim(is_new, shape, (0,)), rules.zeros_like(output), ct
         )
     return [operand_ct, output_ct, *nothing]
 

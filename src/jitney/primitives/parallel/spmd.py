@@ -24,7 +24,7 @@ from jitney.core.manual_axes import NOT_MANUAL
 from jitney.core.memo import memoize_by_identity
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 from jitney.primitives import rules
-from jitney.primitives.array import shape as shapes
+from jitney.primitives.array import broadcasting, shape as shapes
 from jitney.primitives.parallel import untyped
 from jitney.transforms.batch import AxisData, batch_flat, move_to
 
@@ -122,7 +122,7 @@ def _cut(x: Value, spec: PartitionSpec, axes: Axes) -> Any:
     front = _mentioned(spec) | spec.unreduced
     for k, (name, size) in enumerate([(name, size) for name, size in axes if name in front]):
         if name in spec.unreduced:
-            x = shapes.expand_dims(x, (k,))
+            x = broadcasting.expand_dims(x, (k,))
             widths = [(0, size - 1 if axis == k else 0, 0) for axis in range(len(x.shape))]
             x = rules.op("pad")(x, rules.const(x, 0), padding_config=tuple(widths))
     return x

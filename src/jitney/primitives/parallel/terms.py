@@ -26,7 +26,7 @@ from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 from jitney.core.typing import ArrayLike
 from jitney.primitives import rules
-from jitney.primitives.array import shape as shapes
+from jitney.primitives.array import broadcasting, shape as shapes
 from jitney.primitives.parallel import shard_map, spmd, untyped
 from jitney.runtime.terms import Names, names_of_terms, owners
 from jitney.transforms.batch import AxisData, batch_flat, move_to
@@ -217,10 +217,10 @@ def _spread(
     """The terms of `x`, which lies as `entries` say: see `runtime.terms.owners`."""
     shape = rules.shape_of(x)
     whole = (*[mesh.shape[name] for name in names], *shape)
-    value = shapes.broadcast_to(x, whole)
-    zero = shapes.broadcast_to(rules.const(x, 0), whole)
+    value = broadcasting.broadcast_to(x, whole)
+    zero = broadcasting.broadcast_to(rules.const(x, 0), whole)
     for has in owners(names, mesh, entries, shape):
-        value = rules.op("select_n")(shapes.broadcast_to(has, whole), zero, value)
+        value = rules.op("select_n")(broadcasting.broadcast_to(has, whole), zero, value)
     return Terms(value, names)
 
 
@@ -307,7 +307,7 @@ def _shard_map(eqn: JaxprEqn, operands: list[Any]) -> Found:
         ]
         outs = untyped.evaluate(inner, (), *args)
         return [
-            shapes.expand_dims(x, tuple(range(len(own)))) if own else x
+            broadcasting.expand_dims(x, tuple(range(len(own)))) if own else x
             for x, own in zip(outs, sums[n:], strict=True)
         ]
 

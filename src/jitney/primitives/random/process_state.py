@@ -19,8 +19,8 @@ from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.primitive import declare
+from jitney.primitives.array.broadcasting import broadcast
 from jitney.primitives.array.canonical import canonical_shape
-from jitney.primitives.array.shape import broadcast
 from jitney.primitives.elementwise.binary import add, mul, sub
 from jitney.primitives.elementwise.convert import convert_element_type
 from jitney.primitives.indexing.slice import index_in_dim

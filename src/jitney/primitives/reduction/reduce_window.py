@@ -20,8 +20,8 @@ from jitney.core.pytree import pytrees
 from jitney.core.symbolic.expressions import index
 from jitney.core.trace import Tracer
 from jitney.primitives import rules, sharding_rules
+from jitney.primitives.array.broadcasting import broadcast_in_dim
 from jitney.primitives.array.concatenation import pad
-from jitney.primitives.array.shape import broadcast_in_dim
 from jitney.primitives.elementwise import binary, compare
 from jitney.primitives.elementwise.compare import ge_p, le_p
 from jitney.primitives.elementwise.convert import as_value

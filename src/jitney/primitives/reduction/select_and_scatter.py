@@ -19,9 +19,10 @@ from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, Jaxpr
 from jitney.core.primitive import declare
 from jitney.primitives import sharding_rules
+from jitney.primitives.array.broadcasting import broadcast_in_dim
 from jitney.primitives.array.concatenation import pad
 from jitney.primitives.array.creation import iota
-from jitney.primitives.array.shape import broadcast_in_dim, reshape
+from jitney.primitives.array.shape import reshape
 from jitney.primitives.control.fori_loop import fori_loop
 from jitney.primitives.elementwise import binary, compare
 from jitney.primitives.elementwise.convert import convert_element_type

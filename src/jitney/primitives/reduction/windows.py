@@ -19,10 +19,11 @@ from jitney.core.avals import ShapedArray
 from jitney.core.primitive import Primitive, declare
 from jitney.core.symbolic.expressions import index, max_dim
 from jitney.primitives import rules, sharding_rules
+from jitney.primitives.array.broadcasting import broadcast_in_dim
 from jitney.primitives.array.canonical import canonical_shape
 from jitney.primitives.array.concatenation import pad
 from jitney.primitives.array.creation import iota
-from jitney.primitives.array.shape import broadcast_in_dim, reshape
+from jitney.primitives.array.shape import reshape
 from jitney.primitives.elementwise import binary, families
 from jitney.primitives.elementwise.compare import ge, ge_p, le, le_p
 from jitney.primitives.elementwise.convert import convert_element_type

@@ -19,7 +19,7 @@ from jitney.core.pytree.registry import register_pytree_node_class
 from jitney.core.record import record
 from jitney.core.slices import Slice
 from jitney.core.trace import Tracer
-from jitney.primitives.array.shape import broadcast_shapes
+from jitney.primitives.array.broadcasting import broadcast_shapes
 
 if TYPE_CHECKING:
     from jitney.core.avals import Shape

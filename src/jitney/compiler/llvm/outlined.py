@@ -1,0 +1,30 @@
+"""Functions in modules of their own, which all modules of the process share."""
+
+from __future__ import annotations
+
+from jitney.compiler.llvm.target import Target
+from jitney.core import caches
+from jitney.core.record import record
+
+
+@record(frozen=True, eq=False)
+class Outlined:
+    """A function in a module of its own.
+
+    Attributes:
+      name: by which it is called; it says all that the function depends on.
+      text: the module.
+      calls: the functions of other modules that it calls.
+    """
+
+    name: str
+    text: str
+    calls: dict[str, Outlined]
+
+
+known: dict[tuple[Target, str], Outlined] = {}
+
+caches.register(
+    "outlined functions", "the processor; name, which has the types", __name__,
+    entries=lambda: len(known), clear=known.clear,
+)  # fmt: skip

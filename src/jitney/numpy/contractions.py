@@ -1,0 +1,79 @@
+"""Products of batches of matrices as one contraction: which axes are contracted, and which stay."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jitney.core import caches
+from jitney.core.record import record
+from jitney.primitives.array.broadcasting import broadcast_shapes
+
+# ((contracted axes of each operand), (batch axes of each)).
+DimensionNumbers = tuple[tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]]
+
+
+@record(frozen=True)
+class Contraction:
+    """How a product of batches of matrices is made of one contraction.
+
+    Attributes:
+      squeezed_a, squeezed_b: axes of extent 1 that are taken away first.
+      numbers: the dimension numbers of the contraction.
+      perm: the axes of the result in order; None if they are.
+      ones: axes of extent 1 that the result gets.
+    """
+
+    squeezed_a: tuple[int, ...]
+    squeezed_b: tuple[int, ...]
+    numbers: DimensionNumbers
+    perm: tuple[int, ...] | None
+    ones: tuple[int, ...]
+
+
+@caches.memoized("contractions of products", "shapes of the operands", 1024)
+def contraction(
+    left: tuple[int, ...], right: tuple[int, ...], row: bool, column: bool, placed: bool
+) -> Contraction:
+    """How a product of operands of these shapes is made of one contraction.
+
+    Args:
+      left: the shape of the first operand: (*batch, row, n), or (*batch, n) unless `row`.
+      right: of the second: (*batch, n, column), or (*batch, n) unless `column`.
+      row, column: whether there are these axes.
+      placed: whether users say how the result lies. Batch axes then stay, as axes of extent 1 may be
+        divided, too, by axes of the mesh of extent 1.
+
+    Raises:
+      ValueError: if the batch axes cannot be broadcast.
+    """
+    batch_a, batch_b = left[: len(left) - 1 - row], right[: len(right) - 1 - column]
+    rank = len(broadcast_shapes(batch_a, batch_b))
+    # A batch axis that one operand lacks, or has with extent 1, is a free axis of the other.
+    lacks_a, lacks_b = rank - len(batch_a), rank - len(batch_b)
+    full_a, full_b = (1,) * lacks_a + batch_a, (1,) * lacks_b + batch_b
+    axes_a = [
+        j
+        for j in range(lacks_a, rank)
+        if full_a[j] != 1 or j < lacks_b or (placed and full_b[j] == 1)
+    ]
+    axes_b = [
+        j
+        for j in range(lacks_b, rank)
+        if full_b[j] != 1 or j < lacks_a or (placed and full_a[j] == 1)
+    ]
+    shared = [j for j in axes_a if j in axes_b]
+    contract = ((len(axes_a) + row,), (len(axes_b),))
+    batch = (tuple([axes_a.index(j) for j in shared]), tuple([axes_b.index(j) for j in shared]))
+    # Axes of the result: shared, those of a alone, row, those of b alone, column.
+    rows, columns = ["row"] * row, ["column"] * column
+    alone_a, alone_b = ([j for j in axes if j not in shared] for axes in (axes_a, axes_b))
+    names = [*shared, *alone_a, *rows, *alone_b, *columns]
+    ones = [j for j in range(rank) if j not in axes_a and j not in axes_b]
+    wanted = [*[j for j in range(rank) if j not in ones], *rows, *columns]
+    return Contraction(
+        tuple([k for k in range(len(batch_a)) if k + lacks_a not in axes_a]),
+        tuple([k for k in range(len(batch_b)) if k + lacks_b not in axes_b]),
+        (contract, batch),
+        None if names == wanted else tuple([names.index(w) for w in wanted]),
+        tuple(ones),
+    )

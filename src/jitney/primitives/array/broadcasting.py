@@ -1,0 +1,309 @@
+"""Broadcasting: values repeated along axes, and axes of extent 1 put in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jitney.core import explicit, text
+from jitney.core.array import Array
+from jitney.core.avals import ShapedArray, get_aval
+from jitney.core.jaxpr import JaxprEqn
+from jitney.core.key_reuse import uses_keys
+from jitney.core.primitive import declare
+from jitney.primitives import rules, sharding_rules
+from jitney.primitives.array.canonical import canonical_axes, canonical_shape
+from jitney.primitives.array.shape import reshape_p, transpose_p
+from jitney.primitives.elementwise.convert import as_value
+from jitney.primitives.elementwise.families import Shape
+from jitney.primitives.rules import shape_of
+
+if TYPE_CHECKING:
+    from jitney.core.sharding.named import ShardingLike
+    from jitney.core.typing import ArrayLike, ShapeLike
+    from jitney.primitives.rule_types import Builder, Node, Primals, Value
+
+broadcast_in_dim_p = declare("broadcast_in_dim", linear=True)
+broadcast_in_dim_p.sharding(sharding_rules.broadcast_in_dim)
+
+
+@broadcast_in_dim_p.abstract
+def _(
+    x: ShapedArray, *, shape: Shape, broadcast_dimensions: tuple[int, ...], sharding: object
+) -> ShapedArray:
+    dims = broadcast_dimensions
+    name = "broadcast_in_dim broadcast_dimensions must"
+    if len(dims) != x.ndim:
+        raise TypeError(
+            f"{name} have length equal to operand ndim; got broadcast_dimensions {dims} for "
+            f"operand ndim {x.ndim}."
+        )
+    if any(n < 0 for n in shape):
+        raise TypeError(
+            f"broadcast_in_dim shape must have every element be nonnegative, got {shape}."
+        )
+    if not all(0 <= d < len(shape) for d in dims):
+        raise TypeError(
+            f"{name} be a subset of output dimensions, got {dims} for operand ndim {x.ndim} and "
+            f"shape {shape}."
+        )
+    if len(set(dims)) != len(dims):
+        raise TypeError(f"{name} not name a dimension twice, got {dims}.")
+    if any(n not in (1, shape[d]) for n, d in zip(x.shape, dims, strict=True)):
+        raise TypeError(
+            "broadcast_in_dim operand dimension sizes must either be 1, or be equal to their "
+            "corresponding dimensions in the target broadcast shape; got operand of shape "
+            f"{x.shape}, target broadcast shape {shape}, broadcast_dimensions {dims} "
+        )
+    return x.update(shape=shape)
+
+
+@broadcast_in_dim_p.eager
+def _(
+    x: np.ndarray, *, shape: Shape, broadcast_dimensions: tuple[int, ...], sharding: object
+) -> np.ndarray:
+    order = np.argsort(broadcast_dimensions)
+    inner = [1] * len(shape)
+    for extent, dim in zip(x.shape, broadcast_dimensions, strict=True):
+        inner[dim] = extent
+    return np.broadcast_to(x.transpose(order).reshape(inner), shape)
+
+
+@broadcast_in_dim_p.lower
+def _(
+    b: Builder, x: Node, *, shape: Shape, broadcast_dimensions: tuple[int, ...], sharding: object
+) -> Any:
+    dims = tuple(int(d) for d in broadcast_dimensions)
+    if list(dims) != sorted(dims):  # the tensor IR wants them increasing
+        order = tuple(int(k) for k in np.argsort(dims))
+        x, dims = b.transpose(x, order), tuple(sorted(dims))
+    return b.broadcast(x, tuple(shape), dims)
+
+
+def broadcast_in_dim(
+    operand: ArrayLike,
+    shape: ShapeLike,
+    broadcast_dimensions: Sequence[int],
+    *,
+    out_sharding: ShardingLike | None = None,
+) -> Array:
+    """`operand` repeated to `shape`; its axis k becomes axis `broadcast_dimensions[k]`.
+
+    Args:
+      operand: array or scalar.
+      shape: extents of the result.
+      broadcast_dimensions: for each axis of `operand`, the axis of the result, ascending. Extents are
+        equal there, or the operand's is 1.
+      out_sharding: how the result lies on the mesh in force.
+
+    Raises:
+      TypeError, ValueError: if extents or dimensions do not fit.
+
+    Example:
+      >>> lax.broadcast_in_dim(jnp.array([1, 2]), shape=(2, 3), broadcast_dimensions=(0,))
+      Array([[1, 1, 1],
+             [2, 2, 2]], dtype=int32)
+    """
+    shape = canonical_shape(shape)
+    dims = tuple(broadcast_dimensions)
+    if (
+        isinstance(operand, Array)
+        and operand.shape == shape
+        and dims == tuple(range(len(shape)))
+        and out_sharding is None
+    ):
+        return operand
+    return broadcast_in_dim_p.bind(
+        operand, shape=shape, broadcast_dimensions=dims, sharding=out_sharding
+    )
+
+
+def broadcast(
+    operand: ArrayLike, sizes: Sequence[int], *, out_sharding: ShardingLike | None = None
+) -> Array:
+    """`operand` with new leading axes of extents `sizes`.
+
+    Args:
+      operand: array or scalar.
+      sizes: extents of the new axes.
+      out_sharding: how the result lies on the mesh in force.
+
+    Returns: array of shape [*sizes, *operand.shape].
+
+    Example:
+      >>> lax.broadcast(jnp.array([1, 2]), (3,))
+      Array([[1, 2],
+             [1, 2],
+             [1, 2]], dtype=int32)
+    """
+    sizes = canonical_shape(sizes)
+    shape = shape_of(operand)
+    if not sizes:
+        return operand if isinstance(operand, Array) else as_value(operand)
+    dims = tuple(range(len(sizes), len(sizes) + len(shape)))
+    return broadcast_in_dim(operand, (*sizes, *shape), dims, out_sharding=out_sharding)
+
+
+def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
+    """`x` with leading axes of extent 1, up to `rank` axes.
+
+    Args:
+      x: array; it keeps its dtype.
+      rank: number of axes of the result; an `x` of more axes stays as it is.
+
+    Example:
+      >>> lax.broadcast_to_rank(jnp.ones((2, 3)), 4).shape
+      (1, 1, 2, 3)
+    """
+    shape = shape_of(x)
+    if len(shape) >= rank:
+        return as_value(x)
+    new = rank - len(shape)
+    return broadcast_in_dim(x, (1,) * new + shape, tuple(range(new, rank)))
+
+
+def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> Array:
+    """`arr` broadcast to the shape of `like_arr`, as NumPy does.
+
+    Args:
+      arr: array; it keeps its dtype.
+      like_arr: array of at least as many axes, whose shape the result has; on a mesh with Explicit axes
+        the result lies as it does.
+
+    Raises:
+      ValueError: if the shapes do not go together, or `arr` is divided along other axes of a mesh.
+
+    Example:
+      >>> lax.broadcast_like(jnp.ones(3), jnp.zeros((2, 3))).shape
+      (2, 3)
+    """
+    shape, place = shape_of(like_arr), explicit.sharding_of(rules.aval_of(like_arr))
+    if place is None:
+        return broadcast_to(arr, shape)
+    sharding_rules.check_broadcast(rules.aval_of(arr), rules.aval_of(like_arr), place)
+    return broadcast_to(arr, shape, out_sharding=place)
+
+
+def broadcast_to(x: Value, shape: Shape, *, out_sharding: ShardingLike | None = None) -> Any:
+    """`x` broadcast to `shape` as NumPy does; `x` itself if it has that shape, and is not moved."""
+    old = shape_of(x)
+    if old == shape and out_sharding is None:
+        return as_value(x)
+    new = len(shape) - len(old)
+    fits = new >= 0 and all(n in (1, m) for n, m in zip(old, shape[new:], strict=True))
+    if not fits:
+        aval = get_aval(x)
+        asked = aval.update(shape=shape)
+        raise ValueError(
+            f"Incompatible types for broadcasting: input type={aval.str_short()} and requested "
+            f"type={asked.str_short()}"
+        )
+    return broadcast_in_dim(x, shape, tuple(range(new, len(shape))), out_sharding=out_sharding)
+
+
+def broadcast_shapes(*shapes: Shape) -> Shape:
+    """The shape that operands of `shapes` are broadcast to together.
+
+    Raises:
+      ValueError: if they do not go together.
+
+    Example:
+      >>> lax.broadcast_shapes((2, 1), (3,))
+      (2, 3)
+    """
+    if len(shapes) == 1:
+        return canonical_shape(shapes[0])
+    rank = max((len(s) for s in shapes), default=0)
+    out = [1] * rank
+    for shape in shapes:
+        for k, n in enumerate(shape, start=rank - len(shape)):
+            if n != 1:
+                if out[k] not in (1, n):
+                    raise ValueError(
+                        f"Incompatible shapes for broadcasting: shapes={[tuple(s) for s in shapes]}"
+                    )
+                out[k] = n
+    return tuple(out)
+
+
+def expand_dims(array: ArrayLike, dimensions: Sequence[int]) -> Array:
+    """`array` with axes of extent 1 put in.
+
+    Args:
+      array: any array.
+      dimensions: positions of the new axes in the result; negative ones count from its end.
+
+    Example:
+      >>> lax.expand_dims(jnp.zeros((3, 4)), (0, 2)).shape
+      (1, 3, 1, 4)
+    """
+    shape = shape_of(array)
+    rank = len(shape) + len(dimensions)
+    dims = canonical_axes(tuple(dimensions), rank)
+    if len(set(dims)) != len(dims):
+        raise ValueError(f"repeated axis in expand_dims: {dimensions}")
+    if not dims and isinstance(array, Array):
+        return array
+    kept = tuple(k for k in range(rank) if k not in dims)
+    new_shape = [1] * rank
+    for n, k in zip(shape, kept, strict=True):
+        new_shape[k] = n
+    return broadcast_in_dim(array, tuple(new_shape), kept)
+
+
+def _print_broadcast(eqn: JaxprEqn, context: text.Context, settings: text.Settings) -> text.Doc:
+    # The shape is that of the result, which is printed anyway.
+    params = eqn.params
+    shown: list[tuple[str, Any]] = []
+    if params["broadcast_dimensions"]:
+        shown.append(("broadcast_dimensions", params["broadcast_dimensions"]))
+    if params["sharding"] is not None:
+        shown.append(("sharding", params["sharding"]))
+    return text.eqn_with_params(eqn, shown, context, settings)
+
+
+text.printing_rules["broadcast_in_dim"] = _print_broadcast
+
+
+def _broadcast_transpose(
+    ct: Value, x: Value, *, shape: Shape, broadcast_dimensions: tuple[int, ...], sharding: object
+) -> Any:
+    dims = tuple(int(d) for d in broadcast_dimensions)
+    old = rules.shape_of(x)
+    repeated = {d for n, d in zip(old, dims, strict=True) if n == 1 != shape[d]}
+    axes = tuple(k for k in range(len(shape)) if k not in dims or k in repeated)
+    out = rules.op("reduce_sum")(ct, axes=axes, out_sharding=None) if axes else ct
+    order = tuple(int(k) for k in np.argsort(np.argsort([d for d in dims if d not in repeated])))
+    if order != tuple(range(len(order))):
+        out = transpose_p.bind(out, permutation=order)
+    if repeated:
+        out = reshape_p.bind(out, new_sizes=old, dimensions=None, sharding=None)
+    return out
+
+
+rules.deflinear(broadcast_in_dim_p, _broadcast_transpose)
+
+
+@broadcast_in_dim_p.batch
+def _(
+    args: Primals,
+    dims: Sequence[int],
+    *,
+    shape: Shape,
+    broadcast_dimensions: tuple[int, ...],
+    sharding: object,
+) -> Any:
+    x = rules.move_axis(args[0], dims[0], 0)
+    names = explicit.names_along(rules.aval_of(x), 0)
+    out = broadcast_in_dim_p.bind(
+        x,
+        shape=(x.shape[0], *shape),
+        broadcast_dimensions=(0, *(np.int64(d + 1) for d in broadcast_dimensions)),
+        sharding=explicit.batched(sharding, 0, names),
+    )
+    return out, 0
+
+
+uses_keys(broadcast_in_dim_p, forwards=True)

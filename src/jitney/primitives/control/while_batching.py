@@ -1,0 +1,121 @@
+"""`while_loop` with one more axis.
+
+A predicate that has the axis differs by index; then all carries get it, and what has come to its end
+stays as it is. Otherwise carries that depend on something with the axis get it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from jitney.core.effects import has_io
+from jitney.core.evaluate import eval_jaxpr
+from jitney.core.fixpoint import least_fixpoint
+from jitney.core.jaxpr import ClosedJaxpr
+from jitney.core.jaxpr_trace import retrace
+from jitney.primitives import rules
+from jitney.transforms.batch import AxisData, batch_flat, batch_jaxpr, move_to, whole_aval
+from jitney.transforms.discharge import changed_refs
+
+if TYPE_CHECKING:
+    from jitney.primitives.rule_types import Dims, Value
+
+
+def parts_of(args: Sequence[Any], params: dict[str, Any]) -> tuple[list[Any], list[Any], list[Any]]:
+    """A loop's operands, or what there is for each: the condition's, the body's, the carries'."""
+    n, m = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
+    return list(args[:n]), list(args[n:m]), list(args[m:])
+
+
+def batched(
+    axis_data: AxisData, args: Sequence[Value], dims: Dims, params: dict[str, Any]
+) -> tuple[list[Any], dict[str, Any], list[int | None]]:
+    """The loop with one more axis: its operands, its parameters, and where its results have the axis.
+
+    Args:
+      axis_data: the axis.
+      args, params: of the loop.
+      dims: where operands have the axis.
+
+    Raises:
+      NotImplementedError: if the predicate has the axis and an effect has not.
+    """
+    cond_jaxpr, body_jaxpr = params["cond_jaxpr"], params["body_jaxpr"]
+    cond_consts, body_consts, init = parts_of(args, params)
+    cond_d, body_d, init_d = parts_of(dims, params)
+    cond_b = tuple(d is not None for d in cond_d)
+    body_b = tuple(d is not None for d in body_d)
+    carry_b = [d is not None for d in init_d]
+
+    def analyse(carry_b: list[bool]) -> Any:
+        body, found = batch_jaxpr(body_jaxpr, axis_data, (*body_b, *carry_b), tuple(carry_b))
+        return body, found
+
+    carry_b, body = least_fixpoint(analyse, carry_b)
+    cond, (pred_b,) = batch_jaxpr(cond_jaxpr, axis_data, (*cond_b, *carry_b), False)
+    if pred_b and not all(carry_b):
+        # Where the predicate differs by index, every carry does.
+        carry_b = [True] * len(carry_b)
+        body, _ = analyse(carry_b)
+        cond, (pred_b,) = batch_jaxpr(cond_jaxpr, axis_data, (*cond_b, *carry_b), False)
+    if pred_b and has_io(cond.effects | body_jaxpr.effects):
+        raise NotImplementedError("IO effects not supported in while_loop with batched predicate")
+    if pred_b and any(_unbatched_effects(part, b) for part, b in ((cond, cond_b), (body, body_b))):
+        raise NotImplementedError(
+            "a while_loop with batched predicate changes a mutable array reference that is not batched"
+        )
+    # The axes of a predicate, of other batches, stay in front of one that it does not have itself.
+    place = 0 if pred_b else len(cond_jaxpr.out_avals[0].shape)
+    if place:
+        cond = _batched_at(place, cond_jaxpr, axis_data, cond_b, carry_b, (False,))
+        body = _batched_at(place, body_jaxpr, axis_data, body_b, carry_b, carry_b)
+    cond_consts = [
+        x if d is None else rules.move_axis(x, d, 0)
+        for x, d in zip(cond_consts, cond_d, strict=True)
+    ]
+    body_consts = [
+        x if d is None else rules.move_axis(x, d, 0)
+        for x, d in zip(body_consts, body_d, strict=True)
+    ]
+    init = [
+        move_to(x, d, place, axis_data.size, axis_data.along) if b else x
+        for x, d, b in zip(init, init_d, carry_b, strict=True)
+    ]
+    changed = {
+        "cond_jaxpr": cond,
+        "cond_nconsts": len(cond_consts),
+        "body_jaxpr": body,
+        "body_nconsts": len(body_consts),
+    }
+    return [*cond_consts, *body_consts, *init], changed, [place if b else None for b in carry_b]
+
+
+def _unbatched_effects(closed: ClosedJaxpr, consts_batched: Sequence[bool]) -> bool:
+    """Whether a part of a loop writes to a reference among its constants that is not batched."""
+    changed = changed_refs(closed.jaxpr)
+    return any(c and not b for c, b in zip(changed, consts_batched, strict=False))
+
+
+def _batched_at(
+    place: int,
+    closed: ClosedJaxpr,
+    axis_data: AxisData,
+    consts_b: Sequence[bool],
+    carry_b: Sequence[bool],
+    out_b: Sequence[bool],
+) -> ClosedJaxpr:
+    """`closed`(constants, carry) with one more axis: in front of constants, at `place` of the rest."""
+    dims = [0 if b else None for b in consts_b] + [place if b else None for b in carry_b]
+
+    def fun(*args: Value) -> list[Any]:
+        outs, out_dims = batch_flat(
+            lambda *xs: eval_jaxpr(closed.jaxpr, closed.consts, *xs), axis_data, args, dims
+        )
+        return [
+            move_to(x, d, place, axis_data.size, axis_data.along) if b else x
+            for x, d, b in zip(outs, out_dims, out_b, strict=True)
+        ]
+
+    avals = [whole_aval(a, axis_data, d) for a, d in zip(closed.in_avals, dims, strict=True)]
+    return retrace("while", fun, avals, closed)
