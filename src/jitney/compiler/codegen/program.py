@@ -207,66 +207,80 @@ def _driver(
     return writer, writer.text()
 
 
+class _Modules:
+    """What is compiled for a plan: its entry, and its kernels that are new, in modules.
+
+    Attributes:
+      own: the new kernels that are in the entry's module.
+      beside: those of each other module.
+      found: the code that there is of the others, and their names in it.
+      names: for each kernel its name in the entry's module, and whether another module has it.
+    """
+
+    def __init__(self, plan: ir.Plan) -> None:
+        self._wanted = _KernelSet(plan)
+        kernels = self._wanted.kernels
+        self.found = _kernels.find(kernels)
+        new = {key: kernel for key, kernel in kernels.items() if key not in self.found}
+        self._polls = any(map(polls.looks, new.values()))
+        self._written = _write(new)
+        keys = [*self._written]
+        sizes = [w.text.count("\n") for w in self._written.values()]
+        entry = len(plan.steps) * COSTS.step_lines
+        groups = [[keys[k] for k in g] for g in divided(sizes, entry, symbols.threads())]
+        self.own, self.beside = groups[0], groups[1:]
+        outside = [*self.found, *[key for group in self.beside for key in group]]
+        self.names = {key: (f"jitney.kernel.{i}", True) for i, key in enumerate(outside)}
+        self.names |= {key: (self._written[key].name, False) for key in self.own}
+        self._names_by_id: dict[int, tuple[str, bool]] = {}  # hashing a kernel goes over all of it
+
+    def code_of(self, kernel: Kernel | LoopKernel) -> tuple[str, bool]:
+        """The name of a kernel's function for the entry, and whether another module has it."""
+        name = self._names_by_id.get(id(kernel))
+        if name is None:
+            name = self._names_by_id[id(kernel)] = self.names[self._wanted.keys[kernel]]
+        return name
+
+    def compiled(self, driver: DriverWriter, entry: str) -> tuple[engine.Code, Links]:
+        """The code of the module of `entry`, and what it is linked with."""
+        functions = outlined_functions.missing(_outlined(self._written.values()))
+        texts = [joined(*self._texts(self.own), entry)]
+        texts += [joined(*self._texts(group)) for group in self.beside]
+        texts += [function.text for function in functions]
+        own, *others = engine.emit(texts, symbols.threads())
+        for function, emitted in zip(functions, others[len(self.beside) :], strict=True):
+            outlined_functions.enter(function, emitted)
+        places = {self.names[key][0]: place for key, place in self.found.items()}
+        polling = [polls.POLL] if self._polls else []
+        for group, emitted in zip(self.beside, others, strict=False):
+            code = self._load(emitted, group, {f"jitney.{x}": symbols.symbol(x) for x in polling})
+            places |= {self.names[key][0]: (code, self._written[key].name) for key in group}
+        natives = [*dict.fromkeys([*driver.natives, *polling])]
+        links = Links(natives, driver.constants, places, *_linked(driver.python_calls))
+        return self._load(own, self.own, links.addresses()), links
+
+    def _texts(self, group: Sequence[_Key]) -> list[str]:
+        return [self._written[key].text for key in group]
+
+    def _load(
+        self, emitted: str | bytes, group: Sequence[_Key], addresses: dict[str, int]
+    ) -> engine.Code:
+        """A module in memory, its kernels known to all programs."""
+        calls = outlined_functions.codes(_outlined([self._written[key] for key in group]))
+        code = engine.load(emitted, {**addresses, **engine.addresses(calls)}, calls)
+        if group:
+            _kernels.enter(code, {key: self._written[key].name for key in group})
+        return code
+
+
 def compile_plan(plan: ir.Plan) -> CompiledProgram:
     """Machine code for `plan`: modules with its entry and the kernels that are new."""
     start = time.perf_counter()
     with forking.kernels:
-        wanted = _KernelSet(plan)
-        found = _kernels.find(wanted.kernels)
-        new = {key: kernel for key, kernel in wanted.kernels.items() if key not in found}
-        written = _write(new)
-        keys = [*written]
-        sizes = [w.text.count("\n") for w in written.values()]
-        own, *beside = [
-            [keys[k] for k in group]
-            for group in divided(sizes, len(plan.steps) * COSTS.step_lines, symbols.threads())
-        ]
-        outside = [*found, *[key for group in beside for key in group]]
-        others = {key: f"jitney.kernel.{i}" for i, key in enumerate(outside)}
-
-        known: dict[int, tuple[str, bool]] = {}  # by id: hashing a kernel goes over all of it
-
-        def code_of(kernel: Kernel | LoopKernel) -> tuple[str, bool]:
-            code = known.get(id(kernel))
-            if code is None:
-                key = wanted.keys[kernel]
-                code = (others[key], True) if key in others else (written[key].name, False)
-                known[id(kernel)] = code
-            return code
-
-        driver, entry = _driver(plan, code_of)
-        start_of_llvm = time.perf_counter()
-        functions = outlined_functions.missing(_outlined(written.values()))
-        texts = [joined(*[written[key].text for key in own], entry)]
-        texts += [joined(*[written[key].text for key in group]) for group in beside]
-        texts += [function.text for function in functions]
-        emitted = engine.emit(texts, symbols.threads())
-        for function, code in zip(functions, emitted[1 + len(beside) :], strict=True):
-            outlined_functions.enter(function, code)
-
-        def loaded(
-            module: str | bytes, group: Sequence[_Key], addresses: dict[str, int]
-        ) -> engine.Code:
-            """A module in memory, its kernels for all programs to find."""
-            calls = outlined_functions.codes(_outlined([written[key] for key in group]))
-            code = engine.load(module, {**addresses, **engine.addresses(calls)}, calls)
-            if group:
-                _kernels.enter(code, {key: written[key].name for key in group})
-            return code
-
-        polling = [polls.POLL] if any(map(polls.looks, new.values())) else []
-        places = {others[key]: place for key, place in found.items()}
-        for group, module in zip(beside, emitted[1:], strict=False):
-            code = loaded(module, group, {f"jitney.{x}": symbols.symbol(x) for x in polling})
-            places.update({others[key]: (code, written[key].name) for key in group})
-        links = Links(
-            [*dict.fromkeys([*driver.natives, *polling])],
-            driver.constants,
-            places,
-            *_linked(driver.python_calls),
-        )
-        code = loaded(emitted[0], own, links.addresses())
-        seconds = time.perf_counter() - start_of_llvm
+        modules = _Modules(plan)
+        driver, entry = _driver(plan, modules.code_of)
+        written_at = time.perf_counter()
+        code, links = modules.compiled(driver, entry)
     # Programs hold the code of all kernels that they call, whatever becomes of the cache.
     program = CompiledProgram(
         code,
@@ -277,7 +291,8 @@ def compile_plan(plan: ir.Plan) -> CompiledProgram:
         _is_long(plan.steps),
         [links, *plan.keep_alive],
     )
-    program.timings = {"codegen": time.perf_counter() - start - seconds, "llvm": seconds}
+    ended = time.perf_counter()
+    program.timings = {"codegen": written_at - start, "llvm": ended - written_at}
     return program
 
 
