@@ -31,7 +31,7 @@ def normal(*shape: int) -> np.ndarray:
 def of_kinds(
     name: str, title: str, goal: float, devices: int
 ) -> Callable[[Callable[[Side], tuple[Any, ...]]], None]:
-    """Registers cases of warm calls, of new functions in a warm process, and of a process's first call.
+    """Registers cases of warm calls, of compiling in a warm process, and of a process's first call.
 
     The last two are to be three times as fast. What is decorated gives, for a side, a function that
     builds the program with a constant in it, and the program's operands.
@@ -46,11 +46,16 @@ def of_kinds(
         def new(side: Side) -> Call:
             build, *operands = make(side)
             numbers = count()
-            return lambda: build(1.0 + 1e-6 * next(numbers))(*operands)
+
+            def compile_another() -> Any:
+                build(1.0 + 1e-6 * next(numbers)).lower(*operands).compile()
+                return operands[0]
+
+            return compile_another
 
         setup.__module__ = new.__module__ = make.__module__
         case(name, title, goal, devices=devices)(setup)
-        case(f"{name}_new", f"{title}, traced, compiled and run anew", 3.0, devices=devices)(new)
+        case(f"{name}_new", f"{title}, traced, lowered and compiled", 3.0, devices=devices)(new)
         first = f"{title}, first call"
         case(f"{name}_first", first, 3.0, kind="first_call", devices=devices)(setup)
 
