@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitney.core import source_info
-from jitney.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Var, settings_of
+from jitney.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Var, settings_of
 
 if TYPE_CHECKING:
     from jitney.core.typing import Value
@@ -51,6 +51,23 @@ def eval_jaxpr(
                 env[eqn.outvars[0]] = out
             for var in dying:
                 env.pop(var, None)
+    return [value_of(atom, env) for atom in jaxpr.outvars]
+
+
+def evaluate_by(
+    apply: Callable[[JaxprEqn, list[Any]], Sequence[Any]],
+    jaxpr: Jaxpr,
+    consts: Sequence[Any],
+    args: Sequence[Any],
+) -> list[Any]:
+    """The results of `jaxpr` where `apply` gives those of an equation, under its settings."""
+    env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
+    env.update(zip(jaxpr.invars, args, strict=True))
+    for eqn in jaxpr.eqns:
+        operands = [value_of(atom, env) for atom in eqn.invars]
+        with settings_of(eqn):
+            outs = apply(eqn, operands)
+        env.update(zip(eqn.outvars, outs, strict=True))
     return [value_of(atom, env) for atom in jaxpr.outvars]
 
 

@@ -24,7 +24,7 @@ import os
 import sys
 import time
 import weakref
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -337,15 +337,16 @@ def store(place: str, key: str, module: ir.Module, program: CompiledProgram) -> 
 
 def as_files(key: str, module: ir.Module, program: CompiledProgram) -> dict[str, bytes] | None:
     """The files of the program of `module`, by their names; None if its code cannot be kept."""
-    links = program.links
-    if links.callbacks:
+    if program.links.callbacks:
         return None
-    codes = _all_codes(program)
-    if any(code.data is None for code in codes):
-        return None
-    objects = {_name_of(code.data): code.data for code in codes if code.data is not None}
-    files = {f"{name}.object": data for name, data in objects.items()}
-    return {**files, f"{key}.program": _contents(_heading(key, module), program, links)}
+    objects: dict[engine.Code, bytes] = {}
+    for code in _all_codes(program):
+        if code.data is None:
+            return None
+        objects[code] = code.data
+    names = {code: _name_of(data) for code, data in objects.items()}
+    files = {f"{names[code]}.object": data for code, data in objects.items()}
+    return {**files, f"{key}.program": _contents(_heading(key, module), program, names)}
 
 
 def _all_codes(program: CompiledProgram) -> list[engine.Code]:
@@ -360,10 +361,11 @@ def _all_codes(program: CompiledProgram) -> list[engine.Code]:
     return [*found]
 
 
-def _contents(heading: bytes, program: CompiledProgram, links: Links) -> bytes:
-    """A program's file."""
+def _contents(heading: bytes, program: CompiledProgram, names: Mapping[engine.Code, str]) -> bytes:
+    """A program's file; `names` has those of the object files."""
+    links = program.links
     head = {
-        "code": _name_of(program.code.data or b""),
+        "code": names[program.code],
         "arena_bytes": program.arena_bytes,
         "releases_gil": program.releases_gil,
         "natives": list(links.natives),
@@ -376,15 +378,10 @@ def _contents(heading: bytes, program: CompiledProgram, links: Links) -> bytes:
             (symbol, _named(call.procedure), _texts(call.args), _texts(call.results))
             for symbol, call in links.procedures.items()
         ],
-        "kernels": [
-            (symbol, _name_of(code.data or b""), name)
-            for symbol, (code, name) in links.kernels.items()
-        ],
+        "kernels": [(symbol, names[code], name) for symbol, (code, name) in links.kernels.items()],
         "calls": {
-            _name_of(code.data or b""): [
-                (symbol, _name_of(called.data or b"")) for symbol, called in code.calls.items()
-            ]
-            for code in _all_codes(program)
+            name: [(symbol, names[called]) for symbol, called in code.calls.items()]
+            for code, name in names.items()
             if code.calls
         },
     }

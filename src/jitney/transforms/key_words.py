@@ -21,8 +21,8 @@ import numpy as np
 
 from jitney.core import dtypes
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval, shaped_array
-from jitney.core.evaluate import value_of
-from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, jaxprs_in_params, settings_of
+from jitney.core.evaluate import evaluate_by
+from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, jaxprs_in_params
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.memo import memoize_by_identity
 from jitney.core.primitive import Primitive, declare_slot
@@ -161,7 +161,7 @@ def evaluate_in_words(closed: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
         words_of(x) if n_words(v.aval) else x
         for v, x in zip(closed.jaxpr.constvars, closed.consts, strict=True)
     ]
-    return _evaluate(closed.jaxpr, consts, args)
+    return evaluate_by(_apply_to_words, closed.jaxpr, consts, args)
 
 
 def _open_in_words(jaxpr: Jaxpr) -> Jaxpr:
@@ -170,7 +170,7 @@ def _open_in_words(jaxpr: Jaxpr) -> Jaxpr:
     n = len(jaxpr.constvars)
 
     def run(*args: Value) -> list[Any]:
-        return _evaluate(jaxpr, args[:n], args[n:])
+        return evaluate_by(_apply_to_words, jaxpr, args[:n], args[n:])
 
     avals = [in_words(v.aval) for v in (*jaxpr.constvars, *jaxpr.invars)]
     out, _, consts = trace_to_jaxpr(run, avals, jaxpr.debug_info)
@@ -178,21 +178,12 @@ def _open_in_words(jaxpr: Jaxpr) -> Jaxpr:
     return out.replace(constvars=out.invars[:n], invars=out.invars[n:])
 
 
-def _evaluate(jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any]) -> list[Any]:
-    """The results of `jaxpr`, whose operands that are keys are given as words."""
-    env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
-    env.update(zip(jaxpr.invars, args, strict=True))
-    for eqn in jaxpr.eqns:
-        values = [value_of(atom, env) for atom in eqn.invars]
-        with settings_of(eqn):
-            if _concerns_keys(eqn):
-                avals = [atom.aval for atom in eqn.invars]
-                outs = apply(eqn.primitive, avals, values, eqn.params)
-            else:
-                out = eqn.primitive.bind(*values, **eqn.primitive.get_bind_params(eqn.params))
-                outs = out if eqn.primitive.multiple_results else [out]
-        env.update(zip(eqn.outvars, outs, strict=True))
-    return [value_of(atom, env) for atom in jaxpr.outvars]
+def _apply_to_words(eqn: JaxprEqn, values: list[Any]) -> Sequence[Any]:
+    """The results of an equation whose operands that are keys are given as words."""
+    if _concerns_keys(eqn):
+        return apply(eqn.primitive, [atom.aval for atom in eqn.invars], values, eqn.params)
+    out = eqn.primitive.bind(*values, **eqn.primitive.get_bind_params(eqn.params))
+    return out if eqn.primitive.multiple_results else [out]
 
 
 def _concerns_keys(eqn: JaxprEqn) -> bool:

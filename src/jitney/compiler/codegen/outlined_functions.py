@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from jitney.compiler.llvm import engine
-from jitney.compiler.llvm.emit import Outlined
+from jitney.compiler.llvm.outlined import Outlined
 from jitney.core import caches, forking
 
 _codes: dict[Outlined, engine.Code] = {}

@@ -23,7 +23,8 @@ from jitney.compiler.cost import COSTS
 from jitney.compiler.kernels.ir import Kernel
 from jitney.compiler.kernels.loop_kernel import LoopKernel
 from jitney.compiler.llvm import engine
-from jitney.compiler.llvm.emit import Emitter, Outlined
+from jitney.compiler.llvm.emit import Emitter
+from jitney.compiler.llvm.outlined import Outlined
 from jitney.compiler.llvm.target import host
 from jitney.compiler.plan import ir
 from jitney.core import caches, forking

@@ -70,8 +70,7 @@ def _rank(step: ir.Step) -> int:
 
 def _calls(step: ir.Step) -> bool:
     """Whether a step calls Python, itself or within it: such steps keep their order."""
-    inner = [x for block in ir.inner(step) for x in block]
-    return isinstance(step, ir.HostCall) or any(map(_calls, inner))
+    return any([isinstance(x, ir.HostCall) for x in ir.all_steps([step])])
 
 
 def _dependences(steps: Sequence[ir.Step]) -> tuple[list[list[int]], list[int]]:

@@ -203,7 +203,8 @@ class RegionPlan:
 
     def new_update(self, node: hlo.DynamicUpdateSlice | hlo.Scatter | hlo.LibraryCall) -> ir.Buffer:
         """The buffer of an update, with the value of what it updates."""
-        x = node.args[0] if isinstance(node, hlo.LibraryCall) else node.x
+        x = self._begins_as(node, 0)
+        assert x is not None, "an update"
         source = self.buffer(x)
         if self.is_spent(x) and (node, 0) not in self.targets:
             self.buffers[node] = [source]

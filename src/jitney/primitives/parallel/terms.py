@@ -16,8 +16,8 @@ from typing import Any, TypeAlias
 
 from jitney.core import explicit
 from jitney.core.avals import AbstractValue
-from jitney.core.evaluate import value_of
-from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, jaxprs_in_params, settings_of
+from jitney.core.evaluate import evaluate_by
+from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, jaxprs_in_params
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.memo import memoize_by_identity
 from jitney.core.record import record
@@ -99,7 +99,7 @@ def program_of(
     def program(*operands: ArrayLike) -> list[Any]:
         pairs = zip(operands, closed.jaxpr.invars, given, strict=True)
         args = [Terms(x, _names(v.aval)) if is_terms else x for x, v, is_terms in pairs]
-        outs = _evaluated(closed.jaxpr, closed.consts, args)
+        outs = evaluate_by(_of_equation, closed.jaxpr, closed.consts, args)
         outs = [
             _put(x, atom.aval, place)
             for x, atom, place in zip(outs, closed.jaxpr.outvars, wanted or none, strict=True)
@@ -129,34 +129,16 @@ def _put(x: ArrayLike | Terms, aval: AbstractValue, place: NamedSharding | None)
     return _spread(x, names, place.mesh, _entries(aval)) if same else x
 
 
-def _evaluated(jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any]) -> list[Any]:
-    env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
-    env.update(zip(jaxpr.invars, args, strict=True))
-    for eqn in jaxpr.eqns:
-        operands = [value_of(atom, env) for atom in eqn.invars]
-        with settings_of(eqn):
-            outs = _of_equation(eqn, operands)
-        env.update(zip(eqn.outvars, outs, strict=True))
-    return [value_of(atom, env) for atom in jaxpr.outvars]
-
-
 def _of_equation(eqn: JaxprEqn, operands: list[Any]) -> list[Any]:
     name = eqn.primitive.name
     if name == "jit":
         inner = eqn.params["jaxpr"]
-        return _evaluated(inner.jaxpr, inner.consts, operands)
+        return evaluate_by(_of_equation, inner.jaxpr, inner.consts, operands)
     if name == "shard_map" or any([_names(v.aval) for v in eqn.outvars]):
         found = _RULES.get(name, _mapped)(eqn, operands)
         if found is not None:
             return found
-    return _bound(eqn, list(map(_summed, operands)))
-
-
-def _bound(eqn: JaxprEqn, operands: Sequence[Any]) -> list[Any]:
-    """The results of an equation on values that are no terms."""
-    params = {name: untyped.without_types(value) for name, value in eqn.params.items()}
-    out = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(params))
-    return list(out) if eqn.primitive.multiple_results else [out]
+    return untyped.bind(eqn, list(map(_summed, operands)))
 
 
 def _summed(x: ArrayLike | Terms) -> Any:
@@ -197,7 +179,7 @@ def _mapped(eqn: JaxprEqn, operands: list[Any]) -> Found:
 
     def level(k: int, *args: object) -> list[Any]:
         if k == len(names):
-            return _bound(eqn, args)
+            return untyped.bind(eqn, args)
         size = place.mesh.shape[names[k]]
         outs, at = batch_flat(lambda *xs: level(k + 1, *xs), AxisData(None, size), args, dims)
         return [move_to(x, d, 0, size) for x, d in zip(outs, at, strict=True)]

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from jitney.core import explicit
-from jitney.core.evaluate import value_of
-from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, Var, jaxprs_in_params, settings_of
+from jitney.core.evaluate import evaluate_by
+from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, jaxprs_in_params
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.memo import memoize_by_identity
 from jitney.core.sharding.mesh import AbstractMesh, AxisType, Mesh
@@ -42,16 +42,14 @@ def _open(program: Jaxpr | ClosedJaxpr) -> Jaxpr:
 
 def evaluate(jaxpr: Jaxpr, consts: Sequence[Any], *args: Value) -> list[Any]:
     """The results of `jaxpr` on values whose types say nothing, under the current trace."""
-    env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
-    env.update(zip(jaxpr.invars, args, strict=True))
-    for eqn in jaxpr.eqns:
-        operands = [value_of(atom, env) for atom in eqn.invars]
-        params = {name: without_types(value) for name, value in eqn.params.items()}
-        with settings_of(eqn):
-            out = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(params))
-        outs = out if eqn.primitive.multiple_results else [out]
-        env.update(zip(eqn.outvars, outs, strict=True))
-    return [value_of(atom, env) for atom in jaxpr.outvars]
+    return evaluate_by(bind, jaxpr, consts, args)
+
+
+def bind(eqn: JaxprEqn, operands: Sequence[Any]) -> list[Any]:
+    """The results of an equation on such values."""
+    params = {name: without_types(value) for name, value in eqn.params.items()}
+    out = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(params))
+    return list(out) if eqn.primitive.multiple_results else [out]
 
 
 @memoize_by_identity

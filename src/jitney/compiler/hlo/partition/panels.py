@@ -55,10 +55,6 @@ class Gathered:
         own = self.x.tensor_type.nbytes
         return own if self.collective is None else own * (self.parts + 1)
 
-    def at(self, x: ir.Node) -> Gathered:
-        """The same of another node: the part within a loop."""
-        return Gathered(x, self.collective, self.dim, self.parts)
-
     def panel(self, b: Builder, turn: ir.Node, blocks: int, width: int) -> ir.Node:
         """`width` elements, from `turn * width`, of each of `blocks` blocks of the whole."""
         own, dim = blocks // self.parts, self.dim
@@ -141,7 +137,8 @@ def _added_up(
     def step(inner: Builder, t: ir.Node, *carry: ir.Node) -> list[ir.Node]:
         total, *parts = carry
         panels = [
-            g.at(part).panel(inner, t, blocks, width) for g, part in zip(pair, parts, strict=True)
+            replace(g, x=part).panel(inner, t, blocks, width)
+            for g, part in zip(pair, parts, strict=True)
         ]
         return [*inner.library_call(add.name, add.params, [total, *panels]), *parts]
 
@@ -169,7 +166,7 @@ def _side_by_side(
 
     def step(inner: Builder, t: ir.Node, *carry: ir.Node) -> list[ir.Node]:
         found, part, whole = carry
-        operands = [first.at(part).panel(inner, t, blocks, width), whole]
+        operands = [replace(first, x=part).panel(inner, t, blocks, width), whole]
         x, y = operands if side == 0 else operands[::-1]
         product = inner.dot(x, y, node.contract, node.batch, node.dtype)
         product = inner.reshape(product, (*before, blocks, width, *after))
