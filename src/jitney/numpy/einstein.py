@@ -58,7 +58,9 @@ def einsum(
         missing from the result are summed over. Or the first operand, in the form with lists of axes.
       *operands: arrays; each followed by its list of axes if there are no subscripts.
       out: must be None.
-      optimize: how to find the order: a strategy of `opt_einsum`, a path, or False for none.
+      optimize: how to find the order: a strategy of `opt_einsum` ("auto" searches exhaustively for up
+        to four operands, by cheaper algorithms for more), a path, True for "optimal", whose time is
+        exponential, or False for pairs in their order.
       precision: handed to `dot_general`.
       preferred_element_type: dtype of accumulation and result; the common dtype by default.
       out_sharding: how the result lies on the mesh in force.
@@ -80,16 +82,7 @@ def einsum(
     # Loaded at the first use: few programs need it.
     import opt_einsum
 
-    if isinstance(subscripts, str):
-        arrays = list(operands)
-        args: tuple[Any, ...] = (subscripts, *[_Shape(shape_of(x)) for x in arrays])
-    else:
-        given = (subscripts, *operands)
-        arrays = list(given[: len(given) // 2 * 2 : 2])
-        args = tuple(
-            _Shape(shape_of(x)) if k % 2 == 0 and k // 2 < len(arrays) else x
-            for k, x in enumerate(given)
-        )
+    arrays, args = _arguments(subscripts, operands)
     promotion.check_arraylike("einsum", *arrays)
     found: Any = opt_einsum.contract_path(
         *args, einsum_call=True, use_blas=True, optimize=_strategy(optimize, len(arrays))
@@ -111,8 +104,28 @@ def einsum(
     return _einsum(arrays, steps, precision, preferred_element_type, _dot_general, place)
 
 
+def _arguments(
+    subscripts: str | ArrayLike, operands: tuple[Any, ...]
+) -> tuple[list[Any], tuple[Any, ...]]:
+    """Returns the arrays among the arguments, and the arguments with shapes in their places."""
+    if isinstance(subscripts, str):
+        return list(operands), (subscripts, *[_Shape(shape_of(x)) for x in operands])
+    given = (subscripts, *operands)
+    arrays = list(given[: len(given) // 2 * 2 : 2])
+    args = [
+        _Shape(shape_of(x)) if k % 2 == 0 and k // 2 < len(arrays) else x
+        for k, x in enumerate(given)
+    ]
+    return arrays, tuple(args)
+
+
 def _strategy(optimize: Optimize, count: int) -> Any:
-    if optimize is True or optimize == "auto":
+    """Returns what `opt_einsum` is asked for: names and paths are its own.
+
+    "auto" chooses an algorithm by the number of operands, so that the search is not exponential; True
+    asks for the optimum, whatever it takes.
+    """
+    if optimize is True:
         return "optimal"
     if optimize is False:
         return [tuple(range(count))] if count <= 2 else [(0, 1)] * (count - 1)
@@ -154,8 +167,11 @@ def einsum_path(
     """
     import opt_einsum
 
-    strategy: Any = "optimal" if optimize is True or optimize == "auto" else optimize
-    return opt_einsum.contract_path(subscripts, *operands, optimize=strategy)
+    arrays, _ = _arguments(subscripts, operands)
+    found: Any = opt_einsum.contract_path(
+        subscripts, *operands, optimize=_strategy(optimize, len(arrays))
+    )
+    return found
 
 
 def _einsum(

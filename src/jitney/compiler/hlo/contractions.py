@@ -65,7 +65,7 @@ def turned(node: ir.Dot) -> tuple[int, ...] | None:
         return (*batch, *free, *contract)
     _, m, _, _ = extents(node)
     many_rows = _fits_columns(node) and m >= COSTS.turned_rows
-    if many_rows and node.y.shape[free[-1]] >= COSTS.tile_columns:
+    if free and many_rows and node.y.shape[free[-1]] >= COSTS.tile_columns:
         return (*batch, *contract, *free)
     return None
 
