@@ -367,7 +367,6 @@ PROGRAMS = [
     "lambda x: S.xlogy(x, x)", "lambda x: S.xlog1py(x, x)", "lambda x: S.boxcox(x, x)",
     "lambda x: S.boxcox1p(x, x)", "lambda x: S.zeta(x, x)", "lambda x: S.polygamma(2, x)",
     "lambda x: S.gammainc(x, x)", "lambda x: S.gammaincc(x, x)", "lambda x: S.betainc(x, x, x)",
-    "lambda x: S.comb(x, x)",
 ]  # fmt: skip
 
 

@@ -31,10 +31,7 @@ from jitney.scipy.special.exponential_integrals import fresnel as fresnel
 from jitney.scipy.special.exponential_integrals import sici as sici
 from jitney.scipy.special.exponential_integrals import spence as spence
 from jitney.scipy.special.gamma_functions import bernoulli as bernoulli
-from jitney.scipy.special.gamma_functions import beta as beta
 from jitney.scipy.special.gamma_functions import betainc as betainc
-from jitney.scipy.special.gamma_functions import betaln as betaln
-from jitney.scipy.special.gamma_functions import comb as comb
 from jitney.scipy.special.gamma_functions import digamma as digamma
 from jitney.scipy.special.gamma_functions import factorial as factorial
 from jitney.scipy.special.gamma_functions import gamma as gamma
@@ -44,9 +41,12 @@ from jitney.scipy.special.gamma_functions import gammaln as gammaln
 from jitney.scipy.special.gamma_functions import gammasgn as gammasgn
 from jitney.scipy.special.gamma_functions import loggamma as loggamma
 from jitney.scipy.special.gamma_functions import multigammaln as multigammaln
-from jitney.scipy.special.gamma_functions import poch as poch
 from jitney.scipy.special.gamma_functions import polygamma as polygamma
 from jitney.scipy.special.gamma_functions import zeta as zeta
+from jitney.scipy.special.gamma_ratios import beta as beta
+from jitney.scipy.special.gamma_ratios import betaln as betaln
+from jitney.scipy.special.gamma_ratios import comb as comb
+from jitney.scipy.special.gamma_ratios import poch as poch
 from jitney.scipy.special.hypergeometric import hyp1f1 as hyp1f1
 from jitney.scipy.special.hypergeometric import hyp2f1 as hyp2f1
 from jitney.scipy.special.legendre import lpmn as lpmn

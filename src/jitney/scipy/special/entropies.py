@@ -6,12 +6,13 @@ from collections.abc import Callable
 
 from jitney import lax
 from jitney.api.custom_jvp import custom_jvp
+from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.numpy.promotion import is_complex, promote_args_inexact
 from jitney.numpy.selection import where
 from jitney.primitives.elementwise.convert import as_value
-from jitney.scipy.special.support import guarded
+from jitney.scipy.special.support import guarded, horner
 
 
 def expit(x: ArrayLike) -> Array:
@@ -195,8 +196,8 @@ def rel_entr(p: ArrayLike, q: ArrayLike) -> Array:
       Array([ 0., inf], dtype=float32)
     """
     p, q = _reals("rel_entr", p, q)
-    value, both, nothing = _relative_entropy(p, q)
-    return _choose(both, value, nothing, 0.0, p, q)
+    both, safe_p, safe_q = _positive_parts(p, q)
+    return _choose(both, safe_p * _log_quotient(safe_p, safe_q), 0.0, p, q)
 
 
 def kl_div(p: ArrayLike, q: ArrayLike) -> Array:
@@ -216,24 +217,70 @@ def kl_div(p: ArrayLike, q: ArrayLike) -> Array:
       Array([0., 2.], dtype=float32)
     """
     p, q = _reals("kl_div", p, q)
-    value, both, nothing = _relative_entropy(p, q)
-    return _choose(both, value - p + q, nothing, q, p, q)
+    both, safe_p, safe_q = _positive_parts(p, q)
+    return _choose(both, _divergence(safe_p, safe_q), q, p, q)
 
 
-def _relative_entropy(p: Array, q: Array) -> tuple[Array, Array, Array]:
-    """(p log(p / q) where both are positive, whether they are, whether p is 0 and q not negative)."""
+def _positive_parts(p: Array, q: Array) -> tuple[Array, Array, Array]:
+    """Whether both are positive; the two, which are 1 where they are not."""
     both = (p > 0) & (q > 0)
-    safe_p, safe_q = guarded(both, p, 1), guarded(both, q, 1)
-    return _xlogx(safe_p) - _xlogy(safe_p, safe_q), both, (p == 0) & (q >= 0)
+    return both, guarded(both, p, 1), guarded(both, q, 1)
 
 
-def _choose(
-    both: Array, value: Array, nothing: Array, alone: ArrayLike, p: Array, q: Array
-) -> Array:
-    """`value`, or `alone` where p is 0, or inf; NaN where an operand is."""
+def _choose(both: Array, value: Array, alone: ArrayLike, p: Array, q: Array) -> Array:
+    """`value` of two positive numbers, or `alone` where p is 0, or inf; NaN where an operand is."""
     # Neither comparison holds for NaN, which has to come out again.
     outside = where((p != p) | (q != q), float("nan"), float("inf"))
+    nothing = (p == 0) & (q >= 0)
     return where(both, value, where(nothing, alone, outside).astype(value.dtype))
+
+
+@custom_jvp
+def _log_quotient(p: Array, q: Array) -> Array:
+    """log(p / q) of positive operands: precise where they are near, and where p / q overflows."""
+    quotient = p / q
+    near = (quotient > 0.5) & (quotient < 2)
+    by_quotient = lax.log(quotient)
+    by_gap = lax.log1p(guarded(near, (p - q) / q, 0.0))
+    in_range = (quotient > dtypes.finfo(p.dtype).tiny) & (quotient < float("inf"))
+    by_logarithms = where(in_range, by_quotient, lax.log(p) - lax.log(q))
+    return where(near, by_gap, by_logarithms)
+
+
+@_log_quotient.defjvp
+def _log_quotient_jvp(
+    primals: tuple[Array, Array], tangents: tuple[Array, Array]
+) -> tuple[Array, Array]:
+    (p, q), (dp, dq) = primals, tangents
+    return _log_quotient(p, q), lax.sub(lax.div(dp, p), lax.div(dq, q))
+
+
+# (atanh(s) - s) / s**3 in s**2, |s| <= 1/4
+_HIGHER = tuple(1 / (2 * k + 3) for k in range(13))
+_NEAR = 0.25
+
+
+@custom_jvp
+def _divergence(p: Array, q: Array) -> Array:
+    """p log(p / q) - p + q of positive operands."""
+    far = p * _log_quotient(p, q) - p + q
+    # With s = (p - q) / (p + q) it is (p + q) (s atanh(s) + (atanh(s) - s)).
+    mean = 0.5 * p + 0.5 * q
+    s = (0.5 * p - 0.5 * q) / mean
+    near = lax.abs(s) <= _NEAR
+    s = guarded(near, s, 0.0)
+    square = s * s
+    excess = s * square * horner(square, _HIGHER)
+    return where(near, mean * (2 * (s * (s + excess) + excess)), far)
+
+
+@_divergence.defjvp
+def _divergence_jvp(
+    primals: tuple[Array, Array], tangents: tuple[Array, Array]
+) -> tuple[Array, Array]:
+    (p, q), (dp, dq) = primals, tangents
+    slope = lax.add(lax.mul(dp, _log_quotient(p, q)), lax.mul(dq, (q - p) / q))
+    return _divergence(p, q), slope
 
 
 def boxcox(x: ArrayLike, lmbda: ArrayLike) -> Array:

@@ -1,8 +1,6 @@
-"""The gamma function and its relatives: factorials, binomials, beta, digamma, zeta, Bernoulli numbers.
+"""The gamma function and its relatives: factorials, digamma, zeta, Bernoulli numbers.
 
-Ratios of gamma functions of large arguments are formed from the remainders of Stirling's series, as
-differences of logarithms would lose what the logarithms have in common (Didonato and Morris, ACM
-Transactions on Mathematical Software 18 (1992), 360-373, section 3).
+Ratios and products of gamma functions are in `gamma_ratios`.
 """
 
 from __future__ import annotations
@@ -31,21 +29,9 @@ from jitney.numpy.selection import where
 from jitney.primitives.elementwise.convert import as_value
 from jitney.scipy.special import complex_gamma
 from jitney.scipy.special.support import (
-    guarded,
-    horner,
-    is_pole_of_gamma,
-    is_whole,
     real_operands,
     strong,
 )
-
-_TWO_PI_LOG_HALF = 0.9189385332046727  # log(2 pi) / 2
-
-# B_2k / (2k (2k - 1)), k = 1, ...: in 1 / x^2, times 1 / x, the remainder of Stirling's series
-_STIRLING = (
-    1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400,
-)  # fmt: skip
-_LARGE = 8.0  # from here on the series is exact to double precision
 
 
 def gammaln(x: ArrayLike) -> Array:
@@ -151,158 +137,6 @@ def factorial(n: ArrayLike, exact: bool = False) -> Array:
         raise NotImplementedError("factorial with exact=True")
     value = as_value(promote_args_inexact("factorial", n)[0])
     return where(value < 0, 0, lax.exp(lax.lgamma(value + 1)))
-
-
-# --- ratios ---------------------------------------------------------------------------------------
-
-
-def _remainder(x: Array) -> Array:
-    """log gamma(x) less Stirling's formula (x - 1/2) log(x) - x + log(2 pi) / 2, for x >= 8."""
-    inverse = 1 / x
-    return inverse * horner(inverse * inverse, _STIRLING)
-
-
-def _log_rise(x: Array, m: Array) -> Array:
-    """log(gamma(x + m) / gamma(x)) for x >= 8 and x + m >= 8."""
-    end = x + m
-    smooth = (x - 0.5) * lax.log1p(m / x) + m * (lax.log(end) - 1)
-    return smooth + (_remainder(end) - _remainder(x))
-
-
-@custom_jvp
-def _betaln(a: Array, b: Array) -> Array:
-    low, high = lax.min(a, b), lax.max(a, b)
-    direct = lax.lgamma(low) + (lax.lgamma(high) - lax.lgamma(low + high))
-    # One large argument: log gamma(low) less the logarithm of the rise from high by low.
-    one_large = (low > 0) & (high >= _LARGE)
-    top = guarded(one_large, high, _LARGE)
-    rest = guarded(one_large, low, 1.0)
-    by_rise = lax.lgamma(rest) - _log_rise(top, rest)
-    # Two: with h = low / high, powers of h / (1 + h) and 1 / (1 + h), over the root of high.
-    both_large = low >= _LARGE
-    small = guarded(both_large, low, _LARGE)
-    h = small / guarded(both_large, high, _LARGE)
-    top = guarded(both_large, high, _LARGE)
-    correction = _remainder(small) + (_remainder(top) - _remainder(small + top))
-    powers = (small - 0.5) * lax.log(h / (1 + h)) - top * lax.log1p(h)
-    by_stirling = (_TWO_PI_LOG_HALF - 0.5 * lax.log(top) + correction) + powers
-    return where(both_large, by_stirling, where(one_large, by_rise, direct))
-
-
-@_betaln.defjvp
-def _betaln_jvp(primals: tuple[Array, Array], tangents: tuple[Array, Array]) -> tuple[Array, Array]:
-    (a, b), (da, db) = primals, tangents
-    both = lax.digamma(a + b)
-    slope = lax.mul(da, lax.digamma(a) - both) + lax.mul(db, lax.digamma(b) - both)
-    return _betaln(a, b), slope
-
-
-def betaln(a: ArrayLike, b: ArrayLike) -> Array:
-    """log |B(a, b)|, B the beta function gamma(a) gamma(b) / gamma(a + b).
-
-    Args:
-      a: real array; integers become the default float.
-      b: real array, broadcast against a.
-
-    Returns: array of floating dtype; without cancellation for large operands.
-
-    Example:
-      >>> jax.scipy.special.betaln(1.0, jnp.array([1.0, 1e10]))
-      Array([  0.     , -23.02585], dtype=float32)
-    """
-    a, b = map(as_value, promote_args_inexact("betaln", a, b))
-    return _betaln(a, b)
-
-
-def beta(a: ArrayLike, b: ArrayLike) -> Array:
-    """The beta function gamma(a) gamma(b) / gamma(a + b).
-
-    Args:
-      a: real array; integers become the default float.
-      b: real array, broadcast against a.
-
-    Returns: array of floating dtype.
-
-    Raises:
-      ValueError: for complex operands.
-
-    Example:
-      >>> jax.scipy.special.beta(2.0, jnp.array([1.0, 3.0])).round(4)
-      Array([0.5   , 0.0833], dtype=float32)
-    """
-    a, b = real_operands("beta", a, b)
-    sign = gammasgn(a) * gammasgn(b) * gammasgn(a + b)
-    return sign * lax.exp(_betaln(a, b))
-
-
-@custom_jvp
-def _poch(z: Array, m: Array) -> Array:
-    end = z + m
-    large = (z >= _LARGE) & (end >= _LARGE)
-    rise = _log_rise(guarded(large, z, _LARGE), guarded(large, m, 0.0))
-    ratio = lax.exp(where(large, rise, lax.lgamma(end) - lax.lgamma(z)))
-    ratio = gammasgn(end) * gammasgn(z) * ratio
-    # gamma(z) infinite: 0, or by reflection where gamma(z + m) is infinite, too
-    from_pole, to_pole = is_pole_of_gamma(z), is_pole_of_gamma(end)
-    both = from_pole & to_pole
-    flipped = lax.exp(
-        lax.lgamma(guarded(both, 1 - z, 1.0)) - lax.lgamma(guarded(both, 1 - end, 1.0))
-    )
-    flipped = where(is_whole(m / 2), flipped, -flipped)
-    ratio = where(from_pole, where(to_pole, flipped, 0.0), where(to_pole, jnp.inf, ratio))
-    return where(m == 0, 1.0, ratio).astype(z.dtype)
-
-
-@_poch.defjvp
-def _poch_jvp(primals: tuple[Array, Array], tangents: tuple[Array, Array]) -> tuple[Array, Array]:
-    (z, m), (dz, dm) = primals, tangents
-    value = _poch(z, m)
-    rate = lax.digamma(z + m)
-    slope = lax.mul(dz, rate - lax.digamma(z)) + lax.mul(dm, rate)
-    return value, value * slope
-
-
-def poch(z: ArrayLike, m: ArrayLike) -> Array:
-    """The rising factorial gamma(z + m) / gamma(z) (Pochhammer's symbol).
-
-    Args:
-      z: real array; integers become the default float.
-      m: real array, broadcast against z.
-
-    Returns: array of floating dtype. Where both gamma functions have poles, their ratio's limit.
-
-    Raises:
-      ValueError: for complex operands.
-
-    Example:
-      >>> jax.scipy.special.poch(3.0, jnp.array([0.0, 1.0, 2.0])).round(3)
-      Array([ 1.,  3., 12.], dtype=float32)
-    """
-    return _poch(*real_operands("poch", z, m))
-
-
-def comb(N: ArrayLike, k: ArrayLike, *, repetition: bool = False) -> Array:
-    """The binomial coefficient: ways to choose k of N things.
-
-    Args:
-      N: real array; integers become the default float.
-      k: real array, broadcast against N.
-      repetition: whether a thing may be chosen several times.
-
-    Returns: array of floating dtype; 0 where k > N, or one of both is negative.
-
-    Example:
-      >>> jax.scipy.special.comb(5, jnp.array([0, 2, 6])).round(3)
-      Array([ 1., 10.,  0.], dtype=float32)
-    """
-    n, j = map(as_value, promote_args_inexact("comb", N, k))
-    if repetition:
-        # Of no things none can be chosen, in one way.
-        return where((n == 0) & (j == 0), 1, comb(n + j - 1, j))
-    valid = (j <= n) & (n >= 0) & (j >= 0)
-    n, j = where(valid, n, 0.0), where(valid, j, 0.0)
-    total = lax.lgamma(n + 1) - lax.lgamma(j + 1) - lax.lgamma(n + 1 - j)
-    return where(valid, lax.exp(total), 0.0)
 
 
 def multigammaln(a: ArrayLike, d: ArrayLike) -> Array:
