@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
+import mpmath as mpmath_package
 import numpy as np
 import pytest
 import scipy
@@ -18,6 +19,7 @@ import jitney.numpy as jnp
 from jitney.scipy import stats
 
 INF, NAN = np.inf, np.nan
+mpmath: Any = mpmath_package
 
 
 @dataclass(frozen=True)
@@ -158,6 +160,70 @@ def test_no_nan_is_made_on_the_way():
     with jitney.debug_nans(True):
         assert stats.gamma.pdf(0.0, 1.0, 1.0) == 0.0
         assert float(jitney.grad(stats.beta.logpdf)(2.0, 2.0, 3.0)) == 0.0
+
+
+def with_nan(d: Distribution, name: str) -> list[list[float]]:
+    """Arguments with a NaN in each place, at points inside of the support and outside."""
+    points = (0.0, 0.3, 1.0, -1.0) if name in INVERSE else (1.0, d.low - 1.0, d.high + 1.0, np.inf)
+    shift = [0.5, 1.5] if takes(d, name) == 2 else [1.0] * takes(d, name)
+    found: list[list[float]] = []
+    for point in points:
+        given = [point, *d.parameters, *shift]
+        found += [[*given[:i], np.nan, *given[i + 1 :]] for i in range(len(given))]
+    return found
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("d", "name"), [p for p in functions() if p.values[1] not in ("entropy", "invcdf")]
+)
+def test_nan_goes_through(d: Distribution, name: str):
+    columns = np.array(with_nan(d, name), np.float32).T
+    ours = getattr(getattr(stats, d.name), name)
+    theirs = getattr(getattr(scipy.stats, d.name), name)
+    assert np.isnan(theirs(*columns)).all()
+    assert np.isnan(ours(*map(jnp.asarray, columns))).all()
+    assert np.isnan(jitney.jit(ours)(*columns)).all()
+
+
+def test_nan_goes_through_vectors():
+    shares = np.array([[0.5, np.nan, 2.0], [0.5, 0.5, np.nan]], np.float32)
+    ones = np.ones(2, np.float32)
+    np.testing.assert_array_equal(
+        np.isnan(stats.dirichlet.logpdf(shares, ones)), [False, True, True]
+    )
+    assert np.isnan(stats.dirichlet.logpdf(shares[:, 0] + 1, ones * np.nan))
+    counts, shares = np.array([1, 2]), np.array([0.5, np.nan], np.float32)
+    for trials in (3, 4):
+        assert np.isnan(stats.multinomial.logpmf(counts, trials, shares))
+    assert np.isnan(
+        stats.multinomial.logpmf(counts, np.float32(np.nan), np.full(2, 0.5, np.float32))
+    )
+
+
+@pytest.mark.parametrize("name", ["cdf", "logcdf", "sf", "logsf"])
+@pytest.mark.parametrize("gap", [1e-15, 1e-9, 1e-3, 0.7, 30.0, 1e9])
+def test_pareto_at_both_ends(name: str, gap: float):
+    with jitney.enable_x64(True), mpmath.workdps(50):
+        x, b = np.float64(1 + gap), 2.5
+        above = mpmath.mpf(float(x)) ** -mpmath.mpf(b)
+        exact = {"cdf": 1 - above, "sf": above}[name[-3:] if name[-3:] == "cdf" else "sf"]
+        exact = mpmath.log(exact) if name.startswith("log") else exact
+        for found in (
+            getattr(stats.pareto, name)(x, b),
+            jitney.jit(getattr(stats.pareto, name))(x, b),
+        ):
+            np.testing.assert_allclose(float(found), float(exact), rtol=2e-14)
+
+
+def test_logarithms_of_probabilities_near_one():
+    with jitney.enable_x64(True), mpmath.workdps(50):
+        for x in (3.0, 1e5, 1e12):
+            exact = mpmath.log(1 - mpmath.atan(1 / mpmath.mpf(x)) / mpmath.pi)
+            np.testing.assert_allclose(float(stats.cauchy.logcdf(x)), float(exact), rtol=1e-14)
+        for x in (1e-12, 1e-3, 5.0, 40.0):
+            exact = mpmath.log(-mpmath.expm1(-mpmath.mpf(x)))
+            np.testing.assert_allclose(float(stats.expon.logcdf(x)), float(exact), rtol=1e-14)
 
 
 def test_multivariate_normal():

@@ -10,16 +10,16 @@ from jitney import lax, numpy as jnp
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.scipy.special.entropies import xlog1py, xlogy
-from jitney.scipy.stats.support import operands
+from jitney.scipy.stats.support import operands, supported
 
 
 def logpmf(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
     """Logarithm of the probability of k."""
     k, p, loc = operands("bernoulli.logpmf", k, p, loc)
     y = k - loc
-    one, zero = y == 1, y == 0
+    outside = (y < 0) | (y > 1) | ((y > 0) & (y < 1))
     value = xlogy(y, p) + xlog1py(1 - y, -p)
-    return jnp.where(one | zero, value, -jnp.inf)
+    return supported(value, outside, -jnp.inf, p)
 
 
 def pmf(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:

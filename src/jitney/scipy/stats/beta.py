@@ -12,8 +12,9 @@ from jitney import lax, numpy as jnp
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.scipy.special.entropies import xlog1py, xlogy
-from jitney.scipy.special.gamma_functions import betainc, betaln
-from jitney.scipy.stats.support import operands
+from jitney.scipy.special.gamma_functions import betainc
+from jitney.scipy.special.gamma_ratios import betaln
+from jitney.scipy.stats.support import operands, supported
 
 
 def logpdf(
@@ -22,10 +23,10 @@ def logpdf(
     """Logarithm of the density at x."""
     x, a, b, loc, scale = operands("beta.logpdf", x, a, b, loc, scale)
     y = (x - loc) / scale
-    inside = (y >= 0) & (y <= 1)
-    y = jnp.where(inside, y, 0.5)
+    outside = (y < 0) | (y > 1)
+    y = jnp.where(outside, 0.5, y)
     value = xlogy(a - 1, y) + xlog1py(b - 1, -y) - betaln(a, b) - lax.log(scale)
-    value = jnp.where(inside, value, -jnp.inf)
+    value = supported(value, outside, -jnp.inf)
     return jnp.where((a > 0) & (b > 0) & (scale > 0), value, jnp.nan)
 
 

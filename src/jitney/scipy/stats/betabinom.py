@@ -9,8 +9,8 @@ from __future__ import annotations
 from jitney import lax, numpy as jnp
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
-from jitney.scipy.special.gamma_functions import betaln
-from jitney.scipy.stats.support import operands
+from jitney.scipy.special.gamma_ratios import betaln
+from jitney.scipy.stats.support import operands, supported
 
 
 def logpmf(k: ArrayLike, n: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0) -> Array:
@@ -18,11 +18,11 @@ def logpmf(k: ArrayLike, n: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLik
     k, n, a, b, loc = operands("betabinom.logpmf", k, n, a, b, loc)
     y = jnp.floor(k) - loc
     failures = n - y
-    inside = (y >= 0) & (y <= n)
-    safe, rest = jnp.where(inside, y, 0.0), jnp.where(inside, failures, 0.0)
+    outside = (y < 0) | (y > n)
+    safe, rest = jnp.where(outside, 0.0, y), jnp.where(outside, 0.0, failures)
     choices = -lax.log(n + 1) - betaln(rest + 1, safe + 1)
     value = choices + betaln(safe + a, rest + b) - betaln(a, b)
-    value = jnp.where(inside, value, -jnp.inf)
+    value = supported(value, outside, -jnp.inf)
     return jnp.where((n >= 0) & (a > 0) & (b > 0), value, jnp.nan)
 
 

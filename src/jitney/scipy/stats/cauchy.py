@@ -35,8 +35,10 @@ def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """Logarithm of the probability of values up to x."""
     x, loc, scale = operands("cauchy.logcdf", x, loc, scale)
-    # The angle beyond the far side is small, and exact, in the lower tail.
-    return lax.log(lax.atan2(lax.full_like(x - loc, 1), (loc - x) / scale) / math.pi)
+    y = (x - loc) / scale
+    # The smaller one of both tails is exact.
+    tail = lax.atan2(lax.full_like(y, 1), lax.abs(y)) / math.pi
+    return jnp.where(y > 0, lax.log1p(-tail), lax.log(tail))
 
 
 def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:

@@ -15,17 +15,18 @@ from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.scipy.special.entropies import xlogy
 from jitney.scipy.stats import gamma
-from jitney.scipy.stats.support import operands
+from jitney.scipy.stats.support import operands, supported
 
 
 def logpdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """Logarithm of the density at x."""
     x, df, loc, scale = operands("chi2.logpdf", x, df, loc, scale)
-    inside = x >= loc
-    y = jnp.where(inside, (x - loc) / scale, 1.0)
+    outside = x < loc
+    y = jnp.where(outside, 1.0, (x - loc) / scale)
     half = df / 2
     normalizer = lax.lgamma(half) + half * math.log(2) + lax.log(scale)
-    return jnp.where(inside, xlogy(half - 1, y) - y / 2 - normalizer, -jnp.inf)
+    value = xlogy(half - 1, y) - y / 2 - normalizer
+    return supported(value, outside, -jnp.inf, df, scale)
 
 
 def pdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:

@@ -8,7 +8,7 @@ from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.scipy.special.entropies import xlogy
 from jitney.scipy.special.support import strong
-from jitney.scipy.stats.support import operands
+from jitney.scipy.stats.support import operands, supported
 
 
 def logpdf(x: ArrayLike, alpha: ArrayLike) -> Array:
@@ -42,9 +42,9 @@ def logpdf(x: ArrayLike, alpha: ArrayLike) -> Array:
     powers = alpha.reshape(-1, *(1,) * (x.ndim - 1)) - 1
     value = jnp.sum(xlogy(powers, x), axis=0) - normalizer
     tolerance = 10 * float(dtypes.finfo(dtype).eps) * alpha.shape[0]
-    sums = lax.abs(jnp.sum(x, axis=0) - 1) < max(tolerance, 1e-6)
-    inside = jnp.all((x >= 0) & (x <= 1), axis=0) & sums
-    return jnp.where(inside, value, -jnp.inf)
+    total = jnp.sum(x, axis=0)
+    outside = jnp.any((x < 0) | (x > 1), axis=0) | (lax.abs(total - 1) >= max(tolerance, 1e-6))
+    return supported(value, outside, -jnp.inf, total, jnp.sum(alpha))
 
 
 def pdf(x: ArrayLike, alpha: ArrayLike) -> Array:

@@ -9,13 +9,15 @@ from __future__ import annotations
 from jitney import lax, numpy as jnp
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
-from jitney.scipy.stats.support import operands, within
+from jitney.nn.activations import log1mexp
+from jitney.scipy.stats.support import operands, supported
 
 
 def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """Logarithm of the density at x."""
     x, loc, scale = operands("expon.logpdf", x, loc, scale)
-    return within(x >= loc, -((x - loc) / scale + lax.log(scale)))
+    value = -((x - loc) / scale + lax.log(scale))
+    return supported(value, x < loc, -jnp.inf, scale)
 
 
 def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
@@ -34,7 +36,8 @@ def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """Logarithm of the probability of values up to x."""
     x, loc, scale = operands("expon.logcdf", x, loc, scale)
     y = (x - loc) / scale
-    return within(y > 0, lax.log1p(-lax.exp(-jnp.where(y > 0, y, 1.0))))
+    value = log1mexp(jnp.where(y <= 0, 1.0, y))
+    return supported(value, y <= 0, -jnp.inf)
 
 
 def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:

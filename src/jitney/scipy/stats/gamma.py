@@ -11,16 +11,16 @@ from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.scipy.special.entropies import xlogy
 from jitney.scipy.special.gamma_functions import gammainc, gammaincc
-from jitney.scipy.stats.support import operands
+from jitney.scipy.stats.support import operands, supported
 
 
 def logpdf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """Logarithm of the density at x."""
     x, a, loc, scale = operands("gamma.logpdf", x, a, loc, scale)
-    inside = x >= loc
-    y = jnp.where(inside, (x - loc) / scale, 1.0)
+    outside = x < loc
+    y = jnp.where(outside, 1.0, (x - loc) / scale)
     value = xlogy(a - 1, y) - y - (lax.lgamma(a) + lax.log(scale))
-    return jnp.where(inside, value, -jnp.inf)
+    return supported(value, outside, -jnp.inf, a, scale)
 
 
 def pdf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
@@ -32,7 +32,7 @@ def cdf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) ->
     """Probability of values up to x."""
     x, a, loc, scale = operands("gamma.cdf", x, a, loc, scale)
     y = (x - loc) / scale
-    return jnp.where(y < 0, 0.0, gammainc(a, jnp.where(y < 0, 0.0, y)))
+    return supported(gammainc(a, jnp.where(y < 0, 0.0, y)), y < 0, 0.0, a)
 
 
 def logcdf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
@@ -44,7 +44,7 @@ def sf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> 
     """Probability of values above x."""
     x, a, loc, scale = operands("gamma.sf", x, a, loc, scale)
     y = (x - loc) / scale
-    return jnp.where(y < 0, 1.0, gammaincc(a, jnp.where(y < 0, 0.0, y)))
+    return supported(gammaincc(a, jnp.where(y < 0, 0.0, y)), y < 0, 1.0, a)
 
 
 def logsf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:

@@ -10,14 +10,14 @@ from jitney import lax, numpy as jnp
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.scipy.special.entropies import xlog1py
-from jitney.scipy.stats.support import operands
+from jitney.scipy.stats.support import operands, supported
 
 
 def logpmf(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
     """Logarithm of the probability of k."""
     k, p, loc = operands("geom.logpmf", k, p, loc)
     y = k - loc
-    return jnp.where(y <= 0, -jnp.inf, xlog1py(y - 1, -p) + lax.log(p))
+    return supported(xlog1py(y - 1, -p) + lax.log(p), y <= 0, -jnp.inf, p)
 
 
 def pmf(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:

@@ -8,7 +8,7 @@ from jitney.core.typing import ArrayLike
 from jitney.numpy.promotion import promote_args_numeric
 from jitney.primitives.elementwise.convert import as_value
 from jitney.scipy.special.entropies import xlogy
-from jitney.scipy.stats.support import operands
+from jitney.scipy.stats.support import operands, supported
 
 
 def logpmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
@@ -26,7 +26,9 @@ def logpmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
     x, n = map(as_value, promote_args_numeric("multinomial.logpmf", x, n))
     counts, trials = x.astype(p.dtype), n.astype(p.dtype)
     value = lax.lgamma(trials + 1) + jnp.sum(xlogy(counts, p) - lax.lgamma(counts + 1), axis=-1)
-    return jnp.where(jnp.equal(jnp.sum(x, axis=-1), n), value, -jnp.inf)
+    total = jnp.sum(x, axis=-1)
+    shares = jnp.sum(p, axis=-1)
+    return supported(value, (total < n) | (total > n), -jnp.inf, total, n, shares)
 
 
 def pmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:

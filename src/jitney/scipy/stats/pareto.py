@@ -9,15 +9,27 @@ from __future__ import annotations
 from jitney import lax, numpy as jnp
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
-from jitney.scipy.stats.support import operands
+from jitney.nn.activations import log1mexp
+from jitney.scipy.stats.support import operands, supported
+
+
+def _log_excess(x: Array, loc: Array, scale: Array) -> tuple[Array, Array]:
+    """(whether x is below the support, the logarithm of (x - loc) / scale; that is 0 below)."""
+    below = x < loc + scale
+    distance = jnp.where(below, scale, x - loc)
+    # Next to the least value the quotient would round to 1.
+    quotient = distance / scale
+    near = quotient < 2
+    gap = jnp.where(near, (distance - scale) / scale, 0.0)
+    return below, jnp.where(near, lax.log1p(gap), lax.log(quotient))
 
 
 def logpdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """Logarithm of the density at x."""
     x, b, loc, scale = operands("pareto.logpdf", x, b, loc, scale)
-    y = (x - loc) / scale
-    value = -(lax.log(scale / b) + (b + 1) * lax.log(y))
-    return jnp.where(x < loc + scale, -jnp.inf, value)
+    below, log_y = _log_excess(x, loc, scale)
+    value = -(lax.log(scale / b) + (b + 1) * log_y)
+    return supported(value, below, -jnp.inf, b)
 
 
 def pdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
@@ -28,22 +40,23 @@ def pdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) ->
 def cdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """Probability of values up to x."""
     x, b, loc, scale = operands("pareto.cdf", x, b, loc, scale)
-    below = x < loc + scale
-    y = jnp.where(below, 1.0, (x - loc) / scale)
-    return jnp.where(below, 0.0, -lax.expm1(-b * lax.log(y)))
+    below, log_y = _log_excess(x, loc, scale)
+    return supported(-lax.expm1(-b * log_y), below, 0.0, b)
 
 
 def logcdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """Logarithm of the probability of values up to x."""
-    return lax.log(cdf(x, b, loc, scale))
+    x, b, loc, scale = operands("pareto.logcdf", x, b, loc, scale)
+    below, log_y = _log_excess(x, loc, scale)
+    outside = below | (log_y == 0)
+    return supported(log1mexp(jnp.where(outside, 1.0, b * log_y)), outside, -jnp.inf, b)
 
 
 def logsf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """Logarithm of the probability of values above x."""
     x, b, loc, scale = operands("pareto.logsf", x, b, loc, scale)
-    below = x < loc + scale
-    y = jnp.where(below, 1.0, (x - loc) / scale)
-    return jnp.where(below, 0.0, -b * lax.log(y))
+    below, log_y = _log_excess(x, loc, scale)
+    return supported(-b * log_y, below, 0.0, b)
 
 
 def sf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:

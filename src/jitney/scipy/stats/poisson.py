@@ -14,7 +14,7 @@ from jitney.core.typing import ArrayLike
 from jitney.scipy.special.entropies import xlogy
 from jitney.scipy.special.gamma_functions import gammaincc
 from jitney.scipy.special.support import in_float32, strong
-from jitney.scipy.stats.support import TWO_PI, operands
+from jitney.scipy.stats.support import TWO_PI, operands, supported
 
 
 def logpmf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
@@ -22,7 +22,8 @@ def logpmf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
     k, mu, loc = operands("poisson.logpmf", k, mu, loc)
     y = k - loc
     value = xlogy(y, mu) - lax.lgamma(y + 1) - mu
-    return jnp.where((y < 0) | (jnp.round(k) != k), -jnp.inf, value)
+    outside = (y < 0) | (lax.abs(jnp.round(k) - k) > 0)
+    return supported(value, outside, -jnp.inf, mu)
 
 
 def pmf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
@@ -34,7 +35,8 @@ def cdf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
     """Probability of values up to k."""
     k, mu, loc = operands("poisson.cdf", k, mu, loc)
     y = k - loc
-    return jnp.where(y < 0, 0.0, gammaincc(jnp.floor(jnp.where(y < 0, 0.0, y)) + 1, mu))
+    value = gammaincc(jnp.floor(jnp.where(y < 0, 0.0, y)) + 1, mu)
+    return supported(value, y < 0, 0.0, mu)
 
 
 _TERMS = 72  # of the sum over k, enough up to the mean below

@@ -18,6 +18,13 @@ def operands(name: str, *xs: ArrayLike) -> list[Array]:
     return [as_value(x) for x in promote_args_inexact(name, *xs)]
 
 
-def within(condition: Array, logarithm: Array) -> Array:
-    """The logarithm of a probability, -inf where `condition` does not hold."""
-    return where(condition, logarithm, -math.inf)
+def supported(value: Array, outside: Array, alone: float, *parameters: Array) -> Array:
+    """`value`, and `alone` outside of the support, but NaN wherever one of `parameters` is.
+
+    `outside` has to be False where it compares NaN, so that `value` shows it: a test for what is inside
+    would take NaN for a point outside.
+    """
+    result = where(outside, alone, value)
+    for x in parameters:
+        result = where(x != x, math.nan, result)
+    return result

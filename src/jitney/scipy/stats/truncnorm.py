@@ -13,7 +13,7 @@ from jitney.nn.activations import log1mexp
 from jitney.scipy.special.error_functions import log_ndtr
 from jitney.scipy.special.support import strong
 from jitney.scipy.stats import norm
-from jitney.scipy.stats.support import operands
+from jitney.scipy.stats.support import operands, supported
 
 
 def _log_mass(a: Array, b: Array) -> Array:
@@ -42,7 +42,7 @@ def logpdf(
     """Logarithm of the density at x; -inf outside, NaN if a >= b."""
     y, a, b, scale = _standard("truncnorm.logpdf", x, a, b, loc, scale)
     value = norm.logpdf(y) - lax.log(scale) - _log_mass(a, b)
-    value = jnp.where((y < a) | (y > b), -jnp.inf, value)
+    value = supported(value, (y < a) | (y > b), -jnp.inf, a, b)
     return jnp.where(a >= b, jnp.nan, value)
 
 
@@ -78,7 +78,8 @@ def logcdf(
     missing = total - _log_mass(middle, b)
     above = log1mexp(jnp.where(missing > 0, missing, 1.0))
     value = jnp.where((below > -0.1) & (missing > 0), above, below)
-    value = jnp.where(y >= b, 0.0, jnp.where(y <= a, -jnp.inf, value))
+    value = jnp.where(y >= b, 0.0, supported(value, y <= a, -jnp.inf))
+    value = supported(value, y != y, jnp.nan, a, b)
     return jnp.where(a >= b, jnp.nan, value)
 
 

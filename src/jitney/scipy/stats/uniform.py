@@ -9,14 +9,14 @@ from __future__ import annotations
 from jitney import lax, numpy as jnp
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
-from jitney.scipy.stats.support import operands
+from jitney.scipy.stats.support import operands, supported
 
 
 def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """Logarithm of the density at x."""
     x, loc, scale = operands("uniform.logpdf", x, loc, scale)
     outside = (x > loc + scale) | (x < loc)
-    return jnp.where(outside, -jnp.inf, lax.neg(lax.log(scale)))
+    return supported(lax.neg(lax.log(scale)), outside, -jnp.inf, x, loc, scale)
 
 
 def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:

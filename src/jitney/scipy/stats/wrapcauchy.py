@@ -11,18 +11,18 @@ import math
 from jitney import lax, numpy as jnp
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
-from jitney.scipy.stats.support import operands
+from jitney.scipy.stats.support import operands, supported
 
 
 def logpdf(x: ArrayLike, c: ArrayLike) -> Array:
     """Logarithm of the density at x."""
     x, c = operands("wrapcauchy.logpdf", x, c)
-    inside = (x >= 0) & (x <= 2 * math.pi)
+    outside = (x < 0) | (x > 2 * math.pi)
     # 1 + c^2 - 2 c cos(x), without cancellation near 0
     spread = lax.square(1 - c) + 4 * c * lax.square(lax.sin(0.5 * x))
     value = lax.log((1 - c) * (1 + c)) - math.log(2 * math.pi) - lax.log(spread)
     valid = (c > 0) & (c < 1)
-    return jnp.where(valid, jnp.where(inside, value, -jnp.inf), jnp.nan)
+    return jnp.where(valid, supported(value, outside, -jnp.inf), jnp.nan)
 
 
 def pdf(x: ArrayLike, c: ArrayLike) -> Array:
