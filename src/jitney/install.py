@@ -14,7 +14,6 @@ from __future__ import annotations
 import importlib
 import importlib.abc
 import importlib.machinery
-import importlib.util
 import sys
 from collections.abc import Sequence
 from types import ModuleType
@@ -68,22 +67,31 @@ def _as_jax(own: ModuleType) -> ModuleType:
 
 
 class _Loader(importlib.abc.Loader):
-    """Hands out a module that is loaded under its own name."""
+    """Hands out a module that is loaded under its own name, and gives it the name that JAX's has.
 
-    def __init__(self) -> None:
-        self._spec: importlib.machinery.ModuleSpec | None = None
+    Libraries that serve several packages of arrays ask a namespace for its name.
+    """
+
+    def __init__(self, own: ModuleType) -> None:
+        self._own = own
+        self._spec = own.__spec__
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        own = importlib.import_module(_own_name(spec.name))
-        if spec.name == "jax":
-            return _as_jax(own)
-        self._spec = own.__spec__
-        return own
+        return _as_jax(self._own) if spec.name == "jax" else self._own
 
     def exec_module(self, module: ModuleType) -> None:
+        if module is not self._own:
+            return
+        assert module.__spec__ is not None
+        name = module.__spec__.name
         # The import system has put the spec of the second name on the module.
-        if self._spec is not None:
-            module.__spec__ = self._spec
+        module.__spec__ = self._spec
+        module.__name__ = name
+        # What is loaded below it is looked up under its new name from now on (`core.lazy`).
+        for public in getattr(module, "__all__", ()):
+            part = vars(module).get(public)
+            if isinstance(part, ModuleType) and part.__name__ == _own_name(f"{name}.{public}"):
+                importlib.import_module(f"{name}.{public}")
 
 
 class JaxFinder(importlib.abc.MetaPathFinder):
@@ -101,15 +109,20 @@ class JaxFinder(importlib.abc.MetaPathFinder):
         parts = fullname.split(".")
         if parts[0] != "jax":
             return None
-        own = None
-        if parts[1:2] == [] or parts[1] not in _INTERNAL:
-            own = importlib.util.find_spec(_own_name(fullname))
-        if own is None:
+        own_name = _own_name(fullname)
+        if parts[1:2] and parts[1] in _INTERNAL:
             raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
-        is_package = own.submodule_search_locations is not None
-        spec = importlib.machinery.ModuleSpec(fullname, _Loader(), is_package=is_package)
-        if is_package:
-            spec.submodule_search_locations = list(own.submodule_search_locations or ())
+        try:  # it is wanted soon: this saves a second search
+            own = importlib.import_module(own_name)
+        except ModuleNotFoundError as error:
+            if error.name != own_name:
+                raise
+            raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname) from None
+        search = getattr(own, "__path__", None)
+        loader = _Loader(own)
+        spec = importlib.machinery.ModuleSpec(fullname, loader, is_package=search is not None)
+        if search is not None:
+            spec.submodule_search_locations = list(search)
         return spec
 
 

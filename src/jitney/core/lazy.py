@@ -11,6 +11,7 @@ import importlib
 import re
 import sys
 from collections.abc import Callable, Collection
+from types import ModuleType
 from typing import Any
 
 _IMPORT = re.compile(r"^from (jitney[\w.]*) import (\w+) as (\w+)", re.M)
@@ -55,7 +56,11 @@ def attach(
                 found = getattr(owner, attribute)
             else:
                 found = importlib.import_module(f"{module}.{attribute}")
-        setattr(sys.modules[package], name, found)
+        namespace = sys.modules[package]
+        known_as = namespace.__name__  # a second name, once the program has imported it by that
+        if known_as != package and type(found) is ModuleType and attribute == name:
+            importlib.import_module(f"{known_as}.{name}")  # and so has its part
+        setattr(namespace, name, found)
         return found
 
     def is_left_by_loading(name: str, value: object) -> bool:

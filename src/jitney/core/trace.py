@@ -137,6 +137,7 @@ class Tracer(Array):
       aval: what is known of the value.
     """
 
+    __module__ = "jax._src.core"  # which libraries ask for the package of an array
     __slots__ = ("__weakref__", "_aval", "_trace")
 
     _trace: Trace
@@ -491,11 +492,13 @@ def revealed(x: object) -> Any:
     kind = type(x)
     if kind in plain_types:
         return x
-    convert = None if issubclass(kind, Tracer) else getattr(kind, "__jax_array__", None)
-    if convert is not None:
-        return convert(x)
-    plain_types.add(kind)
-    return x
+    if issubclass(kind, Tracer) or not (
+        hasattr(kind, "__jax_array__") or hasattr(kind, "__getattr__")
+    ):
+        plain_types.add(kind)
+        return x
+    convert = getattr(x, "__jax_array__", None)  # objects may answer it by `__getattr__`
+    return x if convert is None else convert()
 
 
 # Types seen so far of operands that stand for nothing else: to look at each class takes longer.

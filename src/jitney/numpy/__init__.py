@@ -12,6 +12,8 @@ _lookup, __dir__, __all__ = attach(
 pi, e, inf, nan = _np.pi, _np.e, _np.inf, _np.nan
 euler_gamma, newaxis = _np.euler_gamma, None
 
+__array_api_version__ = "2024.12"
+
 _REMOVED = {
     "fix": "jax.numpy.fix was deprecated in JAX v0.9.0, and will be removed in JAX v0.10.0. Use "
     "jax.numpy.trunc instead.",
@@ -21,4 +23,8 @@ _REMOVED = {
 def __getattr__(name: str) -> object:
     if name in _REMOVED:
         raise AttributeError(_REMOVED[name])
+    if name == "__array_namespace_info__":
+        from jitney.numpy import namespace_info
+
+        return namespace_info.__array_namespace_info__
     return _lookup(name)

@@ -154,6 +154,7 @@ from jitney.numpy.triangular import trace as trace
 from jitney.numpy.triangular import tri as tri
 from jitney.numpy.triangular import tril as tril
 from jitney.numpy.triangular import triu as triu
+from jitney.numpy.namespace_info import __array_namespace_info__ as __array_namespace_info__
 from jitney.numpy.nan_reductions import nanmax as nanmax
 from jitney.numpy.nan_reductions import nanmean as nanmean
 from jitney.numpy.nan_reductions import nanmin as nanmin
@@ -410,6 +411,7 @@ from jitney.numpy.unary_math import trunc as trunc
 from jitney.numpy.vectorization import vectorize as vectorize
 from jitney.numpy.views import astype as astype
 
+__array_api_version__: str
 pi: float
 e: float
 inf: float

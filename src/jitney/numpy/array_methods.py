@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from jitney.core.sharding.sharding import Sharding
     from jitney.runtime.device import Device
 
-ARRAY_API_VERSIONS = ("2024.12",)
-
 
 # Checkers know what else an array has; at run time, methods are taken from here one by one.
 if TYPE_CHECKING:
@@ -91,12 +89,14 @@ class ArrayMethods(_Base):
     # --- interfaces -------------------------------------------------------------------------------
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
-        if api_version is not None and api_version not in ARRAY_API_VERSIONS:
+        namespace: Any = sys.modules["jitney.numpy"]
+        if api_version not in (None, namespace.__array_api_version__):
             raise ValueError(
-                f"api_version={api_version!r} is not available; available versions are: "
-                f"{list(ARRAY_API_VERSIONS)}"
+                "__array_namespace__: jax.numpy has the array API standard of version "
+                f"{namespace.__array_api_version__!r} only, got api_version={api_version!r}; "
+                "leave api_version out"
             )
-        return sys.modules["jitney.numpy"]
+        return namespace
 
     def __array_module__(self, types: Sequence[type]) -> Any:
         if all(issubclass(t, ArrayImpl | np.ndarray) for t in types):

@@ -181,7 +181,7 @@ def ndim(a: ArrayLike) -> int:
     if rank is not None:
         return rank
     _warn_unless_arraylike("ndim", a)
-    return np.ndim(a)
+    return len(shape_of(a))
 
 
 def size(a: ArrayLike, axis: int | Sequence[int] | None = None) -> int:

@@ -20,6 +20,7 @@ from jitney.core import config, dtypes, explicit
 from jitney.core.array import Array
 from jitney.core.avals import get_aval, shaped_array
 from jitney.core.primitive import Primitive, registry
+from jitney.core.trace import revealed
 from jitney.runtime.array import array_from_numpy
 from jitney.transforms import jet, key_words  # noqa: F401  # declares a slot
 from jitney.transforms.transpose import UndefinedPrimal
@@ -67,7 +68,10 @@ def shape_of(x: Operand | Sequence[Any]) -> tuple[int, ...]:
         return aval.shape
     if isinstance(x, np.ndarray | np.generic):
         return x.shape
-    return () if type(x) in _SCALARS else np.shape(cast("Any", x))
+    if type(x) in _SCALARS:
+        return ()
+    found = revealed(x)
+    return np.shape(cast("Any", x)) if found is x else shape_of(found)
 
 
 def aval_of(x: Operand) -> Any:

@@ -72,6 +72,7 @@ not_mapped = None
 class BatchTracer(Tracer):
     """A value with an extra axis at `batch_dim`."""
 
+    __module__ = "jax._src.interpreters.batching"  # which libraries ask for the package of an array
     __slots__ = ("batch_dim", "origin", "val")
 
     def __init__(self, trace: Trace, val: Value, batch_dim: int) -> None:

@@ -46,6 +46,7 @@ JET = declare_slot("jet")
 class JetTracer(Tracer):
     """A value with the further terms of its series."""
 
+    __module__ = "jax.experimental.jet"  # which libraries ask for the package of an array
     __slots__ = ("primal", "terms")
 
     def __init__(self, trace: Trace, primal: Value, terms: Sequence[Any]) -> None:

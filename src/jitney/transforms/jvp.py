@@ -41,6 +41,7 @@ JVP = declare_slot("jvp", required=True)  # (primals, tangents, **params) -> (ou
 class JVPTracer(Tracer):
     """A value with its tangent."""
 
+    __module__ = "jax._src.interpreters.ad"  # which libraries ask for the package of an array
     __slots__ = ("aval", "primal", "tangent")
 
     aval: AbstractValue

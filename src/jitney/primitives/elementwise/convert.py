@@ -23,7 +23,7 @@ from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
 from jitney.core.refs import in_use, is_ref
 from jitney.core.symbolic.expressions import DimExpr
-from jitney.core.trace import state
+from jitney.core.trace import plain_types, revealed, state
 from jitney.primitives import rules, sharding_rules
 from jitney.primitives.elementwise import edtypes, families
 from jitney.runtime.eager import owned
@@ -205,6 +205,10 @@ def as_value(x: Value | np.generic) -> Array:
     """An operand as an array, or as a tracer of the current trace."""
     if isinstance(x, Array):
         return x
+    if type(x) not in plain_types:
+        x = revealed(x)  # perhaps to a tracer of the current trace
+        if isinstance(x, Array):
+            return x
     trace = state.trace
     if trace is not state.eval_trace:
         x = trace.pure(x)

@@ -1,0 +1,101 @@
+"""What the array API standard asks of a namespace: its version, and what it can do.
+
+Libraries that serve arrays of several packages ask `jnp.__array_namespace_info__()` for dtypes and
+devices.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jitney.api.device_put import devices
+from jitney.core import config, dtypes
+
+if TYPE_CHECKING:
+    from jitney.core.sharding.sharding import Sharding
+    from jitney.runtime.device import Device
+
+_KINDS: dict[str, tuple[str, ...]] = {
+    "bool": ("bool",),
+    "signed integer": ("int8", "int16", "int32", "int64"),
+    "unsigned integer": ("uint8", "uint16", "uint32", "uint64"),
+    "real floating": ("float32", "float64"),
+    "complex floating": ("complex64", "complex128"),
+}
+_KINDS["integral"] = _KINDS["signed integer"] + _KINDS["unsigned integer"]
+_KINDS["numeric"] = _KINDS["integral"] + _KINDS["real floating"] + _KINDS["complex floating"]
+
+_WIDE = frozenset(("int64", "uint64", "float64", "complex128"))
+
+_DEFAULTS = {
+    "real floating": np.float64,
+    "complex floating": np.complex128,
+    "integral": np.int64,
+    "indexing": np.int64,
+}
+
+
+class ArrayNamespaceInfo:
+    """What arrays of this namespace can do, as the array API standard asks it."""
+
+    __module__ = "jax.numpy"
+
+    def capabilities(self) -> dict[str, Any]:
+        """Returns which optional features exist.
+
+        Masks of traced values and shapes that depend on data do not work in `jit`, so they are not
+        promised.
+        """
+        return {
+            "boolean indexing": False,
+            "data-dependent shapes": False,
+            "max dimensions": 64,
+        }
+
+    def default_device(self) -> None:
+        """Returns None: arrays are uncommitted until they are put on a device."""
+
+    def devices(self) -> list[Device | None]:
+        """Returns the devices that arrays can be put on; None stands for the default one."""
+        return [None, *devices()]
+
+    def default_dtypes(self, *, device: Device | Sharding | None = None) -> dict[str, np.dtype]:
+        """Returns the dtypes of new arrays for which none is given, by kind.
+
+        Args:
+          device: without effect; all devices have the same.
+        """
+        return {kind: dtypes.canonicalize_dtype(dtype) for kind, dtype in _DEFAULTS.items()}
+
+    def dtypes(
+        self,
+        *,
+        device: Device | Sharding | None = None,
+        kind: str | tuple[str, ...] | None = None,
+    ) -> dict[str, np.dtype]:
+        """Returns the dtypes of the standard that arrays can have now, by name.
+
+        Args:
+          device: without effect; all devices have the same.
+          kind: "bool", "signed integer", "unsigned integer", "integral", "real floating",
+            "complex floating" or "numeric", or several of them; all if None.
+
+        Raises:
+          KeyError: if there is no such kind.
+        """
+        if kind is None:
+            kind = "bool", "numeric"
+        wanted = kind if isinstance(kind, tuple) else (kind,)
+        names = dict.fromkeys([name for k in wanted for name in _KINDS[k]])
+        allowed = [n for n in names if n not in _WIDE or config.x64_enabled()]
+        return {name: np.dtype(name) for name in allowed}
+
+
+def __array_namespace_info__() -> ArrayNamespaceInfo:  # the standard's name
+    """Returns what arrays of this namespace can do, as the array API standard asks it."""
+    return ArrayNamespaceInfo()
+
+
+__array_namespace_info__.__module__ = "jax.numpy"
