@@ -64,8 +64,9 @@ def make_jaxpr(
             return closed
         return closed, result_structure(closed.out_avals, program.out_tree)
 
-    traced.__name__ = f"make_jaxpr({call.name})"
-    traced.__qualname__ = f"make_jaxpr({getattr(fun, '__qualname__', call.name)})"
+    if hasattr(fun, "__name__"):  # not partials
+        traced.__name__ = f"make_jaxpr({traced.__name__})"
+        traced.__qualname__ = f"make_jaxpr({traced.__qualname__})"
     traced.__module__ = "jax"
     return traced
 

@@ -18,6 +18,7 @@ from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 from jitney.core.sharding.sharding import Sharding
 from jitney.core.trace import Tracer, state
+from jitney.core.wraps import wraps
 from jitney.primitives.array.placement import as_mesh, on_mesh_in_force, reshard as resharded
 from jitney.primitives.elementwise.convert import as_value
 from jitney.runtime import assembly, client, windows
@@ -320,7 +321,7 @@ def auto_axes(
     if f is None:
         return functools.partial(auto_axes, axes=axes, out_sharding=out_sharding)
 
-    @functools.wraps(f)
+    @wraps(f)
     def called(*args: PyTree, **kwargs: PyTree) -> PyTree:
         place = _given_late("out_sharding", out_sharding, kwargs)
         outer = _mesh_of(args, place)
@@ -357,7 +358,7 @@ def explicit_axes(
     if f is None:
         return functools.partial(explicit_axes, axes=axes, in_sharding=in_sharding)
 
-    @functools.wraps(f)
+    @wraps(f)
     def called(*args: PyTree, **kwargs: PyTree) -> PyTree:
         place = _given_late("in_sharding", in_sharding, kwargs)
         outer = _mesh_of(args, place)

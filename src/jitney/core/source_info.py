@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from jitney.core.name_stack import NameStack
 from jitney.core.record import record
+from jitney.core.wraps import wraps
 
 if TYPE_CHECKING:
     from jitney.core.typing import PyTree
@@ -210,7 +211,7 @@ def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[
     """
     scope = name or getattr(fun, "__name__", type(fun).__name__)
 
-    @functools.wraps(fun, updated=())
+    @wraps(fun)
     def named(*args: PyTree, **kwargs: PyTree) -> Any:
         with named_scope(scope):
             return fun(*args, **kwargs)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from jitney.core import eqn_notes
 from jitney.core.pytree import pytrees
+from jitney.core.wraps import wraps
 from jitney.primitives.elementwise.convert import as_value
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def compute_on2(
         )  # fmt: skip
     _checked(compute_type)
 
-    @functools.wraps(f)
+    @wraps(f)
     def computed(*args: PyTree, **kwargs: PyTree) -> PyTree:
         args, kwargs = pytrees.tree_map(as_value, (args, kwargs))
         with compute_on(compute_type):

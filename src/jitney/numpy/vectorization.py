@@ -93,7 +93,7 @@ def vectorize(
     excluded = frozenset(excluded)
 
     @functools.wraps(pyfunc)
-    def vectorized(*args: PyTree, **kwargs: PyTree) -> Any:
+    def wrapped(*args: PyTree, **kwargs: PyTree) -> Any:
         from jitney.api.vmap import vmap
 
         error = f"on vectorized function with excluded={excluded!r} and signature={signature!r}"
@@ -126,7 +126,7 @@ def vectorize(
         checked = _checking(function, outputs, sizes, error)
         return _mapped(checked, values, leading, common, vmap)
 
-    return vectorized
+    return wrapped
 
 
 def _check_ranks(leading: list[tuple[int, ...]], shapes: list[tuple[int, ...]]) -> None:

@@ -15,6 +15,7 @@ from jitney.core import caches, compile_log, config, dtypes
 from jitney.core.errors import api_boundary
 from jitney.core.jaxpr import ClosedJaxpr
 from jitney.core.liveness import live_inputs
+from jitney.core.wraps import name_of
 from jitney.runtime import (
     executable as executables,
     key_reuse,
@@ -168,7 +169,8 @@ class PjitFunction(FastFunction):
 
     def __init__(self, call: Any, fun: Callable[..., Any]) -> None:
         self.call = call
-        self.__name__ = call.name
+        self.__name__ = self.__qualname__ = name_of(fun)
+        self.__annotations__ = {}
         for name in ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__"):
             if hasattr(fun, name):
                 setattr(self, name, getattr(fun, name))

@@ -14,6 +14,7 @@ from jitney import numpy as jnp
 from jitney.api import gradient, jacobian as jacobians
 from jitney.api.gradient import argnums_partial, checked_argnums
 from jitney.core.pytree import pytrees
+from jitney.core.wraps import wraps
 from jitney.experimental.sparse.base import JAXSparse
 from jitney.experimental.sparse.bcoo.matrix import BCOO
 
@@ -102,7 +103,7 @@ def value_and_grad(
     Args: as there.
     """
 
-    @functools.wraps(fun, updated=())
+    @wraps(fun)
     def of_args(*args: PyTree, **kwds: PyTree) -> tuple[Any, Any]:
         called = functools.partial(fun, **kwds) if kwds else fun
         of_elements, elements, restored = flatten_fun_for_sparse_ad(called, argnums, args)
@@ -132,7 +133,7 @@ def grad(
     """
     derived = value_and_grad(fun, argnums, has_aux, **kwargs)
 
-    @functools.wraps(fun, updated=())
+    @wraps(fun)
     def of_args(*args: PyTree, **kwds: PyTree) -> Any:
         value, found = derived(*args, **kwds)
         return (found, value[1]) if has_aux else found
@@ -147,7 +148,7 @@ def _jacobian(
     has_aux: bool,
     kwargs: dict[str, Any],
 ) -> Callable[..., Any]:
-    @functools.wraps(fun, updated=())
+    @wraps(fun)
     def of_args(*args: PyTree, **kwds: PyTree) -> Any:
         called = functools.partial(fun, **kwds) if kwds else fun
         of_elements, elements, restored = flatten_fun_for_sparse_ad(called, argnums, args)

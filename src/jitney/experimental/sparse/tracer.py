@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 class SparseTracer(Tracer):
     """A value that may be sparse, seen by the function as the whole array."""
 
-    __module__ = "jax.experimental.sparse.transform"  # which libraries ask for the package of an array
+    __module__ = (
+        "jax.experimental.sparse.transform"  # which libraries ask for the package of an array
+    )
     __slots__ = ("_spvalue",)
 
     def __init__(self, trace: SparseTrace, *, spvalue: SparsifyValue) -> None:

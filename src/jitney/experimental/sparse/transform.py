@@ -7,7 +7,6 @@ these, by a rule for each primitive (`sparse_rules.py`); or its operations are e
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from jitney.core import linear_util
 from jitney.core.array import Array as Array
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.pytree import pytrees
+from jitney.core.wraps import wraps
 from jitney.experimental.sparse import sparse_rules as _sparse_rules  # noqa: F401  # fills the tables
 from jitney.experimental.sparse.base import JAXSparse
 from jitney.experimental.sparse.spvalues import (
@@ -96,7 +96,7 @@ def sparsify(f: Callable[..., PyTree], use_tracer: bool = False) -> Callable[...
 
 
 def _by_tracer(f: Callable[..., PyTree]) -> Callable[..., Any]:
-    @functools.wraps(f, updated=())
+    @wraps(f)
     def wrapped(*args: PyTree, **params: PyTree) -> Any:
         leaves, tree = pytrees.tree_flatten(args, is_leaf=_is_sparse)
         structure: Any = None
@@ -118,7 +118,7 @@ def _by_tracer(f: Callable[..., PyTree]) -> Callable[..., Any]:
 def _by_program(f: Callable[..., PyTree]) -> Callable[..., Any]:
     raw = sparsify_raw(f)
 
-    @functools.wraps(f, updated=())
+    @wraps(f)
     def wrapped(*args: PyTree, **params: PyTree) -> Any:
         spenv = SparsifyEnv()
         values = arrays_to_spvalues(spenv, args)

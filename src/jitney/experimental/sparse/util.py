@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -12,6 +11,7 @@ import numpy as np
 from jitney import numpy as jnp
 from jitney.api.vmap import vmap
 from jitney.core.trace import concrete_or_error
+from jitney.core.wraps import wraps
 
 if TYPE_CHECKING:
     from jitney.core.typing import Array, DTypeLike
@@ -93,7 +93,7 @@ def broadcasting_vmap(
       (3, 2)
     """
 
-    @functools.wraps(fun, updated=())
+    @wraps(fun)
     def batched(*args: Array) -> Any:
         axes = [in_axes] * len(args) if in_axes is None or isinstance(in_axes, int) else in_axes
         extents = {x.shape[d] for x, d in zip(args, axes, strict=True) if d is not None}
