@@ -5,7 +5,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
 RUN := $(PYTHON) tools/run.py --venv $(VENV)
 
-.PHONY: tour test test-quick libraries fuzz sanitize lint bench clean
+.PHONY: tour test test-quick libraries oracle fuzz sanitize lint bench clean
 
 tour:  ## three programs on their way to machine code, and what they cost
 	@$(RUN) tour
@@ -18,6 +18,9 @@ test-quick:  ## all but the slow ones, up to the first failure
 
 libraries:  ## libraries for JAX on this package; PYTHON's packages are in .venv-libraries
 	@$(PYTHON) tools/run.py libraries
+
+oracle:  ## record anew what real jax answers; ORACLE="tests/numpy" records a part
+	@$(RUN) oracle $(ORACLE)
 
 fuzz:  ## random programs, against the interpreter and real jax; FUZZ="--count 100000 --seed 7"
 	@$(RUN) fuzz $(FUZZ)

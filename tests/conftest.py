@@ -2,11 +2,19 @@
 
 import gc
 import os
+import random
+import shutil
+import tempfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.helpers.oracle import merge, oracle, save
+
+# Where processes of this run save the answers that they record.
+PARTS = pytest.StashKey[Path]()
 
 TESTS = Path(__file__).parent
 
@@ -42,7 +50,20 @@ os.environ.setdefault(
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds the option `--all-libraries`."""
+    """Adds the options of libraries and of the recorded oracle (`tests/helpers/oracle.py`)."""
+    parser.addoption(
+        "--record-oracle",
+        action="store_true",
+        help="computes the answers of real JAX anew and writes them to tests/oracle",
+    )
+    parser.addoption(
+        "--live-oracle",
+        type=float,
+        default=0.0,
+        metavar="SHARE",
+        help="computes this share of the recorded answers anew and compares; prints its seed",
+    )
+    parser.addoption("--oracle-seed", type=int, default=None, help="of the share that is drawn")
     parser.addoption(
         "--all-libraries",
         action="store_true",
@@ -58,6 +79,55 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         drawn = zlib.crc32(item.nodeid.encode()) % TENTH == 0
         if drawn or place.startswith(COMPATIBILITY):
             item.add_marker(pytest.mark.compat)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Sets the oracle's mode; workers take the seed and directory of the process that started them."""
+    oracle.recording = config.option.record_oracle
+    oracle.share = 1.0 if oracle.recording else config.option.live_oracle
+    given = getattr(config, "workerinput", None)
+    if given is not None:
+        oracle.seed = given["oracle_seed"]
+        config.stash[PARTS] = Path(given["oracle_parts"])
+        return
+    seed = config.option.oracle_seed
+    oracle.seed = random.SystemRandom().randrange(10**6) if seed is None else seed
+    config.stash[PARTS] = Path(tempfile.mkdtemp(prefix="jitney-oracle-"))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tells a worker of pytest-xdist the seed and where it saves answers."""
+    node.workerinput["oracle_seed"] = oracle.seed
+    node.workerinput["oracle_parts"] = str(node.config.stash[PARTS])
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Names the seed of the answers that are computed anew."""
+    if oracle.share and not oracle.recording:
+        return f"oracle: {oracle.share:.0%} live, --oracle-seed {oracle.seed}"
+    return None
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Saves the answers of this process, and joins all in the process that started the workers."""
+    directory = session.config.stash[PARTS]
+    if oracle.recording:
+        save(directory)
+    if not hasattr(session.config, "workerinput"):
+        option = session.config.option
+        whole = not (
+            option.keyword or option.markexpr or any("::" in x for x in option.file_or_dir)
+        )
+        for line in merge(directory, whole):
+            print(line)
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def records_of_module(request: pytest.FixtureRequest) -> None:
+    """Opens the records of the test's module."""
+    oracle.enter(request.path)
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -3,6 +3,7 @@
     python tools/run.py tour          three programs on their way to machine code
     python tools/run.py test          all tests; what follows is handed to pytest
     python tools/run.py compat        tests of what touches dependencies, and a tenth of all others
+    python tools/run.py oracle        records anew what real jax answers; a test file may follow
     python tools/run.py fuzz          random programs; what follows is handed to the fuzzer
     python tools/run.py libraries     libraries for JAX on this package, beside real jax
     python tools/run.py sanitize      the native core under AddressSanitizer and ThreadSanitizer
@@ -49,6 +50,7 @@ COMMANDS = {
     "test": Command("test", [PYTEST]),
     "compat": Command("test", [[*PYTEST, "-m", "compat"]]),
     "test-quick": Command("test", [[*PYTEST, "-m", "not slow", "-x"]]),
+    "oracle": Command("test", [[*PYTEST, "--record-oracle"]]),
     "libraries": Command("libraries", [LIBRARY_TESTS]),
     "fuzz": Command("test", [["python", "-m", "tests.fuzz.differential", "run"]]),
     "sanitize": Command("test", [["python", "tools/sanitize.py"]]),

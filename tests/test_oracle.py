@@ -1,0 +1,176 @@
+"""The recorded oracle, `tests/helpers/oracle.py`: digests, records, comparison with live answers."""
+
+import importlib.util
+
+import ml_dtypes
+import numpy as np
+import pytest
+from tests.helpers import oracle as module
+from tests.helpers.oracle import Oracle, Raised, Records, Value, agree, decode, digest, encode, jax
+
+NUMBERS = [1, 2]
+
+
+def helper(x):
+    return x + NUMBERS[0]
+
+
+def function_of(path, text):
+    """The function `f` of a module with this text."""
+    path.write_text(text)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    return loaded.f
+
+
+@pytest.fixture
+def digests(tmp_path, monkeypatch):
+    """Maps the text of a module to the digest of its function `f`."""
+    monkeypatch.setattr(module, "TESTS", tmp_path)
+    count = iter(range(100))
+    return lambda text: digest(function_of(tmp_path / f"m{next(count)}.py", text))
+
+
+BASE = """
+N = 3
+def g(x):
+    return x + N
+def unused(x):
+    return x
+def f():
+    return g(1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("N = 3", "N = 4"), ("x + N", "x - N"), ("g(1)", "g(2)"), ("g(1)", "(g)(1)")],
+)
+def test_digest_covers_what_the_answer_depends_on(digests, old, new):
+    assert digests(BASE) != digests(BASE.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("def unused(x):", "def unused(y):"), ("N = 3", "# three\nN = 3"), ("", "\n")]
+)
+def test_digest_passes_over_what_it_does_not_depend_on(digests, old, new):
+    assert digests(BASE) == digests(BASE.replace(old, new, 1))
+
+
+def test_digest_covers_closures_and_operands():
+    def asking(x, y=0):
+        return lambda: helper(x) + y
+
+    operands = [1, 1.0, True, "1", np.float32(1), np.ones(1), np.ones(1, np.int32), np.zeros(1)]
+    operands += [np.ones((1, 1)), (1,), [1], {1: 1}, slice(1), None]
+    found = [digest(asking(x)) for x in operands]
+    assert len(set(found)) == len(found)
+    assert digest(asking(1)) == digest(asking(1)) != digest(asking(1, 2))
+
+
+def test_values_without_a_digest_are_refused():
+    with pytest.raises(TypeError, match="no digest for a object"):
+        digest(object())
+
+
+ANSWERS = [
+    None,
+    True,
+    -3,
+    2**70,
+    0.1,
+    float("-inf"),
+    1 - 2j,
+    "text",
+    b"bytes",
+    np.dtype(ml_dtypes.bfloat16),
+    [1, (2.0, "x")],
+    {"a": [1], 3: None},
+    Raised(("ValueError", "Exception")),
+    np.float32(1.5),
+]
+
+
+@pytest.mark.parametrize("answer", ANSWERS, ids=repr)
+def test_answers_survive_their_encoding(answer):
+    back = decode(encode(answer))
+    assert back == answer and type(back) is type(answer)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int4", "complex128", "bool", "uint8"])
+def test_arrays_survive_their_encoding(dtype):
+    array = np.arange(6).reshape(2, 3).astype(module._dtype(dtype))
+    back = decode(encode(Value(array, True)))
+    assert back.weak_type and back.dtype == array.dtype and back.shape == (2, 3)
+    assert back.array.tobytes() == array.tobytes()
+    assert agree(back, Value(array, True)) and not agree(back, Value(array, False))
+    assert not agree(back, Value(array.reshape(3, 2), True))
+
+
+def test_agreement_allows_for_rounding_alone():
+    x = np.array([1, 1e-3, np.nan, np.inf], np.float32)
+    assert agree(x, x * np.float32(1 + 1e-6))
+    for i, wrong in enumerate([1.001, 2e-3, 0.0, -np.inf]):
+        y = x.copy()
+        y[i] = wrong
+        assert not agree(x, y)
+    assert not agree(np.array([1, 2]), np.array([1, 3]))
+    assert not agree("a", "b") and not agree([1], [1, 2])
+
+
+@pytest.fixture
+def asked(tmp_path):
+    """An oracle of its own, which has recorded the answer to `ask`."""
+    oracle = Oracle()
+    records = Records(tmp_path / "records.json.xz")
+    oracle.current = records
+    ask = lambda: np.arange(3.0)  # noqa: E731 - its source is what is asked
+    records.write({digest(ask): encode(np.arange(3.0))})
+    return oracle, records, ask
+
+
+def test_recorded_answers_are_read(asked):
+    oracle, _, ask = asked
+    assert np.array_equal(oracle.answer(ask), np.arange(3.0))
+    with pytest.raises(AssertionError, match="no record for this case"):
+        oracle.answer(lambda: np.arange(4.0))
+
+
+def test_a_wrong_record_is_caught_where_it_is_drawn(asked):
+    oracle, records, ask = asked
+    records.write({digest(ask): encode(np.array([0.0, 1.0, 2.5]))})
+    assert oracle.answer(ask)[2] == 2.5  # not drawn
+    oracle.share = 0.5
+    while not oracle.is_drawn(digest(ask)):
+        oracle.seed += 1
+    with pytest.raises(AssertionError, match="is wrong about"):
+        oracle.answer(ask)
+
+
+def test_answers_are_recorded_and_merged(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "RECORDS", tmp_path / "oracle")
+    monkeypatch.setattr(module, "TESTS", tmp_path)
+    oracle = Oracle()
+    monkeypatch.setattr(module, "oracle", oracle)
+    oracle.recording, oracle.share = True, 1.0
+    oracle.enter(tmp_path / "test_a.py")
+
+    def fails():
+        raise ZeroDivisionError("a sentence of its own")
+
+    assert oracle.answer(lambda: "one", 1) == "one"
+    assert oracle.answer(fails, 2).name == "ZeroDivisionError"
+    module.save(tmp_path / "parts")
+    stale = Records(tmp_path / "oracle" / "test_a.json.xz")
+    stale.write({"stale": 1})
+    assert len(module.merge(tmp_path / "parts", whole=False)) == 1
+    assert len(Records(stale.path).read) == 3
+    module.merge(tmp_path / "parts", whole=True)
+    assert len(Records(stale.path).read) == 2
+    assert "sentence" not in str(Records(stale.path).read)
+
+
+def test_real_jax_is_for_answers_alone():
+    with pytest.raises(RuntimeError, match="mark the test `live`"):
+        _ = jax.numpy
