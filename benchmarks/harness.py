@@ -30,6 +30,7 @@ GROUPS = (
     "calls",
     "kernels",
     "bulk",
+    "movement",
     "convolutions",
     "linalg",
     "products",

@@ -49,6 +49,18 @@ class CostModel:
     iteration: float = 1.0  # of a loop
     gathered_lane: float = 0.8  # that is loaded alone
     scattered_lane: float = 3.5  # that is stored alone
+    # Elements from one lane to the next up to which lanes are picked out of whole vectors; of vectors
+    # without masks.
+    picked_stride: int = 8
+    picked_stride_unmasked: int = 4
+    # Blocks that are transposed before lanes are loaded from them (`kernels/turning.py`): elements of a
+    # side, half as many of 64 bits; blocks of one kernel; cost of a vector; extents, and points, from
+    # which they pay.
+    turned_side: int = 64
+    turned_blocks: int = 4
+    turned_vector: float = 4.0
+    turned_extent: int = 16
+    turned_points: int = 1 << 12
     halving: float = 3.0  # a vector, to reduce its lanes
     gather: int = 4  # an element at a computed place
     loop_trips: int = 100  # iterations of a loop kernel's loop, where nothing is known

@@ -31,6 +31,8 @@ def linker() -> None:
     symbols.register_symbol("host", _native.call_host_address())
     symbols.register_symbol("over_batch", _native.over_batch_address())
     symbols.register_symbol("poll", _native.poll_address())
+    for bits, address in _native.transpose_addresses().items():
+        symbols.register_symbol(f"transpose_{bits}", address)
     _native.use_host_function(symbols.call_host)
     for name, address in zip(("enter", "leave"), _native.blas_guard_addresses(), strict=True):
         symbols.register_symbol(f"blas_{name}", address)

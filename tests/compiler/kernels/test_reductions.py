@@ -59,6 +59,15 @@ def test_several_folds_at_once(name):
 COLUMNS = [(1030, 600), (1041, 513), (3, 520, 515), (4096, 1024)]
 
 
+@pytest.mark.parametrize("rows", [130, 500, 1000, 2000])
+def test_rows_that_threads_share_are_not_divided(rows):
+    """Four rows are summed at once; what counts is how many rows there are."""
+    x = jnp.ones((rows, 4000))
+    for f in (lambda x: x.sum(1), lambda x: x @ x[0]):
+        text = jitney.jit(f).lower(x).as_text("kernels")
+        assert ("arena 0 bytes" in text) == (rows > 512), text
+
+
 @pytest.mark.parametrize("shape", COLUMNS)
 def test_columns_are_summed_in_order(shape):
     """However many rows the columns go down together."""

@@ -16,12 +16,36 @@ from jitney.compiler.llvm.values import (
     BITS,
     Value,
     constant,
+    constant_vector,
     mangled,
     memory_bytes,
     type_text,
 )
 
 WORD = "i32"  # the narrowest element that processors gather
+
+
+def lanes_below(e: Emitter, count: Value, lanes: int) -> Value:
+    """The mask of the lanes whose number is below `count`, which may be any number."""
+    return _compared(e, "ult", count, lanes)
+
+
+def lanes_from(e: Emitter, count: Value, lanes: int) -> Value:
+    """The mask of the lanes whose number is not below `count`, which may be any number."""
+    return _compared(e, "uge", count, lanes)
+
+
+def _compared(e: Emitter, how: str, count: Value, lanes: int) -> Value:
+    """Numbers of lanes, compared with `count` as vectors of at least 128 bits.
+
+    LLVM 22 widens comparisons of smaller vectors and takes what they say of the lanes that
+    it added for false: a masked store of eight bytes wrote up to sixteen.
+    """
+    capped = e.intrinsic("llvm.smin", [count, constant(lanes, "i64")])
+    capped = e.intrinsic("llvm.smax", [capped, constant(0, "i64")])
+    kind = {2: "i64", 4: "i32", 8: "i16"}.get(lanes, "i8" if lanes <= 64 else "i16")
+    ids = constant_vector(tuple(range(lanes)), kind)
+    return e.icmp(how, ids, e.splat(e.trunc(capped, kind), lanes))
 
 
 def load_vector(e: Emitter, pointer: Value, kind: str, lanes: int, mask: Value | None) -> Value:

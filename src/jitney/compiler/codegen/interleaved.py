@@ -13,6 +13,7 @@ from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Affine
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.values import Value
+from jitney.core.record import replace
 
 Place = tuple[int, Affine]  # a buffer, and a linear position
 
@@ -46,9 +47,9 @@ def _neighbours(
     for place in sorted(known, key=lambda place: (place[0], place[1].offset)):
         param, index = place
         count = index.coefficients[axis]
-        if count not in sizes or index.terms or place in grouped:
+        if count not in sizes or place in grouped:
             continue
-        group = tuple([(param, Affine(index.offset + j, index.coefficients)) for j in range(count)])
+        group = tuple([(param, replace(index, offset=index.offset + j)) for j in range(count)])
         if all(member in known and member not in grouped for member in group):
             grouped.update(group)
             yield group
@@ -58,7 +59,7 @@ def separate(e: Emitter, pairs: Value) -> tuple[Value, Value]:
     """The elements at even places of a vector, and those at odd places."""
     lanes = pairs.lanes // 2
     first, second = (
-        _shuffle(e, pairs, pairs, [2 * k + which for k in range(lanes)]) for which in (0, 1)
+        shuffle(e, pairs, pairs, [2 * k + which for k in range(lanes)]) for which in (0, 1)
     )
     return first, second
 
@@ -69,21 +70,29 @@ def merge(e: Emitter, parts: Sequence[Value]) -> Value:
         return parts[0]
     first, second = merge(e, parts[0::2]), merge(e, parts[1::2])
     lanes = first.lanes
-    return _shuffle(e, first, second, [k + lanes * which for k in range(lanes) for which in (0, 1)])
+    return shuffle(e, first, second, [k + lanes * which for k in range(lanes) for which in (0, 1)])
 
 
-def _shuffle(e: Emitter, x: Value, y: Value, picks: Sequence[int]) -> Value:
+def shuffle(e: Emitter, x: Value, y: Value, picks: Sequence[int]) -> Value:
+    """Lanes of `x`, and of `y` after them, by their numbers."""
     mask = ", ".join([f"i32 {k}" for k in picks])
     text = f"shufflevector {x!r}, {y!r}, <{len(picks)} x i32> <{mask}>"
     return e.emit(text, x.kind, len(picks))
 
 
 def stored_together(
-    outputs: Sequence[ir.Store | ir.Reduce], axis: int | None
+    outputs: Sequence[ir.Store | ir.Reduce], axis: int | None, varies: Sequence[bool]
 ) -> dict[int, tuple[int, ...]]:
-    """Numbers of stores that are made together, by the number of the first of them in memory."""
-    if axis is None:
-        return {}
+    """Numbers of stores that are made together, by the number of the first of them in memory.
+
+    Args:
+      outputs: of a kernel.
+      axis: the axis that lanes go along.
+      varies: for each statement, whether lanes differ in it.
+    """
+    terms = {o.index.terms for o in outputs}
+    if axis is None or len(terms) != 1 or any(varies[t] for t, _ in terms.pop()):
+        return {}  # places that depend on values may be the same
     numbers: dict[Place, int] = {}
     for j, o in enumerate(outputs):
         if isinstance(o, ir.Store) and o.where is None:

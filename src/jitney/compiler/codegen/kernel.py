@@ -16,11 +16,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from jitney.compiler.codegen import access, interleaved, polls
+from jitney.compiler.codegen import access, interleaved, polls, strided
 from jitney.compiler.codegen.accumulators import Accumulators
 from jitney.compiler.codegen.dependence import dependence
+from jitney.compiler.codegen.grouped_loads import GroupedLoads, mask_of_several, memory_kind
 from jitney.compiler.codegen.kernel_key import Range, is_tile, lanes_hint
 from jitney.compiler.codegen.nest_state import State
+from jitney.compiler.codegen.turned import TurnedBlocks
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.effort import called_functions
 from jitney.compiler.kernels.ir import Affine, Kernel
@@ -40,6 +42,8 @@ from jitney.compiler.llvm.values import (
 from jitney.compiler.scalar import complexes, powers, table
 from jitney.compiler.scalar_functions import lookup
 from jitney.compiler.scalar_functions.declaration import Part
+
+_POWERS = ("f32", "f64")  # of which there are shorter ways to some constant powers
 
 
 class KernelWriter:
@@ -68,24 +72,21 @@ class KernelWriter:
         self.allocas: list[str] = []
         self.lanes = 1  # of the loop being written
         self.mask: Value | None = None
+        self.guarded = False  # whether the mask has a store's condition as well
         self.remaining: Value | None = None  # iterations that the mask is made of
         self.strip: tuple[Value, Value] | None = (
             None  # of the reduced axis: where it begins and ends
         )
-        written = {o.param for o in kernel.outputs}
-        self.load_pairs = interleaved.find_pairs(
-            [
-                (s.param, s.index)
-                for s in kernel.body
-                if isinstance(s, ir.Load) and s.param not in written
-            ],
-            plan.vector,
-        )
-        self.stored_together = interleaved.stored_together(kernel.outputs, plan.vector)
+        self.grouped = GroupedLoads(kernel, plan.vector, self.varies, target)
+        self.stored_together = interleaved.stored_together(kernel.outputs, plan.vector, self.varies)
         self.stored_along = {
             j for leader, group in self.stored_together.items() for j in group if j != leader
         }
         self.outlined = called_functions(kernel.body)
+        self.turned: TurnedBlocks | None = None
+        if plan.turn is not None and plan.vector is not None:
+            self.turned = TurnedBlocks(plan.turn, plan.vector, kernel.params)
+            self.allocas += self.turned.allocas
         self.one_vector = self._choose_lanes()
         self.vector_lanes = self.one_vector * self._vectors_at_once()
 
@@ -103,6 +104,11 @@ class KernelWriter:
         body = ["entry:", *self.allocas, *e.lines]
         return "\n".join([f"{head} {self.target.function_attributes} {{", *body, "}"])
 
+    def natives(self) -> list[str]:
+        """The functions of the runtime that the code calls."""
+        turned = [] if self.turned is None else self.turned.natives
+        return [*turned, *[polls.POLL] * polls.looks(self.kernel)]
+
     def _choose_lanes(self) -> int:
         """Lanes of one vector."""
         axis = self.schedule.vector
@@ -114,7 +120,10 @@ class KernelWriter:
             if varies
         ]
         widest = max(widths, default=32)
-        if any(map(self._lies_apart, self._used_indices())):
+        whole = self._indices_of_vectors()
+        used = [index for index in self._used_indices() if index not in whole]
+        used += [o.index for o in self.kernel.outputs]
+        if any(map(self._lies_apart, used)):
             widest = max(widest, BITS[access.WORD])
         lanes = max(self.target.vector_bits // max(widest, 8), 1)
         extent = self.kernel.extents[axis]
@@ -160,6 +169,9 @@ class KernelWriter:
         axis = self.order[position]
         if self.schedule.strip and axis == self.schedule.vector and self.strip is None:
             self._strips(position)
+            return
+        if self.turned is not None and axis == self.turned.turn.axis and self.turned.ranges is None:
+            self._blocks(position, self.turned)
             return
         low, high = self._bounds(axis)
         if axis != self.schedule.vector or self.vector_lanes == 1:
@@ -225,6 +237,9 @@ class KernelWriter:
         return self.mask if self.schedule.reduces_lanes else None
 
     def _bounds(self, axis: int) -> tuple[Value, Value]:
+        ranges = None if self.turned is None else self.turned.ranges
+        if ranges is not None and axis in ranges:
+            return ranges[axis]
         if axis == outermost(self.schedule):
             return Value("%begin", "i64"), Value("%end", "i64")
         if self.strip is not None and axis == self.order[-1]:
@@ -246,7 +261,7 @@ class KernelWriter:
             self.state.counters[axis] = counter
             if masked_to is not None:
                 self.remaining = self.e.sub(masked_to, counter)
-                self.mask = self._tail_mask(self.remaining, step)
+                self.mask = access.lanes_below(self.e, self.remaining, step)
             if position == self.looking:
                 polls.poll(self.e)
             self._extend_addresses(axis, counter)
@@ -266,6 +281,17 @@ class KernelWriter:
             self.strip = None
 
         self._count(constant(0, "i64"), high, step, body)
+
+    def _blocks(self, position: int, turned: TurnedBlocks) -> None:
+        """The loops from `position` inwards for a transposed block, then for the next one."""
+
+        def block() -> None:
+            dtypes, known = self.kernel.params, self.state.addresses
+            turned.fill(self.e, lambda p, at: self._pointer(p, at, dtypes[p]), known)
+            self._emit_loops(position)
+
+        whole = self._bounds(turned.turn.axis), self._bounds(turned.vector)
+        turned.loops(self.e, self._count, whole, block)
 
     def _count(self, low: Value, high: Value, step: int, body: Callable[[Value], None]) -> None:
         """for (i = low; i < high; i += step) what `body` writes for i"""
@@ -291,19 +317,6 @@ class KernelWriter:
         )
         e.label(f"done.{n}")
 
-    def _tail_mask(self, remaining: Value, lanes: int) -> Value:
-        """Lanes below `remaining`, found by comparing vectors of at least 128 bits.
-
-        LLVM 22 widens comparisons of smaller vectors and takes what they say of the lanes that
-        it added for false: a masked store of eight bytes wrote up to sixteen.
-        """
-        e = self.e
-        most = constant(lanes, "i64")
-        capped = e.select(e.icmp("slt", remaining, most), remaining, most)
-        kind = {2: "i64", 4: "i32", 8: "i16"}.get(lanes, "i8" if lanes <= 64 else "i16")
-        ids = constant_vector(tuple(range(lanes)), kind)
-        return e.icmp("ult", ids, e.splat(e.trunc(capped, kind), lanes))
-
     # --- addresses ----------------------------------------------------------------------------------
 
     def _extend_addresses(self, axis: int, counter: Value) -> None:
@@ -328,6 +341,13 @@ class KernelWriter:
             all_used += [o.index for o in self.kernel.outputs]
             found = self._indices = list(dict.fromkeys(all_used))
         return found
+
+    def _indices_of_vectors(self) -> set[Affine]:
+        """The indices of loads of which none is made lane by lane."""
+        turned = {} if self.turned is None else self.turned.places
+        loads = [(s.param, s.index) for s in self.kernel.body if isinstance(s, ir.Load)]
+        alone = [place for place in loads if place not in self.grouped and place not in turned]
+        return {index for _, index in loads} - {index for _, index in alone}
 
     def _address(self, index: Affine) -> tuple[Value, Value | None]:
         """(the same for all lanes, per lane) parts of a linear position, in i64.
@@ -358,6 +378,13 @@ class KernelWriter:
         """Whether lanes at `index` are neither neighbours in memory nor all at one place."""
         return self._lane_stride(index) not in (0, 1) or any(self.varies[t] for t, _ in index.terms)
 
+    def _is_strided_store(self, index: Affine) -> bool:
+        """Whether lanes are written to `index` by vectors and a mask."""
+        stride = self._lane_stride(index)
+        if any(self.varies[t] for t, _ in index.terms):
+            return False
+        return stride == -1 or (self.target.has_masks and strided.is_strided(stride, self.target))
+
     def _lane_stride(self, index: Affine) -> int:
         axis = self.schedule.vector
         return 0 if axis is None else index.coefficients[axis]
@@ -368,7 +395,7 @@ class KernelWriter:
         return self.e.sext(value, "i64") if dtype.kind == "i" else self.e.zext(value, "i64")
 
     def _pointer(self, param: int, position: Value, dtype: np.dtype) -> Value:
-        element = type_text(_memory_kind(dtype))
+        element = type_text(memory_kind(dtype))
         base = self.pointers[param]
         lanes = position.lanes
         return self.e.emit(f"getelementptr {element}, {base!r}, {position!r}", "ptr", lanes)
@@ -409,7 +436,10 @@ class KernelWriter:
                 dtype = dtypes[1] if s.fn == "select" else dtypes[0]
                 if s.fn in self.outlined:
                     return self._outlined(s, dtype, args)
-                result = self._constant_power(s, args)
+                exponent = self.kernel.body[s.args[-1]]
+                result: Value | None = None
+                if s.fn == "pow" and isinstance(exponent, ir.Const) and args[0].kind in _POWERS:
+                    result = powers.constant_power(e, args[0], float(exponent.value))
                 part = lookup(s.fn).part
                 if part is not None:
                     return self._complex_part(part, s, args)
@@ -417,17 +447,6 @@ class KernelWriter:
                     result = table.emit(e, s.fn, dtype, args, s.dtype)
                 assert result is not None, f"no code for {s.fn} of {dtype}"
                 return result
-
-    def _constant_power(self, s: ir.Call, args: list[Value]) -> Value | None:
-        """x^c for those constants c for which there is a shorter way than for any."""
-        exponent = self.kernel.body[s.args[-1]]
-        if (
-            s.fn != "pow"
-            or not isinstance(exponent, ir.Const)
-            or args[0].kind not in ("f32", "f64")
-        ):
-            return None
-        return powers.constant_power(self.e, args[0], float(exponent.value))
 
     def _complex_part(self, part: Part, s: ir.Call, args: list[Value]) -> Value:
         """A part of a complex function; both are computed when the first is asked for."""
@@ -465,10 +484,20 @@ class KernelWriter:
     def _load(self, s: ir.Load, varies: bool) -> Value:
         e = self.e
         place = (s.param, s.index)
-        if varies and place in self.load_pairs:
-            return self._load_of_pair(place, s.dtype)
+        if varies and place in self.grouped:
+
+            def pointer_at(index: Affine) -> Value:
+                return self._pointer(s.param, self._address(index)[0], s.dtype)
+
+            shared, remaining = self.state.shared, self._needed_lanes()
+            return self.grouped.load(e, shared, place, s.dtype, pointer_at, self.lanes, remaining)
+        if varies and self.turned is not None and place in self.turned:
+            counters, masks = self.state.counters, (self.mask, self._needed_lanes())
+            shared = self.state.shared
+            value = self.turned.load(e, shared, place, counters, self.lanes, masks)
+            return e.trunc(value, "i1") if s.dtype == np.bool_ else value
         base, per_lane = self._address(s.index) if varies else self._uniform_address(s.index)
-        memory = _memory_kind(s.dtype)
+        memory = memory_kind(s.dtype)
         size = memory_bytes(memory)
         pointer = self._pointer(s.param, base, s.dtype)
         if not varies:
@@ -482,44 +511,14 @@ class KernelWriter:
             value = access.gather(e, pointers, memory, self.mask)
         return e.trunc(value, "i1") if s.dtype == np.bool_ else value
 
-    def _load_of_pair(self, place: interleaved.Place, dtype: np.dtype) -> Value:
-        """An element of each of the lanes; the neighbours are loaded along with it."""
-        loaded = self.state.shared.get(place)
-        if loaded is None:
-            first, second = self.load_pairs[place]
-            param, index = first
-            memory = _memory_kind(dtype)
-            pointer = self._pointer(param, self._scalar_address(index), dtype)
-            mask = self._mask_of_several(2)
-            wide = access.load_vector(self.e, pointer, memory, 2 * self.lanes, mask)
-            parts = interleaved.separate(self.e, wide)
-            if dtype == np.bool_:
-                parts = [self.e.trunc(part, "i1") for part in parts]
-            self.state.shared |= zip((first, second), parts, strict=True)
-            loaded = self.state.shared[place]
-        return loaded
-
-    def _scalar_address(self, index: Affine) -> Value:
-        """The linear position of the first lane."""
-        base = self.state.addresses.get(index, constant(0, "i64"))
-        return self.e.add(base, constant(index.offset, "i64")) if index.offset else base
-
-    def _mask_of_several(self, count: int) -> Value | None:
-        """The mask where each lane stands for `count` elements."""
-        if self.mask is None:
-            return None
-        key = ("mask", self.mask.text, count)
-        found = self.state.shared.get(key)
-        if found is None:
-            assert self.remaining is not None
-            elements = self.e.mul(self.remaining, constant(count, "i64"))
-            found = self.state.shared[key] = self._tail_mask(elements, count * self.lanes)
-        return found
-
     def _uniform_address(self, index: Affine) -> tuple[Value, None]:
         base, per_lane = self._address(index)
         assert per_lane is None or self._lane_stride(index) == 0
         return base, None
+
+    def _needed_lanes(self) -> Value | None:
+        """How many lanes the loop has left, where it is under a mask."""
+        return None if self.mask is None else self.remaining
 
     # --- outputs ----------------------------------------------------------------------------------
 
@@ -535,8 +534,9 @@ class KernelWriter:
         dtype = self.kernel.params[o.param]
         values = [self.kernel.outputs[member].value for member in self.stored_together[j]]
         parts = [self._as_stored(self._value(i), self.kernel.body[i].dtype, dtype) for i in values]
-        pointer = self._pointer(o.param, self._scalar_address(o.index), dtype)
-        mask = self._mask_of_several(len(parts))
+        pointer = self._pointer(o.param, self._address(o.index)[0], dtype)
+        shared, remaining = self.state.shared, self._needed_lanes()
+        mask = mask_of_several(self.e, shared, remaining, len(parts), self.lanes)
         access.store_vector(self.e, interleaved.merge(self.e, parts), pointer, mask)
 
     def _guarded_store(self, o: ir.Store, where: int) -> None:
@@ -545,8 +545,9 @@ class KernelWriter:
         if condition.lanes > 1:
             outside = self.mask
             self.mask = condition if outside is None else e.and_(outside, condition)
+            self.guarded = True
             self._store(o, self._value(o.value))
-            self.mask = outside
+            self.mask, self.guarded = outside, False
             return
         n = e.fresh()[1:]
         e.branch(condition, f"write.{n}", f"written.{n}", is_likely=True)
@@ -564,7 +565,7 @@ class KernelWriter:
         e = self.e
         dtype = self.kernel.params[param]
         value = self._as_stored(value, source, dtype)
-        memory = _memory_kind(dtype)
+        memory = memory_kind(dtype)
         size = memory_bytes(memory)
         base, per_lane = self._address(index)
         pointer = self._pointer(param, base, dtype)
@@ -573,6 +574,10 @@ class KernelWriter:
             return
         if per_lane is None and self._lane_stride(index):
             access.store_vector(e, value, pointer, self.mask)
+            return
+        stride = self._lane_stride(index)
+        if self._is_strided_store(index) and not self.guarded:
+            strided.store(e, value, pointer, stride, self._needed_lanes())
             return
         if per_lane is None:  # one place for all lanes: the last one's value stays
             per_lane = constant(0, "i64", self.lanes)
@@ -588,10 +593,6 @@ class KernelWriter:
             assert converted is not None
             value = converted
         return self.e.zext(value, "i8") if dtype == np.bool_ else value
-
-
-def _memory_kind(dtype: np.dtype) -> str:
-    return "i8" if dtype == np.bool_ else register_kind(dtype)
 
 
 def _constant(value: np.ndarray) -> Value:

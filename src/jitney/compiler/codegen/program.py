@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from jitney.compiler import library
-from jitney.compiler.codegen import outlined_functions, polls, symbols
+from jitney.compiler.codegen import outlined_functions, symbols
 from jitney.compiler.codegen.driver import DriverWriter, PythonCall
 from jitney.compiler.codegen.kernel import KernelWriter
 from jitney.compiler.codegen.kernel_key import ANY_RANGE, Range, body_cost, content_key, range_of
@@ -119,11 +119,12 @@ _Key = tuple[Range, tuple[object, ...]]
 
 
 class _Written(NamedTuple):
-    """A kernel's code as a module, the name of its function, and what it calls in other modules."""
+    """A kernel's code as a module, its function's name, what it calls elsewhere and of the runtime."""
 
     name: str
     text: str
     outlined: dict[str, Outlined]
+    natives: list[str]
 
 
 def _write(kernels: Mapping[_Key, Kernel | LoopKernel]) -> dict[_Key, _Written]:
@@ -131,10 +132,11 @@ def _write(kernels: Mapping[_Key, Kernel | LoopKernel]) -> dict[_Key, _Written]:
     target = host()
     found: dict[_Key, _Written] = {}
     for i, (key, kernel) in enumerate(kernels.items()):
-        writer: Any = LoopWriter if isinstance(kernel, LoopKernel) else KernelWriter
+        kind: Any = LoopWriter if isinstance(kernel, LoopKernel) else KernelWriter
         e = Emitter(target)
-        text = writer(kernel, target, f"k{i}", e, key[0]).text()
-        found[key] = _Written(f"k{i}", f"{text}\n{e.module_text()}", e.outlined)
+        writer = kind(kernel, target, f"k{i}", e, key[0])
+        text = f"{writer.text()}\n{e.module_text()}"
+        found[key] = _Written(f"k{i}", text, e.outlined, writer.natives())
     return found
 
 
@@ -223,7 +225,6 @@ class _Modules:
         kernels = self._wanted.kernels
         self.found = _kernels.find(kernels)
         new = {key: kernel for key, kernel in kernels.items() if key not in self.found}
-        self._polls = any(map(polls.looks, new.values()))
         self._written = _write(new)
         keys = [*self._written]
         sizes = [w.text.count("\n") for w in self._written.values()]
@@ -252,11 +253,11 @@ class _Modules:
         for function, emitted in zip(functions, others[len(self.beside) :], strict=True):
             outlined_functions.enter(function, emitted)
         places = {self.names[key][0]: place for key, place in self.found.items()}
-        polling = [polls.POLL] if self._polls else []
+        called = dict.fromkeys([name for w in self._written.values() for name in w.natives])
         for group, emitted in zip(self.beside, others, strict=False):
-            code = self._load(emitted, group, {f"jitney.{x}": symbols.symbol(x) for x in polling})
+            code = self._load(emitted, group, {f"jitney.{x}": symbols.symbol(x) for x in called})
             places |= {self.names[key][0]: (code, self._written[key].name) for key in group}
-        natives = [*dict.fromkeys([*driver.natives, *polling])]
+        natives = [*dict.fromkeys([*driver.natives, *called])]
         links = Links(natives, driver.constants, places, *_linked(driver.python_calls))
         return self._load(own, self.own, links.addresses()), links
 

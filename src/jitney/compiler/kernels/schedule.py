@@ -7,7 +7,7 @@ alone; what a kernel computes does not change.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from jitney.compiler.cost import COSTS
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Affine, Kernel
 from jitney.compiler.kernels.loop_kernel import LoopKernel
+from jitney.compiler.kernels.turning import Turn, find_turn
 from jitney.core import caches
 from jitney.core.record import record, replace
 
@@ -81,6 +82,7 @@ class Schedule:
       reduces_lanes: whether the lanes are reduced.
       strip: how far along the reduced axis all lanes go before any goes further; 0 if each vector of
         lanes goes to its end at once.
+      turn: loads that are made from transposed blocks; their axis is the last of `outer`.
     """
 
     outer: tuple[int, ...]
@@ -88,6 +90,7 @@ class Schedule:
     inner: tuple[int, ...]
     reduces_lanes: bool
     strip: int = 0
+    turn: Turn | None = None
 
 
 @caches.memoized("schedules of kernels", "the kernel", 64)  # asked several times for each
@@ -106,8 +109,32 @@ def schedule(kernel: Kernel | LoopKernel) -> Schedule:
     vector = free[0]
     if len(free) > 1:
         vector = min(reversed(free), key=lambda k: estimate(kernel, k))
+    turned = _turned(kernel, vector, free) if not ordered else None
+    if turned is not None:
+        return turned
     plan = _order(kernel, vector)
     return replace(plan, strip=COSTS.reduced_strip) if _reduces_columns(kernel, plan) else plan
+
+
+def _turned(kernel: Kernel | LoopKernel, vector: int, free: Sequence[int]) -> Schedule | None:
+    """The order of least cost with transposed blocks, if it costs less than lanes along `vector`."""
+    if isinstance(kernel, LoopKernel) or kernel.reduced or len(kernel.extents) < 2:
+        return None
+    accesses = [s.index for s in kernel.body if isinstance(s, ir.Load)]
+    accesses += [o.index for o in kernel.outputs]
+    if all(abs(index.coefficients[vector]) <= COSTS.picked_stride for index in accesses):
+        return None
+    least = estimate(kernel, vector)
+    found: Schedule | None = None
+    for lanes in free:
+        for axis in range(len(kernel.extents)):
+            turn = None if axis == lanes else find_turn(kernel, lanes, axis)
+            cost = least if turn is None else estimate(kernel, lanes, turn)
+            if turn is not None and cost < least:
+                plan = _order(kernel, lanes)
+                others = tuple([k for k in plan.outer if k != axis])
+                least, found = cost, replace(plan, outer=(*others, axis), turn=turn)
+    return found
 
 
 def _reduces_columns(kernel: Kernel | LoopKernel, plan: Schedule) -> bool:
@@ -267,11 +294,12 @@ def least_estimate(kernel: Kernel) -> float:
     return float("inf") if vector is None else estimate(kernel, vector)
 
 
-def estimate(kernel: Kernel | LoopKernel, vector: int) -> float:
+def estimate(kernel: Kernel | LoopKernel, vector: int, turn: Turn | None = None) -> float:
     """Cost of all loops with lanes along axis `vector`, in additions of vectors.
 
     Each statement runs as often as the loops turn that it depends on. Lanes that are neighbours in
-    memory are loaded at once, others one by one.
+    memory are loaded at once, those a few places apart are picked out of vectors, those of `turn` are
+    loaded from transposed blocks, others one by one.
     """
     plan = _order(kernel, vector)
     order = (
@@ -288,8 +316,24 @@ def estimate(kernel: Kernel | LoopKernel, vector: int) -> float:
         runs.append(runs[-1] * (-(-n // lanes) if axis == vector else n))
     place = {axis: depth for depth, axis in enumerate(order, start=1)}
 
-    def one(stride: int, each: float) -> float:
-        return 1.0 if stride in (0, 1) else 2.0 if stride == -1 else each * lanes
+    groups: dict[tuple[object, ...], list[int]] = {}
+    for s in (*kernel.body, *kernel.outputs):
+        if isinstance(s, ir.Load | ir.Store | ir.Reduce):
+            groups.setdefault(_row_of(s), []).append(s.index.offset)
+
+    places = {} if turn is None else turn.places()
+
+    def one(s: ir.Load | ir.Store | ir.Reduce, each: float) -> float:
+        if isinstance(s, ir.Load) and (s.param, s.index) in places:
+            return COSTS.turned_vector
+        stride = abs(s.index.coefficients[vector])
+        if stride == s.index.coefficients[vector] and stride <= 1:
+            return 1.0
+        if stride > COSTS.picked_stride:
+            return each * lanes
+        # A vector, and a shuffle for each; or all vectors that the elements are in, or go to.
+        near = sum(abs(offset - s.index.offset) < stride for offset in groups[_row_of(s)])
+        return 2.0 if near == stride else float(stride + 1)
 
     total = COSTS.iteration * sum(runs[1:])
     depths: list[int] = []
@@ -298,7 +342,8 @@ def estimate(kernel: Kernel | LoopKernel, vector: int) -> float:
             case ir.Load() | ir.IndexValue():
                 used = [place[k] for k, c in enumerate(s.index.coefficients) if c]
                 depth = max([*used, *[depths[t] for t, _ in s.index.terms]], default=0)
-                total += runs[depth] * one(s.index.coefficients[vector], COSTS.gathered_lane)
+                each = one(s, COSTS.gathered_lane) if isinstance(s, ir.Load) else 1.0
+                total += runs[depth] * each
             case ir.Call():
                 depth = max([depths[a] for a in s.args], default=0)
                 total += runs[depth] * COSTS.function(s.fn)
@@ -312,11 +357,14 @@ def estimate(kernel: Kernel | LoopKernel, vector: int) -> float:
         if isinstance(o, ir.Reduce) and o.factor is not None:
             total += runs[max(depths[o.value], depths[o.factor])] * COSTS.function("mul")
         if isinstance(o, ir.Store):
-            total += runs[-1] * one(o.index.coefficients[vector], COSTS.scattered_lane)
+            total += runs[-1] * one(o, COSTS.scattered_lane)
         elif plan.reduces_lanes:
             total += runs[-1] + runs[folds_at] * (1 + COSTS.halving * (lanes.bit_length() - 1))
         else:
-            total += runs[-1] + runs[folds_at] * one(
-                o.index.coefficients[vector], COSTS.scattered_lane
-            )
+            total += runs[-1] + runs[folds_at] * one(o, COSTS.scattered_lane)
     return total
+
+
+def _row_of(s: ir.Load | ir.Store | ir.Reduce) -> tuple[object, ...]:
+    """Equal for loads, and for stores, whose places differ by a constant."""
+    return (isinstance(s, ir.Load), s.param, s.index.coefficients, s.index.terms)

@@ -44,7 +44,7 @@ def split_fold(kernel: Kernel) -> Split | None:
     kept, n = math.prod(kernel.parallel), kernel.extents[axis]
     row = kept * math.prod(kernel.extents[axis + 1 :])
     length = max(COSTS.split_points // row, -(-COSTS.split_least * kept // row), 1)
-    if kept > COSTS.split_results or n // length < 2:
+    if kept * len(kernel.outputs) > COSTS.split_results or n // length < 2:
         return None
     return split(kernel, length)
 

@@ -82,6 +82,18 @@ cdef extern from "signals.h":
     unsigned long jt_main_thread
     int32_t jt_poll(jt_call *call) nogil
 
+cdef extern from "transpose.h":
+    void jt_transpose_8(char *target, int64_t target_step, const char *source, int64_t source_step,
+                        int64_t rows, int64_t columns) nogil
+    void jt_transpose_16(char *target, int64_t target_step, const char *source, int64_t source_step,
+                         int64_t rows, int64_t columns) nogil
+    void jt_transpose_32(char *target, int64_t target_step, const char *source, int64_t source_step,
+                         int64_t rows, int64_t columns) nogil
+    void jt_transpose_64(char *target, int64_t target_step, const char *source, int64_t source_step,
+                         int64_t rows, int64_t columns) nogil
+    void jt_transpose_128(char *target, int64_t target_step, const char *source, int64_t source_step,
+                          int64_t rows, int64_t columns) nogil
+
 cdef extern from "memory.h":
     void *jt_allocate(size_t size) nogil
     void *jt_take(size_t size) nogil

@@ -40,6 +40,18 @@ def poll_address():
     return <uintptr_t>&jt_poll
 
 
+def transpose_addresses():
+    """Bits of elements, and the address of the function that transposes blocks of such elements:
+    `void transpose(target, target_step, source, source_step, rows, columns)`."""
+    return {
+        8: <uintptr_t>&jt_transpose_8,
+        16: <uintptr_t>&jt_transpose_16,
+        32: <uintptr_t>&jt_transpose_32,
+        64: <uintptr_t>&jt_transpose_64,
+        128: <uintptr_t>&jt_transpose_128,
+    }
+
+
 def set_main_thread(unsigned long number):
     """Says which thread handles signals."""
     global jt_main_thread

@@ -1,0 +1,108 @@
+"""Loads of a kernel whose lanes are picked out of vectors that are loaded whole.
+
+Places next to each other (`interleaved.py`), and places at a constant stride (`strided.py`). What is
+loaded for one place is kept for those near it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler.codegen import access, interleaved, strided
+from jitney.compiler.codegen.interleaved import Place
+from jitney.compiler.kernels import ir
+from jitney.compiler.kernels.ir import Affine, Kernel
+from jitney.compiler.kernels.loop_kernel import LoopKernel
+from jitney.compiler.llvm.emit import Emitter
+from jitney.compiler.llvm.target import Target
+from jitney.compiler.llvm.values import Value, register_kind
+
+
+class GroupedLoads:
+    """The places of a kernel that are loaded so, and their code.
+
+    Args:
+      kernel: whose loads they are.
+      axis: along which the lanes go.
+      varies: for each statement, whether lanes differ in it.
+      target: the processor.
+    """
+
+    def __init__(
+        self, kernel: Kernel | LoopKernel, axis: int | None, varies: Sequence[bool], target: Target
+    ) -> None:
+        written = {o.param for o in kernel.outputs}
+        loads = [s for s in kernel.body if isinstance(s, ir.Load)]
+        steady = [
+            (s.param, s.index)
+            for s in loads
+            if s.param not in written and not any(varies[t] for t, _ in s.index.terms)
+        ]
+        self.pairs = interleaved.find_pairs(steady, axis)
+        single = [place for place in steady if place not in self.pairs]
+        self.windows = strided.find_windows(single, axis, target)
+
+    def __contains__(self, place: Place) -> bool:
+        return place in self.pairs or place in self.windows
+
+    def load(
+        self,
+        e: Emitter,
+        shared: dict[Any, Any],
+        place: Place,
+        dtype: np.dtype,
+        pointer: Callable[[Affine], Value],
+        lanes: int,
+        remaining: Value | None,
+    ) -> Value:
+        """The elements of all lanes at `place`.
+
+        Args:
+          e: where code goes.
+          shared: what has been computed along with something else.
+          place: one that is in here.
+          dtype: of the elements.
+          pointer: to the first lane's element at an index.
+          lanes: of a vector.
+          remaining: how many of them are needed; None for all.
+        """
+        if place in shared:
+            return shared[place]
+        kind = memory_kind(dtype)
+        if place in self.pairs:
+            pair = self.pairs[place]
+            mask = mask_of_several(e, shared, remaining, 2, lanes)
+            wide = access.load_vector(e, pointer(pair[0][1]), kind, 2 * lanes, mask)
+            parts = interleaved.separate(e, wide)
+            if dtype == np.bool_:
+                parts = e.trunc(parts[0], "i1"), e.trunc(parts[1], "i1")
+            shared |= zip(pair, parts, strict=True)
+            return shared[place]
+        window = self.windows[place]
+        if window not in shared:
+            shared[window] = strided.load(e, window, pointer(window.first), kind, lanes, remaining)
+        offset = place[1].offset - window.first.offset
+        value = strided.picked(e, window, shared[window], offset, lanes)
+        shared[place] = e.trunc(value, "i1") if dtype == np.bool_ else value
+        return shared[place]
+
+
+def memory_kind(dtype: np.dtype) -> str:
+    """The kind of elements of `dtype` in memory: predicates are bytes."""
+    return "i8" if dtype == np.bool_ else register_kind(dtype)
+
+
+def mask_of_several(
+    e: Emitter, shared: dict[Any, Any], remaining: Value | None, count: int, lanes: int
+) -> Value | None:
+    """The mask of the first `remaining` lanes where each stands for `count` elements; None for all."""
+    if remaining is None:
+        return None
+    key = ("mask", remaining.text, count)
+    if key not in shared:
+        elements = e.mul(remaining, e.const(count, remaining))
+        shared[key] = access.lanes_below(e, elements, count * lanes)
+    return shared[key]

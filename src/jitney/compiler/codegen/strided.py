@@ -1,0 +1,204 @@
+"""Elements a few places apart, in either direction, as lanes of vectors.
+
+A gather takes as long as some ten loads, and elements of 8 and 16 bits have none. So elements at a
+constant stride are picked, by shuffles, out of neighbouring vectors, which are loaded whole:
+
+    stride 3, 8 lanes:     0..7 | 8..15 | 14..21         the last vector ends with the last element
+                           0 3 6 9 12 15 18 21
+
+Nothing outside of the elements' own range is read. Loads whose places differ by less than a stride,
+such as the parts of complex numbers and the channels of images, share their vectors. Stores spread
+their lanes over vectors, of which a mask writes what belongs to them; where there are no masks, only
+reversed lanes are stored so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from jitney.compiler.codegen import access
+from jitney.compiler.codegen.interleaved import Place, shuffle
+from jitney.compiler.cost import COSTS
+from jitney.compiler.kernels.ir import Affine
+from jitney.compiler.llvm.emit import Emitter
+from jitney.compiler.llvm.target import Target
+from jitney.compiler.llvm.values import Value, constant_vector, type_text
+from jitney.core.record import record
+
+
+def largest_stride(target: Target) -> int:
+    """Up to which elements are picked out of whole vectors."""
+    return COSTS.picked_stride if target.has_masks else COSTS.picked_stride_unmasked
+
+
+def is_strided(stride: int, target: Target) -> bool:
+    """Whether loads at `stride` are made by vectors and shuffles."""
+    return (stride < 0 and -stride <= largest_stride(target)) or 1 < stride <= largest_stride(
+        target
+    )
+
+
+@record(frozen=True)
+class Window:
+    """Places that are loaded together.
+
+    Attributes:
+      param: the buffer.
+      first: the index of the first place in memory.
+      stride: from one lane to the next.
+      spread: from the first place to the last one, less than a stride.
+    """
+
+    param: int
+    first: Affine
+    stride: int
+    spread: int
+
+    def length(self, lanes: int) -> int:
+        """Elements from the first that a lane has to the last."""
+        return abs(self.stride) * (lanes - 1) + self.spread + 1
+
+    def starts(self, lanes: int) -> list[int]:
+        """Where the vectors begin, counted from the first element."""
+        last = self.length(lanes) - lanes
+        return [*range(0, last, lanes), last]
+
+    def position(self, offset: int, lane: int, lanes: int) -> int:
+        """Of the element of `lane` for the place `offset` after the first, from the first element."""
+        steps = lane if self.stride > 0 else lanes - 1 - lane
+        return offset + abs(self.stride) * steps
+
+
+def find_windows(places: Iterable[Place], axis: int | None, target: Target) -> dict[Place, Window]:
+    """For each of `places` that is loaded by vectors and shuffles along `axis`, what it is part of."""
+    if axis is None:
+        return {}
+    found: dict[Place, Window] = {}
+    groups: list[list[Place]] = []
+    for place in sorted(set(places), key=_order):
+        param, index = place
+        stride = index.coefficients[axis]
+        if not is_strided(stride, target):
+            continue
+        near = groups[-1][0] if groups else None
+        if (
+            near is not None
+            and (near[0], near[1].coefficients, near[1].terms)
+            == (param, index.coefficients, index.terms)
+            and index.offset - near[1].offset < abs(stride)
+        ):
+            groups[-1].append(place)
+        else:
+            groups.append([place])
+    for group in groups:
+        (param, first), (_, last) = group[0], group[-1]
+        stride = first.coefficients[axis]
+        window = Window(param, first, stride, last.offset - first.offset)
+        found |= dict.fromkeys(group, window)
+    return found
+
+
+def _order(place: Place) -> tuple[object, ...]:
+    param, index = place
+    return (param, index.coefficients, index.terms, index.offset)
+
+
+def load(
+    e: Emitter,
+    window: Window,
+    pointer: Value,
+    kind: str,
+    lanes: int,
+    remaining: Value | None,
+) -> list[Value]:
+    """The vectors of a window.
+
+    Args:
+      e: where code goes.
+      window: what is loaded.
+      pointer: to the first place's element for the first lane.
+      kind: of the elements.
+      lanes: of each vector.
+      remaining: how many of the lanes are needed; None for all.
+    """
+    step = abs(window.stride)
+    if window.stride < 0:
+        pointer = _moved(e, pointer, kind, -step * (lanes - 1))
+    loaded: list[Value] = []
+    for start in window.starts(lanes):
+        mask = None if remaining is None else _valid(e, window, start, lanes, remaining)
+        loaded.append(access.load_vector(e, _moved(e, pointer, kind, start), kind, lanes, mask))
+    return loaded
+
+
+def picked(e: Emitter, window: Window, vectors: list[Value], offset: int, lanes: int) -> Value:
+    """The lanes of the place `offset` after the first of `window`, whose `vectors` are loaded."""
+    starts = window.starts(lanes)
+    wanted = [window.position(offset, lane, lanes) for lane in range(lanes)]
+    source = [min(p // lanes, len(starts) - 1) for p in wanted]
+    used = sorted(set(source))
+    at = [p - starts[n] for p, n in zip(wanted, source, strict=True)]
+    if len(used) == 1:
+        return shuffle(e, vectors[used[0]], vectors[used[0]], at)
+    # Lanes that no vector so far has are any.
+    first, *others = used
+    result = vectors[first]
+    place = [p if n == first else 0 for p, n in zip(at, source, strict=True)]
+    for n in others:
+        place = [p + lanes if m == n else q for p, q, m in zip(at, place, source, strict=True)]
+        result = shuffle(e, result, vectors[n], place)
+        place = list(range(lanes))
+    return result
+
+
+def store(
+    e: Emitter,
+    value: Value,
+    pointer: Value,
+    stride: int,
+    remaining: Value | None,
+) -> None:
+    """Writes the lanes of `value` to places at `stride` from `pointer`, and nothing between them.
+
+    Args:
+      e: where code goes.
+      value: a vector.
+      pointer: where the first lane goes.
+      stride: not 0 or 1; -1 only, on targets without masks.
+      remaining: how many of the lanes are written; None for all.
+    """
+    kind, lanes = value.kind, value.lanes
+    window = Window(0, Affine(0, ()), stride, 0)
+    step = abs(stride)
+    if stride < 0:
+        pointer = _moved(e, pointer, kind, -step * (lanes - 1))
+    lane_of = {window.position(0, lane, lanes): lane for lane in range(lanes)}
+    for start in range(0, window.length(lanes), lanes):
+        picks = [lane_of.get(start + j) for j in range(lanes)]
+        spread = shuffle(e, value, value, [0 if pick is None else pick for pick in picks])
+        mask = None
+        if None in picks:
+            mask = constant_vector(tuple([pick is not None for pick in picks]), "i1")
+        if remaining is not None:
+            some = _valid(e, window, start, lanes, remaining)
+            mask = some if mask is None else e.and_(mask, some)
+        access.store_vector(e, spread, _moved(e, pointer, kind, start), mask)
+
+
+def _valid(e: Emitter, window: Window, start: int, lanes: int, remaining: Value) -> Value:
+    """Which elements of the vector at `start` of `window` the first `remaining` lanes need."""
+    step = abs(window.stride)
+    if window.stride > 0:  # those before the end of the last lane's
+        end = e.mul(remaining, e.const(step, remaining))
+        return access.lanes_below(
+            e, e.add(end, e.const(window.spread + 1 - step - start, end)), lanes
+        )
+    missing = e.sub(e.const(lanes, remaining), remaining)
+    begin = e.mul(missing, e.const(step, missing))
+    return access.lanes_from(e, e.sub(begin, e.const(start, begin)), lanes)
+
+
+def _moved(e: Emitter, pointer: Value, kind: str, elements: int) -> Value:
+    if not elements:
+        return pointer
+    return e.emit(f"getelementptr {type_text(kind)}, {pointer!r}, i64 {elements}", "ptr")

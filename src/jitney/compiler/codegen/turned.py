@@ -1,0 +1,165 @@
+"""Transposed blocks on the stack, and the lanes that are loaded from them (`kernels/turning.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.compiler.codegen import access, interleaved
+from jitney.compiler.codegen.grouped_loads import mask_of_several, memory_kind
+from jitney.compiler.kernels.turning import Place, Turn
+from jitney.compiler.llvm.emit import Emitter
+from jitney.compiler.llvm.values import Value, constant, memory_bytes, type_text
+
+Range = tuple[Value, Value]  # begin and end of a loop
+
+
+class TurnedBlocks:
+    """The blocks of one kernel.
+
+    Args:
+      turn: what is transposed.
+      vector: the axis that lanes go along.
+      params: element types of the kernel's buffers.
+
+    Attributes:
+      allocas: lines for the function's entry.
+      natives: functions of the runtime that the code calls.
+      ranges: the part of the turned axis, and of the lanes' axis, that the blocks have.
+    """
+
+    def __init__(self, turn: Turn, vector: int, params: Sequence[np.dtype]) -> None:
+        self.turn = turn
+        self.vector = vector
+        self.places = turn.places()
+        self.kinds = [memory_kind(params[block.param]) for block in turn.blocks]
+        self.allocas: list[str] = []
+        self.tiles: list[Value] = []
+        for number, (block, kind) in enumerate(zip(turn.blocks, self.kinds, strict=True)):
+            name = f"%block.{number}"
+            elements = turn.side * turn.side * block.count
+            self.allocas.append(f"  {name} = alloca [{elements} x {type_text(kind)}], align 64")
+            self.tiles.append(Value(name, "ptr"))
+        sizes = zip(turn.blocks, self.kinds, strict=True)
+        self.natives = [_function(block.count * memory_bytes(kind)) for block, kind in sizes]
+        self.ranges: dict[int, Range] | None = None
+
+    def __contains__(self, place: Place) -> bool:
+        return self.ranges is not None and place in self.places
+
+    def loops(
+        self,
+        e: Emitter,
+        count: Callable[[Value, Value, int, Callable[[Value], None]], None],
+        whole: tuple[Range, Range],
+        body: Callable[[], None],
+    ) -> None:
+        """Loops over all blocks, with `ranges` set for each.
+
+        Args:
+          e: where code goes.
+          count: writes a loop: from, to, by a step, what is in it.
+          whole: the ranges of the turned axis and of the lanes' axis.
+          body: writes what is done with a block.
+        """
+        (low, high), (begin, limit) = whole
+        side = self.turn.side
+
+        def end(start: Value, most: Value) -> Value:
+            return e.intrinsic("llvm.smin", [e.add(start, constant(side, "i64")), most])
+
+        def rows(row: Value) -> None:
+            def columns(column: Value) -> None:
+                self.ranges = {
+                    self.turn.axis: (row, end(row, high)),
+                    self.vector: (column, end(column, limit)),
+                }
+                body()
+                self.ranges = None
+
+            count(begin, limit, side, columns)
+
+        count(low, high, side, rows)
+
+    def fill(
+        self, e: Emitter, pointer: Callable[[int, Value], Value], known: dict[Any, Value]
+    ) -> None:
+        """Transposes the blocks of `ranges`.
+
+        Args:
+          e: where code goes.
+          pointer: to an element of a buffer, by its linear position.
+          known: what the axes around add to positions.
+        """
+        assert self.ranges is not None
+        (first, end), (begin, limit) = self.ranges[self.turn.axis], self.ranges[self.vector]
+        columns, rows = e.sub(end, first), e.sub(limit, begin)
+        side = self.turn.side
+        for block, kind, tile in zip(self.turn.blocks, self.kinds, self.tiles, strict=True):
+            index = block.index
+            along, across = index.coefficients[self.turn.axis], index.coefficients[self.vector]
+            size = memory_bytes(kind) * block.count
+            step, target = side * size, tile
+            start = first
+            if along < 0:  # columns from the last to the first
+                start = e.sub(end, constant(1, "i64"))
+                last = e.mul(e.sub(columns, constant(1, "i64")), constant(step, "i64"))
+                target = e.emit(f"getelementptr i8, {tile!r}, {last!r}", "ptr")
+                step = -step
+            at = e.add(known.get(index, constant(0, "i64")), constant(index.offset, "i64"))
+            at = e.add(at, e.mul(start, constant(along, "i64")))
+            at = e.add(at, e.mul(begin, constant(across, "i64")))
+            source = pointer(block.param, at)
+            name = f"@jitney.{_function(size)}"
+            e.declarations.add(f"declare void {name}(ptr, i64, ptr, i64, i64, i64) nounwind")
+            across_bytes = across * memory_bytes(kind)
+            arguments = (
+                f"{target!r}, i64 {step}, {source!r}, i64 {across_bytes}, {rows!r}, {columns!r}"
+            )
+            e.line(f"call void {name}({arguments})")
+
+    def load(
+        self,
+        e: Emitter,
+        shared: dict[Any, Any],
+        place: Place,
+        counters: dict[int, Value],
+        lanes: int,
+        masks: tuple[Value | None, Value | None],
+    ) -> Value:
+        """The elements of all lanes at `place`, as they are in memory.
+
+        Args:
+          e: where code goes.
+          shared: what has been computed along with something else.
+          place: one that is in here.
+          counters: of the loops.
+          lanes: of a vector.
+          masks: the lanes to load, and how many there are; None for all.
+        """
+        if place in shared:
+            return shared[place]
+        assert self.ranges is not None
+        number, _ = self.places[place]
+        block, kind = self.turn.blocks[number], self.kinds[number]
+        row = e.sub(counters[self.turn.axis], self.ranges[self.turn.axis][0])
+        column = e.sub(counters[self.vector], self.ranges[self.vector][0])
+        at = e.add(e.mul(row, constant(self.turn.side, "i64")), column)
+        at = e.mul(at, constant(block.count, "i64")) if block.count > 1 else at
+        tile = self.tiles[number]
+        pointer = e.emit(f"getelementptr {type_text(kind)}, {tile!r}, {at!r}", "ptr")
+        mask, remaining = masks
+        if block.count == 1:
+            return access.load_vector(e, pointer, kind, lanes, mask)
+        mask = mask_of_several(e, shared, remaining, 2, lanes)
+        parts = interleaved.separate(e, access.load_vector(e, pointer, kind, 2 * lanes, mask))
+        pair = [p for p, (n, _) in self.places.items() if n == number]
+        shared |= zip(pair, parts, strict=True)
+        return shared[place]
+
+
+def _function(size: int) -> str:
+    """The function of the runtime that transposes blocks of elements of `size` bytes."""
+    return f"transpose_{8 * size}"

@@ -1,0 +1,83 @@
+"""Loads that lie side by side along another axis than the lanes, as those of a transposed array do.
+
+They are read block by block: a square block is transposed to the stack, and the lanes are loaded from
+there. Memory is then read along its rows and written along rows, and no lane is loaded alone.
+"""
+
+from __future__ import annotations
+
+from jitney.compiler.cost import COSTS
+from jitney.compiler.kernels import ir
+from jitney.compiler.kernels.ir import Affine, Kernel
+from jitney.core.record import record, replace
+
+Place = tuple[int, Affine]
+
+
+@record(frozen=True)
+class Block:
+    """What is transposed of one buffer.
+
+    Attributes:
+      param: the buffer.
+      index: of the first element, or of the first of two.
+      count: elements that stay together: 2 for the parts of complex numbers.
+    """
+
+    param: int
+    index: Affine
+    count: int
+
+
+@record(frozen=True)
+class Turn:
+    """Loads of a kernel that are made so.
+
+    Attributes:
+      axis: along which they lie side by side.
+      side: elements of a block along this axis and along the lanes.
+      blocks: what is transposed.
+    """
+
+    axis: int
+    side: int
+    blocks: tuple[Block, ...]
+
+    def places(self) -> dict[Place, tuple[int, int]]:
+        """Each place that is loaded from a block: the block's number, and which of its elements."""
+        return {
+            (block.param, replace(block.index, offset=block.index.offset + which)): (number, which)
+            for number, block in enumerate(self.blocks)
+            for which in range(block.count)
+        }
+
+
+def find_turn(kernel: Kernel, vector: int, axis: int) -> Turn | None:
+    """The loads of `kernel` that lie side by side along `axis` and far apart along `vector`."""
+    enough = min(kernel.extents[vector], kernel.extents[axis]) >= COSTS.turned_extent
+    if not enough or kernel.points < COSTS.turned_points:
+        return None
+    written = {o.param for o in kernel.outputs}
+    places: set[Place] = set()
+    for s in kernel.body:
+        if not isinstance(s, ir.Load) or s.param in written or s.index.terms:
+            continue
+        if abs(s.index.coefficients[vector]) > COSTS.picked_stride:
+            places.add((s.param, s.index))
+    blocks: list[Block] = []
+    for param, index in sorted(places, key=_offset):
+        stride = abs(index.coefficients[axis])
+        if stride == 1:
+            blocks.append(Block(param, index, 1))
+        elif stride == 2 and (param, replace(index, offset=index.offset + 1)) in places:
+            blocks.append(Block(param, index, 2))
+    if not blocks or len(blocks) > COSTS.turned_blocks:
+        return None
+    widest = max(block.count * kernel.params[block.param].itemsize for block in blocks)
+    side = COSTS.turned_side if widest <= COSTS.turned_side // 16 else COSTS.turned_side // 2
+    return Turn(axis, side, tuple(blocks))
+
+
+def _offset(place: Place) -> tuple[object, ...]:
+    param, index = place
+    return (param, index.coefficients, index.offset)
