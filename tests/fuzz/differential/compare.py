@@ -47,6 +47,7 @@ REFUSED: dict[str, str] = {
     "Slice size at index": "derivatives of operations on empty arrays",
     "Reverse-mode differentiation does not work": "the result is an operand that the loop hands on",
     "Support for narrow-width integers is platform": "int4 works as int8 does",
+    "__jax_array__()": "jitted functions take objects that stand for arrays, too",
 }
 
 UNITS = 16  # of noise, in the last place

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from tests.fuzz.differential import modes, run, values
+from tests.fuzz.differential.operand_rules import OPERAND_RULES
 from tests.fuzz.differential.program import Block, Op, Program, Type
 from tests.fuzz.differential.rules import RULES, Draft, pick
 from tests.fuzz.differential.values import kind
@@ -63,7 +64,7 @@ class Generator:
         if depth < DEPTH and self.r.random() < (0.16 if depth == 0 else 0.12):
             rule = self.r.choice(CONTROL)
             return self.enter(rule(self, depth), before)
-        rules, weights = zip(*RULES, strict=True)
+        rules, weights = zip(*RULES, *OPERAND_RULES, strict=True)
         draft = self.r.choices(rules, weights)[0](self.r, self.scope)
         return self.enter(draft and self.op(draft), before)
 
