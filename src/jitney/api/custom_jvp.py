@@ -13,7 +13,7 @@ from jitney.core import dtypes
 from jitney.core.avals import get_aval
 from jitney.core.errors import api_boundary
 from jitney.core.pytree import pytrees
-from jitney.core.trace import state
+from jitney.core.trace import is_recorded, state
 from jitney.primitives.call.custom import FlatRule, custom_jvp_call_p, visible_tangent
 from jitney.primitives.elementwise.convert import owned_results
 from jitney.transforms.zero import SymbolicZero, Zero
@@ -168,11 +168,12 @@ class _Call:
         lifted = {i: given[i] for i in self.lifted}
         program, leaves = owner._nondiff.traced(self.fixed, lifted, others)
         self.out_tree = program.out_tree
+        copied = not owner.shares_program and is_recorded()
         return custom_jvp_call_p.bind(
             *program.outer_tracers,
             *leaves,
             name=owner._call.name,
-            call_jaxpr=program.closed if owner.shares_program else program.closed.copy(),
+            call_jaxpr=program.closed.copy() if copied else program.closed,
             jvp=FlatRule(self._rule, owner.jvp.__name__),
             num_consts=len(program.outer_tracers),
             symbolic_zeros=owner.symbolic_zeros,

@@ -18,7 +18,7 @@ from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.pytree import pytrees
-from jitney.core.trace import state
+from jitney.core.trace import is_recorded, state
 from jitney.primitives.call.custom import (
     FlatRule,
     custom_vjp_call_p,
@@ -183,7 +183,7 @@ class _Call:
             *program.outer_tracers,
             *leaves,
             name=self.owner._nondiff.call.name,
-            call_jaxpr=program.closed.copy(),
+            call_jaxpr=program.closed.copy() if is_recorded() else program.closed,
             fwd=self.fwd,
             bwd=self.bwd,
             num_consts=len(program.outer_tracers),

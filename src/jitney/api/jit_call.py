@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.api import closures
 from jitney.api.compiler_options import check_compiler_options
 from jitney.api.jit_placement import GivenPlaces, given_places
 from jitney.api.signature import (
@@ -33,7 +32,15 @@ from jitney.api.signature import (
     signature_of,
 )
 from jitney.api.traced_program import TracedProgram as TracedProgram
-from jitney.core import caches, compile_log, config, jaxpr_trace, key_reuse, source_info
+from jitney.core import (
+    caches,
+    closures,
+    compile_log,
+    config,
+    jaxpr_trace,
+    key_reuse,
+    source_info,
+)
 from jitney.core.avals import AbstractValue, get_aval, is_valid_operand
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.flat_function import FlatFunction

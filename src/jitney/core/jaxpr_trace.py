@@ -118,7 +118,7 @@ class JaxprTrace(Trace):
         self.const_values: list[Any] = []
         self.effects: set[Effect] = set()
         self.states: dict[Atom, MutableQDD] = {}  # of values of mutable types of users'
-        # What jitted functions did that close over values of this trace: see `api.closures`.
+        # What jitted functions did that close over values of this trace: see `core.closures`.
         self.nested: dict[Any, Any] = {}
         # How many scopes around are not to be noted: they are around whatever runs the program, too.
         self.outer_scopes = 0

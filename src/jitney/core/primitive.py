@@ -103,6 +103,7 @@ class Primitive:
       linear: whether the operation is linear in its operands (all together).
       called: name of the parameter that holds the program whose results on the operands are those
         of the operation; None if it is no call.
+      is_transparent: whether it is evaluated by running that program: the rest is for derivatives.
       makes_ref: whether the result is a new reference: its tangent is one, too, even if it is zero yet.
       passes_refs: whether users' functions that it calls may be given references.
       is_high_operation: whether it is a `HiPrimitive`.
@@ -118,6 +119,7 @@ class Primitive:
     skip_canonicalization: bool = False
     linear: bool = False
     called: str | None = None
+    is_transparent: bool = False
     makes_ref: bool = False
     declares_sharding: bool = False
     stretches: bool = False

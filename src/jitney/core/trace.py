@@ -322,6 +322,14 @@ def install_eval_trace(trace: Trace) -> None:
     _State.eval_trace = trace
 
 
+def is_recorded() -> bool:
+    """Whether operations under the current trace end up in a program."""
+    trace = state.trace
+    while trace is not None and not trace.is_staging:
+        trace = getattr(trace, "parent_trace", None)
+    return trace is not None
+
+
 class set_current_trace:  # a class, and no generator: all transformations enter it, often
     """Within the context, operations go to `trace`."""
 
@@ -546,6 +554,7 @@ __all__ = [
     "get_opaque_trace_state",
     "install_eval_trace",
     "is_concrete",
+    "is_recorded",
     "set_current_trace",
     "state",
     "take_current_trace",

@@ -392,4 +392,4 @@ def test_one_function_as_several_branches_is_traced_once():
 
     assert jitney.lax.cond(False, f, f, 3.0) == 9
     assert jitney.lax.switch(2, [f, lambda x: -x, f], 3.0) == 9
-    assert len(traced) == 2
+    assert len(traced) == 1

@@ -40,6 +40,7 @@ def calls_program(prim: Primitive, parameter: str, *, lowered: bool = True) -> N
 
     if not lowered:
         return
+    prim.is_transparent = True
 
     @prim.lower
     def _(b: Builder, *nodes: Node, **params: ClosedJaxpr) -> Any:

@@ -21,6 +21,7 @@ from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, JaxprEqn
 from jitney.core.jaxpr_trace import retrace
 from jitney.core.key_reuse import KeyUse, use_of_branches
+from jitney.core.memo import memoize_by_identity
 from jitney.core.memory_space import MemorySpace
 from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
@@ -262,13 +263,15 @@ def _(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
     )
 
 
-def _shared_slots(residuals: list[Sequence[Any]]) -> tuple[list[Any], list[list[int]]]:
+def _shared_slots(
+    residuals: list[Sequence[Any]],
+) -> tuple[tuple[Any, ...], list[tuple[int, ...]]]:
     """Where branches put their residuals: those of one type share a slot, one of each branch.
 
     Returns: (types of the slots; for each branch, the slots of its residuals).
     """
     slots: list[Any] = []
-    places: list[list[int]] = []
+    places: list[tuple[int, ...]] = []
     for avals in residuals:
         mine: list[int] = []
         for aval in avals:
@@ -277,12 +280,13 @@ def _shared_slots(residuals: list[Sequence[Any]]) -> tuple[list[Any], list[list[
             if place == len(slots):
                 slots.append(aval)
             mine.append(place)
-        places.append(mine)
-    return slots, places
+        places.append(tuple(mine))
+    return tuple(slots), places
 
 
+@memoize_by_identity
 def _with_other_residuals(
-    closed: ClosedJaxpr, n_out: int, slots: list[Any], mine: list[int]
+    closed: ClosedJaxpr, n_out: int, slots: tuple[Any, ...], mine: tuple[int, ...]
 ) -> ClosedJaxpr:
     """`closed` with its residuals in their slots, and fillers in those of other branches."""
 
@@ -305,7 +309,10 @@ def _filler(aval: AbstractValue) -> Any:
     )
 
 
-def _taking_residuals(closed: ClosedJaxpr, slots: list[Any], mine: list[int]) -> ClosedJaxpr:
+@memoize_by_identity
+def _taking_residuals(
+    closed: ClosedJaxpr, slots: tuple[Any, ...], mine: tuple[int, ...]
+) -> ClosedJaxpr:
     """`closed` taking the residuals of all branches."""
     avals = [*slots, *closed.in_avals[len(mine) :]]
 
@@ -328,8 +335,8 @@ def _(
     nonzero = tuple(type(ct) is not Zero for ct in cts)
     parts = [transposed_program(b, linear, nonzero) for b in branches]
     n = sum(linear)
-    some = [any(has[i] for _, has in parts) for i in range(n)]
-    avals = [x.aval.to_cotangent_aval() for x in operands if type(x) is UndefinedPrimal]
+    some = tuple([any(has[i] for _, has in parts) for i in range(n)])
+    avals = tuple([x.aval.to_cotangent_aval() for x in operands if type(x) is UndefinedPrimal])
     programs = [_filled(program, has, some, avals) for program, has in parts]
     given = [x for x, lin in zip(operands, linear, strict=True) if not lin]
     given += [ct for ct in cts if type(ct) is not Zero]
@@ -338,11 +345,12 @@ def _(
     return [None] + [next(outs) if lin and next(found) else None for lin in linear]
 
 
+@memoize_by_identity
 def _filled(
-    closed: ClosedJaxpr, has: Sequence[bool], wanted: Sequence[bool], avals: Sequence[Any]
+    closed: ClosedJaxpr, has: tuple[bool, ...], wanted: tuple[bool, ...], avals: tuple[Any, ...]
 ) -> ClosedJaxpr:
     """`closed`, whose results are those marked in `has`, with zeros for the others in `wanted`."""
-    if list(has) == list(wanted):
+    if has == wanted:
         return closed
 
     def fun(*args: Value) -> list[Any]:

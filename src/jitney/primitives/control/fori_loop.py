@@ -12,8 +12,8 @@ from jitney.core.avals import get_aval
 from jitney.core.errors import api_boundary
 from jitney.core.trace import concrete_value
 from jitney.primitives import rules
-from jitney.primitives.control.scan import scan
-from jitney.primitives.control.while_loop import while_loop
+from jitney.primitives.control.scan import scan_from
+from jitney.primitives.control.while_loop import while_from
 from jitney.primitives.elementwise.convert import convert
 
 if TYPE_CHECKING:
@@ -65,21 +65,31 @@ def fori_loop(
             i, value = loop_carry
             return (i + 1, body_fun(i, value)), None
 
-        (_, result), _ = scan(
-            step, (known[0], init_val), None, length=max(known[1] - known[0], 0),
+        (_, result), _ = scan_from(
+            (body_fun, "fori_loop"),
+            step,
+            (known[0], init_val),
+            None,
+            length=max(known[1] - known[0], 0),
             unroll=1 if unroll is None else unroll,
-        )  # fmt: skip
+        )
         return result
     if unroll is not None and unroll != 1:
         raise ValueError(
             "Can only use `unroll` in `fori_loop` if the loop bounds are statically known."
         )
-    _, _, result = while_loop(
-        lambda c: rules.op("lt")(c[0], c[1]),
+    _, _, result = while_from(
+        (_goes_on, None),
+        (body_fun, "fori_loop"),
+        _goes_on,
         lambda c: (c[0] + 1, c[1], body_fun(c[0], c[2])),
         (lower, upper, init_val),
     )
     return result
+
+
+def _goes_on(carry: tuple[Value, Value, PyTree]) -> Any:
+    return rules.op("lt")(carry[0], carry[1])
 
 
 def _known(bound: Value) -> int | None:

@@ -10,12 +10,13 @@ from jitney.core.pytree import pytrees
 from jitney.primitives.array.concatenation import concatenate
 from jitney.primitives.array.shape import reshape, shape_of
 from jitney.primitives.control.batched import batched_function
-from jitney.primitives.control.scan import scan
+from jitney.primitives.control.scan import scan_from
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.indexing.slice import slice_in_dim
 
 if TYPE_CHECKING:
     from jitney.core.typing import PyTree
+    from jitney.primitives.control.tracing import Source
 
 
 @api_boundary
@@ -37,7 +38,12 @@ def map(  # noqa: A001
     """
     if batch_size:
         return _map_in_batches(f, xs, batch_size)
-    _, ys = scan(lambda _, x: ((), f(x)), (), xs)
+    return _map_rows((f, "map"), f, xs)
+
+
+def _map_rows(source: Source, f: Callable[[PyTree], PyTree], xs: PyTree) -> PyTree:
+    """`f` applied to each row; the same `source` is traced once."""
+    _, ys = scan_from(source, lambda _, x: ((), f(x)), (), xs)
     return ys
 
 
@@ -54,7 +60,7 @@ def _map_in_batches(f: Callable[..., Any], xs: PyTree, batch_size: int) -> Any:
             ),
             xs,
         )
-        out = map(many, blocks)
+        out = _map_rows((f, "batches"), many, blocks)
         parts.append(
             pytrees.tree_map(lambda y: reshape(y, (whole * batch_size, *shape_of(y)[2:])), out)
         )

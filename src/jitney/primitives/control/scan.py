@@ -21,7 +21,6 @@ from jitney.core.errors import api_boundary
 from jitney.core.fixpoint import least_fixpoint, least_fixpoint_by
 from jitney.core.hi_types import is_high_value
 from jitney.core.jaxpr import ClosedJaxpr, JaxprEqn, Var
-from jitney.core.jaxpr_trace import retrace
 from jitney.core.key_reuse import KeyUse, check_repeated, use_of_program, use_of_rows
 from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
@@ -31,7 +30,8 @@ from jitney.primitives import rules
 from jitney.primitives.array.concatenation import stack
 from jitney.primitives.array.shape import shape_of
 from jitney.primitives.control.high import row_type, rows_type, scan_on_arrays
-from jitney.primitives.control.scan_backward import BackwardIteration
+from jitney.primitives.control.scan_backward import backward_program
+from jitney.primitives.control.scan_orders import regrouped, reordered
 from jitney.primitives.control.tracing import (
     carry_name,
     check_carry,
@@ -53,7 +53,7 @@ from jitney.transforms.zero import Zero, instantiate, with_zeros
 if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
     from jitney.core.typing import PyTree
-    from jitney.primitives.control.tracing import Traced
+    from jitney.primitives.control.tracing import Source, Traced
     from jitney.primitives.rule_types import (
         Builder,
         Cotangent,
@@ -99,7 +99,7 @@ def _(which: tuple[bool, ...], *values: Value, **params: Param) -> Any:
         [values[k] for k in kept],
         [values[k] for k in (*held, *range(n_consts, m))],
         values[m:],
-        _reordered(program, operands, results),
+        reordered(program, operands, results),
         params,
     )
     found = [*outs[len(held) : len(held) + n_out], *outs[: len(held)], *outs[len(held) + n_out :]]
@@ -108,7 +108,7 @@ def _(which: tuple[bool, ...], *values: Value, **params: Param) -> Any:
 
 @scan_p.lojax
 def _(*values: Value, **params: Param) -> list[Any]:
-    return scan_on_arrays(values, params, _bind, _reordered)
+    return scan_on_arrays(values, params, _bind, reordered)
 
 
 @scan_p.lower
@@ -168,19 +168,6 @@ def _bind(
     )
 
 
-def _reordered(closed: ClosedJaxpr, operands: Sequence[int], results: Sequence[int]) -> ClosedJaxpr:
-    """`closed` with operands and results in another order: position i takes the one numbered so."""
-    jaxpr = closed.jaxpr
-    return ClosedJaxpr(
-        jaxpr.replace(
-            invars=[jaxpr.invars[i] for i in operands],
-            outvars=[jaxpr.outvars[i] for i in results],
-            debug_info=jaxpr.debug_info._replace(arg_names=(None,) * len(operands)),
-        ),
-        closed.consts,
-    )
-
-
 # --- rules --------------------------------------------------------------------------------------
 
 
@@ -201,7 +188,7 @@ def _(primals: Primals, tangents: Tangents, **params: Param) -> Any:
     carry_nz, (raw, found) = least_fixpoint(analyse, carry_nz)
     n_dcarry = sum(carry_nz)
     sizes = [len(consts), n_carry, len(xs), sum(const_nz), n_dcarry, sum(xs_nz)]
-    program = _regrouped(raw, sizes, n_out)
+    program = regrouped(raw, sizes, n_out)
     given = [instantiate(t) for t, nz in zip(init_t, carry_nz, strict=True) if nz]
     outs = _bind(
         [*consts, *(t for t in consts_t if type(t) is not Zero)],
@@ -216,30 +203,6 @@ def _(primals: Primals, tangents: Tangents, **params: Param) -> Any:
     avals = [get_aval(x).to_tangent_aval() for x in [*carry_out, *ys_out]]
     nonzero_out = (*carry_nz, *found[n_carry:])
     return [*carry_out, *ys_out], with_zeros([*dcarry, *dys], nonzero_out, avals)
-
-
-def _regrouped(closed: ClosedJaxpr, sizes: Sequence[int], n_out: int) -> ClosedJaxpr:
-    """A body with each kind's derivatives behind the kind itself, as loops want it.
-
-    Operands: consts carry xs dconsts dcarry dxs -> consts dconsts carry dcarry xs dxs.
-    Results: carry ys dcarry dys -> carry dcarry ys dys.
-
-    Args:
-      closed: the body.
-      sizes: how many operands there are of each kind.
-      n_out: the number of carries and rows together.
-    """
-    starts = np.cumsum([0, *sizes])
-    group = [list(range(starts[k], starts[k + 1])) for k in range(6)]
-    operands = group[0] + group[3] + group[1] + group[4] + group[2] + group[5]
-    n_carry, n_dcarry = sizes[1], sizes[4]
-    results = [
-        *range(n_carry),
-        *range(n_out, n_out + n_dcarry),
-        *range(n_carry, n_out),
-        *range(n_out + n_dcarry, len(closed.out_avals)),
-    ]
-    return _reordered(closed, operands, results)
 
 
 @scan_p.jet
@@ -260,7 +223,7 @@ def _(primals: Primals, series: Sequence[jet.Terms], **params: Param) -> Any:
 
     given[1], (raw, found) = least_fixpoint_by(analyse, given[1], jet.joined)
     sizes = [*map(len, parts), *map(jet.number_of, given)]
-    program = _regrouped(raw, sizes, n_out)
+    program = regrouped(raw, sizes, n_out)
     consts, carry, xs = (
         [*values, *jet.packed(t, g)] for values, t, g in zip(parts, terms, given, strict=True)
     )
@@ -300,7 +263,7 @@ def _(
     forwarded = [x_vars.get(v) if isinstance(v, Var) else None for v in residual_vars]
     stacked = [k for k in range(n_res) if invariant[k] is None and forwarded[k] is None]
     results = [*range(n_known_out), *(n_known_out + k for k in stacked)]
-    known_program = _reordered(known, range(len(known.jaxpr.invars)), results)
+    known_program = reordered(known, range(len(known.jaxpr.invars)), results)
     with set_current_trace(trace.parent_trace):
         outs = _bind(known_consts, known_init, known_xs, known_program, params)
     rows = dict(zip(stacked, outs[n_known_out:], strict=True))
@@ -312,7 +275,7 @@ def _(
     u_xs = [x for x, u in zip(xs, xs_u, strict=True) if u]
     a, c = n_res + len(u_consts), n_res + len(u_consts) + len(u_init)
     operands = [*res_consts, *range(n_res, a), *range(a, c), *range(c, c + len(u_xs)), *res_rows]
-    late_program = _reordered(late, operands, range(len(late.jaxpr.outvars)))
+    late_program = reordered(late, operands, range(len(late.jaxpr.outvars)))
     values = [
         *(known_consts[at] for at in invariant if at is not None),
         *u_consts,
@@ -384,14 +347,17 @@ def _transposed(cts: Sequence[Cotangent], *args: Operand, **params: Param) -> An
     """The loop backwards: cotangents of the carry are carried, those of constants summed."""
     consts, init, xs = _split(args, params)
     ct_carry_out, ct_ys = cts[: len(init)], cts[len(init) :]
-    back = BackwardIteration(
+    linear_consts = tuple([type(x) is UndefinedPrimal for x in consts])
+    linear_xs = tuple([type(x) is UndefinedPrimal for x in xs])
+    const_avals = [x.aval.to_cotangent_aval() for x in consts if type(x) is UndefinedPrimal]
+    program = backward_program(
         params["jaxpr"],
         len(init),
-        [type(x) is UndefinedPrimal for x in consts],
-        [type(x) is UndefinedPrimal for x in xs],
-        [type(ct) is not Zero for ct in ct_ys],
+        linear_consts,
+        linear_xs,
+        tuple([type(ct) is not Zero for ct in ct_ys]),
+        tuple(const_avals),
     )
-    const_avals = [x.aval.to_cotangent_aval() for x in consts if type(x) is UndefinedPrimal]
     outs = _bind(
         [x for x in consts if type(x) is not UndefinedPrimal],
         [*(Zero(a).instantiate() for a in const_avals), *map(instantiate, ct_carry_out)],
@@ -399,21 +365,21 @@ def _transposed(cts: Sequence[Cotangent], *args: Operand, **params: Param) -> An
             *(ct for ct in ct_ys if not isinstance(ct, Zero)),
             *(x for x in xs if type(x) is not UndefinedPrimal),
         ],
-        retrace("scan", back.body, back.in_avals(const_avals), back.jaxpr),
+        program,
         {**params, "reverse": not params["reverse"]},
     )
-    n_lc, n_carry = len(const_avals), back.n_carry
-    assert len(outs) == n_lc + n_carry + sum(back.linear_xs)
+    n_lc, n_carry = len(const_avals), len(init)
+    assert len(outs) == n_lc + n_carry + sum(linear_xs)
     const_out, carry_out = iter(outs[:n_lc]), outs[n_lc : n_lc + n_carry]
     xs_out = iter(outs[n_lc + n_carry :])
     return [
-        *(next(const_out) if lin else None for lin in back.linear_consts),
+        *(next(const_out) if lin else None for lin in linear_consts),
         # A carry may start from a known zero; the loop is linear in it all the same.
         *(
             ct if type(x) is UndefinedPrimal else None
             for ct, x in zip(carry_out, init, strict=True)
         ),
-        *(next(xs_out) if lin else None for lin in back.linear_xs),
+        *(next(xs_out) if lin else None for lin in linear_xs),
     ]
 
 
@@ -484,6 +450,19 @@ def scan(
     """
     if not callable(f):
         raise TypeError("lax.scan: f argument should be a callable.")
+    return scan_from(None, f, init, xs, length, reverse, unroll)
+
+
+def scan_from(
+    source: Source | None,
+    f: Callable[[PyTree, PyTree], tuple[PyTree, PyTree]],
+    init: PyTree,
+    xs: PyTree,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,
+) -> tuple[PyTree, PyTree]:
+    """`scan`, where `f` was made from another function: the same `source` is traced once."""
     x_leaves, x_tree = pytrees.tree_flatten(xs)
     length = _length(x_leaves, length)
     iterations = _turns(unroll, length)
@@ -493,7 +472,7 @@ def scan(
     avals = [get_aval(x) for x in leaves]
     row_avals = [row_type(get_aval(x)) for x in x_leaves]
     whole = pytrees.tree_structure((init, xs))
-    traced = trace_function(f, whole, [*avals, *row_avals], "scan")
+    traced = trace_function(f, whole, [*avals, *row_avals], "scan", source)
     if in_use.exist:
         check_refs(f, traced, [*leaves, *x_leaves])
     carry_tree = _carry_tree(traced)
@@ -507,7 +486,7 @@ def scan(
                 x if has_type(x, a) else convert(x, a.dtype, a.weak_type)
                 for x, a in zip(leaves, avals, strict=True)
             ]
-            traced = trace_function(f, whole, [*avals, *row_avals], "scan")
+            traced = trace_function(f, whole, [*avals, *row_avals], "scan", source)
             carry_avals = traced.out_avals[:n]
     named = partial(carry_name, f)
     check_carry("scan body function", named, tree, carry_tree, avals, carry_avals)

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from jitney.core.jaxpr import ClosedJaxpr
+from jitney.core.jaxpr_trace import retrace
+from jitney.core.memo import memoize_by_identity
 from jitney.core.record import record
 from jitney.transforms.transpose import UndefinedPrimal, backward_pass
 from jitney.transforms.zero import add_tangents, instantiate, with_zeros
@@ -36,9 +38,9 @@ class BackwardIteration:
 
     jaxpr: ClosedJaxpr
     n_carry: int
-    linear_consts: list[bool]
-    linear_xs: list[bool]
-    nonzero_ys: list[bool]
+    linear_consts: tuple[bool, ...]
+    linear_xs: tuple[bool, ...]
+    nonzero_ys: tuple[bool, ...]
 
     def _parts(self, xs: Sequence[T]) -> tuple[Sequence[T], Sequence[T], Sequence[T]]:
         """What belongs to constants, to the carry and to rows, of one thing for each operand."""
@@ -93,3 +95,17 @@ def _undefined_where(
     return [
         UndefinedPrimal(a) if lin else next(known) for a, lin in zip(avals, linear, strict=True)
     ]
+
+
+@memoize_by_identity
+def backward_program(
+    jaxpr: ClosedJaxpr,
+    n_carry: int,
+    linear_consts: tuple[bool, ...],
+    linear_xs: tuple[bool, ...],
+    nonzero_ys: tuple[bool, ...],
+    const_avals: tuple[AbstractValue, ...],
+) -> ClosedJaxpr:
+    """The iteration as a program; `const_avals` are the types of cotangents of linear constants."""
+    back = BackwardIteration(jaxpr, n_carry, linear_consts, linear_xs, nonzero_ys)
+    return retrace("scan", back.body, back.in_avals(const_avals), jaxpr)

@@ -6,15 +6,17 @@ Also the checks of carries and branches, whose errors show both types and name t
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitney.core import explicit, source_info, varying
 from jitney.core.avals import AbstractValue, ShapedArray, abstract_token, get_aval
 from jitney.core.flat_function import FlatFunction
+from jitney.core.function_traces import traced_once
 from jitney.core.hi_types import with_state
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Var
 from jitney.core.jaxpr_trace import trace_to_jaxpr
+from jitney.core.memo import memoize_by_identity
 from jitney.core.pytree import pytrees
 from jitney.core.pytree.errors import equality_errors_pytreedef
 from jitney.core.record import record
@@ -52,10 +54,39 @@ def function_name(fun: Callable[..., Any]) -> str:
     return getattr(fun, "__name__", None) or type(fun).__name__
 
 
+Source = tuple[Callable[..., Any], Hashable]
+"""What a function was made from that is traced: the user's function, and how it was made of that."""
+
+
 def trace_function(
+    fun: Callable[..., Any],
+    in_tree: pytrees.PyTreeDef,
+    avals: Sequence[AbstractValue],
+    name: str,
+    source: Source | None = None,
+) -> Traced:
+    """Traces `fun`, called with the arguments that `in_tree` makes of values of types `avals`.
+
+    The same function, or one of the same `source`, is traced once for arguments of the same types.
+    """
+    user_fun, how = source or (fun, None)
+    if in_use.exist and any([a.has_qdd for a in avals]):
+        return _trace_function(fun, in_tree, avals, name)
+    return traced_once(
+        user_fun,
+        (name, how, in_tree, tuple(avals)),
+        lambda: _trace_function(fun, in_tree, avals, name),
+        _constants,
+    )
+
+
+def _constants(traced: Traced) -> list[Any]:
+    return traced.consts
+
+
+def _trace_function(
     fun: Callable[..., Any], in_tree: pytrees.PyTreeDef, avals: Sequence[AbstractValue], name: str
 ) -> Traced:
-    """Traces `fun`, called with the arguments that `in_tree` makes of values of types `avals`."""
     info = DebugInfo(name, source_info.fun_sourceinfo(fun))
 
     def refusal(x: object, path: str) -> str:
@@ -107,26 +138,30 @@ def with_common_consts(traced: Sequence[Traced]) -> tuple[list[ClosedJaxpr], lis
             if id(c) not in position:
                 position[id(c)] = len(consts)
                 consts.append(c)
-    programs: list[ClosedJaxpr] = []
-    for t in traced:
-        jaxpr = t.closed.jaxpr
-        n = len(t.consts)
-        invars: list[Any] = [
-            Var(with_state(get_aval(c), c) if in_use.exist else get_aval(c)) for c in consts
-        ]
-        for var, c in zip(jaxpr.invars[:n], t.consts, strict=True):
-            invars[position[id(c)]] = var
-        names = (None,) * len(consts) + jaxpr.debug_info.safe_arg_names(len(jaxpr.invars))[n:]
-        programs.append(
-            ClosedJaxpr(
-                jaxpr.replace(
-                    invars=[*invars, *jaxpr.invars[n:]],
-                    debug_info=jaxpr.debug_info._replace(arg_names=names),
-                ),
-                [],
-            )
-        )
+    avals = tuple([with_state(get_aval(c), c) if in_use.exist else get_aval(c) for c in consts])
+    programs = [
+        _with_operands(t.closed, avals, tuple([position[id(c)] for c in t.consts])) for t in traced
+    ]
     return programs, consts
+
+
+@memoize_by_identity
+def _with_operands(
+    closed: ClosedJaxpr, avals: tuple[AbstractValue, ...], places: tuple[int, ...]
+) -> ClosedJaxpr:
+    """`closed`, whose first operands become those at `places` of operands of the types `avals`."""
+    n, jaxpr = len(places), closed.jaxpr
+    if n == len(avals):
+        if places == tuple(range(n)):
+            return closed
+        own: list[Any] = [None] * n
+    else:
+        own = [Var(aval) for aval in avals]
+    for var, place in zip(jaxpr.invars[:n], places, strict=True):
+        own[place] = var
+    names = (None,) * len(own) + jaxpr.debug_info.safe_arg_names(len(jaxpr.invars))[n:]
+    info = jaxpr.debug_info._replace(arg_names=names)
+    return ClosedJaxpr(jaxpr.replace(invars=[*own, *jaxpr.invars[n:]], debug_info=info), [])
 
 
 def strengthened(

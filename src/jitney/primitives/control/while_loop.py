@@ -24,6 +24,7 @@ from jitney.core.fixpoint import least_fixpoint, least_fixpoint_by
 from jitney.core.jaxpr import ClosedJaxpr
 from jitney.core.jaxpr_trace import retrace, trace_to_jaxpr
 from jitney.core.key_reuse import KeyUse, check_repeated, use_of_program
+from jitney.core.memo import memoize_by_identity
 from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
 from jitney.core.trace import set_current_trace
@@ -58,7 +59,7 @@ from jitney.transforms.zero import Zero, instantiate, with_zeros
 if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
     from jitney.core.typing import ArrayLike, PyTree
-    from jitney.primitives.control.tracing import Traced
+    from jitney.primitives.control.tracing import Source, Traced
     from jitney.primitives.rule_types import (
         Builder,
         Cotangent,
@@ -246,7 +247,44 @@ def _(primals: Primals, tangents: Tangents, **params: Param) -> Any:
     carry_nz, raw = least_fixpoint(
         lambda carry_nz: jvp_jaxpr(body_jaxpr, (*const_nz, *carry_nz), tuple(carry_nz)), carry_nz
     )
-    n_ct = sum(const_nz)
+    n_cond, n_ct = len(cond_consts), sum(const_nz)
+    cond, body = _derivative_parts(
+        cond_jaxpr, n_cond, body_jaxpr, raw, tuple(const_nz), tuple(carry_nz)
+    )
+    given = [instantiate(t) for t, nz in zip(init_t, carry_nz, strict=True) if nz]
+    outs = while_p.bind(
+        *cond_consts,
+        *body_consts,
+        *(t for t, nz in zip(body_t, const_nz, strict=True) if nz),
+        *init,
+        *given,
+        cond_jaxpr=cond,
+        cond_nconsts=n_cond,
+        body_jaxpr=body,
+        body_nconsts=n_const + n_ct,
+    )
+    avals = [a.to_tangent_aval() for a in body_jaxpr.out_avals]
+    return outs[:n_carry], with_zeros(outs[n_carry:], carry_nz, avals)
+
+
+@memoize_by_identity
+def _derivative_parts(
+    cond_jaxpr: ClosedJaxpr,
+    n_cond: int,
+    body_jaxpr: ClosedJaxpr,
+    raw: ClosedJaxpr,
+    const_nz: tuple[bool, ...],
+    carry_nz: tuple[bool, ...],
+) -> tuple[ClosedJaxpr, ClosedJaxpr]:
+    """The condition and the body of a loop that carries tangents along.
+
+    Args:
+      cond_jaxpr, body_jaxpr: of the loop.
+      n_cond: number of the condition's constants.
+      raw: the body's program for values and tangents, in the order of `jvp_jaxpr`.
+      const_nz, carry_nz: which constants of the body and carries have a tangent.
+    """
+    n_const, n_carry, n_ct = len(const_nz), len(carry_nz), sum(const_nz)
     # The program takes consts, carry, their tangents; a loop wants consts with theirs first.
     c, t = body_jaxpr.in_avals[:n_const], body_jaxpr.in_avals[n_const:]
     avals = [
@@ -262,28 +300,13 @@ def _(primals: Primals, tangents: Tangents, **params: Param) -> Any:
         carry, dcarry = rest[:n_carry], rest[n_carry:]
         return eval_jaxpr(raw.jaxpr, raw.consts, *consts, *carry, *dconsts, *dcarry)
 
-    n_cond = len(cond_consts)
-    cond_avals = [*cond_jaxpr.in_avals, *avals[n_const + n_ct + n_carry :]]
     cond = retrace(
         "while",
         lambda *args: eval_jaxpr(cond_jaxpr.jaxpr, cond_jaxpr.consts, *args[: n_cond + n_carry]),
-        cond_avals,
+        [*cond_jaxpr.in_avals, *avals[n_const + n_ct + n_carry :]],
         cond_jaxpr,
     )
-    given = [instantiate(t) for t, nz in zip(init_t, carry_nz, strict=True) if nz]
-    outs = while_p.bind(
-        *cond_consts,
-        *body_consts,
-        *(t for t, nz in zip(body_t, const_nz, strict=True) if nz),
-        *init,
-        *given,
-        cond_jaxpr=cond,
-        cond_nconsts=n_cond,
-        body_jaxpr=retrace("while", body, avals, body_jaxpr),
-        body_nconsts=n_const + n_ct,
-    )
-    avals = [a.to_tangent_aval() for a in body_jaxpr.out_avals]
-    return outs[:n_carry], with_zeros(outs[n_carry:], carry_nz, avals)
+    return cond, retrace("while", body, avals, body_jaxpr)
 
 
 @while_p.jet
@@ -450,6 +473,17 @@ def while_loop(
     """
     if not callable(cond_fun) or not callable(body_fun):
         raise TypeError("lax.while_loop: body_fun and cond_fun arguments should be callable.")
+    return while_from(None, None, cond_fun, body_fun, init_val)
+
+
+def while_from(
+    cond_source: Source | None,
+    body_source: Source | None,
+    cond_fun: Callable[[PyTree], ArrayLike],
+    body_fun: Callable[[PyTree], PyTree],
+    init_val: PyTree,
+) -> PyTree:
+    """`while_loop` of functions made from others: those of the same sources are traced once."""
     if config.disable_jit_enabled():
         # Arrays of the runtime, which a body that says `x += 1` does not write to.
         value = pytrees.tree_map(as_value, init_val)
@@ -462,8 +496,8 @@ def while_loop(
     leaves, tree = pytrees.tree_flatten(init_val)
     avals = [get_aval(x) for x in leaves]
     single = pytrees.tree_structure((init_val,))
-    condition = _traced_condition(cond_fun, single, avals)
-    body = trace_function(body_fun, single, avals, "while_loop")
+    condition = _traced_condition(cond_fun, single, avals, cond_source)
+    body = trace_function(body_fun, single, avals, "while_loop", body_source)
     _check_body(tree, body, avals)
     stronger = strengthened(avals, body.out_avals)
     if stronger is not None:
@@ -472,8 +506,8 @@ def while_loop(
             convert(x, a.dtype, a.weak_type) if not has_type(x, a) else x
             for x, a in zip(leaves, avals, strict=True)
         ]
-        condition = _traced_condition(cond_fun, single, avals)
-        body = trace_function(body_fun, single, avals, "while_loop")
+        condition = _traced_condition(cond_fun, single, avals, cond_source)
+        body = trace_function(body_fun, single, avals, "while_loop", body_source)
     check_carry(
         "while_loop body function",
         partial(carry_name, body_fun),
@@ -506,9 +540,12 @@ def while_loop(
 
 
 def _traced_condition(
-    cond_fun: Callable[..., Any], in_tree: pytrees.PyTreeDef, avals: Sequence[AbstractValue]
+    cond_fun: Callable[..., Any],
+    in_tree: pytrees.PyTreeDef,
+    avals: Sequence[AbstractValue],
+    source: Source | None,
 ) -> Traced:
-    condition = trace_function(cond_fun, in_tree, avals, "while_cond")
+    condition = trace_function(cond_fun, in_tree, avals, "while_cond", source)
     if condition.out_tree != pytrees.tree_structure(0):
         raise TypeError(
             f"cond_fun must return a boolean scalar, but got pytree {condition.out_tree}."

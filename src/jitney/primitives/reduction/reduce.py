@@ -14,6 +14,7 @@ from jitney.core import config, dtypes, explicit, jaxpr_trace, text
 from jitney.core.avals import ShapedArray, get_aval, shaped_array
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.flat_function import FlatFunction
+from jitney.core.function_traces import traced_once
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, JaxprEqn
 from jitney.core.primitive import Primitive, declare
 from jitney.core.pytree import pytrees
@@ -28,6 +29,7 @@ from jitney.transforms.zero import Zero
 
 if TYPE_CHECKING:
     from jitney.compiler.hlo.ir import Monoid
+    from jitney.core.avals import AbstractValue
     from jitney.core.sharding.named import ShardingLike
     from jitney.core.typing import Array, ArrayLike, DTypeLike, PyTree
     from jitney.primitives.rule_types import Builder, Dims, Node, Primals, Tangents, Value
@@ -406,22 +408,35 @@ def reduce(
                 ]
             return pytrees.tree_unflatten(tree, [monoid(xs[0], axes)])
     avals = [shaped_array((), a.dtype, a.weak_type) for a in map(get_aval, inits)]
+    program = traced_once(
+        computation,
+        ("reduce", tree, tuple(avals)),
+        lambda: _traced(computation, tree, avals),
+        lambda traced: traced.consts,
+    )
+    if any(isinstance(c, Tracer) for c in program.consts):
+        raise NotImplementedError("the computation of reduce uses a value traced outside of it")
+    out = reduce_p.bind(
+        *xs,
+        *inits,
+        computation=computation,
+        jaxpr=program,
+        dimensions=axes,
+    )
+    return pytrees.tree_unflatten(tree, out)
+
+
+def _traced(
+    computation: Callable[..., PyTree], tree: pytrees.PyTreeDef, avals: Sequence[AbstractValue]
+) -> ClosedJaxpr:
+    """`computation` of two elements of types `avals` as a program."""
     flat = FlatFunction(computation, pytrees.treedef_tuple((tree, tree)))
     jaxpr, _, consts = jaxpr_trace.trace_to_jaxpr(
         flat, [*avals, *avals], DebugInfo("reduce", "reduce")
     )
     if flat.out_tree != tree:
         raise ValueError(f"reduce computation must return {tree}, got {flat.out_tree}")
-    if any(isinstance(c, Tracer) for c in consts):
-        raise NotImplementedError("the computation of reduce uses a value traced outside of it")
-    out = reduce_p.bind(
-        *xs,
-        *inits,
-        computation=computation,
-        jaxpr=ClosedJaxpr(jaxpr, consts),
-        dimensions=axes,
-    )
-    return pytrees.tree_unflatten(tree, out)
+    return ClosedJaxpr(jaxpr, consts)
 
 
 # --- derivatives and batching ---------------------------------------------------------------------

@@ -13,6 +13,7 @@ from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.flat_function import FlatFunction
+from jitney.core.function_traces import traced_once
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.primitive import Primitive, declare
@@ -234,7 +235,13 @@ def reduce_window(
     prim = _special(computation, inits[0], xs[0].dtype) if len(xs) == 1 else None
     if prim is not None:
         return pytrees.tree_unflatten(tree, [prim.bind(xs[0], **params)])
-    jaxpr, consts = _traced(computation, tree, [shaped_array((), x.dtype) for x in xs])
+    avals = [shaped_array((), x.dtype) for x in xs]
+    jaxpr, consts = traced_once(
+        computation,
+        ("reduce_window", tree, tuple(avals)),
+        lambda: _traced(computation, tree, avals),
+        lambda traced: traced[1],
+    )
     outs = reduce_window_p.bind(*xs, *inits, jaxpr=jaxpr, consts=tuple(consts), **params)
     return pytrees.tree_unflatten(tree, outs)
 

@@ -1,4 +1,4 @@
-"""Traces of jitted functions that close over values which are being traced: shared within one trace.
+"""Traces of functions that close over values which are being traced: shared within one trace.
 
 Such a trace cannot be kept for later: the values go with the trace that they belong to. Within that,
 calls of one function with arguments of the same types are one program, as long as its closure holds the
@@ -17,7 +17,7 @@ from jitney.core.refs import any_refs, in_use
 from jitney.core.trace import Tracer, state
 
 
-def _held_by(fun: Callable[..., Any]) -> list[Any] | None:
+def held_by(fun: Callable[..., Any]) -> list[Any] | None:
     """The objects in the closure of `fun`; None if there is none, or some are yet to come."""
     cells = getattr(fun, "__closure__", None)
     if not cells:
@@ -37,7 +37,7 @@ def known(fun: Callable[..., Any], key: object) -> Any:
     if found is None:
         return None
     program, then, _ = found
-    now = _held_by(fun)
+    now = held_by(fun)
     if now is None or any([a is not b for a, b in zip(now, then, strict=True)]):
         return None
     return program
@@ -52,7 +52,7 @@ def keep(fun: Callable[..., Any], key: object, program: object, outer: Sequence[
       program: what tracing it gave.
       outer: the values that it closes over.
     """
-    trace, held = state.trace, _held_by(fun)
+    trace, held = state.trace, held_by(fun)
     if not isinstance(trace, JaxprTrace) or held is None:
         return
     if in_use.exist and any_refs(map(get_aval, outer)):

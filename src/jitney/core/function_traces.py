@@ -1,0 +1,104 @@
+"""What tracing the functions of control flow gave: bodies of loops, branches, combining functions.
+
+A loop that runs eagerly a second time, with the same function and operands of the same types, finds
+its program here, and with the program all that was made of it: derivatives, batches, machine code.
+Functions are told apart by identity, as in JAX: what a function reads from global variables is taken
+once. Its closure is compared. An entry goes with its function.
+"""
+
+from __future__ import annotations
+
+import types
+import weakref
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, TypeVar
+
+from jitney.core import caches, closures, config
+from jitney.core.avals import get_aval
+from jitney.core.hi_types import is_mutable
+from jitney.core.refs import any_refs, in_use
+from jitney.core.trace import Tracer, state
+
+Result = TypeVar("Result")
+
+_LIMIT = 4096  # functions
+_LIMIT_OF_ONE = 256  # types of arguments of one function
+
+# Identity of a function -> (reference to it, {key: (objects in its closure, result)}).
+_traces: dict[int, tuple[weakref.ref[Any], dict[Any, tuple[list[Any] | None, Any]]]] = {}
+caches.register(
+    "traces of functions of control flow", "the function, structure, types, settings", __name__,
+    entries=lambda: sum([len(known) for _, known in _traces.values()]), clear=_traces.clear,
+)  # fmt: skip
+
+
+def traced_once(
+    fun: Callable[..., Any],
+    key: Hashable,
+    trace: Callable[[], Result],
+    constants: Callable[[Result], Sequence[Any]],
+) -> Result:
+    """What `trace()` gave when it was asked for `fun` and `key` before, or gives now.
+
+    Args:
+      fun: the user's function that is traced.
+      key: what the result depends on beside it: what it is traced for, structures, types.
+      trace: traces the function.
+      constants: the values that a result closes over. If some belong to a trace that is under way, the
+        result is kept no longer than that trace.
+    """
+    if type(fun) is types.MethodType or config.check_tracer_leaks.value:
+        return trace()  # methods are made at each access
+    full = (key, config.trace_epoch(), state.axis_env, state.checked_axes)
+    held = closures.held_by(fun)
+    entry = _traces.get(id(fun))
+    known = None
+    if entry is not None and entry[0]() is fun:
+        known = entry[1]
+        try:
+            found = known.get(full)
+        except (TypeError, ValueError):  # static data without a hash, or that cannot be compared
+            return trace()
+        if found is not None and _are_same(found[0], held):
+            return found[1]
+    try:
+        within = closures.known(fun, full)
+    except (TypeError, ValueError):
+        return trace()
+    if within is not None:
+        return within
+    result = trace()
+    values = constants(result)
+    if in_use.exist and (any_refs(map(get_aval, values)) or any(map(is_mutable, values))):
+        return result
+    try:
+        if any([isinstance(x, Tracer) for x in values]):
+            closures.keep(fun, full, result, values)
+            return result
+        if known is None:
+            known = _new_entry(fun)
+        if len(known) >= _LIMIT_OF_ONE:
+            known.clear()
+        known[full] = held, result
+    except TypeError:
+        pass  # static data without a hash, or a function without weak references
+    return result
+
+
+def _new_entry(fun: Callable[..., Any]) -> dict[Any, Any]:
+    number = id(fun)
+
+    def forget(_: object, traces: Any = _traces) -> None:
+        traces.pop(number, None)
+
+    if len(_traces) >= _LIMIT:
+        _traces.clear()
+    known: dict[Any, Any] = {}
+    _traces[number] = weakref.ref(fun, forget), known
+    return known
+
+
+def _are_same(then: list[Any] | None, now: list[Any] | None) -> bool:
+    if then is None or now is None:
+        return then is now
+    return all([a is b for a, b in zip(then, now, strict=True)])
