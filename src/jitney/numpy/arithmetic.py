@@ -16,6 +16,7 @@ from jitney.api.custom_jvp import custom_jvp
 from jitney.api.jit import jit_when_traced
 from jitney.core import config, dtypes
 from jitney.core.array import Array
+from jitney.core.trace import state
 from jitney.core.typing import ArrayLike
 from jitney.numpy import promotion
 from jitney.numpy.division import floor_divide, zero_like
@@ -25,7 +26,7 @@ from jitney.numpy.promotion import promote_args, promote_args_inexact, promote_a
 from jitney.numpy.selection import where
 from jitney.numpy.unary_math import absolute
 from jitney.primitives.array import creation
-from jitney.primitives.elementwise import binary, compare, convert, select, unary
+from jitney.primitives.elementwise import binary, compare, convert, masks, select, unary
 from jitney.primitives.elementwise.large import LARGE
 from jitney.runtime.array import ArrayImpl
 
@@ -55,6 +56,7 @@ def arithmetic(
     doc: str,
     example: str,
     printed: str,
+    masked_op: Callable[[Any, Any], Any] | None = None,
 ) -> BinaryFunction:
     """A function of two operands of one type.
 
@@ -65,6 +67,7 @@ def arithmetic(
       doc: the first line of its docstring.
       example: a call of it, as Python code, for the docstring.
       printed: what Python shows as its result.
+      masked_op: the function of operands as users give them, of which one is boolean, the other not.
     """
 
     def function(x: ArrayLike, y: ArrayLike, /) -> Array:
@@ -77,6 +80,8 @@ def arithmetic(
                         return op(x, y)
                 elif dtype in _FLOATS if type(y) is float else type(y) is int and dtype in _NUMBERS:
                     return op(x, convert.scalar_operand(y, dtype, aval.weak_type))
+        if masked_op is not None and masks.among((x, y)):
+            return masked_op(x, y)
         x, y = promote_args(name, x, y)
         if bool_op is not None and promotion.dtype_of(x) == _BOOL:
             return bool_op(x, y)
@@ -102,9 +107,29 @@ subtract = arithmetic(
     "subtract", binary.sub, None, "x - y; an error for booleans.",
     "jnp.subtract(jnp.array([1, 2]), 10)", "Array([-9, -8], dtype=int32)",
 )  # fmt: skip
+
+
+_SELECTED_AT_ONCE = frozenset(map(np.dtype, (np.float16, np.float32, np.complex64)))
+
+
+def _multiply_by_mask(x: ArrayLike, y: ArrayLike) -> Array:
+    if type(x) is ArrayImpl and type(y) is ArrayImpl and state.trace is state.eval_trace:
+        mask, other = (x, y) if x.dtype == _BOOL else (y, x)
+        aval = other.aval
+        if aval.dtype in _SELECTED_AT_ONCE and mask.shape == aval.shape and not aval.weak_type:
+            zeros = (
+                np.zeros(aval.shape, aval.dtype) if aval.size < LARGE
+                else np.broadcast_to(aval.dtype.type(0), aval.shape)
+            )  # fmt: skip
+            return select.select_n_p.bind(mask, zeros, other)
+    with masks.noting():
+        return binary.mul(*promote_args("multiply", *masks.as_arrays((x, y))))
+
+
 multiply = arithmetic(
     "multiply", binary.mul, binary.bitwise_and, "x * y; the logical and of booleans.",
     "jnp.multiply(jnp.array([1, 2]), 2.5)", "Array([2.5, 5. ], dtype=float32, weak_type=True)",
+    _multiply_by_mask,
 )  # fmt: skip
 maximum = arithmetic(
     "maximum", binary.max, None, "The larger element; NaN if one is NaN.",

@@ -21,7 +21,7 @@ from jitney.numpy.selection import where as choose
 from jitney.primitives.array.broadcasting import broadcast_to
 from jitney.primitives.array.canonical import canonical_axes
 from jitney.primitives.array.shape import reshape, transpose
-from jitney.primitives.elementwise import binary, compare, convert, unary
+from jitney.primitives.elementwise import binary, compare, convert, masks, unary
 
 __all__ = ["average", "mean", "std", "var"]
 
@@ -144,6 +144,14 @@ def average(
         n = convert.scalar_operand(_size(x.shape, reduced_axes(axis, x.ndim)), value.dtype, False)
         return value, broadcast_to(n, value.shape)
     promotion.check_arraylike("average", a, weights)
+    if masks.among((a, weights)):
+        with masks.noting():
+            return _average(a, axis, weights, returned, keepdims)
+    return _average(a, axis, weights, returned, keepdims)
+
+
+def _average(a: ArrayLike, axis: Axis, weights: ArrayLike, returned: bool, keepdims: bool) -> Any:
+    """The weighted average."""
     x, w = map(convert.as_value, promotion.promote_dtypes_inexact(a, weights))
     if x.shape != w.shape:
         if axis is None:

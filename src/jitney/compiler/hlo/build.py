@@ -36,6 +36,7 @@ class Builder:
         self._interned: dict[Any, Node] = {}
         self._n = 0
         self.ordered: list[Node] = []  # see Region
+        self.converted_masks: dict[Node, Node] = {}  # see `primitives.elementwise.masks`
 
     # --- interning --------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.jaxpr import JaxprEqn
 from jitney.core.primitive import declare
 from jitney.primitives import rules
-from jitney.primitives.elementwise import families, taylor
+from jitney.primitives.elementwise import families, masks, taylor
 from jitney.primitives.elementwise.families import (
     BITS,
     FLOAT,
@@ -136,6 +136,8 @@ _multiply_small, _LARGE = reference.for_small(_multiply)
 @mul_p.eager
 def _(x: np.ndarray, y: np.ndarray, *, out_dtype: DTypeLike | None = None) -> np.ndarray:
     if out_dtype is None:
+        if masks.in_force.contexts and (product := masks.selected(x, y)) is not None:
+            return product
         small = x.size < _LARGE and y.size < _LARGE
         return _multiply_small(x, y) if small else _multiply(x, y)
     dtype = np.dtype(out_dtype)
@@ -148,7 +150,7 @@ def _(b: Builder, x: Node, y: Node, *, out_dtype: DTypeLike | None = None) -> An
     if out_dtype is not None:
         dtype = np.dtype(out_dtype)
         x, y = b.convert(x, dtype), b.convert(y, dtype)
-    return b.apply("mul", x, y)
+    return masks.select_node(b, x, y) or b.apply("mul", x, y)
 
 
 def mul(x: ArrayLike, y: ArrayLike, *, out_dtype: DTypeLike | None = None) -> Array:

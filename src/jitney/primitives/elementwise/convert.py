@@ -25,7 +25,7 @@ from jitney.core.refs import in_use, is_ref
 from jitney.core.symbolic.expressions import DimExpr
 from jitney.core.trace import plain_types, revealed, state
 from jitney.primitives import rules, sharding_rules
-from jitney.primitives.elementwise import edtypes, families
+from jitney.primitives.elementwise import edtypes, families, masks
 from jitney.runtime.eager import owned
 from jitney.transforms import jet
 from jitney.transforms.zero import Zero
@@ -62,12 +62,20 @@ def _(x: ShapedArray, *, new_dtype: DType, weak_type: bool, sharding: object) ->
 
 @convert_element_type_p.eager
 def _(x: np.ndarray, *, new_dtype: DType, weak_type: bool, sharding: object) -> np.ndarray:
-    return x if dtypes.is_extended(new_dtype) else reference.scalar.convert(x, new_dtype)
+    if dtypes.is_extended(new_dtype):
+        return x
+    converted = reference.scalar.convert(x, new_dtype)
+    return (
+        masks.note(converted, x) if masks.in_force.contexts and x.dtype == masks.BOOL else converted
+    )
 
 
 @convert_element_type_p.lower
 def _(b: Builder, x: Node, *, new_dtype: DType, weak_type: bool, sharding: object) -> Any:
-    return x if dtypes.is_extended(new_dtype) else b.convert(x, new_dtype)
+    if dtypes.is_extended(new_dtype):
+        return x
+    converted = b.convert(x, new_dtype)
+    return masks.note_node(b, converted, x) if x.dtype == masks.BOOL else converted
 
 
 def _print_convert(eqn: JaxprEqn, context: text.Context, settings: text.Settings) -> text.Doc:

@@ -16,7 +16,7 @@ from jitney.core.jaxpr import JaxprEqn
 from jitney.core.primitive import declare
 from jitney.primitives import rules, sharding_rules
 from jitney.primitives.array.shape import shape_of
-from jitney.primitives.elementwise import families, large
+from jitney.primitives.elementwise import families, large, masks
 from jitney.primitives.linalg.precision import (
     Precision as Precision,
     canonical_precision,
@@ -176,6 +176,7 @@ def _(
             dot_general_p, x, y, dimension_numbers=dimension_numbers, precision=precision,
             preferred_element_type=preferred_element_type, out_sharding=out_sharding,
         )  # fmt: skip
+    x, y = masks.factors(x, y, dimension_numbers, common)
     x, y = scalar.convert(x, common), scalar.convert(y, common)
     return scalar.convert(contraction.dot(x, y, contract, batch, wide), result)
 
@@ -200,7 +201,15 @@ def _(
 ) -> Any:
     (cx, cy), (bx, by) = dimension_numbers
     common, wide, result = contraction_dtypes(x, y, precision, preferred_element_type)
-    x, y = b.convert(x, common), b.convert(y, common)
+    x, y = (
+        masks.note_node(b, b.convert(v, common), v)
+        if v.dtype == masks.BOOL
+        else b.convert(v, common)
+        for v in (x, y)
+    )
+    total = masks.sum_node(b, x, y, dimension_numbers)
+    if total is not None:
+        return b.convert(total, result)
     contract = tuple(map(int, cx)), tuple(map(int, cy))
     batch = tuple(map(int, bx)), tuple(map(int, by))
     return b.convert(b.dot(x, y, contract, batch, wide), result)

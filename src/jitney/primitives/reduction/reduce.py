@@ -21,7 +21,7 @@ from jitney.core.pytree import pytrees
 from jitney.core.trace import Tracer
 from jitney.primitives import rules, sharding_rules
 from jitney.primitives.array.placement import as_named
-from jitney.primitives.elementwise import binary, families, taylor
+from jitney.primitives.elementwise import binary, families, masks, taylor
 from jitney.transforms import jet
 from jitney.transforms.batch import AxisData, batch_jaxpr
 from jitney.transforms.jvp import jvp_flat
@@ -456,13 +456,14 @@ def _extreme_jvp(t: Value, out: Value, x: Value, *, axes: Axes) -> Any:
     # The tangent is the mean of the tangents at the extreme elements.
     shape = tuple(1 if k in axes else n for k, n in enumerate(rules.shape_of(x)))
     place = rules.op("reshape")(out, new_sizes=shape, dimensions=None, sharding=None)
-    where = rules.op("convert_element_type")(
-        rules.op("eq")(x, place), new_dtype=rules.aval_of(t).dtype, weak_type=False, sharding=None
-    )
+    with masks.noting():
+        where = rules.op("convert_element_type")(
+            rules.op("eq")(x, place), new_dtype=rules.aval_of(t).dtype, weak_type=False,
+            sharding=None,
+        )  # fmt: skip
+        picked = rules.op("mul")(t, where, out_dtype=None)
     count = reduce_sum_p.bind(where, axes=axes, out_sharding=None)
-    total = reduce_sum_p.bind(
-        rules.op("mul")(t, where, out_dtype=None), axes=axes, out_sharding=None
-    )
+    total = reduce_sum_p.bind(picked, axes=axes, out_sharding=None)
     return rules.op("div")(total, count)
 
 

@@ -1,0 +1,211 @@
+"""Products with a mask: x times a converted boolean is `select(mask, x, 0)`, as in XLA.
+
+IEEE arithmetic has inf * 0 = NaN; programs multiply by masks to drop infinities. XLA selects where a
+factor is a boolean converted to the dtype of the product, has the shape of the product, and is not a
+constant of the program. It does so within one program: `lower` here likewise. Outside of programs JAX
+runs a program for each function of `jax.numpy`, so a mask counts that such a function itself converts:
+it opens a context, `noting`, in which conversions are noted for the products that follow.
+
+Products of narrower floats than float16's 16 bits, and of bfloat16, are computed in float32 there, by
+multiplication.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jitney.core.array import Array
+from jitney.core.trace import Tracer, is_recorded
+
+if TYPE_CHECKING:
+    from jitney.primitives.rule_types import Builder, Node
+
+BOOL = np.dtype(np.bool_)
+_WIDE = (np.float32, np.float64, np.complex64, np.complex128)
+_SELECTED: frozenset[Any] = frozenset(map(np.dtype, (np.float16, *_WIDE)))
+_SUMMED: frozenset[Any] = frozenset(map(np.dtype, _WIDE))  # by contractions
+
+
+# --- evaluation -----------------------------------------------------------------------------------
+
+
+class _InForce:
+    """How many contexts there are, in all threads: what eager rules look at first."""
+
+    __slots__ = ("contexts",)
+
+    def __init__(self) -> None:
+        self.contexts = 0
+
+
+class _Local(threading.local):
+    """Identity of a converted mask -> (itself, the mask), in this thread; None outside of contexts."""
+
+    noted: dict[int, tuple[np.ndarray, np.ndarray]] | None = None
+
+
+in_force = _InForce()
+_local = _Local()
+_lock = threading.Lock()
+
+
+class noting:
+    """Within the context, products evaluated with booleans that are converted within it select."""
+
+    __slots__ = ("_outer",)
+
+    def __enter__(self) -> None:
+        self._outer = _local.noted
+        if self._outer is None:
+            with _lock:
+                in_force.contexts += 1
+            _local.noted = {}
+
+    def __exit__(self, *_: object) -> None:
+        if self._outer is None:
+            _local.noted = None
+            with _lock:
+                in_force.contexts -= 1
+
+
+def is_mask(x: object) -> bool:
+    """Whether `x` is a boolean array or scalar."""
+    if isinstance(x, Array | np.ndarray | np.generic):
+        return x.dtype == BOOL
+    return type(x) is bool
+
+
+def among(operands: Sequence[object]) -> bool:
+    """Whether some operand is a mask, but not all of them."""
+    found = [is_mask(x) for x in operands]
+    return any(found) and not all(found)
+
+
+def as_arrays(operands: Sequence[Any]) -> list[Any]:
+    """`operands`, boolean scalars as arrays of NumPy's: scalars are converted without a note.
+
+    In programs they remain literals, which are multiplied by.
+    """
+    if is_recorded():
+        return list(operands)
+    return [
+        np.asarray(x) if is_mask(x) and not isinstance(x, Tracer | Array) else x for x in operands
+    ]
+
+
+def note(converted: Any, mask: np.ndarray) -> np.ndarray:
+    """Notes that `converted` is `mask` in another dtype, if there is a context; returns it."""
+    noted = _local.noted
+    if noted is None or converted.dtype not in _SELECTED:
+        return converted
+    array = np.asarray(converted)
+    noted[id(array)] = array, mask
+    return array
+
+
+def _mask_of(x: np.ndarray) -> np.ndarray | None:
+    found = (_local.noted or {}).get(id(x))
+    return found[1] if found is not None and found[0] is x else None
+
+
+def selected(x: np.ndarray, y: np.ndarray) -> np.ndarray | None:
+    """The product of `x` and `y` if one is a mask that was noted, of the product's shape."""
+    for converted, other in ((x, y), (y, x)):
+        mask = _mask_of(converted)
+        if mask is not None:
+            product = _select(mask, other)
+            if product.shape == mask.shape:
+                return product
+    return None
+
+
+def _select(mask: np.ndarray, x: np.ndarray) -> np.ndarray:
+    return np.where(mask, x, x.dtype.type(0))
+
+
+def factors(
+    x: np.ndarray, y: np.ndarray, dimension_numbers: Any, dtype: np.dtype
+) -> tuple[np.ndarray, np.ndarray]:
+    """Factors of a contraction of `x` and `y` in `dtype`: what a mask among them selects, and ones.
+
+    The operands themselves if none of them is a mask, or axes are free.
+    """
+    if x.dtype == y.dtype or (x.dtype != BOOL and y.dtype != BOOL) or dtype not in _SUMMED:
+        return x, y
+    mask, other = (x, y) if x.dtype == BOOL else (y, x)
+    if not _is_product(mask.ndim, other.ndim, dimension_numbers):
+        return x, y
+    wide = other.reshape(other.shape + (1,) * (mask.ndim - other.ndim))
+    product = _select(mask, wide)
+    ones = np.ones(other.shape, dtype)
+    return (product, ones) if x.dtype == BOOL else (ones, product)
+
+
+def _is_product(mask: int, other: int, dimension_numbers: Any) -> bool:
+    """Whether a contraction of so many axes multiplies a mask elementwise, and may then sum up.
+
+    Either no axis is free, or the mask alone has free axes, behind those of the batch, and nothing is
+    summed up.
+    """
+    (cx, cy), (bx, by) = dimension_numbers
+    if (*cx, *bx) != (*cy, *by) or other != len(cx) + len(bx):
+        return False
+    return mask == other or (not cx and tuple(bx) == tuple(range(len(bx))))
+
+
+# --- programs -------------------------------------------------------------------------------------
+
+
+def note_node(b: Builder, converted: Node, mask: Node) -> Node:
+    """Notes that the node `converted` is `mask` in another dtype; returns it."""
+    from jitney.compiler.hlo import ir  # late: the compiler is
+
+    constant = mask.x if isinstance(mask, ir.Broadcast) else mask
+    if converted.dtype in _SELECTED and not isinstance(constant, ir.Constant):
+        b.converted_masks[converted] = mask
+    return converted
+
+
+def select_node(b: Builder, x: Node, y: Node) -> Node | None:
+    """The product of `x` and `y`, of one shape, if one is a converted mask.
+
+    A mask times 1, as in the gradient of a sum, is the mask.
+    """
+    for converted, other in ((x, y), (y, x)):
+        mask = b.converted_masks.get(converted)
+        if mask is not None:
+            if _is_one(other):
+                return converted
+            return b.apply("select", mask, other, b.full(other.shape, 0, other.dtype))
+    return None
+
+
+def _is_one(x: Node) -> bool:
+    from jitney.compiler.hlo import ir  # late: the compiler is
+
+    while isinstance(x, ir.Broadcast):
+        x = x.x
+    return isinstance(x, ir.Constant) and bool((x.value == 1).all())
+
+
+def sum_node(b: Builder, x: Node, y: Node, dimension_numbers: Any) -> Node | None:
+    """The sums of products of `x` and `y`, of one dtype, if one is a mask: see `_is_product`."""
+    if x.dtype not in _SUMMED:
+        return None
+    for mask, other in ((x, y), (y, x)):
+        rank, n = len(mask.shape), len(other.shape)
+        if mask not in b.converted_masks or not _is_product(rank, n, dimension_numbers):
+            continue
+        wide = other if rank == n else b.broadcast(other, mask.shape, tuple(range(n)))
+        product = select_node(b, mask, wide)
+        assert product is not None
+        (contracted, _), (batch, _) = dimension_numbers
+        order = [k for k in range(rank) if k not in contracted]
+        total = b.reduce(product, "add", tuple(contracted))
+        places = [order.index(k) for k in (*batch, *(k for k in order if k not in batch))]
+        return b.transpose(total, tuple(places))
+    return None

@@ -1,0 +1,160 @@
+"""Products with booleans, as in XLA: where they select, and where they multiply."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+import jitney
+
+INF, NAN = np.inf, np.nan
+X = np.array([0, 1, INF, -1, NAN, 2], np.float32)
+Y = np.array([NAN, INF, 0, 1, 2, -3], np.float32)
+M = np.array([False, True, False, True, False, True])
+
+
+def same(ours: Any, theirs: Any) -> None:
+    ours, theirs = np.asarray(ours), np.asarray(theirs)
+    assert ours.dtype == theirs.dtype
+    np.testing.assert_array_equal(ours, theirs)
+    if ours.dtype.kind in "fc":
+        for part in ("real", "imag"):
+            a, b = getattr(ours, part), getattr(theirs, part)
+            known = ~np.isnan(a)
+            np.testing.assert_array_equal(np.signbit(a[known]), np.signbit(b[known]))
+
+
+# (library, x, y, mask) -> array of the shape of x
+PRODUCTS: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
+    "x * mask": lambda j, x, y, m: x * m,
+    "mask * x": lambda j, x, y, m: m * x,
+    "multiply": lambda j, x, y, m: j.numpy.multiply(x, m),
+    "comparison": lambda j, x, y, m: x * (x > 0),
+    "no NaN": lambda j, x, y, m: x * ~j.numpy.isnan(x),
+    "two masks": lambda j, x, y, m: x * (x > 0) * m,
+    "product of masks": lambda j, x, y, m: x * ((x > 0) * m),
+    "converted": lambda j, x, y, m: x * m.astype(x.dtype),
+    "converted, in front": lambda j, x, y, m: m.astype(x.dtype) * x,
+    "converted by lax": lambda j, x, y, m: j.lax.mul(j.lax.convert_element_type(m, x.dtype), x),
+    "converted twice": lambda j, x, y, m: x * m.astype(np.int32).astype(x.dtype),
+    "integer": lambda j, x, y, m: x * m.astype(np.int32),
+    "complement": lambda j, x, y, m: x * (1 - m),
+    "scaled mask": lambda j, x, y, m: x * (2 * m),
+    "scaled product": lambda j, x, y, m: 2.0 * (x * m),
+    "mask times one": lambda j, x, y, m: j.numpy.ones(6, x.dtype) * m * x,
+    "negative": lambda j, x, y, m: -x * m,
+    "reversed": lambda j, x, y, m: x * j.numpy.flip(m).astype(x.dtype),
+    "reversed after": lambda j, x, y, m: x * j.numpy.flip(m.astype(x.dtype)),
+    "of a quotient": lambda j, x, y, m: x / y * m,
+    "of a logarithm": lambda j, x, y, m: j.numpy.log(x) * (x > 0),
+    "of two factors": lambda j, x, y, m: y * j.numpy.log(x) * m,
+    "mask in the middle": lambda j, x, y, m: y * m * j.numpy.log(x),
+    "one element": lambda j, x, y, m: x * m[0],
+    "constant mask": lambda j, x, y, m: x * M,
+    "NumPy's x": lambda j, x, y, m: X * m + 0 * x[1],
+    "one row": lambda j, x, y, m: (x[:, None] * m[None, :1])[:, 0],
+    "identity": lambda j, x, y, m: (x[:, None] * j.numpy.eye(6))[1],
+    "einsum": lambda j, x, y, m: x + j.numpy.einsum("i,i->", x, m),
+    "dot": lambda j, x, y, m: y * j.numpy.dot(x, m),
+    "lax.dot": lambda j, x, y, m: y * j.lax.dot(x, m.astype(x.dtype)),
+    "batch of dots": lambda j, x, y, m: j.numpy.einsum("bi,bi->b", x[:, None], m[:, None]),
+    "average": lambda j, x, y, m: y * j.numpy.average(x, weights=m),
+    "scan": lambda j, x, y, m: j.lax.scan(lambda c, r: (c, r[0] * r[1]), 0.0, (x, m))[1],
+    "rematerialized": lambda j, x, y, m: j.checkpoint(lambda x: j.numpy.log(x) * m)(x),
+    "greatest": lambda j, x, y, m: y * j.numpy.max(x[1:3] * m[1:3]),
+}
+
+
+def ways(j: Any, f: Callable[[Any, Any, Any, Any], Any]) -> dict[str, Callable[..., Any]]:
+    """Values, gradients, tangents and batches of `f`, evaluated and compiled."""
+
+    def value(x: Any, y: Any, m: Any) -> Any:
+        return f(j, x, y, m)
+
+    def gradient(x: Any, y: Any, m: Any) -> Any:
+        return j.grad(lambda x: j.numpy.sum(f(j, x, y, m)))(x)
+
+    def tangent(x: Any, y: Any, m: Any) -> Any:
+        return j.jvp(lambda x: f(j, x, y, m), (x,), (y,))[1]
+
+    def batch(x: Any, y: Any, m: Any) -> Any:
+        of_rows = j.vmap(lambda x, m: f(j, x, y, m))
+        return of_rows(j.numpy.stack([x, x]), j.numpy.stack([m, ~m]))
+
+    return {"value": value, "gradient": gradient, "tangent": tangent, "batch": batch}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products_are_those_of_jax(name: str) -> None:
+    ours, theirs = ways(jitney, PRODUCTS[name]), ways(jax, PRODUCTS[name])
+    given = [[j.numpy.asarray(v) for v in (X, Y, M)] for j in (jitney, jax)]
+    for way in ours:
+        same(jitney.jit(ours[way])(*given[0]), jax.jit(theirs[way])(*given[1]))
+        if way in ("value", "tangent"):
+            same(ours[way](*given[0]), theirs[way](*given[1]))
+
+
+@pytest.mark.parametrize("name", ["x * mask", "comparison", "of a logarithm", "dot"])
+@pytest.mark.parametrize("way", ["gradient", "batch"])
+def test_transformations_outside_of_programs(name: str, way: str) -> None:
+    given = [[j.numpy.asarray(v) for v in (X, Y, M)] for j in (jitney, jax)]
+    same(ways(jitney, PRODUCTS[name])[way](*given[0]), ways(jax, PRODUCTS[name])[way](*given[1]))
+
+
+DTYPES = ["float16", "bfloat16", "float32", "complex64", "float8_e5m2"]
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, "float64", "complex128"])
+def test_dtypes(dtype: str) -> None:
+    results = []
+    with jax.enable_x64(True), jitney.enable_x64(True):
+        for j in (jitney, jax):
+            x = j.numpy.array([INF, -3, NAN, 2]).astype(dtype)
+            m = j.numpy.array([False, False, False, True])
+            f = [lambda x, m: x * m, lambda x, m: m.astype(x.dtype) * x]
+            products = [f[0](x, m), f[1](x, m), j.jit(f[0])(x, m), j.jit(f[1])(x, m)]
+            if dtype != "float8_e5m2":
+                products += [j.numpy.dot(x, m), j.jit(j.numpy.dot)(x, m)]
+            results.append([p.astype("complex128") for p in products])
+    for ours, theirs in zip(*results, strict=True):
+        same(ours, theirs)
+
+
+SCALARS = {
+    "bool": lambda j: j.numpy.asarray(INF) * False,
+    "bool, in front": lambda j: False * j.numpy.asarray(INF),
+    "NumPy's": lambda j: j.numpy.asarray(INF) * np.False_,
+    "float": lambda j: INF * j.numpy.asarray(False),
+    "NumPy's float": lambda j: np.float32(INF) * j.numpy.asarray(False),
+    "two numbers": lambda j: j.numpy.multiply(INF, False),
+    "in jit": lambda j: j.jit(lambda x: x * False)(INF),
+    "of an array": lambda j: j.numpy.asarray(X) * False,
+    "number of a mask": lambda j: INF * j.numpy.asarray(M),
+    "tangent": lambda j: j.jvp(lambda x: x * False, (INF,), (INF,))[1],
+}
+
+
+@pytest.mark.parametrize("name", SCALARS)
+def test_scalars(name: str) -> None:
+    ours, theirs = SCALARS[name](jitney), SCALARS[name](jax)
+    same(ours, theirs)
+    assert ours.weak_type == theirs.weak_type
+
+
+def test_programs_print_as_in_jax() -> None:
+    for f in (lambda x, m: x * m, lambda x, m: m * x, lambda x, m: x * True):
+        assert str(jitney.make_jaxpr(f)(X, M)) == str(jax.make_jaxpr(f)(X, M))
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+def test_notes_end_with_their_context() -> None:
+    x, m = jitney.numpy.asarray(X), jitney.numpy.asarray(M)
+    same(x * m, np.where(M, X, np.float32(0)))
+    same(x * m.astype(x.dtype), X * M.astype(np.float32))
+    with pytest.raises(TypeError):
+        jitney.numpy.multiply(m, x[:4])
+    same(x * m.astype(x.dtype), X * M.astype(np.float32))
