@@ -28,6 +28,7 @@ GROUPS = (
     "first_call",
     "tracing",
     "calls",
+    "eager",
     "kernels",
     "bulk",
     "movement",

@@ -21,6 +21,7 @@ import numpy as np
 
 from jitney import numpy as jnp
 from jitney.api.jit import jit
+from jitney.api.repeated import publish
 from jitney.numpy.promotion import check_arraylike, is_floating, promote_dtypes_inexact
 from jitney.primitives.linalg.precision import Precision
 
@@ -301,3 +302,6 @@ def _resize(
     axes = [k for k, n in enumerate(shape) if n != x.shape[k]]
     scale = [1.0 if shape[k] == 0 else shape[k] / x.shape[k] for k in axes]
     return _resampled(x, shape, axes, scale, [0.0] * len(axes), method, antialias, precision)
+
+
+publish(globals())

@@ -23,7 +23,6 @@ from jitney.api.jit_call import JitCall, make_call
 from jitney.api.jit_placement import places_on
 from jitney.api.make_jaxpr import result_structure
 from jitney.api.signature import CallSpec
-from jitney.api.tiering import SAMPLE, TieredFunction
 from jitney.core.errors import api_boundary
 from jitney.core.pytree import pytrees
 from jitney.core.sharding.mesh import entered_mesh
@@ -347,13 +346,14 @@ def jit_when_traced(
 ) -> Any:
     """For library functions that JAX stages as one `jit` equation.
 
-    Outside of any trace the Python body runs directly, eagerly, or as a compiled program: if calls of
-    one signature are many (`api/tiering.py`), or if an operand, or a result of the static `shape`, has
-    `compiled_from` elements or more, for functions that are then many times as fast, and whose results
-    do not change by a bit. If that is 0 the body is compiled always, so results may be other than those
-    of the body evaluated.
+    Outside of any trace the Python body runs directly, eagerly, or as a compiled program, if an
+    operand, or a result of the static `shape`, has `compiled_from` elements or more, for functions that
+    are then many times as fast, and whose results do not change by a bit. If that is 0 the body is
+    compiled always, so results may be other than those of the body evaluated.
     Within a trace the call becomes a `jit` equation named `name` (the function's own name by default);
-    with `inline`, the body's own equations, and then many calls alone do not make it compiled.
+    with `inline`, the body's own equations.
+    Calls of public functions that repeat are compiled as a whole, whether they are of this kind or not
+    (`api/repeated.py`); arguments that are not static are operands then.
     """
     if fun is None:
         return functools.partial(
@@ -364,13 +364,15 @@ def jit_when_traced(
             inline=inline,
             compiled_from=compiled_from,
         )
+    numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums or ())
+    names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames or ())
     if inline and compiled_from is None:
+        setattr(fun, "static_arguments", (numbers, names))  # noqa: B010
         return fun
     body = fun
     # Made when they are first called for: importing the library should not cost it.
-    tiered: TieredFunction | None = None
+    call: JitCall | None = None
     compiled: PjitFunction | None = None
-    calls = 0
 
     def make() -> JitCall:
         return make_call(body, static_argnums, static_argnames, name=name)
@@ -384,19 +386,24 @@ def jit_when_traced(
 
     @functools.wraps(body)
     def wrapper(*args: PyTree, **kwargs: PyTree) -> Any:
-        nonlocal tiered, compiled, calls
+        nonlocal call, compiled
         is_eager = state.trace is state.eval_trace
         if compiled_from is not None and is_eager and is_large(args, kwargs):
             if compiled is None:
-                compiled = PjitFunction(tiered.call if tiered else make(), body)
+                call = call or make()
+                compiled = PjitFunction(call, body)
             return compiled(*args, **kwargs)
-        if inline:
+        if inline or is_eager:
             return body(*args, **kwargs)
-        if tiered is None:
-            if is_eager and calls < SAMPLE:
-                calls += 1
-                return body(*args, **kwargs)
-            tiered = TieredFunction(compiled.call if compiled else make(), body)
-        return tiered(*args, **kwargs)
+        if call is None:
+            call = make()
+        return call_within_trace(call, args, kwargs)
 
+    setattr(wrapper, "static_arguments", (numbers, names))  # noqa: B010 (functions have no such field)
     return wrapper
+
+
+@api_boundary
+def call_within_trace(call: JitCall, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]) -> Any:
+    """A call of a library function that is one equation."""
+    return call.call(args, kwargs)

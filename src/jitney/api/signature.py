@@ -7,9 +7,11 @@ function's signature once, and splits each call's arguments into static and dyna
 from __future__ import annotations
 
 import inspect
+import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from jitney.core import caches
 from jitney.core.pytree import pytrees
 from jitney.core.record import record
 from jitney.core.source_info import fun_sourceinfo
@@ -285,6 +287,25 @@ def _bind_names(
     return named
 
 
+# Function -> its signature, and how many arguments it takes if all are positional; -1 for others.
+_parameters: weakref.WeakKeyDictionary[Any, tuple[inspect.Signature | None, int]]
+_parameters = weakref.WeakKeyDictionary()
+caches.register(
+    "signatures of functions with rules of their own", "the function", __name__,
+    entries=_parameters.__len__, clear=_parameters.clear,
+)  # fmt: skip
+
+
+def _positional_parameters(fun: Callable[..., Any]) -> tuple[inspect.Signature | None, int]:
+    signature = signature_of(fun)
+    if signature is None:
+        return None, -1
+    kinds = [p.kind for p in signature.parameters.values()]
+    names = inspect.Parameter
+    plain = all([kind in (names.POSITIONAL_ONLY, names.POSITIONAL_OR_KEYWORD) for kind in kinds])
+    return signature, len(kinds) if plain else -1
+
+
 def positional(
     fun: Callable[..., Any], args: tuple[PyTree, ...], kwargs: dict[str, PyTree], decorator: str
 ) -> tuple[Any, ...]:
@@ -298,7 +319,15 @@ def positional(
     Raises:
       TypeError: if the arguments do not fit, or some cannot be given by position.
     """
-    signature = signature_of(fun)
+    try:
+        known = _parameters.get(fun)
+        if known is None:
+            known = _parameters[fun] = _positional_parameters(fun)
+    except TypeError:  # not hashable, or without weak references
+        known = _positional_parameters(fun)
+    signature, n_all = known
+    if len(args) == n_all and not kwargs:
+        return tuple(args)
     if signature is None:
         if kwargs:
             raise TypeError(f"{fun} has no signature that keyword arguments could be resolved by")

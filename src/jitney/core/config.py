@@ -122,6 +122,10 @@ enable_custom_prng = _add(
 softmax_custom_jvp = _add(
     "jax_softmax_custom_jvp", False, effective=False, traced=True, context=True
 )
+compile_repeated_calls = _add(
+    "jitney_compile_repeated_calls", True, called=True, context=True,
+    help="Library functions whose calls repeat outside of jit become compiled programs.",
+)  # fmt: skip
 no_tracing = _add("jax_no_tracing", False, context=True, help="Tracing raises an error.")
 no_execution = _add(
     "jax_no_execution", False, called=True, context=True, help="Running raises an error."

@@ -11,7 +11,7 @@ import importlib
 import re
 import sys
 from collections.abc import Callable, Collection
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 _IMPORT = re.compile(r"^from (jitney[\w.]*) import (\w+) as (\w+)", re.M)
@@ -20,7 +20,7 @@ _ALIAS = re.compile(r"^(\w+) = (\w+)$", re.M)
 
 
 def attach(
-    package: str, init_file: str, without: Collection[str] = ()
+    package: str, init_file: str, without: Collection[str] = (), published_by: str | None = None
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """(`__getattr__`, `__dir__`, `__all__`) for the namespace `package`.
 
@@ -28,6 +28,7 @@ def attach(
       package: its `__name__`.
       init_file: its `__file__`; the stub stands beside it.
       without: names of the stub that do not exist with the installed versions of other packages.
+      published_by: a module whose `repeated` makes what users get of what is found.
     """
     with open(init_file.removesuffix("c") + "i", encoding="utf-8") as file:  # not pathlib: 3 ms
         stub = file.read()
@@ -60,6 +61,8 @@ def attach(
         known_as = namespace.__name__  # a second name, once the program has imported it by that
         if known_as != package and type(found) is ModuleType and attribute == name:
             importlib.import_module(f"{known_as}.{name}")  # and so has its part
+        if published_by is not None and type(found) is FunctionType:
+            found = importlib.import_module(published_by).repeated(found)
         setattr(namespace, name, found)
         return found
 

@@ -9,6 +9,7 @@ import numpy as np
 from jitney import lax, numpy as jnp
 from jitney.api.custom_jvp import custom_jvp
 from jitney.api.jit import jit_when_traced
+from jitney.api.repeated import repeated
 from jitney.numpy.promotion import promote_dtypes_inexact
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ def _inexact(x: ArrayLike) -> Array:
 
 
 @custom_jvp
+@repeated
 @jit_when_traced
 def relu(x: ArrayLike) -> Array:
     """max(x, 0); its derivative at 0 is 0.
@@ -47,6 +49,7 @@ def jvp(  # pyright: ignore[reportRedeclaration]  # the name shows in jaxprs
 
 
 @custom_jvp
+@repeated
 @jit_when_traced
 def relu6(x: ArrayLike) -> Array:
     """min(max(x, 0), 6); its derivative is 0 at 0 and at 6.
@@ -350,6 +353,7 @@ hard_swish = hard_silu
 
 
 @custom_jvp
+@repeated
 @jit_when_traced
 def log1mexp(x: ArrayLike) -> Array:
     """log(1 - exp(-x)) for x > 0, accurate near 0 and far from it (Maechler, 2012).

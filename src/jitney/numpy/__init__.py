@@ -6,7 +6,10 @@ from jitney.core import dtypes as _dtypes
 from jitney.core.lazy import attach
 
 _lookup, __dir__, __all__ = attach(
-    __name__, __file__, without=() if _dtypes.int1_types else ("int1", "uint1")
+    __name__,
+    __file__,
+    without=() if _dtypes.int1_types else ("int1", "uint1"),
+    published_by="jitney.api.repeated",
 )
 
 pi, e, inf, nan = _np.pi, _np.e, _np.inf, _np.nan

@@ -21,7 +21,7 @@ from jitney.core.typing import ArrayLike
 from jitney.numpy import promotion
 from jitney.numpy.division import floor_divide, zero_like
 from jitney.numpy.float_classes import isnan
-from jitney.numpy.functions import BinaryFunction, public
+from jitney.numpy.functions import BinaryFunction, one_operation, public
 from jitney.numpy.promotion import promote_args, promote_args_inexact, promote_args_numeric
 from jitney.numpy.selection import where
 from jitney.numpy.unary_math import absolute
@@ -88,7 +88,7 @@ def arithmetic(
         return op(x, y)
 
     shown = f"\n    Example:\n      >>> {example}\n      {printed}\n    "
-    return public(function, name, f"{doc}\n{_OPERANDS}{shown}")
+    return one_operation(public(function, name, f"{doc}\n{_OPERANDS}{shown}"))
 
 
 _FLOATS: frozenset[Any] = frozenset(
@@ -154,7 +154,7 @@ def float_arithmetic(
         return op(*promote_args_inexact(name, x1, x2))
 
     shown = f"\n    Example:\n      >>> {example}\n      {printed}\n    "
-    return public(function, name, f"{doc}\n{_FLOAT_OPERANDS}{shown}")
+    return one_operation(public(function, name, f"{doc}\n{_FLOAT_OPERANDS}{shown}"))
 
 
 divide = float_arithmetic(

@@ -143,15 +143,15 @@ class ArrayMethods(_Base):
 
     def conj(self) -> Array:
         """Complex conjugates."""
-        from jitney.numpy.complex_parts import conjugate
+        from jitney import numpy as jnp
 
-        return conjugate(self)
+        return jnp.conjugate(self)
 
     def conjugate(self) -> Array:
         """Complex conjugates."""
-        from jitney.numpy.complex_parts import conjugate
+        from jitney import numpy as jnp
 
-        return conjugate(self)
+        return jnp.conjugate(self)
 
     # --- shape ------------------------------------------------------------------------------------
 
@@ -237,9 +237,9 @@ class ArrayMethods(_Base):
         out_sharding: Sharding | PartitionSpec | None = None,
     ) -> Array:
         """Each element several times."""
-        from jitney.numpy.manipulation import repeat
+        from jitney import numpy as jnp
 
-        return repeat(
+        return jnp.repeat(
             self,
             repeats,
             axis,
@@ -260,9 +260,11 @@ class ArrayMethods(_Base):
         fill_value: ArrayLike | None = None,
     ) -> Array:
         """Elements at `indices` along `axis`."""
-        from jitney.numpy.take_put import take
+        from jitney import numpy as jnp
 
-        return take(self, indices, axis, out, mode, unique_indices, indices_are_sorted, fill_value)
+        return jnp.take(
+            self, indices, axis, out, mode, unique_indices, indices_are_sorted, fill_value
+        )
 
     def choose(
         self,
@@ -271,9 +273,9 @@ class ArrayMethods(_Base):
         mode: str = "raise",
     ) -> Array:
         """Elements of `choices[x[i]]`."""
-        from jitney.numpy.take_put import choose
+        from jitney import numpy as jnp
 
-        return choose(self, choices, out, mode)
+        return jnp.choose(self, choices, out, mode)
 
     def compress(
         self,
@@ -285,35 +287,35 @@ class ArrayMethods(_Base):
         fill_value: ArrayLike = 0,
     ) -> Array:
         """Slices where `condition` holds."""
-        from jitney.numpy.nonzero_indices import compress
+        from jitney import numpy as jnp
 
-        return compress(condition, self, axis, size=size, fill_value=fill_value, out=out)
+        return jnp.compress(condition, self, axis, size=size, fill_value=fill_value, out=out)
 
     def nonzero(
         self, *, fill_value: ArrayLike | None = None, size: int | None = None
     ) -> tuple[Array, ...]:
         """Indices of the elements that are not zero."""
-        from jitney.numpy.nonzero_indices import nonzero
+        from jitney import numpy as jnp
 
-        return nonzero(self, size=size, fill_value=fill_value)
+        return jnp.nonzero(self, size=size, fill_value=fill_value)
 
     def clip(self, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Array:
         """Elements limited to [min, max]."""
-        from jitney.numpy.selection import clip
+        from jitney import numpy as jnp
 
-        return clip(self, min, max)
+        return jnp.clip(self, min, max)
 
     def round(self, decimals: int = 0, out: None = None) -> Array:
         """Elements rounded to `decimals` decimal places."""
-        from jitney.numpy.rounding import round as round_to
+        from jitney import numpy as jnp
 
-        return round_to(self, decimals, out)
+        return jnp.round(self, decimals, out)
 
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
         """The diagonal of two axes, as the last axis."""
-        from jitney.numpy.triangular import diagonal
+        from jitney import numpy as jnp
 
-        return diagonal(self, offset, axis1, axis2)
+        return jnp.diagonal(self, offset, axis1, axis2)
 
     # --- order ------------------------------------------------------------------------------------
 
@@ -327,9 +329,9 @@ class ArrayMethods(_Base):
         descending: bool = False,
     ) -> Array:
         """Elements in ascending order along `axis`."""
-        from jitney.numpy.sorting import sort
+        from jitney import numpy as jnp
 
-        return sort(self, axis, kind=kind, order=order, stable=stable, descending=descending)
+        return jnp.sort(self, axis, kind=kind, order=order, stable=stable, descending=descending)
 
     def argsort(
         self,
@@ -341,15 +343,15 @@ class ArrayMethods(_Base):
         descending: bool = False,
     ) -> Array:
         """Indices that sort along `axis`."""
-        from jitney.numpy.sorting import argsort
+        from jitney import numpy as jnp
 
-        return argsort(self, axis, kind=kind, order=order, stable=stable, descending=descending)
+        return jnp.argsort(self, axis, kind=kind, order=order, stable=stable, descending=descending)
 
     def argpartition(self, kth: int, axis: int = -1) -> Array:
         """Indices that partition along `axis`."""
-        from jitney.numpy.sorting import argpartition
+        from jitney import numpy as jnp
 
-        return argpartition(self, kth, axis)
+        return jnp.argpartition(self, kth, axis)
 
     def searchsorted(
         self,
@@ -360,9 +362,9 @@ class ArrayMethods(_Base):
         method: str = "scan",
     ) -> Array:
         """Where `v` would be put in to keep the array sorted."""
-        from jitney.numpy.sorting import searchsorted
+        from jitney import numpy as jnp
 
-        return searchsorted(self, v, side, sorter, method=method)
+        return jnp.searchsorted(self, v, side, sorter, method=method)
 
 
 def _rows(x: Array) -> list[Array]:

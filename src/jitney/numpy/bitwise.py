@@ -11,7 +11,7 @@ from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.numpy import promotion
-from jitney.numpy.functions import public
+from jitney.numpy.functions import one_operation, public
 from jitney.numpy.promotion import promote_args
 from jitney.numpy.unary_math import bitwise_invert, bitwise_not, invert
 from jitney.primitives.elementwise import binary, convert
@@ -53,7 +53,7 @@ def _bits(
         return op(*promote_args(name, x, y))
 
     shown = f"\n    Example:\n      >>> {example}\n      {printed}\n    "
-    return public(function, name, f"{doc}\n{_OPERANDS}{shown}")
+    return one_operation(public(function, name, f"{doc}\n{_OPERANDS}{shown}"))
 
 
 bitwise_and = _bits(

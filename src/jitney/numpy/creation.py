@@ -17,6 +17,7 @@ from jitney.core.trace import state
 from jitney.core.typing import ArrayLike, DTypeLike, PyTree, ShapeLike
 from jitney.numpy import promotion
 from jitney.numpy.conversion import array_of
+from jitney.numpy.functions import one_operation
 from jitney.numpy.views import astype
 from jitney.primitives.array import creation as lax_creation
 from jitney.primitives.array.broadcasting import broadcast_to
@@ -50,6 +51,7 @@ class Shaped(Protocol):
 # --- array ----------------------------------------------------------------------------------------
 
 
+@one_operation
 def array(
     object: PyTree,
     dtype: DTypeLike | None = None,
@@ -106,6 +108,7 @@ def _check_is_there(x: object, device: Device | Sharding | None) -> None:
         )
 
 
+@one_operation
 def asarray(
     a: PyTree,
     dtype: DTypeLike | None = None,
@@ -183,6 +186,7 @@ def broadcast_to_shape(x: ArrayLike, shape: tuple[int, ...]) -> Array:
     return broadcast(as_value(x) if not shape else x, shape)
 
 
+@one_operation
 def zeros(
     shape: ShapeLike,
     dtype: DTypeLike | None = None,
@@ -206,6 +210,7 @@ def zeros(
     return placed(_filled(shape, 0, dtype, "zeros"), device, out_sharding)
 
 
+@one_operation
 def ones(
     shape: ShapeLike,
     dtype: DTypeLike | None = None,
@@ -228,6 +233,7 @@ def ones(
     return placed(_filled(shape, 1, dtype, "ones"), device, out_sharding)
 
 
+@one_operation
 def empty(
     shape: ShapeLike,
     dtype: DTypeLike | None = None,
@@ -250,6 +256,7 @@ def empty(
     return placed(_filled(shape, 0, dtype, "empty"), device, out_sharding)
 
 
+@one_operation
 def full(
     shape: ShapeLike,
     fill_value: ArrayLike,
@@ -329,6 +336,7 @@ def _like(
     return _constant(shape, value, dtype, weak)
 
 
+@one_operation
 def zeros_like(
     a: ArrayLike | Shaped,
     dtype: DTypeLike | None = None,
@@ -354,6 +362,7 @@ def zeros_like(
     return placed_like(out, a, shape, device, out_sharding)
 
 
+@one_operation
 def ones_like(
     a: ArrayLike | Shaped,
     dtype: DTypeLike | None = None,
@@ -379,6 +388,7 @@ def ones_like(
     return placed_like(out, a, shape, device, out_sharding)
 
 
+@one_operation
 def empty_like(
     prototype: ArrayLike | Shaped,
     dtype: DTypeLike | None = None,
@@ -402,6 +412,7 @@ def empty_like(
     return placed_like(out, prototype, shape, device, None)
 
 
+@one_operation
 def full_like(
     a: ArrayLike | Shaped,
     fill_value: ArrayLike,
@@ -433,6 +444,7 @@ def full_like(
     return placed_like(out, a, shape, device, out_sharding)
 
 
+@one_operation
 def copy(a: ArrayLike, order: str | None = None) -> Array:
     """A copy of `a`.
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from jitney.api.jit import jit_when_traced
+from jitney.api.repeated import publish
 from jitney.core import dtypes
 from jitney.core.typing import Array, ArrayLike, DTypeLike
 from jitney.lax import staged
@@ -473,3 +474,6 @@ def ifftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
       Array([ 0,  1, -2, -1], dtype=int32)
     """
     return _shifted("ifftshift", x, axes, back=True)
+
+
+publish(globals())

@@ -27,3 +27,9 @@ def public(function: F, name: str, doc: str) -> F:
     function.__doc__ = doc
     function.__module__ = "jax.numpy"
     return function
+
+
+def one_operation(function: F) -> F:
+    """`function`, marked as one that makes one array at most: its calls are never worth compiling."""
+    function.__dict__["is_one_operation"] = True
+    return function

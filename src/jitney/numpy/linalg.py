@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from jitney.api.jit import jit_when_traced
+from jitney.api.repeated import publish
 from jitney.core import dtypes
 from jitney.core.typing import Array, ArrayLike
 from jitney.numpy import products, promotion
@@ -191,3 +192,6 @@ for _name in list(globals()):
         "jitney.numpy."
     ):
         _value.__module__ = "jax.numpy.linalg"
+
+
+publish(globals())

@@ -30,9 +30,9 @@ class ReductionMethods(_Base):
         where: ArrayLike | None = None,
     ) -> Array:
         """True where all elements are."""
-        from jitney.numpy import reductions
+        from jitney import numpy as jnp
 
-        return reductions.all(self, axis, out, keepdims, where=where)
+        return jnp.all(self, axis, out, keepdims, where=where)
 
     def any(
         self,
@@ -43,25 +43,25 @@ class ReductionMethods(_Base):
         where: ArrayLike | None = None,
     ) -> Array:
         """True where one element is."""
-        from jitney.numpy import reductions
+        from jitney import numpy as jnp
 
-        return reductions.any(self, axis, out, keepdims, where=where)
+        return jnp.any(self, axis, out, keepdims, where=where)
 
     def argmax(
         self, axis: int | None = None, out: None = None, keepdims: bool | None = None
     ) -> Array:
         """Index of the largest element."""
-        from jitney.numpy import arg_extremes
+        from jitney import numpy as jnp
 
-        return arg_extremes.argmax(self, axis, out, keepdims)
+        return jnp.argmax(self, axis, out, keepdims)
 
     def argmin(
         self, axis: int | None = None, out: None = None, keepdims: bool | None = None
     ) -> Array:
         """Index of the smallest element."""
-        from jitney.numpy import arg_extremes
+        from jitney import numpy as jnp
 
-        return arg_extremes.argmin(self, axis, out, keepdims)
+        return jnp.argmin(self, axis, out, keepdims)
 
     def max(
         self,
@@ -72,9 +72,9 @@ class ReductionMethods(_Base):
         where: ArrayLike | None = None,
     ) -> Array:
         """The largest element."""
-        from jitney.numpy import reductions
+        from jitney import numpy as jnp
 
-        return reductions.max(self, axis, out, keepdims, initial, where)
+        return jnp.max(self, axis, out, keepdims, initial, where)
 
     def min(
         self,
@@ -85,9 +85,9 @@ class ReductionMethods(_Base):
         where: ArrayLike | None = None,
     ) -> Array:
         """The smallest element."""
-        from jitney.numpy import reductions
+        from jitney import numpy as jnp
 
-        return reductions.min(self, axis, out, keepdims, initial, where)
+        return jnp.min(self, axis, out, keepdims, initial, where)
 
     def mean(
         self,
@@ -99,9 +99,9 @@ class ReductionMethods(_Base):
         where: ArrayLike | None = None,
     ) -> Array:
         """The mean."""
-        from jitney.numpy import averages
+        from jitney import numpy as jnp
 
-        return averages.mean(self, axis, dtype, out, keepdims, where=where)
+        return jnp.mean(self, axis, dtype, out, keepdims, where=where)
 
     def sum(
         self,
@@ -114,9 +114,9 @@ class ReductionMethods(_Base):
         promote_integers: bool = True,
     ) -> Array:
         """The sum."""
-        from jitney.numpy import reductions
+        from jitney import numpy as jnp
 
-        return reductions.sum(self, axis, dtype, out, keepdims, initial, where, promote_integers)
+        return jnp.sum(self, axis, dtype, out, keepdims, initial, where, promote_integers)
 
     def prod(
         self,
@@ -129,15 +129,15 @@ class ReductionMethods(_Base):
         promote_integers: bool = True,
     ) -> Array:
         """The product."""
-        from jitney.numpy import reductions
+        from jitney import numpy as jnp
 
-        return reductions.prod(self, axis, dtype, out, keepdims, initial, where, promote_integers)
+        return jnp.prod(self, axis, dtype, out, keepdims, initial, where, promote_integers)
 
     def ptp(self, axis: Axis = None, out: None = None, keepdims: bool = False) -> Array:
         """The largest element less the smallest."""
-        from jitney.numpy import reductions
+        from jitney import numpy as jnp
 
-        return reductions.ptp(self, axis, out, keepdims)
+        return jnp.ptp(self, axis, out, keepdims)
 
     def std(
         self,
@@ -151,11 +151,9 @@ class ReductionMethods(_Base):
         correction: float | None = None,
     ) -> Array:
         """The standard deviation."""
-        from jitney.numpy import averages
+        from jitney import numpy as jnp
 
-        return averages.std(
-            self, axis, dtype, out, ddof, keepdims, where=where, correction=correction
-        )
+        return jnp.std(self, axis, dtype, out, ddof, keepdims, where=where, correction=correction)
 
     def var(
         self,
@@ -169,27 +167,25 @@ class ReductionMethods(_Base):
         correction: float | None = None,
     ) -> Array:
         """The variance."""
-        from jitney.numpy import averages
+        from jitney import numpy as jnp
 
-        return averages.var(
-            self, axis, dtype, out, ddof, keepdims, where=where, correction=correction
-        )
+        return jnp.var(self, axis, dtype, out, ddof, keepdims, where=where, correction=correction)
 
     def cumsum(
         self, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
     ) -> Array:
         """Sums of the elements up to each."""
-        from jitney.numpy import cumulative
+        from jitney import numpy as jnp
 
-        return cumulative.cumsum(self, axis, dtype, out)
+        return jnp.cumsum(self, axis, dtype, out)
 
     def cumprod(
         self, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
     ) -> Array:
         """Products of the elements up to each."""
-        from jitney.numpy import cumulative
+        from jitney import numpy as jnp
 
-        return cumulative.cumprod(self, axis, dtype, out)
+        return jnp.cumprod(self, axis, dtype, out)
 
     def dot(
         self,
@@ -199,11 +195,9 @@ class ReductionMethods(_Base):
         preferred_element_type: DTypeLike | None = None,
     ) -> Array:
         """Sum of products over the last axis and the last but one axis of `b`."""
-        from jitney.numpy import products
+        from jitney import numpy as jnp
 
-        return products.dot(
-            self, b, precision=precision, preferred_element_type=preferred_element_type
-        )
+        return jnp.dot(self, b, precision=precision, preferred_element_type=preferred_element_type)
 
     def trace(
         self,
@@ -214,6 +208,6 @@ class ReductionMethods(_Base):
         out: None = None,
     ) -> Array:
         """Sum along a diagonal."""
-        from jitney.numpy import triangular
+        from jitney import numpy as jnp
 
-        return triangular.trace(self, offset, axis1, axis2, dtype, out)
+        return jnp.trace(self, offset, axis1, axis2, dtype, out)

@@ -13,6 +13,7 @@ from jitney.core.array import Array
 from jitney.core.avals import is_valid_operand
 from jitney.core.pytree import pytrees
 from jitney.core.typing import ArrayLike, DTypeLike
+from jitney.numpy.functions import one_operation
 from jitney.primitives.array.canonical import canonical_axes
 from jitney.primitives.array.shape import shape_of
 
@@ -27,6 +28,7 @@ can_cast = np.can_cast
 iterable = np.iterable
 
 
+@one_operation
 def result_type(*args: ArrayLike | DTypeLike) -> np.dtype[Any]:
     """The dtype that an operation on arrays, scalars or dtypes `args` has.
 
@@ -41,6 +43,7 @@ def result_type(*args: ArrayLike | DTypeLike) -> np.dtype[Any]:
     return dtypes.result_type(*args)
 
 
+@one_operation
 def promote_types(a: DTypeLike, b: DTypeLike) -> np.dtype[Any]:
     """The common dtype of two dtypes.
 
@@ -51,6 +54,7 @@ def promote_types(a: DTypeLike, b: DTypeLike) -> np.dtype[Any]:
     return dtypes.promote_types(a, b)
 
 
+@one_operation
 def issubdtype(arg1: DTypeLike, arg2: DTypeLike) -> bool:
     """True if dtype `arg1` is `arg2` or belongs to the category `arg2`.
 
@@ -72,6 +76,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
 }
 
 
+@one_operation
 def isdtype(dtype: DTypeLike | Array, kind: DTypeLike | tuple[DTypeLike, ...]) -> bool:
     """True if `dtype` is of `kind`: a name of a category, a dtype, or a tuple of such.
 
@@ -105,6 +110,7 @@ def isdtype(dtype: DTypeLike | Array, kind: DTypeLike | tuple[DTypeLike, ...]) -
     return any(answers)
 
 
+@one_operation
 def iscomplexobj(x: object) -> bool:
     """True if the dtype of `x` is complex.
 
@@ -123,6 +129,7 @@ def iscomplexobj(x: object) -> bool:
     return dtypes.issubdtype(kind, np.complexfloating)
 
 
+@one_operation
 def isrealobj(x: object) -> bool:
     """True if the dtype of `x` is not complex.
 
@@ -133,6 +140,7 @@ def isrealobj(x: object) -> bool:
     return not iscomplexobj(x)
 
 
+@one_operation
 def isscalar(element: object) -> bool:
     """True for scalars of Python and NumPy and, unlike NumPy, for arrays of rank 0.
 
@@ -158,6 +166,7 @@ def _warn_unless_arraylike(name: str, x: object) -> None:
         )
 
 
+@one_operation
 def shape(a: ArrayLike) -> tuple[int, ...]:
     """The extents of `a`, an array or a scalar.
 
@@ -170,6 +179,7 @@ def shape(a: ArrayLike) -> tuple[int, ...]:
     return tuple(shape_of(a))
 
 
+@one_operation
 def ndim(a: ArrayLike) -> int:
     """The number of axes of `a`, an array or a scalar.
 
@@ -184,6 +194,7 @@ def ndim(a: ArrayLike) -> int:
     return len(shape_of(a))
 
 
+@one_operation
 def size(a: ArrayLike, axis: int | Sequence[int] | None = None) -> int:
     """The number of elements of an array.
 

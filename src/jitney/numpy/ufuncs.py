@@ -15,6 +15,7 @@ import numpy as np
 
 from jitney.api.jit import jit_when_traced
 from jitney.api.make_jaxpr import eval_shape
+from jitney.api.repeated import repeated
 from jitney.core.array import Array
 from jitney.core.shape_dtype import ShapeDtypeStruct
 from jitney.core.typing import ArrayLike, Axis, DTypeLike, Index
@@ -95,7 +96,7 @@ class ufunc:
         self._nout = operator.index(nout)
         self._nargs = self._nin if nargs is None else operator.index(nargs)
         self._identity = identity
-        self._call = call if call is not None else vectorize(func)
+        self._call = repeated(call) if call is not None else vectorize(func)
         self._reduce = reduce
         self._accumulate = accumulate
         self._at = at

@@ -17,7 +17,7 @@ from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.numpy import promotion
-from jitney.numpy.functions import UnaryFunction, public
+from jitney.numpy.functions import UnaryFunction, one_operation, public
 from jitney.numpy.promotion import check_arraylike, promote_args_inexact
 from jitney.numpy.selection import where
 from jitney.primitives.elementwise import binary, compare, convert, select, unary
@@ -57,7 +57,7 @@ def float_function(
         return op(*promote_args_inexact(name, x))
 
     shown = f"\n    Example:\n      >>> {example}\n      {printed}\n    "
-    return public(function, name, f"{doc}\n{_OPERANDS}{shown}")
+    return one_operation(public(function, name, f"{doc}\n{_OPERANDS}{shown}"))
 
 
 def plain_function(
@@ -71,7 +71,7 @@ def plain_function(
         return op(x)
 
     shown = f"\n    Example:\n      >>> {example}\n      {printed}\n    "
-    return public(function, name, f"{doc}\n{shown}")
+    return one_operation(public(function, name, f"{doc}\n{shown}"))
 
 
 # --- floats in, floats out ----------------------------------------------------------------------

@@ -27,7 +27,7 @@ from jitney.runtime import (
 from jitney.runtime.array import ArrayImpl
 from jitney.runtime.assignment import Assignment, assign
 from jitney.runtime.executable import Executable, Lowering
-from jitney.runtime.native._native import FastFunction, hide_calls
+from jitney.runtime.native._native import FastFunction, RepeatedFunction, hide_calls
 
 if TYPE_CHECKING:
     from jitney.compiler.hlo.build import Builder
@@ -71,16 +71,6 @@ def executable_of(closed: ClosedJaxpr, name: str, assignment: Assignment) -> Exe
         found.is_announced = True
         placements.tell(closed, assignment)
     return found
-
-
-def is_compiled(closed: ClosedJaxpr) -> bool:
-    """Whether `closed` has an executable."""
-    return closed in _executables
-
-
-def keep_executable(closed: ClosedJaxpr, executable: Executable) -> None:
-    """Has later calls of `closed` run `executable`."""
-    _executables.setdefault(closed, executable)
 
 
 def run(
@@ -223,9 +213,9 @@ class PjitFunction(FastFunction):
 
 __all__ = [
     "PjitFunction",
+    "RepeatedFunction",
     "executable_of",
-    "is_compiled",
-    "keep_executable",
+    "hide_calls",
     "lower",
     "run",
 ]

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from jitney.api.repeated import publish
 from jitney.core.typing import Array, ArrayLike
 from jitney.lax import staged
 from jitney.numpy.fft import with_extents
@@ -219,3 +220,6 @@ def idctn(
     for place in places:
         array = _by_parts(_backward, array, place, norm)
     return array
+
+
+publish(globals())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jitney import numpy as jnp
+from jitney.api.repeated import publish
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 
@@ -25,3 +26,6 @@ def trapezoid(
       Array(3., dtype=float32)
     """
     return jnp.trapezoid(y, x, dx, axis)
+
+
+publish(globals())

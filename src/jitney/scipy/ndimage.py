@@ -12,6 +12,7 @@ import numpy as np
 
 from jitney import lax, numpy as jnp
 from jitney.api.jit import jit_when_traced
+from jitney.api.repeated import publish
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.numpy.promotion import is_integer
@@ -125,3 +126,6 @@ def _map_coordinates(
     if is_integer(x.dtype) and not is_integer(total.dtype):
         total = lax.round(total, lax.RoundingMethod.AWAY_FROM_ZERO)
     return total.astype(x.dtype)
+
+
+publish(globals())

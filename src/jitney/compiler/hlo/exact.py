@@ -1,7 +1,7 @@
 """Which programs give the same bits compiled as by the reference implementation.
 
 Those of functions that are rounded correctly, or not at all, and of reductions whose order does not
-matter. Polynomials, sums of floats and complex arithmetic agree up to rounding only.
+matter, or is given. Polynomials, sums of floats and complex arithmetic agree up to rounding only.
 """
 
 from __future__ import annotations
@@ -29,10 +29,15 @@ def _is_exact(node: ir.Node) -> bool:
     match node:
         case ir.Apply():
             return lookup(node.fn).is_exact
-        case ir.Reduce() | ir.Cumulative():
+        case ir.Reduce():
             return node.dtype.kind != "f" or node.fn in ("max", "min")
+        case ir.Cumulative():  # in order
+            return node.fn != "logaddexp"
         case ir.Scatter():
-            return node.combine is None
+            combine = node.combine
+            return combine is None or (
+                node.unique and isinstance(combine, str) and lookup(combine).is_exact
+            )
         case ir.Dot() | ir.Convolution():
             return node.dtype.kind in "biu"
         case ir.Collective():

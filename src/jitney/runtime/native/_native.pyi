@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -147,3 +147,12 @@ class FastFunction:
     ) -> None: ...
     def call_slowly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+class RepeatedFunction(FastFunction):
+    plain: Callable[..., Any]
+    rest: int
+    def __new__(cls, plain: Callable[..., Any]) -> Self: ...
+    def look(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any: ...
+    def after(
+        self, seen: Any, arrays: int, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None: ...

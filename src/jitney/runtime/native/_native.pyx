@@ -52,7 +52,7 @@ cdef extern from "blas_threads.h":
     void jt_blas_add(jt_blas_setter set)
 
 cdef extern from "tracebacks.h":
-    void jt_hide_call(object base, object type)
+    void jt_hide_call(object fast, object repeated, object type)
 
 cdef extern from "select.h":
     int jt_select(jt_call *call, void *m, void *x, void *y, void *out, Py_ssize_t n, int size,

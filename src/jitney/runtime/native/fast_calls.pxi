@@ -21,11 +21,14 @@ cdef enum:
     P_NODE = 10
     P_SCALAR = 11
     P_PLACED = 12
+    P_EXACT = 13
+    P_BITS = 14
 
 CODES = {
     "none": P_NONE, "tuple": P_TUPLE, "list": P_LIST, "dict": P_DICT, "static": P_STATIC,
     "int": P_INT, "float": P_FLOAT, "bool": P_BOOL, "ndarray": P_NDARRAY,
     "namedtuple": P_NAMEDTUPLE, "node": P_NODE, "scalar": P_SCALAR, "placed": P_PLACED,
+    "exact": P_EXACT, "bits": P_BITS,
 }
 
 cdef enum:
@@ -113,6 +116,7 @@ cdef bint match(object pattern, object arg, Arguments *a, list leaves) except -1
     cdef Buffer buffer
     cdef char *place
     cdef long long whole
+    cdef double number
     cdef dict mapping
     if type(arg) is _array_type:
         array = <NativeArray>arg
@@ -124,10 +128,9 @@ cdef bint match(object pattern, object arg, Arguments *a, list leaves) except -1
         buffer = array.buffer
         if not _is_at_hand(buffer):
             return False
-        value = <cnp.ndarray>buffer.data
-        if not cnp.PyArray_IS_C_CONTIGUOUS(value) or a.n >= a.capacity:
+        if a.n >= a.capacity:
             return False
-        _take(a, value)
+        _take(a, cnp.PyArray_GETCONTIGUOUS(<cnp.ndarray>buffer.data))
         if leaves is not None:
             leaves.append(arg)
         return True
@@ -142,6 +145,16 @@ cdef bint match(object pattern, object arg, Arguments *a, list leaves) except -1
             return hash(arg) == p[2] and (arg is p[1] or bool(arg == p[1]))
         except Exception:  # the Python code says what is wrong with it
             return False
+    if code == P_EXACT:
+        if type(arg) is not p[1]:
+            return False
+        return arg is p[2] or bool(arg == p[2])
+    if code == P_BITS:
+        if type(arg) is not float:
+            return False
+        number = arg
+        memcpy(&whole, &number, sizeof(whole))
+        return whole == <long long>p[1]
     if code == P_NONE:
         return arg is None
     if code == P_TUPLE:
@@ -198,16 +211,19 @@ cdef bint match(object pattern, object arg, Arguments *a, list leaves) except -1
         if type(arg) is not cnp.ndarray:
             return False
         value = <cnp.ndarray>arg
-        if value.dtype is not p[1] or not cnp.PyArray_IS_C_CONTIGUOUS(value):
+        if value.dtype is not p[1] or (<object>value).shape != p[2]:
             return False
-        if (<object>value).shape != p[2]:
-            return False
-        _take(a, value)
+        if len(p) == 4:  # another dtype than the program's
+            value = value.astype(p[3])
+        _take(a, cnp.PyArray_GETCONTIGUOUS(value))
         return True
     place = a.scratch + 8 * a.scalars
     if code == P_SCALAR:
         if type(arg) is not p[1]:
             return False
+        if len(p) == 3:  # another dtype than the program's, or more than 8 bytes
+            _take(a, np.asarray(arg, p[2]))
+            return True
         cnp.PyArray_ScalarAsCtype(arg, place)
     elif code == P_FLOAT:
         if type(arg) is not float:
@@ -282,60 +298,100 @@ cdef class FastFunction:
         # A new list: another thread may be going through the old one.
         self._entries = [entry, *self._entries[:7]]
 
-    def __call__(self, *args, **kwargs):
+    cdef object run_known(self, tuple given, dict named):
+        """Result of a call whose signature is known; `_absent` of others."""
         cdef _Entry entry
         cdef Arguments a
         cdef list results, leaves
         cdef bint same
-        cdef long epoch
-        cdef int i, n
-        cdef tuple given = <tuple>args
-        cdef dict named = <dict>kwargs
-        cdef list entries = self._entries
-        n = <int>len(given)
-        if entries and _state.trace is _eval_trace:
-            epoch = _epoch()
-            for entry in entries:
-                if (
-                    entry.epoch != epoch
-                    or len(entry.patterns) != n + len(named)
-                    or len(entry.names) != len(named)
-                ):
-                    continue
-                leaves = [] if entry.donated else None
-                _begin(&a, entry.program.n_inputs)
-                try:
-                    same = True
-                    for i in range(n):
-                        if not match(entry.patterns[i], given[i], &a, leaves):
+        cdef long epoch = _epoch()
+        cdef int i, n = <int>len(given)
+        for entry in self._entries:
+            if (
+                entry.epoch != epoch
+                or len(entry.patterns) != n + len(named)
+                or len(entry.names) != len(named)
+            ):
+                continue
+            leaves = [] if entry.donated else None
+            _begin(&a, entry.program.n_inputs)
+            try:
+                same = True
+                for i in range(n):
+                    if not match(entry.patterns[i], given[i], &a, leaves):
+                        same = False
+                        break
+                if same and named:
+                    for i in range(n, <int>len(entry.patterns)):
+                        value = named.get(entry.names[i - n], _absent)
+                        if value is _absent or not match(entry.patterns[i], value, &a, leaves):
                             same = False
                             break
-                    if same and named:
-                        for i in range(n, <int>len(entry.patterns)):
-                            value = named.get(entry.names[i - n], _absent)
-                            if value is _absent or not match(
-                                entry.patterns[i], value, &a, leaves
-                            ):
-                                same = False
-                                break
-                    if same and entry.donated and _has_twice(leaves):
-                        same = False  # perhaps what is donated: the Python code says so
-                    if same and a.n == entry.program.n_inputs:
-                        results = entry.program.run(a.pointers)
-                        for position in entry.donated:
-                            if type(leaves[position]) is _array_type:
-                                (<NativeArray>leaves[position]).buffer.delete()
-                        if entry.unflatten is None:
-                            return results[0]
-                        return entry.unflatten(results)
-                finally:
-                    _end(&a)
+                if same and entry.donated and _has_twice(leaves):
+                    same = False  # perhaps what is donated: the Python code says so
+                if same and a.n == entry.program.n_inputs:
+                    results = entry.program.run(a.pointers)
+                    for position in entry.donated:
+                        if type(leaves[position]) is _array_type:
+                            (<NativeArray>leaves[position]).buffer.delete()
+                    if entry.unflatten is None:
+                        return results[0]
+                    return entry.unflatten(results)
+            finally:
+                _end(&a)
+        return _absent
+
+    def __call__(self, *args, **kwargs):
+        if self._entries and _state.trace is _eval_trace:
+            result = self.run_known(args, kwargs)
+            if result is not _absent:
+                return result
         return self.call_slowly(args, kwargs)
+
+
+cdef class RepeatedFunction(FastFunction):
+    """A function that is evaluated until its calls repeat, and then has a compiled program for them.
+
+    Calls go to `plain`, without a Python frame in between. Of those outside of any trace that no program
+    is known for, `look` is told first; if it gives an object, `after` is told how many arrays were made.
+
+    Attributes:
+      plain: the function.
+      rest: how many calls go by before the next look.
+    """
+
+    cdef readonly object plain
+    cdef public Py_ssize_t rest
+
+    def __cinit__(self, plain, *args, **kwargs):
+        self.plain = plain
+
+    def __call__(self, *args, **kwargs):
+        cdef Py_ssize_t before
+        if _state.trace is not _eval_trace:
+            return self.plain(*args, **kwargs)
+        if self._entries:
+            result = self.run_known(args, kwargs)
+            if result is not _absent:
+                return result
+        if self.rest > 0:
+            self.rest -= 1
+            return self.plain(*args, **kwargs)
+        seen = self.look(args, kwargs)
+        if seen is None:
+            return self.plain(*args, **kwargs)
+        if type(seen) is tuple:  # computed by a program
+            return (<tuple>seen)[0]
+        before = _arrays_made
+        result = self.plain(*args, **kwargs)
+        self.after(seen, _arrays_made - before, result, args, kwargs)
+        return result
 
 
 def hide_calls(kind):
     """Keeps calls of `kind`, a subclass of FastFunction, out of tracebacks.
 
-    They must leave by way of Python code that keeps itself out: `errors.api_boundary`.
+    They must leave by way of Python code that keeps itself out: `errors.api_boundary`. Those of a
+    RepeatedFunction leave as from its `plain`.
     """
-    jt_hide_call(FastFunction, kind)
+    jt_hide_call(FastFunction, RepeatedFunction, kind)

@@ -1,13 +1,12 @@
 // Calls that leave no trace of themselves in Python's tracebacks.
 #include <Python.h>
 
-static ternaryfunc jt_inner_call = NULL;
+static ternaryfunc jt_fast_call = NULL, jt_repeated_call = NULL;
 
 // The inner call's own entry is the first of the traceback: an error of the user's function is to
 // show the user's frames.
-static PyObject *jt_hidden_call(PyObject *self, PyObject *args, PyObject *kwargs) {
+static PyObject *jt_without_entry(PyObject *out) {
     PyObject *type, *value, *traceback;
-    PyObject *out = jt_inner_call(self, args, kwargs);
     if (out != NULL)
         return out;
     PyErr_Fetch(&type, &value, &traceback);
@@ -23,9 +22,22 @@ static PyObject *jt_hidden_call(PyObject *self, PyObject *args, PyObject *kwargs
     return NULL;
 }
 
-// Makes calls of instances of `type`, whose call is that of `base`, leave no entry.
-static void jt_hide_call(PyObject *base, PyObject *type) {
-    if (jt_inner_call == NULL)
-        jt_inner_call = ((PyTypeObject *)base)->tp_call;
-    ((PyTypeObject *)type)->tp_call = jt_hidden_call;
+static PyObject *jt_hidden_fast_call(PyObject *self, PyObject *args, PyObject *kwargs) {
+    return jt_without_entry(jt_fast_call(self, args, kwargs));
+}
+
+static PyObject *jt_hidden_repeated_call(PyObject *self, PyObject *args, PyObject *kwargs) {
+    return jt_without_entry(jt_repeated_call(self, args, kwargs));
+}
+
+// Makes calls of instances of `type`, whose call is that of `fast` or of its subclass `repeated`, leave no
+// entry.
+static void jt_hide_call(PyObject *fast, PyObject *repeated, PyObject *type) {
+    if (jt_fast_call == NULL) {
+        jt_fast_call = ((PyTypeObject *)fast)->tp_call;
+        jt_repeated_call = ((PyTypeObject *)repeated)->tp_call;
+    }
+    ((PyTypeObject *)type)->tp_call =
+        PyType_IsSubtype((PyTypeObject *)type, (PyTypeObject *)repeated) ? jt_hidden_repeated_call
+                                                                          : jt_hidden_fast_call;
 }

@@ -7,6 +7,7 @@ arrays of floating dtype.
 from __future__ import annotations
 
 from jitney import lax, numpy as jnp
+from jitney.api.repeated import publish
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.scipy.special.entropies import xlog1py, xlogy
@@ -41,3 +42,6 @@ def ppf(q: ArrayLike, p: ArrayLike) -> Array:
     value = jnp.where(q == 0, -1.0, jnp.where(q <= 1 - p, 0.0, 1.0))
     invalid = (p < 0) | (p > 1) | jnp.isnan(p) | jnp.isnan(q) | (q < 0) | (q > 1)
     return jnp.where(invalid, jnp.nan, value)
+
+
+publish(globals())

@@ -9,6 +9,7 @@ arrays of floating dtype.
 from __future__ import annotations
 
 from jitney import lax, numpy as jnp
+from jitney.api.repeated import publish
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.scipy.special.entropies import xlog1py, xlogy
@@ -66,3 +67,6 @@ def logsf(
 ) -> Array:
     """Logarithm of the probability of values above x."""
     return lax.log(sf(x, a, b, loc, scale))
+
+
+publish(globals())

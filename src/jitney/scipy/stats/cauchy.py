@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from jitney import lax, numpy as jnp
+from jitney.api.repeated import publish
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.scipy.stats.support import operands
@@ -64,3 +65,6 @@ def isf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The value above which the probability is q."""
     q, loc, scale = operands("cauchy.isf", q, loc, scale)
     return ppf(1 - q, loc, scale)
+
+
+publish(globals())

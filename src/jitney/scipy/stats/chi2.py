@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 
 from jitney import lax, numpy as jnp
+from jitney.api.repeated import publish
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.scipy.special.entropies import xlogy
@@ -54,3 +55,6 @@ def sf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) ->
 def logsf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """Logarithm of the probability of values above x."""
     return lax.log(sf(x, df, loc, scale))
+
+
+publish(globals())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jitney import lax, numpy as jnp
+from jitney.api.repeated import publish
 from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
@@ -50,3 +51,6 @@ def logpdf(x: ArrayLike, alpha: ArrayLike) -> Array:
 def pdf(x: ArrayLike, alpha: ArrayLike) -> Array:
     """Density at the shares x."""
     return lax.exp(logpdf(x, alpha))
+
+
+publish(globals())

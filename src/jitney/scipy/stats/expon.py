@@ -7,6 +7,7 @@ arrays of floating dtype.
 from __future__ import annotations
 
 from jitney import lax, numpy as jnp
+from jitney.api.repeated import publish
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.nn.activations import log1mexp
@@ -57,3 +58,6 @@ def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     q, loc, scale = operands("expon.ppf", q, loc, scale)
     valid = (q >= 0) & (q <= 1)
     return jnp.where(valid, loc - scale * lax.log1p(-q), jnp.nan)
+
+
+publish(globals())

@@ -7,6 +7,7 @@ arrays of floating dtype.
 from __future__ import annotations
 
 from jitney import lax, numpy as jnp
+from jitney.api.repeated import publish
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.scipy.special.gamma_functions import gammainc
@@ -30,3 +31,6 @@ def cdf(x: ArrayLike, beta: ArrayLike) -> Array:
 def pdf(x: ArrayLike, beta: ArrayLike) -> Array:
     """Density at x."""
     return lax.exp(logpdf(x, beta))
+
+
+publish(globals())

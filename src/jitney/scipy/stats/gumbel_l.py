@@ -7,6 +7,7 @@ arrays of floating dtype.
 from __future__ import annotations
 
 from jitney import lax, numpy as jnp
+from jitney.api.repeated import publish
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.nn.activations import log1mexp
@@ -52,3 +53,6 @@ def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """Logarithm of the probability of values above x."""
     x, loc, scale = operands("gumbel_l.logsf", x, loc, scale)
     return jnp.where(scale > 0, -lax.exp((x - loc) / scale), jnp.nan)
+
+
+publish(globals())

@@ -7,6 +7,7 @@ arrays of floating dtype.
 from __future__ import annotations
 
 from jitney import lax
+from jitney.api.repeated import publish
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.scipy.stats.support import operands
@@ -30,3 +31,6 @@ def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     # One exponential, of what is not positive: the other would overflow.
     tail = 0.5 * lax.exp(-lax.abs(y))
     return lax.select(y <= 0, tail, 1 - tail)
+
+
+publish(globals())

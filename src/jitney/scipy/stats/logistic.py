@@ -7,6 +7,7 @@ arrays of floating dtype.
 from __future__ import annotations
 
 from jitney import lax, numpy as jnp
+from jitney.api.repeated import publish
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.scipy.special.entropies import logit
@@ -47,3 +48,6 @@ def isf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The value above which the probability is x."""
     x, loc, scale = operands("logistic.isf", x, loc, scale)
     return -logit(x) * scale + loc
+
+
+publish(globals())

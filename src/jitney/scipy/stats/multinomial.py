@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jitney import lax, numpy as jnp
+from jitney.api.repeated import publish
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.numpy.promotion import promote_args_numeric
@@ -34,3 +35,6 @@ def logpmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
 def pmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
     """Probability of the counts x."""
     return lax.exp(logpmf(x, n, p))
+
+
+publish(globals())

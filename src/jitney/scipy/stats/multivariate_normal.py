@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jitney import lax, numpy as jnp
+from jitney.api.repeated import publish
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.scipy.stats.support import TWO_PI, operands
@@ -73,3 +74,6 @@ def _residual(x: Array, mean: Array, batch: Sequence[int]) -> Array:
 def pdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike) -> Array:
     """Density at x: the exponential of `logpdf`."""
     return lax.exp(logpdf(x, mean, cov))
+
+
+publish(globals())

@@ -7,6 +7,7 @@ arrays of floating dtype. Functions that go by the error function take float32 a
 from __future__ import annotations
 
 from jitney import lax, numpy as jnp
+from jitney.api.repeated import publish
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.scipy.special.error_functions import log_ndtr, ndtr, ndtri
@@ -71,3 +72,6 @@ def isf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The value above which the probability is q."""
     (q,) = operands("norm.isf", q)
     return ppf(1 - q, loc, scale)
+
+
+publish(globals())

@@ -7,6 +7,7 @@ arrays of floating dtype.
 from __future__ import annotations
 
 from jitney import lax, numpy as jnp
+from jitney.api.repeated import publish
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.nn.activations import log1mexp
@@ -69,3 +70,6 @@ def ppf(q: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) ->
     q, b, loc, scale = operands("pareto.ppf", q, b, loc, scale)
     valid = (q >= 0) & (q <= 1)
     return jnp.where(valid, loc + scale * lax.exp(-lax.log1p(-q) / b), jnp.nan)
+
+
+publish(globals())

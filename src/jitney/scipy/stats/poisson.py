@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from jitney import lax, numpy as jnp
+from jitney.api.repeated import publish
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.scipy.special.entropies import xlogy
@@ -64,3 +65,6 @@ def _entropy(mu: Array) -> Array:
     series = inverse * (1 / 12 + inverse * (1 / 24 + inverse * (19 / 360 + inverse * (9 / 80))))
     large = 0.5 * (math.log(TWO_PI) + 1 - lax.log(inverse)) - series
     return jnp.where(mu > 0, jnp.where(mu < _LARGE, direct, large), jnp.nan)
+
+
+publish(globals())

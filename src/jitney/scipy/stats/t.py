@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from jitney import lax
+from jitney.api.repeated import publish
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.scipy.stats.support import operands
@@ -28,3 +29,6 @@ def logpdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
 def pdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """Density at x."""
     return lax.exp(logpdf(x, df, loc, scale))
+
+
+publish(globals())

@@ -7,6 +7,7 @@ arrays of floating dtype. Differences of probabilities are formed in the tail wh
 from __future__ import annotations
 
 from jitney import lax, numpy as jnp
+from jitney.api.repeated import publish
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.nn.activations import log1mexp
@@ -88,3 +89,6 @@ def cdf(
 ) -> Array:
     """Probability of values up to x."""
     return lax.exp(logcdf(x, a, b, loc, scale))
+
+
+publish(globals())

@@ -7,6 +7,7 @@ arrays of floating dtype.
 from __future__ import annotations
 
 from jitney import lax, numpy as jnp
+from jitney.api.repeated import publish
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.scipy.stats.support import operands, supported
@@ -36,3 +37,6 @@ def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     q, loc, scale = operands("uniform.ppf", q, loc, scale)
     valid = (q >= 0) & (q <= 1)
     return jnp.where(valid, q * scale + loc, jnp.nan)
+
+
+publish(globals())

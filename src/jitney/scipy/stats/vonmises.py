@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from jitney import lax, numpy as jnp
+from jitney.api.repeated import publish
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.scipy.stats.support import operands
@@ -24,3 +25,6 @@ def logpdf(x: ArrayLike, kappa: ArrayLike) -> Array:
 def pdf(x: ArrayLike, kappa: ArrayLike) -> Array:
     """Density at x."""
     return lax.exp(logpdf(x, kappa))
+
+
+publish(globals())

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from jitney import lax, numpy as jnp
+from jitney.api.repeated import publish
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.scipy.stats.support import operands, supported
@@ -28,3 +29,6 @@ def logpdf(x: ArrayLike, c: ArrayLike) -> Array:
 def pdf(x: ArrayLike, c: ArrayLike) -> Array:
     """Density at x."""
     return lax.exp(logpdf(x, c))
+
+
+publish(globals())

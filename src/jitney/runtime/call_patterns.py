@@ -1,0 +1,196 @@
+"""What calls of library functions look like: patterns that are compared natively, and serve as keys.
+
+    pattern ::= aval | (code, ...)
+
+The codes are those of `runtime.signatures`, and "exact" for options and "bits" for floats, by value.
+Arrays, NumPy's too, are operands of the program; so are Python's floats, unless the function asks for
+their values, and other numbers where the function says which of its arguments are static, as those of
+`jit_when_traced` do. Whatever else is a part of the pattern.
+"""
+
+from __future__ import annotations
+
+import enum
+import inspect
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from jitney.core import dtypes
+from jitney.core.avals import ShapedArray, get_aval
+from jitney.runtime.array import ArrayImpl
+from jitney.runtime.native._native import CODES
+
+Pattern = ShapedArray | tuple[Any, ...]
+
+_NONE, _TUPLE, _LIST, _DICT = (CODES[name] for name in ("none", "tuple", "list", "dict"))
+_INT, _FLOAT, _BOOL = (CODES[name] for name in ("int", "float", "bool"))
+_NDARRAY, _SCALAR = CODES["ndarray"], CODES["scalar"]
+_EXACT, _BITS = CODES["exact"], CODES["bits"]
+_OPERANDS = frozenset((_INT, _FLOAT, _BOOL, _NDARRAY, _SCALAR))
+_SEQUENCES = {tuple: _TUPLE, list: _LIST}
+_NUMPY_SCALARS = frozenset(dtypes.numpy_scalar_types)
+_OPTIONS = frozenset((str, bytes, type(Ellipsis)))
+_KINDS_OF_OPTIONS: Any = (np.dtype, type, enum.Enum)
+_MAX_PARTS = 64  # of a call: longer lists are data, and are not looked through again and again
+
+
+class NoPatternError(Exception):
+    """A call with such an argument is not compared with others."""
+
+
+class Reader:
+    """Reads calls of one function.
+
+    Attributes:
+      numbers_are_exact: whether values of all numbers are parts of the pattern.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.numbers_are_exact = False
+        self._function = function
+        self._statics: tuple[frozenset[int], frozenset[str]] | None = None
+
+    def read(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[list[Any], tuple[Pattern, ...], tuple[str, ...]]:
+        """(operands, patterns, names of keyword arguments) of a call.
+
+        Raises:
+          NoPatternError: if it has an argument that is not compared.
+        """
+        leaves: list[Any] = []
+        if self.numbers_are_exact or not hasattr(self._function, "static_arguments"):
+            patterns = [self._pattern(x, leaves, True) for x in args]
+            names = tuple(sorted(kwargs)) if kwargs else ()
+            patterns += [self._pattern(kwargs[name], leaves, True) for name in names]
+            return leaves, tuple(patterns), names
+        numbers, static = self._statics or self._find_statics()
+        patterns = [self._pattern(x, leaves, i in numbers) for i, x in enumerate(args)]
+        names = tuple(sorted(kwargs)) if kwargs else ()
+        patterns += [self._pattern(kwargs[name], leaves, name in static) for name in names]
+        return leaves, tuple(patterns), names
+
+    def has_numbers(self, patterns: Sequence[Pattern]) -> bool:
+        """Whether patterns take Python numbers of any value."""
+        if self.numbers_are_exact:
+            return False
+        todo = list(patterns)
+        while todo:
+            p = todo.pop()
+            if type(p) is tuple:
+                if p[0] in (_INT, _FLOAT, _BOOL):
+                    return True
+                todo += [x for x in p[1:] if type(x) is tuple] if p[0] in (_TUPLE, _LIST) else ()
+        return False
+
+    def _find_statics(self) -> tuple[frozenset[int], frozenset[str]]:
+        """Positions and names of the arguments that the function says are static."""
+        function = cast("Any", self._function)
+        static: tuple[tuple[int, ...], tuple[str, ...]] = function.static_arguments
+        parameters = list(inspect.signature(self._function).parameters)
+        found: set[str] = {*static[1], *(parameters[i] for i in static[0])}
+        self._statics = (
+            frozenset(i for i, name in enumerate(parameters) if name in found),
+            frozenset(found),
+        )
+        return self._statics
+
+    def _pattern(self, x: Any, leaves: list[Any], is_static: bool) -> Pattern:
+        kind = cast("Any", type(x))
+        if kind is ArrayImpl:
+            if x.placement is not None or x.is_deleted():
+                raise NoPatternError
+            leaves.append(x)
+            return x.aval
+        if x is None:
+            return (_NONE,)
+        if kind is float:
+            if self.numbers_are_exact:
+                return (_BITS, struct.unpack("q", struct.pack("d", x))[0])
+            leaves.append(x)
+            return (_FLOAT, get_aval(x).dtype.itemsize)
+        if kind is int or kind is bool:
+            if is_static:
+                return (_EXACT, kind, x)
+            leaves.append(x)
+            try:
+                size = get_aval(x).dtype.itemsize
+            except OverflowError:
+                raise NoPatternError from None
+            return (_INT if kind is int else _BOOL, size)
+        if kind in _SEQUENCES:
+            if len(x) > _MAX_PARTS:
+                raise NoPatternError
+            inner = [self._pattern(part, leaves, is_static) for part in x]
+            if len(leaves) > _MAX_PARTS:
+                raise NoPatternError
+            return (_SEQUENCES[kind], *inner)
+        if kind is np.ndarray:
+            leaves.append(x)
+            return (_NDARRAY, x.dtype, x.shape, *_other_dtype(x))
+        if kind in _NUMPY_SCALARS:
+            leaves.append(x)
+            other = _other_dtype(x)
+            return (_SCALAR, kind, *(other or ((x.dtype,) if x.nbytes > 8 else ())))
+        if kind in _OPTIONS or isinstance(x, _KINDS_OF_OPTIONS):
+            return (_EXACT, kind, x)
+        if kind is dict and len(x) <= _MAX_PARTS and all(type(name) is str for name in x):
+            return (
+                _DICT,
+                tuple(x),
+                *[self._pattern(part, leaves, is_static) for part in x.values()],
+            )
+        raise NoPatternError
+
+
+def _other_dtype(x: np.ndarray | np.generic) -> tuple[np.dtype[Any], ...]:
+    """The dtype that operations take an operand of NumPy's in, if that is another one."""
+    if x.dtype.isbuiltin == 0 or (x.dtype.kind in "OSUVMm" and x.dtype.isbuiltin == 1):
+        raise NoPatternError
+    wanted = get_aval(x).dtype
+    return () if wanted == x.dtype else (wanted,)
+
+
+def leaves_of(
+    patterns: Sequence[Pattern],
+    names: Sequence[str],
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+) -> list[Any]:
+    """The operands among a call's arguments."""
+    leaves: list[Any] = []
+
+    def collect(pattern: Pattern, x: Any) -> None:
+        if type(pattern) is not tuple or pattern[0] in _OPERANDS:
+            leaves.append(x)
+        elif pattern[0] in (_TUPLE, _LIST):
+            for p, part in zip(pattern[1:], x, strict=True):
+                collect(p, part)
+        elif pattern[0] == _DICT:
+            for p, name in zip(pattern[2:], pattern[1], strict=True):
+                collect(p, x[name])
+
+    for p, x in zip(patterns, (*args, *(kwargs[name] for name in names)), strict=True):
+        collect(p, x)
+    return leaves
+
+
+def filled(pattern: Pattern, leaves: Iterator[Any]) -> Any:
+    """An argument of this pattern whose operands come next in `leaves`."""
+    if type(pattern) is not tuple or pattern[0] in _OPERANDS:
+        return next(leaves)
+    code = pattern[0]
+    if code == _TUPLE:
+        return tuple([filled(p, leaves) for p in pattern[1:]])
+    if code == _LIST:
+        return [filled(p, leaves) for p in pattern[1:]]
+    if code == _DICT:
+        return {k: filled(p, leaves) for k, p in zip(pattern[1], pattern[2:], strict=True)}
+    if code == _NONE:
+        return None
+    if code == _BITS:
+        return struct.unpack("d", struct.pack("q", pattern[1]))[0]
+    return pattern[2]
