@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jitney.compiler.reference import scalar
+from jitney.compiler.reference import reduction, scalar
 from jitney.core import dtypes
 
 if TYPE_CHECKING:
     from jitney.core.typing import DTypeLike
+
+# Products of vectors that are longer are added by blocks.
+_LONG, _BLOCK = 1 << 14, 1024
 
 
 def dot(
@@ -40,4 +43,19 @@ def dot(
     right = scalar.convert(y, wide).transpose(*batch[1], *contract[1], *free_y)
     left = left.reshape(*b, math.prod(m), depth)
     right = right.reshape(*b, depth, math.prod(n))
+    is_vector = left.shape[-2] == 1 or right.shape[-1] == 1
+    if is_vector and depth > _LONG and wide.kind in "fc":
+        return scalar.convert(_long_product(left, right).reshape((*b, *m, *n)), dtype)
     return scalar.convert(np.matmul(left, right).reshape((*b, *m, *n)), dtype)
+
+
+def _long_product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """A product of matrices one of which is a vector, by blocks: BLAS adds all products in order."""
+    *batch, rows, depth = left.shape
+    count = depth // _BLOCK
+    whole = count * _BLOCK
+    lefts = left[..., :whole].reshape(*batch, rows, count, _BLOCK)
+    rights = right[..., :whole, :].reshape(*batch, count, _BLOCK, right.shape[-1])
+    products = np.matmul(np.moveaxis(lefts, -2, 0), np.moveaxis(rights, -3, 0))
+    total = reduction.reduce(products, "add", (0,))
+    return total + np.matmul(left[..., whole:], right[..., whole:, :])

@@ -28,6 +28,11 @@ _UFUNCS: dict[str, np.ufunc] = {
     "xor": np.bitwise_xor,
     "logaddexp": np.logaddexp,
 }
+_SHORT = 1024  # as many numbers are added in order
+_BLOCK = 64
+RUN = 1024  # terms that are added in order, of running sums of more than
+LONG_RUN = 4096
+_ROW = 512  # elements that a loop of NumPy should add at once, at least
 _FLOAT32, _INT8 = np.dtype(np.float32), np.dtype(np.int8)
 
 
@@ -76,6 +81,8 @@ def reduce(x: np.ndarray, fn: str, dims: Sequence[int]) -> np.ndarray:
         fn = "or" if fn in ("add", "max") else "and"
     ufunc = _UFUNCS[fn]
     with np.errstate(all="ignore"):
+        if fn == "add" and x.size > _SHORT and dtype.kind in "fc" and _is_long(x, dims):
+            return _sum(x, dims)
         if fn in ("add", "mul"):
             return np.asarray(ufunc.reduce(x, axis=dims, dtype=dtype))
         if dtype.kind == "c" and np.isnan(x).any():
@@ -88,6 +95,62 @@ def reduce(x: np.ndarray, fn: str, dims: Sequence[int]) -> np.ndarray:
         first, other = _first_zero(fn)
         won = np.any((x == 0) & (np.signbit(x) == np.signbit(first)), axis=dims)
         return np.where(zero, np.where(won, first, other).astype(dtype), out)
+
+
+def _is_long(x: np.ndarray, dims: Sequence[int]) -> bool:
+    """Whether NumPy would add many numbers in order."""
+    if math.prod([x.shape[k] for k in dims]) <= _SHORT:
+        return False
+    kept = x.ndim - len(dims)
+    return not (x.flags.c_contiguous and min(dims) >= kept)  # adds the last axes in pairs
+
+
+def _sum(x: np.ndarray, dims: Sequence[int]) -> np.ndarray:
+    """Sum of floats whose error grows with the logarithm of the number of terms, along any axes.
+
+    NumPy adds in pairs along the axis whose elements lie next to each other, and in order along others.
+    Those are divided into blocks, which are added in order, and then the sums of blocks.
+    """
+    # Axes from the farthest apart to the nearest, so that what lies together can be joined.
+    order = sorted(range(x.ndim), key=lambda k: -abs(x.strides[k]))
+    turned = x.transpose(order)
+    joins = turned.flags.c_contiguous
+    shape: list[int] = []
+    reduced: list[bool] = []
+    for k in order:
+        if joins and reduced and reduced[-1] == (k in dims):
+            shape[-1] *= x.shape[k]
+        else:
+            shape.append(x.shape[k])
+            reduced.append(k in dims)
+    turned = turned.reshape(shape)
+    for axis in range(len(shape) - 1, -1, -1):
+        if reduced[axis]:
+            turned = _sum_of_blocks(turned, axis)
+    kept = [k for k in order if k not in dims]
+    turned = turned.reshape([x.shape[k] for k in kept])
+    return turned if kept == sorted(kept) else turned.transpose(np.argsort(kept))
+
+
+def _sum_of_blocks(x: np.ndarray, axis: int) -> np.ndarray:
+    """Sum along one axis, for axes in the order of their strides."""
+    outer, length, inner = x.shape[:axis], x.shape[axis], x.shape[axis + 1 :]
+    if length <= _SHORT or not inner or not x.size:
+        return np.asarray(np.add.reduce(x, axis=axis))
+    # Neighbouring rows are one where they lie together: NumPy's loops are short otherwise.
+    joined = 1
+    if x.flags.c_contiguous:
+        joined = min(max(1, _ROW // math.prod(inner)), length // (2 * _BLOCK))
+    count = length // (_BLOCK * joined)
+    block = length // (count * joined)
+    whole = count * block * joined
+    before = (slice(None),) * axis
+    blocks = x[(*before, slice(whole))].reshape(*outer, count, block, joined, *inner)
+    sums = np.add.reduce(blocks, axis=axis + 1).reshape(*outer, count * joined, *inner)
+    total = _sum_of_blocks(sums, axis)
+    if whole < length:
+        total += np.add.reduce(x[(*before, slice(whole, None))], axis=axis)
+    return total
 
 
 def reduce_in_order(x: np.ndarray, fn: str, dims: Sequence[int]) -> np.ndarray:
@@ -125,6 +188,8 @@ def cumulative(x: np.ndarray, fn: str, dim: int, reverse: bool) -> np.ndarray:
     if reverse:
         return np.flip(cumulative(np.flip(x, dim), fn, dim, False), dim)
     with np.errstate(all="ignore"):
+        if fn == "add" and dtype.kind in "fc" and x.shape[dim] > LONG_RUN:
+            return _running_sum(x, dim)
         if dtype.kind == "c" and (fn == "logaddexp" or np.isnan(x).any()):
             return _scan(x, fn, dim)
         if fn == "logaddexp":
@@ -132,6 +197,25 @@ def cumulative(x: np.ndarray, fn: str, dim: int, reverse: bool) -> np.ndarray:
         kept = None if dtype == np.bool_ else dtype
         out = np.asarray(_UFUNCS[fn].accumulate(x, axis=dim, dtype=kept))
         return _with_signs_of_zeros(out, x, fn, dim) if fn in ("max", "min") else out
+
+
+def _running_sum(x: np.ndarray, dim: int) -> np.ndarray:
+    """Running sum by blocks of `RUN`: in order within one, and then those before it are added."""
+    out = np.empty_like(x)
+    count, left = divmod(x.shape[dim], RUN)
+    axes = (slice(None),) * dim
+    whole = (*axes, slice(count * RUN))
+    split = (*x.shape[:dim], count, RUN, *x.shape[dim + 1 :])
+    blocks = out[whole].reshape(split)  # only an axis is divided, so this is a view
+    np.add.accumulate(x[whole].reshape(split), axis=dim + 1, out=blocks)
+    ends = (*axes, slice(None), -1)
+    before = np.add.accumulate(blocks[ends], axis=dim)
+    if left:
+        rest = (*axes, slice(count * RUN, None))
+        np.add.accumulate(x[rest], axis=dim, out=out[rest])
+        out[rest] += before[(*axes, slice(count - 1, None))]
+    blocks[(*axes, slice(1, None))] += np.expand_dims(before[(*axes, slice(-1))], dim + 1)
+    return out
 
 
 def _first_zero(fn: str) -> tuple[float, float]:

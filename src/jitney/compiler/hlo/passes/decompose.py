@@ -47,7 +47,7 @@ from jitney.compiler.hlo.contractions import (
     operand_order,
     turned,
 )
-from jitney.compiler.reference.reduction import carrier
+from jitney.compiler.reference.reduction import LONG_RUN, RUN, carrier
 
 _INT32 = np.dtype(np.int32)
 _BOOL = np.dtype(bool)
@@ -219,10 +219,36 @@ def cumulative(b: Builder, x: ir.Node, fn: str, dim: int, reverse: bool) -> ir.N
         sofar = _combined(inner, fn, sofar, inner.row(xs, at))
         return [sofar, xs, inner.with_row(ys, at, sofar)]
 
-    start = b.full(rows.shape[1:], _neutral(fn, wide), wide)
-    folded = b.for_(n, [start, rows, b.full(rows.shape, 0, wide)], step)[2]
+    start, made = b.full(rows.shape[1:], _neutral(fn, wide), wide), b.full(rows.shape, 0, wide)
+    if fn == "add" and wide.kind == "f" and n > LONG_RUN:
+        folded = _running_sum(b, rows, made, start, reverse)
+    else:
+        folded = b.for_(n, [start, rows, made], step)[2]
     back = [order.index(k) for k in range(len(order))]
     return b.convert(b.transpose(folded, back), dtype)
+
+
+def _running_sum(
+    b: Builder, rows: ir.Node, made: ir.Node, start: ir.Node, reverse: bool
+) -> ir.Node:
+    """Running sum of rows, written to `made`: in order within blocks, as the reference adds them."""
+    n = rows.shape[0]
+
+    def step(
+        inner: Builder, i: ir.Node, sofar: ir.Node, before: ir.Node, xs: ir.Node, ys: ir.Node
+    ) -> list[ir.Node]:
+        at = inner.apply("sub", inner.constant(np.int32(n - 1)), i) if reverse else i
+        place = inner.apply("and", i, inner.constant(np.int32(RUN - 1)))
+        begins = inner.broadcast(
+            inner.apply("eq", place, inner.constant(np.int32(0))), sofar.shape, ()
+        )
+        before = inner.apply("select", begins, inner.apply("add", before, sofar), before)
+        zero = inner.full(sofar.shape, -0.0, sofar.dtype)
+        sofar = inner.apply("select", begins, zero, sofar)
+        sofar = inner.apply("add", sofar, inner.row(xs, at))
+        return [sofar, before, xs, inner.with_row(ys, at, inner.apply("add", sofar, before))]
+
+    return b.for_(n, [start, start, rows, made], step)[3]
 
 
 def _combined(b: Builder, fn: str, sofar: ir.Node, row: ir.Node) -> ir.Node:
