@@ -143,6 +143,19 @@ def test_map_coordinates(mode: str, order: int, dtype: Any):
         np.testing.assert_allclose(ours, exact, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("size", [1, 2, 9])
+@pytest.mark.parametrize("dtype", [np.float32, np.int32])
+@pytest.mark.parametrize("mode", ["constant", "nearest", "wrap", "mirror", "reflect"])
+def test_map_coordinates_at_halves(mode: str, dtype: Any, size: int):
+    x = np.arange(1, 1 + size).astype(dtype)
+    near = [0.49999997, -0.49999997, 1.4999999, 8388607.5, -8388607.5]
+    places = np.array([*np.arange(-40, 40) * 0.5, *near], np.float32)
+    theirs = jax.scipy.ndimage.map_coordinates(x, [places], 0, mode, -1)
+    for f in (lambda f: f, jitney.jit):
+        found = f(lambda x, at: jsp.ndimage.map_coordinates(x, [at], 0, mode, -1))(x, places)
+        np.testing.assert_array_equal(found, theirs)
+
+
 def test_map_coordinates_refuses():
     image, place = jnp.ones((2, 2)), jnp.zeros(1)
     with pytest.raises(ValueError, match="there are 1"):

@@ -42,11 +42,10 @@ _Node = tuple[Array, "Array | float"]
 
 
 def _nearest_node(coordinate: Array) -> list[_Node]:
-    return [(_round_half_up(coordinate), 1.0)]
-
-
-def _round_half_up(x: Array) -> Array:
-    return x if is_integer(x.dtype) else jnp.floor(x + 0.5).astype(np.int32)
+    if is_integer(coordinate.dtype):
+        return [(coordinate, 1.0)]
+    nearest = lax.round(coordinate, lax.RoundingMethod.AWAY_FROM_ZERO)
+    return [(nearest.astype(np.int32), 1.0)]
 
 
 def _linear_nodes(coordinate: Array) -> list[_Node]:
