@@ -208,6 +208,35 @@ def _fft_rows(side: Side) -> tuple[Any, ...]:
     return side.jnp.fft.fft, _complex(side, 10_000, 64)
 
 
+def _fft_of_rows(n: int) -> None:
+    @case(f"fft_rows_{n}", f"fft of 10,000 rows of {n}", 1.0, rtol=1e-3, atol=1e-2)
+    def _rows(side: Side) -> Call:
+        x, f = _complex(side, 10_000, n), side.jax.jit(side.jnp.fft.fft)
+        return lambda: f(x)
+
+
+for _length in (60, 100, 128):
+    _fft_of_rows(_length)
+
+
+@case("fft_few_rows", "fft of 64 rows of 1024", 1.0, rtol=1e-3, atol=1e-2)
+def _fft_few_rows(side: Side) -> Call:
+    x, f = _complex(side, 64, 1024), side.jax.jit(side.jnp.fft.fft)
+    return lambda: f(x)
+
+
+@case("fft2_batch", "fft2 of 25x200x200", 1.0, rtol=1e-3, atol=1e-1)
+def _fft2_batch(side: Side) -> Call:
+    x, f = _complex(side, 25, 200, 200), side.jax.jit(side.jnp.fft.fft2)
+    return lambda: f(x)
+
+
+@case("rfftn_cube", "rfftn of 96^3", 1.0, rtol=1e-3, atol=1.0)
+def _rfftn_cube(side: Side) -> Call:
+    x, f = _normal(side, 96, 96, 96), side.jax.jit(side.jnp.fft.rfftn)
+    return lambda: f(x)
+
+
 @case_each_way("rfft_long", "rfft of 2^18", rtol=1e-3, atol=1e-2)
 def _rfft_long(side: Side) -> tuple[Any, ...]:
     return side.jnp.fft.rfft, _normal(side, 2**18)

@@ -67,3 +67,11 @@ def _value_and_grad(side: Side, sizes: list[int]) -> Call:
     layers, x = weights(side, sizes, 32)
     y = side.jnp.asarray(np.random.default_rng(1).normal(size=(32, 10)).astype(np.float32))
     return lambda: side.jax.jit(side.jax.value_and_grad(squared_loss(side)))(layers, x, y)
+
+
+@case("first_fft", "first call of a filter by fft, 1,024", kind="first_call")
+@case("again_fft", "first call of a kept filter by fft, 1,024", kind="again")
+def _fft(side: Side) -> Call:
+    jnp = side.jnp
+    x = jnp.asarray(np.random.default_rng(0).normal(size=1024).astype(np.complex64))
+    return lambda: side.jax.jit(lambda x: jnp.fft.ifft(jnp.fft.fft(x) * 2))(x)

@@ -332,3 +332,17 @@ def _fft_loop(side: Side) -> Call:
     f = side.jax.jit(lambda x: side.lax.scan(step, x, None, length=1000)[0])
     x = side.jnp.ones(256, "complex64")
     return lambda: f(x)
+
+
+@case("sieve", "counting divisors by arange(40,000) % i, 100 times", 1.0)
+def _sieve(side: Side) -> Call:
+    jnp, lax = side.jnp, side.lax
+
+    def count(n: Any) -> Any:
+        def step(i: Any, found: Any) -> Any:
+            return found + (jnp.arange(40_000) % i == 0)
+
+        return lax.fori_loop(1, n, step, jnp.zeros(40_000, jnp.int32))
+
+    f = side.jax.jit(count)
+    return lambda: f(101)

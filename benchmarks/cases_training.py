@@ -70,3 +70,55 @@ def _sgd(side: Side) -> Call:
 
     compiled = jax.jit(step)
     return lambda: compiled(layers, x, y)
+
+
+@case("grad_wide_mlp", "gradient, 784-1024-1024-10 network, batch 128", 1.0, rtol=1e-3, atol=1e-4)
+def _grad_wide_mlp(side: Side) -> Call:
+    layers, x = weights(side, [784, 1024, 1024, 10], 128)
+    f = side.jax.jit(side.jax.grad(squared_loss(side)))
+    y = side.jnp.zeros((128, 10))
+    return lambda: f(layers, x, y)
+
+
+def _gate(jnp: Any, state: Any, matrix: Any, qubit: int) -> Any:
+    """`matrix` applied to one axis of a state of many qubits."""
+    return jnp.moveaxis(jnp.tensordot(matrix, state, axes=[[1], [qubit]]), 0, qubit)
+
+
+@case("gate", "a gate on each of 14 qubits", 1.0, rtol=1e-3)
+def _gates(side: Side) -> Call:
+    jnp = side.jnp
+    rng = np.random.default_rng(0)
+    state = jnp.asarray((rng.normal(size=(2,) * 14) + 1j).astype(np.complex64))
+    matrix = jnp.asarray(np.array([[0.6, 0.8j], [0.8j, 0.6]], np.complex64))
+
+    def gates(state: Any, matrix: Any) -> Any:
+        return [_gate(jnp, state, matrix, qubit) for qubit in range(14)]
+
+    f = side.jax.jit(gates)
+    return lambda: f(state, matrix)
+
+
+@case("circuit_gradient", "gradient of a circuit of 12 qubits, 2 layers", 1.0, rtol=1e-3)
+def _circuit_gradient(side: Side) -> Call:
+    jnp = side.jnp
+    n, layers = 12, 2
+
+    def rotation(angle: Any) -> Any:
+        c, s = jnp.cos(angle / 2), jnp.sin(angle / 2)
+        return jnp.stack([jnp.stack([c, -s]), jnp.stack([s, c])]).astype(jnp.complex64)
+
+    def energy(angles: Any) -> Any:
+        state = jnp.zeros((2,) * n, jnp.complex64).at[(0,) * n].set(1)
+        for layer in range(layers):
+            for qubit in range(n):
+                state = _gate(jnp, state, rotation(angles[layer, qubit]), qubit)
+            for qubit in range(n - 1):
+                phase = jnp.array([[1, 1], [1, -1]], jnp.complex64)
+                state = state * phase.reshape((1,) * qubit + (2, 2) + (1,) * (n - qubit - 2))
+        chance = state.real**2 + state.imag**2
+        return chance[0].sum() - chance[1].sum()
+
+    angles = jnp.asarray(np.random.default_rng(0).uniform(size=(layers, n)).astype(np.float32))
+    f = side.jax.jit(side.jax.grad(energy))
+    return lambda: f(angles)

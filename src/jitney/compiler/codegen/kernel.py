@@ -286,8 +286,8 @@ class KernelWriter:
         """The loops from `position` inwards for a transposed block, then for the next one."""
 
         def block() -> None:
-            dtypes, known = self.kernel.params, self.state.addresses
-            turned.fill(self.e, lambda p, at: self._pointer(p, at, dtypes[p]), known)
+            types = self.kernel.params
+            turned.fill(self.e, lambda p, at: self._pointer(p, at, types[p]), self.state.addresses)
             self._emit_loops(position)
 
         whole = self._bounds(turned.turn.axis), self._bounds(turned.vector)
@@ -323,16 +323,16 @@ class KernelWriter:
         """Adds what the loop over `axis` contributes to the linear positions used inside of it."""
         e, state = self.e, self.state
         products: dict[int, Value] = {}
-        for index in self._used_indices():
-            c = index.coefficients[axis]
-            if not c:
+        # Places that differ by a constant share the rest of their address.
+        for coefficients in dict.fromkeys([i.coefficients for i in self._used_indices()]):
+            if not (c := coefficients[axis]):
                 continue
             part = products.get(c)
             if part is None:
                 part = counter if c == 1 else e.mul(counter, constant(c, "i64"))
                 products[c] = part
-            known = state.addresses.get(index)
-            state.addresses[index] = part if known is None else e.add(known, part)
+            known = state.addresses.get(coefficients)
+            state.addresses[coefficients] = part if known is None else e.add(known, part)
 
     def _used_indices(self) -> list[Affine]:
         found = getattr(self, "_indices", None)
@@ -355,7 +355,7 @@ class KernelWriter:
         The per-lane part is None for neighbouring lanes at neighbouring positions or all at one.
         """
         e = self.e
-        base = self.state.addresses.get(index, constant(0, "i64"))
+        base = self.state.addresses.get(index.coefficients, constant(0, "i64"))
         if index.offset:
             base = e.add(base, constant(index.offset, "i64"))
         per_lane: Value | None = None
@@ -535,8 +535,8 @@ class KernelWriter:
         values = [self.kernel.outputs[member].value for member in self.stored_together[j]]
         parts = [self._as_stored(self._value(i), self.kernel.body[i].dtype, dtype) for i in values]
         pointer = self._pointer(o.param, self._address(o.index)[0], dtype)
-        shared, remaining = self.state.shared, self._needed_lanes()
-        mask = mask_of_several(self.e, shared, remaining, len(parts), self.lanes)
+        remaining = self._needed_lanes()
+        mask = mask_of_several(self.e, self.state.shared, remaining, len(parts), self.lanes)
         access.store_vector(self.e, interleaved.merge(self.e, parts), pointer, mask)
 
     def _guarded_store(self, o: ir.Store, where: int) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from jitney.compiler.kernels.ir import Affine
 from jitney.compiler.llvm.values import Value
 
 
@@ -20,7 +19,7 @@ class State:
     def __init__(self) -> None:
         self.values: dict[int, Value] = {}
         self.splats: dict[int, Value] = {}
-        self.addresses: dict[Affine, Value] = {}
+        self.addresses: dict[tuple[int, ...], Value] = {}
         self.counters: dict[int, Value] = {}
         self.shared: dict[Any, Any] = {}
 

@@ -108,7 +108,9 @@ class TurnedBlocks:
                 last = e.mul(e.sub(columns, constant(1, "i64")), constant(step, "i64"))
                 target = e.emit(f"getelementptr i8, {tile!r}, {last!r}", "ptr")
                 step = -step
-            at = e.add(known.get(index, constant(0, "i64")), constant(index.offset, "i64"))
+            at = e.add(
+                known.get(index.coefficients, constant(0, "i64")), constant(index.offset, "i64")
+            )
             at = e.add(at, e.mul(start, constant(along, "i64")))
             at = e.add(at, e.mul(begin, constant(across, "i64")))
             source = pointer(block.param, at)

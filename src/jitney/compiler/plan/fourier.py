@@ -35,8 +35,10 @@ from jitney.compiler.reference.fourier import unit_roots
 from jitney.core.record import record
 
 # Factors of lengths, by preference. More elements at a time mean fewer passes over memory, up to what
-# the registers hold.
+# the registers hold. Where all is in the caches next to the registers, passes cost no more than the
+# longer code of eight elements does, and LLVM takes half of the time.
 _RADICES = (8, 4, *SMALL_PRIMES)
+_RADICES_IN_CACHE = (4, *SMALL_PRIMES)
 
 Part: TypeAlias = tuple[int, int]  # statements of the real and of the imaginary part
 
@@ -47,10 +49,16 @@ def has_kernels(node: hlo.Dft) -> bool:
     return is_good(n) and n <= COSTS.transform_points
 
 
-def factors(n: int) -> list[int]:
-    """The lengths of the transforms that one of a good length `n` is made of, in their order."""
+def factors(n: int, points: int) -> list[int]:
+    """The lengths of the transforms that one of a good length `n` is made of, in their order.
+
+    Args:
+      n: the length.
+      points: of all transforms along the axis together.
+    """
     found: list[int] = []
-    for radix in _RADICES:
+    is_small = n <= COSTS.short_transform and points <= COSTS.short_transforms
+    for radix in _RADICES_IN_CACHE if is_small else _RADICES:
         while n % radix == 0 and n > 1:
             found.append(radix)
             n //= radix
@@ -114,7 +122,7 @@ class _Transform:
         self.shape, self.dim = node.re.shape, node.dim
         self.dtype = node.re.dtype
         self.n = self.shape[node.dim]
-        self.radices = factors(self.n)
+        self.radices = factors(self.n, math.prod(self.shape))
         nbytes = node.re.tensor_type.nbytes
         # Kernels write to two pairs of planes in turns.
         self.between = [
