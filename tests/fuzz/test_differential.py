@@ -6,6 +6,7 @@ import jax
 import numpy as np
 import pytest
 from tests.fuzz.differential import compare, corpus, generate, run, shrink
+from tests.fuzz.differential.operand_rules import OPERAND_RULES
 from tests.fuzz.differential.program import Block, Input, Op, Program, Type
 
 import jitney
@@ -55,6 +56,17 @@ def test_compiled_against_interpreted(part):
         if found:
             wrong.append(f"seed {seed}: {found}")
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("rule", [rule for rule, _ in OPERAND_RULES], ids=lambda rule: rule.__name__)
+def test_rules_of_operands_draft_valid_calls(rule):
+    """Of the drafts of each rule most are operations that jitney takes."""
+    maker = generate.Generator(3)
+    types = [F32, Type("float32", (2, 3)), Type("int32", (3,)), Type("float32", (2, 3))]
+    maker.scope = [(f"x{i}", t) for i, t in enumerate(types)]
+    drafts = [draft for draft in [rule(maker.r, maker.scope) for _ in range(20)] if draft]
+    valid = [draft for draft in drafts if maker.types(maker.op(draft)) is not None]
+    assert len(drafts) >= 10 and len(valid) >= len(drafts) // 2
 
 
 def test_seeds():

@@ -47,6 +47,7 @@ REFUSED: dict[str, str] = {
     "Slice size at index": "derivatives of operations on empty arrays",
     "Reverse-mode differentiation does not work": "the result is an operand that the loop hands on",
     "Support for narrow-width integers is platform": "int4 works as int8 does",
+    "RFFT input must be": "16-bit floats are transformed in float32",
     "__jax_array__()": "jitted functions take objects that stand for arrays, too",
 }
 
@@ -285,7 +286,19 @@ def check(program: Program, fast: Outcome, slow: Outcome, eager: Outcome | None,
         found = values(program, fast, out, f"compiled, {what}", exact, what == "eager")
         if found:
             return found
-    return None
+    return _when_repeated(program, eager) if eager is not None else None
+
+
+def _when_repeated(program: Program, eager: Outcome) -> Failure | None:
+    """What is wrong with later eager calls of a program, of which the first is right."""
+    again = eager.again
+    if eager.error is not None or again is None:
+        return None
+    if again.error is not None:
+        return Failure("raises repeated", describe(again.error))
+    if again.seconds > CLIFF[0] and again.seconds > 2 * eager.seconds:
+        return Failure("cliff repeated", f"{again.seconds:.1f} s, first {eager.seconds:.2f}")
+    return values(program, again, eager, "eager, repeated", False, True)
 
 
 def _against_jax(program: Program, fast: Outcome, jax: Outcome) -> Failure | None:
