@@ -133,7 +133,7 @@ def align_ranks(name: str, *operands: ArrayLike) -> list[Any]:
     if len(ranks) <= 1:
         return list(operands)
     rank = max(ranks)
-    broadcast_shapes_of(name, shapes)
+    _check_broadcast(name, shapes)
     return [
         broadcast_in_dim(x, (1,) * (rank - len(s)) + s, tuple(range(rank - len(s), rank)))
         if s and len(s) < rank
@@ -142,13 +142,16 @@ def align_ranks(name: str, *operands: ArrayLike) -> list[Any]:
     ]
 
 
-def broadcast_shapes_of(name: str, shapes: Sequence[Any]) -> tuple[int, ...]:
-    """`broadcast_shapes`, with an error that names the operation."""
+def _check_broadcast(name: str, shapes: Sequence[Any]) -> None:
+    """Raises ValueError, which names the operation, unless `shapes` broadcast."""
     try:
-        return broadcast_shapes(*shapes)
+        broadcast_shapes(*shapes)
     except ValueError:
         listed = ", ".join(str(s) for s in shapes)
-        raise TypeError(f"{name} got incompatible shapes for broadcasting: {listed}.") from None
+        raise ValueError(
+            f"{name} got incompatible shapes for broadcasting: {listed}. Axes are matched from the "
+            "last one on, and must have equal extents or extent 1; x[:, None] has one more axis."
+        ) from None
 
 
 def rank_promotion_warning(name: str, shapes: Sequence[Any]) -> None:
