@@ -133,6 +133,8 @@ def _reduced(
             f"out_sharding={out_sharding}"
         )
     values, segments = creation.asarray(data), creation.asarray(segment_ids)
+    if segments.ndim == values.ndim == 0:  # one row
+        segments, values = expand_dims(segments, (0,)), expand_dims(values, (0,))
     found = reductions.max(segments, initial=-1) + 1 if num_segments is None else num_segments
     count = concrete_or_error(int, found, "segment_sum: num_segments")
     if count < 0:

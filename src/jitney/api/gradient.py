@@ -115,7 +115,7 @@ def checked_argnums(argnums: int | Sequence[int]) -> int | tuple[int, ...]:
       TypeError: if it is neither an integer nor a sequence of integers.
     """
     given: Any = argnums
-    if hasattr(given, "__index__"):
+    if hasattr(given, "__index__") and not getattr(given, "ndim", 0):  # arrays have the method
         return operator.index(given)
     return tuple(operator.index(n) for n in given)
 

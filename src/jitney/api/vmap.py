@@ -116,7 +116,11 @@ def vmap(
         if users_types:
             data = AxisData(axis_name, size, spmd_axis_name)
             return _of_elements(fun, tree, data, leaves, dims, out_axes)
-        values = [x if not isinstance(x, np.ndarray | np.generic) else as_value(x) for x in leaves]
+        # What is not mapped goes to the function as it is: programs branch on NumPy's values.
+        values = [
+            as_value(x) if d is not None and isinstance(x, np.ndarray | np.generic) else x
+            for x, d in zip(leaves, dims, strict=True)
+        ]
         places = [
             None if d is None else _normalized(d, len(shape_of(x)))
             for x, d in zip(values, dims, strict=True)
@@ -347,7 +351,7 @@ def _refuse_unmapped(
 def _placed(x: PyTree, dim: int | None, wanted: int | None, axis: AxisData) -> Any:
     """A result with its axis where `out_axes` wants it."""
     if wanted is None:
-        return as_value(x)
+        return x
     if in_use.exist and is_high_value(x):
         if dim == wanted:
             return x

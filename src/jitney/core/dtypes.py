@@ -15,6 +15,7 @@ import ml_dtypes
 import numpy as np
 
 from jitney.core import caches, config
+from jitney.core.array import Array
 from jitney.core.extended_dtypes import (
     DType as DType,
     ExtendedDType as ExtendedDType,
@@ -123,7 +124,9 @@ def _as_dtype(d: DTypeLike | ExtendedDType) -> Any:
     if found is not None:
         return found
     if not isinstance(d, type | str | np.dtype) and hasattr(d, "dtype"):
-        if hasattr(d, "shape"):
+        if isinstance(d, np.ndarray):
+            raise TypeError("a dtype is needed, but got an array; use arr.dtype instead of arr")
+        if isinstance(d, Array):
             raise ValueError(
                 "Passing an array as a dtype argument is no longer supported; instead of "
                 "dtype=arr use dtype=arr.dtype."
@@ -149,13 +152,9 @@ def requested_dtype(d: DTypeLike | ExtendedDType) -> Any:
     What Python's types stand for, and data, are narrowed nevertheless.
     """
     dtype = canonicalize_dtype(d)
-    if not config.keeps_wide() or _is_python(d):
+    if not config.keeps_wide() or (isinstance(d, type) and d in _PYTHON_DTYPES):
         return dtype
     return d if isinstance(d, np.dtype) else _as_dtype(d)
-
-
-def _is_python(d: object) -> bool:
-    return isinstance(d, type) and d in _PYTHON_DTYPES
 
 
 def narrowed(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -196,6 +195,7 @@ def _issubdtype(a: DTypeLike | ExtendedDType, b: DTypeLike | ExtendedDType) -> b
         if isinstance(a, ExtendedDType) and isinstance(b, type):
             return issubclass(a.type, b)
         return a == b if type(a) is type(b) else False
+    a, b = _dtype_of(a), _dtype_of(b)
     a_type = _scalar_type(a)
     if isinstance(b, type) and b in _CATEGORY_MEMBERS:
         if a_type in _CUSTOM_CATEGORY:
@@ -203,6 +203,11 @@ def _issubdtype(a: DTypeLike | ExtendedDType, b: DTypeLike | ExtendedDType) -> b
         return issubclass(a_type, b)
     b_type = _scalar_type(b)
     return a_type is b_type or issubclass(a_type, b_type)
+
+
+def _dtype_of(x: Any) -> Any:
+    """The dtype of an array or tracer, where dtypes are compared; else `x`."""
+    return x.dtype if isinstance(x, Array) else x
 
 
 def _scalar_type(d: DTypeLike | ExtendedDType) -> type[Any]:
@@ -481,8 +486,9 @@ def promote_types(a: DTypeLike | ExtendedDType, b: DTypeLike | ExtendedDType) ->
     What is weak itself is the 64-bit dtype that NumPy has for the Python type, in 32-bit mode too;
     so is what follows from 64-bit dtypes that are given.
     """
+    given = _dtype_of(a), _dtype_of(b)
     keys = tuple(
-        [(_as_dtype(x), isinstance(x, type) and x in (int, float, complex)) for x in (a, b)]
+        [(_as_dtype(x), isinstance(x, type) and x in (int, float, complex)) for x in given]
     )
     wide = any(not weak and dtype in _NARROWED for dtype, weak in keys)
     found, weak = _promote(keys, wide or _width(), config.strict_promotion_enabled())
@@ -575,7 +581,7 @@ def check_user_dtype_supported(
     """
     if dtype is None or is_extended(dtype):
         return
-    if _is_python(dtype):
+    if isinstance(dtype, type) and dtype in _PYTHON_DTYPES:
         return
     asked = _as_dtype(dtype)
     check_valid_dtype(asked)

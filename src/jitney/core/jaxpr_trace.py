@@ -56,7 +56,9 @@ class DynamicJaxprTracer(Tracer):
     The name is JAX's: it shows in messages, and libraries look for it.
     """
 
-    __module__ = "jax._src.interpreters.partial_eval"  # which libraries ask for the package of an array
+    __module__ = (
+        "jax._src.interpreters.partial_eval"  # which libraries ask for the package of an array
+    )
     __slots__ = ("atom", "aval", "origin")
 
     aval: AbstractValue

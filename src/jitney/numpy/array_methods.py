@@ -209,7 +209,9 @@ class ArrayMethods(_Base):
         if not args:
             axes: Any = None
         elif len(args) == 1:
-            axes = args[0] if args[0] is None or isinstance(args[0], Sequence) else args
+            given = args[0]
+            several = given is None or isinstance(given, Sequence) or getattr(given, "ndim", 0)
+            axes = given if several else args
         else:
             axes = args
         from jitney.numpy.manipulation import transpose

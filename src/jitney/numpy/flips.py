@@ -40,7 +40,11 @@ def flip(m: ArrayLike, axis: Axis = None) -> Array:
 
 
 def _hashable(axis: Any) -> Any:
-    return tuple(axis) if isinstance(axis, Sequence | np.ndarray) else axis
+    if isinstance(axis, Array):
+        axis = np.asarray(axis)  # raises for tracers
+    if isinstance(axis, np.ndarray):
+        axis = axis.tolist()
+    return tuple(axis) if isinstance(axis, Sequence) else axis
 
 
 @jit_when_traced(name="_flip", static_argnames=("axis",))

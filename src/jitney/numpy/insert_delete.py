@@ -246,7 +246,7 @@ def resize(a: ArrayLike, new_shape: ShapeLike) -> Array:
     flat = _flat(x)
     size = math.prod(shape)
     if flat.shape[0] == 0 or size == 0:
-        return zeros(shape, x.dtype)
+        return convert(zeros(shape, x.dtype), x.dtype, x.weak_type)
     times = -(-size // flat.shape[0])
     return reshape(tile(flat, (times,))[:size], shape)
 

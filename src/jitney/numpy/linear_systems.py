@@ -282,4 +282,5 @@ def tensorsolve(a: ArrayLike, b: ArrayLike, axes: tuple[int, ...] | None = None)
     if a.shape[: b.ndim] != b.shape or math.prod(shape) != b.size:
         raise ValueError("After moving axes to end, leading shape of a must match shape of b.")
     out = solve(reshape(a, (b.size, b.size)), reshape(b, (b.size,)))
-    return reshape(out, shape)
+    weak = a.weak_type and b.weak_type
+    return convert(reshape(out, shape), out.dtype, weak) if weak else reshape(out, shape)

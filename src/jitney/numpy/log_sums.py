@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, overload
+from typing import Literal, overload
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from jitney.numpy.float_classes import isfinite
 from jitney.numpy.promotion import promote_dtypes_inexact
 from jitney.numpy.selection import where as choose
 from jitney.primitives.array.broadcasting import broadcast_to, expand_dims
+from jitney.primitives.array.canonical import canonical_axes
 from jitney.primitives.elementwise.convert import as_value
 
 
@@ -107,9 +108,4 @@ def axes_of(axis: Axis, ndim: int) -> tuple[int, ...]:
     """`axis` (one, several, or None for all) as positions that are not negative."""
     if axis is None:
         return tuple(range(ndim))
-    given: Any = axis
-    axes = given if isinstance(given, tuple | list) else (given,)
-    for a in axes:
-        if not -ndim <= a < ndim:
-            raise ValueError(f"axis {a} is out of bounds for array of dimension {ndim}")
-    return tuple(a % ndim for a in axes)
+    return canonical_axes(axis, ndim)

@@ -147,12 +147,7 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     a = promotion.ensure_arraylike("transpose", a)
     if axes is None:
         axes = range(a.ndim)[::-1]
-    return lax_shape.transpose(a, _wrapped_axes(axes, a.ndim))
-
-
-def _wrapped_axes(axes: int | Sequence[int] | np.ndarray, rank: int) -> tuple[int, ...]:
-    entries = axes if isinstance(axes, Sequence | np.ndarray) else (axes,)
-    return tuple([canonical_axis(k, rank) for k in entries])
+    return lax_shape.transpose(a, canonical_axes(axes, a.ndim))
 
 
 def permute_dims(a: ArrayLike, /, axes: tuple[int, ...]) -> Array:

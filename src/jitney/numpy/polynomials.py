@@ -242,6 +242,8 @@ def poly(seq_of_zeros: ArrayLike) -> Array:
       Array([ 1.,  0., -1.], dtype=float32)
     """
     (x,) = promotion.promote_dtypes_inexact(promotion.ensure_arraylike("poly", seq_of_zeros))
+    if x.ndim == 0:  # one root
+        x = expand_dims(x, (0,))
     shape = x.shape
     if len(shape) == 2 and shape[0] == shape[1] and shape[0] != 0:
         from jitney.numpy.decompositions import eigvals

@@ -25,6 +25,7 @@ from jitney.numpy.promotion import promote_args_inexact
 from jitney.primitives.array.concatenation import concatenate
 from jitney.primitives.array.shape import rev
 from jitney.primitives.elementwise import binary, unary
+from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.indexing.slice import slice_in_dim
 from jitney.primitives.signal.fft import FftType
 
@@ -43,7 +44,7 @@ def _operand(
         raise ValueError(
             f'jax.scipy.fft.{name}: norm={norm!r} is not implemented, use "backward" or "ortho"'
         )
-    (array,) = promote_args_inexact(f"jax.scipy.fft.{name}", x)
+    array = as_value(promote_args_inexact(f"jax.scipy.fft.{name}", x)[0])
     if axes is None:
         axes = (
             range(array.ndim) if lengths is None else range(array.ndim - len(lengths), array.ndim)
@@ -197,6 +198,8 @@ def dctn(
       Array(16., dtype=float32)
     """
     array, places = _operand("dctn", x, type, norm, s, axes)
+    if not places:
+        return as_value(x)
     for place in places:
         array = _by_parts(_forward, array, place, norm)
     return array
@@ -217,6 +220,8 @@ def idctn(
              [0., 1.]], dtype=float32)
     """
     array, places = _operand("idctn", x, type, norm, s, axes)
+    if not places:
+        return as_value(x)
     for place in places:
         array = _by_parts(_backward, array, place, norm)
     return array

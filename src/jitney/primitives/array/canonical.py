@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from jitney.core.array import Array
 from jitney.core.symbolic.expressions import DimExpr, index
 from jitney.core.trace import Tracer
 from jitney.primitives.elementwise.families import Shape
@@ -71,5 +72,7 @@ def canonical_axes(axes: Any, rank: int) -> tuple[int, ...]:
     """Axes counted from the front; one axis counts as a sequence of one."""
     # Tuples and lists first: asking an abstract class is slow.
     if isinstance(axes, tuple | list | Sequence | np.ndarray) and not isinstance(axes, str):
+        return tuple([canonical_axis(a, rank) for a in axes])
+    if isinstance(axes, Array) and axes.ndim:
         return tuple([canonical_axis(a, rank) for a in axes])
     return (canonical_axis(axes, rank),)

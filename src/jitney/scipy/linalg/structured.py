@@ -20,6 +20,7 @@ from jitney.numpy.promotion import (
     promote_dtypes_inexact,
 )
 from jitney.primitives.elementwise.convert import as_value
+from jitney.scipy.special.support import strong
 
 
 def _size(name: str, n: int) -> int:
@@ -73,7 +74,7 @@ def block_diag(*arrs: ArrayLike) -> Array:
         after = width - before - block.shape[1]
         rows.append(jnp.pad(block, ((0, 0), (before, after))))
         before += block.shape[1]
-    return jnp.concatenate(rows)
+    return strong(jnp.concatenate(rows))
 
 
 def _windows(x: Array, rows: int, columns: int) -> Array:
@@ -120,7 +121,7 @@ def _toeplitz(column: Array, row: Array) -> Array:
     if m == 0 or n == 0:
         return jnp.zeros((*column.shape[:-1], m, n), column.dtype)
     strip = jnp.concatenate([column[..., ::-1], row[..., 1:]], axis=-1)
-    return _windows(strip, m, n)[..., ::-1, :]
+    return strong(_windows(strip, m, n)[..., ::-1, :])
 
 
 def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Array:

@@ -10,12 +10,12 @@ import operator
 from collections.abc import Sequence
 from typing import Literal
 
-import numpy as np
-
 from jitney import lax, numpy as jnp
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
-from jitney.numpy.promotion import is_complex, promote_args_inexact
+from jitney.numpy.promotion import check_arraylike, is_complex, promote_args_inexact
+from jitney.primitives.array.shape import shape_of
+from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.linalg.precision import PrecisionLike
 
 Mode = Literal["full", "same", "valid"]
@@ -26,12 +26,14 @@ def _operands(name: str, in1: ArrayLike, in2: ArrayLike, mode: str) -> tuple[Arr
     """Both as arrays of one inexact dtype and of one rank, with elements."""
     if mode not in ("full", "same", "valid"):
         raise ValueError(f"{name}: mode must be one of ['full', 'same', 'valid'], got {mode!r}")
-    if np.ndim(in1) != np.ndim(in2):
+    check_arraylike(f"jax.scipy.signal.{name}", in1, in2)
+    shapes = shape_of(in1), shape_of(in2)
+    if len(shapes[0]) != len(shapes[1]):
         raise ValueError(
             f"{name}: in1 and in2 must have the same number of dimensions, got shapes "
-            f"{np.shape(in1)} and {np.shape(in2)}"
+            f"{shapes[0]} and {shapes[1]}"
         )
-    x, y = promote_args_inexact(f"jax.scipy.signal.{name}", in1, in2)
+    x, y = map(as_value, promote_args_inexact(f"jax.scipy.signal.{name}", in1, in2))
     return x, y
 
 

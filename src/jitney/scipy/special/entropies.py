@@ -232,7 +232,7 @@ def _choose(both: Array, value: Array, alone: ArrayLike, p: Array, q: Array) -> 
     # Neither comparison holds for NaN, which has to come out again.
     outside = where((p != p) | (q != q), float("nan"), float("inf"))
     nothing = (p == 0) & (q >= 0)
-    return where(both, value, where(nothing, alone, outside).astype(value.dtype))
+    return where(both, value, where(nothing, alone, outside))
 
 
 @custom_jvp

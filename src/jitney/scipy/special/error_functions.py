@@ -281,7 +281,7 @@ def ndtr(x: ArrayLike) -> Array:
       >>> jax.scipy.special.ndtr(jnp.array([-jnp.inf, 0.0]))
       Array([0. , 0.5], dtype=float32)
     """
-    return _ndtr(full_precision("ndtr", x))
+    return strong(_ndtr(full_precision("ndtr", x)))
 
 
 def _ndtr(x: Array) -> Array:
@@ -443,7 +443,7 @@ def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
         raise ValueError("log_ndtr: series_order must be non-negative.")
     if series_order > 30:
         raise ValueError("log_ndtr: series_order must be <= 30.")
-    return _log_ndtr(full_precision("log_ndtr", x))
+    return strong(_log_ndtr(full_precision("log_ndtr", x)))
 
 
 # --- Owen's T ---------------------------------------------------------------------------------------

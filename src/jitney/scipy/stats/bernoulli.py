@@ -41,7 +41,8 @@ def ppf(q: ArrayLike, p: ArrayLike) -> Array:
     q, p = operands("bernoulli.ppf", q, p)
     value = jnp.where(q == 0, -1.0, jnp.where(q <= 1 - p, 0.0, 1.0))
     invalid = (p < 0) | (p > 1) | jnp.isnan(p) | jnp.isnan(q) | (q < 0) | (q > 1)
-    return jnp.where(invalid, jnp.nan, value)
+    result = jnp.where(invalid, jnp.nan, value)
+    return result if q.weak_type else result.astype(q.dtype)
 
 
 publish(globals())

@@ -44,12 +44,14 @@ def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 
 def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """Probability of values above x."""
-    return cdf(jnp.negative(x), jnp.negative(loc), scale)
+    x, loc, scale = operands("cauchy.sf", x, loc, scale)
+    return cdf(-x, -loc, scale)
 
 
 def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """Logarithm of the probability of values above x."""
-    return logcdf(jnp.negative(x), jnp.negative(loc), scale)
+    x, loc, scale = operands("cauchy.logsf", x, loc, scale)
+    return logcdf(-x, -loc, scale)
 
 
 def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:

@@ -8,7 +8,9 @@ from jitney import lax, numpy as jnp
 from jitney.api.repeated import publish
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
-from jitney.scipy.stats.support import TWO_PI, operands
+from jitney.numpy.promotion import check_arraylike, promote_dtypes_inexact
+from jitney.primitives.elementwise.convert import as_value
+from jitney.scipy.stats.support import TWO_PI
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,8 +63,8 @@ def logpdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike, allow_singular: None =
 
 def operands_of(x: ArrayLike, mean: ArrayLike, cov: ArrayLike) -> list[Array]:
     """The three of one dtype; their ranks are their own."""
-    dtype = jnp.result_type(*[operands("multivariate_normal.logpdf", v)[0] for v in (x, mean, cov)])
-    return [operands("", v)[0].astype(dtype) for v in (x, mean, cov)]
+    check_arraylike("multivariate_normal.logpdf", x, mean, cov)
+    return [as_value(v) for v in promote_dtypes_inexact(x, mean, cov)]
 
 
 def _residual(x: Array, mean: Array, batch: Sequence[int]) -> Array:

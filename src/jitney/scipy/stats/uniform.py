@@ -10,6 +10,7 @@ from jitney import lax, numpy as jnp
 from jitney.api.repeated import publish
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
+from jitney.scipy.special.support import strong
 from jitney.scipy.stats.support import operands, supported
 
 
@@ -29,7 +30,7 @@ def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """Probability of values up to x."""
     x, loc, scale = operands("uniform.cdf", x, loc, scale)
     y = (x - loc) / scale
-    return lax.clamp(lax.full_like(y, 0), y, lax.full_like(y, 1))
+    return strong(lax.clamp(lax.full_like(y, 0), y, lax.full_like(y, 1)))
 
 
 def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
