@@ -15,6 +15,7 @@ from jitney.core.key_reuse import uses_keys
 from jitney.core.primitive import declare
 from jitney.primitives import rules, sharding_rules
 from jitney.primitives.array.canonical import canonical_axes, canonical_shape
+from jitney.primitives.array.out_places import out_place
 from jitney.primitives.array.shape import reshape_p, transpose_p
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.elementwise.families import Shape
@@ -116,7 +117,10 @@ def broadcast_in_dim(
     ):
         return operand
     return broadcast_in_dim_p.bind(
-        operand, shape=shape, broadcast_dimensions=dims, sharding=out_sharding
+        operand,
+        shape=shape,
+        broadcast_dimensions=dims,
+        sharding=out_place(out_sharding, "broadcast_in_dim"),
     )
 
 

@@ -16,6 +16,7 @@ from jitney.core.primitive import declare
 from jitney.primitives.array import placement
 from jitney.primitives.array.broadcasting import broadcast
 from jitney.primitives.array.canonical import canonical_shape
+from jitney.primitives.array.out_places import out_place
 from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise import families
 from jitney.primitives.elementwise.convert import convert, user_dtype
@@ -96,7 +97,7 @@ def broadcasted_iota(
         dtype=user_dtype(dtype, "iota"),
         shape=canonical_shape(shape),
         dimension=operator.index(dimension),
-        sharding=out_sharding,
+        sharding=out_place(out_sharding, "broadcasted_iota"),
     )
 
 
@@ -202,7 +203,8 @@ def empty(shape: ShapeLike, dtype: DTypeLike, *, out_sharding: ShardingLike | No
     """
     if dtypes.is_extended(dtype):
         return full(shape, 0, dtype)
-    return empty_p.bind(shape=canonical_shape(shape), dtype=dtype, out_sharding=out_sharding)
+    place = out_place(out_sharding, "empty")
+    return empty_p.bind(shape=canonical_shape(shape), dtype=dtype, out_sharding=place)
 
 
 @empty_p.batch_with_axis

@@ -19,6 +19,7 @@ from jitney.core.key_reuse import uses_keys
 from jitney.core.primitive import declare
 from jitney.primitives import rules, sharding_rules
 from jitney.primitives.array.canonical import canonical_axes, canonical_shape
+from jitney.primitives.array.out_places import out_place
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.elementwise.families import Shape
 from jitney.primitives.rules import shape_of as shape_of
@@ -102,7 +103,8 @@ def reshape(
     stays = dims is None and new_sizes and out_sharding is None
     if stays and isinstance(operand, Array) and operand.shape == new_sizes:
         return operand
-    return reshape_p.bind(operand, new_sizes=new_sizes, dimensions=dims, sharding=out_sharding)
+    place = out_place(out_sharding, "reshape")
+    return reshape_p.bind(operand, new_sizes=new_sizes, dimensions=dims, sharding=place)
 
 
 def collapse(operand: Array, start_dimension: int, stop_dimension: int | None = None) -> Array:

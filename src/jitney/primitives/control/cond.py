@@ -75,13 +75,7 @@ def _(
     index: ShapedArray, *avals: AbstractValue, branches: tuple[ClosedJaxpr, ...], **_: Any
 ) -> Any:
     effects = frozenset().union(*(moved(b.effects, 1 - len(b.jaxpr.constvars)) for b in branches))
-    each = [[getattr(a, "weak_type", False) for a in b.out_avals] for b in branches]
-    weak = [all(of_branches) for of_branches in zip(*each, strict=True)]
-    out = [
-        a.update(weak_type=w) if isinstance(a, ShapedArray) else a
-        for a, w in zip(branches[0].out_avals, weak, strict=True)
-    ]
-    return out, effects
+    return branches[0].out_avals, effects  # which are weakly typed, too, is up to the first
 
 
 @cond_p.discharge

@@ -178,8 +178,8 @@ def strengthened(
             result.append(a)
             continue
         if a.weak_type and a.shape == o.shape and a.dtype != o.dtype and not a.shape:
-            # A Python scalar yields to the dtype that the loop gives it.
-            a = o
+            # A Python scalar yields to the dtype that the loop gives it, and is weak no more.
+            a = o.strip_weak_type()
             changed = True
         result.append(a)
     return result if changed else None

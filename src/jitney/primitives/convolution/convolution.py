@@ -20,6 +20,7 @@ from jitney.core import dtypes, explicit
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import declare
 from jitney.primitives import rules, sharding_rules
+from jitney.primitives.array.out_places import out_place
 from jitney.primitives.array.placement import as_named, reshard
 from jitney.primitives.array.shape import reshape, rev
 from jitney.primitives.convolution.dimensions import (
@@ -281,7 +282,7 @@ def conv_general_dilated(
         rhs_dilation=dilations[1], dimension_numbers=numbers,
         feature_group_count=int(feature_group_count), batch_group_count=int(batch_group_count),
         precision=canonical_precision(precision), preferred_element_type=preferred,
-        out_sharding=out_sharding,
+        out_sharding=out_place(out_sharding, "conv_general_dilated"),
     )  # fmt: skip
 
 

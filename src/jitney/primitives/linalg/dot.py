@@ -15,6 +15,7 @@ from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.jaxpr import JaxprEqn
 from jitney.core.primitive import declare
 from jitney.primitives import rules, sharding_rules
+from jitney.primitives.array.out_places import out_place
 from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise import families, large, masks
 from jitney.primitives.linalg.precision import (
@@ -258,6 +259,7 @@ def dot_general(
         dtypes.check_user_dtype_supported(preferred_element_type, "dot_general")
         preferred_element_type = dtypes.requested_dtype(preferred_element_type)
     precision = canonical_precision(precision)
+    place = out_place(out_sharding, "dot_general")
     try:
         return dot_general_p.bind(
             lhs,
@@ -265,7 +267,7 @@ def dot_general(
             dimension_numbers=numbers,
             precision=precision,
             preferred_element_type=preferred_element_type,
-            out_sharding=out_sharding,
+            out_sharding=place,
         )
     except TypeError:
         families.check_operands("dot_general", lhs, rhs)
@@ -306,7 +308,9 @@ def dot(
       Array([3, 7], dtype=int32)
     """
     if dimension_numbers is not None:
-        return dot_general(lhs, rhs, dimension_numbers, precision, preferred_element_type)
+        return dot_general(
+            lhs, rhs, dimension_numbers, precision, preferred_element_type, out_sharding=out_sharding
+        )
     left, right = shape_of(lhs), shape_of(rhs)
     if not (1 <= len(left) <= 2 and 1 <= len(right) <= 2 and left[-1] == right[0]):
         raise ValueError(
@@ -315,7 +319,9 @@ def dot(
             f"lhs_shape={left} rhs_shape={right}"
         )
     numbers = (((len(left) - 1,), (0,)), ((), ()))
-    return dot_general(lhs, rhs, numbers, precision, preferred_element_type)
+    return dot_general(
+        lhs, rhs, numbers, precision, preferred_element_type, out_sharding=out_sharding
+    )
 
 
 def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: PrecisionLike = None) -> Array:

@@ -24,6 +24,7 @@ from jitney.core.primitive import declare
 from jitney.primitives import rules
 from jitney.primitives.array.broadcasting import broadcast_in_dim
 from jitney.primitives.array.creation import full, iota
+from jitney.primitives.array.out_places import out_place
 from jitney.primitives.array.shape import reshape, shape_of, transpose
 from jitney.primitives.control.mapping import map as map_rows
 from jitney.primitives.control.scan import scan
@@ -346,7 +347,7 @@ def ragged_dot_general(
         precision=canonical_precision(precision),
         preferred_element_type=preferred_element_type,
         group_offset=None,
-        out_sharding=out_sharding,
+        out_sharding=out_place(out_sharding, "ragged_dot_general"),
     )
 
 

@@ -20,7 +20,7 @@ from jitney.core.primitive import Primitive, declare
 from jitney.core.pytree import pytrees
 from jitney.core.trace import Tracer
 from jitney.primitives import rules, sharding_rules
-from jitney.primitives.array.placement import as_named
+from jitney.primitives.array.out_places import out_place
 from jitney.primitives.elementwise import binary, families, masks, taylor
 from jitney.transforms import jet
 from jitney.transforms.batch import AxisData, batch_jaxpr
@@ -129,8 +129,10 @@ def _monoid(
         operand: ArrayLike, axes: Sequence[int], *, out_sharding: ShardingLike | None = None
     ) -> Array:
         extra: dict[str, Any] = {}
+        if not has_place and out_sharding is not None:
+            raise TypeError(f"{name} takes no out_sharding: place the result by reshard")
         if has_place:
-            extra["out_sharding"] = None if out_sharding is None else as_named(out_sharding, name)
+            extra["out_sharding"] = out_place(out_sharding, name)
             if not config.allow_f16_reductions.value:
                 _refuse_f16(operand, axes)
         try:
@@ -386,12 +388,12 @@ def reduce(
       >>> lax.reduce(jnp.array([[1, 2], [3, 4]]), 0, lax.add, (1,))
       Array([3, 7], dtype=int32)
     """
+    out_place(out_sharding, "reduce")
     xs, tree = pytrees.tree_flatten(operands)
     inits, init_tree = pytrees.tree_flatten(init_values)
     if tree != init_tree:
-        raise ValueError(
-            f"Operands must have the same tree structure as init_values: {tree} vs. {init_tree}"
-        )
+        differ = f"{tree} vs. {init_tree}"
+        raise ValueError(f"Operands must have the same tree structure as init_values: {differ}")
     if not xs:
         raise ValueError("reduce requires at least one operand")
     axes = tuple([operator.index(d) for d in dimensions])
@@ -457,10 +459,8 @@ def _extreme_jvp(t: Value, out: Value, x: Value, *, axes: Axes) -> Any:
     shape = tuple(1 if k in axes else n for k, n in enumerate(rules.shape_of(x)))
     place = rules.op("reshape")(out, new_sizes=shape, dimensions=None, sharding=None)
     with masks.noting():
-        where = rules.op("convert_element_type")(
-            rules.op("eq")(x, place), new_dtype=rules.aval_of(t).dtype, weak_type=False,
-            sharding=None,
-        )  # fmt: skip
+        params = {"new_dtype": rules.aval_of(t).dtype, "weak_type": False, "sharding": None}
+        where = rules.op("convert_element_type")(rules.op("eq")(x, place), **params)
         picked = rules.op("mul")(t, where, out_dtype=None)
     count = reduce_sum_p.bind(where, axes=axes, out_sharding=None)
     total = reduce_sum_p.bind(picked, axes=axes, out_sharding=None)
