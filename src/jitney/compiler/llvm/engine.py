@@ -10,18 +10,21 @@ loader, an engine does it.
 Modules can be compiled by several threads at once. Each has a context of LLVM's, and a machine, of its
 own; llvmlite lets one thread at a time call LLVM, so the function that nearly all time is spent in is
 called beside it.
+
+LLVM's objects are used and closed by threads that signals do not interrupt (`core.shielded`), a module
+before the context that it is in, and none is left to the garbage collector, which has no order.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 from jitney.compiler.llvm.target import Target, host
-from jitney.core import forking
+from jitney.core import forking, shielded
 
 if TYPE_CHECKING:
     import llvmlite.binding as llvm
@@ -75,40 +78,65 @@ class _Library:
 
     def object(self, text: str) -> bytes:
         """The object file of a module; several threads may call this at once."""
-        machine = self._machines.pop() if self._machines else self._new_machine("pic", "small")
-        context = self.llvm.create_context()
-        module = self.module(text, machine, context)
-        data = self._emit(machine, module)
-        module.close()
-        context.close()
-        self._machines.append(machine)
-        return data
+        try:
+            machine = self._machines.pop()
+        except IndexError:
+            machine = self._new_machine("pic", "small")
+        try:
+            with (
+                self.llvm.create_context() as context,
+                self.module(text, machine, context) as module,
+            ):
+                return self._emit(machine, module)
+        finally:
+            self._machines.append(machine)
 
     def assembly(self, text: str) -> str:
         """The machine instructions of a module, as text."""
-        machine = self._new_machine("pic", "small")
-        return machine.emit_assembly(self.module(text, machine))
+        with (
+            self._new_machine("pic", "small") as machine,
+            self.llvm.create_context() as context,
+            self.module(text, machine, context) as module,
+        ):
+            return machine.emit_assembly(module)
 
     def module(
-        self, text: str, machine: llvm.TargetMachine, context: llvm.ContextRef | None = None
+        self, text: str, machine: llvm.TargetMachine, context: llvm.ContextRef | None
     ) -> llvm.ModuleRef:
-        """The module that `text` is, with helpers inlined and stack slots turned into registers."""
+        """The module that `text` is, with helpers inlined and stack slots turned into registers.
+
+        It is closed where this raises, so that nothing is left in `context`.
+        """
         module = self.llvm.parse_assembly(text, context)
-        module.triple = self.target.triple
-        module.data_layout = self.layout
-        passes = self.llvm.create_new_module_pass_manager()
-        passes.add_always_inliner_pass()
-        passes.add_sroa_pass()
-        # A builder keeps what it learnt of a module: each module has its own.
-        options = self.llvm.create_pipeline_tuning_options(speed_level=1)
-        passes.run(module, self.llvm.create_pass_builder(machine, options))
+        try:
+            module.triple = self.target.triple
+            module.data_layout = self.layout
+            # A builder keeps what it learnt of a module: each module has its own.
+            options = self.llvm.create_pipeline_tuning_options(speed_level=1)
+            with (
+                options,
+                self.llvm.create_new_module_pass_manager() as passes,
+                self.llvm.create_pass_builder(machine, options) as builder,
+            ):
+                passes.add_always_inliner_pass()
+                passes.add_sroa_pass()
+                passes.run(module, builder)
+        except BaseException:
+            module.close()
+            raise
         return module
 
     def engine(self, text: str, known: Mapping[str, int]) -> _EngineImage:
         """A module in memory by an engine of LLVM's, which takes over a machine of its own."""
-        machine = self._new_machine("default", "jitdefault")
-        module = self.module(text, machine)
-        engine = self.llvm.create_mcjit_compiler(module, machine)
+        while _abandoned:
+            _abandoned.pop().close()
+        with contextlib.ExitStack() as owned:  # until the engine has taken them over
+            machine = owned.enter_context(self._new_machine("default", "jitdefault"))
+            module = owned.enter_context(
+                self.module(text, machine, None)
+            )  # LLVM's one global context
+            engine = self.llvm.create_mcjit_compiler(module, machine)
+            owned.pop_all()
         for symbol in (*module.functions, *module.global_variables):
             if symbol.name in known:
                 engine.add_global_mapping(symbol, known[symbol.name])
@@ -145,6 +173,10 @@ def _unlocked_emit() -> Callable[[llvm.TargetMachine, llvm.ModuleRef], bytes]:
     return emit_object
 
 
+# Engines whose code is not used any more: closed by the next thread that LLVM works in.
+_abandoned: list[llvm.ExecutionEngine] = []
+
+
 class _EngineImage:
     """Code that an engine of LLVM's keeps."""
 
@@ -152,6 +184,9 @@ class _EngineImage:
         self._engine = engine
         self.functions = functions
         self.size = size
+
+    def __del__(self) -> None:
+        _abandoned.append(self._engine)
 
 
 @lru_cache(maxsize=1)
@@ -199,27 +234,22 @@ def emit(texts: Sequence[str], threads: int = 1) -> Sequence[str | bytes]:
 
 
 def _objects(texts: Sequence[str], threads: int) -> list[bytes]:
-    make = library().object
     found: list[bytes] = [b""] * len(texts)
     waiting = sorted(range(len(texts)), key=lambda k: len(texts[k]))
-    errors: list[BaseException] = []
 
     def work() -> None:  # the longest first
         try:
-            while waiting and not errors:
-                k = waiting.pop()
+            make = library().object
+            while True:
+                try:
+                    k = waiting.pop()
+                except IndexError:
+                    return
                 found[k] = make(texts[k])
-        except BaseException as error:  # raised by the caller's thread
-            errors.append(error)
+        finally:
+            waiting.clear()  # an error ends the others, too
 
-    others = [threading.Thread(target=work, daemon=True) for _ in range(threads - 1)]
-    for thread in others:
-        thread.start()
-    work()
-    for thread in others:
-        thread.join()
-    if errors:
-        raise errors[0]
+    shielded.call_all([work] * max(threads, 1), cancel=waiting.clear)
     return found
 
 
@@ -236,7 +266,7 @@ def load(emitted: str | bytes, known: Mapping[str, int], calls: Mapping[str, Cod
     """
     if isinstance(emitted, str):
         with forking.llvm:
-            return Code(library().engine(emitted, known), None, calls)
+            return Code(shielded.call(lambda: library().engine(emitted, known)), None, calls)
     assert _loader is not None, "no loader is set"
     return Code(_loader(emitted, known), emitted, calls)
 
@@ -249,4 +279,4 @@ def addresses(functions: Mapping[str, Code]) -> dict[str, int]:
 def assembly(text: str) -> str:
     """The machine instructions for a module, as text."""
     with forking.llvm:
-        return library().assembly(text)
+        return shielded.call(lambda: library().assembly(text))

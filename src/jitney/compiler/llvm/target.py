@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from jitney.compiler.llvm.values import BITS
+from jitney.core import shielded
 from jitney.core.record import record, replace
 
 
@@ -115,6 +116,10 @@ def _vector_bits(triple: str, features: frozenset[str]) -> int:
 @lru_cache(maxsize=1)
 def host() -> Target:
     """The processor this process runs on."""
+    return shielded.call(_host)
+
+
+def _host() -> Target:
     # Imported here: loading LLVM takes tens of milliseconds, and importing jitney must not.
     import llvmlite.binding as llvm
 

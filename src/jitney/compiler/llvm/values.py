@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from jitney.core import caches, dtypes
+from jitney.core import caches, dtypes, float_errors
 
 Kind: TypeAlias = Literal[
     "i1", "i8", "i16", "i32", "i64", "i128", "f16", "bf16", "f32", "f64", "ptr", "void"
@@ -160,7 +160,7 @@ def _float_constant(bits: bytes, kind: str, lanes: int) -> Value:
 
 def _float_text(value: float, kind: str) -> str:
     """LLVM writes floats as the bits of the double they equal; 16-bit kinds are their own bits."""
-    with np.errstate(all="ignore"):
+    with float_errors.ignored():
         if kind == "f64":
             return f"0x{np.float64(value).view(np.uint64):016X}"
         if kind == "f32":
