@@ -23,6 +23,7 @@ from typing import TypeAlias, TypeGuard
 import numpy as np
 
 from jitney.compiler.tensor_type import TensorType
+from jitney.core.declarations import Table
 from jitney.core.record import record
 
 Array: TypeAlias = np.ndarray
@@ -140,7 +141,7 @@ class LibraryFunction:
     updates: bool = False
 
 
-_functions: dict[str, LibraryFunction] = {}
+_functions: Table[LibraryFunction] = Table("library function")
 _prefixes: dict[str, Callable[[Call], Implementation]] = {}
 
 
@@ -150,10 +151,7 @@ def declare(function: LibraryFunction) -> LibraryFunction:
     Raises:
       ValueError: if there is one of that name.
     """
-    if function.name in _functions:
-        raise ValueError(f"there is a library function {function.name} already")
-    _functions[function.name] = function
-    return function
+    return _functions.declare(function.name, function)
 
 
 def declare_prefix(prefix: str, implementation: Callable[[Call], Implementation]) -> None:

@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from jitney.core import caches, explicit, trace as _trace, varying
 from jitney.core.avals import AbstractValue
+from jitney.core.declarations import Table, execution, is_repeated
 from jitney.core.effects import no_effects
 from jitney.core.record import record
 from jitney.core.refs import any_refs, in_use
@@ -62,7 +63,7 @@ class Slot:
         return primitive.rules.get(self.name)
 
 
-slots: dict[str, Slot] = {}
+slots: Table[Slot] = Table("the rule of primitives")
 
 
 def declare_slot(name: str, *, required: bool = False, instead_of: str | None = None) -> Slot:
@@ -71,14 +72,14 @@ def declare_slot(name: str, *, required: bool = False, instead_of: str | None = 
     Raises:
       ValueError: if there is such a slot, or if primitives have an attribute of that name.
     """
-    if name in slots or (hasattr(Primitive(name), name) and name not in ("abstract", "eager")):
+    is_attribute = name not in slots and hasattr(Primitive(name), name)
+    if slots.is_taken(name) or (is_attribute and name not in ("abstract", "eager")):
         raise ValueError(f"primitives have '{name}' already; give the slot another name")
-    slot = slots[name] = Slot(name, required, instead_of)
-    return slot
+    return slots.declare(name, Slot(name, required, instead_of))
 
 
 # Every primitive that the package itself declares, by name, in order of declaration.
-registry: dict[str, Primitive] = {}
+registry: Table[Primitive] = Table("primitive")
 
 _all: weakref.WeakSet[Primitive] = weakref.WeakSet()  # users' ones, too
 
@@ -134,6 +135,7 @@ class Primitive:
         self.rules: dict[str, Callable[..., Any]] = {}
         self.absences: dict[str, str] = {}
         self._defaults: set[str] = set()  # slots with a rule that may be replaced
+        self._executions: dict[str, Any] = {}  # of modules that have set the rules, by slot
         # The two rules that every bind needs, as attributes for speed.
         self.abstract_rule: Callable[..., Any] | None = None
         self.eager_rule: Callable[..., Any] | None = None
@@ -151,9 +153,12 @@ class Primitive:
         Raises:
           ValueError: if it is filled already.
         """
-        if slot in self.rules and slot not in self._defaults:
+        now = execution()
+        is_filled = slot in self.rules and slot not in self._defaults
+        if is_filled and not is_repeated(self._executions.get(slot), now):
             raise ValueError(f"{self.name} has a rule for {slot} already")
         self._defaults.discard(slot)
+        self._executions[slot] = now
         self.rules[slot] = rule
         self.absences.pop(slot, None)
         replaced = slots[slot].instead_of
@@ -335,12 +340,10 @@ _MEMO_LIMIT = 4096  # distinct (avals, params) of one primitive
 
 def declare(name: str, *, multiple_results: bool = False, linear: bool = False) -> Primitive:
     """A new primitive of the package, entered in `registry`."""
-    assert name not in registry, f"primitive {name} is declared twice"
     prim = Primitive(name)
     prim.multiple_results = multiple_results
     prim.linear = linear
-    registry[name] = prim
-    return prim
+    return registry.declare(name, prim)
 
 
 def _name_code(rule: Callable[..., Any], name: str) -> None:

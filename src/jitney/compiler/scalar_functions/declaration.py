@@ -7,6 +7,7 @@ from typing import Any, Literal, ParamSpec, TypeAlias
 
 import numpy as np
 
+from jitney.core.declarations import Table
 from jitney.core.record import record
 
 Reference: TypeAlias = Callable[..., np.ndarray]
@@ -162,14 +163,13 @@ class ScalarFunction:
         return self.ulp[0] if dtype.itemsize == 4 else self.ulp[1]
 
 
-_table: dict[str, ScalarFunction] = {}
+_table: Table[ScalarFunction] = Table("scalar function")
 
 
 def _entering(make: Callable[P, ScalarFunction]) -> Callable[P, None]:
     def declare(*args: P.args, **fields: P.kwargs) -> None:
         row = make(*args, **fields)
-        assert row.name not in _table, f"{row.name} is declared twice"
-        _table[row.name] = row
+        _table.declare(row.name, row)
 
     return declare
 

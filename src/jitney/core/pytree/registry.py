@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import collections
 import operator
+import weakref
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from jitney.core.declarations import execution, is_repeated
 from jitney.core.pytree import refusals
 from jitney.core.pytree._walks import checked_pair
 from jitney.core.record import record
@@ -208,12 +210,19 @@ def is_tree_node(t: type) -> bool:
 # --- registering --------------------------------------------------------------------------------
 
 
+# Of the modules that have registered the types.
+_executions: weakref.WeakKeyDictionary[type[Any], Any] = weakref.WeakKeyDictionary()
+
+
 def _register(kind: Kind, what: str = "PyTreeDef type") -> None:
     old = KINDS.get(kind.type)
+    now = execution()
     # Named tuples need no registration, but may have one.
-    if old is not None and old.family != "namedtuple":
+    is_taken = old is not None and old.family != "namedtuple"
+    if is_taken and not is_repeated(_executions.get(kind.type), now):
         raise ValueError(f"Duplicate custom {what} registration for {kind.type!r}.")
     LEAF_TYPES.discard(kind.type)
+    _executions[kind.type] = now
     KINDS[kind.type] = kind
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
 from jitney.core import dtypes
+from jitney.core.declarations import Table
 from jitney.core.record import record
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class PRNGImpl:
         return self.tag
 
 
-implementations: dict[str, PRNGImpl] = {}
+implementations: Table[PRNGImpl] = Table("PRNG implementation")
 
 
 def register(impl: PRNGImpl) -> PRNGImpl:
@@ -60,10 +61,7 @@ def register(impl: PRNGImpl) -> PRNGImpl:
     Raises:
       ValueError: if there is another of that name.
     """
-    if impl.name in implementations:
-        raise ValueError(f"a PRNG implementation called {impl.name!r} is there already")
-    implementations[impl.name] = impl
-    return impl
+    return implementations.declare(impl.name, impl)
 
 
 def resolve(spec: PRNGLike) -> PRNGImpl:
