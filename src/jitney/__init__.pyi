@@ -110,6 +110,7 @@ from jitney import experimental as experimental
 from jitney import image as image
 from jitney import interpreters as interpreters
 from jitney import lax as lax
+from jitney import lib as lib
 from jitney import memory as memory
 from jitney import monitoring as monitoring
 from jitney import nn as nn

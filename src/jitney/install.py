@@ -44,6 +44,8 @@ def _as_jax(own: ModuleType) -> ModuleType:
 
     def __getattr__(name: str) -> Any:  # what Python calls it
         found = getattr(own, name, _ABSENT)
+        if name == "_src":  # private, and an attribute all the same: libraries read it
+            return importlib.import_module("jax._src")
         if found is _ABSENT or name in _INTERNAL:
             raise AttributeError(f"module 'jax' has no attribute {name!r}", name=name, obj=jax)
         if isinstance(found, ModuleType) and found.__name__ == _own_name(f"jax.{name}"):

@@ -508,21 +508,48 @@ def test_programs_print_as_jax() -> None:
         assert text("jitney", method) == text("jax", method)
 
 
-@BOTH
-def test_what_a_callback_raises_is_logged(name: str, caplog: pytest.LogCaptureFixture) -> None:
-    jax, jnp, _ = library(name)
+@pytest.mark.parametrize("how", ["eager", "jit", "vmap", "eager loop", "jitted loop"])
+@pytest.mark.parametrize("kind", ["pure", "io", "debug", "print"])
+def test_what_a_callback_raises_is_logged(
+    kind: str, how: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Once, besides being raised, by the loggers that JAX has for it."""
 
-    def fail(x: Any) -> Any:
-        raise RuntimeError("Ooops")
+    def fail(*_: Any) -> Any:
+        raise RuntimeError("of the callback")
 
-    for function in ("pure_callback", "io_callback"):
-        call = jax.pure_callback if function == "pure_callback" else jax.experimental.io_callback
-        compiled = jax.jit(lambda x, call=call: call(fail, x, x))
+    found = []
+    for name in ("jitney", "jax"):
+        jax, jnp, io_callback = library(name)
+
+        def call(x: Any) -> Any:
+            if kind == "pure":
+                return jax.pure_callback(fail, x, x, vmap_method="sequential")  # noqa: B023
+            if kind == "io":
+                return io_callback(fail, x, x)  # noqa: B023
+            if kind == "debug":
+                jax.debug.callback(fail, x)  # noqa: B023
+            else:
+                jax.debug.callback(lambda x: print(f"{x:d}"), x)  # noqa: B023
+            return x
+
+        def loop(x: Any) -> Any:
+            return jax.lax.fori_loop(0, 2, lambda _, c: call(c), x)  # noqa: B023
+
+        x = jnp.ones((2,) if how == "vmap" else ())
+        f = {
+            "eager": call, "jit": jax.jit(call), "vmap": jax.vmap(call), "eager loop": loop,
+            "jitted loop": jax.jit(loop),
+        }[how]  # fmt: skip
         caplog.clear()
-        with pytest.raises(Exception, match="Ooops"):
-            compiled(jnp.float32(0)).block_until_ready()
-        assert f"jax.{function} failed" in caplog.text
-        assert "Traceback (most recent call last)" in caplog.text
+        with caplog.at_level(logging.ERROR), pytest.raises(Exception) as error:
+            jax.block_until_ready(f(x))
+            jax.effects_barrier()
+        assert str(error.value)
+        records = {(r.name, r.levelname, r.getMessage()) for r in caplog.records}
+        assert all(r.exc_info for r in caplog.records)
+        found.append(records)
+    assert found[0] == found[1] != set()
 
 
 @BOTH

@@ -28,6 +28,7 @@ for name in ("compiler", "primitives", "runtime", "transforms", "api"):
     else:
         raise AssertionError(name)
     assert not hasattr(jax, name) and name not in dir(jax)
+assert jax._src.core.Tracer is jax.core.Tracer and not jax.lib.__all__
 print(__name__, sys.argv, sys.path[0], __file__)
 if len(sys.argv) > 1:
     sys.exit(int(sys.argv[1]))

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from jitney.core.sharding.mesh import AbstractMesh, Mesh, entered_mesh, made, me
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec
 from jitney.core.sharding.sharding import Sharding
+from jitney.core.user_warnings import warn
 from jitney.runtime import client, placements
 from jitney.runtime.assignment import NO_WISHES, Wishes
 from jitney.runtime.device import Device
@@ -214,11 +214,10 @@ def places_on(
       TypeError: if `device` is no device.
       RuntimeError: if there is no such backend.
     """
-    warnings.warn(
+    warn(
         "backend and device argument on jit is deprecated. jax.device_put(x, device) on the arguments "
         "of the jitted function does the same",
         DeprecationWarning,
-        stacklevel=3,
     )
     if device is not None and backend is not None:
         raise ValueError(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 from jitney.api.jit_placement import wishes_of
 from jitney.core.record import record
 from jitney.core.sharding.mesh import made
+from jitney.core.user_warnings import warn
 from jitney.runtime.assignment import NO_WISHES, Wishes
 from jitney.runtime.donation import used_up
 
@@ -53,9 +53,8 @@ class TracedProgram:
                 self.closed, self.params["donated_invars"], self.params["keep_unused"]
             )
             if useless and not on_mesh:
-                warnings.warn(
+                warn(
                     f"Some donated buffers were not usable: {', '.join(useless)}. No result is of "
-                    "their size.",
-                    stacklevel=2,
+                    "their size."
                 )
         return self._given_up

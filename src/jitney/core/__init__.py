@@ -1,7 +1,6 @@
 """Data structures that everything else is made of; what it names is `jax.core`."""
 
 import importlib
-import warnings
 from typing import Any, Union
 
 from jitney.core.avals import AbstractValue as AbstractValue, ShapedArray as ShapedArray
@@ -58,9 +57,7 @@ def __getattr__(name: str) -> Any:
     if where is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module, _, attribute = where.partition(".")
-    warnings.warn(
-        f"jax.core.{name} is deprecated; look for it in jax.extend.core",
-        DeprecationWarning,
-        stacklevel=2,
-    )
+    from jitney.core.user_warnings import warn  # late: the name is no part of `jax.core`
+
+    warn(f"jax.core.{name} is deprecated; look for it in jax.extend.core", DeprecationWarning)
     return getattr(importlib.import_module(f"jitney.core.{module}"), attribute or name)

@@ -7,7 +7,6 @@ promotion): Python scalars are weak types below or beside the dtypes of their ki
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
@@ -27,6 +26,7 @@ from jitney.core.extended_dtypes import (
     prng_key as prng_key,
     words_of_key as words_of_key,
 )
+from jitney.core.user_warnings import warn
 
 if TYPE_CHECKING:
     from jitney.core.typing import DTypeLike, SupportsArray, Value
@@ -592,9 +592,8 @@ def check_user_dtype_supported(
                 f"Explicitly requested dtype {asked.name}{where} is not available. To enable more "
                 "dtypes, set the jax_enable_x64 configuration option."
             )
-        warnings.warn(
+        warn(
             f"Explicitly requested dtype {asked.name}{where} is not available, and will be "
             f"truncated to dtype {_NARROWED[asked].name}. To enable more dtypes, set the "
-            "jax_enable_x64 configuration option or the JAX_ENABLE_X64 environment variable.",
-            stacklevel=3,
+            "jax_enable_x64 configuration option or the JAX_ENABLE_X64 environment variable."
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from jitney.api.custom_jvp import custom_jvp
 from jitney.api.jit import jit_when_traced
 from jitney.core import config, dtypes
 from jitney.core.trace import concrete_or_error
+from jitney.core.user_warnings import warn
 from jitney.numpy.log_sums import axes_of, logsumexp
 from jitney.numpy.promotion import promote_dtypes_inexact
 
@@ -190,11 +190,7 @@ def one_hot(
     )
     given = jnp.asarray(x).dtype
     if not dtypes.issubdtype(given, np.integer):
-        warnings.warn(
-            f"jax.nn.one_hot input should be integer-typed, but is of {given}",
-            DeprecationWarning,
-            2,
-        )
+        warn(f"jax.nn.one_hot input should be integer-typed, but is of {given}", DeprecationWarning)
     asked = dtypes.canonicalize_dtype(float if dtype is None else dtype)
     return _one_hot(x, num_classes=count, dtype=asked, axis=axis)
 

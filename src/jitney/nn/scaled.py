@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import warnings
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
@@ -24,6 +23,7 @@ from jitney import lax, numpy as jnp
 from jitney.api.custom_vjp import custom_vjp
 from jitney.api.make_jaxpr import eval_shape
 from jitney.core import dtypes
+from jitney.core.user_warnings import warn
 from jitney.numpy.promotion import check_arraylike
 
 if TYPE_CHECKING:
@@ -273,9 +273,7 @@ def scaled_dot_general(
              [48., 48., 48., 48.]], dtype=float32)
     """
     if implementation is not None:
-        warnings.warn(
-            "scaled_dot_general: implementation is ignored", DeprecationWarning, stacklevel=2
-        )
+        warn("scaled_dot_general: implementation is ignored", DeprecationWarning)
     if configs is None:
         return lax.dot_general(
             lhs, rhs, dimension_numbers, preferred_element_type=preferred_element_type

@@ -7,16 +7,16 @@ them all.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from jitney.core import config, dtypes
+from jitney.core import config, dtypes, float_errors
 from jitney.core.array import Array
 from jitney.core.avals import get_aval
 from jitney.core.typing import ArrayLike, Index
+from jitney.core.user_warnings import warn
 from jitney.numpy import arithmetic, indexing, promotion
 from jitney.numpy.index_plan import plan
 from jitney.numpy.out_sharding import lying
@@ -364,7 +364,7 @@ def _update_at_once(
         elif any(type(k) is np.ndarray for k in found):
             ufunc.at(out, found, new)  # positions may come twice
         else:
-            with np.errstate(all="ignore"):
+            with float_errors.ignored():
                 out[found] = ufunc(part, new)
     except (IndexError, ValueError):
         return None  # out of range, or an error to explain
@@ -464,11 +464,10 @@ def _warn_if_unsafe(dtype: np.dtype, values: ArrayLike) -> None:
         return  # without loss, even where promotion is strict
     common, _ = dtypes.common_type(((dtype, False), (given, aval.weak_type)))
     if common != dtype:
-        warnings.warn(
+        warn(
             "scatter inputs have incompatible types: cannot safely cast value from "
             f"dtype={dtypes.long_name(given)} to dtype={dtypes.long_name(dtype)} with "
             f"jax_numpy_dtype_promotion={config.numpy_dtype_promotion.value}. In future JAX "
             "releases this will result in an error.",
             FutureWarning,
-            stacklevel=4,
         )

@@ -17,6 +17,7 @@ from jitney.core.array import Array
 from jitney.core.avals import get_aval, is_valid_operand
 from jitney.core.jaxpr import Literal
 from jitney.core.typing import ArrayLike, DTypeLike
+from jitney.core.user_warnings import warn
 from jitney.primitives.array.broadcasting import broadcast_in_dim, broadcast_shapes, broadcast_to
 from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise.convert import as_value, convert_element_type_p, scalar_operand
@@ -163,12 +164,10 @@ def rank_promotion_warning(name: str, shapes: Sequence[Any]) -> None:
             f"Operands could not be broadcast together for {name} on shapes {listed} and with the "
             f"config option jax_numpy_rank_promotion='raise'. {about}"
         )
-    import warnings
 
-    warnings.warn(
+    warn(
         f"Following NumPy automatic rank promotion for {name} on shapes {listed}. Set the "
-        f"jax_numpy_rank_promotion config option to 'allow' to disable this warning; {about}",
-        stacklevel=4,
+        f"jax_numpy_rank_promotion config option to 'allow' to disable this warning; {about}"
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ from jitney.core.array import Array
 from jitney.core.avals import is_valid_operand
 from jitney.core.pytree import pytrees
 from jitney.core.typing import ArrayLike, DTypeLike
+from jitney.core.user_warnings import warn
 from jitney.numpy.functions import one_operation
 from jitney.primitives.array.canonical import canonical_axes
 from jitney.primitives.array.shape import shape_of
@@ -158,11 +158,10 @@ def isscalar(element: object) -> bool:
 
 def _warn_unless_arraylike(name: str, x: object) -> None:
     if not is_valid_operand(x):
-        warnings.warn(
+        warn(
             f"{name} requires ndarray or scalar arguments, got {type(x)} at position 0. In a "
             "future JAX release this will be an error.",
             DeprecationWarning,
-            stacklevel=3,
         )
 
 

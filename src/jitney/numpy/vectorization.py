@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 import re
-import warnings
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from jitney.core import config
 from jitney.core.array import Array
 from jitney.core.typing import PyTree
+from jitney.core.user_warnings import warn
 from jitney.numpy import promotion
 from jitney.primitives.array.broadcasting import broadcast_shapes, expand_dims
 from jitney.primitives.array.shape import shape_of, squeeze
@@ -140,7 +140,7 @@ def _check_ranks(leading: list[tuple[int, ...]], shapes: list[tuple[int, ...]]) 
     )
     if mode == "raise":
         raise ValueError(message)
-    warnings.warn(message, stacklevel=3)
+    warn(message)
 
 
 def _mapped(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike, DTypeLike
+from jitney.core.user_warnings import warn
 from jitney.numpy import promotion
 from jitney.primitives.array.annotations import copy_p
 from jitney.primitives.array.concatenation import stack
@@ -68,11 +68,10 @@ def astype(
     ):
         if new == _BOOL:
             return compare.ne(x, scalar_operand(0, old, False))
-        warnings.warn(
+        warn(
             "Casting from complex to real dtypes will soon raise a ValueError. Please first use "
             "jnp.real or jnp.imag to take the real/imaginary component of your input.",
             DeprecationWarning,
-            stacklevel=3,
         )
         x = unary.real(x)
     out = placed(convert(x, new), device)

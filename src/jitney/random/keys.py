@@ -7,13 +7,13 @@ a last axis of two words (`PRNGKey`). Every function takes either; results are o
 from __future__ import annotations
 
 import operator
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jitney import lax
 from jitney.core import config, dtypes
+from jitney.core.user_warnings import warn
 from jitney.primitives.random import bits as ops, generators as generators, prng, seeds
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def _discourage_raw_key(name: str) -> None:
     )
     if config.legacy_prng_key.value == "error":
         raise ValueError(message)
-    warnings.warn(message, stacklevel=4)
+    warn(message)
 
 
 def wrap_key_data(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import types
-import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from jitney.core import caches, compile_log, config, dtypes
 from jitney.core.errors import api_boundary
 from jitney.core.jaxpr import ClosedJaxpr
 from jitney.core.liveness import live_inputs
+from jitney.core.user_warnings import warn
 from jitney.core.wraps import name_of
 from jitney.runtime import (
     executable as executables,
@@ -142,11 +142,10 @@ def _warn_of_constants(closed: ClosedJaxpr, name: str) -> None:
     found = {id(c): getattr(c, "nbytes", 0) for c in executables.constants_of(closed)}
     total = sum(found.values())
     if total >= limit > 0:
-        warnings.warn(
+        warn(
             f"A large amount of constants were captured during lowering of jit({name}): "
             f"{total / 1e6:.3g} MB in {len(found)} arrays that the function closes over. Pass large "
-            "arrays as arguments; jax_captured_constants_warn_bytes=-1 turns this warning off.",
-            stacklevel=2,
+            "arrays as arguments; jax_captured_constants_warn_bytes=-1 turns this warning off."
         )
 
 

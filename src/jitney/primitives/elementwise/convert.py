@@ -6,14 +6,13 @@ and turns Python and NumPy scalars into constants without recording an operation
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from jitney.compiler import reference
-from jitney.core import config, dtypes, text
+from jitney.core import config, dtypes, float_errors, text
 from jitney.core.array import Array
 from jitney.core.avals import ShapedArray, get_aval, shaped_array
 from jitney.core.hi_types import is_high_value
@@ -24,6 +23,7 @@ from jitney.core.pytree import pytrees
 from jitney.core.refs import in_use, is_ref
 from jitney.core.symbolic.expressions import DimExpr
 from jitney.core.trace import plain_types, revealed, state
+from jitney.core.user_warnings import warn
 from jitney.primitives import rules, sharding_rules
 from jitney.primitives.elementwise import edtypes, families, masks
 from jitney.runtime.eager import owned
@@ -136,10 +136,9 @@ def warn_if_imaginary_dropped(old: DType, new: DType) -> None:
         and dtypes.issubdtype(old, np.complexfloating)
         and not dtypes.issubdtype(new, np.complexfloating)
     ):
-        warnings.warn(
+        warn(
             "Casting complex values to real discards the imaginary part",
             np.exceptions.ComplexWarning,
-            stacklevel=4,
         )
 
 
@@ -204,7 +203,7 @@ def _make_scalar(x: Value, dtype: Any, weak_type: bool) -> Any:
         else:
             value = np.asarray(x).astype(dtype)
     else:
-        with np.errstate(over="ignore"):  # infinity, as everywhere
+        with float_errors.ignored():  # infinity, as everywhere
             value = reference.scalar.convert(np.asarray(float(x) if type(x) is int else x), dtype)
     return value.item() if weak_type and dtype != families.BOOL else value[()]
 

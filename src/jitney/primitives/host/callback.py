@@ -55,7 +55,9 @@ if TYPE_CHECKING:
         Value,
     )
 
-_log = logging.getLogger(__name__)
+# Programs filter them by JAX's names.
+_log = logging.getLogger("jax._src.callback")
+_debug_log = logging.getLogger("jax._src.debugging")
 
 VMAP_METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all",
                 "legacy_vectorized")  # fmt: skip
@@ -88,9 +90,17 @@ def _call(function: Callable[..., Any], values: Sequence[np.ndarray], avals: Seq
         return function(*arrays)
 
 
+def _log_failure(name: str, error: Exception) -> None:
+    """Logs what a callback has raised, as nothing may wait for it."""
+    if name.startswith("debug_"):
+        _debug_log.error("jax.%s failed", name.replace("_", ".", 1), exc_info=error)
+    else:
+        _log.error("jax.%s failed", name, exc_info=error)
+
+
 def _failed(name: str, error: Exception) -> JaxRuntimeError:
-    """The error that a callback's is within programs; it is logged, too, as nothing may wait for it."""
-    _log.error("jax.%s failed", name, exc_info=error)
+    """The error that a callback's is within programs; it is logged, too."""
+    _log_failure(name, error)
     trace = "".join(traceback.format_exception(error)).rstrip("\n")
     return JaxRuntimeError(f"INTERNAL: CpuCallback error calling callback: {trace}")
 
@@ -424,7 +434,11 @@ def _silent(prim: Primitive, function_of: Callable[[dict[str, Any]], Callable[..
     def _(*args: Value, **params: object) -> list[Any]:
         function = function_of(params)
         for operands in _parts_of(args) if params["partitioned"] else [args]:
-            _call(function, *_data(operands))
+            try:
+                _call(function, *_data(operands))
+            except Exception as error:
+                _log_failure(prim.name, error)
+                raise
         return []
 
     @prim.lower_with_avals

@@ -6,7 +6,6 @@ Lengths are static. Windows are SciPy's, made on the host as constants.
 from __future__ import annotations
 
 import operator
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -15,6 +14,7 @@ import numpy as np
 from jitney import numpy as jnp
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
+from jitney.core.user_warnings import warn
 from jitney.numpy.promotion import is_complex
 from jitney.scipy.signal.trends import detrend as without_trend
 
@@ -59,10 +59,7 @@ def window_and_size(
             raise ValueError(f"{name}: nperseg must be a positive integer, got {size}")
         if limit is not None and size > limit:
             # As SciPy: a signal shorter than a segment is one segment.
-            warnings.warn(
-                f"{name}: nperseg={size} is greater than the signal's length, using {limit}",
-                stacklevel=4,
-            )
+            warn(f"{name}: nperseg={size} is greater than the signal's length, using {limit}")
             size = limit
         from scipy.signal import get_window
 
@@ -130,8 +127,6 @@ def frequencies(plan: Segments, fs: ArrayLike, onesided: bool, dtype: np.dtype) 
 def is_onesided(name: str, asked: bool, *signals: Array) -> bool:
     """Whether spectra have no negative frequencies; those of complex signals have, with a warning."""
     if asked and any(is_complex(x.dtype) for x in signals):
-        warnings.warn(
-            f"{name}: input data is complex, switching to return_onesided=False", stacklevel=3
-        )
+        warn(f"{name}: input data is complex, switching to return_onesided=False")
         return False
     return asked

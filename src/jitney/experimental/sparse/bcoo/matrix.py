@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,6 +13,7 @@ from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.pytree.registry import register_pytree_node_class
 from jitney.core.trace import Tracer
+from jitney.core.user_warnings import warn
 from jitney.experimental.sparse.base import JAXSparse
 from jitney.experimental.sparse.bcoo import conversion, order, relayout
 from jitney.experimental.sparse.bcoo.layout import BCOOProperties, padding, validate
@@ -447,7 +447,7 @@ def bcoo_update_layout(
         if on_inefficient == "error":
             raise SparseEfficiencyError(message)
         if on_inefficient == "warn":
-            warnings.warn(message, SparseEfficiencyWarning, stacklevel=2)
+            warn(message, SparseEfficiencyWarning)
     data, indices, shape = mat.data, mat.indices, mat.shape
     if n_dense < mat.n_dense:
         data, indices = relayout.dense_to_sparse(data, indices, mat.n_dense - n_dense)

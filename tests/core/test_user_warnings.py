@@ -1,0 +1,70 @@
+"""Warnings point at the user's line, so each line has its own."""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jitney.core import user_warnings
+
+FILE = "program_of_a_user.py"
+
+# Lines that warn, in both packages and with the same class.
+PROGRAMS = {
+    "creation": "jnp.zeros(3, dtype='float64')",
+    "asarray": "jnp.asarray([1.0], dtype='complex128')",
+    "astype": "x.astype('int64')",
+    "method of a tracer": "jax.jit(lambda y: y.astype('int64'))(x)",
+    "random": "jax.random.normal(jax.random.key(0), (2,), 'float64')",
+    "complex to real": "(x + 1j).astype('float32')",
+    "scatter": "jnp.arange(3).at[0].set(1.5)",
+    "in a loop": "jax.lax.fori_loop(0, 2, lambda i, c: c + jnp.ones(3, 'float64'), x)",
+    "vectorize": "jax.vmap(lambda y: jnp.zeros(2, 'int64') + y)(x)",
+    "rank promotion": "jnp.ones((2, 3)) + x",
+    "one_hot": "jax.nn.one_hot(x, 3)",
+    "device of jit": "jax.jit(lambda y: y, device=jax.devices()[0])",
+    "donation": "jax.jit(lambda y: y[:1], donate_argnums=0)(jnp.ones(7))",
+    "constants": "jax.jit(lambda y: y + captured[0])(x)",
+}
+# JAX's own points into itself.
+OURS_ALONE = {"astype", "method of a tracer", "complex to real", "scatter", "rank promotion", "one_hot",
+              "donation", "constants"}  # fmt: skip
+
+
+def places(package: str, program: str) -> set[tuple[str, int, str]]:
+    """Where the warnings of a program point to, and their classes. It is lines 2 and 3 of a file."""
+    jax: Any = importlib.import_module(package)
+    names = {"jax": jax, "jnp": importlib.import_module(f"{package}.numpy"), "__name__": "user"}
+    names["x"], names["captured"] = names["jnp"].arange(3.0), names["jnp"].ones(1000)
+    text = f"# Both lines warn.\n{program}\n{program}\n"
+    before = jax.config.jax_captured_constants_warn_bytes
+    jax.config.update("jax_captured_constants_warn_bytes", 1000)
+    try:
+        with warnings.catch_warnings(record=True) as found, jax.numpy_rank_promotion("warn"):
+            warnings.simplefilter("default")
+            exec(compile(text, FILE, "exec"), names)
+    finally:
+        jax.config.update("jax_captured_constants_warn_bytes", before)
+    return {(w.filename, w.lineno, w.category.__name__) for w in found}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_line_is_the_users(name: str) -> None:
+    found = places("jitney", PROGRAMS[name])
+    assert {(file, line) for file, line, _ in found} == {(FILE, 2), (FILE, 3)}
+    if name not in OURS_ALONE:
+        assert found == places("jax", PROGRAMS[name])
+
+
+def test_there_is_one_way_to_warn() -> None:
+    root = Path(user_warnings.__file__).parents[1]
+    others = [
+        p
+        for p in root.rglob("*.py")
+        if p.name != "user_warnings.py" and "warnings.warn" in p.read_text()
+    ]
+    assert not others, "use jitney.core.user_warnings"
