@@ -9,11 +9,12 @@ NATIVE = Path("src/jitney/runtime/native")
 MODULES = {
     **dict.fromkeys(("_native", "_loader", "_convolve", "_multiply"), NATIVE),
     "_walks": Path("src/jitney/core/pytree"),
+    "_contexts": Path("src/jitney/core"),
 }
 
 
 def extensions() -> list[Extension]:
-    """The extension modules, translated to C: the core, the loader, two of kernels, and walks."""
+    """The extension modules, translated to C: the core, the loader, two of kernels, walks, contexts."""
     from Cython.Build import cythonize
 
     modules = [

@@ -51,8 +51,8 @@ def several_threads() -> Any:
 class TestOneThread:
     def test_holds_for_all_libraries_until_the_last_leaves(self) -> None:
         count = len(_threads())
-        with blas.one_thread:
-            with blas.one_thread:
+        with blas.one_thread.guard():
+            with blas.one_thread.guard():
                 assert _threads() == [1] * count
             assert _threads() == [1] * count
         assert _threads() == [2] * count
@@ -60,7 +60,7 @@ class TestOneThread:
     def test_callers_of_several_threads_are_counted(self) -> None:
         def work() -> None:
             for _ in range(200):
-                with blas.one_thread:
+                with blas.one_thread.guard():
                     assert set(_threads()) == {1}
 
         workers = [threading.Thread(target=work) for _ in range(4)]

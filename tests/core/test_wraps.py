@@ -22,6 +22,8 @@ def test_names_of_functions_are_kept():
 
 @pytest.mark.parametrize("transform", [jitney.vmap, jitney.grad, jitney.jacfwd, jitney.checkpoint])
 def test_names_that_are_no_text(transform):
-    echo = type("Named", (), {"__name__": 3, "__annotations__": None, "__call__": lambda _, x: x * 2})
+    echo = type(
+        "Named", (), {"__name__": 3, "__annotations__": None, "__call__": lambda _, x: x * 2}
+    )
     x = jitney.numpy.ones(2) if transform is jitney.vmap else 1.0
     assert float(jitney.numpy.sum(transform(echo())(x))) in (2.0, 4.0)

@@ -26,6 +26,8 @@ from typing import Any
 
 import numpy as np
 
+from jitney.core.contexts import Between
+
 _SET_THREADS = ("openblas_set_num_threads_local", "scipy_openblas_set_num_threads_local")
 _NUMPYS, SCIPYS = "numpy.libs", "scipy.libs"  # the folders of wheels
 _USES_SCIPYS = "scipy.linalg._fblas"  # the module that brings SciPy's into the process
@@ -178,38 +180,36 @@ def capsule_address(capsule: object) -> int:
 
 
 class OneThread:
-    """A context in which BLAS keeps to one thread, for this and all other callers.
+    """Contexts in which BLAS keeps to one thread, for all callers.
 
     Args:
-      enter, leave: begin and end it; callers are counted.
+      enter, leave: native functions that begin and end one; callers are counted.
       add: makes a library known by the address of its `int set_num_threads(int)`.
     """
 
     def __init__(
         self, enter: Callable[[], None], leave: Callable[[], None], add: Callable[[int], None]
     ) -> None:
-        self._enter, self._leave, self._add = enter, leave, add
+        self._guard, self._add = Between(enter, leave), add
         self._sought: set[str] = set()
         self.is_known = False  # whether there is a library that it acts on
 
     def find_in(self, folder: str) -> None:
         """Makes the library known that a wheel brought to `folder`, and that is loaded by now."""
         if folder not in self._sought:
-            self._sought.add(folder)
             setter = _setter(_loaded(folder))
             if setter:
                 self._add(setter)
                 self.is_known = True
+            self._sought.add(folder)  # last: an interrupt leaves it to be sought again
 
-    def __enter__(self) -> None:
+    def guard(self) -> Between:
+        """The context; it acts on the libraries that are loaded by now."""
         if SCIPYS not in self._sought:
             self.find_in(_NUMPYS)
             if _USES_SCIPYS in sys.modules:
                 self.find_in(SCIPYS)
-        self._enter()
-
-    def __exit__(self, *_: object) -> None:
-        self._leave()
+        return self._guard
 
 
 def _nothing(*_: int) -> None:
@@ -237,4 +237,4 @@ def for_work(operations: int) -> AbstractContextManager[None]:
     """The context for a factorisation: one thread, unless it is so large that several pay."""
     from jitney.compiler.cost import COSTS  # late: importing jitney needs no costs
 
-    return one_thread if operations < COSTS.blas_threads_above else nullcontext()
+    return one_thread.guard() if operations < COSTS.blas_threads_above else nullcontext()

@@ -8,11 +8,12 @@ options that JAX makes so, calling it gives a context manager that overrides it 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 from jitney.core.options import (
+    Overriding as Overriding,
     State,
     add_traced_state as add_traced_state,
     anything,
@@ -413,15 +414,13 @@ def disable_jit(disable: bool = True) -> contextlib.AbstractContextManager[None]
     return disable_jit_state(disable)
 
 
-@contextlib.contextmanager
-def transfer_guard(new_value: str) -> Generator[None, None, None]:
+def transfer_guard(new_value: str) -> contextlib.AbstractContextManager[None]:
     """Within the context, the guards of transfers in all directions have the value `new_value`."""
-    with (
-        transfer_guard_host_to_device(new_value),
-        transfer_guard_device_to_device(new_value),
-        transfer_guard_device_to_host(new_value),
-    ):
-        yield
+    return Overriding(
+        (transfer_guard_host_to_device, new_value),
+        (transfer_guard_device_to_device, new_value),
+        (transfer_guard_device_to_host, new_value),
+    )
 
 
 def checking_leaks() -> contextlib.AbstractContextManager[None]:

@@ -7,7 +7,6 @@ Jitted functions are traced anew for other notes, as equations hold them.
 from __future__ import annotations
 
 import functools
-from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 from jitney.core import config
@@ -55,7 +54,17 @@ def current() -> Notes:
     return _in_force.value
 
 
-def noting(**changes: Any) -> AbstractContextManager[None]:
+class noting(config.Overriding):  # reads as a function: `with noting(...)`
     """Within the context these fields of the notes are others."""
-    _counts()
-    return _in_force(current()._replace(**changes))
+
+    def __init__(self, **fields: Any) -> None:
+        super().__init__()
+        self._fields = fields
+
+    def fields(self) -> dict[str, Any]:
+        """The fields and their values; subclasses may find them on entry."""
+        return self._fields
+
+    def changes(self) -> list[tuple[config.State, object]]:
+        _counts()
+        return [(_in_force, current()._replace(**self.fields()))]

@@ -14,14 +14,14 @@ Nothing of this concerns arrays that are on no mesh, or on one whose axes are Au
 
 from __future__ import annotations
 
-import contextlib
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, cast
 
 from jitney.core import config, sums
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval
+from jitney.core.contexts import Within
 from jitney.core.manual_axes import ManualAxisType
 from jitney.core.record import record
 from jitney.core.sharding.mesh import (
@@ -144,14 +144,9 @@ class _Rewriting(threading.local):
 rewriting = _Rewriting()
 
 
-@contextlib.contextmanager
-def as_written() -> Generator[None, None, None]:
-    """Within the context results are on the mesh in force only if operands are."""
-    outer, rewriting.is_on = rewriting.is_on, True
-    try:
-        yield
-    finally:
-        rewriting.is_on = outer
+def as_written() -> Within:
+    """A context in which results are on the mesh in force only if operands are."""
+    return Within(rewriting, ("is_on",), (True,))
 
 
 def in_force(aval: AbstractValue) -> AbstractValue:

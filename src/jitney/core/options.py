@@ -8,14 +8,14 @@ The options themselves are in `config`.
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import os
 import threading
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from jitney.core import forking
+from jitney.core.contexts import Within
 
 if TYPE_CHECKING:
     from jitney.core.inert_options import Values
@@ -98,20 +98,9 @@ class State:
             return self.global_value
         return overrides.get(self.name, self.global_value)
 
-    @contextlib.contextmanager
-    def __call__(self, new_value: object = True) -> Generator[None, None, None]:
-        """Within the context, in this thread, the option has the value `new_value`."""
-        parsed = self.parse(new_value)
-        for listener in self.listeners:
-            listener(parsed)
-        outer_values, outer_epochs = local.values, local.epochs
-        local.values = {**(outer_values or {}), self.name: parsed}
-        if self.traced or self.called:
-            local.epochs = _epochs_of(local.values)
-        try:
-            yield
-        finally:
-            local.values, local.epochs = outer_values, outer_epochs
+    def __call__(self, new_value: object = True) -> Overriding:
+        """A context in which, in this thread, the option has the value `new_value`."""
+        return Overriding((self, new_value))
 
     def get_global(self) -> Any:
         """The value where no override is active."""
@@ -141,6 +130,34 @@ class State:
 
     def __repr__(self) -> str:
         return f"<option {self.name}={self.value!r}>"
+
+
+class Overriding(Within):
+    """Within the context, in this thread, options have other values, which are parsed on entry.
+
+    Args:
+      *pairs: options, and their values.
+    """
+
+    def __init__(self, *pairs: tuple[State, object]) -> None:
+        super().__init__(local, ("values", "epochs"))
+        self.pairs = pairs
+
+    def changes(self) -> Sequence[tuple[State, object]]:
+        """The options, and their values; subclasses may find them on entry."""
+        return self.pairs
+
+    def find(self) -> tuple[tuple[Any, ...], Any]:
+        overrides = dict(local.values or {})
+        epochs = local.epochs
+        changes = self.changes()
+        for state, value in changes:
+            parsed = overrides[state.name] = state.parse(value)
+            for listener in state.listeners:
+                listener(parsed)
+        if any([state.traced or state.called for state, _ in changes]):
+            epochs = _epochs_of(overrides)
+        return (overrides, epochs), self.result
 
 
 def _from_text(text: str, default: object) -> Any:

@@ -6,17 +6,17 @@ into it; file, line and column are worked out when somebody asks.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
 import os
 import sys
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
+from jitney.core.contexts import Within
 from jitney.core.name_stack import NameStack
 from jitney.core.record import record
 from jitney.core.wraps import wraps
@@ -128,9 +128,10 @@ class _Scopes(threading.local):
 
 
 _scopes = _Scopes()
+_STACK, _STACK_AND_ORIGIN = ("stack",), ("stack", "origin")
 
 
-class named_scope(contextlib.ContextDecorator):  # the API's name
+class named_scope(Within):  # the API's name
     """Within the context, or the decorated function, equations carry `name` on their name stack.
 
     Raises:
@@ -140,50 +141,29 @@ class named_scope(contextlib.ContextDecorator):  # the API's name
     def __init__(self, name: str) -> None:
         if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # users may err
             raise TypeError(f"named_scope: the name must be a string, got {name!r}")
+        super().__init__(_scopes, _STACK)
         self.name = name
-        self._outer: list[NameStack] = []
 
-    def __enter__(self) -> None:
-        self._outer.append(_scopes.stack)
-        _scopes.stack = _scopes.stack.extend(self.name)
-
-    def __exit__(self, *_: object) -> None:
-        _scopes.stack = self._outer.pop()
+    def find(self) -> tuple[tuple[Any, ...], None]:
+        return (_scopes.stack.extend(self.name),), None
 
 
 named_scope.__module__ = "jax"
 
 
-class no_scopes:
-    """Leaves all scopes: a program traced on its own does not say where it is used."""
-
-    __slots__ = ("_origin", "_outer")
-
-    def __enter__(self) -> None:
-        self._outer, self._origin = _scopes.stack, _scopes.origin
-        _scopes.stack, _scopes.origin = NameStack(), None
-
-    def __exit__(self, *exception: object) -> None:
-        _scopes.stack, _scopes.origin = self._outer, self._origin
+def no_scopes() -> Within:
+    """A context outside of all scopes: a program traced on its own does not say where it is used."""
+    return Within(_scopes, _STACK_AND_ORIGIN, (NameStack(), None))
 
 
-class code_of_users:
+def code_of_users() -> Within:
     """Code of users is called for an equation: operations come from there, within its scopes."""
-
-    __slots__ = ("_origin", "_outer")
-
-    def __enter__(self) -> None:
-        self._outer, self._origin = _scopes.stack, _scopes.origin
-        if _scopes.origin is not None:
-            _scopes.stack, _scopes.origin = _scopes.whole_origin().name_stack, None
-
-    def __exit__(self, *exception: object) -> None:
-        _scopes.stack, _scopes.origin = self._outer, self._origin
+    stack = _scopes.stack if _scopes.origin is None else _scopes.whole_origin().name_stack
+    return Within(_scopes, _STACK_AND_ORIGIN, (stack, None))
 
 
-@contextlib.contextmanager
-def origins() -> Generator[Callable[[object], None], None, None]:
-    """Yields a function that says of which place the operations that follow come."""
+def origins() -> Within[Callable[[object], None]]:
+    """A context that gives a function, which says of which place the operations that follow come."""
     outer, around, stack = _scopes.origin, _scopes.around, _scopes.stack
 
     def come_from(info: object) -> None:
@@ -192,10 +172,7 @@ def origins() -> Generator[Callable[[object], None], None, None]:
         else:
             _scopes.origin, _scopes.around = info, stack
 
-    try:
-        yield come_from
-    finally:
-        _scopes.origin, _scopes.around = outer, around
+    return Within(_scopes, ("origin", "around"), (outer, around), come_from)
 
 
 def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[..., Any]:
@@ -249,21 +226,9 @@ def current_name_stack() -> NameStack:
     return _scopes.stack
 
 
-class set_name_stack(contextlib.ContextDecorator):
-    """Within the context, which gives them, operations are recorded in these scopes and no others."""
-
-    __slots__ = ("_outer", "name_stack")  # each call of a function that is transformed makes some
-
-    def __init__(self, name_stack: NameStack) -> None:
-        self.name_stack = name_stack
-
-    def __enter__(self) -> NameStack:
-        self._outer = _scopes.stack
-        _scopes.stack = self.name_stack
-        return self.name_stack
-
-    def __exit__(self, *_: object) -> None:
-        _scopes.stack = self._outer
+def set_name_stack(name_stack: NameStack) -> Within[NameStack]:
+    """A context that gives these scopes, and in which operations are recorded in them and no others."""
+    return Within(_scopes, _STACK, (name_stack,), name_stack)
 
 
 def extend_name_stack(name: str) -> AbstractContextManager[NameStack]:
@@ -275,24 +240,13 @@ def extend_name_stack(name: str) -> AbstractContextManager[NameStack]:
 _alone: dict[str, NameStack] = {}
 
 
-class transform_name_stack(contextlib.ContextDecorator):
+def transform_name_stack(name: str) -> Within[NameStack]:
     """A context in which the scopes that follow are those of something transformed; gives them."""
-
-    __slots__ = ("_outer", "name")
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __enter__(self) -> NameStack:
-        outer = self._outer = _scopes.stack
-        inner = _alone.get(self.name) if not outer else outer.transform(self.name)
-        if inner is None:
-            inner = _alone[self.name] = outer.transform(self.name)
-        _scopes.stack = inner
-        return inner
-
-    def __exit__(self, *_: object) -> None:
-        _scopes.stack = self._outer
+    outer = _scopes.stack
+    inner = _alone.get(name) if not outer else outer.transform(name)
+    if inner is None:
+        inner = _alone[name] = outer.transform(name)
+    return Within(_scopes, _STACK, (inner,), inner)
 
 
 def reset_name_stack() -> AbstractContextManager[NameStack]:
@@ -300,24 +254,16 @@ def reset_name_stack() -> AbstractContextManager[NameStack]:
     return set_name_stack(NameStack())
 
 
-@contextlib.contextmanager
-def user_context(
-    traceback: Place | None, *, name_stack: NameStack | None = None
-) -> Generator[None, None, None]:
-    """Within the context, operations come from a place and scopes: for those who run a jaxpr.
+def user_context(traceback: Place | None, *, name_stack: NameStack | None = None) -> Within:
+    """A context in which operations come from a place and scopes: for those who run a jaxpr.
 
     Args:
       traceback: `eqn.source_info.traceback`; None leaves the place where the operations are bound.
       name_stack: the scopes; those of here and now by default.
     """
-    outer, around = _scopes.origin, _scopes.around
-    with set_name_stack(_scopes.stack if name_stack is None else name_stack):
-        _scopes.origin = None if traceback is None else source_info(traceback, _scopes.stack)
-        _scopes.around = NameStack()
-        try:
-            yield
-        finally:
-            _scopes.origin, _scopes.around = outer, around
+    stack = _scopes.stack if name_stack is None else name_stack
+    origin = None if traceback is None else source_info(traceback, stack)
+    return Within(_scopes, ("stack", "origin", "around"), (stack, origin, NameStack()))
 
 
 def summarize(info: object) -> str:

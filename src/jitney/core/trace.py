@@ -13,14 +13,14 @@ by the innermost transformation first, whether or not its operands are that one'
 
 from __future__ import annotations
 
-import contextlib
 import threading
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from jitney.core import errors
 from jitney.core.array import Array
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval
+from jitney.core.contexts import Within
 
 if TYPE_CHECKING:
     from jitney.core.manual_axes import ManualAxisType
@@ -314,6 +314,7 @@ class _State(threading.local):
 
 
 state = _State()
+_TRACE, _AXES = ("trace",), ("axis_env", "checked_axes")
 
 
 def install_eval_trace(trace: Trace) -> None:
@@ -330,41 +331,22 @@ def is_recorded() -> bool:
     return trace is not None
 
 
-class set_current_trace:  # a class, and no generator: all transformations enter it, often
-    """Within the context, operations go to `trace`."""
-
-    __slots__ = ("_outer", "_trace")
-
-    def __init__(self, trace: Trace | None) -> None:
-        self._trace = trace
-
-    def __enter__(self) -> None:
-        self._outer = state.trace
-        state.trace = self._trace
-
-    def __exit__(self, *exception: object) -> None:
-        state.trace = self._outer
+def set_current_trace(trace: Trace | None) -> Within:
+    """A context in which operations go to `trace`."""
+    return Within(state, _TRACE, (trace,))
 
 
-@contextlib.contextmanager
-def take_current_trace() -> Generator[Trace, None, None]:
-    """Yields the current trace, and within the context operations are evaluated."""
-    outer = state.trace
-    state.trace = state.eval_trace
-    try:
-        yield outer
-    finally:
-        state.trace = outer
+def take_current_trace() -> Within[Trace]:
+    """A context that gives the current trace, and in which operations are evaluated."""
+    return Within(state, _TRACE, (state.eval_trace,), state.trace)
 
 
-@contextlib.contextmanager
-def eval_context() -> Generator[None, None, None]:
-    """Within the context, operations are evaluated at once, whatever is being traced.
+def eval_context() -> Within:
+    """A context in which operations are evaluated at once, whatever is being traced.
 
     None may have a tracer for an operand: see `ensure_compile_time_eval` where they may.
     """
-    with set_current_trace(state.eval_trace):
-        yield
+    return Within(state, _TRACE, (state.eval_trace,))
 
 
 class _CompileTimeTrace(Trace):
@@ -409,9 +391,17 @@ class _CompileTimeTrace(Trace):
         return self.parent_trace.aside(x)
 
 
-@contextlib.contextmanager
-def ensure_compile_time_eval() -> Generator[None, None, None]:
-    """Within the context, operations on known values are evaluated at once, whatever is being traced.
+class _CompileTimeEvaluation(Within):
+    def __init__(self) -> None:
+        super().__init__(state, _TRACE)
+
+    def find(self) -> tuple[tuple[Any, ...], None]:
+        outer = state.trace
+        return (outer if outer is state.eval_trace else _CompileTimeTrace(outer),), None
+
+
+def ensure_compile_time_eval() -> Within:
+    """A context in which operations on known values are evaluated at once, whatever is being traced.
 
     Operations on tracers are traced as elsewhere.
 
@@ -424,30 +414,20 @@ def ensure_compile_time_eval() -> Generator[None, None, None]:
       >>> f(2)
       Array(12, dtype=int32, weak_type=True)
     """
-    outer = state.trace
-    with set_current_trace(outer if outer is state.eval_trace else _CompileTimeTrace(outer)):
-        yield
+    return _CompileTimeEvaluation()
 
 
-@contextlib.contextmanager
-def extend_axis_env(
-    *axes: tuple[Any, int], checked: frozenset[Any] = frozenset()
-) -> Generator[None, None, None]:
-    """Within the context, the axes given as (name, size) are in scope.
+def extend_axis_env(*axes: tuple[Any, int], checked: frozenset[Any] = frozenset()) -> Within:
+    """A context in which the axes given as (name, size) are in scope.
 
     Args:
       *axes: named axes, innermost last.
       checked: those along which types say which values vary.
     """
-    outer, outer_checked = state.axis_env, state.checked_axes
+    checked_axes = state.checked_axes
     if axes:
-        names = frozenset([name for name, _ in axes])
-        state.checked_axes = (outer_checked - names) | checked
-    state.axis_env = outer + axes
-    try:
-        yield
-    finally:
-        state.axis_env, state.checked_axes = outer, outer_checked
+        checked_axes = (checked_axes - frozenset([name for name, _ in axes])) | checked
+    return Within(state, _AXES, (state.axis_env + axes, checked_axes))
 
 
 def trace_state_clean() -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import re
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from jitney.core import eqn_notes
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 _TYPES = re.compile(r"device_host|device|tpu_sparsecore|gpu_stream:\d+")
 
 
-@contextlib.contextmanager
-def compute_on(compute_type: str) -> Generator[None]:
+def compute_on(compute_type: str) -> contextlib.AbstractContextManager[None]:
     """Within the context, or the decorated function, operations are noted to be computed there.
 
     Values do not depend on it: all is computed on the CPU. Equations say it, `eqn.ctx.compute_type`.
@@ -41,8 +40,7 @@ def compute_on(compute_type: str) -> Generator[None]:
       >>> f(1.0)
       Array(2., dtype=float32, weak_type=True)
     """
-    with eqn_notes.noting(compute_type=_checked(compute_type)):
-        yield
+    return eqn_notes.noting(compute_type=_checked(compute_type))
 
 
 def compute_on2(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import TYPE_CHECKING, Any
 
 from jitney.core import eqn_notes
@@ -11,38 +10,26 @@ from jitney.primitives.array.metadata import xla_metadata_value_p
 from jitney.primitives.elementwise.convert import as_value
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from jitney.core.typing import PyTree
 
 _NOT_GIVEN = object()
 
 
-class XlaMetadataContextManager(contextlib.ContextDecorator):
+class XlaMetadataContextManager(eqn_notes.noting):
     """Within the context, or the decorated function, equations have the attributes.
 
     Those of a context around it stay, but for ones of the same names; None takes one away.
     """
 
     def __init__(self, updates: dict[str, Any]) -> None:
+        super().__init__()
+        self.result = self
         self.updates = updates
-        self._contexts: list[contextlib.AbstractContextManager[None]] = []
 
-    def __enter__(self) -> XlaMetadataContextManager:
+    def fields(self) -> dict[str, Any]:
         pairs = {**dict(eqn_notes.current().xla_metadata), **self.updates}
         kept = {name: value for name, value in pairs.items() if value is not None}
-        context = eqn_notes.noting(xla_metadata=tuple(sorted(kept.items())))
-        context.__enter__()
-        self._contexts.append(context)
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._contexts.pop().__exit__(kind, error, trace)
+        return {"xla_metadata": tuple(sorted(kept.items()))}
 
 
 def set_xla_metadata(x: PyTree = _NOT_GIVEN, **kwargs: Any) -> Any:

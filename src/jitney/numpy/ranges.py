@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from jitney.api.jit import jit_when_traced
-from jitney.core import dtypes
+from jitney.core import dtypes, float_errors
 from jitney.core.array import Array
 from jitney.core.symbolic.expressions import DimExpr, max_dim
 from jitney.core.trace import concrete_or_error
@@ -132,7 +132,7 @@ def _wrapped(x: ArrayLike, dtype: np.dtype[Any]) -> Any:
     """`x` as a scalar operand of `dtype`; integers wrap."""
     if type(x) is DimExpr:
         return scalar_operand(x, dtype, False)
-    with np.errstate(all="ignore"):
+    with float_errors.ignored():
         return np.asarray(x).astype(dtype)[()]
 
 

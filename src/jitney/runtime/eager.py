@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import config, dtypes, explicit
+from jitney.core import config, dtypes, explicit, float_errors
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval, host_values
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.hi_types import is_high_value, with_state
@@ -31,7 +31,6 @@ from jitney.runtime import (
     dispatch,
     key_reuse,
     lazy_compiler,
-    numpy_errstate,
     placements,
     terms,
     transfer_guard,
@@ -43,7 +42,7 @@ from jitney.runtime.donation import used_up
 if TYPE_CHECKING:
     from jitney.core.typing import Value
 
-_errors, _quiet = numpy_errstate.variable, numpy_errstate.quiet
+_errors, _quiet = float_errors.variable, float_errors.quiet
 _ndarray = np.ndarray
 _SCALARS = (bool, int, float, complex, np.generic)
 
@@ -117,15 +116,16 @@ class EvalTrace(Trace):
         if dtypes.keys_of_words.exist and _concerns_words(avals, out, primitive):
             arrays = [x if type(x) is ArrayImpl else owned(x) for x in args]
             return _evaluate_in_words(primitive, avals, arrays, params, out)
-        token = _errors.set(_quiet)
-        try:
+        outer = _errors.get()
+        try:  # from before the change: an interrupt may come between a call and what notes its result
+            _errors.set(_quiet)
             results = rule(*values, **params)
         except ValueError:
             if not any(map(is_deep, out if primitive.multiple_results else (out,))):
                 raise
             return _run_as_program(primitive, tuple(avals), args, params, out)
         finally:
-            _errors.reset(token)
+            _errors.set(outer)
         if primitive.multiple_results:
             if lent:
                 results = [unshared(value, lent) for value in results]

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from jitney.runtime import host_path, numpy_errstate
+from jitney.core import float_errors
+from jitney.runtime import host_path
 from jitney.runtime.native import _native
 
 _MAX = 1 << 20  # elements of a part: a thread that is ahead then takes parts of others'
@@ -39,11 +40,12 @@ def apply_ufunc(ufunc: np.ufunc, xs: tuple[np.ndarray, ...]) -> np.ndarray | Non
     whole = out.reshape(-1)
 
     def part(begin: int, end: int) -> None:
-        token = numpy_errstate.variable.set(numpy_errstate.quiet)
+        outer = float_errors.variable.get()
         try:
+            float_errors.variable.set(float_errors.quiet)
             ufunc(*[x if x.size == 1 else x[begin:end] for x in rows], out=whole[begin:end])
         finally:
-            numpy_errstate.variable.reset(token)
+            float_errors.variable.set(outer)
 
     pool = host_path.threads()
     pool.parallel_for(part, n, min(-(-n // pool.threads), _MAX))

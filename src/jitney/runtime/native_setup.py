@@ -8,10 +8,10 @@ from typing import Any
 
 from jitney.compiler import blas, lapack, sorting
 from jitney.compiler.reference import scalar, threefry
-from jitney.core import config
+from jitney.core import config, float_errors
 from jitney.core.sharding.mesh import made
 from jitney.core.trace import state
-from jitney.runtime import client, elementwise, numpy_errstate
+from jitney.runtime import client, elementwise
 from jitney.runtime.array import ArrayImpl
 from jitney.runtime.device import thread_count
 from jitney.runtime.native import _native
@@ -32,8 +32,8 @@ def install(operators: type) -> None:
     config.default_device.listen(
         lambda device: _native.use_device(None) if device is not None else None
     )
-    if numpy_errstate.quiet is not None:
-        _native.use_error_state(numpy_errstate.variable, numpy_errstate.quiet)
+    if float_errors.quiet is not None:
+        _native.use_error_state(float_errors.variable, float_errors.quiet)
     for option in (config.debug_nans, config.debug_infs):
         option.listen(lambda is_on: _native.check_values() if is_on else None)
     for option in (config.transfer_guard_host_to_device, config.transfer_guard_device_to_device):

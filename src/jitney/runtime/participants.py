@@ -19,6 +19,7 @@ import numpy as np
 
 from jitney.compiler import library
 from jitney.compiler.reference import scalar
+from jitney.core import float_errors
 from jitney.runtime import processes
 
 if TYPE_CHECKING:
@@ -311,7 +312,7 @@ def _operation(fn: str, dtype: np.dtype) -> tuple[MPI.Datatype, MPI.Op]:
     def run(given: Any, combined: Any, _: MPI.Datatype) -> None:
         # MPI wants f(given, combined), the operands of lower ranks given.
         out = np.frombuffer(combined, dtype)
-        with np.errstate(all="ignore"):
+        with float_errors.ignored():
             out[...] = combine(np.frombuffer(given, dtype), out)
 
     kind = MPI.BYTE.Create_contiguous(dtype.itemsize)

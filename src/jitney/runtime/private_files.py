@@ -17,6 +17,8 @@ import os
 import stat
 from types import TracebackType
 
+from jitney.core.contexts import Owned
+
 _FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
@@ -55,15 +57,12 @@ class Folder:
         flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
         if above is None:
             self.path = path
-            self._fd = os.open(path, flags)
+            self._opened = Owned(os.open, os.close, path, flags)
         else:
             self.path = os.path.join(above.path, path)
-            self._fd = os.open(path, flags | os.O_NOFOLLOW, dir_fd=above._fd)
-        try:
-            _check(os.fstat(self._fd), self.path)
-        except BaseException:
-            os.close(self._fd)
-            raise
+            self._opened = Owned(os.open, os.close, path, flags | os.O_NOFOLLOW, dir_fd=above._fd)
+        self._fd = self._opened.value
+        _check(os.fstat(self._fd), self.path)
 
     def __enter__(self) -> Folder:
         return self
@@ -74,7 +73,7 @@ class Folder:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        os.close(self._fd)
+        self._opened.release()
 
     def read(self, name: str, most: int, *, touch: bool = False) -> bytes:
         """The contents of a file of at most `most` bytes; `touch` notes that it was used now.
@@ -83,8 +82,7 @@ class Folder:
           OSError: if it cannot be read, or is nothing to be trusted.
         """
         path = os.path.join(self.path, name)
-        fd = os.open(name, os.O_RDONLY | _FLAGS, dir_fd=self._fd)
-        try:
+        with Owned(os.open, os.close, name, os.O_RDONLY | _FLAGS, dir_fd=self._fd) as fd:
             status = os.fstat(fd)
             if not stat.S_ISREG(status.st_mode):
                 raise _refuse(path, "it is no regular file")
@@ -98,8 +96,6 @@ class Folder:
                 with contextlib.suppress(OSError):  # root's own, in a folder of programs for all
                     os.utime(fd)
             return data
-        finally:
-            os.close(fd)
 
     def has(self, name: str) -> bool:
         """Whether there is a regular file called `name`."""
@@ -112,9 +108,11 @@ class Folder:
         """Writes a file, which appears as a whole or not at all; replaces what had the name."""
         temporary = f"{name}.{os.urandom(6).hex()}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS
-        fd = os.open(temporary, flags, 0o600, dir_fd=self._fd)
         try:
-            with open(fd, "wb") as file:
+            with (
+                Owned(os.open, os.close, temporary, flags, 0o600, dir_fd=self._fd) as fd,
+                open(fd, "wb", closefd=False) as file,
+            ):
                 file.write(data)
             os.replace(temporary, name, src_dir_fd=self._fd, dst_dir_fd=self._fd)
         except BaseException:
@@ -129,9 +127,6 @@ class Folder:
     def extend(self, name: str, count: int) -> int:
         """Makes a file `count` bytes longer, whoever else does so now; returns its length."""
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | _FLAGS
-        fd = os.open(name, flags, 0o600, dir_fd=self._fd)
-        try:
+        with Owned(os.open, os.close, name, flags, 0o600, dir_fd=self._fd) as fd:
             os.write(fd, bytes(count))
             return os.fstat(fd).st_size
-        finally:
-            os.close(fd)

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from jitney.compiler import blas, library
+from jitney.core import float_errors
 
 _Memory: TypeAlias = tuple[tuple[int, ...], np.dtype, int]  # shape, dtype, bytes
 # What calls it, with the address of the addresses of its operands, then of its results.
@@ -89,7 +90,7 @@ class HostFunction:
         reference = library.implementation(call)
 
         def run(*arrays: np.ndarray) -> library.Results:
-            with np.errstate(all="ignore"):
+            with float_errors.ignored():
                 return reference(*arrays)
 
         return cls(run, call.args, call.results)

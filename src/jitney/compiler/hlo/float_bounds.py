@@ -13,6 +13,7 @@ import numpy as np
 from jitney.compiler.cost import COSTS
 from jitney.compiler.hlo import ir
 from jitney.compiler.hlo.traversal import scalar_value
+from jitney.core import float_errors
 
 _FLOATS = {np.dtype(np.uint32): np.dtype(np.float32), np.dtype(np.uint64): np.dtype(np.float64)}
 
@@ -69,7 +70,7 @@ def _of_bits(words: ir.Node, dtype: np.dtype) -> Bounds | None:
 def _combined(fn: str, x: Bounds, y: Bounds) -> Bounds | None:
     # Rounding keeps order, so the ends are what the function itself makes of ends. Equal numbers cancel
     # to 0, and a sum of 0 and 0 is 0; products of numbers of different signs may underflow to -0.
-    with np.errstate(all="ignore"):
+    with float_errors.ignored():
         if fn == "add":
             return _checked(x.low + y.low, x.high + y.high)
         if fn == "sub":

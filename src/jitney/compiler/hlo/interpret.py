@@ -24,6 +24,7 @@ from jitney.compiler.reference import (
     reduction,
 )
 from jitney.compiler.scalar_functions import lookup
+from jitney.core import float_errors
 
 Env = dict[ir.Node, Any]
 Rule = Callable[[Any, Env], Any]
@@ -33,7 +34,7 @@ _rules: dict[type, Rule] = {}
 
 def run(module: ir.Module, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Results of the program on `inputs`."""
-    with np.errstate(all="ignore"):
+    with float_errors.ignored():
         return run_region(module.region, inputs)
 
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from jitney.compiler.hlo import ir, traversal
 from jitney.compiler.library import Param, params_text
-from jitney.core import dtypes
+from jitney.core import dtypes, float_errors
 from jitney.core.record import fields
 
 if TYPE_CHECKING:
@@ -206,5 +206,5 @@ def parse_number(text: str, dtype: np.dtype) -> np.ndarray:
     if dtypes.issubdtype(dtype, np.integer):
         whole = int(text)
         return np.asarray(whole, np.uint64 if whole >= 2**63 else np.int64).astype(dtype)
-    with np.errstate(all="ignore"):
+    with float_errors.ignored():
         return np.asarray(float(text)).astype(dtype)

@@ -14,6 +14,7 @@ from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.schedule import ordered_axes
 from jitney.compiler.reference import reduction
 from jitney.compiler.scalar_functions import lookup
+from jitney.core import float_errors
 
 
 def run(kernel: ir.Kernel, buffers: Sequence[np.ndarray]) -> None:
@@ -45,7 +46,7 @@ def _run_box(
             total = total + values[statement].astype(np.int64) * factor
         return total
 
-    with np.errstate(all="ignore"):
+    with float_errors.ignored():
         for s in kernel.body:
             match s:
                 case ir.Const():

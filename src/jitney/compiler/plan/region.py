@@ -31,6 +31,7 @@ from jitney.compiler.kernels.unroll import unroll_and_jam, write_out_short_axes
 from jitney.compiler.plan import fourier, ir, parts, reductions
 from jitney.compiler.plan.inplace import Updated, updated_in_place
 from jitney.compiler.plan.scatter import has_kernel
+from jitney.core import float_errors
 
 _LEAVES = (hlo.Parameter, hlo.Constant)
 _UPDATES = (hlo.DynamicUpdateSlice, hlo.Scatter)
@@ -361,7 +362,7 @@ class RegionPlan:
         multiple = isinstance(node.type, tuple)
 
         def compute(*values: np.ndarray) -> Sequence[np.ndarray]:
-            with np.errstate(all="ignore"):
+            with float_errors.ignored():
                 result = interpret.evaluate(node, dict(zip(args, values, strict=True)))
             return result if multiple else (result,)
 

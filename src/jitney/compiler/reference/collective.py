@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from jitney.compiler.reference import scalar
+from jitney.core import float_errors
 
 Array = np.ndarray
 
@@ -31,7 +32,7 @@ def collective(kind: str, operands: Sequence[Array], **params: Any) -> list[Arra
 def _all_reduce(xs: Sequence[Array], fn: str) -> list[Array]:
     combine = scalar.function(fn)
     total = xs[0]
-    with np.errstate(all="ignore"):
+    with float_errors.ignored():
         for x in xs[1:]:
             total = np.asarray(combine(total, x))
     return [total] * len(xs)

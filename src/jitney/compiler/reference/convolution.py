@@ -10,7 +10,7 @@ import numpy as np
 
 from jitney.compiler.dims import ConvolutionDims, dilated
 from jitney.compiler.reference import indexing, scalar
-from jitney.core import dtypes
+from jitney.core import dtypes, float_errors
 
 
 def convolution(x: np.ndarray, w: np.ndarray, dims: ConvolutionDims) -> np.ndarray:
@@ -77,7 +77,7 @@ def _sum_of_products(
     if out.size == 0 or w.size == 0:
         return out
     order = (rank, rank + 1, *range(rank), rank + 2)
-    with np.errstate(all="ignore"):
+    with float_errors.ignored():
         if math.prod(window) <= math.prod(space):
             for tap in np.ndindex(*window):
                 starts = [k * d for k, d in zip(tap, dims.w_dilation, strict=True)]

@@ -9,6 +9,7 @@ import numpy as np
 
 from jitney.compiler.dims import GatherDims, ScatterDims
 from jitney.compiler.reference import scalar
+from jitney.core import float_errors
 
 if TYPE_CHECKING:
     from jitney.core.typing import Value
@@ -219,7 +220,7 @@ def _combine_at(flat: np.ndarray, at: np.ndarray, values: np.ndarray, combine: C
     if combine in ("min", "max") and flat.dtype.kind == "c":
         ufunc = None  # NumPy's keep NaN; the order of complex numbers knows none
     if ufunc is not None:
-        with np.errstate(all="ignore"):
+        with float_errors.ignored():
             ufunc.at(flat, at, values)
         return
     function: Any = scalar.function(combine) if isinstance(combine, str) else combine

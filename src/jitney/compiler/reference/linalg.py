@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from jitney.compiler import blas
+from jitney.core import float_errors
 
 Array: TypeAlias = np.ndarray
 Spec: TypeAlias = tuple[tuple[int, ...], "np.dtype"]
@@ -85,7 +86,7 @@ def _guarded(fn: Callable[[Array], Sequence[Array]], outs: Sequence[Spec], x: Ar
     """A batched function of NumPy on matrices; one by one where it fails as a whole."""
     batch, matrices = x.shape[:-2], wide(x)
     try:
-        with np.errstate(all="ignore"), blas.for_work(_work(matrices)):
+        with float_errors.ignored(), blas.for_work(_work(matrices)):
             found = fn(matrices)
     except np.linalg.LinAlgError:
         return _mapped(fn, outs, (2,), x)
@@ -311,7 +312,7 @@ def triangular_solve(
 
     # Row by row in memory is the transpose, column by column: X^T op(a)^T = b^T.
     def one(m: Array, rhs: Array) -> Found:
-        with np.errstate(all="ignore"):
+        with float_errors.ignored():
             return (
                 trsm(
                     1, m.T, rhs.T, side=left_side, lower=not lower, trans_a=trans,
@@ -337,7 +338,7 @@ def tridiagonal_solve(
         if perturb_singular:
             return (_perturbed_solution(low[1:], mid, up[:-1], rhs),)
         if n == 1:
-            with np.errstate(all="ignore"):
+            with float_errors.ignored():
                 return (rhs / mid,)
         out, info = _lapack("gtsv", rhs)(low[1:], mid, up[:-1], rhs)[3:]
         return None if info > 0 else (out,)

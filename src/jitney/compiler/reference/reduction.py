@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jitney.compiler.reference import scalar
-from jitney.core import dtypes
+from jitney.core import dtypes, float_errors
 
 if TYPE_CHECKING:
     from jitney.core.typing import DTypeLike
@@ -80,7 +80,7 @@ def reduce(x: np.ndarray, fn: str, dims: Sequence[int]) -> np.ndarray:
     if dtype == np.bool_ and fn in ("add", "mul", "max", "min"):
         fn = "or" if fn in ("add", "max") else "and"
     ufunc = _UFUNCS[fn]
-    with np.errstate(all="ignore"):
+    with float_errors.ignored():
         if fn == "add" and x.size > _SHORT and dtype.kind in "fc" and _is_long(x, dims):
             return _sum(x, dims)
         if fn in ("add", "mul"):
@@ -187,7 +187,7 @@ def cumulative(x: np.ndarray, fn: str, dim: int, reverse: bool) -> np.ndarray:
         return scalar.convert(cumulative(scalar.convert(x, wide), fn, dim, reverse), dtype)
     if reverse:
         return np.flip(cumulative(np.flip(x, dim), fn, dim, False), dim)
-    with np.errstate(all="ignore"):
+    with float_errors.ignored():
         if fn == "add" and dtype.kind in "fc" and x.shape[dim] > LONG_RUN:
             return _running_sum(x, dim)
         if dtype.kind == "c" and (fn == "logaddexp" or np.isnan(x).any()):

@@ -6,6 +6,7 @@ import numpy as np
 
 from jitney.compiler.scalar_functions.declaration import declare
 from jitney.compiler.scalar_functions.ufuncs import by_ufunc, halves_in_float32, with_complex
+from jitney.core import float_errors
 
 # --- powers -------------------------------------------------------------------------------------
 
@@ -46,7 +47,7 @@ def _log1p(x: np.ndarray) -> np.ndarray:
     # NumPy's adds 1 first, and loses the digits of small numbers.
     out = np.asarray(np.log1p(x))
     re, im = np.real(x), np.imag(x)
-    with np.errstate(all="ignore"):
+    with float_errors.ignored():
         near = np.maximum(np.abs(re), np.abs(im)) < 0.5
         out.real = np.where(near, np.log1p(re * (2 + re) + im * im) / 2, np.real(out))
     return out
@@ -64,7 +65,7 @@ def _complex_logaddexp(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     first = np.real(x) >= np.real(y)
     large, small = np.where(first, x, y), np.where(first, y, x)
     empty = np.isneginf(np.real(large))
-    with np.errstate(all="ignore"):
+    with float_errors.ignored():
         total = large + np.log1p(np.exp(np.where(empty, 0, small - large)))
         angle = np.arctan2(np.sin(np.imag(total)), np.cos(np.imag(total)))
     result = np.empty(total.shape, total.dtype)

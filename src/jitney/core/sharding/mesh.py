@@ -5,18 +5,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import enum
 import functools
 import math
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jitney.core import config
+from jitney.core.contexts import Within, enter, leave
 
 if TYPE_CHECKING:
     from jitney.core.sharding.sharding import Device
@@ -247,17 +247,18 @@ class Mesh(_Axes):
     def __hash__(self) -> int:
         return hash((self.axis_sizes, self.axis_names, self.axis_types))
 
-    def __enter__(self) -> Mesh:
-        _counts()
-        context = _entered_mesh(self)
-        context.__enter__()
-        _entered.contexts = (*_entered.contexts, context)
-        return self
+    @property
+    def _contexts(self) -> _Entered:
+        """Contexts of meshes that this thread has entered by `with`."""
+        return _entered
 
-    def __exit__(self, *_: object) -> None:
-        *outer, context = _entered.contexts
-        _entered.contexts = tuple(outer)
-        context.__exit__(None, None, None)
+    def _new_context(self) -> Within:
+        """The context that `with` enters."""
+        _counts()
+        return _entered_mesh(self)
+
+    __enter__ = enter
+    __exit__ = leave
 
     def __call__(self, fun: Callable[..., Any]) -> Callable[..., Any]:
         """`fun`, each call of it within the context of the mesh."""
@@ -346,7 +347,7 @@ _entered_mesh = _Context("mesh entered", _EMPTY, lambda mesh: mesh, traced=True)
 
 
 class _Entered(threading.local):
-    contexts: tuple[contextlib.AbstractContextManager[None], ...] = ()
+    entered: tuple[Within, ...] = ()
 
 
 _entered = _Entered()
@@ -359,15 +360,29 @@ def _counts() -> None:
     config.add_traced_state(_entered_mesh)
 
 
-@contextlib.contextmanager
-def _putting_in_force(mesh: Mesh, abstract_mesh: AbstractMesh) -> Generator[None, None, None]:
-    _counts()
-    with _in_force((mesh, abstract_mesh)):
+class _PuttingInForce(config.Overriding):
+    """Within the context, a mesh is in force, and axes, which may be of a mesh of another shape."""
+
+    def __init__(self, mesh: Mesh, axes: AbstractMesh) -> None:
+        super().__init__()
+        self._mesh, self._axes = mesh, axes
+        self.after = _left
+
+    def meshes(self) -> tuple[Mesh, AbstractMesh]:
+        return self._mesh, self._axes
+
+    def changes(self) -> list[tuple[config.State, object]]:
+        _counts()
+        return [(_in_force, self.meshes())]
+
+    def find(self) -> tuple[tuple[Any, ...], Any]:
+        found = super().find()
         made.count(1)
-        try:
-            yield
-        finally:
-            made.count(-1)
+        return found
+
+
+def _left() -> None:
+    made.count(-1)
 
 
 def get_mesh() -> Mesh:
@@ -391,7 +406,7 @@ def entered_mesh() -> Mesh:
     return _entered_mesh.value
 
 
-class set_mesh:  # the API's name
+class set_mesh(_PuttingInForce):  # the API's name
     """Puts a mesh in force, or for None none: from now on, or within the context if used as one."""
 
     def __init__(self, mesh: Mesh | None) -> None:
@@ -403,40 +418,40 @@ class set_mesh:  # the API's name
             raise ValueError(
                 f"set_mesh: {mesh} contains manual axes, which only functions within shard_map have"
             )
-        self._context = _putting_in_force(mesh, mesh.abstract_mesh)
-        self._context.__enter__()
-        _lasting.append(self._context)  # nobody need hold `self`
+        super().__init__(mesh, mesh.abstract_mesh)
+        try:
+            super().__enter__()
+        except BaseException:  # also an interrupt after the mesh was put in force
+            if self.is_entered:
+                self.__exit__(None, None, None)
+            raise
 
     def __enter__(self) -> None:
         """The mesh is in force already."""
 
-    def __exit__(self, *_: object) -> None:
-        _lasting.remove(self._context)
-        self._context.__exit__(None, None, None)
 
-
-_lasting: list[contextlib.AbstractContextManager[None]] = []
-
-
-def in_force(mesh: Mesh) -> contextlib.AbstractContextManager[None]:
+def in_force(mesh: Mesh) -> Within:
     """A context in which `mesh` is in force."""
-    return _putting_in_force(mesh, mesh.abstract_mesh)
+    return _PuttingInForce(mesh, mesh.abstract_mesh)
 
 
-@contextlib.contextmanager
-def use_abstract_mesh(mesh: AbstractMesh) -> Generator[None, None, None]:
-    """Within the context, `get_abstract_mesh()` gives `mesh`.
+class _UsingAxes(_PuttingInForce):
+    def meshes(self) -> tuple[Mesh, AbstractMesh]:
+        concrete, axes = get_mesh(), self._axes
+        if not (concrete.empty or axes.empty or axes.manual_axes):
+            concrete = with_axes_of(concrete, axes)
+        return concrete, axes
+
+
+def use_abstract_mesh(mesh: AbstractMesh) -> Within:
+    """A context in which `get_abstract_mesh()` gives `mesh`.
 
     If there is a mesh in force, its devices stand along these axes there.
 
     Raises:
       ValueError: if there are more or fewer of them.
     """
-    concrete = get_mesh()
-    if not (concrete.empty or mesh.empty or mesh.manual_axes):
-        concrete = with_axes_of(concrete, mesh)
-    with _putting_in_force(concrete, mesh):
-        yield
+    return _UsingAxes(_EMPTY, mesh)
 
 
 def with_axes_of(mesh: Mesh, axes: AbstractMesh) -> Mesh:

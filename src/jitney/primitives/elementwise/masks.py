@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.core.array import Array
+from jitney.core.contexts import Within
 from jitney.core.trace import Tracer, is_recorded
 
 if TYPE_CHECKING:
@@ -51,25 +52,24 @@ class _Local(threading.local):
 in_force = _InForce()
 _local = _Local()
 _lock = threading.Lock()
+_NOTED = ("noted",)
+_inner = Within(_local, ())  # in one that is in force already
 
 
-class noting:
-    """Within the context, products evaluated with booleans that are converted within it select."""
+def _leave() -> None:
+    with _lock:
+        in_force.contexts -= 1
 
-    __slots__ = ("_outer",)
 
-    def __enter__(self) -> None:
-        self._outer = _local.noted
-        if self._outer is None:
-            with _lock:
-                in_force.contexts += 1
-            _local.noted = {}
-
-    def __exit__(self, *_: object) -> None:
-        if self._outer is None:
-            _local.noted = None
-            with _lock:
-                in_force.contexts -= 1
+def noting() -> Within:
+    """A context in which products evaluated with booleans that are converted within it select."""
+    if _local.noted is not None:
+        return _inner
+    with _lock:  # an interrupt may leave one too many counted, which costs a look
+        in_force.contexts += 1
+    context = Within(_local, _NOTED, ({},))
+    context.after = _leave
+    return context
 
 
 def is_mask(x: object) -> bool:

@@ -15,7 +15,7 @@ from jitney import lax, numpy as jnp
 from jitney.api.autodiff import jvp as differentiate
 from jitney.api.custom_jvp import custom_jvp
 from jitney.api.jit import jit_when_traced
-from jitney.core import dtypes
+from jitney.core import dtypes, float_errors
 from jitney.core.array import Array
 from jitney.core.trace import concrete_or_error
 from jitney.core.typing import ArrayLike
@@ -360,5 +360,5 @@ def bernoulli(n: int) -> Array:
     numbers[0] = 1
     numbers[1:2] = -0.5
     numbers[2::2] = _even_bernoulli(last // 2)
-    with np.errstate(over="ignore"):
+    with float_errors.ignored():
         return jnp.asarray(numbers.astype(dtypes.canonicalize_dtype(np.dtype(float))))

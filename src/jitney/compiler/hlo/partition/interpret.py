@@ -16,6 +16,7 @@ from jitney.compiler.hlo.partition.layout import Mesh, join, split
 from jitney.compiler.hlo.partition.partitioner import Partitioned
 from jitney.compiler.hlo.traversal import roots, topological_order
 from jitney.compiler.reference.collective import collective
+from jitney.core import float_errors
 
 
 def run(program: Partitioned, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -26,7 +27,7 @@ def run(program: Partitioned, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
     """
     mesh = program.mesh
     parts = [split(x, spec, mesh) for x, spec in zip(inputs, program.in_specs, strict=True)]
-    with np.errstate(all="ignore"):
+    with float_errors.ignored():
         found = _region(program.module.region, parts, mesh)
     return [join(xs, spec, mesh) for xs, spec in zip(found, program.out_specs, strict=True)]
 

@@ -22,6 +22,7 @@ from jitney.compiler.hlo.contractions import has_tiles, is_small_dot, operand_or
 from jitney.compiler.hlo.float_bounds import bounds
 from jitney.compiler.hlo.traversal import scalar_value
 from jitney.compiler.scalar_functions import lookup
+from jitney.core import float_errors
 
 Rule = Callable[[Builder, Any], "ir.Node | None"]
 Rules = Mapping[type, tuple[Rule, ...]]
@@ -102,7 +103,7 @@ def fold_constants(b: Builder, node: ir.Node) -> ir.Node | None:
         return None
     if node.tensor_type.size > COSTS.folded_elements or _has_bits_of_its_own(node):
         return None
-    with np.errstate(all="ignore"):
+    with float_errors.ignored():
         value = interpret.evaluate(
             node, {x: x.value for x in operands if isinstance(x, ir.Constant)}
         )

@@ -1,0 +1,46 @@
+"""Running NumPy without its floating-point warnings: arrays of ours overflow and divide in silence.
+
+`np.errstate` costs as much as a small addition, and can be interrupted before it puts back what was.
+All that it does is to set a context variable. Which one, and to what value, is found by entering it in
+a context of its own.
+"""
+
+from __future__ import annotations
+
+import contextvars
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+
+from jitney.core.contexts import Setting
+
+
+def _find() -> tuple[Any, Any] | None:
+    """(the context variable that `np.errstate` sets, the value that silences NumPy), if it is one."""
+    context = contextvars.Context()
+    context.run(np.errstate(all="ignore").__enter__)
+    found = list(context.items())
+    return found[0] if len(found) == 1 else None
+
+
+_found = _find()
+
+
+class _ByErrstate:
+    """The same interface by way of `np.seterr`."""
+
+    def get(self) -> dict[str, Any]:
+        return dict(np.geterr())
+
+    def set(self, errors: dict[str, Any] | None) -> None:
+        np.seterr(**(errors or dict.fromkeys(np.geterr(), "ignore")))
+
+
+variable: Any = _found[0] if _found else _ByErrstate()
+quiet: Any = _found[1] if _found else None
+
+
+def ignored() -> AbstractContextManager[None]:
+    """A context without NumPy's floating-point warnings, whatever raises in it."""
+    return Setting(variable, quiet) if _found else np.errstate(all="ignore")
