@@ -192,13 +192,15 @@ class OneThread:
     ) -> None:
         self._guard, self._add = Between(enter, leave), add
         self._sought: set[str] = set()
+        self._added: set[int] = set()
         self.is_known = False  # whether there is a library that it acts on
 
     def find_in(self, folder: str) -> None:
         """Makes the library known that a wheel brought to `folder`, and that is loaded by now."""
         if folder not in self._sought:
             setter = _setter(_loaded(folder))
-            if setter:
+            if setter and setter not in self._added:  # twice, it would restore one thread
+                self._added.add(setter)
                 self._add(setter)
                 self.is_known = True
             self._sought.add(folder)  # last: an interrupt leaves it to be sought again

@@ -46,12 +46,10 @@ static void jt_blas_in_child(void) { /* the other callers' threads are not there
     pthread_mutex_unlock(&jt_blas.mutex);
 }
 
-/* Makes a library known, once; those beyond JT_MAX_BLAS keep their threads. */
+/* Makes a library known; those beyond JT_MAX_BLAS keep their threads. */
 static void jt_blas_add(jt_blas_setter set) {
-    int known = 0;
     pthread_mutex_lock(&jt_blas.mutex);
-    for (int k = 0; k < jt_blas.count; k++) known |= jt_blas.set[k] == set;
-    if (!known && jt_blas.count < JT_MAX_BLAS) {
+    if (jt_blas.count < JT_MAX_BLAS) {
         int k = jt_blas.count++;
         jt_blas.set[k] = set;
         if (jt_blas.callers > 0) jt_blas.before[k] = set(1);
