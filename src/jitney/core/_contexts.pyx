@@ -192,7 +192,8 @@ cdef class Owned:
 def enter(self):
     """`__enter__` of an object: enters `self._new_context()`, and notes it in `self._contexts.entered`.
 
-    `_contexts` is an object of the thread, whose `entered` is a tuple, innermost last.
+    `_contexts` is an object of the thread, whose `entered` is a tuple, innermost last. It is no property:
+    no code in Python may run when a context is left.
     """
     cdef Within context = <Within?>self._new_context()
     place = self._contexts
@@ -200,6 +201,10 @@ def enter(self):
     context.__enter__()
     place.entered = entered
     return self
+
+
+def entered(self):
+    """`__enter__` of what was entered when it was made."""
 
 
 def leave(self, kind, error, traceback):

@@ -14,5 +14,6 @@ from jitney.core._contexts import (
     Setting as Setting,
     Within as Within,
     enter as enter,
+    entered as entered,
     leave as leave,
 )

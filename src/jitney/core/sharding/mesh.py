@@ -11,12 +11,12 @@ import math
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from jitney.core import config
-from jitney.core.contexts import Within, enter, leave
+from jitney.core.contexts import Within, enter, entered, leave
 
 if TYPE_CHECKING:
     from jitney.core.sharding.sharding import Device
@@ -247,10 +247,7 @@ class Mesh(_Axes):
     def __hash__(self) -> int:
         return hash((self.axis_sizes, self.axis_names, self.axis_types))
 
-    @property
-    def _contexts(self) -> _Entered:
-        """Contexts of meshes that this thread has entered by `with`."""
-        return _entered
+    _contexts: ClassVar[_Entered]  # of the thread
 
     def _new_context(self) -> Within:
         """The context that `with` enters."""
@@ -351,6 +348,7 @@ class _Entered(threading.local):
 
 
 _entered = _Entered()
+Mesh._contexts = _entered  # pyright: ignore[reportPrivateUsage]  # of this module
 
 
 @functools.cache
@@ -426,8 +424,7 @@ class set_mesh(_PuttingInForce):  # the API's name
                 self.__exit__(None, None, None)
             raise
 
-    def __enter__(self) -> None:
-        """The mesh is in force already."""
+    __enter__ = entered  # the mesh is in force already
 
 
 def in_force(mesh: Mesh) -> Within:
