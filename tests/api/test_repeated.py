@@ -52,6 +52,10 @@ def is_compiled(fun, runs, *args, **kwargs):
     return len(runs) == before
 
 
+def programs_of(fun):
+    return sum(f is fun for f in repeated._programs.values())
+
+
 def several(x, y=1.0):
     return (jnp.sin(x) * y + x).sum()
 
@@ -150,7 +154,7 @@ def test_changing_shapes_compile_nothing():
     for n in range(1, 60):
         for _ in range(COMPILED_AT - 1):
             jnp.var(jnp.arange(float(n)))
-    assert not any(f is jnp.var for f in repeated._programs.values())
+    assert not programs_of(jnp.var)
 
 
 def test_changing_floats_share_a_program_and_changing_options_do_not():
@@ -164,7 +168,19 @@ def test_changing_floats_share_a_program_and_changing_options_do_not():
     assert len(runs) == before
     for i in range(20):
         jnp.roll(x, i)
-    assert not any(f is jnp.roll for f in repeated._programs.values())
+    assert not programs_of(jnp.roll)
+
+
+def test_few_values_of_a_number_have_a_program_each():
+    x = jnp.arange(4.0)
+    fun, _ = counted(lambda x, n, flags=(0, 0): several(x, float(n)) + flags[1])
+    for n in [*range(30)] * CALLS:
+        np.testing.assert_allclose(fun(x, n), several(x, float(n)), rtol=1e-6)
+        fun(x, 1, (0, n))
+    assert programs_of(fun) == 2 * repeated.MAX_VALUES
+    for _ in range(CALLS * repeated.LONGEST_REST):  # calls in vain are followed by a rest
+        fun(jnp.arange(5.0), 7)
+    assert programs_of(fun) == 2 * repeated.MAX_VALUES + 1
 
 
 def test_numbers_whose_values_decide_are_options():

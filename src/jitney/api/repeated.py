@@ -56,7 +56,8 @@ LARGEST_COPY = (
 )  # bytes of a result that shares memory with an operand, and would not in a program
 MAX_SIGNATURES = 256  # counted at a time, for each function
 MAX_PROGRAMS = 512  # kept, of all functions
-LONGEST_REST = 256  # calls between looks, where looks were in vain
+MAX_VALUES = 8  # of numbers that are options, for which there is a program each
+LONGEST_REST = 64  # calls between looks, where looks were in vain
 
 
 class _Seen:
@@ -97,6 +98,7 @@ class LibraryFunction(RepeatedFunction):
         self.__dict__.update(plain.__dict__)
         self.__wrapped__ = plain
         self._seen: dict[Any, _Seen] = {}
+        self._values: dict[Any, int] = {}  # programs by signature without the values of numbers
         self._in_vain = 0  # looks in sequence
         self._reader = call_patterns.Reader(plain)
         _functions.add(self)
@@ -142,6 +144,10 @@ class LibraryFunction(RepeatedFunction):
         if seen.calls < (SMALL_COMPILED_AT if is_small else COMPILED_AT):
             return
         epoch, patterns, names = seen.key
+        alike = epoch, tuple(map(call_patterns.without_numbers, patterns)), names
+        if self._values.get(alike, 0) >= MAX_VALUES:
+            seen.is_plain = True
+            return
         found = _compiled(self, patterns, names, args, kwargs, result, is_small)
         if found is None and self._reader.has_numbers(patterns):
             # The function may ask for the value of a number: it is a part of the signature then.
@@ -154,6 +160,9 @@ class LibraryFunction(RepeatedFunction):
         if found is None:
             seen.is_plain = True
             return
+        if len(self._values) >= MAX_SIGNATURES:
+            self._values = {}
+        self._values[alike] = self._values.get(alike, 0) + 1
         seen.executable, seen.unflatten = found
         self._enter(seen)
 
@@ -178,7 +187,7 @@ class LibraryFunction(RepeatedFunction):
     def forget(self, seen: _Seen | None = None) -> None:
         """Gives up a program, or all that is known of calls; other programs are entered again."""
         if seen is None:
-            self._seen = {}
+            self._seen, self._values = {}, {}
         else:
             self._seen.pop(seen.key, None)
         self._in_vain = self.rest = 0

@@ -154,6 +154,22 @@ def _other_dtype(x: np.ndarray | np.generic) -> tuple[np.dtype[Any], ...]:
     return () if wanted == x.dtype else (wanted,)
 
 
+def without_numbers(pattern: Pattern) -> Pattern:
+    """`pattern` with the values of numbers left out."""
+    if type(pattern) is not tuple:
+        return pattern
+    code = pattern[0]
+    if code == _BITS:
+        return (_FLOAT,)
+    if code == _EXACT:
+        return (_INT,) if pattern[1] is int else pattern
+    if code in (_TUPLE, _LIST):
+        return (code, *[without_numbers(part) for part in pattern[1:]])
+    if code == _DICT:
+        return (code, pattern[1], *[without_numbers(part) for part in pattern[2:]])
+    return pattern
+
+
 def leaves_of(
     patterns: Sequence[Pattern],
     names: Sequence[str],
