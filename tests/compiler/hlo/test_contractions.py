@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import jitney
+import jitney.numpy as jnp
 
 # Matrices with a vector, vectors, outer products, batches; axes of one; no free axis on either side.
 CASES = {
@@ -110,3 +111,35 @@ def test_batches_of_large_contractions(kind, extent, in_axes):
         [np.einsum(subscripts, *[v.astype(float) for v in lane], optimize=True) for lane in lanes]
     )
     np.testing.assert_array_equal(got, want.astype(np.float32))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "int32"])
+@pytest.mark.parametrize("few", [1, 2, 3, 4, 5])
+def test_few_rows_and_columns_applied_to_many_vectors(few, dtype):
+    """Up to four of each, loops: nothing is transposed, no library is called. All layouts."""
+    rng = np.random.default_rng(few)
+    many = 9000
+
+    def numbers(*shape):
+        x = rng.integers(-9, 9, (2, *shape))
+        return (x[0] + 1j * x[1] if dtype == "complex64" else x[0]).astype(dtype)
+
+    u, v, w = numbers(few, few), numbers(few, many), numbers(30, few, 300)
+
+    def f(u, v, w):
+        return (
+            u @ v,
+            v.T @ u,
+            (v.T @ u.T).T,
+            jnp.moveaxis(jnp.tensordot(u, w, axes=[[1], [1]]), 0, 1),
+        )
+
+    with jitney.enable_x64(True):
+        got = jitney.jit(f)(u, v, w)
+        text = jitney.jit(f).lower(u, v, w).as_text("kernels")
+    wanted = u @ v, v.T @ u, u @ v, np.moveaxis(np.tensordot(u, w, axes=[[1], [1]]), 0, 1)
+    for a, b in zip(got, wanted, strict=True):
+        np.testing.assert_array_equal(a, b)  # whole numbers: exact in any order
+    if few <= 4:
+        assert "gemm" not in text
+        assert "library_call" not in text

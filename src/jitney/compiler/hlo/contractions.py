@@ -34,7 +34,10 @@ def extents(node: ir.Dot) -> tuple[int, int, int, int]:
 def is_small_dot(node: ir.Dot) -> bool:
     """Whether loops are better than a call: little work, no reuse of operands, or sums in registers."""
     _, m, n, k = extents(node)
-    return m * n * k <= COSTS.small_product or m == 1 or n == 1 or has_tiles(node)
+    if m * n * k <= COSTS.small_product or m == 1 or n == 1:
+        return True
+    # A matrix of a few rows and columns, applied to many vectors: memory counts, not arithmetic.
+    return max(min(m, n), k) <= COSTS.short_axis or has_tiles(node)
 
 
 def has_tiles(node: ir.Dot) -> bool:
