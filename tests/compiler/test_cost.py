@@ -14,11 +14,9 @@ ROOT = pathlib.Path(jitney.compiler.__file__).parent
 # Numbers that are no costs: of formats, of printing, of what is kept, of libraries' own.
 OTHERS = {
     "hlo/text.py": {"ELIDE_ABOVE", "_SHOWN"},
-    "hlo/build.py": {"_SMALL_CONSTANT"},
     "hlo/sharding_propagation.py": {"ANY_CALL"},
     "hlo/passes/loop_fission.py": {"_CAP"},
     "plan/memory.py": {"ALIGNMENT"},
-    "codegen/program.py": {"MAX_RECENT"},
     "codegen/symbols.py": {"_KEPT_VIEWS"},
     "lapack.py": {"MAX_ELEMENTS", "_LANES"},
     "convolutions.py": {"SPACE", "_LEVEL"},

@@ -14,13 +14,15 @@ model.
 
 Where the numbers come from: a measurement in a comment is that of its number. The others were chosen so
 that the cases of `benchmarks` run fast on the machine that `benchmarks/results.md` names, in simple
-numbers; bounds on LLVM's time so that first calls do (`benchmarks/compile_times.py`).
+numbers; bounds on LLVM's time so that first calls do (`benchmarks/compile_times.py`). Sizes are
+thresholds (`core/thresholds.py`), which a setting lowers for tests.
 """
 
 from __future__ import annotations
 
 from jitney.compiler.scalar_functions import lookup
 from jitney.core.record import record
+from jitney.core.thresholds import threshold
 
 
 @record(frozen=True)
@@ -59,8 +61,8 @@ class CostModel:
     turned_side: int = 64
     turned_blocks: int = 4
     turned_vector: float = 4.0
-    turned_extent: int = 16
-    turned_points: int = 1 << 12
+    turned_extent: int = threshold(16, small=4)
+    turned_points: int = threshold(1 << 12, small=32)
     halving: float = 3.0  # a vector, to reduce its lanes
     gather: int = 4  # an element at a computed place
     loop_trips: int = 100  # iterations of a loop kernel's loop, where nothing is known
@@ -68,15 +70,15 @@ class CostModel:
     unrolled_share: float = 0.9
     short_axis: int = 4  # elements up to which kernels may write out what they do along an axis
     # Points of a reduction above which several neighbours are computed at once.
-    jam_above: int = 1 << 16
+    jam_above: int = threshold(1 << 16, small=16)
     # Cost of a reduction's body up to which four vectors are worked on at a time, and up to which
     # eight: a product of two loads, summed.
     light_body: int = 16
     lightest_body: int = 5
     accumulators: int = 4
     # Elements along the vector axis from which that is so: next to lanes that are kept, and for eight.
-    accumulators_above: int = 64
-    more_accumulators_above: int = 128
+    accumulators_above: int = threshold(64, small=16)
+    more_accumulators_above: int = threshold(128, small=32)
 
     # --- register tiles of contractions (`kernels/tiles.py`, `hlo/contractions.py`) -----------------
 
@@ -84,18 +86,22 @@ class CostModel:
     narrow_tile_rows: int = 8  # of one of few columns
     tile_sums: int = 16  # vectors of sums, at most: two a cycle, each waiting four for the last
     # Products from which tiles are worth LLVM's time, for those that BLAS can do: tens of us of it.
-    tiled_products: int = 1 << 21
+    tiled_products: int = threshold(1 << 21, small=64)
     tiled_operand: int = 1 << 17  # bytes of a second operand, at most: a share of the L2 cache
-    tiled_row: int = 256  # elements of a row that is contracted by lanes, at least
-    tile_columns: int = 16  # of the second operand, at least
-    turned_rows: int = 64  # of the first operand from which the second is worth being transposed
+    # Elements of a row that is contracted by lanes, at least.
+    tiled_row: int = threshold(256, small=16)
+    tile_columns: int = threshold(16, small=4)  # of the second operand, at least
+    # Of the first operand from which the second is worth being transposed.
+    turned_rows: int = threshold(64, small=4)
 
     # --- products of narrow numbers (`hlo/narrow_products.py`, `tile_products.py`) -------------------
 
-    narrow_products: int = 1 << 16  # from which blocks are worth being laid out
+    # From which blocks are worth being laid out.
+    narrow_products: int = threshold(1 << 16, small=32)
     narrow_padding: int = 4  # how many times as many products blocks may have, zeros included
     narrow_parts: int = 8  # products by BLAS, each of as many indices as are exact, at most
-    tile_panel: int = 1 << 20  # bytes of columns over which rows pass: a share of the L2 cache
+    # Bytes of columns over which rows pass: a share of the L2 cache.
+    tile_panel: int = threshold(1 << 20, small=1 << 11)
     tile_product: int = 16  # cycles of one instruction
 
     # --- memory: computing a value again instead of storing it (`fusion`, `plan`) -------------------
@@ -109,36 +115,41 @@ class CostModel:
     # bytes from which, they are computed again (softmax of 4,000,000 numbers: 2.24 ms, and 1.51 so).
     recomputed_below: int = 40
     recomputed_paths: int = 3
-    recomputed_bytes: int = 1 << 22
+    recomputed_bytes: int = threshold(1 << 22, small=64)
     max_access_paths: int = 16  # different indices at which one kernel may compute the same node
     max_parts: int = 3  # of a concatenation within other code: each takes kernels of its own
-    max_roots: int = 12  # of one group of fused nodes
-    max_domains: int = 12  # parts that the iteration domain of a kernel is divided into
+    max_roots: int = threshold(12, small=4)  # of one group of fused nodes
+    # Parts that the iteration domain of a kernel is divided into.
+    max_domains: int = threshold(12, small=4)
     max_cost: int = 10_000  # additions: sums over shared operands grow without bound
-    swap_above: int = 1024  # bytes of a carry above which buffers are swapped, not copied
+    # Bytes of a carry above which buffers are swapped, not copied.
+    swap_above: int = threshold(1024, small=16)
 
     # --- the arena (`plan/memory.py`) ---------------------------------------------------------------
 
     # Bytes from which holes matter, how many times as much as is alive at once they may make of it, and
     # how many buffers are placed by their sizes then: that takes time like the square of their number.
-    tight_arena: int = 1 << 20
+    tight_arena: int = threshold(1 << 20, small=256)
     loose_arena: float = 1.03
-    placed_by_size: int = 256
+    placed_by_size: int = threshold(256, small=8)
 
     # --- reductions in parts (`kernels/split_reduction.py`) -----------------------------------------
 
-    split_above: int = 1 << 17  # points of a reduction above which it is divided
-    split_points: int = 1 << 14  # of one part: the same whatever the number of threads
-    split_results: int = 512  # with more, threads share these
-    split_least: int = 64  # points of a part for each result: partial results are written and read
+    # Points of a reduction above which it is divided.
+    split_above: int = threshold(1 << 17, small=32)
+    # Of one part: the same whatever the number of threads.
+    split_points: int = threshold(1 << 14, small=16)
+    split_results: int = threshold(512, small=8)  # with more, threads share these
+    # Points of a part for each result: partial results are written and read.
+    split_least: int = threshold(64, small=4)
 
     # Reductions of columns (`kernels/schedule.py`): rows that all lanes go down together; lanes, bytes
     # of a row and of the matrix, from which they do; columns that a thread takes at a time, at least.
-    reduced_strip: int = 16
-    column_lanes: int = 256
-    column_row: int = 1 << 10
-    column_bytes: int = 1 << 20
-    column_grain: int = 512
+    reduced_strip: int = threshold(16, small=4)
+    column_lanes: int = threshold(256, small=8)
+    column_row: int = threshold(1 << 10, small=32)
+    column_bytes: int = threshold(1 << 20, small=128)
+    column_grain: int = threshold(512, small=64)
 
     # --- code of kernels (`codegen/kernel_key.py`) --------------------------------------------------
 
@@ -147,80 +158,91 @@ class CostModel:
 
     # --- launches strip by strip (`plan/row_strips.py`) ---------------------------------------------
 
-    strip_bytes: int = 1 << 18  # of what launches touch for one strip: half of a second-level cache
-    strip_stack: int = 1 << 17  # bytes of it that are the strip's own: they are on a thread's stack
-    strip_above: int = 1 << 21  # bytes that are found in caches, from which strips pay
-    strip_buffer: int = 1 << 19  # bytes of the largest buffer of a chain's first launch, at least
-    strip_rows: int = 16  # at least
+    # Of what launches touch for one strip: half of a second-level cache.
+    strip_bytes: int = threshold(1 << 18, small=1 << 10)
+    # Bytes of it that are the strip's own: they are on a thread's stack.
+    strip_stack: int = threshold(1 << 17, small=1 << 9)
+    # Bytes that are found in caches, from which strips pay.
+    strip_above: int = threshold(1 << 21, small=64)
+    # Bytes of the largest buffer of a chain's first launch, at least.
+    strip_buffer: int = threshold(1 << 19, small=32)
+    strip_rows: int = threshold(16, small=2)  # at least
     strip_launches: int = 24  # of one strip
     strip_detours: int = 4  # launches among them that are no part of the strip
     # Rows that are added up at a time where a strip has them: partial sums are written and read.
-    summed_rows: int = 8
+    summed_rows: int = threshold(8, small=2)
     summed_rows_most: int = 64
 
     # --- libraries ----------------------------------------------------------------------------------
 
     # Products up to which a contraction is a loop of our own: a call costs more than the work.
-    small_product: int = 8192
-    library_call: int = 5_000  # additions: work of one call beside that on elements
-    written_out_rows: int = 6  # of a matrix whose factorization is written out
-    written_out_products: int = 150  # of a triangular system that is
-    transform_points: int = (
-        1 << 19
-    )  # of a Fourier transform by kernels: their constants are as many
+    small_product: int = threshold(8192, small=8)
+    # Additions: work of one call beside that on elements.
+    library_call: int = threshold(5_000, small=50)
+    written_out_rows: int = threshold(6, small=2)  # of a matrix whose factorization is written out
+    written_out_products: int = threshold(150, small=4)  # of a triangular system that is
+    # Of a Fourier transform by kernels: their constants are as many.
+    transform_points: int = threshold(1 << 19, small=32)
     # Lengths, and points of all transforms of a length, up to which these take four elements at a time
     # (1024 points: 1.7 us, and 1.8 with eight; 32 ms to compile, and 55).
-    short_transform: int = 1 << 12
-    short_transforms: int = 1 << 16
-    written_out_places: int = 16  # of a convolution's window, or of its result, that are
-    convolution_item: int = 1 << 20  # products that are worth an item of work of their own
+    short_transform: int = threshold(1 << 12, small=16)
+    short_transforms: int = threshold(1 << 16, small=64)
+    # Of a convolution's window, or of its result, that are.
+    written_out_places: int = threshold(16, small=2)
+    # Products that are worth an item of work of their own.
+    convolution_item: int = threshold(1 << 20, small=64)
     convolution_items: int = 64  # at most
     # Of a gradient of windows, whose items add up in memory of their own, for all of them together.
-    convolution_partial_bytes: int = 1 << 22
+    convolution_partial_bytes: int = threshold(1 << 22, small=256)
     convolution_partial_sums: int = 16  # at most
-    sorted_elements: int = 128  # along an axis that is sorted by comparing all pairs
-    sorted_pairs: int = 1 << 17  # that are compared so
+    # Along an axis that is sorted by comparing all pairs.
+    sorted_elements: int = threshold(128, small=4)
+    sorted_pairs: int = threshold(1 << 17, small=32)  # that are compared so
     sort_steps: int = 32  # operations for an element of a radix sort, about
-    sort_items: int = 64  # that short rows are divided into, at most
-    shared_sort_above: int = 1 << 17  # elements of a row that is sorted by all threads
+    sort_items: int = threshold(64, small=4)  # that short rows are divided into, at most
+    # Elements of a row that is sorted by all threads.
+    shared_sort_above: int = threshold(1 << 17, small=16)
     # Elements above which NumPy sorts an array faster, its call included (`sorting.is_faster`).
-    host_sort_above: int = 2048
+    host_sort_above: int = threshold(2048, small=24)
 
     # --- threads ------------------------------------------------------------------------------------
 
     # Additions of a kernel, or of a batch of calls, from which threads bring more than they cost.
-    parallel_above: int = 400_000
+    parallel_above: int = threshold(400_000, small=32)
     # Operations of a product from which they do: each part packs the whole second operand.
-    parallel_product_above: int = 30_000_000
+    parallel_product_above: int = threshold(30_000_000, small=64)
     # Operations of a factorization from which OpenBLAS's own threads do.
-    blas_threads_above: int = 300_000_000
+    blas_threads_above: int = threshold(300_000_000, small=1000)
     # Additions of a call from which other Python threads should run meanwhile: some tens of us.
-    release_lock_above: int = 200_000
+    release_lock_above: int = threshold(200_000, small=32)
     # Additions between two looks for signals, which take 30 ns: of a loop that counts down to them; of
     # straight code; of an index of the outermost loop that is divided by looks.
-    poll_loop: int = 1_000_000
-    poll_steps: int = 20_000_000
-    poll_index: int = 100_000_000
-    poll_iterations: int = 1 << 20  # between two looks, however cheap they are
+    poll_loop: int = threshold(1_000_000, small=64)
+    poll_steps: int = threshold(20_000_000, small=64)
+    poll_index: int = threshold(100_000_000, small=128)
+    poll_iterations: int = threshold(1 << 20, small=4)  # between two looks, however cheap they are
 
     # --- loops (`hlo/passes`) -----------------------------------------------------------------------
 
     transfer: int = 4  # additions: storing an element and loading it
-    fission_trips: int = 16  # from which a loop may be divided
+    fission_trips: int = threshold(16, small=2)  # from which a loop may be divided
     fission_gain: float = 32  # additions that each iteration is to save
     fission_attempts: int = 8  # sets of early carries that are tried
     # Bytes that the values of all iterations may take: of a divided loop, of products before it.
-    stacked_bytes: int = 1 << 26
-    few_rows: int = 16  # of a product in a loop: with more, one product alone is efficient
-    large_matrix: int = 2048  # elements that each iteration would read again
-    sunk_sum: int = 4096  # elements of a sum that an iteration had better not read and write
-    sunk_trips: int = 8  # from which it is sunk
-    sunk_ratio: int = 16  # how many times smaller what is stacked is to be
-    narrow_row: int = 16  # elements of a row that are too few for vectors
+    stacked_bytes: int = threshold(1 << 26, small=1 << 12)
+    # Of a product in a loop: with more, one product alone is efficient.
+    few_rows: int = threshold(16, small=2)
+    large_matrix: int = threshold(2048, small=8)  # elements that each iteration would read again
+    # Elements of a sum that an iteration had better not read and write.
+    sunk_sum: int = threshold(4096, small=8)
+    sunk_trips: int = threshold(8, small=2)  # from which it is sunk
+    sunk_ratio: int = threshold(16, small=2)  # how many times smaller what is stacked is to be
+    narrow_row: int = threshold(16, small=4)  # elements of a row that are too few for vectors
     # Elements of a row up to which iterations of a running extreme wait for each other more than for
     # the arithmetic.
-    waiting_row: int = 32
-    folded_elements: int = 64  # up to which constants are computed at compile time
+    waiting_row: int = threshold(32, small=4)
+    # Up to which constants are computed at compile time.
+    folded_elements: int = threshold(64, small=4)
     bounded_steps: int = 4  # that bounds are followed through: less one, scaled, moved, clipped
 
     # --- programs over a mesh (`hlo/partition`) -----------------------------------------------------
@@ -228,9 +250,10 @@ class CostModel:
     line_bytes: int = 64  # in which memory is read and written
     divisions: int = 128  # ways to divide a node that are tried, at most
     # Bytes that panels of a gathered operand may take: so many, or a share of what a product has.
-    panel_bytes: int = 1 << 20
+    panel_bytes: int = threshold(1 << 20, small=64)
     panel_share: int = 32
-    gathered_early: int = 1 << 20  # bytes more than there were, that are gathered before their turn
+    # Bytes more than there were, that are gathered before their turn.
+    gathered_early: int = threshold(1 << 20, small=64)
     # What estimates of time take a device to be (`jitney simulate`), if nothing else is said: a socket
     # of a cluster. Seconds of a message; bytes a second that are sent; operations a second; bytes of
     # memory a second.
@@ -242,11 +265,11 @@ class CostModel:
     # --- LLVM's time --------------------------------------------------------------------------------
 
     # Lines of a module that a thread of its own compiles: some 60 us each, and 2 ms for a module.
-    module_lines: int = 150
+    module_lines: int = threshold(150, small=10)
     step_lines: int = 15  # of the code that takes a step of a plan
 
     kernel_statements: int = 160  # of one kernel: LLVM's cost grows faster than a function's length
-    entry_steps: int = 200  # of one function of the entry, for the same reason
+    entry_steps: int = threshold(200, small=3)  # of one function of the entry, for the same reason
     max_carried: int = 96  # scalars per lane of a loop kernel: what registers and L1 hold
     loop_statements: int = 2500  # of a loop kernel's body, taken apart
     # Instructions of a loop kernel: about a second of LLVM's time. The largest kernels of float32

@@ -21,6 +21,7 @@ from jitney.core import config, dtypes
 from jitney.core.manual_axes import NOT_MANUAL, ManualAxisType
 from jitney.core.memory_space import MemorySpace
 from jitney.core.sharding import types as sharding_types
+from jitney.core.thresholds import threshold
 
 if TYPE_CHECKING:
     from jitney.core.sharding.named import NamedSharding
@@ -349,7 +350,7 @@ class AbstractToken(AbstractValue):
 abstract_token = AbstractToken()
 
 _interned: dict[tuple[Any, ...], ShapedArray] = {}
-_INTERN_LIMIT = 100_000  # avals; a program seldom sees a thousand
+_INTERN_LIMIT = threshold(100_000, small=64)  # avals; a program seldom sees a thousand
 
 
 def shaped_array(shape: Shape, dtype: dtypes.DType, weak_type: bool = False) -> ShapedArray:

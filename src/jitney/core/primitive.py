@@ -37,6 +37,7 @@ from jitney.core.effects import no_effects
 from jitney.core.record import record
 from jitney.core.refs import any_refs, in_use
 from jitney.core.sharding.mesh import made
+from jitney.core.thresholds import threshold
 
 if TYPE_CHECKING:
     from jitney.core.typing import Value
@@ -335,7 +336,7 @@ SHARDING = declare_slot("sharding")
 ASKED = declare_slot("checks_place")
 EAGER = declare_slot("eager", required=True)
 
-_MEMO_LIMIT = 4096  # distinct (avals, params) of one primitive
+_MEMO_LIMIT = threshold(4096, small=16)  # distinct (avals, params) of one primitive
 
 
 def declare(name: str, *, multiple_results: bool = False, linear: bool = False) -> Primitive:

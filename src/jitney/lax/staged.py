@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from jitney.api.jit import jit_when_traced
+from jitney.core.thresholds import threshold
 from jitney.primitives.indexing import dynamic_slice
 from jitney.primitives.signal import fft as fourier
 
 # Elements from which a transform by several threads is much faster than SciPy's.
-_LARGE_TRANSFORM = 1 << 15
+_LARGE_TRANSFORM = threshold(1 << 15, small=8)
 
 dynamic_index_in_dim = jit_when_traced(
     dynamic_slice.dynamic_index_in_dim,

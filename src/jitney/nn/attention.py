@@ -28,6 +28,7 @@ from jitney.api.checkpoint import checkpoint
 from jitney.api.jit import jit
 from jitney.api.vmap import vmap
 from jitney.core.pytree.pytrees import tree_flatten, tree_unflatten
+from jitney.core.thresholds import threshold
 from jitney.nn.normalization import logsumexp, softmax
 from jitney.numpy.promotion import check_arraylike
 
@@ -35,11 +36,11 @@ if TYPE_CHECKING:
     from jitney.core.typing import Array, ArrayLike
 
 # Products of queries and keys up to this many elements are computed whole.
-_WHOLE = 2**22
+_WHOLE = threshold(1 << 22, small=16)
 # About so many elements of them are computed at a time else, and stay in cache.
-_BLOCK = 2**17
+_BLOCK = threshold(1 << 17, small=32)
 # Rows, however many keys there are: derivatives add to those of all keys for each block.
-_LEAST_BLOCK = 256
+_LEAST_BLOCK = threshold(256, small=2)
 _BANDS = 4  # of queries under a causal mask: 5/8 of the products are computed
 
 R = TypeVar("R")

@@ -14,6 +14,7 @@ import numpy as np
 
 from jitney.api.jit import jit_when_traced
 from jitney.core.array import Array
+from jitney.core.thresholds import threshold
 from jitney.core.typing import ArrayLike
 from jitney.numpy import promotion
 from jitney.numpy.creation import full, zeros
@@ -328,7 +329,8 @@ def isin(
     return reshape(found, x.shape)
 
 
-_MANY = 100_000  # pairs beyond which elements are searched for rather than compared
+# Pairs beyond which elements are searched for rather than compared.
+_MANY = threshold(100_000, small=16)
 
 
 @partial(jit_when_traced, name="_in1d", static_argnames=("invert", "method"))

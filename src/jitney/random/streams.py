@@ -17,6 +17,7 @@ import numpy as np
 
 from jitney import lax, numpy as jnp
 from jitney.core import config
+from jitney.core.thresholds import threshold
 from jitney.primitives.random import bits as ops, generators
 from jitney.primitives.random.elements import split_elements
 from jitney.primitives.random.floats import bits_per_float, unit_floats
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from jitney.random.checks import Shape
 
 # Rounds for which keys are made beforehand, for as many elements or more.
-_ROUNDS, _MANY = 32, 1024
+_ROUNDS, _MANY = threshold(32, small=2), threshold(1024, small=8)
 _ONE = np.int32(1)
 
 State = list[Any]

@@ -26,6 +26,7 @@ from jitney.core.avals import ShapedArray, pytype_aval_mappings, shaped_array
 from jitney.core.extended_dtypes import PrimalTangentDType
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.sharding import Sharding
+from jitney.core.thresholds import threshold
 from jitney.runtime import array_text, assembly, moves, sharding, terms, windows
 from jitney.runtime.device import Device
 from jitney.runtime.layout import rows
@@ -545,7 +546,7 @@ def array_of(value: Value, weak_type: bool = False) -> ArrayImpl:
     return array_from_numpy(copied(value, dtype), shaped_array(value.shape, dtype, weak_type))
 
 
-_SMALL = 1024  # bytes up to which it does not matter where an array begins
+_SMALL = threshold(1024, small=16)  # bytes up to which it does not matter where an array begins
 
 
 def copied(value: np.ndarray, dtype: np.dtype) -> np.ndarray:

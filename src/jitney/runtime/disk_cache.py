@@ -36,7 +36,7 @@ from jitney.compiler.hlo import ir
 from jitney.compiler.hlo.digest import blake2b
 from jitney.compiler.llvm import engine
 from jitney.compiler.tensor_type import parse_type
-from jitney.core import config, dtypes, forking
+from jitney.core import config, dtypes, forking, thresholds
 from jitney.runtime import device
 from jitney.runtime.native import _loader, _native
 from jitney.runtime.private_files import Folder, make_private
@@ -106,7 +106,7 @@ def _machine() -> str:
 
 def _parts_of_machine() -> Iterator[object]:
     yield FORMAT
-    yield device.thread_count()
+    yield device.thread_count(), thresholds.ARE_SMALL
     yield np.__version__, sys.version
     runtime = os.path.dirname(__file__)
     for folder in (os.path.join(os.path.dirname(runtime), "compiler"), runtime):

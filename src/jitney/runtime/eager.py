@@ -25,6 +25,7 @@ from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn, Var
 from jitney.core.primitive import Primitive
 from jitney.core.refs import in_use, is_ref
 from jitney.core.sharding.mesh import get_mesh, made
+from jitney.core.thresholds import threshold
 from jitney.core.trace import Trace, Tracer, escaped_tracer_error, install_eval_trace
 from jitney.runtime import (
     debug_checks,
@@ -387,6 +388,6 @@ def _program_of(
 
 
 _programs: dict[Any, ClosedJaxpr] = {}
-_PROGRAMS_LIMIT = 1024  # programs of one equation kept
+_PROGRAMS_LIMIT = threshold(1024, small=8)  # programs of one equation kept
 
 install_eval_trace(EvalTrace())

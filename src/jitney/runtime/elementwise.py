@@ -9,10 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from jitney.core import float_errors
+from jitney.core.thresholds import threshold
 from jitney.runtime import host_path
 from jitney.runtime.native import _native
 
-_MAX = 1 << 20  # elements of a part: a thread that is ahead then takes parts of others'
+# Elements of a part: a thread that is ahead then takes parts of others'.
+_MAX = threshold(1 << 20, small=8)
 
 
 def apply_ufunc(ufunc: np.ufunc, xs: tuple[np.ndarray, ...]) -> np.ndarray | None:

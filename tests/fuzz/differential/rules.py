@@ -353,6 +353,12 @@ def product(r: random.Random, scope: Scope) -> Draft | None:
         "lax.conv_general_dilated({0}[None, None], {0}[None, None], (1,) * {0}.ndim, 'SAME')",
         "jnp.matmul({0}, {0}, preferred_element_type=jnp.float32)", "jnp.linalg.norm({0})",
         "jnp.linalg.norm({0}, axis=-1, ord=1)",
+        "{0} @ jnp.ravel({0})[: {0}.shape[-1]]", "jnp.ravel({0})[: {0}.shape[0]] @ {0}",
+        "jnp.einsum('i...,i...->...', {0}, {0})", "jnp.einsum('i...,i...->i', {0}, {0})",
+        "jnp.einsum('i...,->...', {0}, jnp.ravel({0})[0])", "jnp.tensordot({0}, {0}, {0}.ndim)",
+        "jax.vmap(jnp.vdot)({0}, {0})", "jax.vmap(lambda y: {0} @ y, -1, -1)({1})",
+        "jax.vmap(lambda y, z: jnp.outer(y, z))({0}, {0})",
+        "jnp.tanh({0} @ jnp.swapaxes({0}, -1, -2)) @ {0}",
     ))  # fmt: skip
     in_floats = any(word in text for word in ("norm", "float32", "convolve", "correlate"))
     exact = kind(x[1].dtype) in "iub" and not in_floats

@@ -17,17 +17,27 @@ from typing import Any
 from tests.fuzz.differential import generate, shrink
 from tests.fuzz.differential.program import Program
 
+from jitney.core import thresholds
+
 ROOT = Path(__file__).resolve().parents[3]  # where `tests` is found
 HANG = 120.0  # seconds without a word from a worker
 HANG_OF_JAX = 60.0  # the same while XLA compiles
-AT_ONCE = 2000  # programs of one process: its memory grows
+# Programs of one process, whose memory grows. Thresholds (`core/thresholds.py`) are the usual ones in
+# the first process, low ones in the second, and so on.
+AT_ONCE = 500
 # Programs that both refuse, and those that end or stop JAX's own compiler, say nothing of jitney.
 FINE = ("ok", "rejected", "crash of JAX", "hang of JAX")
 
 
-def _start(*arguments: str, **options: Any) -> subprocess.Popen[bytes]:
+def has_small_thresholds(seed: int) -> bool:
+    """Whether the program of `seed` is run with low thresholds."""
+    return seed // AT_ONCE % 2 == 1
+
+
+def _start(small: bool, *arguments: str, **options: Any) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-W", "ignore", "-m", "tests.fuzz.differential.worker", *arguments]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT, **options)
+    environment = {**os.environ, thresholds.VARIABLE: str(int(small))}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT, env=environment, **options)
 
 
 def _lines(
@@ -55,8 +65,9 @@ def _lines(
 def statuses(first: int, last: int, with_jax: bool) -> Iterator[tuple[int, str, str]]:
     """(seed, status, detail) of the programs of the seeds from `first` up to `last`."""
     while first < last:
-        end = min(first + AT_ONCE, last)
-        process = _start(str(first), str(end), "jax" if with_jax else "no")
+        small = has_small_thresholds(first)
+        end = min(last, (first // AT_ONCE + 1) * AT_ONCE)
+        process = _start(small, str(first), str(end), "jax" if with_jax else "no")
         begun: list[int] = []
         in_jax = False
         done: set[int] = set()
@@ -110,7 +121,7 @@ def run(seed: int, count: int, seconds: float, with_jax: bool, shrinks: bool, fo
             print(f"{at}: {status}: {detail}", flush=True)
             folder.mkdir(exist_ok=True)
             small = shrunk(at) if shrinks else generate.program(at).source()
-            (folder / f"seed_{at}.txt").write_text(f"# {status}: {detail}\n{small}")
+            (folder / f"seed_{at}.txt").write_text(f"# {status}: {detail}\n{_setting(at)}{small}")
         if time.monotonic() - told > 60:
             told = time.monotonic()
             print(f"  {told - begun:.0f} s, up to seed {at}: {dict(found)}", flush=True)
@@ -124,9 +135,13 @@ def run(seed: int, count: int, seconds: float, with_jax: bool, shrinks: bool, fo
 # --- shrinking --------------------------------------------------------------------------------
 
 
-def status_of(program: Program) -> str:
+def _setting(seed: int) -> str:
+    return f"# {thresholds.VARIABLE}=1\n" if has_small_thresholds(seed) else ""
+
+
+def status_of(program: Program, small: bool) -> str:
     """The status of one program, in a process of its own."""
-    process = _start("one", stdin=subprocess.PIPE)
+    process = _start(small, "one", stdin=subprocess.PIPE)
     try:
         assert process.stdin is not None
         process.stdin.write(pickle.dumps(program))
@@ -144,7 +159,8 @@ def status_of(program: Program) -> str:
 
 def shrunk(seed: int, seconds: float = 120.0) -> str:
     """Source of a small program that fails as the one of `seed` does."""
-    process = _start("shrink", str(seed), str(seconds))
+    lowered = has_small_thresholds(seed)
+    process = _start(lowered, "shrink", str(seed), str(seconds))
     try:
         for line in _lines(process, lambda: 2 * seconds):
             if line and "source" in line:
@@ -154,5 +170,5 @@ def shrunk(seed: int, seconds: float = 120.0) -> str:
         process.wait()
     # It crashes, or hangs: one process for each candidate.
     program = generate.program(seed)
-    kind = status_of(program)
-    return shrink.shrink(program, lambda p: status_of(p) == kind, 2 * seconds).source()
+    kind = status_of(program, lowered)
+    return shrink.shrink(program, lambda p: status_of(p, lowered) == kind, 2 * seconds).source()

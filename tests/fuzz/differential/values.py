@@ -14,6 +14,11 @@ SHAPES = (
     (2, 1, 3), (2, 3, 4), (2, 2, 2, 2), (1, 1, 1),
 )  # fmt: skip
 
+# Extents around powers of two: sizes at which something is computed in another way, where the setting
+# JITNEY_SMALL_THRESHOLDS lowers them; programs whose shapes are drawn so have `LARGE` elements at most.
+EXTENTS = (4, 5, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 63, 64, 65, 128, 130)
+LARGE = 300
+
 # By how often they are wanted; those of 64 bits only where these are enabled.
 NARROW = (
     *["float32"] * 12, *["int32"] * 5, *["bool"] * 3, "int8", "int16", "uint8", "uint16", "uint32",
@@ -25,6 +30,17 @@ WIDE = (*NARROW, *["float64"] * 8, *["int64"] * 3, "uint64", "complex128", "comp
 
 def dtype(r: random.Random, x64: bool) -> str:
     return r.choice(WIDE if x64 else NARROW)
+
+
+def shape(r: random.Random) -> tuple[int, ...]:
+    """A shape: a usual one, or one of an extent near a threshold."""
+    if r.random() < 0.75:
+        return r.choice(SHAPES)
+    n = r.choice(EXTENTS)
+    rest = r.choice((1, 2, 3, 5, n, r.choice(EXTENTS)))
+    if n * rest > LARGE:
+        rest = 2
+    return r.choice(((n,), (n, rest), (rest, n), (2, n) if rest == 1 else (1, rest, n), (n, rest)))
 
 
 def kind(name: str) -> str:
@@ -63,7 +79,7 @@ def argument(r: random.Random, name: str, x64: bool) -> Input:
         scalar = {bool: "bool", int: "int32", float: "float32", complex: "complex64"}[type(value)]
         wide = {"int32": "int64", "float32": "float64", "complex64": "complex128"}
         return Input(name, Type(wide.get(scalar, scalar) if x64 else scalar, (), True), (value,))
-    type_ = Type(dtype(r, x64), r.choice(SHAPES))
+    type_ = Type(dtype(r, x64), shape(r))
     style = r.choice(("whole", "whole", "normal", "normal", "normal", "special"))
     if r.random() < 0.02:
         style = "subnormal"

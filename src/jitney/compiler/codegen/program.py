@@ -28,6 +28,7 @@ from jitney.compiler.llvm.outlined import Outlined
 from jitney.compiler.llvm.target import host
 from jitney.compiler.plan import ir
 from jitney.core import caches, forking
+from jitney.core.thresholds import threshold
 
 
 def _is_long(steps: Sequence[ir.Step]) -> bool:
@@ -103,7 +104,8 @@ class _Kernels:
             self.recent.clear()
 
 
-MAX_RECENT = 128  # modules of code that are kept though no program needs them
+# Modules of code that are kept though no program needs them.
+MAX_RECENT = threshold(128, small=4)
 
 _kernels = _Kernels()
 

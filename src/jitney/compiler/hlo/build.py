@@ -20,13 +20,14 @@ from jitney.compiler.hlo import collectives, ir
 from jitney.compiler.hlo.ir import Node, Region, TensorType
 from jitney.compiler.scalar_functions import lookup, real_dtype
 from jitney.core import dtypes
+from jitney.core.thresholds import threshold
 
 if TYPE_CHECKING:
     from jitney.core.typing import DTypeLike, Value
 
 _INT32 = np.dtype(np.int32)
 
-_SMALL_CONSTANT = 256  # bytes up to which constants are interned by value
+_SMALL_CONSTANT = threshold(256, small=16)  # bytes up to which constants are interned by value
 
 
 class Builder:

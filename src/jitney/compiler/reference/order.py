@@ -11,10 +11,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from jitney.core import dtypes
+from jitney.core.thresholds import threshold
 
 _POSITION_BITS = 32
 _POSITION = np.int64(0xFFFFFFFF)
-_BLOCK = 1024  # elements of which the largest is looked at first
+_BLOCK = threshold(1024, small=4)  # elements of which the largest is looked at first
 
 
 def sort(xs: Sequence[np.ndarray], dim: int, num_keys: int, stable: bool) -> list[np.ndarray]:

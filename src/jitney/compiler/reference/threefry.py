@@ -6,12 +6,15 @@ from collections.abc import Callable
 
 import numpy as np
 
+from jitney.core.thresholds import threshold
+
 # Rotation distances of the eight rounds that repeat, and the constant of the key schedule:
 # Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 PARITY = 0x1BD11BDA
 
-_BLOCK = 1 << 13  # elements hashed at a time: two words and a temporary stay in the L2 cache
+# Elements hashed at a time: two words and a temporary stay in the L2 cache.
+_BLOCK = threshold(1 << 13, small=8)
 
 Rounds = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], None]
 

@@ -8,10 +8,11 @@ import numpy as np
 
 from jitney.compiler.scalar_functions.declaration import Reference
 from jitney.core import dtypes
+from jitney.core.thresholds import threshold
 
 # Elements from which a loop is worth dividing among threads: where an element takes some computation,
 # and where it takes little more than to read and to write it.
-LARGE, LARGE_IF_LIGHT = 1 << 17, 1 << 19
+LARGE, LARGE_IF_LIGHT = threshold(1 << 17, small=8), threshold(1 << 19, small=16)
 
 Threaded = Callable[[np.ufunc, tuple[np.ndarray, ...]], np.ndarray | None]
 _threaded: Threaded | None = None

@@ -17,6 +17,7 @@ from jitney.core.declarations import execution, is_repeated
 from jitney.core.pytree import refusals
 from jitney.core.pytree._walks import checked_pair
 from jitney.core.record import record
+from jitney.core.thresholds import threshold
 
 if TYPE_CHECKING:
     from jitney.core.typing import PyTree
@@ -175,7 +176,7 @@ KINDS: dict[type, Kind] = {
 # Types known to be leaves. It only saves work, so it may be emptied at any time; it is bounded, as
 # classes made at run time must not be kept alive without end.
 LEAF_TYPES: set[type] = {int, float, complex, bool, str}
-_MAX_LEAF_TYPES = 1024
+_MAX_LEAF_TYPES = threshold(1024, small=32)
 
 
 def find_kind(t: type[Any]) -> Kind | None:

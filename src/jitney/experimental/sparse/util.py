@@ -10,6 +10,7 @@ import numpy as np
 
 from jitney import numpy as jnp
 from jitney.api.vmap import vmap
+from jitney.core.thresholds import threshold
 from jitney.core.trace import concrete_or_error
 from jitney.core.wraps import wraps
 
@@ -154,7 +155,7 @@ def stored_mask(mat: Stored, n_dense: int) -> Stored:
 
 
 # Sums of so many elements are made in parts, each of so many elements for each of the result.
-_MANY, _MAX_PARTS, _ELEMENTS_PER_RESULT = 1 << 18, 8, 4
+_MANY, _MAX_PARTS, _ELEMENTS_PER_RESULT = threshold(1 << 18, small=16), 8, 4
 
 
 def scatter_sum(

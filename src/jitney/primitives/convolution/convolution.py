@@ -19,6 +19,7 @@ from jitney.compiler.reference import convolution as reference, scalar
 from jitney.core import dtypes, explicit
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import declare
+from jitney.core.thresholds import threshold
 from jitney.primitives import rules, sharding_rules
 from jitney.primitives.array.out_places import out_place
 from jitney.primitives.array.placement import as_named, reshard
@@ -46,7 +47,8 @@ if TYPE_CHECKING:
 conv_general_dilated_p = declare("conv_general_dilated")
 conv_general_dilated_p.sharding(sharding_rules.convolution)
 
-MANY_PRODUCTS = 1 << 22  # NumPy takes longer for them than it takes to compile
+# NumPy takes longer for so many products than it takes to compile.
+MANY_PRODUCTS = threshold(1 << 22, small=32)
 
 
 # --- types ----------------------------------------------------------------------------------------

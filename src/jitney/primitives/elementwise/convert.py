@@ -22,6 +22,7 @@ from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
 from jitney.core.refs import in_use, is_ref
 from jitney.core.symbolic.expressions import DimExpr
+from jitney.core.thresholds import threshold
 from jitney.core.trace import plain_types, revealed, state
 from jitney.core.user_warnings import warn
 from jitney.primitives import rules, sharding_rules
@@ -191,7 +192,7 @@ def scalar_operand(x: Value, dtype: DType, weak_type: bool) -> Any:
 
 
 _scalars: dict[Any, Any] = {}
-_SCALARS_LIMIT = 4096  # scalars kept
+_SCALARS_LIMIT = threshold(4096, small=8)  # scalars kept
 
 
 def _make_scalar(x: Value, dtype: Any, weak_type: bool) -> Any:

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from jitney.core.primitive import Primitive
+from jitney.core.thresholds import threshold
 from jitney.runtime import eager
 
-LARGE = 100_000  # elements
+LARGE = threshold(100_000, small=16)  # elements
 
 
 def compiled(prim: Primitive, *values: np.ndarray, **params: object) -> Any:

@@ -11,6 +11,7 @@ from jitney.compiler import reference
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import declare
+from jitney.core.thresholds import threshold
 from jitney.primitives import rules
 from jitney.primitives.elementwise import families
 from jitney.runtime import host_path
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 select_n_p = declare("select_n")
 
-_LARGE = 512  # elements from which native code is faster than NumPy
+_LARGE = threshold(512, small=8)  # elements from which native code is faster than NumPy
 
 
 @select_n_p.abstract

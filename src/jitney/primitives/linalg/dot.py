@@ -14,6 +14,7 @@ from jitney.core import dtypes, explicit, text
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.jaxpr import JaxprEqn
 from jitney.core.primitive import declare
+from jitney.core.thresholds import threshold
 from jitney.primitives import rules, sharding_rules
 from jitney.primitives.array.out_places import out_place
 from jitney.primitives.array.shape import shape_of
@@ -39,9 +40,8 @@ dot_general_p = declare("dot_general")
 dot_general_p.sharding(sharding_rules.dot_general)
 dot_general_p.checks_place(sharding_rules.unreduced_product)
 
-MANY_PRODUCTS = (
-    1 << 24
-)  # of integers: NumPy, which has plain loops for them, needs as long as to compile
+# Of integers: NumPy, which has plain loops for them, needs as long as to compile.
+MANY_PRODUCTS = threshold(1 << 24, small=32)
 
 
 def _check_axes(

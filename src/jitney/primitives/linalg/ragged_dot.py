@@ -21,6 +21,7 @@ import numpy as np
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray
 from jitney.core.primitive import declare
+from jitney.core.thresholds import threshold
 from jitney.primitives import rules
 from jitney.primitives.array.broadcasting import broadcast_in_dim
 from jitney.primitives.array.creation import full, iota
@@ -74,7 +75,7 @@ if TYPE_CHECKING:
     from jitney.primitives.linalg.precision import PrecisionLike
     from jitney.primitives.rule_types import Cotangent, Dims, Operand, Primals, Tangents, Value
 
-_LEAST_BLOCK, _LARGEST_BLOCK = 8, 256  # rows
+_LEAST_BLOCK, _LARGEST_BLOCK = threshold(8, small=2), threshold(256, small=4)  # rows
 
 ragged_dot_general_p = declare("ragged_dot_general")
 

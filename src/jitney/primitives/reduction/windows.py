@@ -18,6 +18,7 @@ from jitney.core import dtypes
 from jitney.core.avals import ShapedArray
 from jitney.core.primitive import Primitive, declare
 from jitney.core.symbolic.expressions import index, max_dim
+from jitney.core.thresholds import threshold
 from jitney.primitives import rules, sharding_rules
 from jitney.primitives.array.broadcasting import broadcast_in_dim
 from jitney.primitives.array.canonical import canonical_shape
@@ -43,7 +44,7 @@ Shape = tuple[int, ...]
 Combine = Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]]
 """(earlier values, later values) -> values"""
 Pads = tuple[tuple[int, int], ...]
-_DIRECT = 8  # windows up to this length are folded element by element
+_DIRECT = threshold(8, small=2)  # windows up to this length are folded element by element
 
 
 # --- shapes -----------------------------------------------------------------------------------------
