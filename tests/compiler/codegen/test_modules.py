@@ -1,5 +1,6 @@
 """Programs of several modules, which threads compile at once."""
 
+import sys
 import threading
 
 import numpy as np
@@ -88,3 +89,31 @@ def test_errors_of_any_thread_reach_the_caller():
     assert threading.active_count() == before
     found = engine.emit([good] * 9, 4)
     assert len({*found}) == 1 and engine.load(found[0], {}).address("f")
+
+
+def test_threads_may_take_what_another_has_just_seen(monkeypatch):
+    """Threads switch at every step: none finds a machine or a text gone that it has looked at."""
+    good = "define i32 @f() {\n  ret i32 7\n}\n"
+
+    class Seen(list):
+        """A list whose last element another thread takes after a look at it."""
+
+        def __bool__(self):
+            self.clear()
+            return True
+
+        def __len__(self):
+            self.clear()
+            return 1
+
+    monkeypatch.setattr(engine.library(), "_machines", Seen())
+    (found,) = engine.emit([good])
+    assert engine.load(found, {}).address("f")
+    monkeypatch.undo()
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(20):
+            assert len({*engine.emit([good] * 5, 5)}) == 1
+    finally:
+        sys.setswitchinterval(interval)
