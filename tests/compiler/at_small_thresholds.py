@@ -145,14 +145,14 @@ def test_operations(name, dtype):
         pytest.skip("has no such dtype")
     wrong = []
     layouts = list(LAYOUTS)
-    for k, shape in enumerate(SHAPES):
-        # Each shape in two layouts, each layout with two shapes: in turn.
-        for layout in ("plain", layouts[(k + len(name)) % len(layouts)]):
-            compiled, eager, want = outcomes(name, layout, shape, dtype)
-            for way, got in (("compiled", compiled), ("eager", eager)):
-                for y, z in zip(got, want, strict=True):
-                    if y.shape != z.shape or not _agree(y, z, dtype, name in INEXACT, half):
-                        wrong.append((way, layout, shape))
+    turn = DTYPES.index(dtype) + list(OPERATIONS).index(name)
+    for k in range(turn % 2, len(SHAPES), 2):  # all pairs of shapes and layouts take their turns
+        shape, layout = SHAPES[k], layouts[(k // 2 + turn) % len(layouts)]
+        compiled, eager, want = outcomes(name, layout, shape, dtype)
+        for way, got in (("compiled", compiled), ("eager", eager)):
+            for y, z in zip(got, want, strict=True):
+                if y.shape != z.shape or not _agree(y, z, dtype, name in INEXACT, half):
+                    wrong.append((way, layout, shape))
     assert not wrong
 
 
@@ -182,8 +182,9 @@ def test_contractions(case, dtype):
     subscripts, *large = case
     shapes = [tuple(map(_smaller, shape)) for shape in large]
     layouts = ("plain", "transposed", "broadcast", "strided", "computed", "reversed")
-    for k, layout in enumerate(layouts):
-        other = layouts[(k * 5 + 1) % len(layouts)]
+    turn = DTYPES.index(dtype) + list(CASES.values()).index(case)
+    for k in range(turn % 2, len(layouts), 2):
+        layout, other = layouts[k], layouts[(k * 5 + 1 + turn) % len(layouts)]
         given = [
             seen(each if shape else "plain", shape, dtype, k)
             for each, shape in zip((layout, other), shapes, strict=True)
@@ -256,8 +257,8 @@ def test_loops(n, dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES[:3])
-@pytest.mark.parametrize("n", SIZES)
-@pytest.mark.parametrize("batch", [(), (1,), (5,)])
+@pytest.mark.parametrize("n", [1, 3, 8, 33])
+@pytest.mark.parametrize("batch", [(), (5,)])
 def test_factorizations(n, batch, dtype):
     a = numbers((*batch, n, n), dtype) + 4 * n * np.eye(n, dtype=dtype)
     b = numbers((*batch, n, 2), dtype)
@@ -354,17 +355,16 @@ DRAWS = {
 
 @pytest.mark.parametrize("name", DRAWS)
 def test_random_numbers(name):
-    draw = DRAWS[name]
-    for n in (1, 7, 16, 33):
-        with run.jax.enable_x64(True):
-            want = draw(run.jax, run.jax.random.key(n), n)
-        for apply in (lambda f: f, jitney.jit):
-            got = apply(lambda key, n=n: draw(jitney, key, n))(jitney.random.key(n))
-            np.testing.assert_allclose(got, want, rtol=2e-5)
+    draw, n = DRAWS[name], 33
+    with run.jax.enable_x64(True):
+        want = draw(run.jax, run.jax.random.key(n), n)
+    for apply in (lambda f: f, jitney.jit):
+        got = apply(lambda key: draw(jitney, key, n))(jitney.random.key(n))
+        np.testing.assert_allclose(got, want, rtol=2e-5)
 
 
 def test_attention():
-    for shape in ((1, 3, 1, 2), (2, 17, 2, 4), (2, 33, 3, 8)):
+    for shape in ((1, 3, 1, 2), (2, 33, 2, 4)):
         q, k, v = (numbers(shape, "float32", seed) / 4 for seed in range(3))
         for causal in (False, True):
             with run.jax.enable_x64(True):

@@ -24,6 +24,7 @@ PARTS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", PARTS)
 def test_small_programs_by_the_ways_of_large_ones(part):
     command = [
