@@ -39,6 +39,7 @@ from jitney.core.flat_function import FlatFunction
 from jitney.core.jaxpr import DebugInfo
 from jitney.core.pytree import pytrees
 from jitney.core.sharding.mesh import made
+from jitney.core.thresholds import threshold
 from jitney.runtime import call_patterns, processes, signatures
 from jitney.runtime.array import ArrayImpl
 from jitney.runtime.dispatch import RepeatedFunction, hide_calls
@@ -50,14 +51,14 @@ if TYPE_CHECKING:
 
 COMPILED_AT = 3  # the how many-th call with one signature makes a program
 FEWEST_ARRAYS = 2  # that a call makes, for a program to be much quicker
-SMALL_COMPILED_AT = 8  # the how many-th call that is looked at, if it makes fewer
-LARGEST_COPY = (
-    1 << 16
-)  # bytes of a result that shares memory with an operand, and would not in a program
-MAX_SIGNATURES = 256  # counted at a time, for each function
-MAX_PROGRAMS = 512  # kept, of all functions
-MAX_VALUES = 8  # of numbers that are options, for which there is a program each
-LONGEST_REST = 64  # calls between looks, where looks were in vain
+# The how many-th call that is looked at, if it makes fewer.
+SMALL_COMPILED_AT = threshold(8, small=4)
+# Bytes of a result that shares memory with an operand, and would not in a program.
+LARGEST_COPY = threshold(1 << 16, small=64)
+MAX_SIGNATURES = threshold(256, small=8)  # counted at a time, for each function
+MAX_PROGRAMS = threshold(512, small=8)  # kept, of all functions
+MAX_VALUES = threshold(8, small=4)  # of numbers that are options, for which there is a program each
+LONGEST_REST = threshold(64, small=4)  # calls between looks, where looks were in vain
 
 
 class _Seen:

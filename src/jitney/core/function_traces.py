@@ -17,12 +17,13 @@ from jitney.core import caches, closures, config
 from jitney.core.avals import get_aval
 from jitney.core.hi_types import is_mutable
 from jitney.core.refs import any_refs, in_use
+from jitney.core.thresholds import threshold
 from jitney.core.trace import Tracer, state
 
 Result = TypeVar("Result")
 
-_LIMIT = 4096  # functions
-_LIMIT_OF_ONE = 256  # types of arguments of one function
+_LIMIT = threshold(4096, small=16)  # functions
+_LIMIT_OF_ONE = threshold(256, small=8)  # types of arguments of one function
 
 # Identity of a function -> (reference to it, {key: (objects in its closure, result)}).
 _traces: dict[int, tuple[weakref.ref[Any], dict[Any, tuple[list[Any] | None, Any]]]] = {}

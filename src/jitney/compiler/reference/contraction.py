@@ -10,12 +10,13 @@ import numpy as np
 
 from jitney.compiler.reference import reduction, scalar
 from jitney.core import dtypes
+from jitney.core.thresholds import threshold
 
 if TYPE_CHECKING:
     from jitney.core.typing import DTypeLike
 
 # Products of vectors that are longer are added by blocks.
-_LONG, _BLOCK = 1 << 14, 1024
+_LONG, _BLOCK = threshold(1 << 14, small=32), threshold(1024, small=8)
 
 
 def dot(

@@ -14,6 +14,7 @@ import numpy as np
 
 from jitney.compiler.reference import scalar
 from jitney.core import dtypes, float_errors
+from jitney.core.thresholds import threshold
 
 if TYPE_CHECKING:
     from jitney.core.typing import DTypeLike
@@ -28,11 +29,12 @@ _UFUNCS: dict[str, np.ufunc] = {
     "xor": np.bitwise_xor,
     "logaddexp": np.logaddexp,
 }
-_SHORT = 1024  # as many numbers are added in order
-_BLOCK = 64
-RUN = 1024  # terms that are added in order, of running sums of more than
-LONG_RUN = 4096
-_ROW = 512  # elements that a loop of NumPy should add at once, at least
+_SHORT = threshold(1024, small=16)  # as many numbers are added in order
+_BLOCK = threshold(64, small=4)
+# Terms that are added in order, a power of two, of running sums of more than `LONG_RUN`.
+RUN = threshold(1024, small=8)
+LONG_RUN = threshold(4096, small=32)
+_ROW = threshold(512, small=8)  # elements that a loop of NumPy should add at once, at least
 _FLOAT32, _INT8 = np.dtype(np.float32), np.dtype(np.int8)
 
 
