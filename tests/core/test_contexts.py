@@ -5,6 +5,7 @@ A handler of a signal runs at the entry of a Python function, or after a call: e
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import re
@@ -122,6 +123,37 @@ def test_a_context_can_be_entered_again_while_it_is_in_force() -> None:
     assert str(source_info.current_name_stack()) == ""
     with pytest.raises(RuntimeError, match="not entered"):
         scope.__exit__(None, None, None)
+
+
+def test_a_trace_that_has_ended_is_left() -> None:
+    """A user's generator, interrupted at the entry of `contextlib`'s `__exit__`, is collected late."""
+
+    @contextlib.contextmanager
+    def at_once():
+        with jax.ensure_compile_time_eval():
+            yield
+
+    def interrupt(frame: Any, event: str, argument: object) -> None:
+        if event == "call" and frame.f_code.co_name == "__exit__":
+            raise Interrupt
+
+    def f(x: Any) -> Any:
+        with at_once():
+            sys.setprofile(interrupt)
+        return x
+
+    kept: list[BaseException] = []
+    try:
+        jax.make_jaxpr(f)(1.0)
+    except Interrupt as error:
+        kept.append(error)  # and with it the frames, and their generators
+    finally:
+        sys.setprofile(None)
+    assert kept
+    kept.clear()
+    gc.collect()
+    assert jax.jit(jnp.sin)(0.0) == jnp.sin(0.0) == 0
+    assert state()["trace"] and trace.trace_state_clean()
 
 
 def test_what_raises_on_entry_changes_nothing() -> None:

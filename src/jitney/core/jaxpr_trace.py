@@ -41,7 +41,14 @@ from jitney.core.pvary import in_order, pvary_p, reduced_vary_cast_p
 from jitney.core.ref_checks import check_none_returned
 from jitney.core.refs import in_use
 from jitney.core.sharding.mesh import get_abstract_mesh, made
-from jitney.core.trace import Trace, Tracer, escaped_tracer_error, set_current_trace, state
+from jitney.core.trace import (
+    Trace,
+    Tracer,
+    escaped_tracer_error,
+    leave_ended_trace,
+    set_current_trace,
+    state,
+)
 from jitney.core.varying import UnequalAxes, type_of
 
 if TYPE_CHECKING:
@@ -215,6 +222,8 @@ class JaxprTrace(Trace):
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: Params) -> Any:
         if self._invalid:
+            if leave_ended_trace(self):
+                return primitive.bind(*args, **params)
             raise RuntimeError(f"operation {primitive} reached a trace that has ended")
         atoms: list[Atom] = []
         avals: list[AbstractValue] = []

@@ -336,6 +336,19 @@ def set_current_trace(trace: Trace | None) -> Within:
     return Within(state, _TRACE, (trace,))
 
 
+def leave_ended_trace(trace: Trace) -> bool:
+    """Evaluates operations from now on if `trace`, which has ended, is current still: whether it was.
+
+    A context that a user's generator has entered may be left when that is collected, after an
+    interrupt: later than the traces around it, one of which it then makes current.
+    """
+    if state.trace is not trace:
+        return False
+    state.trace = state.eval_trace
+    state.axis_env, state.checked_axes = (), frozenset()
+    return True
+
+
 def take_current_trace() -> Within[Trace]:
     """A context that gives the current trace, and in which operations are evaluated."""
     return Within(state, _TRACE, (state.eval_trace,), state.trace)
