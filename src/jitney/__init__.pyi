@@ -39,7 +39,7 @@ from jitney.core.slices import ds as ds
 from jitney.core.source_info import named_call as named_call
 from jitney.core.source_info import named_scope as named_scope
 from jitney.core.user_context import make_user_context as make_user_context
-from jitney.core.trace import ensure_compile_time_eval as ensure_compile_time_eval
+from jitney.core.compile_time_eval import ensure_compile_time_eval as ensure_compile_time_eval
 from jitney.runtime.array import Shard as Shard
 from jitney.runtime.device import Device as Device
 from jitney.core.sharding.named import NamedSharding as NamedSharding

@@ -248,7 +248,7 @@ class JitCall:
         """What the traced program depends on; the types of the arguments are third."""
         leaves, tree, dynamic, dynamic_kwargs, static = flat
         avals = self.avals(leaves, dynamic, dynamic_kwargs, static, abstract)
-        axes = state.axis_env, state.checked_axes
+        axes = state.axis_env, state.checked_axes, state.folds
         return static, tree, avals, config.trace_epoch(), axes
 
     def key(self, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]) -> tuple[Any, ...]:

@@ -7,10 +7,10 @@ from jitney.core.avals import AbstractValue as AbstractValue, ShapedArray as Sha
 from jitney.core.symbolic.expressions import max_dim as max_dim, min_dim as min_dim
 from jitney.core.evaluate import eval_jaxpr as eval_jaxpr
 from jitney.core.jaxpr import Literal, Var
+from jitney.core.compile_time_eval import ensure_compile_time_eval as ensure_compile_time_eval
 from jitney.core.trace import (
     Trace as Trace,
     Tracer as Tracer,
-    ensure_compile_time_eval as ensure_compile_time_eval,
     eval_context as eval_context,
 )
 

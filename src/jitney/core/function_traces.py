@@ -50,7 +50,7 @@ def traced_once(
     """
     if type(fun) is types.MethodType or config.check_tracer_leaks.value:
         return trace()  # methods are made at each access
-    full = (key, config.trace_epoch(), state.axis_env, state.checked_axes)
+    full = (key, config.trace_epoch(), state.axis_env, state.checked_axes, state.folds)
     held = closures.held_by(fun)
     entry = _traces.get(id(fun))
     known = None

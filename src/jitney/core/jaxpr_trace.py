@@ -21,7 +21,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import config, dtypes, eqn_notes, explicit, leaks, source_info
+from jitney.core import (
+    compile_time_eval,
+    config,
+    dtypes,
+    eqn_notes,
+    explicit,
+    leaks,
+    source_info,
+)
 from jitney.core.array import Array
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval, host_values
 from jitney.core.effects import Effect
@@ -464,7 +472,7 @@ def trace_to_jaxpr(
     trace = JaxprTrace(debug_info, state.trace)
     try:
         args = [trace.new_arg(aval) for aval in in_avals]
-        with set_current_trace(trace), source_info.no_scopes():
+        with set_current_trace(compile_time_eval.of_program(trace)), source_info.no_scopes():
             outs = fun(*args)
             out_tracers = [trace.to_tracer(x) for x in outs]
             if in_use.exist:

@@ -256,7 +256,7 @@ def cache(call: Callable[..., Any], *, explain: object = None) -> Callable[..., 
     @functools.wraps(call)
     def memoized(fun: WrappedFun, *args: Hashable) -> Any:
         known = found.setdefault(fun.f, {})
-        axes = state.axis_env, state.checked_axes
+        axes = state.axis_env, state.checked_axes, state.folds
         key = (fun.transforms, fun.params, fun.in_type, args, config.trace_epoch(), axes)
         if key in known:
             result, stores = known[key]

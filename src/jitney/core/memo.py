@@ -32,7 +32,7 @@ def memoize_by_identity(function: Callable[..., Result]) -> Callable[..., Result
         known = memo.get(first)
         if known is None:
             known = memo[first] = {}
-        key = (rest, config.trace_epoch(), state.axis_env, state.checked_axes)
+        key = (rest, config.trace_epoch(), state.axis_env, state.checked_axes, state.folds)
         found = known.get(key)
         if found is None:
             found = function(first, *rest)

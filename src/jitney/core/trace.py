@@ -303,6 +303,8 @@ class _State(threading.local):
     Attributes:
       trace: the current trace.
       axis_env: named axes in scope, innermost last: (name, size) pairs.
+      folds: whether operations on known values are evaluated in functions that are traced: see
+        `compile_time_eval`.
       checked_axes: those of a `shard_map` that checks along which axes values vary (`check_vma`).
     """
 
@@ -310,6 +312,7 @@ class _State(threading.local):
     trace: Any = None
     eval_trace: Any = None
     axis_env: tuple[tuple[Any, int], ...] = ()
+    folds: bool = False
     checked_axes: frozenset[Any] = frozenset()
 
 
@@ -360,74 +363,6 @@ def eval_context() -> Within:
     None may have a tracer for an operand: see `ensure_compile_time_eval` where they may.
     """
     return Within(state, _TRACE, (state.eval_trace,))
-
-
-class _CompileTimeTrace(Trace):
-    """Evaluates operations on known values; operations on tracers go to the trace around it.
-
-    Attributes:
-      parent_trace: the trace around it.
-    """
-
-    __slots__ = ("parent_trace",)
-
-    def __init__(self, parent: Trace) -> None:
-        super().__init__()
-        self.parent_trace = parent
-
-    def _trace_for(self, operands: Sequence[Any]) -> Trace:
-        known = not any(isinstance(x, Tracer) for x in operands)
-        return state.eval_trace if known else self.parent_trace
-
-    def process_primitive(
-        self, primitive: Any, args: Sequence[Value], params: dict[str, Any]
-    ) -> Any:
-        trace = self._trace_for(args)
-        with set_current_trace(trace):
-            return trace.process_primitive(primitive, args, params)
-
-    def process_custom_jvp_call(self, call: CustomCall, leaves: Sequence[Any]) -> Sequence[Any]:
-        trace = self._trace_for(leaves)
-        with set_current_trace(trace):
-            if trace is state.eval_trace:  # the function sees the values
-                return call.inline(leaves)
-            return trace.process_custom_jvp_call(call, leaves)
-
-    def process_custom_vjp_call(self, call: CustomCall, leaves: Sequence[Any]) -> Sequence[Any]:
-        trace = self._trace_for(leaves)
-        with set_current_trace(trace):
-            if trace is state.eval_trace:
-                return call.inline(leaves)
-            return trace.process_custom_vjp_call(call, leaves)
-
-    def aside(self, x: Tracer) -> Any:
-        return self.parent_trace.aside(x)
-
-
-class _CompileTimeEvaluation(Within):
-    def __init__(self) -> None:
-        super().__init__(state, _TRACE)
-
-    def find(self) -> tuple[tuple[Any, ...], None]:
-        outer = state.trace
-        return (outer if outer is state.eval_trace else _CompileTimeTrace(outer),), None
-
-
-def ensure_compile_time_eval() -> Within:
-    """A context in which operations on known values are evaluated at once, whatever is being traced.
-
-    Operations on tracers are traced as elsewhere.
-
-    Example:
-      >>> @jax.jit
-      ... def f(x):
-      ...   with jax.ensure_compile_time_eval():
-      ...     n = int(jnp.arange(4).sum())
-      ...   return x * n
-      >>> f(2)
-      Array(12, dtype=int32, weak_type=True)
-    """
-    return _CompileTimeEvaluation()
 
 
 def extend_axis_env(*axes: tuple[Any, int], checked: frozenset[Any] = frozenset()) -> Within:
@@ -538,7 +473,6 @@ __all__ = [
     "Tracer",
     "concrete_or_error",
     "concrete_value",
-    "ensure_compile_time_eval",
     "escaped_tracer_error",
     "eval_context",
     "extend_axis_env",

@@ -136,7 +136,7 @@ _multiply_small, _LARGE = reference.for_small(_multiply)
 @mul_p.eager
 def _(x: np.ndarray, y: np.ndarray, *, out_dtype: DTypeLike | None = None) -> np.ndarray:
     if out_dtype is None:
-        if masks.in_force.contexts and (product := masks.selected(x, y)) is not None:
+        if masks.local.noted and (product := masks.selected(x, y)) is not None:
             return product
         small = x.size < _LARGE and y.size < _LARGE
         return _multiply_small(x, y) if small else _multiply(x, y)

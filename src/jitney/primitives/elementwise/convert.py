@@ -67,7 +67,9 @@ def _(x: np.ndarray, *, new_dtype: DType, weak_type: bool, sharding: object) -> 
         return x
     converted = reference.scalar.convert(x, new_dtype)
     return (
-        masks.note(converted, x) if masks.in_force.contexts and x.dtype == masks.BOOL else converted
+        masks.note(converted, x)
+        if x.dtype == masks.BOOL and masks.local.noted is not None
+        else converted
     )
 
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from jitney.core.array import Array
 from jitney.core.contexts import Within
+from jitney.core.contexts import Within
 from jitney.core.trace import Tracer, is_recorded
 
 if TYPE_CHECKING:
@@ -34,42 +35,19 @@ _SUMMED: frozenset[Any] = frozenset(map(np.dtype, _WIDE))  # by contractions
 # --- evaluation -----------------------------------------------------------------------------------
 
 
-class _InForce:
-    """How many contexts there are, in all threads: what eager rules look at first."""
-
-    __slots__ = ("contexts",)
-
-    def __init__(self) -> None:
-        self.contexts = 0
-
-
 class _Local(threading.local):
     """Identity of a converted mask -> (itself, the mask), in this thread; None outside of contexts."""
 
     noted: dict[int, tuple[np.ndarray, np.ndarray]] | None = None
 
 
-in_force = _InForce()
-_local = _Local()
-_lock = threading.Lock()
+local = _Local()
 _NOTED = ("noted",)
-_inner = Within(_local, ())  # in one that is in force already
-
-
-def _leave() -> None:
-    with _lock:
-        in_force.contexts -= 1
 
 
 def noting() -> Within:
     """A context in which products evaluated with booleans that are converted within it select."""
-    if _local.noted is not None:
-        return _inner
-    with _lock:  # an interrupt may leave one too many counted, which costs a look
-        in_force.contexts += 1
-    context = Within(_local, _NOTED, ({},))
-    context.after = _leave
-    return context
+    return Within(local, _NOTED, ({},))
 
 
 def is_mask(x: object) -> bool:
@@ -99,7 +77,7 @@ def as_arrays(operands: Sequence[Any]) -> list[Any]:
 
 def note(converted: Any, mask: np.ndarray) -> np.ndarray:
     """Notes that `converted` is `mask` in another dtype, if there is a context; returns it."""
-    noted = _local.noted
+    noted = local.noted
     if noted is None or converted.dtype not in _SELECTED:
         return converted
     array = np.asarray(converted)
@@ -108,7 +86,7 @@ def note(converted: Any, mask: np.ndarray) -> np.ndarray:
 
 
 def _mask_of(x: np.ndarray) -> np.ndarray | None:
-    found = (_local.noted or {}).get(id(x))
+    found = (local.noted or {}).get(id(x))
     return found[1] if found is not None and found[0] is x else None
 
 

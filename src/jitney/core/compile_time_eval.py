@@ -1,0 +1,86 @@
+"""Evaluation while a function is traced: `ensure_compile_time_eval`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from jitney.core.contexts import Within
+from jitney.core.trace import CustomCall, Trace, Tracer, set_current_trace, state
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Value
+
+
+class _CompileTimeTrace(Trace):
+    """Evaluates operations on known values; operations on tracers go to the trace around it.
+
+    Attributes:
+      parent_trace: the trace around it.
+    """
+
+    __slots__ = ("parent_trace",)
+
+    def __init__(self, parent: Trace) -> None:
+        super().__init__()
+        self.parent_trace = parent
+
+    def _trace_for(self, operands: Sequence[Any]) -> Trace:
+        known = not any(isinstance(x, Tracer) for x in operands)
+        return state.eval_trace if known else self.parent_trace
+
+    def process_primitive(
+        self, primitive: Any, args: Sequence[Value], params: dict[str, Any]
+    ) -> Any:
+        trace = self._trace_for(args)
+        with set_current_trace(trace):
+            return trace.process_primitive(primitive, args, params)
+
+    def process_custom_jvp_call(self, call: CustomCall, leaves: Sequence[Any]) -> Sequence[Any]:
+        trace = self._trace_for(leaves)
+        with set_current_trace(trace):
+            if trace is state.eval_trace:  # the function sees the values
+                return call.inline(leaves)
+            return trace.process_custom_jvp_call(call, leaves)
+
+    def process_custom_vjp_call(self, call: CustomCall, leaves: Sequence[Any]) -> Sequence[Any]:
+        trace = self._trace_for(leaves)
+        with set_current_trace(trace):
+            if trace is state.eval_trace:
+                return call.inline(leaves)
+            return trace.process_custom_vjp_call(call, leaves)
+
+    def aside(self, x: Tracer) -> Any:
+        return self.parent_trace.aside(x)
+
+
+class _CompileTimeEvaluation(Within):
+    def __init__(self) -> None:
+        super().__init__(state, ("trace", "folds"))
+
+    def find(self) -> tuple[tuple[Any, ...], None]:
+        outer = state.trace
+        return (outer if outer is state.eval_trace else _CompileTimeTrace(outer), True), None
+
+
+def ensure_compile_time_eval() -> Within:
+    """A context in which operations on known values are evaluated at once, whatever is being traced.
+
+    Operations on tracers are traced as elsewhere. It holds for functions that are traced within the
+    context, too: bodies of jitted functions, loops and branches.
+
+    Example:
+      >>> @jax.jit
+      ... def f(x):
+      ...   with jax.ensure_compile_time_eval():
+      ...     n = int(jnp.arange(4).sum())
+      ...   return x * n
+      >>> f(2)
+      Array(12, dtype=int32, weak_type=True)
+    """
+    return _CompileTimeEvaluation()
+
+
+def of_program(trace: Trace) -> Trace:
+    """What is to be current while `trace` records a function."""
+    return _CompileTimeTrace(trace) if state.folds else trace
