@@ -72,6 +72,7 @@ def collective(kind, params, groups=None):
 
 WRONG = {
     "constant.C1": ir.Constant(t("f4", 4, 3), N, np.zeros((3, 4), np.float32).T),
+    "constant.C2": ir.Constant(t("O"), N, np.array(None)),
     "constant.type": ir.Constant(t("f4", 3), N, np.zeros(4, np.float32)),
     "iota.C1": ir.Iota(t("i4", 3), N, 1),
     "iota.C2": ir.Iota(t("c8", 3), N, 0),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from jitney.core.avals import AbstractValue, get_aval
+from jitney.core.avals import AbstractValue, get_aval, host_values
+from jitney.core.pytree.pytrees import register_pytree_node
 from jitney.transforms.algebra import algebra
 
 if TYPE_CHECKING:
@@ -32,6 +33,11 @@ class Zero:
     def __repr__(self) -> str:
         return f"Zero({self.aval})"
 
+
+# Rules of users' primitives hand zeros through transformed functions: in results they are no leaves, as
+# in JAX. What takes one for a value gets zeros.
+register_pytree_node(Zero, lambda zero: ((), zero.aval), lambda aval, _: Zero(aval))
+host_values[Zero] = Zero.instantiate
 
 Tangent: TypeAlias = "Value | Zero"
 """A tangent or cotangent."""

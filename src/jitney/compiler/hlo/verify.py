@@ -123,6 +123,7 @@ def _scalar_integers(nodes: Sequence[ir.Node], n: int, what: str) -> None:
 
 def _constant(node: ir.Constant) -> Any:
     _need(_is_contiguous(node.value), "constant.C1: layout")
+    _need(node.value.dtype.kind != "O", f"constant.C2: a Python object, {node.value!r}")
     return TensorType(node.value.shape, node.value.dtype)
 
 

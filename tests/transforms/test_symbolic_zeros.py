@@ -1,0 +1,93 @@
+"""Symbolic zeros in results of users' rules pass through transformations; none is a constant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.extend
+import jax.interpreters.ad
+import numpy as np
+import pytest
+
+import jitney
+import jitney.extend
+import jitney.interpreters.ad
+
+X = np.array([1, 2, 3], np.float32)
+
+WAYS: dict[str, Callable[[Any, Any], Any]] = {
+    "jit": lambda j, f: j.jit(f)(X),
+    "vmap": lambda j, f: j.vmap(f)(X),
+    "vmap in jit": lambda j, f: j.jit(j.vmap(f))(X),
+    "jit in vmap": lambda j, f: j.vmap(j.jit(f))(X),
+    "cond": lambda j, f: j.lax.cond(True, f, f, X),
+    "checkpoint": lambda j, f: j.checkpoint(f)(X),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("dtype", ["int32", "float32"])
+def test_zeros_pass_through(way: str, dtype: str) -> None:
+    results = []
+    for j in (jitney, jax):
+        aval = j.core.ShapedArray((), np.dtype(dtype)).to_tangent_aval()
+        value, zero = WAYS[way](j, lambda x, j=j, a=aval: (x * 2, j.interpreters.ad.Zero(a)))
+        assert type(zero) is j.interpreters.ad.Zero
+        results.append((np.asarray(value).tolist(), str(zero.aval), len(j.tree.leaves(zero))))
+    assert results[0] == results[1]
+
+
+def counted(j: Any) -> Callable[[Any], Any]:
+    """A primitive of the user's: x -> (2 x, a number of steps); its rule has a zero for the latter."""
+    ad, core = j.interpreters.ad, j.extend.core
+    step_p = core.Primitive("step")
+    rows_p = core.Primitive("rows")
+    for p, scale in ((step_p, 2), (rows_p, 2)):
+        p.multiple_results = True
+
+        def evaluate(x: Any, scale: int = scale) -> list[Any]:
+            return [x * scale, j.numpy.zeros(x.shape, np.int32)]
+
+        p.def_impl(evaluate)
+        p.def_abstract_eval(
+            lambda x: [
+                j.core.ShapedArray(x.shape, x.dtype),
+                j.core.ShapedArray(x.shape, np.dtype("int32")),
+            ]
+        )
+        j.interpreters.mlir.register_lowering(
+            p, j.interpreters.mlir.lower_fun(evaluate, multiple_results=True)
+        )
+
+    def step_rule(primals: Any, tangents: Any) -> Any:
+        (x,), (t,) = primals, tangents
+        y, n = step_p.bind(x)
+        return (y, n), (t * 2, ad.Zero(j.core.ShapedArray(n.shape, n.dtype).to_tangent_aval()))
+
+    def rows_rule(primals: Any, tangents: Any) -> Any:
+        rule = j.vmap(lambda x, t: step_rule((x,), (t,)))
+        return rule(*primals, *tangents)
+
+    j.interpreters.batching.primitive_batchers[step_p] = lambda xs, dims: (
+        rows_p.bind(*xs),
+        [dims[0], dims[0]],
+    )
+    ad.primitive_jvps[step_p], ad.primitive_jvps[rows_p] = step_rule, rows_rule
+    return lambda x: step_p.bind(x)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_rules_hand_zeros_through_batches(compiled: bool) -> None:
+    results = []
+    for j in (jitney, jax):
+        f = counted(j)
+
+        def tangents(x: Any, j: Any = j, f: Any = f) -> Any:
+            return j.jvp(j.vmap(f), (x,), (x,))
+
+        (y, n), (t, zero) = (j.jit(tangents) if compiled else tangents)(X)
+        assert zero.dtype == j.dtypes.float0 and zero.shape == (3,)
+        results.append([np.asarray(v).tolist() for v in (y, n, t)])
+    assert results[0] == results[1]
