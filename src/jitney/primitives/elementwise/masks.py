@@ -20,7 +20,6 @@ import numpy as np
 
 from jitney.core.array import Array
 from jitney.core.contexts import Within
-from jitney.core.contexts import Within
 from jitney.core.trace import Tracer, is_recorded
 
 if TYPE_CHECKING:
