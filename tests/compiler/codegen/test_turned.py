@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from typing import Any
 
 import numpy as np
@@ -101,3 +102,10 @@ def test_the_function_that_transposes(bits: int) -> None:
                 at = target.ctypes.data + (first * 40 + 2) * size
                 call(at, step, source.ctypes.data, 50 * size, rows, columns)
                 np.testing.assert_array_equal(target, wanted)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float32", "complex64"])
+def test_threads_take_whole_blocks(dtype: str) -> None:
+    text = jitney.jit(lambda x: x.T + 1).lower(jnp.zeros((1000, 1500), dtype)).as_text("llvm")
+    (grain,) = re.findall(r"@jitney.parallel_for\(.*i64 1500, i64 (\d+)\)", text)
+    assert int(grain) % 32 == 0
