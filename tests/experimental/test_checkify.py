@@ -326,3 +326,20 @@ def test_messages_show_arrays_and_keys():
     for transform in (lambda f: f, jitney.jit):
         error, _ = checkify.checkify(transform(f))(jtnp.float32(2), jitney.random.key(3))
         assert error.get().startswith("Array(2., dtype=float32) by Array((), dtype=key<fry>)")
+
+
+def test_the_last_failing_lane_is_told():
+    def several(lib, numpy, module):
+        def f(x):
+            module.check(x > 0, "not positive: {x}", x=x)
+            module.check(x > -5, "far below: {x}", x=x)
+            return x
+
+        yield lib.vmap(f), [[1.0, -2.0, -3.0, 4.0]]
+        yield lib.vmap(f), [[1.0, -2.0, -9.0, -3.0]]
+        yield lib.vmap(f), [[1.0, 2.0]]
+        yield lib.vmap(lib.vmap(f)), [[[1.0, -2.0], [-3.0, 4.0]]]
+        yield lib.vmap(lambda x: lib.lax.cond(x > 0, lambda x: x, f, x)), [[1.0, -2.0, -9.0, 3.0]]
+
+    ours, theirs = messages(jitney, several), messages(jax, several)
+    assert [text for text, _ in ours] == [text for text, _ in theirs]

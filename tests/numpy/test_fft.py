@@ -206,3 +206,29 @@ def test_a_transform_in_a_loop_calls_no_python():
         text = jitney.jit(steps).lower(np.ones(n, np.complex64)).as_text("kernels")
         assert "host" not in text and "library" not in text
         agrees(jitney.jit(steps)(np.ones(n, np.complex64)), np.full(n, 0.5**10, np.complex64), 20)
+
+
+@pytest.mark.parametrize("x", [np.ones(3), np.float32(3), 3, True, np.complex64(2 + 1j)])
+@pytest.mark.parametrize("name", ["fftn", "ifftn", "rfftn", "irfftn"])
+def test_no_axes(name, x):
+    if name == "rfftn" and np.iscomplexobj(x):
+        return
+    for module, numpy in ((jax, jnp), (jitney, ours)):
+        found = [getattr(numpy.fft, name)(x, axes=())]
+        if not np.ndim(x):
+            found += [getattr(numpy.fft, name)(x), module.jit(getattr(numpy.fft, name))(x)]
+        assert len({(str(y.dtype), y.shape, complex(y.ravel()[0])) for y in found}) == 1
+        if module is jax:
+            theirs = found[0]
+    assert (found[0].dtype, found[0].shape) == (theirs.dtype, theirs.shape)
+    np.testing.assert_array_equal(found[0], theirs)
+
+
+@pytest.mark.parametrize("norm", [None, "ortho", "forward"])
+@pytest.mark.parametrize("name", ONE)
+def test_transforms_of_nothing(name, norm):
+    for shape in ((4, 0), (0, 4)):
+        if shape == (4, 0) and name in ("irfft", "hfft"):
+            continue  # the length of their results is given by that of the operand less one
+        found = getattr(ours.fft, name)(ours.ones(shape), norm=norm)
+        assert found.size == 0 and found.shape[0] == shape[0]

@@ -315,3 +315,12 @@ def test_pivots_become_a_permutation_in_a_native_loop():
     pivots = np.array([[3, 1, 4, 4, 4], [0, 2, 9, 3, -1]], np.int32)
     order = jitney.jit(lambda p: jitney.lax.linalg.lu_pivots_to_permutation(p, 6))(pivots)
     np.testing.assert_array_equal(order, [[3, 1, 4, 2, 0, 5], [0, 2, 1, 3, 4, 5]])
+
+
+@pytest.mark.parametrize("p", [None, 1, -1, 2, -2, "fro", "nuc", np.inf, -np.inf])
+def test_condition_of_no_matrices(p):
+    for shape in ((0, 3, 3), (2, 0, 1, 1)):
+        found = jtnp.linalg.cond(jtnp.ones(shape), p)
+        assert (found.shape, found.dtype) == (shape[:-2], np.float32)
+    with pytest.raises(ValueError, match="empty"):
+        jtnp.linalg.cond(jtnp.ones((3, 0, 0)), p)

@@ -67,3 +67,17 @@ def test_errors():
             j.dct(x, axis=3)
     with pytest.raises(ValueError, match="one positive length"):
         ours.dctn(np.ones((2, 2), np.float32), s=(2,), axes=(0, 1))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("norm", [None, "ortho"])
+@pytest.mark.parametrize("name", ["dct", "idct", "dctn", "idctn"])
+def test_narrow_floats(name, norm, dtype):
+    x = jax.numpy.asarray(RNG.normal(size=(3, 4)), dtype)
+    exact = getattr(scipy.fft, name)(np.asarray(x, float), norm=norm)
+    want = getattr(theirs, name)(x, norm=norm)
+    for f in (getattr(ours, name), jitney.jit(getattr(ours, name), static_argnames="norm")):
+        found = f(np.asarray(x), norm=norm)
+        assert found.dtype == want.dtype
+        error = 1e-5 if name.startswith("i") else 0.02
+        np.testing.assert_allclose(np.asarray(found, float), exact, rtol=error, atol=error)

@@ -171,3 +171,19 @@ def test_derivatives_of_reflected_beta():
     for i, (x, y) in enumerate(zip(a, b, strict=True)):
         by_a, by_b = mp.diff(beta, (x, y), (1, 0)), mp.diff(beta, (x, y), (0, 1))
         np.testing.assert_allclose([s[i] for s in slopes], [float(by_a), float(by_b)], rtol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("s", "q", "result"),
+    [
+        (np.nan, 0.0, np.nan), (np.nan, -1.0, np.nan), (1.0, np.nan, np.nan), (0.0, 0.0, np.inf),
+        (0.0, 1.0, np.nan), (0.5, 0.0, np.nan), (1.0, 1.0, np.inf), (1.0, np.inf, np.inf),
+        (2.0, np.inf, 0.0), (np.inf, 2.0, 0.0), (np.inf, 1.0, 1.0), (np.inf, 0.5, np.inf),
+        (1e30, 2.0, 0.0), (1e30, 1.0, 1.0), (1e30, 0.5, np.inf), (2.0, -1.0, np.inf),
+    ],
+)  # fmt: skip
+def test_zeta_at_its_ends(s: float, q: float, result: float, dtype: Any):
+    with jitney.enable_x64(dtype is np.float64):
+        for f in (special.zeta, jitney.jit(special.zeta)):
+            np.testing.assert_array_equal(f(dtype(s), dtype(q)), dtype(result))

@@ -21,9 +21,10 @@ from jitney.core.typing import Array, ArrayLike, DTypeLike
 from jitney.lax import staged
 from jitney.numpy.creation import asarray
 from jitney.numpy.manipulation import moveaxis, roll
-from jitney.numpy.promotion import ensure_arraylike
+from jitney.numpy.promotion import ensure_arraylike, promote_args_inexact
 from jitney.primitives.array.concatenation import pad
 from jitney.primitives.elementwise import binary, unary
+from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.indexing.slice import slice as lax_slice
 from jitney.primitives.signal.fft import FftType
 
@@ -38,7 +39,7 @@ Axes = Sequence[int] | None
 
 def _factor(name: str, norm: Norm, lengths: Sequence[int], inverse: bool) -> float:
     """What the result of `lax.fft`, which divides inverse transforms, is multiplied by."""
-    total = math.prod(lengths)
+    total = math.prod(lengths) or 1  # of no elements any factor will do
     match norm:
         case None | "backward":
             return 1.0
@@ -94,9 +95,9 @@ def _transform(name: str, kind: FftType, a: ArrayLike, s: Lengths, axes: Axes, n
             f"{dtypes.long_name(x.dtype)}; use jax.numpy.fft.fft, or the real part"
         )
     if not where:
-        if kind in (FftType.RFFT, FftType.IRFFT):
-            raise ValueError(f"jax.numpy.fft.{name} needs at least one axis.")
-        return x if x.dtype.kind == "c" else staged.fft(x, fft_type=kind, fft_lengths=())
+        if kind is FftType.RFFT:
+            return as_value(promote_args_inexact(name, x)[0])
+        return x if x.dtype.kind == "c" else staged.fft(x, fft_type=FftType.FFT, fft_lengths=())
     if s is not None:
         lengths = [operator.index(n) for n in s]
     else:

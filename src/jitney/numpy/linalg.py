@@ -80,7 +80,7 @@ def cond(x: ArrayLike, p: int | float | str | None = None) -> Array:
     Returns: an array (...) of a float dtype.
 
     Raises:
-      ValueError: if `x` has no elements, a lower rank, or is not square.
+      ValueError: if the matrices have no elements, `x` a lower rank, or is not square.
 
     Example:
       >>> jnp.linalg.cond(jnp.array([[4.0, 0.0], [0.0, 2.0]]))
@@ -92,7 +92,7 @@ def cond(x: ArrayLike, p: int | float | str | None = None) -> Array:
         raise ValueError(
             f"jnp.linalg.cond: input array must be at least 2D; got arr.shape={x.shape}"
         )
-    if x.size == 0:
+    if 0 in x.shape[-2:]:
         raise ValueError(f"jnp.linalg.cond: input array must not be empty; got arr.shape={x.shape}")
     if p is None or p in (2, -2):
         s = svdvals(x)

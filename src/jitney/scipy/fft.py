@@ -112,6 +112,8 @@ def _forward(x: Array, norm: Norm) -> Array:
 
 def _backward(y: Array, norm: Norm) -> Array:
     n = y.shape[-1]
+    if y.dtype.itemsize == 2:  # there are no complex numbers of 16-bit parts
+        y = y.astype(np.float32)
     y = binary.mul(y, _spread(1 / _sizes(n, norm), y))
     m = n // 2 + 1
     first = slice_in_dim(y, 0, m, 1, -1) if n > 1 else y

@@ -107,3 +107,15 @@ def test_empty_arrays():
     np.testing.assert_array_equal(none @ jnp.ones(3), np.zeros(2))
     agree(none @ sparse.empty((3, 2)), np.zeros((2, 2)))
     agree(sparse.BCOO.fromdense(jnp.zeros((0, 3))), np.zeros((0, 3)))
+
+
+def test_duplicates_of_no_entries():
+    for shape, batch in (((3, 4), ()), ((2, 4), (2,))):
+        n_sparse = len(shape) - len(batch)
+        data, places = jnp.zeros((*batch, 0)), jnp.zeros((*batch, 0, n_sparse), jnp.int32)
+        empty = sparse.BCOO((data, places), shape=shape)
+        for remove_zeros in (True, False):
+            found = empty.sum_duplicates(remove_zeros=remove_zeros)
+            assert (found.nse, found.data.shape) == (0, (*batch, 0))
+            agree(found, np.zeros(shape, np.float32))
+    assert sparse.BCOO.fromdense(jnp.zeros(SHAPE)).sum_duplicates().nse == 0

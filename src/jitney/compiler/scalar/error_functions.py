@@ -105,7 +105,7 @@ def erf(e: Emitter, x: Value) -> Value:
 
 
 def erfc(e: Emitter, x: Value) -> Value:
-    """1 - erf(x), within 3 ulp also where it is close to 0."""
+    """1 - erf(x), within 5 ulp also where it is close to 0."""
     size = e.at_most(e.fabs(x), _ERFC_END[x.kind])
     one, four = e.const(1.0, x), e.const(4.0, x)
     t = e.fdiv(e.fsub(size, four), e.fadd(size, four))

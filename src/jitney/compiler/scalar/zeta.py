@@ -28,7 +28,7 @@ _BERNOULLI = (
 
 
 def zeta(e: Emitter, s: Value, q: Value) -> Value:
-    """The sum of (q + k)^-s over all k >= 0; NaN for s < 1, infinite at poles.
+    """The sum of (q + k)^-s over all k >= 0; NaN for s < 1, infinite at poles and for s = q = 0.
 
     For q < 0 it is defined for whole s alone.
     """
@@ -84,10 +84,11 @@ def _zeta(e: Emitter, s: Value, q: Value, kind: str) -> Value:
     result = e.where_any(f"zeta.below.{kind}", negative, result, [s, q, fraction, result], below)
     result = e.select(e.or_(whole, e.not_(negative)), result, e.const(NAN, s))
     pole = e.and_(e.fcmp("ole", q, zero), e.fcmp("oeq", e.trunc_float(q), q))
-    pole = e.or_(pole, e.fcmp("oeq", s, one))
-    result = e.select(pole, inf, result)
     result = e.select(e.fcmp("oeq", q, inf), zero, result)
-    undefined = e.or_(e.fcmp("olt", s, one), e.fcmp("uno", s, q))
+    result = e.select(e.or_(pole, e.fcmp("oeq", s, one)), inf, result)
+    origin = e.and_(e.fcmp("oeq", s, zero), e.fcmp("oeq", q, zero))
+    below = e.and_(e.fcmp("olt", s, one), e.not_(origin))
+    undefined = e.or_(below, e.fcmp("uno", s, q))
     return e.select(undefined, e.const(NAN, s), result)
 
 
@@ -142,4 +143,5 @@ def _power_of_sum(e: Emitter, s: Value, q: Value, k: Value) -> Value:
     less = e.fmul(s, e.fdiv(lost, base))
     corrected = e.fsub(result, e.fmul(result, less))
     finite = e.fcmp("olt", e.fabs(less), e.const(1e-3, s))
+    finite = e.and_(finite, e.fcmp("olt", result, e.const(INF, s)))
     return e.select(finite, corrected, result)

@@ -71,8 +71,8 @@ def _(primals: Primals, _tangents: Tangents, **params: Any) -> Any:
 def _(args: Sequence[Value], dims: Dims, *, structure: pytrees.PyTreeDef, debug: bool) -> Any:
     size = next(get_aval(x).shape[d] for x, d in zip(args, dims, strict=True) if d is not None)
     whole = [rules.to_front(x, d, size) for x, d in zip(args, dims, strict=True)]
-    first = first_error(structure.unflatten(whole))
-    check_p.bind(*pytrees.tree_leaves(first), structure=structure, debug=debug)
+    error = one_error(structure.unflatten(whole), last=True)
+    check_p.bind(*pytrees.tree_leaves(error), structure=structure, debug=debug)
     return [], []
 
 
@@ -80,12 +80,15 @@ check_p.absent("eager", why="it raises, or does nothing: its implementation is o
 check_p.absent("transpose", why="it has no results, so no cotangents come to it")
 
 
-def first_error(error: Error) -> Error:
-    """Of several errors along a first axis, the first that has happened."""
+def one_error(error: Error, last: bool = False) -> Error:
+    """Of several errors along a first axis, the first that has happened, or the last."""
     from jitney import lax
 
     failed = lax.ne(error.code, np.int32(NO_ERROR))
-    place = lax.argmax(failed, 0, np.int32)
+    if last:
+        place = lax.sub(np.int32(len(failed) - 1), lax.argmax(lax.rev(failed, (0,)), 0, np.int32))
+    else:
+        place = lax.argmax(failed, 0, np.int32)
 
     def pick(x: Any) -> Any:
         return lax.dynamic_index_in_dim(x, place, 0, keepdims=False)
@@ -197,5 +200,5 @@ def check_error(error: Error) -> None:
             f"{type(error).__name__}"
         )
     while np.shape(error.code):
-        error = first_error(error)
+        error = one_error(error)
     _bind(error, False)

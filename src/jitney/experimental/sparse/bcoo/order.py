@@ -100,7 +100,7 @@ def count_unique(indices: Array, shape: Sequence[int]) -> int:
     """How many different positions a batch has at most, of indices that are known."""
     values = np.asarray(indices)
     n_batch, (nse, n_sparse) = values.ndim - 2, values.shape[-2:]
-    if not n_sparse:
+    if not n_sparse or not nse:
         return min(nse, 1)
     extents = np.array(shape[n_batch : n_batch + n_sparse])
     counts = [
