@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 COMPILED_AT = 3  # the how many-th call with one signature makes a program
 FEWEST_ARRAYS = 2  # that a call makes, for a program to be much quicker
 # The how many-th call that is looked at, if it makes fewer.
-SMALL_COMPILED_AT = threshold(8, small=4)
+SMALL_COMPILED_AT = threshold(16, small=4)
 # Bytes of a result that shares memory with an operand, and would not in a program.
 LARGEST_COPY = threshold(1 << 16, small=64)
 MAX_SIGNATURES = threshold(256, small=8)  # counted at a time, for each function
