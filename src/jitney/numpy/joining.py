@@ -34,6 +34,9 @@ Arrays: TypeAlias = "Array | np.ndarray | Sequence[ArrayLike]"
 def _parts(name: str, arrays: Arrays) -> Array | list[Any]:
     """The arrays to join: one array (along its first axis), or a list of operands."""
     if isinstance(arrays, Array | np.ndarray):
+        if arrays.ndim == 0:
+            refusal = TypeError if name == "stack" else ValueError
+            raise refusal(f"{name} joins several arrays, but got one array of rank 0; pass a list")
         return as_value(arrays)
     try:
         parts = list(arrays)

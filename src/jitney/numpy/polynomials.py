@@ -111,6 +111,16 @@ def _trimmed(p: Array) -> Array:
     return out if out.shape[0] else zeros((1,), p.dtype)
 
 
+def _check_coefficients(name: str, *polynomials: Array) -> None:
+    """Raises TypeError for numbers where coefficients are needed."""
+    if any(p.ndim == 0 for p in polynomials):
+        shapes = ", ".join(str(p.shape) for p in polynomials)
+        raise TypeError(
+            f"{name} takes coefficients, arrays of rank 1, but got shapes {shapes}; a constant "
+            "polynomial is an array of one element"
+        )
+
+
 def polymul(a1: ArrayLike, a2: ArrayLike, *, trim_leading_zeros: bool = False) -> Array:
     """The product of two polynomials.
 
@@ -125,6 +135,7 @@ def polymul(a1: ArrayLike, a2: ArrayLike, *, trim_leading_zeros: bool = False) -
     """
     promotion.check_arraylike("polymul", a1, a2)
     x, y = (as_value(a) for a in promotion.promote_dtypes_inexact(a1, a2))
+    _check_coefficients("polymul", x, y)
     if trim_leading_zeros and (x.shape[0] > 1 or y.shape[0] > 1):
         x, y = _trimmed(x), _trimmed(y)
     x = x if x.shape[0] else zeros((1,), y.dtype)
@@ -147,6 +158,7 @@ def polydiv(u: ArrayLike, v: ArrayLike, *, trim_leading_zeros: bool = False) -> 
     """
     promotion.check_arraylike("polydiv", u, v)
     x, y = (as_value(a) for a in promotion.promote_dtypes_inexact(u, v))
+    _check_coefficients("polydiv", x, y)
     m, n = x.shape[0] - 1, y.shape[0] - 1
     scale = 1 / y[0]
     quotient = zeros((max(m - n + 1, 1),), x.dtype)
@@ -181,6 +193,7 @@ def polyder(p: ArrayLike, m: int = 1) -> Array:
     """
     m = _order("polyder", m, "Order of derivative must be positive")
     (x,) = promotion.promote_dtypes_inexact(promotion.ensure_arraylike("polyder", p))
+    _check_coefficients("polyder", x)
     if m == 0:
         return x
     count = max(x.shape[0] - m, 0)
@@ -206,6 +219,7 @@ def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> Array:
     k = 0 if k is None else k
     promotion.check_arraylike("polyint", p, k)
     x, constants = (as_value(a) for a in promotion.promote_dtypes_inexact(p, k))
+    _check_coefficients("polyint", x)
     if m == 0:
         return x
     constants = atleast_1d(constants)

@@ -273,6 +273,8 @@ def _one_axis(x: Array, axis: Axis, keepdims: bool) -> tuple[Array, int, tuple[i
     if not isinstance(axis, tuple):
         return x, canonical_axis(axis, rank), None
     axes = canonical_axes(axis, rank)
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"axis names an axis of an array of rank {rank} twice: {axis}")
     rest = [k for k in range(rank) if k not in axes]
     order = (*rest, *sorted(axes, reverse=True))
     wide = (*[x.shape[k] for k in rest], math.prod([x.shape[k] for k in axes]))

@@ -153,6 +153,8 @@ def lexsort(keys: Array | np.ndarray | Sequence[ArrayLike], axis: int = -1) -> A
       >>> jnp.lexsort((jnp.array([2, 1, 0]), jnp.array([1, 0, 1])))
       Array([1, 2, 0], dtype=int32)
     """
+    if isinstance(keys, Array | np.ndarray) and keys.ndim == 0:
+        raise TypeError("lexsort takes several keys, but got one array of rank 0; pass a list")
     parts = [as_value(k) for k in (_rows(keys) if isinstance(keys, Array | np.ndarray) else keys)]
     if not parts:
         raise TypeError("need sequence of keys with len > 0 in lexsort")

@@ -371,6 +371,11 @@ def histogram2d(
              [0, 1]], dtype=int32)
     """
     x, y = promotion.ensure_arraylike("histogram2d", x, y)
+    if x.ndim == 0 or y.ndim == 0:
+        raise TypeError(
+            "histogram2d takes coordinates of points, two arrays of rank 1, but got shapes "
+            f"{x.shape} and {y.shape}; flatten them by x.ravel()"
+        )
     both: Any = [bins, bins] if _is_edges(bins) else bins
     from jitney.numpy.joining import stack
 

@@ -37,7 +37,9 @@ def cholesky(
              [0., 2.]], dtype=float32)
     """
     del overwrite_a, check_finite
-    return _cholesky(*inexact(a), lower=lower)
+    (matrix,) = inexact(a)
+    check_square("cholesky", matrix)
+    return _cholesky(matrix, lower=lower)
 
 
 @partial(jit_when_traced, static_argnames="lower")

@@ -199,7 +199,10 @@ def sqrtm(A: ArrayLike, blocksize: int = 1) -> Array:
     """
     if blocksize > 1:
         raise NotImplementedError("sqrtm: blocksize must be 1, blocks are not supported")
-    return _sqrtm(as_value(promote_dtypes_inexact(A)[0]))
+    matrix = as_value(promote_dtypes_inexact(A)[0])
+    if matrix.ndim < 2:
+        raise TypeError(f"sqrtm takes square matrices [..., n, n], but got shape {matrix.shape}")
+    return _sqrtm(matrix)
 
 
 @jit

@@ -51,7 +51,7 @@ def mode(
     _refuse_policy("mode", nan_policy, ("propagate",))
     x = ensure_arraylike("mode", a)
     rank = x.ndim
-    if axis is None:
+    if axis is None or not rank:
         x, place = x.reshape(-1), 0
     else:
         place = axis % x.ndim

@@ -8,6 +8,7 @@ from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.numpy.promotion import promote_args_inexact
 from jitney.numpy.selection import where
+from jitney.primitives.array.broadcasting import broadcast_shapes
 from jitney.primitives.elementwise.convert import as_value
 
 TWO_PI = 2 * math.pi
@@ -15,7 +16,14 @@ TWO_PI = 2 * math.pi
 
 def operands(name: str, *xs: ArrayLike) -> list[Array]:
     """Operands checked, of one inexact dtype, of one rank (scalars aside)."""
-    return [as_value(x) for x in promote_args_inexact(name, *xs)]
+    arrays = [as_value(x) for x in promote_args_inexact(name, *xs)]
+    shapes = {x.shape for x in arrays if x.shape}
+    if len(shapes) > 1:
+        try:
+            broadcast_shapes(*shapes)
+        except ValueError as error:
+            raise TypeError(f"{name}: {error}") from None
+    return arrays
 
 
 def supported(value: Array, outside: Array, alone: float, *parameters: Array) -> Array:

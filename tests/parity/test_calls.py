@@ -1,0 +1,112 @@
+"""Public functions called with operands of all kinds, and wrongly: types and exceptions are JAX's.
+
+This is a sample; `python -m tests.parity.calls` compares all calls.
+"""
+
+from __future__ import annotations
+
+import inspect
+import zlib
+
+import pytest
+from tests.parity.calls import Call, Side, different, is_meant, read, variants
+
+import jitney
+
+# Functions of which some calls are refused by another class, or refused by one package alone.
+OPEN = frozenset(
+    f"jax.{name}"
+    for name in (
+        "lax.broadcast_shapes", "lax.linalg.cholesky_update", "lax.linalg.symmetric_product",
+        "lax.split", "nn.dot_product_attention", "numpy.correlate", "numpy.isclose", "numpy.trace",
+        "numpy.unravel_index", "ops.segment_sum", "scipy.linalg.hadamard",
+        "scipy.linalg.solve_sylvester", "scipy.linalg.solve_triangular", "scipy.signal.convolve2d",
+        "scipy.special.hyp2f1", "scipy.special.ndtr", "scipy.special.sph_harm_y",
+        "scipy.special.xlog1py",
+    )
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def sides() -> tuple[Side, Side]:
+    return Side("jitney"), Side("jax")
+
+
+def sample(which: str, share: int) -> list[Call]:
+    """Each `share`-th variant, by its text: functions that are added move none."""
+    calls = variants(which, None, 0)
+    return [c for c in calls if zlib.crc32(str(c).encode()) % share == 0]
+
+
+@pytest.mark.parametrize(("which", "share"), [("scalars", 180), ("wrong", 780)])
+def test_sample(sides: tuple[Side, Side], which: str, share: int) -> None:
+    calls = [c for c in sample(which, share) if c.function not in OPEN]
+    assert len(calls) > 60
+    found: list[str] = []
+    for call in calls:
+        both = different(*sides, call)
+        if both is not None and not is_meant(call, *both):
+            found.append(f"{call}: {both[0]}, JAX {both[1]}")
+    assert found == []
+
+
+# Calls that differed once, one of each kind.
+MENDED = """
+jax.scipy.signal.fftconvolve(2, 2)
+jax.scipy.signal.fftconvolve(True, True)
+jax.scipy.fft.dctn(2)
+jax.scipy.fft.idctn(True)
+jax.numpy.poly(2)
+jax.numpy.resize(2, 0)
+jax.numpy.linalg.tensorsolve(2, 2)
+jax.scipy.special.kl_div(2, 2)
+jax.scipy.special.rel_entr(0.5, 0.5)
+jax.scipy.special.ndtr(0.5)
+jax.scipy.special.log_ndtr(0.5)
+jax.scipy.linalg.block_diag(2, 2)
+jax.scipy.linalg.toeplitz(2)
+jax.scipy.stats.bernoulli.ppf(2, v)
+jax.scipy.stats.bernoulli.ppf(2, 2)
+jax.scipy.stats.multivariate_normal.logpdf(2, 0, 1)
+jax.scipy.stats.uniform.cdf(0.5)
+jax.scipy.stats.cauchy.sf(True)
+jax.ops.segment_sum(2, 2)
+jax.ops.segment_max(2, 2)
+jax.numpy.promote_types(np.float32(0.5), v)
+jax.numpy.issubdtype(np.array(0.5, 'float32'), v)
+jax.numpy.add(jnp.ones((32, 10)), jnp.ones(32))
+jax.numpy.add(jnp.ones(3), jnp.ones(4))
+jax.numpy.clip(jnp.ones((2, 3, 4)), v, v)
+jax.scipy.stats.gamma.pdf(jnp.ones((0,)), v)
+jax.scipy.stats.gamma.pdf(jnp.ones((3, 3)), jnp.ones(2))
+jax.numpy.concatenate(np.array(0.5, 'float32'))
+jax.numpy.stack(np.array(0.5, 'float32'))
+jax.numpy.hstack(jnp.array(0.5))
+jax.numpy.lexsort(jnp.array(0.5))
+jax.numpy.polyder(2)
+jax.numpy.polyint(2)
+jax.numpy.polymul(2, v)
+jax.numpy.polydiv(v, 2)
+jax.numpy.median(m, axis=(0, 0))
+jax.numpy.percentile(m, 50, axis=(0, 0))
+jax.numpy.histogram2d(2, v)
+jax.scipy.linalg.cholesky(v)
+jax.scipy.linalg.cho_factor(2.0)
+jax.scipy.linalg.sqrtm(v)
+"""
+
+
+@pytest.mark.parametrize("line", MENDED.strip().splitlines())
+def test_mended(sides: tuple[Side, Side], line: str) -> None:
+    found = different(*sides, read(line))
+    assert found is None, found
+
+
+def test_the_table_has_most_functions() -> None:
+    named = {c.function for c in variants("wrong", None, 0)}
+    assert len(named) > 750
+    missing = [
+        n for n in dir(jitney.numpy)
+        if inspect.isfunction(getattr(jitney.numpy, n)) and f"jax.numpy.{n}" not in named
+    ]  # fmt: skip
+    assert len(missing) < 30, missing
