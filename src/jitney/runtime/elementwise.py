@@ -14,7 +14,7 @@ from jitney.runtime import host_path
 from jitney.runtime.native import _native
 
 # Elements of a part: a thread that is ahead then takes parts of others'.
-_MAX = threshold(1 << 20, small=8)
+_MAX = threshold(1 << 20, small=64)
 
 
 def apply_ufunc(ufunc: np.ufunc, xs: tuple[np.ndarray, ...]) -> np.ndarray | None:

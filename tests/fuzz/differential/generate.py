@@ -18,6 +18,7 @@ import jitney.numpy
 
 DEPTH = 2  # of blocks within blocks
 ATTEMPTS = 12  # at one operation
+MOST_ROWS = 40  # of a matrix of derivatives
 
 
 class Generator:
@@ -41,8 +42,9 @@ class Generator:
         results = results or [inputs[0].name]
         signature = ", ".join([x.name for x in inputs])
         block = Block(signature, "", tuple(ops), tuple(results), _tuple(len(results)))
+        large = any(math.prod(x.type.shape) > MOST_ROWS for x in inputs)
         inexact = [i for i, x in enumerate(inputs) if kind(x.type.dtype) == "f"]
-        return Program(tuple(inputs), block, modes.choose(r, inexact, len(inputs)), x64)
+        return Program(tuple(inputs), block, modes.choose(r, inexact, len(inputs), large), x64)
 
     def name(self) -> str:
         self.count += 1

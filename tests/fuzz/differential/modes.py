@@ -124,11 +124,18 @@ def source(names: Sequence[str], noisy: bool = False) -> str:
     return "\n".join([part.lstrip("\n") for part in parts])
 
 
-def choose(r: random.Random, inexact: Sequence[int], count: int) -> tuple[tuple[str, str], ...]:
-    """Some transformations for a function of `count` arguments, of which `inexact` are floats."""
+def choose(
+    r: random.Random, inexact: Sequence[int], count: int, large: bool
+) -> tuple[tuple[str, str], ...]:
+    """Some transformations for a function of `count` arguments, of which `inexact` are floats.
+
+    Of `large` arguments there are no matrices of derivatives: these would have a million elements.
+    """
     kinds = ["jitted", "mapped", "mapped", "forward", "rematerialized"]
     if inexact:
-        kinds += ["gradient", "gradient", "gradient", "linear", "hessian", "jacobian"]
+        kinds += ["gradient", "gradient", "gradient", "linear"]
+    if inexact and not large:
+        kinds += ["hessian", "jacobian"]
     depth = r.choice((0, 0, 0, 1, 1, 1, 2, 2, 3))
     mode = []
     for kind in [r.choice(kinds) for _ in range(depth)]:
