@@ -79,6 +79,7 @@ PROGRAMS = {
     "region": (lambda x: lax.reduce(x, np.float32(1), lambda a, b: a * 0.5 - b, (0,)), X),
     "narrow_dtype": (lambda x: (x * 3).astype("int4")[::-1].astype("int32"), X),
     "filled_gather": (filled_gather, X),
+    "transposed": (lambda x: x.T + 1, np.ones((90, 70), np.float32)),
     "dtypes": (lambda x: [x.astype(d) for d in ("bfloat16", "float16", "bool", "int8", "uint32")], X),
 }  # fmt: skip
 
@@ -101,6 +102,22 @@ def test_programs_are_found_and_give_the_same_bits(name, folder, monkeypatch):
     jitney.tree.map(
         lambda x, y: np.testing.assert_array_equal(np.asarray(x), np.asarray(y)), found, expected
     )
+
+
+def test_shared_kernels_call_the_runtime(folder):
+    """A kernel in another program's object file, which transposes blocks."""
+    x = np.arange(100 * 120, dtype=np.float32).reshape(100, 120)
+
+    def second(x):
+        return x.T + 7.25, jnp.sin(x)
+
+    kept = jitney.jit(lambda x: x.T + 7.25).lower(x).compile()
+    expected = jitney.jit(second)(x)
+    forget()
+    del kept
+    found = jitney.jit(second)(x)
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(a, b)
 
 
 def test_kernels_that_programs_share(folder):

@@ -273,8 +273,9 @@ class _Anything(dict[str, int]):
     def get(self, key: str, default: Any = None) -> Any:
         if key in self:
             return self[key]
-        if key == "jitney.poll":  # the one function of the runtime that kernels call
-            return symbols.symbol("poll")
+        name = key.removeprefix("jitney.")
+        if symbols.is_called_by_kernels(name):
+            return symbols.symbol(name)
         return 1 if key.startswith("jitney.") else default
 
 

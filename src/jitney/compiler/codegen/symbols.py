@@ -32,6 +32,11 @@ def register_symbol(name: str, address: int) -> None:
     _symbols[name] = address
 
 
+def is_called_by_kernels(name: str) -> bool:
+    """Whether kernels call function `name` of the runtime; only entries of programs call the others."""
+    return name == "poll" or name.startswith("transpose_")
+
+
 _threads = 1
 
 
