@@ -232,3 +232,13 @@ def test_truth_values_go_into_integers_where_promotion_is_strict(dtype):
         return found
 
     assert outcomes(jitney, jitney.numpy) == outcomes(jax, jax.numpy)
+
+
+def test_set_functions_take_complex_nan_for_one():
+    nan = np.nan
+    x = np.array([1, complex(nan, 1), complex(1, nan), complex(nan, nan), 2, 1], np.complex64)
+    y = np.array([complex(nan, 1), complex(1, nan), 2, 3], np.complex64)
+    for equal in (True, False):
+        same(lambda lib, np, equal=equal: np.unique(x, True, True, True, equal_nan=equal))
+    for name in ("union1d", "intersect1d", "setdiff1d", "setxor1d", "isin"):
+        same(lambda lib, np, name=name: getattr(np, name)(x, y))

@@ -54,6 +54,9 @@ def unique_sorted_mask(
     from jitney.numpy.manipulation import moveaxis
 
     moved = moveaxis(x, axis, 0)
+    if moved.dtype.kind == "c":  # NaN in either part is one NaN, which comes last
+        nan = full(moved.shape, complex(np.nan, 0), moved.dtype)
+        moved = where(compare.ne(moved, moved), nan, moved)
     n, *rest = moved.shape
     rows = reshape(moved, (n, int(np.prod(rest, dtype=np.int64))))
     columns = transpose(rows, (1, 0))
