@@ -186,7 +186,7 @@ def _roll_dynamic(a: Array, shift: Array, axes: tuple[int, ...]) -> Array:
         extent = binary.max(scalar_operand(n, _INT32, False), scalar_operand(1, _INT32, False))
         rest = remainder(one, extent)
         doubled = concatenation.concatenate([a, a], axis)
-        starts: list[Any] = [0] * a.ndim
+        starts: list[Any] = [scalar_operand(0, _INT32, False)] * a.ndim
         starts[axis] = binary.sub(scalar_operand(n, _INT32, False), rest)
         a = dynamic_slice(doubled, starts, a.shape)
     return a

@@ -121,7 +121,7 @@ def matrix_rank(
       hermitian: whether `M` is known to be Hermitian.
       tol: an older name for `rtol`.
 
-    Returns: an array (...) of dtype int32.
+    Returns: an array (...) of the default integer dtype; int32 for a scalar or vector.
 
     Raises:
       ValueError: if both `rtol` and `tol` are given.
@@ -133,17 +133,18 @@ def matrix_rank(
     if rtol is not None and tol is not None:
         raise ValueError("matrix_rank: only one of tol or rtol may be specified.")
     m = _inexact("matrix_rank", M)
+    count = dtypes.canonicalize_dtype(np.dtype(np.int64))
     if m.ndim < 2:
         return convert(reduce_sum(convert(m != 0, np.dtype(np.int32)), tuple(range(m.ndim))) > 0,
                        np.dtype(np.int32))  # fmt: skip
     s = svd(m, full_matrices=False, compute_uv=False, hermitian=hermitian)
     rtol = tol if rtol is None else rtol
     if s.shape[-1] == 0:
-        return reduce_sum(convert(s, np.dtype(np.int32)), (s.ndim - 1,))
+        return reduce_sum(convert(s, count), (s.ndim - 1,))
     if rtol is None:
         rtol = max(m.shape[-2:]) * float(dtypes.finfo(s.dtype).eps)
     limit = s[..., 0] * convert(as_value(rtol), s.dtype)
-    return reduce_sum(convert(s > limit[..., None], np.dtype(np.int32)), (s.ndim - 1,))
+    return reduce_sum(convert(s > limit[..., None], count), (s.ndim - 1,))
 
 
 @jit_when_traced(static_argnames=("n",))

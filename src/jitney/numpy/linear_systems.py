@@ -210,7 +210,7 @@ def lstsq(
     cutoff = eps * max(n, m) if rcond is None else where(rcond < 0, eps, rcond)
     u, s, vt = svd(a, full_matrices=False)
     mask = (s > 0) & (s >= convert(as_value(cutoff), s.dtype) * s[0])
-    rank = reduce_sum(convert(mask, np.dtype(np.int32)), (0,))
+    rank = reduce_sum(convert(mask, dtypes.canonicalize_dtype(np.dtype(np.int64))), (0,))
     inverse = where(mask, 1 / where(mask, s, of_dtype(1, s)), of_dtype(0, s))
     inner = mat.matmul(mat.adjoint(u), right)
     x = mat.matmul(mat.adjoint(vt), convert(inverse, a.dtype)[:, None] * inner)

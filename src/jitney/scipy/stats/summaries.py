@@ -67,7 +67,7 @@ def mode(
         if is_floating(rows.dtype):
             same = same | (jnp.isnan(rows[..., 1:]) & jnp.isnan(rows[..., :-1]))
         first = jnp.concatenate([jnp.ones((*kept, 1), bool), ~same], axis=-1)
-        positions = lax.broadcasted_iota(np.int32, rows.shape, rows.ndim - 1)
+        positions = lax.broadcasted_iota(int, rows.shape, rows.ndim - 1)
         starts = lax.cummax(jnp.where(first, positions, 0), axis=rows.ndim - 1)
         lengths = positions - starts + 1
         best = jnp.argmax(lengths, axis=-1, keepdims=True)
