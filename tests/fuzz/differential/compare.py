@@ -47,6 +47,7 @@ REFUSED: dict[str, str] = {
     "Slice size at index": "derivatives of operations on empty arrays",
     "Reverse-mode differentiation does not work": "the result is an operand that the loop hands on",
     "Support for narrow-width integers is platform": "int4 works as int8 does",
+    "Cannot lower jaxpr with verifier errors": "XLA has no code for transforms of no elements",
     "RFFT input must be": "16-bit floats are transformed in float32",
     "__jax_array__()": "jitted functions take objects that stand for arrays, too",
 }

@@ -97,7 +97,7 @@ def scalars(r: random.Random, scope: Scope) -> Draft | None:
 def objects(r: random.Random, scope: Scope) -> Draft | None:
     """A function of an object with `__jax_array__`."""
     x = pick(r, scope)
-    if not x:
+    if not x or x[1].weak:
         return None
     text = r.choice(OF_OBJECTS).replace("{o}", OBJECT.replace("{{{{", "{{").replace("}}}}", "}}"))
     return Draft(text.replace("{x}", "{0}"), (x[0],), False)
