@@ -319,7 +319,7 @@ def test_what_cannot_be_kept_is_traced_at_each_call() -> None:
             return c * 2, x
 
     class Unhashable:
-        __hash__ = None  # type: ignore[assignment]
+        __hash__: Any = None
 
         def __call__(self, c: Any, x: Any) -> Any:
             return c * 2, x

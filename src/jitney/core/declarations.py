@@ -6,8 +6,7 @@ again by the next import of it, on new objects: what a module has declared befor
 
 from __future__ import annotations
 
-import sys
-from types import FrameType
+import inspect
 from typing import Any, TypeVar
 
 V = TypeVar("V")
@@ -15,7 +14,7 @@ V = TypeVar("V")
 
 def execution() -> Any:
     """What identifies the innermost execution of a module under way; None if it is of no import."""
-    frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]  # documented
+    frame = inspect.currentframe()
     while frame is not None:
         if frame.f_code.co_name == "<module>":
             return frame.f_globals.get("__spec__")  # a new one for each import, and reload

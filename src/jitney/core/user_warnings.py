@@ -7,7 +7,7 @@ of all other lines.
 from __future__ import annotations
 
 import functools
-import sys
+import inspect
 import warnings
 from types import FrameType
 
@@ -21,7 +21,8 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
       message: what is shown.
       category: the warning's class.
     """
-    frame: FrameType = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]  # documented
+    frame = inspect.currentframe()
+    assert frame is not None  # Python has frames
     while _is_passed_over(frame) and frame.f_back is not None:
         frame = frame.f_back
     module = frame.f_globals.get("__name__") or "<string>"

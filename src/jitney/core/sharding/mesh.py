@@ -34,6 +34,15 @@ class AxisType(enum.Enum):
         return self.name
 
 
+class _Entered(threading.local):
+    """The contexts of meshes that this thread is in, the innermost last."""
+
+    entered: tuple[Within, ...] = ()
+
+
+_entered = _Entered()
+
+
 def _id_of(device: Device) -> int:
     return device.id
 
@@ -247,7 +256,7 @@ class Mesh(_Axes):
     def __hash__(self) -> int:
         return hash((self.axis_sizes, self.axis_names, self.axis_types))
 
-    _contexts: ClassVar[_Entered]  # of the thread
+    _contexts: ClassVar = _entered
 
     def _new_context(self) -> Within:
         """The context that `with` enters."""
@@ -341,14 +350,6 @@ class _Context(config.State):
 _in_force = _Context("mesh in force", _NO_MESH, lambda meshes: meshes, traced=True)
 # That of `with mesh:`, which `pjit` and `with_sharding_constraint` alone ask for.
 _entered_mesh = _Context("mesh entered", _EMPTY, lambda mesh: mesh, traced=True)
-
-
-class _Entered(threading.local):
-    entered: tuple[Within, ...] = ()
-
-
-_entered = _Entered()
-Mesh._contexts = _entered  # pyright: ignore[reportPrivateUsage]  # of this module
 
 
 @functools.cache
