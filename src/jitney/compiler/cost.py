@@ -122,6 +122,8 @@ class CostModel:
     # Parts that the iteration domain of a kernel is divided into.
     max_domains: int = threshold(12, small=4)
     max_cost: int = 10_000  # additions: sums over shared operands grow without bound
+    # Bytes of a padded operand from which on its border alone is filled, by a kernel for each side.
+    filled_border: int = threshold(1 << 20, small=64)
     # Bytes of a carry above which buffers are swapped, not copied.
     swap_above: int = threshold(1024, small=16)
 

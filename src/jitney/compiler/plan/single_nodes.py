@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 from jitney.compiler import added_products, library
+from jitney.compiler.cost import COSTS
 from jitney.compiler.hlo import ir as hlo
 from jitney.compiler.kernels.build import (
     KernelBuilder,
@@ -36,13 +40,13 @@ def concatenate(plan: RegionPlan, node: hlo.Concatenate) -> bool:
 
 
 def pad(plan: RegionPlan, node: hlo.Pad) -> bool:
-    """The whole is filled, then the operand is computed into its place."""
+    """The padding is filled, then the operand is computed into its place.
+
+    What is filled is the whole, in one kernel, or the border of a large operand, in one for each side.
+    """
     if not plan.planner.is_stored(node.dtype):
         return plan.by_reference_demanding(node)
     plan.new(node)
-    for k, (value,) in plan.computed(node.shape, lambda k: [k.value(node.value, ())]):
-        k.store(node, k.linear(node.shape, k.identity()), value)
-        plan.launch(k)
     # Negative padding drops elements: rows first .. last of each axis survive.
     spans: list[tuple[int, int, int, int]] = []  # first, count, place, step
     for n, out, low, inner in zip(node.x.shape, node.shape, node.low, node.interior, strict=True):
@@ -51,6 +55,11 @@ def pad(plan: RegionPlan, node: hlo.Pad) -> bool:
         last = min(n, (out - low + step - 1) // step)
         spans.append((first, max(last - first, 0), low + first * step, step))
     strides = row_major(node.shape)
+    for box in _filled(node, [(place, count) for _, count, place, _ in spans]):
+        for k, (value,) in plan.computed([n for _, n in box], lambda k: [k.value(node.value, ())]):
+            places = [k.axis(j, start) for j, (start, _) in enumerate(box)]
+            k.store(node, combine(places, strides, 0, k.rank), value)
+            plan.launch(k)
 
     def operand(k: KernelBuilder) -> list[int]:
         index = tuple([k.axis(j, first) for j, (first, _, _, _) in enumerate(spans)])
@@ -61,6 +70,26 @@ def pad(plan: RegionPlan, node: hlo.Pad) -> bool:
         k.store(node, combine(places, strides, 0, k.rank), value)
         plan.launch(k)
     return True
+
+
+def _filled(node: hlo.Pad, kept: Sequence[tuple[int, int]]) -> list[list[tuple[int, int]]]:
+    """Returns the boxes to fill, as (start, extent) by axis: the whole, or what surrounds `kept`.
+
+    Args:
+      node: a padding.
+      kept: where the operand's elements lie.
+    """
+    whole = [(0, n) for n in node.shape]
+    size = math.prod([n for _, n in kept]) * node.dtype.itemsize
+    if any(node.interior) or size < COSTS.filled_border:
+        return [whole]
+    boxes: list[list[tuple[int, int]]] = []
+    for j, ((place, count), extent) in enumerate(zip(kept, node.shape, strict=True)):
+        end = place + count
+        for side in ((0, place), (end, extent - end)):
+            if side[1]:
+                boxes.append([*kept[:j], side, *whole[j + 1 :]])
+    return boxes
 
 
 def update_slice(plan: RegionPlan, node: hlo.DynamicUpdateSlice) -> bool:
