@@ -200,6 +200,75 @@ with jax.set_mesh(explicit):
             jax.device_put(HOST.reshape(4, 2), P("x"))))  # fmt: skip
 
 
+def on_axes_alone(mesh, axes, spec):
+    """Operations that take a sharding on the axes of a mesh alone, on arguments of all kinds."""
+    place = NamedSharding(axes, spec)
+    operations = {
+        "constraint": lambda x: wsc(x, place) * 2,
+        "out": lambda x: jax.jit(lambda x: x * 2, out_shardings=place)(x),
+        "put": lambda x: jax.device_put(x, place),
+        "reshard": lambda x: reshard(x, place),
+        "ones": lambda x: jnp.ones(4, device=place),
+        "zeros_like": lambda x: jnp.zeros_like(x, device=place),
+    }
+    transforms = {
+        "eager": lambda f: f,
+        "vmap": jax.vmap,
+        "vmap of columns": lambda f: jax.vmap(f, in_axes=1),
+        "grad": lambda f: jax.grad(lambda x: (f(x) ** 2).sum()),
+        "jvp": lambda f: lambda x: jax.jvp(f, (x,), (x,)),
+    }
+    rows = HOST.repeat(2).reshape(4, 4)
+    arguments = {"host": rows, "divided": jax.device_put(rows, NamedSharding(mesh, P("x")))}
+    for operation, f in operations.items():
+        for transform, changed in transforms.items():
+            for argument, x in arguments.items():
+                # Transformations make arrays of host arguments, which JAX leaves alone.
+                is_told = argument == "divided" or not get_mesh().empty
+                if transform == "eager" or (operation in ("constraint", "reshard") and is_told):
+                    name = f"{spec} {operation} {transform} {argument}"
+                    show(f"axes alone, {get_mesh()}, {name}", lambda: changed(f)(x))  # noqa: B023
+
+
+four_rows = jax.make_mesh((4,), ("x",), axis_types=(AUTO,))
+four_explicit = jax.make_mesh((4,), ("x",))
+for spec in (P("x"), P()):
+    on_axes_alone(four_rows, four_rows.abstract_mesh, spec)
+    with jax.set_mesh(four_rows):
+        on_axes_alone(four_rows, four_rows.abstract_mesh, spec)
+four_places = {
+    "one": jax.device_put(HOST, DEVICES[0]),
+    "host": HOST,
+    "divided": jax.device_put(HOST, NamedSharding(four_rows, P("x"))),
+}
+for alone in (
+    NamedSharding(AbstractMesh((4,), ("z",), (AUTO,)), P("z")),
+    NamedSharding(four_explicit.abstract_mesh, P("x")),
+    NamedSharding(AbstractMesh((2, 2), ("x", "y"), (AUTO, AUTO)), P("x")),
+    NamedSharding(AbstractMesh((2,), ("x",), (AUTO,)), P("x")),
+):
+    on_it = jax.jit(lambda x: x * 2, out_shardings=alone)
+    for name, x in four_places.items():
+        show(f"{alone.spec} {name}", lambda: on_it(x))  # noqa: B023
+        with jax.set_mesh(four_rows):
+            show(f"{alone.spec} {name} set", lambda: on_it(x))  # noqa: B023
+alone = NamedSharding(four_rows.abstract_mesh, P("x"))
+whole = NamedSharding(four_rows, P())
+show("no argument", jax.jit(lambda: jnp.ones(4), out_shardings=alone))
+show("not used", lambda: jax.jit(lambda x, y: y, out_shardings=alone)(four_places["divided"], HOST))
+show("constrained", lambda: jax.jit(lambda x: wsc(x, whole), out_shardings=alone)(HOST))
+show("two results", lambda: jax.jit(lambda x: (x, x), out_shardings=(whole, alone))(HOST))
+show("its arguments", lambda: jax.jit(jnp.sin, in_shardings=whole, out_shardings=alone)(HOST))
+show("asked for", lambda: jax.jit(jnp.sin, in_shardings=alone)(HOST))
+grid = jax.device_put(HOST.repeat(4).reshape(8, 4), NamedSharding(four, P("x", "y")))
+for spec in (P(P.UNCONSTRAINED, "x"), P("y", P.UNCONSTRAINED), P(P.UNCONSTRAINED), P("y")):
+    show(f"left free by {spec}", lambda: wsc(grid, NamedSharding(four, spec)))  # noqa: B023
+for spec in (P(), P("y"), P("x"), P(P.UNCONSTRAINED)):
+    for dim in (0, 1):
+        show(f"batches {spec} {dim}", lambda: jax.vmap(
+            lambda x: wsc(x, NamedSharding(four, spec)), dim)(grid))  # noqa: B023  # fmt: skip
+
+
 @auto
 def entered(x, *, y):
     return get_mesh(), pjit(lambda x: x + y)(x)

@@ -14,7 +14,7 @@ from jitney.core.avals import get_aval, is_valid_operand
 from jitney.core.errors import UnexpectedTracerError
 from jitney.core.pytree import pytrees
 from jitney.core.sharding.mesh import AxisType, Mesh, get_abstract_mesh, get_mesh, in_force
-from jitney.core.sharding.named import NamedSharding
+from jitney.core.sharding.named import NamedSharding, asks_nothing
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 from jitney.core.sharding.sharding import Sharding
 from jitney.core.trace import Tracer, state
@@ -23,6 +23,7 @@ from jitney.primitives.array.placement import as_mesh, on_mesh_in_force, reshard
 from jitney.primitives.elementwise.convert import as_value
 from jitney.runtime import assembly, client, windows
 from jitney.runtime.array import ArrayImpl, array_of, host_array, placed_array
+from jitney.runtime.placements import settled
 from jitney.runtime.sharding import Format, SingleDeviceSharding, as_sharding
 
 if TYPE_CHECKING:
@@ -277,6 +278,8 @@ def reshard(xs: PyTree, out_shardings: PyTree) -> Any:
 def _moved(x: Any, place: Sharding) -> Any:
     """`x` lying as `place` says: a move along Explicit axes, a constraint along others."""
     if isinstance(x, ArrayImpl):
+        if asks_nothing(place):
+            return settled(x)
         found = explicit.typed(x.aval, place)
         return x.placed(explicit.place_of(found, as_mesh(place)) or place)
     return resharded(x, place) if isinstance(place, NamedSharding) else device_put(x, place)

@@ -7,13 +7,11 @@ is compiled, by `compile(device_assignment=...)`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from jitney.core.record import record
 from jitney.core.sharding.mesh import AbstractMesh, Mesh
-from jitney.core.sharding.named import NamedSharding
+from jitney.core.sharding.named import NamedSharding, has_devices, on_devices
 from jitney.runtime import client
 from jitney.runtime.assignment import NO_WISHES, Wishes
 
@@ -22,11 +20,6 @@ if TYPE_CHECKING:
     from jitney.runtime.device import Device
 
 Places = tuple["Sharding | None", ...]
-
-
-def has_devices(place: Sharding) -> bool:
-    """Whether `place` is more than axes of a mesh."""
-    return not isinstance(place, NamedSharding) or isinstance(place.mesh, Mesh)
 
 
 @record(frozen=True)
@@ -78,7 +71,7 @@ class NamedDevices:
             )
         wishes = self.wishes
         if wishes is not NO_WISHES:
-            within = None if wishes.within is None else _on(wishes.within, devices)
+            within = None if wishes.within is None else on_devices(wishes.within, devices)
             wishes = Wishes(
                 _all_on(wishes.operands, devices), _all_on(wishes.results, devices), within
             )
@@ -119,16 +112,4 @@ class NamedDevices:
 
 
 def _all_on(places: Places, devices: Sequence[Device]) -> Places:
-    return tuple([None if place is None else _on(place, devices) for place in places])
-
-
-def _on(place: Sharding, devices: Sequence[Device]) -> Sharding:
-    """`place`, its mesh over `devices` if it has none."""
-    if has_devices(place):
-        return place
-    axes = cast("NamedSharding", place).mesh
-    if axes.empty:
-        return place
-    grid = np.array(devices, dtype=object).reshape(axes.axis_sizes)
-    mesh = Mesh(grid, axes.axis_names, axes.axis_types)
-    return cast("NamedSharding", place).update(mesh=mesh)
+    return tuple([None if place is None else on_devices(place, devices) for place in places])

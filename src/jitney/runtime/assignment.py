@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 from jitney.core import caches
 from jitney.core.avals import AbstractValue, get_aval
 from jitney.core.record import record
-from jitney.core.sharding.named import NamedSharding
+from jitney.core.sharding.mesh import get_mesh
+from jitney.core.sharding.named import NamedSharding, has_devices, on_devices
 from jitney.runtime import client
 from jitney.runtime.array import ArrayImpl
 
@@ -56,6 +57,31 @@ class Wishes:
                 )
             found[i] = wanted
         return found
+
+    def on_devices(self, places: Sequence[Sharding | None]) -> Wishes:
+        """Return the same, with results that are on the axes of a mesh alone on devices.
+
+        The devices are those of `places`, where operands are, of other values that the program names,
+        or of the mesh in force.
+
+        Raises:
+          ValueError: if there are none, or the mesh is of another size.
+        """
+        named = [*places, self.within, *self.results]
+        found = next((p.device_order for p in named if p is not None and has_devices(p)), None)
+        mesh = get_mesh()
+        devices = found or (() if mesh.empty else tuple(mesh.devices.flat))
+        for place in self.results:
+            if not has_devices(place) and place is not None and place.num_devices != len(devices):
+                where = f"the program runs on {len(devices)} devices"
+                raise ValueError(
+                    f"jit: out_shardings has {place}, on the axes of a mesh of {place.num_devices} "
+                    "devices, which are those of the arguments or of the mesh in force, but "
+                    f"{where if devices else 'there are none'}. Set a mesh by jax.set_mesh, place an "
+                    "argument by jax.device_put, or give a NamedSharding on a Mesh"
+                )
+        results = [None if p is None else on_devices(p, devices) for p in self.results]
+        return Wishes(self.operands, tuple(results), self.within)
 
 
 NO_WISHES = Wishes()
@@ -165,6 +191,8 @@ def of_places(
         places = [place if used else None for place, used in zip(places, live, strict=True)]
     if wishes is not NO_WISHES:
         places = wishes.places(places, leaves, describe)
+        if not all(map(has_devices, wishes.results)):
+            wishes = wishes.on_devices(places)
     in_shardings: tuple[Sharding | None, ...] = ()
     default: Device | None = None
     if any([place is not None for place in places]):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from jitney.core.sharding.mesh import AbstractMesh, Mesh
+import numpy as np
+
+from jitney.core.sharding.mesh import AbstractMesh, AxisType, Mesh
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 from jitney.core.sharding.sharding import Device, Sharding
 from jitney.core.sharding.shardy import SdyArray, TensorSharding
@@ -45,7 +47,10 @@ class NamedSharding(Sharding):
     @property
     def device_order(self) -> tuple[Device, ...]:
         if isinstance(self.mesh, AbstractMesh):
-            raise ValueError("a sharding on an AbstractMesh has no devices")
+            raise ValueError(
+                f"{self} is on the axes of a mesh alone: a sharding on an AbstractMesh has no devices. "
+                "Give a NamedSharding on a jax.sharding.Mesh"
+            )
         return tuple(self.mesh.devices.flat)
 
     @property
@@ -134,6 +139,57 @@ class NamedSharding(Sharding):
         kind = "AbstractMesh" if isinstance(self.mesh, AbstractMesh) else "Mesh"
         memory = f", memory_kind={self.memory_kind}" if self.memory_kind is not None else ""
         return f"NamedSharding(mesh={kind}({self.mesh.short_text()}), spec={self.spec!r}{memory})"
+
+
+def has_devices(place: Sharding | None) -> bool:
+    """Return whether `place` is more than axes of a mesh."""
+    return not isinstance(place, NamedSharding) or isinstance(place.mesh, Mesh)
+
+
+def on_devices(place: Sharding, devices: Sequence[Device]) -> Sharding:
+    """Return `place`, with its mesh over `devices` if it has none; their number must match."""
+    if not isinstance(place, NamedSharding) or isinstance(place.mesh, Mesh) or place.mesh.empty:
+        return place
+    axes = place.mesh
+    grid = np.array(devices, dtype=object).reshape(axes.axis_sizes)
+    return place.update(mesh=Mesh(grid, axes.axis_names, axes.axis_types))
+
+
+def asks_nothing(place: object) -> bool:
+    """Return whether `place` is on axes of a mesh alone, none of them Explicit, and divides nothing.
+
+    The sharding in the type of an array that is on no mesh is such a one.
+    """
+    return (
+        isinstance(place, NamedSharding)
+        and isinstance(place.mesh, AbstractMesh)
+        and AxisType.Explicit not in place.mesh.axis_types
+        and not place.spec.unreduced
+        and not any(map(names_of, place.spec))
+    )
+
+
+def with_free_axes(
+    place: NamedSharding, own: Sharding | None, ndim: int, free: Collection[int]
+) -> NamedSharding:
+    """Return `place` with its unconstrained axes divided as the array is that is to lie so.
+
+    Args:
+      place: where an array is to lie.
+      own: where it lies.
+      ndim: the number of its axes.
+      free: those that `place` leaves to the compiler. Along axes of the mesh that `place` uses already
+        they are whole.
+    """
+    entries = [() if k in free else names or () for k, names in enumerate(place.axes(ndim))]
+    if isinstance(own, NamedSharding) and own.mesh == place.mesh:
+        used = {name for names in entries for name in names}
+        divided = own.axes(ndim)
+        for k in free:
+            entries[k] = tuple(itertools.takewhile(lambda n: n not in used, divided[k] or ()))
+    while entries and not entries[-1]:
+        entries.pop()
+    return place.update(spec=place.spec.update(partitions=entries))
 
 
 def too_few_axes(place: NamedSharding | PartitionSpec, ndim: int) -> ValueError:

@@ -25,7 +25,7 @@ from jitney.core.sharding.mesh import (
     mesh_of_specs,
     with_axes_of,
 )
-from jitney.core.sharding.named import NamedSharding, constraint
+from jitney.core.sharding.named import NamedSharding, asks_nothing, constraint, with_free_axes
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 from jitney.core.sharding.sharding import Sharding, device_ids
 from jitney.core.trace import Tracer
@@ -171,7 +171,7 @@ def placed(x: Array, device: object, out_sharding: object = None) -> Array:
     if device is not None and out_sharding is not None:
         raise ValueError(f"device={device} and out_sharding={out_sharding}: give one of them")
     place = device if out_sharding is None else out_sharding
-    if place is None or _is_on_empty_mesh(place):
+    if place is None or asks_nothing(place):
         return settled(x) if made.in_force else x
     if out_sharding is not None:
         place = as_named(out_sharding, "a new array")
@@ -193,15 +193,6 @@ def placed(x: Array, device: object, out_sharding: object = None) -> Array:
     if isinstance(place, Sharding):
         return sharding_constraint(x, place)
     return device_put([x], [place])[0]
-
-
-def _is_on_empty_mesh(place: object) -> bool:
-    """Whether it is the sharding in the type of an array that is on no mesh: it asks for nothing."""
-    return (
-        isinstance(place, NamedSharding)
-        and isinstance(place.mesh, AbstractMesh)
-        and place.mesh.empty
-    )
 
 
 def placed_like(
@@ -305,6 +296,8 @@ def _(x: ShapedArray, *, dst_sharding: NamedSharding, concrete_mesh: object) -> 
 @reshard_p.def_impl
 def _(x: Value, *, dst_sharding: NamedSharding, concrete_mesh: object) -> Any:
     array = x if isinstance(x, ArrayImpl) else array_of(np.asarray(x))
+    if asks_nothing(dst_sharding):
+        return settled(array)
     mesh = dst_sharding.mesh if isinstance(dst_sharding.mesh, Mesh) else None
     place = explicit.place_of(explicit.typed(array.aval, dst_sharding), mesh)
     return array.placed(place or dst_sharding)
@@ -390,8 +383,14 @@ def _(x: ShapedArray, **_: object) -> ShapedArray:
 
 
 @sharding_constraint_p.def_impl
-def _(x: Value, *, sharding: Sharding, **_: object) -> Any:
-    return (x if isinstance(x, ArrayImpl) else array_of(np.asarray(x))).placed(sharding)
+def _(
+    x: Value, *, sharding: Sharding, unconstrained_dims: frozenset[int] = frozenset(), **_: object
+) -> Any:
+    array = x if isinstance(x, ArrayImpl) else array_of(np.asarray(x))
+    place = _on_devices_of(array, sharding)
+    if unconstrained_dims and isinstance(place, NamedSharding):
+        place = with_free_axes(place, array.placement, np.ndim(array), unconstrained_dims)
+    return array.placed(place)
 
 
 sharding_constraint_p.absent("eager", why="arrays are put elsewhere, not computed")
@@ -489,10 +488,8 @@ def sharding_constraint(x: Value, place: object) -> Any:
             _check_lies_so(x, place)
             return x
         _check_is_auto(place)
-        if isinstance(place.mesh, AbstractMesh) and isinstance(x, ArrayImpl):
-            place = place.update(mesh=_mesh_under(x, place))
-    if isinstance(x, ArrayImpl) and x.placement is not None:
-        _check_same_devices(x, x.placement, place)
+    if isinstance(x, ArrayImpl):
+        place = _on_devices_of(x, place)
     return sharding_constraint_p.bind(
         x,
         sharding=place,
@@ -550,12 +547,21 @@ def _check_is_auto(place: NamedSharding) -> None:
                 )
 
 
+def _on_devices_of(x: ArrayImpl, place: Sharding) -> Sharding:
+    """Return `place`, on devices of `x` if it is on axes of a mesh alone; checks that they agree."""
+    if isinstance(place, NamedSharding) and isinstance(place.mesh, AbstractMesh):
+        place = place.update(mesh=_mesh_under(x, place))
+    if x.placement is not None:
+        _check_same_devices(x, x.placement, place)
+    return place
+
+
 def _mesh_under(x: ArrayImpl, place: NamedSharding) -> Mesh:
     """The mesh of devices that `place`, on the axes of one, is on for an array: that array's own."""
     own = x.placement
     if not isinstance(own, NamedSharding):
         mesh = get_mesh()
-        if not mesh.empty:
+        if not mesh.empty and mesh.size == place.mesh.size:
             return with_axes_of(mesh, place.mesh.abstract_mesh)
         raise TypeError(
             f"with_sharding_constraint to {place}, which has no devices: they are those of the input, "
