@@ -377,26 +377,26 @@ def _promote(
 
     64-bit results are narrowed without x64: if it is None, those that stand for Python's types alone.
     """
-    if any(is_extended(d) for d, _ in keys):
+    if any([is_extended(d) for d, _ in keys]):
         if len({d for d, _ in keys}) == 1:
             return keys[0][0], False
         names = ", ".join(long_name(d) for d, _ in keys)
         raise TypePromotionError(
             f"Input dtypes ({names}) have no available implicit dtype promotion path."
         )
-    if all(weak for _, weak in keys):
+    if all([weak for _, weak in keys]):
         # Weak types: ordinary promotion of their dtypes. The result stays weak, but for booleans:
         # comparisons of weak operands are weak, and no Python type is weaker than a boolean.
         if strict:
             node = _join(frozenset(_weak_node(d) for d, _ in keys), True)
         else:
-            node = _join(frozenset(d for d, _ in keys), False)
+            node = _join(frozenset([d for d, _ in keys]), False)
         dtype = _PYTHON_DTYPES[node] if isinstance(node, type) else node
         return (dtype if x64 else _NARROWED.get(dtype, dtype)), dtype != np.bool_
     strong = {d for d, weak in keys if not weak}
-    if strict and len(strong) == 1 and all(not weak for _, weak in keys):
+    if strict and len(strong) == 1 and not any([weak for _, weak in keys]):
         return next(iter(strong)), False
-    nodes = frozenset(_weak_node(d) if weak else d for d, weak in keys)
+    nodes = frozenset([_weak_node(d) if weak else d for d, weak in keys])
     node = _join(nodes, strict)
     dtype = _PYTHON_DTYPES[node] if isinstance(node, type) else node
     if x64 is False or (x64 is None and node is not dtype):

@@ -151,7 +151,7 @@ def own_device_count() -> int:
     """
     asked = config.num_cpu_devices.global_value
     words = os.environ.get("XLA_FLAGS")
-    if not words:
+    if not words or _FLAG not in words:
         return max(1, asked)
     flags = [word.removeprefix(_FLAG) for word in words.split() if word.startswith(_FLAG)]
     if asked > 0 and flags:
