@@ -162,6 +162,55 @@ def test_special_values(name, n):
             assert not np.isfinite(out[1]).any() and np.isfinite(out[0]).all()
 
 
+def _with_values_everywhere(n, values):
+    """Rows of n numbers, one of which is one of `values`, and finite rows between them."""
+    rows = [np.linspace(-1, 2, n)]
+    for value in values:
+        for place in range(n):
+            row = np.arange(1.0, n + 1)
+            row[place] = value
+            rows += [row, np.linspace(-1, 2, n)]
+    return np.array(rows, np.float32)
+
+
+def _is_as_finite(got, want):
+    """What is finite or infinite in `want` is so in `got`, with about these values."""
+    got, want = (np.stack([x.real, x.imag]) for x in map(np.asarray, (got, want)))
+    finite, infinite = np.isfinite(want), np.isinf(want)
+    size = np.abs(np.where(finite, want, 0)).max(-1, keepdims=True, initial=0)
+    error = np.abs(np.where(finite, got, 0) - np.where(finite, want, 0))
+    np.testing.assert_array_equal(got[infinite], want[infinite])
+    assert np.isfinite(got[finite]).all() and (error <= 1e-5 * size).all()
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16])
+@pytest.mark.parametrize("name", ["rfft", "ihfft", "rfft2"])
+def test_infinities_among_few_real_numbers(name, n):
+    """Real numbers have no imaginary parts, so nothing of them becomes NaN; rows do not meet."""
+    x = _with_values_everywhere(n, [np.inf, -np.inf, np.nan, 2e38])
+    if name == "rfft2":
+        x = x[:, None]
+    want = getattr(jnp.fft, name)(x)
+    _is_as_finite(jitney.jit(getattr(ours.fft, name))(x), want)
+    _is_as_finite(getattr(ours.fft, name)(x), want)
+    _is_as_finite(jitney.jit(jitney.vmap(getattr(ours.fft, name)))(x), want)
+
+
+@pytest.mark.parametrize("n", [17, 18, 20, 32, 60, 97, 128])
+def test_infinities_among_many_real_numbers(n):
+    """The ends of a spectrum are sums without factors, and real; other rows are not touched."""
+    x = _with_values_everywhere(n, [np.inf, 2e38])
+    got, want = jitney.jit(ours.fft.rfft)(x), np.asarray(jnp.fft.rfft(x))
+    ends = [0, n // 2] if n % 2 == 0 else []
+    _is_as_finite(np.asarray(got)[:, ends], want[:, ends])
+    _is_as_finite(np.asarray(got)[::2], want[::2])
+
+
+def test_sums_that_overflow():
+    x = np.full(8, 1e38, np.float32)
+    _is_as_finite(jitney.jit(ours.fft.rfft)(x), jnp.fft.rfft(x))
+
+
 def test_frequencies_and_shifts():
     for n in (1, 2, 5, 8):
         agrees(ours.fft.fftfreq(n, d=0.3), jnp.fft.fftfreq(n, d=0.3))

@@ -385,13 +385,21 @@ class Builder:
         return self._make(ir.Dot, TensorType(shape, dtype), x, y, (cx, cy), (bx, by))
 
     def dft(
-        self, re: Node, im: Node, dim: int, inverse: bool = False, normalized: bool = False
+        self,
+        re: Node,
+        im: Node,
+        dim: int,
+        inverse: bool = False,
+        normalized: bool = False,
+        of_real: bool = False,
     ) -> list[Node]:
-        """Parts of the discrete Fourier transform of re + i im along `dim`."""
+        """Parts of the discrete Fourier transform along `dim`; see `ir.Dft`."""
         if 0 in re.shape or (re.shape[dim] == 1):
             return [re, im]
-        type_ = (re.type, im.type)
-        return self._split(self._make(ir.Dft, type_, re, im, dim, inverse, normalized))
+        extent = re.shape[dim] // 2 + 1 if of_real else re.shape[dim]
+        type_ = TensorType((*re.shape[:dim], extent, *re.shape[dim + 1 :]), re.dtype)
+        fields = re, im, dim, inverse, normalized, of_real
+        return self._split(self._make(ir.Dft, (type_, type_), *fields))
 
     def convolution(self, x: Node, w: Node, dims: ir.ConvolutionDims) -> Node:
         """Sums of products of windows of `x` with `w`."""

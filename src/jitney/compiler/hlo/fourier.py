@@ -1,6 +1,7 @@
 """Fourier transforms of several axes and of real numbers, and of any length, by complex ones of good
 lengths.
 
+    rfft of n <= 16       written out: real numbers have no imaginary parts to multiply
     rfft of an even n     one complex transform of n / 2 elements: even ones are real, odd ones
                           imaginary parts (Cooley, Lewis and Welch 1970)
     a large prime factor  a convolution with a chirp, by transforms of a greater, good length
@@ -12,7 +13,7 @@ Kernels compute transforms of good lengths (`plan/fourier.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -26,6 +27,9 @@ Pair = tuple[ir.Node, ir.Node]
 
 SMALL_PRIMES = (2, 3, 5, 7, 11, 13)
 """The prime factors of good lengths."""
+
+SHORT_REAL = 16
+"""The greatest length of transforms of real numbers that are one kernel."""
 
 
 def is_good(n: int) -> bool:
@@ -92,6 +96,9 @@ def _real(b: Builder, x: ir.Node, dim: int) -> Pair:
     """The first n / 2 + 1 elements of the transform of real numbers."""
     n = x.shape[dim]
     m = n // 2
+    if 1 < n <= SHORT_REAL and is_good(n):
+        re, im = b.dft(x, x, dim, of_real=True)
+        return re, im
     if n % 2 or n < 4:
         re, im = _complex(b, (x, b.full(x.shape, 0, x.dtype)), dim, inverse=False)
         return _first(b, re, dim, m + 1), _first(b, im, dim, m + 1)
@@ -99,13 +106,21 @@ def _real(b: Builder, x: ir.Node, dim: int) -> Pair:
     z = _complex(b, (even, odd), dim, inverse=False)
     # Of the sequences of even and odd elements: their transforms are the parts of z that are
     # symmetric and antisymmetric under conjugation and k -> m - k.
-    u = [b.concatenate([part, _first(b, part, dim, 1)], dim) for part in z]
+    u = [_halved(b, b.concatenate([part, _first(b, part, dim, 1)], dim)) for part in z]
     v = [b.reverse(part, (dim,)) for part in u]
-    add, sub = _halved(b, u[0])
-    ends = add(u[0], v[0]), sub(u[1], v[1])
-    odds = add(u[1], v[1]), sub(v[0], u[0])
-    turned = _times(b, odds, _along(b, unit_roots(n, np.arange(m + 1)), u[0], dim))
-    return b.apply("add", ends[0], turned[0]), b.apply("add", ends[1], turned[1])
+    add, sub = partial(b.apply, "add"), partial(b.apply, "sub")
+    # The first and the last element are real, also where differences of infinities are not 0.
+    k = np.arange(m + 1)
+    inner = b.broadcast(b.constant((k > 0) & (k < m)), u[0].shape, (dim,))
+    zero = b.full(u[0].shape, 0, x.dtype)
+
+    def within(value: ir.Node) -> ir.Node:
+        return b.apply("select", inner, value, zero)
+
+    ends = add(u[0], v[0]), within(sub(u[1], v[1]))
+    odds = add(u[1], v[1]), within(sub(v[0], u[0]))
+    turned = _times(b, odds, _along(b, unit_roots(n, k), u[0], dim))
+    return b.apply("add", ends[0], turned[0]), within(b.apply("add", ends[1], turned[1]))
 
 
 def _to_real(b: Builder, z: Pair, dim: int, n: int) -> ir.Node:
@@ -122,9 +137,9 @@ def _to_real(b: Builder, z: Pair, dim: int, n: int) -> ir.Node:
         rest[1] = b.apply("neg", rest[1])
         full = [b.concatenate([p, q], dim) for p, q in zip((re, im), rest, strict=True)]
         return _complex(b, (full[0], full[1]), dim, inverse=True)[0]
-    u = [_first(b, part, dim, m) for part in (re, im)]
-    v = [b.reverse(_between(b, part, dim, 1, m + 1), (dim,)) for part in (re, im)]
-    add, sub = _halved(b, u[0])
+    u = [_halved(b, _first(b, part, dim, m)) for part in (re, im)]
+    v = [_halved(b, b.reverse(_between(b, part, dim, 1, m + 1), (dim,))) for part in (re, im)]
+    add, sub = partial(b.apply, "add"), partial(b.apply, "sub")
     even = add(u[0], v[0]), sub(u[1], v[1])
     roots = _along(b, unit_roots(n, -np.arange(m)), u[0], dim)
     odd = _times(b, (sub(u[0], v[0]), add(u[1], v[1])), roots)
@@ -138,16 +153,9 @@ def _to_real(b: Builder, z: Pair, dim: int, n: int) -> ir.Node:
 # --- parts of arrays, and constants ---------------------------------------------------------------
 
 
-def _halved(
-    b: Builder, like: ir.Node
-) -> tuple[Callable[[ir.Node, ir.Node], ir.Node], Callable[[ir.Node, ir.Node], ir.Node]]:
-    """Functions of p and q of the type of `like`: (p + q) / 2, and (p - q) / 2."""
-    half = b.full(like.shape, 0.5, like.dtype)
-
-    def halved(fn: str, p: ir.Node, q: ir.Node) -> ir.Node:
-        return b.apply("mul", b.apply(fn, p, q), half)
-
-    return partial(halved, "add"), partial(halved, "sub")
+def _halved(b: Builder, x: ir.Node) -> ir.Node:
+    """x / 2, before sums of two, which do not overflow then."""
+    return b.apply("mul", x, b.full(x.shape, 0.5, x.dtype))
 
 
 def _times(b: Builder, z: Pair, w: Pair) -> Pair:

@@ -233,6 +233,8 @@ def _(node: ir.Cumulative, env: Env) -> Any:
 
 @rule(ir.Dft)
 def _(node: ir.Dft, env: Env) -> Any:
+    if node.of_real:
+        return fourier.dft_of_real(env[node.re], node.dim)
     return fourier.dft(env[node.re], env[node.im], node.dim, node.inverse, node.normalized)
 
 

@@ -395,7 +395,8 @@ class TopK(Node):
 class Dft(Node):
     """Real and imaginary part of the discrete Fourier transform of re + i im along axis `dim`.
 
-    Its kernel is exp(-2 pi i j k / n), with +2 where it is `inverse`; `normalized` divides by n.
+    Its kernel is exp(-2 pi i j k / n), with +2 where it is `inverse`; `normalized` divides by n. Where
+    it is `of_real`, `im` is not read, and results are the first n // 2 + 1 elements.
     """
 
     re: Node
@@ -403,6 +404,7 @@ class Dft(Node):
     dim: int
     inverse: bool
     normalized: bool
+    of_real: bool
 
 
 # --- control ----------------------------------------------------------------------------------

@@ -385,7 +385,11 @@ def _dft(node: ir.Dft) -> Any:
     _need(re.type == im.type, f"dft.C1: parts {_types([re.type, im.type])}")
     _need(re.dtype in _PLANES, f"dft.C2: parts of {re.dtype}")
     _need(0 <= node.dim < len(re.shape), f"dft.C3: axis {node.dim} of {re.type}")
-    return (re.type, im.type)
+    if not node.of_real:
+        return (re.type, im.type)
+    _need(not node.inverse and not node.normalized, "dft.C4: of real numbers, and inverse")
+    half = (*re.shape[: node.dim], re.shape[node.dim] // 2 + 1, *re.shape[node.dim + 1 :])
+    return (TensorType(half, re.dtype),) * 2
 
 
 def _convolution(node: ir.Convolution) -> Any:

@@ -40,7 +40,9 @@ from jitney.core.record import record
 _RADICES = (8, 4, *SMALL_PRIMES)
 _RADICES_IN_CACHE = (4, *SMALL_PRIMES)
 
-Part: TypeAlias = tuple[int, int]  # statements of the real and of the imaginary part
+# Statements of the real and of the imaginary part; None is a part that is not there: nothing is
+# multiplied by it, so that infinities stay what they are.
+Part: TypeAlias = tuple[int | None, int | None]
 
 
 def has_kernels(node: hlo.Dft) -> bool:
@@ -122,7 +124,7 @@ class _Transform:
         self.shape, self.dim = node.re.shape, node.dim
         self.dtype = node.re.dtype
         self.n = self.shape[node.dim]
-        self.radices = factors(self.n, math.prod(self.shape))
+        self.radices = [self.n] if node.of_real else factors(self.n, math.prod(self.shape))
         nbytes = node.re.tensor_type.nbytes
         # Kernels write to two pairs of planes in turns.
         self.between = [
@@ -151,7 +153,7 @@ class _Transform:
         if source is None:
             k = KernelBuilder((*before, left, *after), 0, self.has_buffer)
             values = [self._operand(k, q * left) for q in range(radix)]
-            rows = (*before, self.n * inner)
+            rows = (*before, (self.n // 2 + 1 if self.node.of_real else self.n) * inner)
             at = [*[k.axis(j) for j in range(self.dim)], k.fixed(0)]
             base = k.linear(rows, tuple(at))
             strides = row_major(after)
@@ -168,6 +170,8 @@ class _Transform:
             ]  # fmt: skip
         arithmetic = _Arithmetic(k, self.dtype)
         results = arithmetic.transform([(re, im) for re, im in values])
+        if self.node.of_real:
+            results = results[: self.n // 2 + 1]
         if left > 1:
             results = self._turned(arithmetic, results, left, turn)
         if is_last and self.node.normalized:
@@ -181,6 +185,8 @@ class _Transform:
     def _operand(self, k: KernelBuilder, offset: int) -> Part:
         """The element of the operand that is `offset` further along the axis of the transform."""
         index = tuple([k.axis(j, offset if j == self.dim else 0) for j in range(len(self.shape))])
+        if self.node.of_real:
+            return k.value(self.node.re, index), None
         parts = (self.node.im, self.node.re) if self.node.inverse else (self.node.re, self.node.im)
         return k.value(parts[0], index), k.value(parts[1], index)
 
@@ -222,10 +228,11 @@ class _Transform:
     ) -> None:
         if is_last and self.node.inverse:
             z = z[1], z[0]
+        parts = [k.number(0, self.dtype) if part is None else part for part in z]
         if len(planes) == 1:
-            k.store_parts(planes[0], at, z)
+            k.store_parts(planes[0], at, parts)
         else:
-            for plane, part in zip(planes, z, strict=True):
+            for plane, part in zip(planes, parts, strict=True):
                 k.store(plane, at, part)
 
 
@@ -244,38 +251,54 @@ class _Arithmetic:
     def _call(self, fn: str, *args: int) -> int:
         return self.k.call(fn, args, self.dtype)
 
-    def _by(self, x: int, factor: float) -> int:
+    def _sum(self, x: int | None, y: int | None) -> int | None:
+        if x is None or y is None:
+            return y if x is None else x
+        return self._call("add", x, y)
+
+    def _difference(self, x: int | None, y: int | None) -> int | None:
+        if x is None or y is None:
+            return x if y is None else self._negative(y)
+        return self._call("sub", x, y)
+
+    def _negative(self, x: int | None) -> int | None:
+        return None if x is None else self._call("neg", x)
+
+    def _product(self, x: int | None, y: int | None) -> int | None:
+        return None if x is None or y is None else self._call("mul", x, y)
+
+    def _by(self, x: int | None, factor: float) -> int | None:
         """A number times a constant."""
-        if factor == 1.0:
+        if x is None or factor == 1.0:
             return x
         if factor == -1.0:
-            return self._call("neg", x)
+            return self._negative(x)
         return self._call("mul", x, self.k.number(factor, self.dtype))
 
     def add(self, z: Part, w: Part) -> Part:
-        return self._call("add", z[0], w[0]), self._call("add", z[1], w[1])
+        return self._sum(z[0], w[0]), self._sum(z[1], w[1])
 
     def sub(self, z: Part, w: Part) -> Part:
-        return self._call("sub", z[0], w[0]), self._call("sub", z[1], w[1])
+        return self._difference(z[0], w[0]), self._difference(z[1], w[1])
 
     def times(self, z: Part, w: Part) -> Part:
-        call = self._call
-        re = call("sub", call("mul", z[0], w[0]), call("mul", z[1], w[1]))
-        return re, call("add", call("mul", z[0], w[1]), call("mul", z[1], w[0]))
+        product = self._product
+        re = self._difference(product(z[0], w[0]), product(z[1], w[1]))
+        return re, self._sum(product(z[0], w[1]), product(z[1], w[0]))
 
     def scaled(self, z: Part, factor: float) -> Part:
         return self._by(z[0], factor), self._by(z[1], factor)
 
     def times_minus_i(self, z: Part) -> Part:
-        return z[1], self._call("neg", z[0])
+        return z[1], self._negative(z[0])
 
     def sub_i(self, z: Part, w: Part) -> Part:
         """z - i w"""
-        return self._call("add", z[0], w[1]), self._call("sub", z[1], w[0])
+        return self._sum(z[0], w[1]), self._difference(z[1], w[0])
 
     def add_i(self, z: Part, w: Part) -> Part:
         """z + i w"""
-        return self._call("sub", z[0], w[1]), self._call("add", z[1], w[0])
+        return self._difference(z[0], w[1]), self._sum(z[1], w[0])
 
     def turned(self, z: Part, power: int, n: int) -> Part:
         """z exp(-2 pi i power / n)"""
@@ -299,12 +322,12 @@ class _Arithmetic:
             return [self.add(*values), self.sub(*values)]
         if n == 4:
             return self._four(values)
-        if n % 2:
+        if n % 2 and (n % 3 or n == 3):
             return self._odd(values)
-        first = 4 if n % 4 == 0 and n > 8 else 2
+        first = 3 if n % 2 else 4 if n % 4 == 0 and n > 8 else 2
         m = n // first
         inner = [self.transform(values[start::first]) for start in range(first)]
-        results: list[Part] = [(0, 0)] * n
+        results: list[Part] = [(None, None)] * n
         for j in range(m):
             column = [self.turned(part[j], start * j, n) for start, part in enumerate(inner)]
             for p, z in enumerate(self.transform(column)):

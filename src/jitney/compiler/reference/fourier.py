@@ -68,6 +68,14 @@ def dft(
     return np.ascontiguousarray(out.real), np.ascontiguousarray(out.imag)
 
 
+def dft_of_real(x: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray]:
+    """Parts of the first n // 2 + 1 elements of the transform of real numbers along axis `dim`."""
+    from scipy import fft as pocketfft
+
+    out = pocketfft.rfft(x, axis=dim)
+    return np.ascontiguousarray(out.real), np.ascontiguousarray(out.imag)
+
+
 def unit_roots(n: int, powers: np.ndarray) -> ComplexArray:
     """exp(-2 pi i powers / n) in complex128, each part to within a unit in the last place.
 
