@@ -9,6 +9,7 @@ import pytest
 
 import jitney
 import jitney.numpy as jtnp
+from jitney.compiler.reference import linalg as reference
 
 R = np.random.RandomState(3)
 A = R.randn(4, 4).astype(np.float32) + 3 * np.eye(4, dtype=np.float32)
@@ -253,6 +254,71 @@ def test_derivatives_of_left_eigenvectors(left, right):
         np.testing.assert_allclose(a, b, rtol=2e-2, atol=2e-3)
     with pytest.raises(NotImplementedError, match="enable_eigvec_derivs=True"):
         jitney.jvp(lambda x: jitney.lax.linalg.eig(x)[1], (x,), (t,))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
+@pytest.mark.parametrize("power", [-1, 0, 1])
+@pytest.mark.parametrize("has_pairs", [False, True])
+def test_eigenvalues_of_matrices_of_any_size(dtype, power, has_pairs):
+    """They are those of the scaled matrix times the scale, and vectors are the same."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(5, 5)).astype(dtype)
+    if not has_pairs:
+        x = x @ np.diag(np.arange(1, 6)).astype(dtype) @ np.linalg.inv(x).astype(dtype)
+    if np.dtype(dtype).kind == "c":
+        x = x + np.dtype(dtype).type(0.25j) * x[::-1]
+    exponent = power * (100 if np.finfo(dtype).bits == 32 else 465)
+    with jitney.enable_x64(True):
+        scaled = np.ldexp(x.view(x.real.dtype), exponent).view(dtype)
+        stack = np.stack([x, scaled])
+        for eig in (
+            jtnp.linalg.eig,
+            jitney.jit(jtnp.linalg.eig),
+            lambda a: reference.eig(a, False, True),
+        ):
+            values, vectors = map(np.asarray, eig(stack))
+            back = np.ldexp(values[1:].view(x.real.dtype), -exponent).view(values.dtype)
+            size = np.abs(values[0]).max()
+            for w, v in ((values[0], vectors[0]), (back[0], vectors[1])):
+                error = np.abs(x @ v - v * w).max()
+                assert error <= 100 * np.finfo(dtype).eps * size
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("shape", [(3, 3), (5, 3), (3, 5), (16, 16), (20, 18), (18, 20)])
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64])
+def test_triangles_of_matrices_that_are_not_finite(dtype, shape, value):
+    """R stays upper triangular, and a neighbour in the batch is not touched."""
+    rng = np.random.default_rng(0)
+    x = np.stack([rng.normal(size=shape)] * 2).astype(dtype)
+    x[1, 1, 1] = value
+    for mode in ("reduced", "complete", "r"):
+        r = jtnp.linalg.qr(x, mode)
+        r = np.asarray(r if mode == "r" else r[1])
+        assert (np.tril(r, -1) == 0).all() and np.isfinite(r[0]).all()
+        assert not np.isfinite(r[1, 1, 1])
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (5, 3), (20, 20)])
+@pytest.mark.parametrize("batch", [(), (1,), (3,)])
+def test_singular_vectors_of_infinities(batch, shape):
+    x = np.ones((*batch, *shape), np.float32)
+    x[..., 1, 1] = np.inf
+    for part in jtnp.linalg.svd(x):
+        assert np.isnan(part).all()
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 8, 13, 16])
+@pytest.mark.parametrize("batch", [(), (1,)])
+def test_vectors_of_one_matrix_have_the_signs_of_lapack(batch, n):
+    for seed in range(3):
+        x = np.random.default_rng(seed).normal(size=(*batch, n, n)).astype(np.float32)
+        symmetric = x + np.swapaxes(x, -1, -2)
+        for eigh in (jtnp.linalg.eigh, jitney.jit(jtnp.linalg.eigh)):
+            want = jnp.linalg.eigh(symmetric)[1]
+            np.testing.assert_allclose(eigh(symmetric)[1], want, atol=2e-4)
+        for found, want in zip(jtnp.linalg.svd(x), jnp.linalg.svd(x), strict=True):
+            np.testing.assert_allclose(found, want, rtol=1e-4, atol=2e-4)
 
 
 def test_derivatives_of_pseudoinverses_need_no_large_square_matrix():

@@ -220,3 +220,17 @@ def test_binomial_of_infinitely_many_trials():
     p = np.array([0, 0.3, 1, -0.1, np.nan], np.float32)
     got = np.asarray(random.binomial(KEY, np.float32(np.inf), p))
     np.testing.assert_array_equal(got, [np.inf, np.inf, np.inf, np.nan, np.nan])
+
+
+@pytest.mark.parametrize("method", ["cholesky", "eigh", "svd"])
+@pytest.mark.parametrize("n", [1, 2, 3, 6, 12, 16])
+def test_normal_vectors_of_one_covariance_are_those_of_jax(n, method):
+    """Roots by eigenvectors have LAPACK's signs."""
+    a = np.random.default_rng(n).normal(size=(n, n)).astype(np.float32)
+    covariance, mean = a @ a.T + np.eye(n, dtype=np.float32), np.arange(n, dtype=np.float32)
+    want = jax_random.multivariate_normal(JAX_KEY, mean, covariance, (3,), method=method)
+    for how in ("eager", "jit"):
+        got = _draw(
+            lambda r, k: r.multivariate_normal(k, mean, covariance, (3,), method=method), how
+        )
+        np.testing.assert_allclose(got, want, rtol=1e-3, atol=2e-3)

@@ -153,6 +153,15 @@ def test_hessenberg(dtype: Any, n: int):
     close(linalg.hessenberg(a), h)
 
 
+@pytest.mark.parametrize("calc_q", [False, True])
+@pytest.mark.parametrize("shape", [(3, 0), (2, 3, 0), (0, 0)])
+def test_hessenberg_of_no_columns(shape: tuple[int, ...], calc_q: bool):
+    x = np.zeros(shape, np.float32)
+    found = jitney.tree.leaves(linalg.hessenberg(x, calc_q=calc_q))
+    want = jax.tree.leaves(jax.scipy.linalg.hessenberg(x, calc_q=calc_q))
+    assert [y.shape for y in found] == [y.shape for y in want]
+
+
 @dtypes
 @pytest.mark.parametrize("side", ["right", "left"])
 @pytest.mark.parametrize("shape", [(4, 4), (5, 3), (3, 5), (2, 3, 3)])

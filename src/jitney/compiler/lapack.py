@@ -107,6 +107,15 @@ def routine(name: str, *options: int) -> Routine:
     return library.routine(f"lapack.{name}", **dict(params))
 
 
+def fill_lanes(shape: Sequence[int]) -> bool:
+    """Whether small matrices, a batch of `shape`, go through the lanes of vectors.
+
+    One alone would fill one lane. It goes to LAPACK, so that its eigenvectors and singular vectors have
+    LAPACK's signs: samplers that draw through them draw the numbers that JAX draws.
+    """
+    return math.prod(shape[:-2]) != 1
+
+
 def _matrices(x: TensorType, *shape: int) -> TensorType:
     """Matrices, or vectors, of `shape` instead of those of `x`."""
     return TensorType((*x.shape[:-2], *shape), x.dtype)
@@ -160,20 +169,20 @@ def _qr(x: Array, m: int, n: int, columns: int) -> list[Array]:
     return linalg.qr(x, full_matrices=columns == m)
 
 
-def _eigh_types(x: TensorType, n: int, lower: int) -> Results:
+def _eigh_types(x: TensorType, n: int, lower: int, lanes: int) -> Results:
     return [x, _real(_matrices(x, n))]
 
 
-def _eigh(x: Array, n: int, lower: int) -> list[Array]:
+def _eigh(x: Array, n: int, lower: int, lanes: int) -> list[Array]:
     return linalg.eigh(x, bool(lower))
 
 
-def _svd_types(x: TensorType, m: int, n: int, rows: int, columns: int) -> Results:
+def _svd_types(x: TensorType, m: int, n: int, rows: int, columns: int, lanes: int) -> Results:
     values = _real(_matrices(x, min(m, n)))
     return [values] if rows < 0 else [values, _matrices(x, m, rows), _matrices(x, columns, n)]
 
 
-def _svd(x: Array, m: int, n: int, rows: int, columns: int) -> list[Array]:
+def _svd(x: Array, m: int, n: int, rows: int, columns: int, lanes: int) -> list[Array]:
     return linalg.svd(x, full_matrices=(rows, columns) == (m, n), compute_uv=rows >= 0)
 
 
@@ -266,8 +275,8 @@ _declare("lu", "m n", _lu_types, _lu, 1, divides=REAL)
 _declare("geqrf", "m n", _geqrf_types, _geqrf, 2)
 _declare("householder_product", "m n k", _householder_types, _householder_product, 2)
 _declare("qr", "m n columns", _qr_types, _qr, 4, lanes=16)
-_declare("eigh", "n lower", _eigh_types, _eigh, 15, 1, lanes=16)
-_declare("svd", "m n rows columns", _svd_types, _svd, 20, lanes=16)
+_declare("eigh", "n lower lanes", _eigh_types, _eigh, 15, 1, lanes=16)
+_declare("svd", "m n rows columns lanes", _svd_types, _svd, 20, lanes=16)
 _declare("triangular_solve", "m n left lower form unit", _solution_types, _triangular_solve, 1)
 _declare("ormqr", "m n columns k left transpose", _ormqr_types, _ormqr, 4)
 _declare("hessenberg", "n", _hessenberg_types, _hessenberg, 4, 1)

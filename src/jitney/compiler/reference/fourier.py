@@ -72,7 +72,7 @@ def dft_of_real(x: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray]:
     """Parts of the first n // 2 + 1 elements of the transform of real numbers along axis `dim`."""
     from scipy import fft as pocketfft
 
-    out = pocketfft.rfft(x, axis=dim)
+    out = pocketfft.rfftn(x, axes=(dim,))
     return np.ascontiguousarray(out.real), np.ascontiguousarray(out.imag)
 
 

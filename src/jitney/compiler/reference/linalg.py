@@ -163,10 +163,30 @@ def eig(x: Array, left: bool, right: bool) -> list[Array]:
             return None
         from scipy import linalg
 
+        a, exponent = _brought_near_one(a)
         found = linalg.eig(a, left=left, right=right, check_finite=False)
-        return found if isinstance(found, tuple) else (found,)
+        values, *vectors = found if isinstance(found, tuple) else (found,)
+        return _times_power(values, exponent), *vectors
 
     return _mapped(one, outs, (2,), x)
+
+
+def _brought_near_one(a: Array) -> tuple[Array, int]:
+    """A matrix divided by a power of two if its largest part is far from 1, and the exponent.
+
+    LAPACK's `geev` scales, too, but in some versions its eigenvalues are those of the scaled matrix.
+    """
+    parts = np.ascontiguousarray(a).view(real_dtype(a.dtype))
+    exponent = int(np.frexp(np.abs(parts).max())[1])
+    if abs(exponent) <= (30 if parts.dtype == np.float32 else 400):
+        return a, 0
+    return _times_power(a, -exponent), exponent
+
+
+def _times_power(x: Array, exponent: int) -> Array:
+    """`x`, real or complex, times a power of two."""
+    parts = np.ascontiguousarray(x).view(real_dtype(x.dtype))
+    return np.ldexp(parts, exponent).view(x.dtype)
 
 
 def qr(x: Array, pivoting: bool = False, full_matrices: bool = True) -> list[Array]:

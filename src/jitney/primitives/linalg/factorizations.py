@@ -343,7 +343,9 @@ def _eigh(
 def _eigh_routine(
     x: ShapedArray, *, lower: bool, subset_by_index: tuple[int, int] | None, **_: Any
 ) -> Any:
-    return lapack.routine("eigh", x.shape[-1], lower) if subset_by_index is None else None
+    if subset_by_index is not None:
+        return None
+    return lapack.routine("eigh", x.shape[-1], lower, lapack.fill_lanes(x.shape))
 
 
 matrix_function(eigh_p, _eigh, _eigh_routine)
@@ -438,7 +440,7 @@ def _svd_routine(
     m, n = x.shape[-2:]
     k = min(m, n)
     vectors = (-1, -1) if not compute_uv else (m, n) if full_matrices else (k, k)
-    return lapack.routine("svd", m, n, *vectors)
+    return lapack.routine("svd", m, n, *vectors, not compute_uv or lapack.fill_lanes(x.shape))
 
 
 matrix_function(svd_p, _svd, _svd_routine)

@@ -136,6 +136,22 @@ static void NAME(of_pairs)(const R *x, const R *imaginary, int n, COMPLEX *out) 
 }
 #endif
 
+/* Divides numbers whose largest is far from 1 by a power of two, and returns its exponent, 0 if they stay.
+   `geev` scales, too, but in some versions of LAPACK its eigenvalues are those of the scaled matrix. */
+static int NAME(brought_near_one)(R *x, int64_t count) {
+    const int far = sizeof(R) == 4 ? 30 : 400;
+    R most = 0;
+    for (int64_t i = 0; i < count; i++) {
+        R size = x[i] < 0 ? -x[i] : x[i];
+        if (size > most) most = size;
+    }
+    int exponent = 0;
+    if (most > 0) frexp(most, &exponent);
+    if (exponent >= -far && exponent <= far) return 0;
+    for (int64_t i = 0; i < count; i++) x[i] = (R)ldexp(x[i], -exponent);
+    return exponent;
+}
+
 /* {n, whether there are left and right vectors}; x, complex eigenvalues, these vectors in columns. */
 static int32_t NAME(eig)(jt_call *call, void **slots, int64_t begin, int64_t end) {
     const int64_t *sizes = slots[0];
@@ -161,9 +177,11 @@ static int32_t NAME(eig)(jt_call *call, void **slots, int64_t begin, int64_t end
         T *x = MATRIX(1, k, all);
         COMPLEX *values = (COMPLEX *)slots[2] + k * n;
         COMPLEX *lefts = (COMPLEX *)slots[3] + k * all, *rights = (COMPLEX *)slots[3 + has_left] + k * all;
+        int exponent = 0;
         info = !(NAME(is_finite)(x, n, 0) && NAME(is_finite)(x, n, 1));
         if (info == 0) {
             NAME(to_columns)(x, n, n, a, n);
+            exponent = NAME(brought_near_one)((R *)a, all * (int64_t)(sizeof(T) / sizeof(R)));
 #ifdef IS_COMPLEX
             ROUTINE(jt_geev_complex, JT_GEEV)(left, right, &n, a, &n, values, vl, &n, vr, &n, work, &room,
                                               reals, &info);
@@ -189,6 +207,8 @@ static int32_t NAME(eig)(jt_call *call, void **slots, int64_t begin, int64_t end
         if (has_left) NAME(of_pairs)(vl, reals + n, n, lefts);
         if (has_right) NAME(of_pairs)(vr, reals + n, n, rights);
 #endif
+        R *scaled = (R *)values;
+        for (int i = 0; i < 2 * n && exponent != 0; i++) scaled[i] = (R)ldexp(scaled[i], exponent);
     }
     free(a), free(reals);
     return status;

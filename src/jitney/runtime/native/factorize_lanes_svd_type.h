@@ -109,8 +109,8 @@ static TARGET void NAME(qr_at_once)(int m, int n, int width, int used, const T *
                     ? ((const T *)&all[j][i])[k] : (T)NAN;
         for (int i = 0; i < width; i++)
             for (int j = 0; j < n; j++)
-                r[(k * (int64_t)width + i) * n + j] = ((const WHOLE *)&is_finite)[k] == 0 ? (T)NAN
-                    : i <= j ? ((const T *)&a[j][i])[k] : 0;
+                r[(k * (int64_t)width + i) * n + j] = i > j ? 0
+                    : ((const WHOLE *)&is_finite)[k] != 0 ? ((const T *)&a[j][i])[k] : (T)NAN;
     }
 }
 

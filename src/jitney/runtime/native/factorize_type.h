@@ -186,14 +186,15 @@ static int32_t NAME(qr)(jt_call *call, void **slots, int64_t begin, int64_t end)
     return JT_SUCCEEDED;
 }
 
-/* {n, whether the lower triangle is read}; x, eigenvectors in columns, ascending eigenvalues. */
+/* {n, whether the lower triangle is read, whether small real matrices go through the lanes of vectors}; x,
+   eigenvectors in columns, ascending eigenvalues. */
 static int32_t NAME(eigh)(jt_call *call, void **slots, int64_t begin, int64_t end) {
     const int64_t *sizes = slots[0];
     int n = (int)sizes[0], info = 0, query = -1, whole = 0, whole_room = 1, real_room = 0;
     const char *part = sizes[1] ? "L" : "U";
     if (n == 0) return JT_SUCCEEDED;
 #ifndef IS_COMPLEX
-    if (n <= JT_LANE_ROWS) {
+    if (n <= JT_LANE_ROWS && sizes[2]) {
         jt_own_of(TYPE)->eigh(n, sizes[1] != 0, end - begin, MATRIX(1, begin, n * (int64_t)n),
                               MATRIX(2, begin, n * (int64_t)n), (R *)slots[3] + begin * n);
         return JT_SUCCEEDED;
@@ -239,8 +240,8 @@ static int32_t NAME(eigh)(jt_call *call, void **slots, int64_t begin, int64_t en
     return status;
 }
 
-/* {m, n, columns of U, rows of V^H}, x, descending singular values, U, V^H; the first only if the
-   columns are -1. */
+/* {m, n, columns of U, rows of V^H, whether small real matrices go through the lanes of vectors}, x,
+   descending singular values, U, V^H; the first only if the columns are -1. */
 static int32_t NAME(svd)(jt_call *call, void **slots, int64_t begin, int64_t end) {
     const int64_t *sizes = slots[0];
     int m = (int)sizes[0], n = (int)sizes[1], width = (int)sizes[2], height = (int)sizes[3];
@@ -257,7 +258,7 @@ static int32_t NAME(svd)(jt_call *call, void **slots, int64_t begin, int64_t end
         return JT_SUCCEEDED;
     }
 #ifndef IS_COMPLEX
-    if (jt_most(m, n) <= JT_LANE_ROWS) {
+    if (jt_most(m, n) <= JT_LANE_ROWS && sizes[4]) {
         jt_own_of(TYPE)->svd(m, n, width, height, end - begin, MATRIX(1, begin, all),
                              MATRIX(2, begin, count), has_vectors ? MATRIX(3, begin, left) : NULL,
                              has_vectors ? MATRIX(4, begin, right) : NULL);
@@ -281,13 +282,17 @@ static int32_t NAME(svd)(jt_call *call, void **slots, int64_t begin, int64_t end
     T *u = columns + all, *vh = u + left, *work = vh + right;
     for (int64_t k = begin; k < end && status == JT_SUCCEEDED; k++) {
         R *values = (R *)slots[2] + k * count;
-        NAME(to_columns)(MATRIX(1, k, all), m, n, columns, m);
+        const R *parts = (const R *)MATRIX(1, k, all);
+        R sum = 0;
+        for (int64_t i = 0; i < all * (int64_t)(sizeof(T) / sizeof(R)); i++) sum += parts[i] * 0;
+        info = sum != 0; /* of infinities some versions of LAPACK return vectors */
+        if (info == 0) NAME(to_columns)(MATRIX(1, k, all), m, n, columns, m);
 #ifdef IS_COMPLEX
-        ROUTINE(jt_gesdd_complex, JT_GESDD)(job, &m, &n, columns, &m, values, u, &ldu, vh, &ldvh, work,
-                                            &room, reals, wholes, &info);
+        if (info == 0) ROUTINE(jt_gesdd_complex, JT_GESDD)(job, &m, &n, columns, &m, values, u, &ldu, vh,
+                                                           &ldvh, work, &room, reals, wholes, &info);
 #else
-        ROUTINE(jt_gesdd, JT_GESDD)(job, &m, &n, columns, &m, values, u, &ldu, vh, &ldvh, work, &room,
-                                    wholes, &info);
+        if (info == 0) ROUTINE(jt_gesdd, JT_GESDD)(job, &m, &n, columns, &m, values, u, &ldu, vh, &ldvh,
+                                                   work, &room, wholes, &info);
 #endif
         if (info != 0)
             for (int i = 0; i < count; i++) values[i] = (R)NAN;

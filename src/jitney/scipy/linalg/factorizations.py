@@ -354,13 +354,14 @@ def hessenberg(
     """The Hessenberg form H, zero below the first subdiagonal; (H, Q) with a = Q @ H @ Q^H if `calc_q`.
 
     Args:
-      a: square matrices [..., n, n].
+      a: square matrices [..., n, n]; of no columns, as [3, 0], there is no form to find.
       calc_q: whether Q, unitary, is wanted.
       overwrite_a, check_finite: see above.
     """
     del overwrite_a, check_finite
     (x,) = inexact(a)
-    check_square("hessenberg", x)
+    if x.ndim < 2 or x.shape[-1]:
+        check_square("hessenberg", x)
     n = x.shape[-1]
     if n == 0:
         return (jnp.zeros_like(x), jnp.zeros_like(x)) if calc_q else jnp.zeros_like(x)
