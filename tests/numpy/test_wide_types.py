@@ -66,3 +66,64 @@ def test_counts_are_of_the_default_integer(name: str, wide: bool) -> None:
             found.append(np.asarray(COUNTED[name](j)))
     assert found[0].dtype == found[1].dtype
     np.testing.assert_array_equal(*found)
+
+
+INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+
+# (library, dtype) -> array
+OF_INTEGERS: dict[str, Callable[[Any, str], Any]] = {
+    "bincount": lambda j, d: j.numpy.bincount(j.numpy.asarray([0, 3, 6, 3], d)),
+    "bincount of nothing": lambda j, d: j.numpy.bincount(j.numpy.asarray([], d)),
+    "convolve": lambda j, d: j.numpy.convolve(
+        j.numpy.ones(3, d), j.numpy.ones(2, f"uint{d[-2:]}" if d[0] == "i" and d != "int8" else d)
+    ),
+    "correlate": lambda j, d: j.numpy.correlate(j.numpy.ones(3, "int32"), j.numpy.ones(2, d)),
+    "power": lambda j, d: j.numpy.power(j.numpy.asarray([2, 3], "int32"), j.numpy.asarray([3], d)),
+    "sort_complex": lambda j, d: j.numpy.sort_complex(j.numpy.asarray([3, 1], d)),
+    "diagflat": lambda j, d: j.numpy.diagflat(np.arange(3.0), j.numpy.asarray(1, d)),
+    "tri": lambda j, d: j.numpy.tri(3, k=j.numpy.asarray(1, d)),
+    "tri of a dtype": lambda j, d: j.numpy.tri(3, dtype=d),
+    "tril_indices": lambda j, d: j.numpy.tril_indices(3, j.numpy.asarray(1, d))[0],
+    "triu_indices": lambda j, d: j.numpy.triu_indices(3, np.asarray(1, d))[1],
+    "bartlett": lambda j, d: j.numpy.bartlett(j.numpy.asarray(5, d)),
+}
+
+
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("name", OF_INTEGERS)
+def test_arguments_of_any_integer_type(name: str, wide: bool) -> None:
+    for dtype in INTEGERS if wide else [d for d in INTEGERS if not d.endswith("64")]:
+        results = []
+        for j in (jitney, jax):
+            with j.enable_x64(wide):
+                found = OF_INTEGERS[name](j, dtype)
+                results.append((found.dtype, found.weak_type, np.asarray(found).tolist()))
+        if name == "bartlett":  # of other roundings
+            results = [(*found[:2], np.round(found[2], 6).tolist()) for found in results]
+        assert results[0] == results[1], dtype
+
+
+@pytest.mark.parametrize("name", ["bartlett", "blackman", "hamming", "hanning"])
+@pytest.mark.parametrize("size", [4.7, np.float32(3), True, np.array(True), np.array(2.5)])
+def test_sizes_of_windows(name: str, size: Any) -> None:
+    ours, theirs = [getattr(j.numpy, name)(size) for j in (jitney, jax)]
+    np.testing.assert_allclose(ours, theirs, atol=1e-6)
+
+
+OFFSETS = {
+    "tri": lambda j, k: j.numpy.tri(3, k=k),
+    "tril": lambda j, k: j.numpy.tril(np.ones((3, 3)), k),
+    "triu": lambda j, k: j.numpy.triu(np.ones((3, 3)), k),
+    "trace": lambda j, k: j.numpy.trace(np.ones((3, 3)), k),
+    "eye": lambda j, k: j.numpy.eye(3, k=k),
+    "diagflat": lambda j, k: j.numpy.diagflat(np.ones(3), k),
+    "tril_indices": lambda j, k: j.numpy.tril_indices(3, k),
+}
+
+
+@pytest.mark.parametrize("name", OFFSETS)
+@pytest.mark.parametrize("k", [1.5, np.float32(1), np.array(0.5), np.array([1]), "1"])
+def test_offsets_of_diagonals_are_integers(name: str, k: Any) -> None:
+    for j in (jitney, jax):
+        with pytest.raises((TypeError, ValueError)):
+            OFFSETS[name](j, k)

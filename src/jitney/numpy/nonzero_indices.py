@@ -7,6 +7,7 @@ results are cut off or filled up to it.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -331,7 +332,7 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array
       >>> jnp.tril_indices(2)
       (Array([0, 1, 1], dtype=int32), Array([0, 0, 1], dtype=int32))
     """
-    rows, columns = np.tril_indices(n, k, m)
+    rows, columns = np.tril_indices(operator.index(n), operator.index(k), m)
     return _constant(rows), _constant(columns)
 
 
@@ -349,7 +350,7 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array
       >>> jnp.triu_indices(2)
       (Array([0, 0, 1], dtype=int32), Array([0, 1, 1], dtype=int32))
     """
-    rows, columns = np.triu_indices(n, k, m)
+    rows, columns = np.triu_indices(operator.index(n), operator.index(k), m)
     return _constant(rows), _constant(columns)
 
 

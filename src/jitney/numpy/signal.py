@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from functools import partial
 from typing import Any
 
@@ -47,7 +46,7 @@ def _check(
         _check_preferred(name, common, result)
         if promotion.is_inexact(result) and not promotion.is_inexact(common):
             common = result
-    weak = promotion.type_of(a)[1] and promotion.type_of(v)[1]
+    _, weak = dtypes.common_type((promotion.type_of(a), promotion.type_of(v)))
     a, v = (convert(x, common, weak) for x in (a, v))
     if a.size == 0 or v.size == 0:
         raise ValueError(f"{name}: inputs cannot be empty, got shapes {a.shape} and {v.shape}.")
@@ -184,7 +183,7 @@ def _slide(
 
 def _window(name: str, size: int) -> tuple[int, Array]:
     """(size, 0, 1, ..., size - 1 as floats)."""
-    size = operator.index(concrete_or_error(operator.index, size, f"M argument of jnp.{name}"))
+    size = concrete_or_error(int, size, f"M argument of jnp.{name}")
     dtype = dtypes.canonicalize_dtype(np.float64)
     return size, iota(dtype, max(size, 0))
 

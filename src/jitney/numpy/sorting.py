@@ -190,7 +190,8 @@ def sort_complex(a: ArrayLike) -> Array:
     """
     x = promotion.ensure_arraylike("sort_complex", a)
     out = lax_sort.sort(x, dimension=x.ndim - 1)
-    wide = dtypes.wider(out.dtype, np.complex64)
+    is_wide = promotion.is_integer(out.dtype) and out.dtype.itemsize == 8  # int64, uint64
+    wide = np.dtype(np.complex128) if is_wide else dtypes.wider(out.dtype, np.complex64)
     return convert(out, wide)
 
 

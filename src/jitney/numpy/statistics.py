@@ -233,7 +233,7 @@ def bincount(
             "The error occurred because of argument 'x' of jnp.bincount. To avoid this error, pass "
             "a static `length` argument.",
         )
-        length = max(minlength, int(known.max(initial=-1)) + 1)
+        length = max(minlength, int(known.max()) + 1 if known.size else 0)
     else:
         length = operator.index(concrete_or_error(None, length, "'length' of jnp.bincount"))
     if x.dtype == np.bool_:

@@ -38,6 +38,7 @@ __all__ = [
 ]  # fmt: skip
 
 _INT32 = np.dtype(np.int32)
+_FLOAT32 = np.dtype(np.float32)
 _BOOL = np.dtype(bool)
 
 
@@ -48,10 +49,25 @@ def _dtype_or_float(dtype: DTypeLike | None, name: str) -> np.dtype[Any]:
 
 
 def _offset(k: Any) -> Any:
-    """A diagonal's offset as a scalar operand of type int32."""
+    """A diagonal's offset as a scalar operand of type int32.
+
+    Raises:
+      TypeError: if it is no integer.
+    """
     if isinstance(k, Tracer):
         return convert(k, _INT32)
-    return scalar_operand(int(k), _INT32, False)
+    return scalar_operand(k if type(k) is int else _known_offset(k), _INT32, False)
+
+
+def _known_offset(k: Any) -> int:
+    """Return a diagonal's offset, an integer or an array of one, as a Python integer."""
+    try:
+        return int(operator.index(k))
+    except TypeError:
+        raise TypeError(
+            f"the offset k of a diagonal must be a scalar integer, got {k!r} of type "
+            f"{type(k).__name__}: round it, for example by int(k)"
+        ) from None
 
 
 def _rows_and_columns(n: int, m: int) -> tuple[Array, Array]:
@@ -85,8 +101,8 @@ def eye(
     m = n if M is None else canonical_shape((M,), "argument of 'M' jnp.eye()")[0]
     if n < 0 or m < 0:
         raise ValueError(f"negative dimensions are not allowed, got {N} and {M}")
-    if type(k) is int:
-        k = max(-n, min(k, m))  # farther away there is nothing either
+    if isinstance(k, int):
+        k = max(-n, min(int(k), m))  # farther away there is nothing either
     if shape_of(k) or not promotion.is_integer(promotion.dtype_of(k)):
         raise ValueError(f"k must be a scalar integer; got {k}")
     rows, columns = _rows_and_columns(n, m)
@@ -111,7 +127,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike | None = None
       N: number of rows.
       M: number of columns; as many as rows by default.
       k: offset of the diagonal: positive ones lie above the main diagonal.
-      dtype: the default float by default.
+      dtype: float32 by default, with 64-bit types, too.
 
     Example:
       >>> jnp.tri(3, dtype=int)
@@ -119,7 +135,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike | None = None
              [1, 1, 0],
              [1, 1, 1]], dtype=int32)
     """
-    dtype = _dtype_or_float(dtype, "tri")
+    dtype = _FLOAT32 if dtype is None else _dtype_or_float(dtype, "tri")
     n = operator.index(N)
     return _tri(n, n if M is None else operator.index(M), k, dtype)
 
@@ -330,7 +346,7 @@ def diagflat(v: ArrayLike, k: int = 0) -> Array:
     from jitney.numpy.creation import zeros
 
     v = promotion.ensure_arraylike("diagflat", v)
-    flat = reshape(v, (v.size,))
+    flat, k = reshape(v, (v.size,)), _known_offset(k)
     n = flat.shape[0] + abs(k)
     nothing = zeros((n * n,), v.dtype)
     count = iota(_INT32, flat.shape[0])
