@@ -113,7 +113,7 @@ def state() -> dict[str, Any]:
         "notes": eqn_notes.current(),
         "rewriting": explicit.rewriting.is_on,
         "keys": key_reuse._state.inside,
-        "masks": masks._local.noted,
+        "masks": masks.local.noted,
         "errors of NumPy": np.geterr(),
     }
 
