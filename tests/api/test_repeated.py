@@ -503,6 +503,11 @@ def test_functions_are_still_functions_to_others():
         model.scale()  # the object itself is no array
 
 
+def test_functions_of_numpy_stay_its_own():
+    for name in ("get_printoptions", "set_printoptions", "array_repr", "savez", "can_cast"):
+        assert getattr(jnp, name) is getattr(np, name)
+
+
 def test_functions_are_pickled_by_name():
     code = """
 import pickle, jax, jax.numpy as jnp

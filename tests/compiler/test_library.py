@@ -20,6 +20,7 @@ from jitney.compiler.hlo.text import print_module
 from jitney.compiler.library import LibraryFunction, NativeCode
 from jitney.compiler.tensor_type import TensorType, parse_type
 from jitney.core.avals import shaped_array
+from jitney.core.declarations import Table
 from jitney.runtime.executable import Lowering
 
 FLOAT32 = np.dtype(np.float32)
@@ -28,7 +29,9 @@ FLOAT32 = np.dtype(np.float32)
 @pytest.fixture
 def registry(monkeypatch):
     """Declarations of a test are forgotten after it."""
-    monkeypatch.setattr(library, "_functions", dict(library._functions))
+    functions = Table("library function")
+    functions.update(library._functions)
+    monkeypatch.setattr(library, "_functions", functions)
     yield
     for name in [name for name in symbols._symbols if name.startswith("test.")]:
         del symbols._symbols[name]
@@ -81,7 +84,7 @@ def test_a_declaration_is_all_that_a_program_needs(registry):
 def test_names_are_unique_and_known(registry):
     declared = LibraryFunction("test.once", same_type, lambda x: [x])
     assert library.declare(declared) is library.find("test.once") is declared
-    with pytest.raises(ValueError, match=r"test\.once already"):
+    with pytest.raises(ValueError, match=r"'test\.once' is declared already"):
         library.declare(declared)
     with pytest.raises(ValueError, match=r"no library function test\.never"):
         library.find("test.never")

@@ -7,6 +7,7 @@ elements, pytrees by structure, errors by type. Cases say what they expect only 
 from __future__ import annotations
 
 import functools
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -24,7 +25,7 @@ def describe(x: Any) -> Any:
     """`x` as something that compares by value, whichever library made it."""
     is_ours = isinstance(x, jitney.Array)
     if is_ours or (type(x).__module__.startswith("jax") and hasattr(x, "aval")):
-        library = jitney if is_ours else jax
+        library = jitney if is_ours else sys.modules["jax"]
         if library.dtypes.issubdtype(x.dtype, library.dtypes.prng_key):
             return ("key", str(x.dtype), describe(library.random.key_data(x)))
         return ("array", str(x.dtype), x.shape, bool(x.aval.weak_type), _elements(x))

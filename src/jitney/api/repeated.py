@@ -339,11 +339,19 @@ def _copies(leaves: Sequence[Any], result: Any) -> bool:
 # --- making public functions ----------------------------------------------------------------------
 
 
+# The first part of the names of modules whose functions are ours: their own, and the public one.
+_OWN = ("jitney", "jax")
+
+
 def repeated(found: Any) -> Any:
-    """What a public name stands for: a function has its repeated calls compiled, other things stay."""
+    """What a public name stands for: a function has its repeated calls compiled, other things stay.
+
+    Functions that are NumPy's stay NumPy's.
+    """
     if (
         type(found) is types.FunctionType
         and not getattr(found, "is_one_operation", False)
+        and found.__module__.partition(".")[0] in _OWN
         and not inspect.isgeneratorfunction(found)
     ):
         made_before = found.__dict__.get("_repeated")
