@@ -1,5 +1,7 @@
 """`jax.numpy.fft` and `lax.fft` against real jax, and against NumPy in double precision."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -194,6 +196,21 @@ def test_infinities_among_few_real_numbers(name, n):
     _is_as_finite(jitney.jit(getattr(ours.fft, name))(x), want)
     _is_as_finite(getattr(ours.fft, name)(x), want)
     _is_as_finite(jitney.jit(jitney.vmap(getattr(ours.fft, name)))(x), want)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16])
+@pytest.mark.parametrize("name", ["irfft", "hfft"])
+def test_infinities_among_few_elements_of_a_spectrum(name, n):
+    """Each real number is a sum of products, which are NaN only where infinities cancel."""
+    x = _with_values_everywhere(n // 2 + 1, [np.inf, -np.inf, np.nan])
+    others = np.broadcast_to(np.linspace(0, 1, n // 2 + 1), x.shape)
+    for re, im in ((x, others), (others, x)):
+        z = np.empty(x.shape, np.complex64)
+        z.real, z.imag = re, im
+        want = getattr(jnp.fft, name)(z, n)
+        ours_ = partial(getattr(ours.fft, name), n=n)
+        _is_as_finite(jitney.jit(ours_)(z), want)
+        _is_as_finite(jitney.jit(jitney.vmap(ours_))(z), want)
 
 
 @pytest.mark.parametrize("n", [17, 18, 20, 32, 60, 97, 128])

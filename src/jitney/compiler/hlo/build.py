@@ -392,14 +392,16 @@ class Builder:
         inverse: bool = False,
         normalized: bool = False,
         of_real: bool = False,
+        to_real: int = 0,
     ) -> list[Node]:
         """Parts of the discrete Fourier transform along `dim`; see `ir.Dft`."""
         if 0 in re.shape or (re.shape[dim] == 1):
             return [re, im]
-        extent = re.shape[dim] // 2 + 1 if of_real else re.shape[dim]
+        extent = to_real or (re.shape[dim] // 2 + 1 if of_real else re.shape[dim])
         type_ = TensorType((*re.shape[:dim], extent, *re.shape[dim + 1 :]), re.dtype)
-        fields = re, im, dim, inverse, normalized, of_real
-        return self._split(self._make(ir.Dft, (type_, type_), *fields))
+        types = (type_,) if to_real else (type_, type_)
+        fields = re, im, dim, inverse, normalized, of_real, to_real
+        return self._split(self._make(ir.Dft, types, *fields))
 
     def convolution(self, x: Node, w: Node, dims: ir.ConvolutionDims) -> Node:
         """Sums of products of windows of `x` with `w`."""

@@ -1,7 +1,7 @@
 """Fourier transforms of several axes and of real numbers, and of any length, by complex ones of good
 lengths.
 
-    rfft of n <= 16       written out: real numbers have no imaginary parts to multiply
+    rfft, irfft, n <= 16  written out: real numbers have no imaginary parts to multiply
     rfft of an even n     one complex transform of n / 2 elements: even ones are real, odd ones
                           imaginary parts (Cooley, Lewis and Welch 1970)
     a large prime factor  a convolution with a chirp, by transforms of a greater, good length
@@ -130,6 +130,8 @@ def _to_real(b: Builder, z: Pair, dim: int, n: int) -> ir.Node:
     """
     m = n // 2
     re, im = z
+    if 1 < n <= SHORT_REAL and is_good(n):
+        return b.dft(re, im, dim, inverse=True, normalized=True, to_real=n)[0]
     inner = _between(b, im, dim, 1, (n + 1) // 2)
     im = _padded(b, inner, dim, m + 1, before=1)
     if n % 2 or n < 4:

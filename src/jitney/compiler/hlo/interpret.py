@@ -235,6 +235,8 @@ def _(node: ir.Cumulative, env: Env) -> Any:
 def _(node: ir.Dft, env: Env) -> Any:
     if node.of_real:
         return fourier.dft_of_real(env[node.re], node.dim)
+    if node.to_real:
+        return [fourier.dft_to_real(env[node.re], env[node.im], node.dim, node.to_real)]
     return fourier.dft(env[node.re], env[node.im], node.dim, node.inverse, node.normalized)
 
 

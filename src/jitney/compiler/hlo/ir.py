@@ -396,7 +396,9 @@ class Dft(Node):
     """Real and imaginary part of the discrete Fourier transform of re + i im along axis `dim`.
 
     Its kernel is exp(-2 pi i j k / n), with +2 where it is `inverse`; `normalized` divides by n. Where
-    it is `of_real`, `im` is not read, and results are the first n // 2 + 1 elements.
+    it is `of_real`, `im` is not read, and results are the first n // 2 + 1 elements. If `to_real` is
+    not 0, the one result is that many real numbers, whose transform begins with the operands: it is
+    divided by how many they are.
     """
 
     re: Node
@@ -405,6 +407,7 @@ class Dft(Node):
     inverse: bool
     normalized: bool
     of_real: bool
+    to_real: int
 
 
 # --- control ----------------------------------------------------------------------------------

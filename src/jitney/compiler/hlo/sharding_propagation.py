@@ -414,7 +414,7 @@ def _gather(node: Any, xs: list[Spec]) -> list[Spec]:
 
 
 def _dft(node: Any, xs: list[Spec]) -> list[Spec]:
-    return [merged(xs)] * 2
+    return [merged(xs)] * (1 if node.to_real else 2)
 
 
 _RULES: dict[type, Callable[[Any, list[Spec]], list[Spec]]] = {

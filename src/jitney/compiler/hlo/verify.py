@@ -385,11 +385,16 @@ def _dft(node: ir.Dft) -> Any:
     _need(re.type == im.type, f"dft.C1: parts {_types([re.type, im.type])}")
     _need(re.dtype in _PLANES, f"dft.C2: parts of {re.dtype}")
     _need(0 <= node.dim < len(re.shape), f"dft.C3: axis {node.dim} of {re.type}")
-    if not node.of_real:
-        return (re.type, im.type)
-    _need(not node.inverse and not node.normalized, "dft.C4: of real numbers, and inverse")
-    half = (*re.shape[: node.dim], re.shape[node.dim] // 2 + 1, *re.shape[node.dim + 1 :])
-    return (TensorType(half, re.dtype),) * 2
+    extent = re.shape[node.dim]
+    if node.of_real:
+        plain = not (node.inverse or node.normalized or node.to_real)
+        _need(plain, "dft.C4: of real numbers, and inverse")
+        extent = extent // 2 + 1
+    if node.to_real:
+        _need(node.to_real // 2 + 1 == extent, f"dft.C5: {extent} elements of {node.to_real}")
+        extent = node.to_real
+    shape = (*re.shape[: node.dim], extent, *re.shape[node.dim + 1 :])
+    return (TensorType(shape, re.dtype),) * (1 if node.to_real else 2)
 
 
 def _convolution(node: ir.Convolution) -> Any:

@@ -123,8 +123,9 @@ class _Transform:
         self.has_buffer = has_buffer
         self.shape, self.dim = node.re.shape, node.dim
         self.dtype = node.re.dtype
-        self.n = self.shape[node.dim]
-        self.radices = [self.n] if node.of_real else factors(self.n, math.prod(self.shape))
+        self.n = node.to_real or self.shape[node.dim]
+        is_written_out = node.of_real or node.to_real
+        self.radices = [self.n] if is_written_out else factors(self.n, math.prod(self.shape))
         nbytes = node.re.tensor_type.nbytes
         # Kernels write to two pairs of planes in turns.
         self.between = [
@@ -152,7 +153,8 @@ class _Transform:
         inner = math.prod(after)
         if source is None:
             k = KernelBuilder((*before, left, *after), 0, self.has_buffer)
-            values = [self._operand(k, q * left) for q in range(radix)]
+            given = radix // 2 + 1 if self.node.to_real else radix
+            values = [self._operand(k, q * left) for q in range(given)]
             rows = (*before, (self.n // 2 + 1 if self.node.of_real else self.n) * inner)
             at = [*[k.axis(j) for j in range(self.dim)], k.fixed(0)]
             base = k.linear(rows, tuple(at))
@@ -163,13 +165,17 @@ class _Transform:
             k = KernelBuilder((math.prod(before), left, done * inner), 0, self.has_buffer)
             base = k.axis(0, factor=self.n * inner)
             column, turn = [(2, 1)], 1
-            values = [
-                tuple([k.load(plane, self._at(k, base, column, turn, q * left, 1, done * inner))
-                       for plane in source])
-                for q in range(radix)
-            ]  # fmt: skip
+            places = [
+                self._at(k, base, column, turn, q * left, 1, done * inner) for q in range(radix)
+            ]
+            values: list[Part] = [(k.load(source[0], at), k.load(source[1], at)) for at in places]
         arithmetic = _Arithmetic(k, self.dtype)
-        results = arithmetic.transform([(re, im) for re, im in values])
+        if self.node.to_real:
+            for p, x in enumerate(arithmetic.to_real(values, radix)):
+                at = self._at(k, base, column, turn, p, radix, inner)
+                k.store(self.planes[0], at, x)
+            return k
+        results = arithmetic.transform(values)
         if self.node.of_real:
             results = results[: self.n // 2 + 1]
         if left > 1:
@@ -187,7 +193,8 @@ class _Transform:
         index = tuple([k.axis(j, offset if j == self.dim else 0) for j in range(len(self.shape))])
         if self.node.of_real:
             return k.value(self.node.re, index), None
-        parts = (self.node.im, self.node.re) if self.node.inverse else (self.node.re, self.node.im)
+        is_turned = self.node.inverse and not self.node.to_real
+        parts = (self.node.im, self.node.re) if is_turned else (self.node.re, self.node.im)
         return k.value(parts[0], index), k.value(parts[1], index)
 
     def _at(
@@ -333,6 +340,31 @@ class _Arithmetic:
             for p, z in enumerate(self.transform(column)):
                 results[j + m * p] = z
         return results
+
+    def to_real(self, values: Sequence[Part], n: int) -> list[int]:
+        """The `n` real numbers whose transform begins with `values`.
+
+        As sums, of which each factor is one product: infinities become NaN only where they cancel.
+        """
+        results: list[int] = [0] * n
+        for j in range(n // 2 + 1):
+            roots = unit_roots(n, j * np.arange(n // 2 + 1))
+            even = self._by(values[0][0], 1 / n)
+            odd: int | None = None
+            for k, (re, im) in enumerate(values):
+                if k == 0:
+                    continue
+                factor = (1 if 2 * k == n else 2) / n
+                even = self._sum(even, self._factored(re, factor * float(roots[k].real)))
+                if 2 * k != n:
+                    odd = self._sum(odd, self._factored(im, -factor * float(roots[k].imag)))
+            at, mirrored = self._difference(even, odd), self._sum(even, odd)
+            assert at is not None and mirrored is not None
+            results[(n - j) % n], results[j] = mirrored, at
+        return results
+
+    def _factored(self, x: int | None, factor: float) -> int | None:
+        return None if factor == 0.0 else self._by(x, factor)
 
     def _four(self, values: Sequence[Part]) -> list[Part]:
         a, b = self.add(values[0], values[2]), self.sub(values[0], values[2])

@@ -76,6 +76,15 @@ def dft_of_real(x: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray]:
     return np.ascontiguousarray(out.real), np.ascontiguousarray(out.imag)
 
 
+def dft_to_real(re: np.ndarray, im: np.ndarray, dim: int, n: int) -> np.ndarray:
+    """The `n` real numbers whose transform along axis `dim` begins with re + i im."""
+    from scipy import fft as pocketfft
+
+    z: ComplexArray = np.empty(re.shape, np.result_type(re.dtype, np.complex64))
+    z.real, z.imag = re, im
+    return pocketfft.irfftn(z, s=(n,), axes=(dim,))
+
+
 def unit_roots(n: int, powers: np.ndarray) -> ComplexArray:
     """exp(-2 pi i powers / n) in complex128, each part to within a unit in the last place.
 

@@ -172,4 +172,5 @@ def _(node: ir.TopK) -> Factors:
 @rule(ir.Dft)
 def _(node: ir.Dft) -> Factors:
     dims = plain(len(node.re.shape), (node.dim,))
-    return Factors(node.re.shape, [dims] * 2, [dims] * 2, again(node))
+    results = [dims] * (1 if node.to_real else 2)
+    return Factors(node.re.shape, [dims] * 2, results, again(node))
