@@ -189,6 +189,8 @@ class CostModel:
     # (1024 points: 1.7 us, and 1.8 with eight; 32 ms to compile, and 55).
     short_transform: int = threshold(1 << 12, small=16)
     short_transforms: int = threshold(1 << 16, small=64)
+    # Numbers up to which a transform of, or to, real ones is written out as one kernel.
+    real_transform: int = threshold(16, small=4)
     # Of a convolution's window, or of its result, that are.
     written_out_places: int = threshold(16, small=2)
     # Products that are worth an item of work of their own.

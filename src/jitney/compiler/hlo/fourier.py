@@ -28,9 +28,6 @@ Pair = tuple[ir.Node, ir.Node]
 SMALL_PRIMES = (2, 3, 5, 7, 11, 13)
 """The prime factors of good lengths."""
 
-SHORT_REAL = 16
-"""The greatest length of transforms of real numbers that are one kernel."""
-
 
 def is_good(n: int) -> bool:
     """Whether `n` has small prime factors only."""
@@ -38,6 +35,13 @@ def is_good(n: int) -> bool:
         while n % factor == 0:
             n //= factor
     return n == 1
+
+
+def _is_written_out(n: int) -> bool:
+    """Whether a transform of, or to, `n` real numbers is one kernel."""
+    from jitney.compiler.cost import COSTS  # late: importing jitney needs no costs
+
+    return 1 < n <= COSTS.real_transform and is_good(n)
 
 
 def fft(b: Builder, x: ir.Node, kind: str, lengths: Sequence[int]) -> ir.Node:
@@ -96,7 +100,7 @@ def _real(b: Builder, x: ir.Node, dim: int) -> Pair:
     """The first n / 2 + 1 elements of the transform of real numbers."""
     n = x.shape[dim]
     m = n // 2
-    if 1 < n <= SHORT_REAL and is_good(n):
+    if _is_written_out(n):
         re, im = b.dft(x, x, dim, of_real=True)
         return re, im
     if n % 2 or n < 4:
@@ -130,7 +134,7 @@ def _to_real(b: Builder, z: Pair, dim: int, n: int) -> ir.Node:
     """
     m = n // 2
     re, im = z
-    if 1 < n <= SHORT_REAL and is_good(n):
+    if _is_written_out(n):
         return b.dft(re, im, dim, inverse=True, normalized=True, to_real=n)[0]
     inner = _between(b, im, dim, 1, (n + 1) // 2)
     im = _padded(b, inner, dim, m + 1, before=1)
