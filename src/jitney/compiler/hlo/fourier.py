@@ -110,6 +110,7 @@ def _real(b: Builder, x: ir.Node, dim: int) -> Pair:
     z = _complex(b, (even, odd), dim, inverse=False)
     # Of the sequences of even and odd elements: their transforms are the parts of z that are
     # symmetric and antisymmetric under conjugation and k -> m - k.
+    # Halved before sums of two are taken, which do not overflow then.
     u = [_halved(b, b.concatenate([part, _first(b, part, dim, 1)], dim)) for part in z]
     v = [b.reverse(part, (dim,)) for part in u]
     add, sub = partial(b.apply, "add"), partial(b.apply, "sub")
@@ -143,9 +144,15 @@ def _to_real(b: Builder, z: Pair, dim: int, n: int) -> ir.Node:
         rest[1] = b.apply("neg", rest[1])
         full = [b.concatenate([p, q], dim) for p, q in zip((re, im), rest, strict=True)]
         return _complex(b, (full[0], full[1]), dim, inverse=True)[0]
-    u = [_halved(b, _first(b, part, dim, m)) for part in (re, im)]
-    v = [_halved(b, b.reverse(_between(b, part, dim, 1, m + 1), (dim,))) for part in (re, im)]
-    add, sub = partial(b.apply, "add"), partial(b.apply, "sub")
+    u = [_first(b, part, dim, m) for part in (re, im)]
+    v = [b.reverse(_between(b, part, dim, 1, m + 1), (dim,)) for part in (re, im)]
+
+    def add(p: ir.Node, q: ir.Node) -> ir.Node:
+        return _halved(b, b.apply("add", p, q))
+
+    def sub(p: ir.Node, q: ir.Node) -> ir.Node:
+        return _halved(b, b.apply("sub", p, q))
+
     even = add(u[0], v[0]), sub(u[1], v[1])
     roots = _along(b, unit_roots(n, -np.arange(m)), u[0], dim)
     odd = _times(b, (sub(u[0], v[0]), add(u[1], v[1])), roots)
@@ -160,7 +167,7 @@ def _to_real(b: Builder, z: Pair, dim: int, n: int) -> ir.Node:
 
 
 def _halved(b: Builder, x: ir.Node) -> ir.Node:
-    """x / 2, before sums of two, which do not overflow then."""
+    """x / 2"""
     return b.apply("mul", x, b.full(x.shape, 0.5, x.dtype))
 
 
