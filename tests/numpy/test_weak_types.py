@@ -88,3 +88,43 @@ def test_types(expression, x):
     with jax.enable_x64(True), jitney.enable_x64():
         assert run(jitney) == run(jax)
     assert run(jitney) == run(jax)
+
+
+# (library, x) -> array, of scalars and of vectors
+DERIVED = {
+    "pad": lambda j, x: j.numpy.pad(j.numpy.ravel(x), 1),
+    "lax.pad": lambda j, x: j.lax.pad(x, j.numpy.zeros((), x.dtype), [(1, 1, 0)] * x.ndim),
+    "sort": lambda j, x: j.lax.sort(j.numpy.ravel(x)),
+    "roll": lambda j, x: j.numpy.roll(x, 1),
+    "gather": lambda j, x: j.numpy.ravel(x)[j.numpy.array([0])],
+    "take": lambda j, x: j.numpy.take(j.numpy.ravel(x), 0),
+    "slice": lambda j, x: j.numpy.concatenate([j.numpy.ravel(x)] * 2)[1:],
+    "top_k": lambda j, x: j.lax.top_k(j.numpy.ravel(x), 1)[0],
+    "argsort": lambda j, x: j.numpy.ravel(x)[j.numpy.argsort(j.numpy.ravel(x))],
+    "diag": lambda j, x: j.numpy.diag(j.numpy.ravel(x)),
+    "softplus": lambda j, x: j.nn.softplus(x),
+    "log_sigmoid": lambda j, x: j.nn.log_sigmoid(x),
+    "logaddexp": lambda j, x: j.numpy.logaddexp(x, 0.0),
+    "scan": lambda j, x: j.lax.scan(lambda c, _: (c * 2, None), x, None, length=2)[0],
+    "scan over it": lambda j, x: j.lax.scan(lambda c, y: (c, y * 2), 0.0, j.numpy.ravel(x))[1],
+    "element of one": lambda j, x: j.numpy.ravel(x)[0],
+    "fori_loop": lambda j, x: j.lax.fori_loop(0, 3, lambda _, c: c * 2, x),
+}
+
+
+@pytest.mark.parametrize("name", DERIVED)
+def test_weak_types_of_derivatives(name):
+    found = []
+    for j in (jitney, jax):
+        weak = {}
+        for kind, x in {
+            "weak": j.numpy.asarray(1.5),
+            "weak vector": j.lax.full((4,), 1.5),
+            "strong vector": j.numpy.ones(4),
+        }.items():
+            f = lambda x, j=j: DERIVED[name](j, x)  # noqa: E731
+            total = lambda x, f=f: f(x).sum()  # noqa: E731
+            weak[kind] = f(x).weak_type, j.grad(total)(x).weak_type, j.jit(j.grad(total))(x).weak_type
+            weak[kind] += (j.jvp(f, (x,), (x,))[1].weak_type,)
+        found.append(weak)
+    assert found[0] == found[1]

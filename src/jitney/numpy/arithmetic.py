@@ -295,9 +295,8 @@ def _softmax_weight(x: ArrayLike, out: ArrayLike, exp: Callable[[Any], Any]) -> 
     """exp(x - out), in which infinity is taken as 0, as in JAX; NaN where both are -inf."""
 
     def finite(v: ArrayLike) -> Array:
-        return where(
-            compare.eq(v, promotion.scalar_like(v, np.inf)), promotion.scalar_like(v, 0), v
-        )
+        zero = convert.scalar_operand(0, *promotion.type_of(v))
+        return where(compare.eq(v, promotion.scalar_like(v, np.inf)), zero, v)
 
     return exp(binary.sub(finite(x), finite(out)))
 

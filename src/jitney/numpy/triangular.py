@@ -235,7 +235,7 @@ def _diag(v: ArrayLike, k: int) -> Array:
         return diagonal(v, offset=k)
     if v.ndim != 1:
         raise ValueError("diag input must be 1d or 2d")
-    zero = scalar_operand(0, v.dtype, False)
+    zero = scalar_operand(0, v.dtype, v.weak_type)
     n = v.shape[0] + abs(k)
     column = pad(v, zero, ((max(0, -k), max(0, k), 0),))
     rows, columns = _rows_and_columns(n, n)

@@ -502,7 +502,8 @@ def _(ct: Cotangent, x: Operand, value: Operand, *, padding_config: PaddingConfi
     if rules.is_linear(x) or rules.is_linear(value):
         nothing = np.int64(0)
         undo = tuple((-lo, -hi, nothing) for lo, hi in zip(low, high, strict=True))
-        ct_x = pad_p.bind(ct, rules.const(ct, 0), padding_config=undo)
+        zero = rules.typed(np.zeros((), rules.aval_of(ct).dtype))
+        ct_x = pad_p.bind(ct, zero, padding_config=undo)
         ct_x = rules.op("slice")(
             ct_x,
             start_indices=(nothing,) * len(interior),

@@ -193,6 +193,8 @@ def _pad_back(
     ct: Value, x: Value, *, start_indices: Shape, limit_indices: Shape, strides: Shape | None
 ) -> Any:
     """`ct` where the slice was, zeros elsewhere."""
+    if rules.shape_of(ct) == rules.shape_of(x):
+        return ct
     spread = strides is not None and any(s != 1 for s in strides)
     steps: Any = [np.int64(s) for s in strides or ()] if spread else [1] * len(start_indices)
     config: list[tuple[Any, Any, Any]] = []
@@ -201,7 +203,8 @@ def _pad_back(
     ):
         end = low + (taken - 1) * step + 1 if taken else low
         config.append((low, np.int64(n - end), step - 1))
-    return rules.op("pad")(ct, rules.const(ct, 0), padding_config=tuple(config))
+    zero = rules.typed(np.zeros((), rules.aval_of(ct).dtype))
+    return rules.op("pad")(ct, zero, padding_config=tuple(config))
 
 
 rules.deflinear(slice_p, _pad_back)
