@@ -87,8 +87,8 @@ def _zeta(e: Emitter, s: Value, q: Value, kind: str) -> Value:
     result = e.select(e.fcmp("oeq", q, inf), zero, result)
     result = e.select(e.or_(pole, e.fcmp("oeq", s, one)), inf, result)
     origin = e.and_(e.fcmp("oeq", s, zero), e.fcmp("oeq", q, zero))
-    below = e.and_(e.fcmp("olt", s, one), e.not_(origin))
-    undefined = e.or_(below, e.fcmp("uno", s, q))
+    small = e.and_(e.fcmp("olt", s, one), e.not_(origin))
+    undefined = e.or_(small, e.fcmp("uno", s, q))
     return e.select(undefined, e.const(NAN, s), result)
 
 
