@@ -37,5 +37,5 @@ bench:  ## against real jax
 clean:
 	rm -rf $(VENV) .venv-oldest .venv-libraries build dist src/*.egg-info .pytest_cache .ruff_cache .hypothesis
 	find src -name '*.so' -delete
-	rm -f src/jitney/runtime/native/*.c src/jitney/core/pytree/*.c
+	rm -f src/jitney/runtime/native/*.c src/jitney/core/pytree/*.c src/jitney/core/*.c
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
