@@ -102,11 +102,10 @@ def pytest_configure_node(node: Any) -> None:
     node.workerinput["oracle_parts"] = str(node.config.stash[PARTS])
 
 
-def pytest_report_header(config: pytest.Config) -> str | None:
-    """Names the seed of the answers that are computed anew."""
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Names the seed of the answers that were computed anew: a quiet run has no header."""
     if oracle.share and not oracle.recording:
-        return f"oracle: {oracle.share:.0%} live, --oracle-seed {oracle.seed}"
-    return None
+        terminalreporter.write_line(f"oracle: {oracle.share:.0%} live, --oracle-seed {oracle.seed}")
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
