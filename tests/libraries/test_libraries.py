@@ -61,7 +61,10 @@ LOOSER = {
     ("numpyro", "moments"): 0.15,
     ("brax", "ant_x"): 1e-4,  # velocities behind contacts, which amplify
     ("jaxopt", "sensitivity"): 1e-4,  # of a descent that ends where the gradient is below 1e-4
-    ("dynamax", "covariances"): 1e-4,  # small ones, after steps of expectation maximization
+    # After steps of expectation maximization. Of float64's result JAX's covariances are 2.3e-5 away,
+    # ours 0.8e-5; JAX's own move by 2e-5 with other instructions (--xla_cpu_max_isa).
+    ("dynamax", "covariances"): 1e-4,
+    ("dynamax", "smoothed"): 1e-4,
 }
 
 
