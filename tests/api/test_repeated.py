@@ -508,6 +508,13 @@ def test_functions_of_numpy_stay_its_own():
         assert getattr(jnp, name) is getattr(np, name)
 
 
+def test_checks_that_are_over_do_not_keep_calls_evaluated():
+    with jitney.debug_key_reuse(True), jitney.transfer_guard("log"):
+        pass
+    fun, runs = counted(several)
+    assert is_compiled(fun, runs, jnp.ones(3))
+
+
 def test_functions_are_pickled_by_name():
     code = """
 import pickle, jax, jax.numpy as jnp

@@ -40,7 +40,7 @@ from jitney.core.jaxpr import DebugInfo
 from jitney.core.pytree import pytrees
 from jitney.core.sharding.mesh import made
 from jitney.core.thresholds import threshold
-from jitney.runtime import call_patterns, processes, signatures
+from jitney.runtime import call_patterns, key_reuse, processes, signatures, transfer_guard
 from jitney.runtime.array import ArrayImpl
 from jitney.runtime.dispatch import RepeatedFunction, hide_calls
 from jitney.runtime.executable import Executable, Lowering
@@ -242,8 +242,9 @@ def _is_wanted() -> bool:
         or config.check_tracer_leaks.value
         or config.no_tracing.value
         or config.no_execution.value
-        or config.key_reuse_checks.wanted
-        or config.transfer_checks.wanted
+        # `wanted` stays set once a check has been asked for anywhere.
+        or (config.key_reuse_checks.wanted and key_reuse.is_on())
+        or (config.transfer_checks.wanted and transfer_guard.is_on())
         or made.in_force
         or processes.joined.world is not None
     )
@@ -339,10 +340,6 @@ def _copies(leaves: Sequence[Any], result: Any) -> bool:
 # --- making public functions ----------------------------------------------------------------------
 
 
-# The first part of the names of modules whose functions are ours: their own, and the public one.
-_OWN = ("jitney", "jax")
-
-
 def repeated(found: Any) -> Any:
     """What a public name stands for: a function has its repeated calls compiled, other things stay.
 
@@ -351,7 +348,7 @@ def repeated(found: Any) -> Any:
     if (
         type(found) is types.FunctionType
         and not getattr(found, "is_one_operation", False)
-        and found.__module__.partition(".")[0] in _OWN
+        and found.__module__.partition(".")[0] != "numpy"
         and not inspect.isgeneratorfunction(found)
     ):
         made_before = found.__dict__.get("_repeated")
