@@ -98,7 +98,7 @@ def test_expression(code):
             return exec(code, scope)
         return eval(code, scope)
 
-    check(case)
+    check(case, formatted=True)
 
 
 TEXTS = """
@@ -136,7 +136,7 @@ def test_text(code):
                 texts += [repr(x), str(x)]
         return texts
 
-    check(case)
+    check(case, formatted=True)
 
 
 # --- longer ones --------------------------------------------------------------------------------
@@ -298,7 +298,7 @@ def test_keys_have_what_keys_have():
 
 @pytest.mark.parametrize("case", same.all, ids=same.ids)
 def test_same(case):
-    check(case)
+    check(case, formatted=True)
 
 
 def test_describe_tells_weak_types_apart():
