@@ -86,20 +86,19 @@ def pytest_configure(config: pytest.Config) -> None:
     oracle.recording = config.option.record_oracle
     oracle.share = 1.0 if oracle.recording else config.option.live_oracle
     given = getattr(config, "workerinput", None)
-    if given is not None:
-        oracle.seed = given["oracle_seed"]
-        config.stash[PARTS] = Path(given["oracle_parts"])
-        return
-    seed = config.option.oracle_seed
+    seed = config.option.oracle_seed if given is None else given["oracle_seed"]
     oracle.seed = random.SystemRandom().randrange(10**6) if seed is None else seed
-    config.stash[PARTS] = Path(tempfile.mkdtemp(prefix="jitney-oracle-"))
+    if oracle.recording:
+        parts = given["oracle_parts"] if given else tempfile.mkdtemp(prefix="jitney-oracle-")
+        config.stash[PARTS] = Path(parts)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     """Tells a worker of pytest-xdist the seed and where it saves answers."""
     node.workerinput["oracle_seed"] = oracle.seed
-    node.workerinput["oracle_parts"] = str(node.config.stash[PARTS])
+    if oracle.recording:
+        node.workerinput["oracle_parts"] = str(node.config.stash[PARTS])
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -110,9 +109,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Saves the answers of this process, and joins all in the process that started the workers."""
+    if not oracle.recording:
+        return
     directory = session.config.stash[PARTS]
-    if oracle.recording:
-        save(directory)
+    save(directory)
     if not hasattr(session.config, "workerinput"):
         option = session.config.option
         whole = not (

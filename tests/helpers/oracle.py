@@ -438,9 +438,8 @@ class Oracle:
             raise RuntimeError("answer() is for the body of a test, not for its module")
         key = digest(compute, *case)
         if self.recording:
-            live = _computed(compute)
-            self.current.written[key] = live
-            return decode(live)
+            encoded = self.current.written[key] = _computed(compute)
+            return decode(encoded)
         if key not in self.current.read:
             raise AssertionError(
                 f"{_shown(self.current.path)} has no record for this case ({key}): the case is new "
@@ -448,10 +447,10 @@ class Oracle:
             )
         recorded = decode(self.current.read[key])
         if self.is_drawn(key):
-            live = decode(_computed(compute))
-            assert agree(recorded, live), (
+            now = live(compute)
+            assert agree(recorded, now), (
                 f"{_shown(self.current.path)} is wrong about {key}: "
-                f"recorded {recorded!r}, real JAX says {live!r}"
+                f"recorded {recorded!r}, real JAX says {now!r}"
             )
         return recorded
 

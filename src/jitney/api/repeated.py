@@ -277,9 +277,8 @@ def _compiled(
             if must_be_exact and not lowering.is_exact():
                 return None
             executable = lowering.compile()
-        except (
-            Exception
-        ):  # for one, the function needs a value: evaluation says what is wrong, if so
+        except Exception:
+            # The function may need a value; if the call is wrong, evaluation says so.
             return None
     return executable, signatures.unflatten_function(tree)
 
