@@ -86,7 +86,9 @@ def test_pools_of_a_program_that_installs_the_alias(program):
 
 
 def test_modules_that_only_children_import(tmp_path):
-    (tmp_path / "helper.py").write_text("import jax\ndef name():\n    return jax.numpy.__spec__.name\n")
+    (tmp_path / "helper.py").write_text(
+        "import jax\ndef name():\n    return jax.numpy.__spec__.name\n"
+    )
     code = """
     import sys
     from concurrent.futures import ProcessPoolExecutor

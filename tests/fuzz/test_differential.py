@@ -58,7 +58,9 @@ def test_compiled_against_interpreted(part):
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("rule", [rule for rule, _ in OPERAND_RULES], ids=lambda rule: rule.__name__)
+@pytest.mark.parametrize(
+    "rule", [rule for rule, _ in OPERAND_RULES], ids=lambda rule: rule.__name__
+)
 def test_rules_of_operands_draft_valid_calls(rule):
     """Of the drafts of each rule most are operations that jitney takes."""
     maker = generate.Generator(3)

@@ -124,7 +124,11 @@ def test_weak_types_of_derivatives(name):
         }.items():
             f = lambda x, j=j: DERIVED[name](j, x)  # noqa: E731
             total = lambda x, f=f: f(x).sum()  # noqa: E731
-            weak[kind] = f(x).weak_type, j.grad(total)(x).weak_type, j.jit(j.grad(total))(x).weak_type
+            weak[kind] = (
+                f(x).weak_type,
+                j.grad(total)(x).weak_type,
+                j.jit(j.grad(total))(x).weak_type,
+            )
             weak[kind] += (j.jvp(f, (x,), (x,))[1].weak_type,)
         found.append(weak)
     assert found[0] == found[1]

@@ -37,7 +37,9 @@ for _ in range(20):
 
 grid = jnp.linspace(0, 10, 12)
 conditioned = process(params).condition(y, grid).gp
-fast = GaussianProcess(kernels.quasisep.Matern32(scale=1.5) + kernels.quasisep.Cosine(2.0), t, diag=0.1)
+fast = GaussianProcess(
+    kernels.quasisep.Matern32(scale=1.5) + kernels.quasisep.Cosine(2.0), t, diag=0.1
+)
 anisotropic = transforms.Linear(jnp.array([[1.0, 0.2], [0.0, 0.5]]), kernels.ExpSquared())
 points = jnp.asarray(rng.normal(size=(6, 2)), jnp.float32)
 

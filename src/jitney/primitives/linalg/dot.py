@@ -309,7 +309,12 @@ def dot(
     """
     if dimension_numbers is not None:
         return dot_general(
-            lhs, rhs, dimension_numbers, precision, preferred_element_type, out_sharding=out_sharding
+            lhs,
+            rhs,
+            dimension_numbers,
+            precision,
+            preferred_element_type,
+            out_sharding=out_sharding,
         )
     left, right = shape_of(lhs), shape_of(rhs)
     if not (1 <= len(left) <= 2 and 1 <= len(right) <= 2 and left[-1] == right[0]):
