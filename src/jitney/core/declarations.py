@@ -7,12 +7,15 @@ again by the next import of it, on new objects: what a module has declared befor
 from __future__ import annotations
 
 import inspect
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
 
 V = TypeVar("V")
 
 
-def execution() -> Any:
+def execution() -> ModuleSpec | None:
     """What identifies the innermost execution of a module under way; None if it is of no import."""
     frame = inspect.currentframe()
     while frame is not None:
@@ -22,7 +25,7 @@ def execution() -> Any:
     return None
 
 
-def is_repeated(before: Any, now: Any) -> bool:
+def is_repeated(before: ModuleSpec | None, now: ModuleSpec | None) -> bool:
     """Whether two executions are of one module."""
     return before is not now and before is not None and now is not None and before.name == now.name
 
@@ -37,7 +40,7 @@ class Table(dict[str, V]):
     def __init__(self, what: str) -> None:
         super().__init__()
         self._what = what
-        self._executions: dict[str, Any] = {}
+        self._executions: dict[str, ModuleSpec | None] = {}
 
     def is_taken(self, name: str) -> bool:
         """Whether the name is declared, and not by an earlier execution of the module under way."""

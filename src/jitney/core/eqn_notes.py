@@ -57,11 +57,11 @@ def current() -> Notes:
 class noting(config.Overriding):  # reads as a function: `with noting(...)`
     """Within the context these fields of the notes are others."""
 
-    def __init__(self, **fields: Any) -> None:
+    def __init__(self, **fields: object) -> None:
         super().__init__()
         self._fields = fields
 
-    def fields(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, object]:
         """The fields and their values; subclasses may find them on entry."""
         return self._fields
 

@@ -40,6 +40,8 @@ from jitney.core.sharding.mesh import made
 from jitney.core.thresholds import threshold
 
 if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+
     from jitney.core.typing import Value
 
 Rule = TypeVar("Rule", bound=Callable[..., Any])
@@ -136,7 +138,9 @@ class Primitive:
         self.rules: dict[str, Callable[..., Any]] = {}
         self.absences: dict[str, str] = {}
         self._defaults: set[str] = set()  # slots with a rule that may be replaced
-        self._executions: dict[str, Any] = {}  # of modules that have set the rules, by slot
+        self._executions: dict[
+            str, ModuleSpec | None
+        ] = {}  # of modules that have set the rules, by slot
         # The two rules that every bind needs, as attributes for speed.
         self.abstract_rule: Callable[..., Any] | None = None
         self.eager_rule: Callable[..., Any] | None = None

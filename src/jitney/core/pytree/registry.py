@@ -20,6 +20,8 @@ from jitney.core.record import record
 from jitney.core.thresholds import threshold
 
 if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+
     from jitney.core.typing import PyTree
 
 Typ = TypeVar("Typ", bound=type[Any])
@@ -212,7 +214,7 @@ def is_tree_node(t: type) -> bool:
 
 
 # Of the modules that have registered the types.
-_executions: weakref.WeakKeyDictionary[type[Any], Any] = weakref.WeakKeyDictionary()
+_executions: weakref.WeakKeyDictionary[type[Any], ModuleSpec | None] = weakref.WeakKeyDictionary()
 
 
 def _register(kind: Kind, what: str = "PyTreeDef type") -> None:

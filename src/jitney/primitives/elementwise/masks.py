@@ -23,7 +23,7 @@ from jitney.core.contexts import Within
 from jitney.core.trace import Tracer, is_recorded
 
 if TYPE_CHECKING:
-    from jitney.primitives.rule_types import Builder, Node
+    from jitney.primitives.rule_types import Builder, DotDimensionNumbers, Node
 
 BOOL = np.dtype(np.bool_)
 _WIDE = (np.float32, np.float64, np.complex64, np.complex128)
@@ -105,7 +105,7 @@ def _select(mask: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def factors(
-    x: np.ndarray, y: np.ndarray, dimension_numbers: Any, dtype: np.dtype
+    x: np.ndarray, y: np.ndarray, dimension_numbers: DotDimensionNumbers, dtype: np.dtype
 ) -> tuple[np.ndarray, np.ndarray]:
     """Factors of a contraction of `x` and `y` in `dtype`: what a mask among them selects, and ones.
 
@@ -122,7 +122,7 @@ def factors(
     return (product, ones) if x.dtype == BOOL else (ones, product)
 
 
-def _is_product(mask: int, other: int, dimension_numbers: Any) -> bool:
+def _is_product(mask: int, other: int, dimension_numbers: DotDimensionNumbers) -> bool:
     """Whether a contraction of so many axes multiplies a mask elementwise, and may then sum up.
 
     Either no axis is free, or the mask alone has free axes, behind those of the batch, and nothing is
@@ -169,7 +169,7 @@ def _is_one(x: Node) -> bool:
     return isinstance(x, ir.Constant) and bool((x.value == 1).all())
 
 
-def sum_node(b: Builder, x: Node, y: Node, dimension_numbers: Any) -> Node | None:
+def sum_node(b: Builder, x: Node, y: Node, dimension_numbers: DotDimensionNumbers) -> Node | None:
     """The sums of products of `x` and `y`, of one dtype, if one is a mask: see `_is_product`."""
     if x.dtype not in _SUMMED:
         return None

@@ -24,17 +24,13 @@ from jitney.primitives.linalg.precision import (
     canonical_precision,
     computation_dtype,
 )
+from jitney.primitives.rule_types import DotDimensionNumbers as DotDimensionNumbers
 
 if TYPE_CHECKING:
     from jitney.core.sharding.named import ShardingLike
     from jitney.core.typing import Array, ArrayLike, DTypeLike, SupportsDType
     from jitney.primitives.linalg.precision import PrecisionLike
     from jitney.primitives.rule_types import Builder, Dims, Node, Operand, Param, Value
-
-DotDimensionNumbers = tuple[
-    tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]
-]
-
 
 dot_general_p = declare("dot_general")
 dot_general_p.sharding(sharding_rules.dot_general)
