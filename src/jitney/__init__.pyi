@@ -18,18 +18,14 @@ from jitney.core.config import enable_checks as enable_checks
 from jitney.core.config import enable_custom_prng as enable_custom_prng
 from jitney.core.config import enable_x64 as enable_x64
 from jitney.core.config import explain_cache_misses as explain_cache_misses
-from jitney.core.config import (
-    jax2tf_associative_scan_reductions as jax2tf_associative_scan_reductions,
-)
+from jitney.core.config import jax2tf_associative_scan_reductions as jax2tf_associative_scan_reductions
 from jitney.core.config import legacy_prng_key as legacy_prng_key
 from jitney.core.config import log_compiles as log_compiles
 from jitney.core.config import no_execution as no_execution
 from jitney.core.config import no_tracing as no_tracing
 from jitney.core.config import numpy_dtype_promotion as numpy_dtype_promotion
 from jitney.core.config import numpy_rank_promotion as numpy_rank_promotion
-from jitney.core.config import (
-    remove_size_one_mesh_axis_from_type as remove_size_one_mesh_axis_from_type,
-)
+from jitney.core.config import remove_size_one_mesh_axis_from_type as remove_size_one_mesh_axis_from_type
 from jitney.core.config import softmax_custom_jvp as softmax_custom_jvp
 from jitney.core.config import thread_guard as thread_guard
 from jitney.core.config import threefry_partitionable as threefry_partitionable
@@ -91,12 +87,8 @@ from jitney.api.make_jaxpr import eval_shape as eval_shape
 from jitney.api.make_jaxpr import make_jaxpr as make_jaxpr
 from jitney.api.make_jaxpr import typeof as typeof
 from jitney.api.placement import make_array_from_callback as make_array_from_callback
-from jitney.api.placement import (
-    make_array_from_process_local_data as make_array_from_process_local_data,
-)
-from jitney.api.placement import (
-    make_array_from_single_device_arrays as make_array_from_single_device_arrays,
-)
+from jitney.api.placement import make_array_from_process_local_data as make_array_from_process_local_data
+from jitney.api.placement import make_array_from_single_device_arrays as make_array_from_single_device_arrays
 from jitney.api.placement import make_mesh as make_mesh
 from jitney.api.placement import reshard as reshard
 from jitney.api.pmap import pmap as pmap

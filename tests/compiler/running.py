@@ -74,6 +74,7 @@ def run_program(built: CompiledProgram, inputs: Sequence[np.ndarray]) -> list[np
         device,
         device.queue,
         None,
+        None,
         built,
     )
     call = native.queue.enqueue(native.prepare(list(inputs)))

@@ -192,7 +192,7 @@ def test_a_program_runs_on_the_device_of_its_assignment(x):
 
     native = Program(
         built.entry, 1, [(F32, ())], [shaped_array((), F32)], built.arena_bytes, True, second,
-        second.queue, None, built,
+        second.queue, None, None, built,
     )  # fmt: skip
     (result,) = second.queue.enqueue(native.prepare([x])).complete()
     assert result.device is second and result.devices() == {second}

@@ -210,8 +210,8 @@ def jit(
       static_argnums: positions of arguments that stay Python values; they must be hashable, and
         each new value is traced anew.
       static_argnames: names of such arguments. Each of the two is inferred from the other.
-      donate_argnums: positions of arguments whose buffers may be reused for results; the caller
-        must not use these arrays afterwards.
+      donate_argnums: positions of arguments whose memory results may lie in; the caller must not
+        use these arrays afterwards, not even if the call fails.
       donate_argnames: names of such arguments.
       keep_unused: whether to keep arguments that `fun` does not use.
       inline: whether calls within other traced functions leave no `jit` equation.

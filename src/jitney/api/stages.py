@@ -30,6 +30,7 @@ from jitney.primitives.elementwise.convert import as_value
 from jitney.runtime import dispatch, placements, sharding
 from jitney.runtime.array import ArrayImpl
 from jitney.runtime.assignment import NO_WISHES, Wishes, any_on_mesh, assign, of_places
+from jitney.runtime.donation import used_up
 from jitney.runtime.layout import rows
 from jitney.transforms.discharge import discharge
 from jitney.transforms.lojax import lower_program
@@ -345,7 +346,9 @@ class Compiled(Stage):
 
     def memory_analysis(self) -> Any:
         """Sizes in bytes of arguments, results, temporaries and code."""
-        return self._executable.memory_analysis()
+        params = self.program.params
+        donated, _ = used_up(self.program.closed, params["donated_invars"], params["keep_unused"])
+        return self._executable.memory_analysis(donated)
 
     def runtime_executable(self) -> Any:
         return self._executable

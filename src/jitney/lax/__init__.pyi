@@ -103,9 +103,7 @@ from jitney.primitives.elementwise.binary import rem_p as rem_p
 from jitney.primitives.elementwise.binary import shift_left as shift_left
 from jitney.primitives.elementwise.binary import shift_left_p as shift_left_p
 from jitney.primitives.elementwise.binary import shift_right_arithmetic as shift_right_arithmetic
-from jitney.primitives.elementwise.binary import (
-    shift_right_arithmetic_p as shift_right_arithmetic_p,
-)
+from jitney.primitives.elementwise.binary import shift_right_arithmetic_p as shift_right_arithmetic_p
 from jitney.primitives.elementwise.binary import shift_right_logical as shift_right_logical
 from jitney.primitives.elementwise.binary import shift_right_logical_p as shift_right_logical_p
 from jitney.primitives.elementwise.binary import sub as sub
@@ -164,9 +162,7 @@ from jitney.primitives.elementwise.special import lgamma_p as lgamma_p
 from jitney.primitives.elementwise.special import polygamma as polygamma
 from jitney.primitives.elementwise.special import polygamma_p as polygamma_p
 from jitney.primitives.elementwise.special import random_gamma_grad as random_gamma_grad
-from jitney.primitives.elementwise.special import (
-    regularized_incomplete_beta_p as regularized_incomplete_beta_p,
-)
+from jitney.primitives.elementwise.special import regularized_incomplete_beta_p as regularized_incomplete_beta_p
 from jitney.primitives.elementwise.special import zeta as zeta
 from jitney.primitives.elementwise.special import zeta_p as zeta_p
 from jitney.primitives.call.composite import composite as composite
@@ -233,12 +229,8 @@ from jitney.primitives.indexing.dynamic_slice import dynamic_slice_in_dim as dyn
 from jitney.primitives.indexing.dynamic_slice import dynamic_slice_p as dynamic_slice_p
 from jitney.lax.staged import dynamic_update_index_in_dim as dynamic_update_index_in_dim
 from jitney.primitives.indexing.dynamic_slice import dynamic_update_slice as dynamic_update_slice
-from jitney.primitives.indexing.dynamic_slice import (
-    dynamic_update_slice_in_dim as dynamic_update_slice_in_dim,
-)
-from jitney.primitives.indexing.dynamic_slice import (
-    dynamic_update_slice_p as dynamic_update_slice_p,
-)
+from jitney.primitives.indexing.dynamic_slice import dynamic_update_slice_in_dim as dynamic_update_slice_in_dim
+from jitney.primitives.indexing.dynamic_slice import dynamic_update_slice_p as dynamic_update_slice_p
 from jitney.primitives.indexing.slice import index_in_dim as index_in_dim
 from jitney.primitives.indexing.slice import slice as slice
 from jitney.primitives.indexing.slice import slice_in_dim as slice_in_dim
@@ -301,9 +293,7 @@ from jitney.primitives.linalg.dot import batch_matmul as batch_matmul
 from jitney.primitives.linalg.dot import dot as dot
 from jitney.primitives.linalg.dot import dot_general as dot_general
 from jitney.primitives.linalg.dot import dot_general_p as dot_general_p
-from jitney.primitives.linalg.ragged_dimensions import (
-    RaggedDotDimensionNumbers as RaggedDotDimensionNumbers,
-)
+from jitney.primitives.linalg.ragged_dimensions import RaggedDotDimensionNumbers as RaggedDotDimensionNumbers
 from jitney.primitives.linalg.ragged_dot import ragged_dot as ragged_dot
 from jitney.primitives.linalg.ragged_dot import ragged_dot_general as ragged_dot_general
 from jitney.primitives.linalg.ragged_dot import ragged_dot_general_p as ragged_dot_general_p
@@ -360,48 +350,26 @@ from jitney.primitives.linalg.linear_solve import linear_solve_p as linear_solve
 from jitney.primitives.control.platform import platform_dependent as platform_dependent
 from jitney.primitives.reduction.windows import padtype_to_pads as padtype_to_pads
 from jitney.primitives.convolution.dimensions import ConvDimensionNumbers as ConvDimensionNumbers
-from jitney.primitives.convolution.dimensions import (
-    ConvGeneralDilatedDimensionNumbers as ConvGeneralDilatedDimensionNumbers,
-)
-from jitney.primitives.convolution.dimensions import (
-    conv_dimension_numbers as conv_dimension_numbers,
-)
-from jitney.primitives.convolution.dimensions import (
-    conv_general_permutations as conv_general_permutations,
-)
-from jitney.primitives.convolution.dimensions import (
-    conv_general_shape_tuple as conv_general_shape_tuple,
-)
+from jitney.primitives.convolution.dimensions import ConvGeneralDilatedDimensionNumbers as ConvGeneralDilatedDimensionNumbers
+from jitney.primitives.convolution.dimensions import conv_dimension_numbers as conv_dimension_numbers
+from jitney.primitives.convolution.dimensions import conv_general_permutations as conv_general_permutations
+from jitney.primitives.convolution.dimensions import conv_general_shape_tuple as conv_general_shape_tuple
 from jitney.primitives.convolution.dimensions import conv_shape_tuple as conv_shape_tuple
-from jitney.primitives.convolution.dimensions import (
-    conv_transpose_shape_tuple as conv_transpose_shape_tuple,
-)
+from jitney.primitives.convolution.dimensions import conv_transpose_shape_tuple as conv_transpose_shape_tuple
 from jitney.primitives.convolution.convolution import conv_general_dilated as conv_general_dilated
-from jitney.primitives.convolution.convolution import (
-    conv_general_dilated_p as conv_general_dilated_p,
-)
+from jitney.primitives.convolution.convolution import conv_general_dilated_p as conv_general_dilated_p
 from jitney.primitives.convolution.functions import conv as conv
 from jitney.primitives.convolution.functions import conv_transpose as conv_transpose
-from jitney.primitives.convolution.functions import (
-    conv_with_general_padding as conv_with_general_padding,
-)
-from jitney.primitives.convolution.patches import (
-    conv_general_dilated_local as conv_general_dilated_local,
-)
-from jitney.primitives.convolution.patches import (
-    conv_general_dilated_patches as conv_general_dilated_patches,
-)
+from jitney.primitives.convolution.functions import conv_with_general_padding as conv_with_general_padding
+from jitney.primitives.convolution.patches import conv_general_dilated_local as conv_general_dilated_local
+from jitney.primitives.convolution.patches import conv_general_dilated_patches as conv_general_dilated_patches
 from jitney.primitives.reduction.reduce_window import reduce_window as reduce_window
 from jitney.primitives.reduction.windows import reduce_window_max_p as reduce_window_max_p
 from jitney.primitives.reduction.windows import reduce_window_min_p as reduce_window_min_p
 from jitney.primitives.reduction.reduce_window import reduce_window_p as reduce_window_p
-from jitney.primitives.reduction.windows import (
-    reduce_window_shape_tuple as reduce_window_shape_tuple,
-)
+from jitney.primitives.reduction.windows import reduce_window_shape_tuple as reduce_window_shape_tuple
 from jitney.primitives.reduction.windows import reduce_window_sum_p as reduce_window_sum_p
 from jitney.primitives.reduction.windows import select_and_gather_add_p as select_and_gather_add_p
 from jitney.primitives.reduction.windows import select_and_scatter_add_p as select_and_scatter_add_p
-from jitney.primitives.reduction.select_and_scatter import (
-    select_and_scatter_p as select_and_scatter_p,
-)
+from jitney.primitives.reduction.select_and_scatter import select_and_scatter_p as select_and_scatter_p
 from jitney.lax import linalg as linalg

@@ -41,7 +41,7 @@ from jitney.runtime import device
 from jitney.runtime.native import _loader, _native
 from jitney.runtime.private_files import Folder, make_private
 
-FORMAT = 6
+FORMAT = 7
 MAX_BYTES = 1 << 30  # of all files
 MAX_FILE_BYTES = 1 << 27  # of one; constants have at most an eighth of it
 
@@ -259,7 +259,14 @@ def _program(folder: Folder | _Files, data: memoryview, module: ir.Module) -> Co
     code = engine.load(own, {**known, **engine.addresses(functions)}, functions)
     inputs, outputs = _types(module)
     return CompiledProgram(
-        code, links, head["arena_bytes"], inputs, outputs, head["releases_gil"], [links]
+        code,
+        links,
+        head["arena_bytes"],
+        inputs,
+        outputs,
+        head["releases_gil"],
+        head["may_alias"],
+        [links],
     )
 
 
@@ -369,6 +376,7 @@ def _contents(heading: bytes, program: CompiledProgram, names: Mapping[engine.Co
         "code": names[program.code],
         "arena_bytes": program.arena_bytes,
         "releases_gil": program.releases_gil,
+        "may_alias": program.may_alias,
         "natives": list(links.natives),
         "constants": [(name, x.nbytes) for name, x in links.constants.items()],
         "library_calls": [

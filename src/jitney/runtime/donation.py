@@ -1,4 +1,9 @@
-"""Which operands a call uses up: those that the user gives away, and that a result can lie in."""
+"""Which operands a call uses up: those that the user gives away, and that a result can lie in.
+
+Whether a result then does lie in an operand's memory is seen for each call: if its program is done with
+the operand when it writes the result (`compiler/plan/aliasing.py`), and nothing else refers to that
+memory, such as a view as a NumPy array.
+"""
 
 from __future__ import annotations
 
@@ -43,6 +48,30 @@ def used_up(
         if is_asked and not is_used
     ]
     return tuple(flags), useless
+
+
+def aliases(
+    may_alias: Sequence[Sequence[int]],
+    inputs: Sequence[object],
+    outputs: Sequence[object],
+    used_up: Sequence[bool],
+) -> tuple[int, ...]:
+    """Return, for each output, the input in whose memory it is to lie; -1 where it has its own.
+
+    Args:
+      may_alias: for each output, the inputs in whose memory it may lie.
+      inputs, outputs: their dtypes and shapes in memory, which must be the same.
+      used_up: for each input, whether its buffer is given up; empty if none is.
+    """
+    taken = {-1}
+    found: list[int] = []
+    for candidates, made in zip(may_alias, outputs, strict=True):
+        free = (
+            i for i in candidates if used_up and used_up[i] and i not in taken and inputs[i] == made
+        )
+        found.append(next(free, -1))
+        taken.add(found[-1])
+    return tuple(found)
 
 
 def _kind(aval: AbstractValue) -> object:

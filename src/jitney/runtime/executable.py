@@ -22,8 +22,9 @@ from jitney.runtime import compiling, debug_checks, placements, windows
 from jitney.runtime.array import ArrayImpl, memory_shape
 from jitney.runtime.assignment import Assignment, assign
 from jitney.runtime.client import host_client
+from jitney.runtime.donation import aliases
 from jitney.runtime.lazy_compiler import compiler
-from jitney.runtime.native._native import Program
+from jitney.runtime.native._native import Buffer, Program
 
 if TYPE_CHECKING:
     from jitney.compiler.codegen import linking
@@ -53,7 +54,8 @@ class MemoryAnalysis:
     @property
     def peak_memory_in_bytes(self) -> int:
         """Memory that is in use at once, at most."""
-        return self.argument_size_in_bytes + self.output_size_in_bytes + self.temp_size_in_bytes
+        sizes = self.argument_size_in_bytes + self.output_size_in_bytes + self.temp_size_in_bytes
+        return sizes - self.alias_size_in_bytes
 
 
 class Executable:
@@ -83,14 +85,15 @@ class Executable:
         self.of_process: ProcessProgram | None = None  # if it is a part of one over several
         self._by_assignment = {} if others is None else others
         self._by_assignment[assignment] = self
-        self.in_dtypes = tuple([
-            _in_memory(t, a)[0] for t, a in zip(program.inputs, self.in_avals, strict=True)
-        ])  # fmt: skip
+        self._inputs = _all_in_memory(program.inputs, self.in_avals)
+        self._outputs = _all_in_memory(program.outputs, self.out_avals)
+        self.in_dtypes = tuple([dtype for dtype, _ in self._inputs])
+        lies_in = self.aliases(assignment.donated)
         self.has_tokens = abstract_token in self.out_avals
         self.native = Program(
             program.entry,
             len(self.in_avals),
-            [_in_memory(t, a) for t, a in zip(program.outputs, self.out_avals, strict=True)],
+            self._outputs,
             self.out_avals
             if places is None
             else tuple(map(explicit.typed, self.out_avals, places)),
@@ -99,6 +102,7 @@ class Executable:
             windows.first_of(assignment.devices),
             assignment.queue,
             places,
+            lies_in if any(i >= 0 for i in lies_in) else None,
             program,
         )
 
@@ -132,7 +136,9 @@ class Executable:
         results: list[Any]
         # (No name for the call: the frame of one that fails would keep it alive, and it its error.)
         if of_process is None:
-            results = self.native.queue.enqueue(self.native.prepare(inputs)).complete()
+            # Operands are looked at again where values are checked, and found bad.
+            donors = [] if config.checks_values() else _buffers(leaves, donated)
+            results = self.native.queue.enqueue(self.native.prepare(inputs, donors)).complete()
         else:
             inputs = of_process.windows_of(inputs)
             with of_process.meeting_others():
@@ -150,14 +156,21 @@ class Executable:
                 x.delete()
         return results
 
-    def memory_analysis(self) -> MemoryAnalysis:
-        """Sizes in bytes of arguments, results, temporaries and code."""
+    def aliases(self, donated: Sequence[bool]) -> tuple[int, ...]:
+        """The input in whose memory each output lies if those are given up; see `donation.aliases`."""
+        return aliases(self.program.may_alias, self._inputs, self._outputs, donated)
+
+    def memory_analysis(self, donated: Sequence[bool]) -> MemoryAnalysis:
+        """Sizes in bytes of arguments, results, temporaries and code, if some inputs are donated."""
         program = self.program
+        lies_in = self.aliases(donated)
         return MemoryAnalysis(
             argument_size_in_bytes=sum(t.nbytes for t in program.inputs),
             output_size_in_bytes=sum(t.nbytes for t in program.outputs),
             temp_size_in_bytes=program.arena_bytes,
-            alias_size_in_bytes=0,
+            alias_size_in_bytes=sum(
+                [t.nbytes for t, i in zip(program.outputs, lies_in, strict=True) if i >= 0]
+            ),
             generated_code_size_in_bytes=program.code_bytes,
         )
 
@@ -219,6 +232,20 @@ def _in_memory(stored: ir.TensorType, aval: AbstractValue) -> tuple[Any, tuple[i
     if isinstance(aval, ShapedArray) and dtypes.words_of_key(aval.dtype):
         return dtypes.physical_dtype(aval.dtype), memory_shape(stored.shape[: len(aval.shape)])
     return stored.dtype, memory_shape(stored.shape)
+
+
+def _buffers(leaves: Sequence[Any], donated: Sequence[bool]) -> list[Buffer | None]:
+    """The buffers of operands that are given up; None for others. Empty if none is."""
+    return [
+        x._buffers[0] if is_donated and isinstance(x, ArrayImpl) else None
+        for x, is_donated in zip(leaves, donated, strict=False)
+    ]
+
+
+def _all_in_memory(
+    stored: Sequence[ir.TensorType], avals: Sequence[AbstractValue]
+) -> list[tuple[Any, tuple[int, ...]]]:
+    return [_in_memory(t, aval) for t, aval in zip(stored, avals, strict=True)]
 
 
 def _check_donated_once(leaves: Sequence[Any], donated: Sequence[bool]) -> None:

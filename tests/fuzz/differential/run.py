@@ -6,7 +6,7 @@ import contextlib
 import time
 import types
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,8 @@ import jitney
 from jitney.api.stages import Traced
 from jitney.compiler import lower, pipeline
 from jitney.runtime import dispatch
+from jitney.runtime.assignment import assign
+from jitney.runtime.donation import used_up
 
 # Eager calls of a program: library functions are compiled from the third call of a signature on.
 CALLS = 4
@@ -100,6 +102,7 @@ def compiled_and_interpreted(body: str) -> tuple[Outcome, Outcome]:
         ]
         traced.append((closed, leaves))
         _collect(outcome, dispatch.run(closed, leaves))
+        _check_donated(closed, leaves, outcome.results)
 
     def interpret(outcome: Outcome) -> None:
         closed, leaves = traced[0]
@@ -107,6 +110,18 @@ def compiled_and_interpreted(body: str) -> tuple[Outcome, Outcome]:
 
     fast = _timed(compile_)
     return fast, _timed(interpret) if traced else fast
+
+
+def _check_donated(
+    closed: Any, leaves: Sequence[np.ndarray], expected: Sequence[np.ndarray]
+) -> None:
+    """Raises AssertionError if results in the memory of operands that are given away are others."""
+    given = [jitney.numpy.array(x) for x in leaves]
+    donated, _ = used_up(closed, [True] * len(given), keep_unused=True)
+    results = dispatch.run(closed, given, assign(given, donated))
+    for i, (x, y) in enumerate(zip(results, expected, strict=True)):
+        if np.asarray(x).tobytes() != y.tobytes():
+            raise AssertionError(f"result {i} is another one where the operands are donated")
 
 
 def eager(body: str) -> Outcome:

@@ -41,6 +41,18 @@ define internal void @jitney.copy(ptr %to, ptr %from, i64 %count) noinline nounw
   ret void
 }"""
 
+# The memory of an input that was donated may be that of the output.
+_COPY_INPUT = """\
+define internal void @jitney.copy_input(ptr %to, ptr %from, i64 %count) noinline nounwind {
+  %same = icmp eq ptr %to, %from
+  br i1 %same, label %done, label %copy
+copy:
+  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %count, i1 false)
+  br label %done
+done:
+  ret void
+}"""
+
 
 class DriverWriter:
     """Writes the entry of one plan.
@@ -253,12 +265,18 @@ class DriverWriter:
 
     def _copy(self, step: ir.Copy) -> None:
         if step.to.nbytes:
-            self._copy_bytes(self._pointer(step.to), self._pointer(step.source), step.to.nbytes)
+            places = step.to.place, step.source.place
+            is_output = places == ("output", "input") and step.to.nbytes > 64
+            to, source = self._pointer(step.to), self._pointer(step.source)
+            self._copy_bytes(to, source, step.to.nbytes, may_be_same=is_output)
 
-    def _copy_bytes(self, to: Value, source: Value, count: int) -> None:
+    def _copy_bytes(self, to: Value, source: Value, count: int, may_be_same: bool = False) -> None:
         e = self.e
         e.declarations.add("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
-        if self.releases_gil:
+        if may_be_same:
+            e.functions["jitney.copy_input"] = _COPY_INPUT
+            e.line(f"call void @jitney.copy_input({to!r}, {source!r}, i64 {count})")
+        elif self.releases_gil:
             e.functions["jitney.copy"] = _COPY
             e.line(f"call void @jitney.copy({to!r}, {source!r}, i64 {count})")
         else:

@@ -64,6 +64,7 @@ class CompiledProgram:
       arena_bytes: memory that one call needs besides inputs and outputs.
       inputs, outputs: types of what it takes and returns.
       releases_gil: whether a call may take so long that other Python threads should run meanwhile.
+      may_alias: for each output, the inputs in whose memory it may lie.
       code_bytes: size of the code that is its own.
       links: what its code is linked with.
       timings: seconds that each stage of compilation took.
@@ -77,6 +78,7 @@ class CompiledProgram:
         inputs: Sequence[TensorType],
         outputs: Sequence[TensorType],
         releases_gil: bool,
+        may_alias: Sequence[Sequence[int]],
         keep_alive: Sequence[Any],
     ) -> None:
         self.entry = code.address("entry")
@@ -86,6 +88,7 @@ class CompiledProgram:
         self.inputs = tuple(inputs)
         self.outputs = tuple(outputs)
         self.releases_gil = releases_gil
+        self.may_alias = tuple(map(tuple, may_alias))
         self.timings: dict[str, float] = {}
         self.code_bytes = code.size
         self._keep_alive = keep_alive

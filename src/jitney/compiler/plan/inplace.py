@@ -20,6 +20,7 @@ from jitney.compiler import library
 from jitney.compiler.hlo import ir as hlo, traversal
 from jitney.compiler.hlo.loop_analysis import is_fully_overwritten
 from jitney.compiler.kernels import ir as kernels
+from jitney.compiler.kernels.loop_kernel import LoopKernel
 from jitney.compiler.plan import ir
 from jitney.core.record import record, replace
 
@@ -109,15 +110,32 @@ def _is_update(steps: Sequence[ir.Step], old: ir.Buffer, new: ir.Buffer) -> bool
     if first is None or any(old in buffers for buffers in uses[first + 1 :]):
         return False
     step = steps[first]
-    if not isinstance(step, ir.Launch) or not isinstance(step.kernel, kernels.Kernel):
-        return False
     if any(isinstance(s, ir.Loop | ir.Branch) and new in ir.all_touched(s) for s in steps):
         return False
-    kernel = step.kernel
-    stores = [o for o in kernel.outputs if step.buffers[o.param] is new]
+    return is_elementwise_update(step, lambda b: b is old, lambda b: b is new)
+
+
+def is_elementwise_update(
+    step: ir.Step, is_old: Callable[[ir.Buffer], bool], is_new: Callable[[ir.Buffer], bool]
+) -> bool:
+    """Whether `step` is a kernel that reads of a buffer only the element of another that it writes."""
+    if not isinstance(step, ir.Launch):
+        return False
+    kernel, buffers = step.kernel, step.buffers
+    if isinstance(kernel, LoopKernel):
+        used = [o.param for o in kernel.outputs]
+        used += [s.param for s in kernel.body if isinstance(s, kernels.Load)]
+        if any(is_old(buffers[param]) or is_new(buffers[param]) for param in used):
+            return False
+        return all(
+            is_old(buffers[slot.start]) == is_new(buffers[slot.finish])
+            and (slot.varies or not kernel.extents)
+            for slot in kernel.carried
+        )
+    stores = [o for o in kernel.outputs if is_new(buffers[o.param])]
     if len(stores) != 1 or not isinstance(stores[0], kernels.Store):
         return False
-    loads = [s for s in kernel.body if isinstance(s, kernels.Load) and step.buffers[s.param] is old]
+    loads = [s for s in kernel.body if isinstance(s, kernels.Load) and is_old(buffers[s.param])]
     dtype = kernel.params[stores[0].param]
     return all(s.index == stores[0].index and s.dtype == dtype for s in loads)
 

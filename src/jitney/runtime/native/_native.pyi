@@ -117,9 +117,12 @@ class Program:
         device: Device,
         queue: Queue,
         placements: tuple[Sharding | None, ...] | None,
+        aliases: tuple[int, ...] | None,
         keep_alive: object,
     ) -> None: ...
-    def prepare(self, inputs: Sequence[np.ndarray]) -> Call: ...
+    def prepare(
+        self, inputs: Sequence[np.ndarray], donors: Sequence[Buffer | None] = ()
+    ) -> Call: ...
 
 class Call:
     @property

@@ -1,5 +1,14 @@
 # Memory of devices, and the arrays that lie in it; a part of `_native.pyx`.
 
+from cpython.object cimport PyTypeObject
+
+cdef extern from "Python.h":
+    Py_ssize_t Py_REFCNT(PyObject *x)
+    PyTypeObject *Py_TYPE(PyObject *x)
+
+cdef extern from "numpy/arrayobject.h":
+    PyObject *PyArray_BASE(PyObject *array)
+
 # Bytes below which NumPy keeps freed memory at hand, and lines of the cache matter little.
 cdef enum:
     SMALL = 1024
@@ -107,3 +116,19 @@ cdef object _wait(Buffer buffer):
         call.check()
         buffer.ready = None
     return buffer.data
+
+
+cdef bint _is_spare(Buffer buffer, int known) noexcept:
+    """Whether the memory of a buffer, to whose array `known` references are accounted for, has no other
+    user: it is the array's own, and there is no view of it."""
+    cdef PyObject *data
+    cdef PyObject *base
+    if buffer is None or buffer.data is None or type(buffer.data) is not cnp.ndarray:
+        return False
+    data = <PyObject *>buffer.data
+    if Py_REFCNT(data) != known or not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>data):
+        return False
+    if cnp.PyArray_CHKFLAGS(<cnp.ndarray>data, cnp.NPY_ARRAY_OWNDATA):
+        return True
+    base = PyArray_BASE(data)
+    return base != NULL and Py_TYPE(base) == <PyTypeObject *>_Memory and Py_REFCNT(base) == 1

@@ -261,6 +261,15 @@ cdef bint _has_twice(list leaves):
     return len(set(arrays)) != len(arrays)
 
 
+cdef list _donors(list leaves, tuple donated):
+    """The buffers of arrays among `leaves` at the positions `donated`; None for others."""
+    cdef list donors = [None] * len(leaves)
+    for position in donated:
+        if type(leaves[position]) is _array_type:
+            donors[position] = (<NativeArray>leaves[position]).buffer
+    return donors
+
+
 cdef class FastFunction:
     """A compiled function: finds the program for a signature it has seen, and runs it."""
 
@@ -286,7 +295,7 @@ cdef class FastFunction:
           names: of keyword arguments.
           program: what to run.
           unflatten: makes the result of the flat results; None for one array.
-          donated: positions of flat arguments whose arrays are deleted afterwards.
+          donated: positions of flat arguments whose arrays are given up.
         """
         cdef _Entry entry = _Entry.__new__(_Entry)
         entry.epoch = epoch
@@ -330,10 +339,9 @@ cdef class FastFunction:
                 if same and entry.donated and _has_twice(leaves):
                     same = False  # perhaps what is donated: the Python code says so
                 if same and a.n == entry.program.n_inputs:
-                    results = entry.program.run(a.pointers)
-                    for position in entry.donated:
-                        if type(leaves[position]) is _array_type:
-                            (<NativeArray>leaves[position]).buffer.delete()
+                    results = entry.program.run(
+                        a.pointers, _donors(leaves, entry.donated) if entry.donated else None
+                    )
                     if entry.unflatten is None:
                         return results[0]
                     return entry.unflatten(results)

@@ -92,6 +92,8 @@ cdef class Program:
       device: what owns the results: the first of the devices that they lie on.
       queue: what runs its calls.
       placements: where each of the results is put; None if nobody has put anything anywhere.
+      aliases: for each result, the input in whose memory it lies, if that is given up and nothing else
+        refers to it; -1 where it has memory of its own. None if all have.
       keep_alive: what the code needs.
     """
 
@@ -104,13 +106,14 @@ cdef class Program:
     cdef readonly object device
     cdef readonly Queue queue
     cdef readonly tuple placements
+    cdef tuple aliases
     cdef tuple descrs
     cdef tuple shapes
     cdef object keep_alive
 
     def __init__(
         self, entry, n_inputs, out_types, out_avals, arena_bytes, release, device, Queue queue,
-        placements, keep_alive,
+        placements, aliases, keep_alive,
     ):
         self.entry = <Entry><uintptr_t>entry
         self.n_inputs = n_inputs
@@ -123,14 +126,20 @@ cdef class Program:
         self.device = device
         self.queue = queue
         self.placements = placements
+        self.aliases = aliases
         self.keep_alive = keep_alive
         if max(map(len, self.shapes), default=0) > MAX_AXES:
             raise ValueError(f"no array has more than {MAX_AXES} axes in memory: {self.shapes}")
         if len(self.out_avals) != self.n_outputs:
             raise ValueError(f"{self.n_outputs} results of {len(self.out_avals)} types")
 
-    def prepare(self, inputs):
+    def prepare(self, inputs, donors=()):
         """A call on contiguous ndarrays of the right types, ready to be enqueued.
+
+        Args:
+          inputs: a list of them.
+          donors: the buffers of those that are given up, None for others; empty if none is. They are
+            deleted, and results may lie in their memory.
 
         Raises:
           ValueError: if there are more or fewer inputs than the program has.
@@ -148,13 +157,18 @@ cdef class Program:
         for i in range(self.n_inputs):
             call.pointers[i] = cnp.PyArray_DATA(<cnp.ndarray?>call.held[i])
         call.is_allocated = True
-        call.values = self.allocate(&call.activation, call.pointers)
+        # Besides a buffer, the caller's list and `held` refer to an input.
+        call.values = self.allocate(&call.activation, call.pointers, list(donors), 3)
         return call
 
-    cdef inline list allocate(self, Activation *a, void **inputs):
+    cdef inline list allocate(self, Activation *a, void **inputs, list donors, int known):
         """Makes `a` ready for a call on the data at `inputs`; returns its results, yet without contents.
 
         `_release` must follow, even if this fails.
+
+        Args:
+          donors: as of `prepare`, or None.
+          known: how many references to the data of a donor there are if nothing else refers to it.
         """
         cdef int i, k, nd
         cdef cnp.npy_intp dims[MAX_AXES]
@@ -171,6 +185,13 @@ cdef class Program:
             if a.outputs == NULL:
                 raise MemoryError()
         for i in range(self.n_outputs):
+            if donors and self.aliases is not None:
+                k = self.aliases[i]
+                if k >= 0 and _is_spare(<Buffer>donors[k], known):
+                    value = <cnp.ndarray>(<Buffer>donors[k]).data
+                    a.outputs[i] = cnp.PyArray_DATA(value)
+                    values.append(value)
+                    continue
             shape = <tuple>self.shapes[i]
             nd = <int>len(shape)
             for k in range(nd):
@@ -182,6 +203,10 @@ cdef class Program:
             a.memory = jt_take(self.arena_bytes + 64)
             if a.memory == NULL:
                 raise MemoryError(f"no memory for {self.arena_bytes} bytes of temporaries")
+        if donors:
+            for donor in donors:
+                if donor is not None:
+                    (<Buffer>donor).delete()
         return values
 
     cdef inline void execute(self, Activation *a) noexcept:
@@ -209,12 +234,15 @@ cdef class Program:
             values[i] = array
         return values
 
-    cdef list run(self, void **inputs):
-        """The three steps of a call at once: its results on the data at `inputs`, which somebody holds."""
+    cdef list run(self, void **inputs, list donors):
+        """The three steps of a call at once: its results on the data at `inputs`, which somebody holds.
+
+        `donors` are as of `prepare`, or None; besides their buffers, one reference holds their data.
+        """
         cdef Activation a
         cdef list values
         try:
-            values = self.allocate(&a, inputs)
+            values = self.allocate(&a, inputs, donors, 2)
             self.queue.run(self, &a)
         finally:
             _release(&a)
