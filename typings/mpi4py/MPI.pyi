@@ -100,7 +100,12 @@ class Comm:
     def Isend(self, buf: Any, dest: int, tag: int = ...) -> Request: ...
     def Irecv(self, buf: Any, source: int = ..., tag: int = ...) -> Request: ...
     def Sendrecv(
-        self, sendbuf: Any, dest: int, sendtag: int = ..., recvbuf: Any = ..., source: int = ...,
+        self,
+        sendbuf: Any,
+        dest: int,
+        sendtag: int = ...,
+        recvbuf: Any = ...,
+        source: int = ...,
         recvtag: int = ...,
     ) -> None: ...
     def allgather(self, sendobj: Any) -> list[Any]: ...
