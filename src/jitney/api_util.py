@@ -160,8 +160,7 @@ def flatten_axes(
         return pytrees.broadcast_prefix(axis_tree, full, is_leaf=lambda x: x is None)
     except ValueError as error:
         raise ValueError(
-            f"{name} specification must be a tree prefix of the corresponding value, got "
-            f"{axis_tree!r} for {treedef}"
+            f"{name} has to be a tree prefix of what it is for, {treedef}, but is {axis_tree!r}"
         ) from error
 
 

@@ -62,15 +62,14 @@ def ravel_pytree(pytree: PyTree) -> tuple[Array, Callable[[ArrayLike], PyTree]]:
     Args:
       pytree: arrays and scalars; their dtypes are promoted to one.
 
-    Returns: (the vector; a function from such a vector to a pytree of the same structure, shapes and
-      dtypes).
+    Returns: (the vector; the inverse: a function from such a vector to a pytree like `pytree`).
 
     Example:
       >>> vector, unravel = jax.flatten_util.ravel_pytree({"a": 1.0, "b": jnp.array([2.0, 3.0])})
       >>> vector
       Array([1., 2., 3.], dtype=float32)
-      >>> unravel(2 * vector)
-      {'a': Array(2., dtype=float32), 'b': Array([4., 6.], dtype=float32)}
+      >>> unravel(2 * vector)["b"]
+      Array([4., 6.], dtype=float32)
     """
     leaves, tree = pytrees.tree_flatten(pytree)
     if not leaves:

@@ -75,7 +75,7 @@ def test_argnums(argnums):
 def test_argnums_errors():
     both_raise(TypeError, lambda j: j.grad(lambda x: x, argnums="x")(1.0), "as an integer")
     both_raise(TypeError, lambda j: j.grad(lambda x: x, argnums=1.5)(1.0))
-    both_raise(TypeError, lambda j: j.grad(lambda x: x, argnums=2)(1.0), "at least 3 positional")
+    both_raise(TypeError, lambda j: j.grad(lambda x: x, argnums=2)(1.0), "argnums=2.* 3 positional")
     both_raise(ValueError, lambda j: j.grad(lambda x: x, argnums=-2)(1.0))
     with pytest.raises(ValueError, match="once"):
         jitney.grad(lambda x, y: x, argnums=(0, 0))(1.0, 1.0)
@@ -84,13 +84,13 @@ def test_argnums_errors():
 def test_kinds_of_results():
     agree(lambda j: j.jacfwd(lambda z: z**2, holomorphic=True)(X + 1j * X))
     agree(lambda j: j.jacrev(lambda z: j.numpy.abs(z))(X + 1j * X))
-    both_raise(TypeError, lambda j: j.jacrev(lambda z: z * 1j)(X), "np.floating")
-    both_raise(TypeError, lambda j: j.jacrev(lambda z: z > 0)(X), "np.floating")
+    both_raise(TypeError, lambda j: j.jacrev(lambda z: z * 1j)(X), "floating.*complex64")
+    both_raise(TypeError, lambda j: j.jacrev(lambda z: z > 0)(X), "floating.*bool")
     for name in ("jacfwd", "jacrev"):
         both_raise(
             TypeError,
             lambda j, name=name: getattr(j, name)(abs, holomorphic=True)(X + 1j),
-            "holomorphic=True requires outputs",
+            "holomorphic=True.* float32",
         )
     both_raise(NotImplementedError, lambda j: j.grad(lambda x: x, reduce_axes=("i",)), "deprecated")
     both_raise(NotImplementedError, lambda j: j.vjp(lambda x: x, 1.0, reduce_axes=("i",)))

@@ -400,17 +400,18 @@ def test_wrong_calls(name: str) -> None:
     for error, match, call in (
         (IndexError, "index out of range", lambda: jax.debug.print("{} {}", 1)),
         (KeyError, "z", lambda: jax.debug.print("{z}", 1)),
-        (ValueError, "Unused positional arguments.*2", lambda: jax.debug.print("{}", 1, 2)),
-        (ValueError, r"Unused keyword arguments.*'z'(.|\n)*f-string",
+        (ValueError, "(Unused|format string, but) .*2", lambda: jax.debug.print("{}", 1, 2)),
+        (ValueError, r"(Unused|format string, but) .*'z'(.|\n)*f-string",
             lambda: jax.debug.print("{}", 1, z=2)),
         (TypeError, "expected str", lambda: jax.debug.print(jnp.ones(2))),
-        (TypeError, "must be callable", lambda: jax.debug.callback(3)),
-        (TypeError, "two-call form", lambda: jax.debug.print(None, 3)),
+        (TypeError, "must be (callable|a function)", lambda: jax.debug.callback(3)),
+        (TypeError, "two-call form|without a callback", lambda: jax.debug.print(None, 3)),
         (ValueError, "64-bit", lambda: jax.pure_callback(
             lambda x: x, jax.ShapeDtypeStruct((), np.float64), 1.0)),
         (ValueError, "vmap_method.*bad", lambda: jax.pure_callback(
             lambda x: x, f32(jax), 1.0, vmap_method="bad")),
-        (TypeError, "str.*position 0", lambda: jax.pure_callback(lambda x: x, f32(jax), "a")),
+        (TypeError, "position 0.*str|str.*position 0", lambda: jax.pure_callback(
+            lambda x: x, f32(jax), "a")),
         (AttributeError, "dtype", lambda: jax.pure_callback(lambda x: x, 3.0, 1.0)),
         (NotImplementedError, "vmap_method=None", lambda: jax.vmap(
             lambda x: jax.pure_callback(lambda x: x, f32(jax), x))(jnp.ones(2))),

@@ -88,9 +88,9 @@ def test_partial_functions_keep_their_keywords():
 def test_keyword_only_arguments_are_refused(decorator):
     f = decorator(lambda x, y, *, z=None: x)
     getattr(f, "def_vmap" if hasattr(f, "def_vmap") else "defjvp")(lambda *args: None)
-    with pytest.raises(TypeError, match=r"-decorated function .*\n.*'y'"):
+    with pytest.raises(TypeError, match=r"signature of <lambda> .*\n.*'y'"):
         f(1.0)
-    with pytest.raises(TypeError, match="could not be resolved to positions: z"):
+    with pytest.raises(TypeError, match="have no position: z"):
         f(1.0, 2.0, z=3.0)
 
 
@@ -225,9 +225,7 @@ def test_types_of_cotangents_are_compared_unless_told_not_to():
     def gradient():
         return jitney.grad(lambda x, y: first(x, y).sum())(np.ones(2), np.ones(4))
 
-    with pytest.raises(
-        ValueError, match=r"at output\[1\] .* type float32\[3\] for .* float32\[4\]"
-    ):
+    with pytest.raises(ValueError, match=r"return float32\[4\] for .* output\[1\] is float32\[3\]"):
         gradient()
     jitney.config.update("jax_disable_bwd_checks", True)
     try:

@@ -65,7 +65,7 @@ def test_prefixes(case):
 
 def test_what_is_no_prefix_is_refused():
     x = {"a": jnp.ones(3), "b": jnp.ones(3)}
-    with pytest.raises(ValueError, match=r"in_axes specification must be a tree prefix"):
+    with pytest.raises(ValueError, match=r"in_axes has to be a tree prefix"):
         jitney.vmap(lambda x: x["a"], in_axes=({"a": 0},))(x)
     np.testing.assert_array_equal(
         jitney.vmap(lambda x: x["a"], in_axes=({"a": 0, "b": 0},))(x), np.ones(3)

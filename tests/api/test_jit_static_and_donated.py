@@ -296,7 +296,7 @@ def test_donated_array_given_again():
 
 def test_donated_without_use_is_told():
     f = jitney.jit(lambda x: x.sum(), donate_argnums=0)
-    with pytest.warns(UserWarning, match=r"donated buffers were not usable: float32\[4\]"):
+    with pytest.warns(UserWarning, match=r"donated that no result fits into: float32\[4\]"):
         f(jitney.numpy.arange(4.0))
 
 

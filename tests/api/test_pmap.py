@@ -64,14 +64,14 @@ def test_keeps_the_function():
 
 
 def test_scalars():
-    with pytest.raises(ValueError, match="rank should be at least 1, but it is 0"):
+    with pytest.raises(ValueError, match=r"needs rank 1 or more, but its shape is \(\)"):
         jitney.pmap(lambda x: x)(1.0)
-    with pytest.raises(TypeError, match="expected a callable"):
+    with pytest.raises(TypeError, match="pmap needs a function, but got 3"):
         jitney.pmap(3)
 
 
 def test_axes_and_static_arguments():
-    with pytest.raises(TypeError, match="in_axes must be an int"):
+    with pytest.raises(TypeError, match="all axes must be integers or None"):
         jitney.pmap(lambda x: x, in_axes=False)
     static = jitney.pmap(lambda a, b: a + b, static_broadcasted_argnums=1)
     np.testing.assert_array_equal(static(jnp.ones((1, 2)), 2), [[3, 3]])

@@ -37,34 +37,31 @@ def pulled_back_twice():
 
 
 X, Y = np.ones((10, 4)), np.ones((10, 2))
-SIZES = "vmap got inconsistent sizes for array axes to be mapped:\n"
+SIZES = "vmap: mapped axes must be of one size, but there are\n"
 CASES = {
     "axes that are arrays": (
         lambda: jitney.vmap(first, in_axes=(X, 0)),
-        (TypeError, r"vmap in_axes must be an int, None, or a pytree"),
+        (TypeError, r"`in_axes` must be an integer, None, or a pytree"),
     ),
     "axes that are truth values": (
         lambda: jitney.vmap(first, out_axes=True),
-        (TypeError, r"vmap out_axes must be an int, None, .* got True"),
+        (TypeError, r"`out_axes` must be an integer, None, .* has True"),
     ),
     "no axis": (
         lambda: jitney.vmap(first)({}, b={}),
-        (ValueError, r"or axis_size must be specified, got empty \*args=\(\{\},\) and \*\*kwargs"),
+        (ValueError, r"or by axis_size, but there are neither: \*args=\(\{\},\) and \*\*kwargs"),
     ),
     "two sizes": (
         lambda: jitney.vmap(first, in_axes=(0, 1))(X, Y),
-        (ValueError, SIZES + r"  \* one axis had size 10: axis 0 of argument a .*;\n  \* one axis"),
+        (ValueError, SIZES + r"  size 10: axis 0 of argument a .*\n  size 2: axis 1 of argument b"),
     ),
     "one size is rare": (
         lambda: jitney.vmap(first, in_axes=(0, 1))(X, [Y, Y]),
-        (
-            ValueError,
-            SIZES + r"  \* most axes \(2 of them\) had size 2, e.g. axis 1 of argument b\[0",
-        ),
+        (ValueError, SIZES + r"  size 2: axis 1 of argument b\[0\] .*, and 1 more\n  size 10: "),
     ),
     "a size of its own": (
         lambda: jitney.vmap(lambda x: x, axis_size=2)(X),
-        (ValueError, SIZES + r"  \* the `axis_size` argument was 2;\n  \* one axis had size 10"),
+        (ValueError, SIZES + r"  size 2: axis_size\n  size 10: axis 0 of argument x"),
     ),
     "sizes of keyword arguments": (
         lambda: jitney.vmap(first)(X, b=X[1:]),
@@ -72,16 +69,16 @@ CASES = {
     ),
     "axes of another structure": (
         lambda: jitney.vmap(lambda x: x, in_axes=([0],))(X),
-        (ValueError, r"(?s)value; got .*Mismatch details \(1 found\):.*different types"),
+        (ValueError, r"(?s)tree prefix .*\(1 differences\):.*different types"),
     ),
     "a result that depends on the index": (
         lambda: jitney.vmap(lambda x: {"a": x}, out_axes=None, axis_name="i")(X),
-        (ValueError, r"mapped output .*axis_name=i\) but out_axes is None at vmap out_axes\['a'\]"),
+        (ValueError, r"axis_name=i: out_axes\['a'\] is None"),
     ),
     "cotangents apart": (pulled_back_twice, (TypeError, "applied to first .* with 2 arguments")),
     "tangents in a list": (
         lambda: jitney.jvp(jnp.sin, (1.0,), [1.0]),
-        (TypeError, "must have the same tree structure"),
+        (TypeError, "must be of one tree structure"),
     ),
     "static and donated": (
         lambda: jitney.jit(first, static_argnames="a", donate_argnames="a"),
@@ -89,31 +86,31 @@ CASES = {
     ),
     "donated by name, without signature": (
         lambda: jitney.jit(NoSignature(), donate_argnames="a"),
-        (ValueError, "Getting the signature of function .* Pass donate_argnums"),
+        (ValueError, "no signature of .*; give positions, by donate_argnums"),
     ),
     "static and not hashable": (
         lambda: jitney.jit(first, static_argnums=0)(X, 1),
-        (ValueError, "Non-hashable static arguments are not supported"),
+        (ValueError, "static argument .* must be hashable, but is of type <class 'numpy.ndarray'>"),
     ),
     "no array": (
         lambda: jitney.jit(first)(1, b="text"),
-        (TypeError, "value is of type <class 'str'> and was passed to the function at path b"),
+        (TypeError, "arguments must be arrays .*, but b is of type <class 'str'>"),
     ),
     "too large": (
         lambda: jitney.jit(first)(2**40, 1),
-        (OverflowError, "(?s)overflow.*whose argument path is a"),
+        (OverflowError, r"jit\(first\): argument a is out of the range"),
     ),
     "compiled for another type": (
         lambda: jitney.jit(first).lower(1.0, 1).compile()(1, 1),
-        (TypeError, r"Argument 'a' compiled with float32\[\] and called with int32\[\]"),
+        (TypeError, r"first: .*\n    'a': compiled for float32\[\], called with int32\[\]"),
     ),
     "compiled, within vmap": (
         lambda: jitney.vmap(jitney.jit(jnp.sin).lower(1.0).compile())(X[0]),
-        (TypeError, "Detected that argument 'x' is a BatchTracer"),
+        (TypeError, "argument 'x' is a BatchTracer"),
     ),
     "memory shared and given away": (
         lambda: jitney.device_put(X, may_alias=True, donate=True),
-        (ValueError, "may_alias and donate cannot be True at the same time"),
+        (ValueError, r"given away \(`donate`\) or shared \(`may_alias`\), but both"),
     ),
 }
 

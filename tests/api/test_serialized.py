@@ -107,11 +107,11 @@ def test_donated_arguments_are_given_up():
 
 def test_wrong_calls():
     loaded = again(lambda value: value * 2, jnp.ones(3))
-    with pytest.raises(TypeError, match=r"'value' compiled with float32\[3\]"):
+    with pytest.raises(TypeError, match=r"'value': compiled for float32\[3\]"):
         loaded(jnp.ones(4))
-    with pytest.raises(TypeError, match="input pytree does not match"):
+    with pytest.raises(TypeError, match=r"tree structure .* but is called with"):
         loaded(jnp.ones(3), 1)
-    with pytest.raises(TypeError, match="Cannot apply JAX transformations"):
+    with pytest.raises(TypeError, match=r"argument 'value' is a .*Tracer"):
         jitney.grad(lambda x: loaded(x).sum())(jnp.ones(3))
 
 

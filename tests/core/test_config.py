@@ -50,7 +50,7 @@ def test_values_are_checked_and_kept(name, good, bad):
     try:
         jax.config.update(name, good)
         assert getattr(jax.config, name) == good
-        with pytest.raises(ValueError, match="new"):
+        with pytest.raises(ValueError, match="this option takes"):
             jax.config.update(name, bad)
         with pytest.raises((ValueError, TypeError)):
             real.config.update(name, bad)
@@ -67,10 +67,10 @@ def test_the_document_lists_all_options():
 
 def test_explicit_64_bit_dtypes_can_be_errors():
     with config.explicit_x64_dtypes("error"):
-        with pytest.raises(ValueError, match="float64 requested in zeros is not available"):
+        with pytest.raises(ValueError, match=r"float64 requested in zeros .*jax_enable_x64"):
             jnp.zeros(2, np.float64)
         assert jnp.zeros(2, float).dtype == np.float32
-        with pytest.raises(ValueError, match="float64 requested in dtype is not available"):
+        with pytest.raises(ValueError, match=r"float64 requested in dtype .*jax_enable_x64"):
             jnp.result_type(np.dtype("float64"))
         assert jnp.result_type(np.zeros(2)) == np.float32
 

@@ -83,22 +83,24 @@ def test_representations_of_tracers():
 def test_primitives_without_rules():
     mine = jax.extend.core.Primitive("mine")
     for use, wanted in (
-        (mine.bind, "Evaluation rule for 'mine'.*def_impl"),
-        (jax.jit(mine.bind), "Abstract evaluation for 'mine'.*def_abstract_eval"),
-        (jax.grad(mine.bind), "Differentiation rule for 'mine'"),
-        (jax.vmap(mine.bind), "Batching rule for 'mine'"),
+        (mine.bind, "'mine' has no evaluation rule.*def_impl"),
+        (jax.jit(mine.bind), "'mine' has no rule for result types.*def_abstract_eval"),
+        (jax.grad(mine.bind), "'mine' has no derivative rule.*primitive_jvps"),
+        (jax.vmap(mine.bind), "'mine' has no batching rule.*primitive_batchers"),
     ):
         with pytest.raises(NotImplementedError, match=wanted):
             use(jnp.ones(2))
     mine.def_abstract_eval(lambda x: x)
-    with pytest.raises(NotImplementedError, match="rule for primitive 'mine' not found"):
+    with pytest.raises(
+        NotImplementedError, match=r"'mine' has no rule for compilation.*register_lowering"
+    ):
         jax.jit(mine.bind)(1.0)
 
 
 def test_operations_on_float0():
     zero = jax.grad(lambda x: x + 0.0, allow_int=True)(1)
     for operation in (jnp.sin, jax.lax.neg, lambda x: x + jnp.zeros(()), lambda x: jnp.add(x, 1)):
-        with pytest.raises(TypeError, match=r"float0s do not support .* tangents of integers"):
+        with pytest.raises(TypeError, match=r"got a float0 array.* tangents of integers"):
             operation(zero)
-    with pytest.raises(TypeError, match="add with a float0 array at position 1"):
+    with pytest.raises(TypeError, match=r"add: .* float0 array at position 1"):
         jax.lax.add(jnp.zeros(()), zero)

@@ -30,5 +30,5 @@ def test_byte_order(use):
 
 @pytest.mark.parametrize("use", [u for u in USES if u != "list"])
 def test_masked(use):
-    with pytest.raises(ValueError, match="masked arrays"):
+    with pytest.raises(ValueError, match="MaskedArray"):
         USES[use](MASKED)

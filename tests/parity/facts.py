@@ -9,19 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-# Phrases that users and their search engines know.
+# Phrases that published documents show, and that people search for.
 PHRASES = (
     "Attempted boolean conversion of traced array with shape bool[].",
     "Abstract tracer value encountered where concrete value is expected",
     "Shapes must be 1D sequences of concrete values of integer type",
     "The error occurred while tracing the function",
-    "Encountered an unexpected tracer",
-    "Array boolean indices must be concrete",
-    "The __index__() method was called on",
-    "The numpy.ndarray conversion method __array__() was called on",
 )
 
 _FACTS = (
+    r"\b__\w+__\(\)",  # the method that Python or NumPy called
     r"\b(?:bool|key<\w+>|b?float\d\w*|u?int\d+|complex\d+)\[[\d,]*\]",  # types
     r"(?<![\w.])\(-?\d+(?:, ?-?\d+)*,?\)",  # shapes, positions
     r"\b(?:float|int|uint|complex)\d+(?:_\w+)?\b",  # dtypes

@@ -21,10 +21,10 @@ def test_an_array_that_is_there_is_not_made_anew():
 
 def test_all_places_where_the_specification_does_not_fit_are_told():
     x = {"a": jnp.arange(2), "b": jnp.arange(3)}
-    one = r"(?s)must be a tree prefix"
-    with pytest.raises(ValueError, match=one + r".*\(1 found\).*device_put device\['b'\]"):
+    one = r"(?s)`device` has to be a tree prefix"
+    with pytest.raises(ValueError, match=one + r".* in 1 places:.*device\['b'\]"):
         jax.device_put(x, {"a": None, "b": (None, None)})
-    with pytest.raises(ValueError, match=one + r".*\(2 found\).*device\['a'\].*device\['b'\]"):
+    with pytest.raises(ValueError, match=one + r".* in 2 places:.*device\['a'\].*device\['b'\]"):
         jax.device_put(x, {"a": [None, None], "b": (None, None)})
 
 

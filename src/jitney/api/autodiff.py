@@ -64,22 +64,23 @@ def jvp(
       ValueError: if their shapes do.
 
     Example:
-      >>> jax.jvp(lambda x: x**3, (2.0,), (1.0,))
-      (Array(8., dtype=float32, weak_type=True), Array(12., dtype=float32, weak_type=True))
+      >>> jax.jvp(jnp.sin, (jnp.zeros(2),), (jnp.array([1.0, 5.0]),))
+      (Array([0., 0.], dtype=float32), Array([1., 5.], dtype=float32))
     """
     check_callable(fun)
     if not isinstance(primals, list | tuple) or not isinstance(tangents, list | tuple):
         raise TypeError(
-            "primal and tangent arguments to jax.jvp must be tuples or lists; found "
-            f"{type(primals).__name__} and {type(tangents).__name__}."
+            "jax.jvp: `primals` and `tangents` must each be a tuple or list of arguments, but are "
+            "of type "
+            f"{type(primals).__name__} and {type(tangents).__name__}"
         )
     leaves, tree = pytrees.tree_flatten(tuple(primals))
     dleaves, dtree = pytrees.tree_flatten(tuple(tangents))
     if tree != dtree or isinstance(primals, list) is not isinstance(tangents, list):
         of_primals, of_tangents = map(pytrees.tree_structure, (primals, tangents))
         raise TypeError(
-            "primal and tangent arguments to jax.jvp must have the same tree structure; primals have "
-            f"tree structure {of_primals} whereas tangents have tree structure {of_tangents}."
+            "jax.jvp: primals and tangents must be of one tree structure, but primals have "
+            f"{of_primals} and tangents have {of_tangents}"
         )
     given = [_checked_tangent(p, t) for p, t in zip(leaves, dleaves, strict=True)]
     flat = flat_function(fun, tree, has_aux)
@@ -104,16 +105,14 @@ def _checked_tangent(primal: ArrayLike, tangent: PyTree) -> Any:
         return tangent
     if got.dtype != wanted.dtype:
         raise TypeError(
-            "primal and tangent arguments to jax.jvp do not match; dtypes must be equal, or in case of "
-            "int/bool primal dtype the tangent dtype must be float0. Got primal dtype "
-            f"{dtypes.long_name(get_aval(primal).dtype)} and so expected tangent dtype "
-            f"{dtypes.long_name(wanted.dtype)}, but got tangent dtype {dtypes.long_name(got.dtype)} "
-            "instead."
+            f"jax.jvp: for a primal of dtype {dtypes.long_name(get_aval(primal).dtype)} the tangent "
+            f"must be of dtype {dtypes.long_name(wanted.dtype)}, but is of "
+            f"{dtypes.long_name(got.dtype)}; integers and booleans have tangents of float0"
         )
     if got.shape != wanted.shape:
         raise ValueError(
-            "jvp called with different primal and tangent shapes; Got primal shape "
-            f"{wanted.shape} and tangent shape as {got.shape}"
+            f"jax.jvp: a tangent must have the shape of its primal, {wanted.shape}, but has "
+            f"{got.shape}"
         )
     return tangent if not isinstance(tangent, np.ndarray | np.generic) else as_value(tangent)
 
@@ -136,9 +135,9 @@ def linearize(
       as many tangents as there are arguments.
 
     Example:
-      >>> y, slope = jax.linearize(lambda x: x**3, 2.0)
-      >>> slope(1.0), slope(10.0)
-      (Array(12., dtype=float32, weak_type=True), Array(120., dtype=float32, weak_type=True))
+      >>> y, slope = jax.linearize(lambda x: x * x, 3.0)
+      >>> [slope(t).item() for t in (1.0, 10.0)]
+      [6.0, 60.0]
     """
     check_callable(fun)
     leaves, tree = pytrees.tree_flatten(primals)
@@ -152,8 +151,9 @@ def linearize(
         given, dtree = pytrees.tree_flatten(tangents)
         if dtree != tree:
             raise TypeError(
-                "linearized function called on tangent values of another structure than the primal "
-                f"values: expected {tree}, got {dtree}"
+                "jax.linearize: the linear function takes tangents in the tree structure of the "
+                "primals, "
+                f"{tree}, but was given {dtree}"
             )
         for aval, t in zip(avals, given, strict=True):
             wanted: Any = aval.to_tangent_aval()
@@ -164,8 +164,9 @@ def linearize(
                 or varies_otherwise(got, wanted)
             ):
                 raise ValueError(
-                    "linearized function called on tangent values inconsistent with the original "
-                    f"primal values. Got tangent aval {got} for primal aval {aval}"
+                    f"jax.linearize: for a primal {aval.str_short()} the linear function takes a "
+                    "tangent "
+                    f"{wanted.str_short()}, but was given {got.str_short()}"
                     + how_to_vary(got, wanted, "the tangent")
                     + how_to_vary(wanted, got, "the primal value that jax.linearize is given")
                 )
@@ -213,9 +214,9 @@ def vjp(
       TypeError: if an argument is no pytree of arrays.
 
     Example:
-      >>> y, pullback = jax.vjp(lambda a, b: a * b, 3.0, 4.0)
-      >>> pullback(1.0)
-      (Array(4., dtype=float32, weak_type=True), Array(3., dtype=float32, weak_type=True))
+      >>> y, pullback = jax.vjp(jnp.dot, jnp.array([1.0, 2.0]), jnp.array([3.0, 4.0]))
+      >>> pullback(10.0)
+      (Array([30., 40.], dtype=float32), Array([10., 20.], dtype=float32))
     """
     check_callable(fun)
     refuse_reduce_axes("vjp", reduce_axes)
@@ -235,8 +236,7 @@ def check_operands(leaves: Sequence[Any], name: str) -> None:
     for x in leaves:
         if not is_valid_operand(x):
             raise TypeError(
-                f"Argument '{x}' of type {type(x)} is not a valid JAX type, and {name} cannot "
-                "differentiate with respect to it"
+                f"{name}: arguments must be arrays or scalars, but '{x}' is of type {type(x)}"
             )
 
 
@@ -291,16 +291,17 @@ def linear_transpose(
         cts, ct_tree = pytrees.tree_flatten(ct)
         if ct_tree != out_tree:
             raise TypeError(
-                f"cotangent tree does not match function output, expected {out_tree} "
-                f"but got {ct_tree}"
+                "jax.linear_transpose: the cotangent must have the tree structure of the "
+                "function's "
+                f"output, {out_tree}, but has {ct_tree}"
             )
         for c, a in zip(cts, out_avals, strict=True):
             got: Any = get_aval(c)
             assert isinstance(a, ShapedArray)
             if got.shape != a.shape or got.dtype != a.dtype or varies_otherwise(got, a):
                 raise TypeError(
-                    "cotangent type does not match function output, expected "
-                    f"{a.str_short()} but got {got.str_short()}"
+                    "jax.linear_transpose: a cotangent must be of the type of its output, "
+                    f"{a.str_short()}, but is {got.str_short()}"
                     + how_to_vary(got, a, "the cotangent")
                     + how_to_vary(a, got, "the operand that jax.linear_transpose is given")
                 )

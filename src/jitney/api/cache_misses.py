@@ -66,9 +66,11 @@ def _of_new_function(fun: Callable[..., Any], code: CodeType | None) -> Iterator
     before = _functions.get(code)
     if before is not None and before() is not fun:
         yield (
-            "  but another function defined on the same line has been traced: functions are told "
-            "apart by identity, so one that is made in a loop is traced each time. Make it, and jit "
-            "it, once outside of the loop."
+            "  but a function of the same lines has been traced before: functions are told apart "
+            "by "
+            "identity, so one that is made in a loop is traced each time. Make it, and jit it, "
+            "once "
+            "outside of the loop."
         )
     try:
         _functions[code] = weakref.ref(fun)

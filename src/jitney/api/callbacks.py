@@ -39,7 +39,9 @@ def _result_aval(spec: ShapeDtypeStruct) -> ShapedArray:
     dtype = spec.dtype
     if not dtypes.is_extended(dtype) and dtypes.canonicalize_dtype(dtype) != np.dtype(dtype):
         raise ValueError(
-            "result_shape_dtypes cannot specify 64-bit types when `jax_enable_x64` is disabled"
+            f"result_shape_dtypes: {np.dtype(dtype).name} is one of the 64-bit types, which exist "
+            "with "
+            f"`jax_enable_x64` alone; ask for {dtypes.canonicalize_dtype(dtype).name}"
         )
     return shaped_array(tuple(spec.shape), dtype)
 
@@ -56,8 +58,9 @@ def _bind(
     for position, x in enumerate(leaves):
         if not is_valid_operand(x):
             raise TypeError(
-                f"Error interpreting argument to {name} as a JAX value. The problematic value is of "
-                f"type {type(x)} and was passed to {name} at position {position}."
+                f"{name}: operands must be arrays or scalars, but the one at position {position} "
+                "is of type "
+                f"{type(x)}; give such values to the callback by functools.partial"
             )
     specs, out_tree = pytrees.tree_flatten(result_shape_dtypes)
     params = {
@@ -160,7 +163,9 @@ def _operands(
 def _refuse_arguments(name: str, args: Sequence[PyTree], kwargs: dict[str, PyTree]) -> None:
     if args or kwargs:
         raise TypeError(
-            f"{name} received unexpected arguments in the two-call form: {args=} {kwargs=}"
+            f"{name}: without a callback it takes options alone, but got {args=} {kwargs=}; "
+            "operands "
+            "go to the function that it returns"
         )
 
 
@@ -188,8 +193,9 @@ def debug_callback(
     def _debug_callback(callback: Callable[..., None], *args: PyTree, **kwargs: PyTree) -> None:
         if not callable(callback):
             raise TypeError(
-                "first argument to jax.debug.callback must be callable, but got an object of type "
-                f"{type(callback)}"
+                "jax.debug.callback: `callback` must be a function, but is of type "
+                f"{type(callback)}; "
+                "jax.debug.print takes a format string"
             )
         operands, static, tree = _operands(args, kwargs)
 
@@ -219,13 +225,19 @@ class _FormatChecker(string.Formatter):
     ) -> None:
         unused = [x for i, x in enumerate(args) if i not in used_args]
         if unused:
-            raise ValueError(f"Unused positional arguments to `jax.debug.print`: {unused}")
+            raise ValueError(
+                "jax.debug.print: each argument must have its place in the format string, but "
+                f"{unused} have "
+                "none; write {} where one is to be shown"
+            )
         names = [k for k in kwargs if k not in used_args]
         if names:
             raise ValueError(
-                f"Unused keyword arguments to `jax.debug.print`: {names}. You may be passing an "
-                "f-string, which formats its values while the function is traced: pass a plain string, "
-                '"{x}" and x=x.'
+                "jax.debug.print: each argument must have its place in the format string, but "
+                f"{names} have "
+                "none. An f-string has put its values in while the function was traced: pass a "
+                "plain string, "
+                '"{x}" and x=x'
             )
 
 

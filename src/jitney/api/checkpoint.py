@@ -69,8 +69,9 @@ def checkpoint(
     """
     if concrete is not _REMOVED:
         raise NotImplementedError(
-            "The `concrete` option to `jax.checkpoint` does not exist any more. In its place please "
-            "use `static_argnums` for the arguments that decide which operations there are."
+            "jax.checkpoint: the option `concrete` has been taken out; name the arguments that "
+            "decide which "
+            "operations there are in `static_argnums`"
         )
     call = _CheckpointCall(make_call(fun, static_argnums, static_argnames))
 
@@ -148,7 +149,10 @@ def saved_residuals(
 
     for x in leaves:
         if not is_valid_operand(x):
-            raise TypeError(f"Argument {x!r} of type {type(x)} is not a valid JAX type")
+            raise TypeError(
+                f"saved_residuals: arguments must be arrays or scalars, but {x!r} is of type "
+                f"{type(x)}"
+            )
     info = DebugInfo("saved_residuals", source_info.fun_sourceinfo(f), tuple(names))
     jaxpr, _, _ = trace_to_jaxpr(residuals, [abstractify(x) for x in leaves], info)
     assert len(names) == len(paths)

@@ -120,8 +120,9 @@ def closure_convert(
       >>> def f(a):
       ...   g, values = jax.closure_convert(lambda x: a * x, 1.0)
       ...   return g(3.0, *values), len(values)
-      >>> jax.grad(f, has_aux=True)(2.0)
-      (Array(3., dtype=float32, weak_type=True), 1)
+      >>> slope, n_values = jax.grad(f, has_aux=True)(2.0)
+      >>> slope.item(), n_values
+      (3.0, 1)
     """
     leaves, in_tree = pytrees.tree_flatten(example_args)
     flat = FlatFunction(fun, in_tree)
@@ -207,7 +208,9 @@ linear_call_p.absent(
 
 @linear_call_p.batch
 def _(args: Sequence[PyTree], dims: Sequence[int | None], **params: Any) -> Any:
-    raise NotImplementedError("Batching rule for 'linear_call' not implemented")
+    raise NotImplementedError(
+        "'linear_call' has no batching rule, which vmap needs: not implemented, as in JAX"
+    )
 
 
 @linear_call_p.over_devices

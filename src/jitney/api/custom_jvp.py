@@ -102,7 +102,9 @@ class custom_jvp(Generic[P, R]):  # the API's name
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if self.jvp is None:
             raise AttributeError(
-                f"No JVP defined for custom_jvp function {self.__name__} using defjvp."
+                f"custom_jvp of {self.__name__}: it has no rule yet; give it one by defjvp or "
+                "defjvps before "
+                "it is called"
             )
         values = positional(self.fun, args, kwargs, "custom_jvp")
         trace = state.trace
@@ -188,17 +190,17 @@ class _Call:
         result = rule(*(given[i] for i in sorted(given)), args, dargs)
         if not isinstance(result, list | tuple) or len(result) != 2:
             raise TypeError(
-                f"Custom JVP rule {rule.__name__} for function {name} must produce a pair (list "
-                "or tuple of length two) representing primal and tangent outputs, but got "
-                f"{result!r}."
+                f"custom_jvp of {name}: its rule {rule.__name__} must return a pair (output, "
+                "tangent of the "
+                f"output), but returned {result!r}"
             )
         outs, out_tree = pytrees.tree_flatten(result[0])
         douts, dout_tree = pytrees.tree_flatten(result[1], is_leaf=_is_zero)
         if out_tree != dout_tree:
             raise TypeError(
-                f"Custom JVP rule {rule.__name__} for function {name} must produce primal and "
-                f"tangent outputs with equal container (pytree) structures, but got {out_tree} "
-                f"and {dout_tree} respectively."
+                f"custom_jvp of {name}: the output and its tangent must be of one tree structure, "
+                "but rule "
+                f"{rule.__name__} returned {out_tree} and {dout_tree}"
             )
         self.out_tree = out_tree
         return outs, [_checked(rule, name, p, t) for p, t in zip(outs, douts, strict=True)]
@@ -216,10 +218,9 @@ def _checked(rule: Callable[..., Any], name: str, primal: ArrayLike, tangent: Py
     got: Any = get_aval(tangent)
     if got.shape != wanted.shape or got.dtype != wanted.dtype:
         raise TypeError(
-            f"Custom JVP rule {rule.__name__} for function {name} must produce primal and tangent "
-            "outputs with corresponding shapes and dtypes. Expected "
-            f"{wanted.str_short()} (tangent type of {get_aval(primal).str_short()}) but got "
-            f"{got.str_short()}."
+            f"custom_jvp of {name}: the tangent of an output {get_aval(primal).str_short()} must "
+            "be "
+            f"{wanted.str_short()}, but rule {rule.__name__} returned {got.str_short()}"
         )
     return tangent
 

@@ -48,8 +48,9 @@ def custom_root(
       ...     def newton(f, guess):
       ...         return lax.fori_loop(0, 10, lambda _, x: x - f(x) / jax.grad(f)(x), guess)
       ...     return lax.custom_root(lambda x: x * x - a, 1.0, newton, lambda g, y: y / g(1.0))
-      >>> jax.value_and_grad(square_root)(4.0)
-      (Array(2., dtype=float32, weak_type=True), Array(0.25, dtype=float32, weak_type=True))
+      >>> root, slope = jax.value_and_grad(square_root)(4.0)
+      >>> root.item(), slope.item()
+      (2.0, 0.25)
     """
     guess = pytrees.tree_map(as_value, initial_guess)
     tree = pytrees.tree_structure(guess)
@@ -58,7 +59,9 @@ def custom_root(
         found = pytrees.tree_structure(x)
         if found != tree:
             raise TypeError(
-                f"{name} output pytree structure must match initial_guess, got {found} and {tree}."
+                f"custom_root: {name} must return the tree structure of initial_guess, {tree}, but "
+                "returned "
+                f"{found}"
             )
         return x
 

@@ -115,7 +115,9 @@ class custom_vjp(Generic[P, R]):  # the API's name
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if self.fwd is None or self.bwd is None:
             raise AttributeError(
-                f"No VJP defined for custom_vjp function {self.__name__} using defvjp."
+                f"custom_vjp of {self.__name__}: it has no rules yet; give them by defvjp(fwd, "
+                "bwd) before it "
+                "is called"
             )
         values = positional(self.fun, args, kwargs, "custom_vjp")
         trace = state.trace
@@ -240,10 +242,9 @@ class _Call:
         name = self._name()
         if not isinstance(result, list | tuple) or len(result) != 2:
             raise TypeError(
-                f"Custom VJP fwd rule {self.fwd.__name__} for function {name} must produce a pair "
-                "(list or tuple of length two) where the first element represents the primal output "
-                "(equal to the output of the custom_vjp-decorated function) and the second element "
-                f"represents residuals, but got: {result!r}."
+                f"custom_vjp of {name}: its forward rule {self.fwd.__name__} must return a pair "
+                "(output, "
+                f"residuals), the output being that of {name} itself, but returned {result!r}"
             )
         outs, self.out_tree = pytrees.tree_flatten(result[0])
         residuals, self.res_tree = pytrees.tree_flatten(result[1])
@@ -263,9 +264,11 @@ class _Call:
         empty = pytrees.tree_unflatten(self.in_tree, list(range(self.in_tree.num_leaves)))
         if not isinstance(result, tuple) or len(result) != len(empty):
             raise TypeError(
-                f"Custom VJP bwd rule {self.bwd.__name__} must produce a tuple of cotangents with one "
-                f"entry for each of the {len(empty)} differentiable arguments of {self._name()}, but "
-                f"got {result!r}."
+                f"custom_vjp of {self._name()}: its backward rule {self.bwd.__name__} must return "
+                "a tuple of "
+                f"{len(empty)} cotangents, one for each argument that is differentiated, but "
+                "returned "
+                f"{result!r}"
             )
         # None stands for a zero cotangent of a whole argument.
         out: list[Any] = [Zero(a.to_cotangent_aval()) for a in self.in_avals]
@@ -275,9 +278,11 @@ class _Call:
                 values = pytrees.broadcast_prefix(ct, positions, _is_absent)
             except ValueError:
                 raise TypeError(
-                    f"Custom VJP bwd rule {self.bwd.__name__} must produce an output with the same "
-                    f"container (pytree) structure as the arguments of {self._name()}: got "
-                    f"{pytrees.tree_structure(ct)}, expected {pytrees.tree_structure(positions)}."
+                    f"custom_vjp of {self._name()}: its backward rule {self.bwd.__name__} must "
+                    "return a "
+                    "cotangent for each argument, in the tree structure of the arguments, "
+                    f"{pytrees.tree_structure(positions)}, but returned "
+                    f"{pytrees.tree_structure(ct)}"
                 ) from None
             # `None` in the arguments has no place.
             places = pytrees.tree_leaves(positions, _is_absent)
@@ -304,13 +309,13 @@ class _Call:
         if not is_fine and not config.disable_bwd_checks.value:
             paths = [path for path, p in pytrees.tree_leaves_with_path(places) if p == place]
             raise ValueError(
-                f"Custom VJP bwd rule {self.bwd.__name__} must produce cotangents of the types of the "
-                f"arguments of {self._name()}, but at output{pytrees.keystr(paths[0])} the bwd rule "
-                f"produced an output of type {got.str_short()} for an argument of type "
-                f"{self.in_avals[place].str_short()}."
+                f"custom_vjp of {self._name()}: its backward rule {self.bwd.__name__} must return "
+                f"{wanted.str_short()} for an argument of type {self.in_avals[place].str_short()}, "
+                "but "
+                f"output{pytrees.keystr(paths[0])} is {got.str_short()}"
                 + varying.how_to_vary(got, wanted, "the output")
                 + _how_not_to_vary(got, wanted)
-                + (" Consider just returning a None here." if isinstance(ct, Zero) else "")
+                + (". None stands for a cotangent of zeros" if isinstance(ct, Zero) else "")
             )
         return Zero(wanted) if isinstance(ct, Zero) else ct
 
@@ -321,7 +326,7 @@ def _how_not_to_vary(got: AbstractValue, wanted: AbstractValue) -> str:
     if not extra:
         return ""
     axes = tuple(sorted(extra, key=str))
-    return f" The argument is the same on all devices: apply jax.lax.psum(..., {axes})."
+    return f". The argument is the same on all devices: apply jax.lax.psum(..., {axes})"
 
 
 def _is_absent(ct: PyTree) -> bool:

@@ -185,14 +185,12 @@ class custom_vmap:  # the API's name
       fun: takes and returns pytrees of arrays.
 
     Example:
-      >>> @jax.custom_batching.custom_vmap
-      ... def add(x, y):
-      ...     return x + y
-      >>> @add.def_vmap
-      ... def add_rule(axis_size, in_batched, xs, ys):
-      ...     return xs + ys, True
-      >>> jax.vmap(add)(jnp.arange(3), jnp.arange(3))
-      Array([0, 2, 4], dtype=int32)
+      >>> total = jax.custom_batching.custom_vmap(jnp.sum)
+      >>> @total.def_vmap
+      ... def of_rows(axis_size, in_batched, x):
+      ...     return x.sum(axis=1), True
+      >>> jax.vmap(total)(jnp.ones((2, 3)))
+      Array([3., 3.], dtype=float32)
     """
 
     def __init__(self, fun: Callable[..., Any]) -> None:
@@ -222,7 +220,9 @@ class custom_vmap:  # the API's name
         name = fun_name(self.fun)
         if rule is None:
             raise AttributeError(
-                f"No batching rule defined for custom_vmap function {name} using def_vmap."
+                f"custom_vmap of {name}: it has no batching rule yet; give it one by def_vmap "
+                "before it is "
+                "called"
             )
         args = positional(self.fun, args, kwargs, "custom_vmap")
         if state.trace is state.eval_trace:
@@ -268,13 +268,15 @@ def _checked(
     flags, flag_tree = pytrees.tree_flatten(result[1])
     if out_tree != flag_tree:
         raise ValueError(
-            "structure of output value and output batching specification returned by custom vmap rule "
-            f"({name}) do not match.\nOutput values: {out_tree}\nBatching spec: {flag_tree}"
+            f"custom_vmap: rule {name} must say for each output whether it is mapped, in the "
+            "outputs' "
+            f"tree structure {out_tree}, but its second result has {flag_tree}"
         )
     if out_tree != wanted:
         raise ValueError(
-            f"structure of output returned by custom vmap rule ({name}) does not match that of the "
-            f"original custom-vmapped function.\nOriginal output: {wanted}\nRule output: {out_tree}"
+            f"custom_vmap: rule {name} must return outputs in the tree structure of the "
+            "function's, "
+            f"{wanted}, but returned {out_tree}"
         )
     for x, mapped in zip(outs, flags, strict=True):
         if mapped and rules.shape_of(x)[:1] != (size,):

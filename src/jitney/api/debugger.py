@@ -82,11 +82,11 @@ def breakpoint(  # noqa: A001
       >>> @jax.jit
       ... def double(x):
       ...     y = 2 * x
-      ...     jax.debug.breakpoint(stdin=io.StringIO("p x, y\\nc\\n"), stdout=sys.stdout)
+      ...     jax.debug.breakpoint(stdin=io.StringIO("p y - x\\nc\\n"), stdout=sys.stdout)
       ...     return y
       >>> double(3)
       Entering jdb:
-      (jdb) (Array(3, dtype=int32, weak_type=True), Array(6, dtype=int32, weak_type=True))
+      (jdb) Array(3, dtype=int32, weak_type=True)
       (jdb) Array(6, dtype=int32, weak_type=True)
     """
     if backend not in (None, "cli"):

@@ -61,14 +61,15 @@ def device_put(
         memory is to be both given away and shared.
 
     Example:
-      >>> jax.device_put([1.0, 2], jax.devices()[0])
-      [Array(1., dtype=float32, weak_type=True), Array(2, dtype=int32, weak_type=True)]
+      >>> jax.device_put({"w": np.ones(2), "n": np.arange(3)}, jax.devices()[0])
+      {'n': Array([0, 1, 2], dtype=int32), 'w': Array([1., 1.], dtype=float32)}
     """
     given_up = [bool(d) for d in pytrees.broadcast_prefix(donate, x)]
     if any(given_up) and may_alias:
         raise ValueError(
-            "may_alias and donate cannot be True at the same time: memory that is given away is not "
-            "shared"
+            "jax.device_put: memory is either given away (`donate`) or shared (`may_alias`), but "
+            "both "
+            "are asked for"
         )
     for place in pytrees.tree_leaves((device, src)):
         if not isinstance(place, _PLACES):
@@ -81,8 +82,8 @@ def device_put(
     for leaf in leaves:
         if not is_valid_operand(leaf):
             raise TypeError(
-                f"Argument '{leaf}' of type {type(leaf)} is not a valid JAX type, so device_put "
-                "cannot place it"
+                f"device_put: leaves must be arrays or scalars, but '{leaf}' is of type "
+                f"{type(leaf)}"
             )
     places, srcs = [
         [given] * len(leaves)
@@ -123,12 +124,12 @@ def _spread_over(places: PyTree, x: PyTree) -> list[Any]:
     try:
         return pytrees.broadcast_prefix(places, x, is_leaf=_is_none)
     except ValueError as error:
-        found = [str(make("device_put device")) for make in prefix_errors(places, x, _is_none)]
+        found = [str(make("device")) for make in prefix_errors(places, x, _is_none)]
         if not found:
             raise
         raise ValueError(
-            "device_put device specification must be a tree prefix of the corresponding value. "
-            f"Mismatch details ({len(found)} found):\n" + "\n".join(found)
+            "jax.device_put: `device` has to be a tree prefix of `x`, but is not, in "
+            f"{len(found)} places:\n" + "\n".join(found)
         ) from error
 
 
@@ -166,8 +167,9 @@ def _sharding_of(place: Device | Sharding | PartitionSpec | Format) -> Sharding:
     mesh = get_mesh()
     if mesh.empty:
         raise ValueError(
-            f"device_put to {place}: it is of the mesh in force, and there is none. Please set a mesh "
-            "via `jax.set_mesh`, or give a NamedSharding"
+            f"device_put: {place} is on the mesh in force, but there is none; enter one by "
+            "`jax.set_mesh`, "
+            "or give a NamedSharding"
         )
     return NamedSharding(mesh, place)
 

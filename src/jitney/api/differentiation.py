@@ -32,8 +32,8 @@ def flat_function(
 
     def refusal(x: object, path: str) -> str:
         return (
-            f"function {fun_name(fun)} returned a value of type {type(x)}, which is not a valid JAX "
-            "type and cannot be differentiated"
+            f"{fun_name(fun)} must return arrays or scalars to be differentiated, but "
+            f"{f'output {path}' if path else 'its output'} is of type {type(x)}"
         )
 
     return FlatFunction(fun, in_tree, refusal, has_aux=has_aux)
@@ -47,7 +47,7 @@ def debug_info(fun: Callable[..., Any], traced_for: str) -> DebugInfo:
 def check_callable(fun: object) -> None:
     """Raises TypeError unless `fun` can be called."""
     if not callable(fun):
-        raise TypeError(f"Expected a callable value, got {fun}")
+        raise TypeError(f"a function is needed, but got {fun} of type {type(fun).__name__}")
 
 
 def array_values(leaves: Sequence[Any], with_numbers: bool = False) -> list[Any]:

@@ -37,15 +37,18 @@ def _check_scalar(out: PyTree, holomorphic: bool, name: str) -> ShapedArray:
         aval: Any = get_aval(out)
     except TypeError:
         raise TypeError(
-            f"Gradient only defined for scalar-output functions. Output was {out}."
+            f"{name}: the function must return a scalar, but returned {out}, of type "
+            f"{type(out).__name__}; with has_aux=True it may return a pair (scalar, anything else)"
         ) from None
     if in_use.exist and any_refs((aval,)):
         raise TypeError(
-            f"Gradient only defined for scalar-output functions. Output had abstract value {aval}."
+            f"{name}: the function must return a scalar, but returned the reference {aval}"
         )
     if aval.shape != ():
         raise TypeError(
-            f"Gradient only defined for scalar-output functions. Output had shape: {aval.shape}."
+            f"{name}: the function must return a scalar, but its output has shape {aval.shape}; "
+            "sum it up, "
+            "or take jax.jacobian, or jax.vjp with a cotangent of that shape"
         )
     check_output_dtype(name, holomorphic, out)
     return aval
@@ -68,18 +71,16 @@ def check_output_dtype(name: str, holomorphic: bool, out: PyTree) -> None:
     got = dtypes.long_name(aval.dtype)
     if holomorphic:
         raise TypeError(
-            f"{name} with holomorphic=True requires outputs with a dtype that is a sub-dtype of "
-            f"np.complexfloating, but got {got}."
+            f"{name} with holomorphic=True: the output must be of a complex dtype, but is of {got}"
         )
     advice = (
-        "For holomorphic differentiation, pass holomorphic=True. For differentiation of "
-        "non-holomorphic functions involving complex outputs, use jax.vjp directly."
+        "pass holomorphic=True if the function is holomorphic; if not, choose a cotangent and take "
+        "jax.vjp"
         if dtypes.issubdtype(aval.dtype, np.complexfloating)
-        else "For differentiation of functions with integer outputs, use jax.vjp directly."
+        else "jax.vjp is for such functions, too"
     )
     raise TypeError(
-        f"{name} requires real-valued outputs (output dtype that is a sub-dtype of np.floating), "
-        f"but got {got}. {advice}"
+        f"{name}: the output must be of a real floating-point dtype, but is of {got}; {advice}"
     )
 
 
@@ -96,15 +97,17 @@ def check_input_dtype(name: str, holomorphic: bool, allow_int: bool, x: PyTree) 
     if holomorphic:
         if not dtypes.issubdtype(aval.dtype, np.complexfloating):
             raise TypeError(
-                f"{name} with holomorphic=True requires inputs with complex dtype, but got "
-                f"{dtypes.long_name(aval.dtype)}."
+                f"{name} with holomorphic=True: arguments must be of a complex dtype, but one is "
+                "of "
+                f"{dtypes.long_name(aval.dtype)}"
             )
         return
     if not dtypes.issubdtype(aval.dtype, np.inexact) and not allow_int:
         raise TypeError(
-            f"{name} requires real- or complex-valued inputs (input dtype that is a sub-dtype of "
-            f"np.inexact), but got {dtypes.long_name(aval.dtype)}. If you want to use Boolean- or "
-            "integer-valued inputs, use vjp or set allow_int to True."
+            f"{name}: arguments must be of a real or complex floating-point dtype, but one is of "
+            f"{dtypes.long_name(aval.dtype)}. Convert it by x.astype(float), or leave it out of "
+            "argnums; "
+            "allow_int=True gives integers and booleans gradients of float0"
         )
 
 
@@ -142,8 +145,8 @@ def argnums_partial(
     least = max(high + 1, 0)
     if len(args) < least:
         raise TypeError(
-            f"differentiating with respect to {argnums=} requires at least {least} positional "
-            f"arguments to be passed by the caller, but got only {len(args)} positional arguments."
+            f"{argnums=} needs {least} positional arguments or more, but the call has {len(args)}; "
+            "arguments given by name are not counted"
         )
     places = [n % len(args) for n in numbers]
     if len(set(places)) < len(places):
@@ -185,9 +188,9 @@ def value_and_grad(
         or an argument is of an integer dtype.
 
     Example:
-      >>> loss = lambda w, x: jnp.sum(w * x) ** 2
-      >>> jax.value_and_grad(loss)(jnp.array([1.0, 2.0]), jnp.array([3.0, 4.0]))
-      (Array(121., dtype=float32), Array([66., 88.], dtype=float32))
+      >>> energy = lambda w, k: k * jnp.vdot(w, w)
+      >>> jax.value_and_grad(energy)(jnp.array([1.0, 2.0]), 0.5)
+      (Array(2.5, dtype=float32), Array([1., 2.], dtype=float32))
     """
     check_callable(fun)
     refuse_reduce_axes("grad", reduce_axes)
@@ -262,10 +265,10 @@ def grad(
       TypeError: as for `value_and_grad`.
 
     Example:
-      >>> jax.grad(lambda x: x**3)(2.0)
-      Array(12., dtype=float32, weak_type=True)
-      >>> jax.grad(lambda x, y: x * y, argnums=(0, 1))(2.0, 5.0)
-      (Array(5., dtype=float32, weak_type=True), Array(2., dtype=float32, weak_type=True))
+      >>> jax.grad(lambda w: jnp.sum(w**3))(jnp.array([1.0, 2.0]))
+      Array([ 3., 12.], dtype=float32)
+      >>> jax.grad(jnp.vdot, argnums=(0, 1))(np.ones(1), np.full(1, 5.0))
+      (Array([5.], dtype=float32), Array([1.], dtype=float32))
     """
     check_callable(fun)
     refuse_reduce_axes("grad", reduce_axes)
@@ -292,7 +295,7 @@ def fwd_and_bwd(
 
     Args:
       fun: takes and returns pytrees of arrays.
-      argnums: which positional arguments to differentiate with respect to.
+      argnums: positions of the arguments that get cotangents.
       has_aux: whether `fun` returns a pair of which the second part is not differentiated.
       jitted: accepted for compatibility.
 

@@ -149,13 +149,12 @@ def _check_input(name: str, holomorphic: bool, x: ArrayLike) -> None:
     aval: Any = get_aval(x)
     if not holomorphic and not dtypes.issubdtype(aval.dtype, np.floating):
         advice = (
-            "For holomorphic differentiation, pass holomorphic=True. For differentiation of "
-            "non-holomorphic functions involving complex inputs or integer inputs, "
-            "use jax.jvp directly."
+            "pass holomorphic=True if the function is holomorphic; for other functions of complex "
+            "arguments, and for those of integers, take jax.jvp"
         )
         raise TypeError(
-            f"{name} requires real-valued inputs (input dtype that is a sub-dtype of np.floating), "
-            f"but got {dtypes.long_name(aval.dtype)}. {advice}"
+            f"{name}: arguments must be of a real floating-point dtype, but one is of "
+            f"{dtypes.long_name(aval.dtype)}; {advice}"
         )
     check_input_dtype(name, holomorphic, False, x)
 

@@ -183,10 +183,11 @@ class JitCall:
         for x, name in zip(leaves, names, strict=True):
             if not is_valid(x):
                 raise TypeError(
-                    f"Error interpreting argument to {self.fun} as an abstract array. The problematic "
-                    f"value is of type {type(x)} and was passed to the function at path {name}. It "
-                    "is neither an array nor a scalar; if it is an option rather than data, name it "
-                    "in static_argnums or static_argnames."
+                    f"jit({self.name}): arguments must be arrays or scalars, but {name} is of type "
+                    f"{type(x)}. "
+                    "If it is an option rather than data, name it in static_argnums or "
+                    "static_argnames; if it "
+                    "is a container, register its class by jax.tree_util.register_pytree_node"
                 ) from None
 
     def _refuse_integer(
@@ -202,8 +203,7 @@ class JitCall:
                 abstractify(x)
             except OverflowError as error:
                 raise OverflowError(
-                    f"An overflow was encountered while parsing an argument to {self.name}, whose "
-                    f"argument path is {name}: {error}"
+                    f"jit({self.name}): argument {name} is out of the range of its dtype: {error}"
                 ) from None
 
     # --- tracing ----------------------------------------------------------------------------------
@@ -295,8 +295,8 @@ class JitCall:
         if self.in_places is not None:
             if kwargs and not self.in_places.is_of_one_device:
                 raise ValueError(
-                    f"{self.asked_by} does not support kwargs when in_shardings is specified: give "
-                    f"arguments by position, not by name as {', '.join(kwargs)}"
+                    f"{self.asked_by}: in_shardings has places for positional arguments alone, but "
+                    f"{', '.join(kwargs)} came by name; give them by position"
                 )
             names = self.spec.argument_names(dynamic, kwargs, static)
             places = self.in_places.spread(
@@ -331,10 +331,10 @@ class JitCall:
             return self.fun(*full_args, **full_kwargs)
 
         def refusal(x: object, path: str) -> str:
-            where = f" at output component {path}" if path else ""
             return (
-                f"function {info.func_src_info} traced for {info.traced_for} returned a value of "
-                f"type {type(x)}{where}, which is not a valid JAX type"
+                f"function {info.func_src_info} traced for {info.traced_for} must return arrays or "
+                "scalars, "
+                f"but {f'output component {path}' if path else 'its output'} is of type {type(x)}"
             )
 
         flat = FlatFunction(merged, tree, refusal)
@@ -536,18 +536,25 @@ def make_call(
         and donated; if donated ones are named, and Python cannot tell the signature.
     """
     if not callable(fun):
-        raise TypeError(f"Expected a callable value, got {fun}")
+        raise TypeError(f"jit needs a function, but got {fun} of type {type(fun).__name__}")
     if isinstance(fun, staticmethod):
-        raise TypeError(f"staticmethod arguments are not supported, got {fun}")
+        raise TypeError(
+            f"jit needs a function, but got {fun}; put jit under @staticmethod, not over it"
+        )
     if inspect.isgeneratorfunction(fun):
-        raise TypeError(f"Expected a function, got a generator function: {fun}")
+        raise TypeError(
+            f"jit needs a function that returns arrays, but {fun} is a generator function; return "
+            "a tuple "
+            "of what it yields, or loop by jax.lax.scan"
+        )
     signature = signature_of(fun)
     numbers, names = _roles(signature, fun, static_argnums, static_argnames, "static")
     d_numbers, d_names = _roles(signature, fun, donate_argnums, donate_argnames, "donate")
     if donate_argnames is not None and signature is None:
         raise ValueError(
-            f"Getting the signature of function {fun} failed. Pass donate_argnums instead of "
-            "donate_argnames."
+            "donate_argnames needs the names of parameters, but Python knows no signature of "
+            f"{fun}; "
+            "give positions, by donate_argnums"
         )
     if d_names or d_numbers:
         _check_disjoint("argnames", names, d_names)

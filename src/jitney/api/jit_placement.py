@@ -102,21 +102,21 @@ class GivenPlaces:
     def _misfit(self, prefix: PyTree, full: PyTree) -> ValueError:
         if self.option == "in_shardings" and type(prefix) is tuple and len(prefix) != len(full):
             return ValueError(
-                f"{self.asked_by}: in_shardings specification must be a tree prefix of the positional "
-                "arguments tuple, one entry for each argument or one for all, but it is the wrong "
-                f"length: got a tuple or list of length {len(prefix)} for an args tuple of length "
-                f"{len(full)}"
+                f"{self.asked_by}: in_shardings must have one entry for each positional argument, "
+                "or be one "
+                f"place for all, but is of length {len(prefix)} for {len(full)} arguments"
             )
         if self.option == "in_shardings" and type(prefix) is not tuple:
             return ValueError(
-                f"{self.asked_by}: in_shardings has an entry for each argument, in a tuple, or is one "
-                f"place for all of them; what was given is of type {type(prefix)}. Put it into a tuple"
+                f"{self.asked_by}: in_shardings must be a tuple with one entry for each positional "
+                "argument, "
+                f"or one place for all, but is of type {type(prefix)}; put it into a tuple"
             )
         asked = f"{self.asked_by} {self.option}"
         found = [str(make(asked)) for make in prefix_errors(prefix, full)]
         return ValueError(
-            f"{self.asked_by}: {self.option} specification must be a tree prefix of what it is for. "
-            f"Mismatch details ({len(found)} found):\n" + "\n".join(found)
+            f"{self.asked_by}: {self.option} has to be a tree prefix of what it is for, but is "
+            "not:\n" + "\n".join(found)
         )
 
     def _resolved(self, place: object) -> Any:
@@ -132,9 +132,9 @@ class GivenPlaces:
             return as_sharding(place)
         if mesh.empty:
             raise RuntimeError(
-                f"{self.asked_by} requires a non-empty mesh in context for the PartitionSpec in "
-                f"{self.option}: set one by `jax.set_mesh(mesh)`, or give a `NamedSharding`, which "
-                "names its mesh"
+                f"{self.asked_by}: a PartitionSpec in {self.option} needs a mesh in force, but "
+                "there is none: "
+                "enter one by `jax.set_mesh(mesh)`, or give a `NamedSharding`, which has its mesh"
             )
         return NamedSharding(mesh, place)
 
@@ -158,14 +158,14 @@ class GivenPlaces:
             place.check_compatible_aval(shape)
         except ValueError as error:
             raise ValueError(
-                f"One of {self.asked_by} {kind} with pytree key path {name} is incompatible with its "
-                f"sharding annotation: {error}"
+                f"{self.asked_by}: the sharding for {name}, one of its {kind}, does not fit it: "
+                f"{error}"
             ) from None
         try:
             place.check_fits(shape)
         except ValueError as error:
             raise ValueError(
-                f"One of {self.asked_by} {kind} with pytree key path {name}: {error}"
+                f"{self.asked_by}: {name}, one of its {kind}, does not lie as asked: {error}"
             ) from None
 
 
@@ -185,8 +185,9 @@ def given_places(option: str, given: PyTree, asked_by: str = "jit") -> GivenPlac
             place, Sharding | PartitionSpec | Format
         ):
             raise TypeError(
-                f"{option} leaf specifications are expected to be Sharding or PartitionSpec instances "
-                f"or None, but got {place}"
+                f"{option} must be a pytree of Sharding, PartitionSpec or None, but has a leaf "
+                f"{place} of type "
+                f"{type(place).__name__}"
             )
         spec = place.spec if isinstance(place, NamedSharding) else place
         if isinstance(spec, PartitionSpec) and PartitionSpec.UNCONSTRAINED in tuple(spec):
@@ -215,19 +216,19 @@ def places_on(
       RuntimeError: if there is no such backend.
     """
     warn(
-        "backend and device argument on jit is deprecated. jax.device_put(x, device) on the arguments "
-        "of the jitted function does the same",
+        "jit: its options `device` and `backend` are deprecated; put the arguments on the device "
+        "by "
+        "jax.device_put(x, device)",
         DeprecationWarning,
     )
     if device is not None and backend is not None:
-        raise ValueError(
-            f"can't specify both a device and a backend for jit, got {device=} and {backend=}"
-        )
+        raise ValueError(f"jit takes `device` or `backend`, but got both: {device=} and {backend=}")
     for option, given in (("in_shardings", in_shardings), ("out_shardings", out_shardings)):
         if given is not None and not isinstance(given, type(UNSPECIFIED)):
             raise ValueError(
-                f"If backend or device is specified on jit, then {option} should not be specified: got "
-                f"{device=}, {backend=} and {option}={given}"
+                f"jit takes {option}, or `device` or `backend` in its place, but got {device=}, "
+                f"{backend=} "
+                f"and {option}={given}"
             )
     if device is None:
         device = client.client(backend).local_devices()[0]

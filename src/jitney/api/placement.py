@@ -56,15 +56,16 @@ def make_mesh(
     """
     if not all([isinstance(n, int | np.integer) for n in axis_shapes]):
         raise ValueError(
-            "`axis_shapes` passed to `make_mesh` should be a sequence of ints, the extents of the "
-            f"axes, not {axis_shapes}"
+            "jax.make_mesh: `axis_shapes` must be integers, the sizes of the axes, but is "
+            f"{axis_shapes}"
         )
     present = list(devices if devices is not None else _all_devices())
     wanted = int(np.prod(axis_shapes, dtype=int))
     if wanted > len(present):
         raise ValueError(
-            f"Number of devices {len(present)} must be >= the product of mesh_shape "
-            f"{tuple(axis_shapes)}"
+            f"jax.make_mesh: axes of sizes {tuple(axis_shapes)} need {wanted} devices, but there "
+            "are "
+            f"{len(present)}"
         )
     grid = np.array(present[:wanted], dtype=object).reshape(tuple(axis_shapes))
     types = axis_types if axis_types is not None else (AxisType.Explicit,) * len(axis_names)
@@ -108,8 +109,9 @@ def make_array_from_callback(
     """
     if state.trace is not state.eval_trace:
         raise UnexpectedTracerError(
-            "jax.make_array_from_callback cannot be called within a traced context: its callback gives "
-            "the numbers of an array, which a traced function does not have"
+            "jax.make_array_from_callback needs the numbers of an array, which a function does not "
+            "have "
+            "while it is traced: make the array outside, and pass it as an argument"
         )
     place, whole = _placed_shape(sharding, shape)
     tiling = place.tiling(len(whole))
@@ -154,7 +156,9 @@ def make_array_from_single_device_arrays(
     asked_by = "make_array_from_single_device_arrays"
     place, whole = _placed_shape(sharding, shape)
     if not isinstance(arrays, Sequence):
-        raise TypeError(f"jax.{asked_by} `arrays` argument must be a sequence, got {type(arrays)}")
+        raise TypeError(
+            f"jax.{asked_by}: `arrays` must be a list or tuple, but is of type {type(arrays)}"
+        )
     if any([isinstance(x, Tracer) for x in arrays]):
         raise ValueError(
             f"jax.{asked_by} requires a list of concrete arrays, got {[type(x) for x in arrays]}: call "
@@ -296,9 +300,9 @@ def _explicit(place: PartitionSpec | Sharding) -> Sharding:
         for name in () if entry is PartitionSpec.UNCONSTRAINED else names_of(entry):
             if kinds[name] is not AxisType.Explicit:
                 raise ValueError(
-                    "PartitionSpec passed to reshard cannot contain axis names that are of type Auto "
-                    f"or Manual: {place.spec} has {name}, of type {kinds[name]}. "
-                    "jax.lax.with_sharding_constraint is for Auto axes"
+                    f"jax.sharding.reshard: {place.spec} must name axes of type Explicit, but "
+                    f"{name} is of type "
+                    f"{kinds[name]}; jax.lax.with_sharding_constraint is for Auto axes"
                 )
     return place
 

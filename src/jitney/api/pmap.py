@@ -71,13 +71,15 @@ def pmap(
       RuntimeError: if it is called under a transformation, and goes over processes.
 
     Example:
-      >>> jax.pmap(lambda x: x / jax.lax.psum(x, "i"), axis_name="i")(jnp.array([[1.0, 2.0]]))
-      Array([[1., 1.]], dtype=float32)
+      >>> def deviation(row):
+      ...     return row - jax.lax.pmean(row, "device")
+      >>> jax.pmap(deviation, axis_name="device")(jnp.array([[1.0, 2.0]]))
+      Array([[0., 0.]], dtype=float32)
     """
     if not callable(fun):
-        raise TypeError(f"pmap: expected a callable value, got {fun}")
+        raise TypeError(f"pmap needs a function, but got {fun} of type {type(fun).__name__}")
     if devices is not None and not len(devices):
-        raise ValueError("'devices' argument to pmap must be non-empty, or None.")
+        raise ValueError("pmap: `devices` must have a device or more, but is empty; None takes all")
     _check_axes(in_axes, out_axes)
     static, donated = _positions(static_broadcasted_argnums), _positions(donate_argnums)
     mapped = _Mapped(
@@ -125,9 +127,9 @@ def _check_axes(in_axes: PyTree, out_axes: PyTree) -> None:
     axes = pytrees.tree_leaves((in_axes, out_axes))
     if not is_tree or not all([isinstance(x, int) and not isinstance(x, bool) for x in axes]):
         raise TypeError(
-            "pmap: in_axes must be an int, None, or a tuple with one entry for each positional "
-            "argument, and all axes must be integers or None; "
-            f"got in_axes={in_axes}, out_axes={out_axes}"
+            "pmap: all axes must be integers or None, and in_axes one for all arguments or a tuple "
+            "with an "
+            f"entry for each, but {in_axes=} and {out_axes=}"
         )
 
 
@@ -249,8 +251,10 @@ class _Mapped:
         if isinstance(axes, tuple):
             if len(axes) != len(args):
                 raise ValueError(
-                    f"pmap in_axes: {len(axes)} entries in {axes} for {len(args)} positional arguments "
-                    f"of {self.name}; each argument passed by keyword is mapped along its first axis"
+                    f"pmap of {self.name}: in_axes must have one entry for each positional "
+                    "argument, but has "
+                    f"{len(axes)}, {axes}, for {len(args)}; arguments given by name are mapped "
+                    "along axis 0"
                 )
             axes = tuple([axes[i] for i in range(len(args)) if i not in fixed])
         else:
@@ -261,9 +265,9 @@ class _Mapped:
                 flat += pytrees.broadcast_axes(own, arg)
             except ValueError as error:
                 raise ValueError(
-                    f"pmap in_axes[{k}] must be a tree prefix of the argument that it is for: {own} "
-                    f"for {pytrees.tree_structure(arg)}, see pmap in_axes[{k}][0]. Note that each "
-                    f"argument passed by keyword is mapped along its first axis. {error}"
+                    f"pmap of {self.name}: in_axes[{k}] has to be a tree prefix of its argument, "
+                    f"but is {own} for "
+                    f"{pytrees.tree_structure(arg)}: {error}"
                 ) from error
         return [*flat, *[0] * len(pytrees.tree_leaves(kwargs))]
 
@@ -272,8 +276,8 @@ class _Mapped:
             axes = pytrees.broadcast_axes(self.out_axes, out)
         except ValueError as error:
             raise ValueError(
-                f"pmap out_axes must be a tree prefix of the result of {self.name}: {self.out_axes} "
-                f"for {pytrees.tree_structure(out)}. {error}"
+                f"pmap of {self.name}: out_axes has to be a tree prefix of its result, but is "
+                f"{self.out_axes} for {pytrees.tree_structure(out)}: {error}"
             ) from error
         return [
             axis if axis is None or axis >= 0 else axis + len(x.shape) + 1
@@ -284,9 +288,9 @@ class _Mapped:
         for x, axis in zip(values, axes, strict=True):
             if axis is not None and not 0 <= axis < len(x.shape):
                 raise ValueError(
-                    f"pmap of {self.name}: was requested to map its argument along axis {axis}, which "
-                    f"implies that its rank should be at least {axis + 1 if axis >= 0 else -axis}, but "
-                    f"it is {len(x.shape)}: its shape is {x.shape}"
+                    f"pmap of {self.name}: an argument is mapped along axis {axis}, so it needs "
+                    "rank "
+                    f"{axis + 1 if axis >= 0 else -axis} or more, but its shape is {x.shape}"
                 )
 
     def extent(self, values: Sequence[Any], axes: Sequence[int | None]) -> int:
@@ -323,8 +327,9 @@ class _Mapped:
             there = [device for device in there if device.is_addressable]
         if self.devices is not None and size != len(there):
             raise ValueError(
-                "Leading axis size of input to pmapped function must equal the number of local "
-                f"devices passed to pmap. Got axis_size={size}, num_local_devices={len(there)}."
+                "pmap: the mapped axis must be as long as there are devices of this process, "
+                f"{len(there)}, but "
+                f"is of size {size}"
             )
         around = get_abstract_mesh()
         outer = math.prod([around.shape[name] for name in around.manual_axes])

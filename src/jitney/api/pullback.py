@@ -290,10 +290,12 @@ def _checked_cotangents(static: Static, ct: PyTree) -> list[Any]:
         where = debug_info(fun, "vjp").func_src_info
         differences = equality_errors_pytreedef(out_tree, ct_tree)
         raise ValueError(
-            f"unexpected tree structure: the argument to the VJP function of {where} must be of "
-            f"the structure of its result, {out_tree}, but is of {ct_tree}"
+            f"vjp of {where}: the cotangent must have the tree structure of the output, "
+            f"{out_tree}, but has "
+            f"{ct_tree}"
             + "".join(
-                f"\n  * {'out' + pytrees.keystr(path)} was a {before}, now {after}: {reason}"
+                f"\n  * {'out' + pytrees.keystr(path)} is a {before}, its cotangent a {after}: "
+                f"{reason}"
                 for path, before, after, reason in differences
             )
         )
@@ -315,9 +317,8 @@ def _checked_cotangent(ct: PyTree, aval: AbstractValue, fun: Callable[..., Any])
     got: Any = get_aval(ct)
     if got.shape != wanted.shape or got.dtype != wanted.dtype or varies_otherwise(got, wanted):
         raise ValueError(
-            "unexpected JAX type (e.g. shape/dtype) for argument to vjp function: got "
-            f"{got.str_short()}, but expected {wanted.str_short()} because the corresponding output "
-            f"of the differentiated function {fun_name(fun)} had JAX type {aval.str_short()}"
+            f"vjp of {fun_name(fun)}: for an output {aval.str_short()} the cotangent must be "
+            f"{wanted.str_short()}, but is {got.str_short()}"
             + how_to_vary(got, wanted, "the argument")
             + how_to_vary(wanted, got, "what the function is differentiated at")
         )

@@ -84,7 +84,7 @@ def shard_map(
             check_vma=check_vma,
         )  # fmt: skip
     if not callable(f):
-        raise TypeError(f"shard_map: expected a callable value, got {f}")
+        raise TypeError(f"shard_map needs a function, but got {f} of type {type(f).__name__}")
     mapped = Mapped(f, in_specs, out_specs, mesh, axis_names, check_vma)
 
     @wraps(f)
@@ -256,15 +256,16 @@ class Mapped:
             mesh = around if manual or concrete.empty else concrete
         elif manual and mesh.abstract_mesh != around:
             raise ValueError(
-                f"shard_map: the context mesh {around}, of the shard_map around this one, should match "
-                f"the mesh passed to shard_map, {mesh.abstract_mesh}; leave out `mesh=`"
+                f"shard_map: within another shard_map it must be over that one's mesh, {around}, "
+                "but `mesh` "
+                f"is {mesh.abstract_mesh}; leave it out"
             )
         if not isinstance(mesh, Mesh | AbstractMesh):
             raise TypeError(f"shard_map: mesh must be a Mesh, not {mesh!r}")
         if mesh.empty:
             raise ValueError(
-                "shard_map: there is no mesh. The context mesh cannot be empty: pass `mesh=`, or put "
-                "one in force by jax.set_mesh(mesh)"
+                "shard_map: a mesh is needed, but none is in force: pass `mesh=`, or enter one by "
+                "jax.set_mesh(mesh)"
             )
         names = frozenset(self.axis_names)
         unknown = names.difference(mesh.axis_names)

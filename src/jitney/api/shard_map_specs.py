@@ -52,10 +52,10 @@ def check_explicit(region: Region) -> None:
     if any([kind is not AxisType.Explicit for kind in own]):
         names = ", ".join([repr(name) for name, _ in region.axes])
         raise TypeError(
-            "shard_map in_specs argument must be a pytree of `jax.sharding.PartitionSpec` instances, "
-            f"but it was `None`: in_axes was not specified when axis_name={{{names}}} was of type "
-            f"{', '.join(str(kind) for kind in own)}. How arguments are divided is taken from them "
-            "along axes of type AxisType.Explicit alone"
+            "shard_map: without in_specs, how arguments are divided is taken from their types, "
+            "which tell "
+            f"it along axes of type AxisType.Explicit alone, but the axes {names} are of type "
+            f"{', '.join(str(kind) for kind in own)}; give in_specs"
         )
 
 
@@ -76,9 +76,9 @@ def inferred(region: Region, x: object) -> PartitionSpec | None:
         place = getattr(get_aval(x), "sharding", None)
         if not isinstance(place, NamedSharding) or place.mesh.empty:
             raise TypeError(
-                "shard_map in_specs argument must be a pytree of `jax.sharding.PartitionSpec` "
-                f"instances: it was not specified, and the type of an argument, {get_aval(x)}, "
-                "does not say how it is divided"
+                "shard_map: without in_specs, how arguments are divided is taken from their types, "
+                "but "
+                f"{get_aval(x)} does not tell it; give in_specs, a pytree of PartitionSpec"
             )
         return _along(region, place.spec)
     return PartitionSpec()
@@ -137,8 +137,9 @@ def leaves(what: str, region: Region, specs: PyTree, values: PyTree) -> list[Any
     for spec in pytrees.tree_leaves(specs, is_leaf=_is_spec):
         if not _is_spec(spec):
             raise TypeError(
-                f"shard_map {what} argument must be a pytree of `jax.sharding.PartitionSpec` "
-                f"instances, but it has a leaf {spec!r} of type {type(spec).__name__}"
+                f"shard_map: {what} must be a pytree of `jax.sharding.PartitionSpec`, but has a "
+                f"leaf {spec!r} "
+                f"of type {type(spec).__name__}"
             )
         if spec is None:
             continue
@@ -148,9 +149,8 @@ def leaves(what: str, region: Region, specs: PyTree, values: PyTree) -> list[Any
         for name in names_in(spec) | sums:
             if name not in region.manual:
                 raise ValueError(
-                    f"shard_map {what} argument must refer to an axis marked as manual "
-                    f"({sorted(map(str, region.manual))} of {region.mesh}), but {what} refers to "
-                    f"{name!r}"
+                    f"shard_map: {what} may name axes that are manual alone, "
+                    f"{sorted(map(str, region.manual))} of {region.mesh}, but names {name!r}"
                 )
     try:
         return pytrees.broadcast_prefix(specs, values, is_leaf=_is_spec)
@@ -158,8 +158,8 @@ def leaves(what: str, region: Region, specs: PyTree, values: PyTree) -> list[Any
         wrong = prefix_errors(specs, values, _is_spec)
         where = wrong[0](f"shard_map {what}") if wrong else error
         raise ValueError(
-            f"shard_map {what} must be a tree prefix of the values they are for; got {specs} for "
-            f"values of structure {pytrees.tree_structure(values)}. {where}"
+            f"shard_map: {what} has to be a tree prefix of what it is for, but is {specs} for "
+            f"{pytrees.tree_structure(values)}: {where}"
         ) from error
 
 
@@ -220,10 +220,12 @@ def check_arguments(
             parts = math.prod([region.mesh.shape[own] for own in names_of(entry)])
             if aval.shape[axis] % parts:
                 raise ValueError(
-                    f"shard_map applied to the function '{function}' was given {name} of shape "
-                    f"{aval.str_short()}, of which axis {axis} is not evenly divisible: in_specs is "
-                    f"{spec}, which divides it along {entry!r} into {parts} parts, and {parts} does "
-                    f"not evenly divide {aval.shape[axis]}. Pad the array, or use another mesh or "
+                    f"shard_map of {function}: the size of an axis must be a multiple of the parts "
+                    "that it is "
+                    f"divided into, but {name} is {aval.str_short()}, and in_specs, {spec}, "
+                    f"divides axis {axis}, of "
+                    f"size {aval.shape[axis]}, along {entry!r} into {parts}. Pad the array, or use "
+                    "another mesh or "
                     "another specification."
                 )
 
@@ -243,10 +245,11 @@ def _check_lies_so(
         asked = _without(asked, {name for name, size in region.axes if size == 1})
     if lies != asked:
         raise ValueError(
-            f"shard_map applied to the function '{function}' was given {name} of type "
-            f"{aval.str_short()}, and in_specs has {spec} for it: along Explicit axes types say how "
-            f"arrays lie, and this one lies as {lies} says. Leave out in_specs, which is taken from "
-            "arguments, or move the argument by jax.reshard first"
+            f"shard_map of {function}: in_specs must say how arguments lie along Explicit axes, "
+            "but "
+            f"{name}, {aval.str_short()}, lies as {lies} and in_specs says {spec}. Leave out "
+            "in_specs, which "
+            "is taken from arguments, or move the argument by jax.reshard first"
         )
 
 
@@ -326,10 +329,13 @@ def check_results(
             has, said = getattr(manual, kind) & region.manual, getattr(spec, kind) & region.checked
             if has != said:
                 raise ValueError(
-                    f"shard_map applied to the function '{function}' was given out_specs {spec}, "
-                    f"which is {kind} along {set(said) or '{}'}, but the type of {name} is "
-                    f"{aval.str_short()}, which is so along {set(has) or '{}'}. Mention in out_specs "
-                    "what it is, or change it by jax.lax.psum or jax.lax.pcast"
+                    f"shard_map of {function}: out_specs must name the axes that a result is "
+                    f"{kind} along, but "
+                    f"{name}, {aval.str_short()}, is so along {set(has) or '{}'}, and out_specs, "
+                    f"{spec}, names "
+                    f"{set(said) or '{}'}. Mention in out_specs what it is, or change it by "
+                    "jax.lax.psum or "
+                    "jax.lax.pcast"
                 )
         extra = (aval.vma & region.manual) - names_in(spec)
         if extra:
@@ -387,9 +393,9 @@ def _check_rank(
             " add one."
         )
     raise ValueError(
-        f"shard_map applied to the function '{function}' was given an {what} entry which is too long:"
-        f" {what} is {spec} which has length {len(spec)}, but {name} has shape {aval.str_short()}, "
-        f"which has rank {aval.ndim}. For scalars, consider using an {what} entry of `P()`.{advice}"
+        f"shard_map of {function}: a specification may have as many entries as the value has axes, "
+        f"but {what} has {spec}, of length {len(spec)}, for {name}, {aval.str_short()}, of rank "
+        f"{aval.ndim}; `P()` is for scalars.{advice}"
     )
 
 
@@ -406,16 +412,13 @@ def _differs(
     mentioned = [own for own in order if own in names_in(spec)]
     rest = [own for own in order if own not in mentioned]
     varies = [own for own in order if own in aval.vma]
-    implied = f"the same across mesh axes {{{listed(rest)}}}"
+    implied = f"is the same along all axes, {{{listed(rest)}}}"
     if mentioned:
-        implied = (
-            f"only varying across mesh axes {{{listed(mentioned)}}} and not {{{listed(rest)}}}, but it "
-            f"was inferred to be possibly varying over {{{listed(varies)}}}"
-        )
+        implied = f"differs along {{{listed(mentioned)}}} alone, and not along {{{listed(rest)}}}"
     return (
-        f"shard_map applied to the function '{function}' was given out_specs which require "
-        f"replication which can't be statically inferred on the mesh of {mesh}: out_specs is {spec} "
-        f"which implies that the corresponding output value is {implied}; the type of {name} is "
-        f"{aval.str_short()}. If it is the same there, pass check_vma=False; if not, mention the axes "
-        "in out_specs."
+        f"shard_map of {function}: out_specs, {spec}, says that {name}, {aval.str_short()}, "
+        f"{implied}, "
+        f"but as far as can be told it varies along {{{listed(varies)}}}; the mesh is of {mesh}. "
+        "If it is "
+        "the same there, pass check_vma=False; if not, mention the axes in out_specs."
     )

@@ -128,8 +128,8 @@ def check_argnames(
     invalid = [k for k in argnames if k in without_name or not (takes_any or k in valid)]
     if invalid:
         raise ValueError(
-            f"Jitted function has invalid argnames {set(invalid)} in {name}. "
-            f"Function does not take these args. Its keyword arguments are {sorted(valid)}."
+            f"{name} must name parameters of the function, {sorted(valid)}, but names "
+            f"{set(invalid)}"
         )
 
 
@@ -229,10 +229,9 @@ class _StaticValue:
             self._hash = hash((type(value), value))
         except TypeError as error:
             raise ValueError(
-                "Non-hashable static arguments are not supported, but argument "
-                f"{where!r} is of type {type(value)}, which is not hashable: {error}. Static "
-                "arguments are compared by value to find compiled programs, so they need __hash__ "
-                "and __eq__."
+                f"static argument {where!r} must be hashable, but is of type {type(value)}: "
+                f"{error}. Programs "
+                "are found again by the values of static arguments, which need __hash__ and __eq__"
             ) from error
         self.value = value
 
@@ -340,13 +339,11 @@ def positional(
     # Arguments that have a keyword only, and are not given, keep their defaults.
     unresolved = [name for name in bound.kwargs if name in kwargs]
     if unresolved:
-        reason = "The following keyword arguments could not be resolved to positions: "
+        reason = "these arguments are taken by name alone, and have no position: "
         raise TypeError(_misfit(fun, decorator, reason + ", ".join(unresolved)))
     return bound.args
 
 
 def _misfit(fun: Callable[..., Any], decorator: str, reason: str) -> str:
     where = fun_sourceinfo(fun)
-    return (
-        f"The input arguments to the {decorator}-decorated function {where} do not fit:\n{reason}"
-    )
+    return f"{decorator}: the arguments of the call do not fit the signature of {where}:\n{reason}"

@@ -403,9 +403,9 @@ class Compiled(Stage):
         leaves, tree = pytrees.tree_flatten((args, kwargs))
         if tree != self.in_tree:
             raise TypeError(
-                "Function compiled with input pytree does not match the input pytree it was called "
-                f"with: {self.fun_name} was compiled for {self.in_tree}, and called with {tree}"
-                + "".join(_differences(self.in_tree, tree))
+                f"{self.fun_name}: the program was compiled for arguments of tree structure "
+                f"{self.in_tree}, "
+                f"but is called with {tree}" + "".join(_differences(self.in_tree, tree))
             )
         avals = self.program.closed.in_avals
         leaves = [*self.program.outer_tracers, *leaves]
@@ -454,19 +454,18 @@ class Compiled(Stage):
         for name, x, aval in zip(names, leaves, closed.in_avals, strict=True):
             if isinstance(x, Tracer):
                 raise TypeError(
-                    "Cannot apply JAX transformations to a function lowered and compiled for a "
-                    f"particular signature. Detected that argument '{name}' is a {type(x).__name__}."
+                    f"{self.fun_name}: a compiled program takes arrays, but argument '{name}' is a "
+                    f"{type(x).__name__}: transform the function, and compile the result"
                 )
             got = with_state(get_aval(x), x)
             if not same_type(got, aval):
                 wrong.append(
-                    f"Argument '{name}' compiled with {aval.str_short()} and called with "
-                    f"{got.str_short()}"
+                    f"    '{name}': compiled for {aval.str_short()}, called with {got.str_short()}"
                 )
         if wrong:
             raise TypeError(
-                "Argument types differ from the types for which this computation was compiled. "
-                "The mismatches are:\n" + "\n".join(wrong)
+                f"{self.fun_name}: the program was compiled for arguments of other types:\n"
+                + "\n".join(wrong)
             )
 
 

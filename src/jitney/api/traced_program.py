@@ -54,7 +54,8 @@ class TracedProgram:
             )
             if useless and not on_mesh:
                 warn(
-                    f"Some donated buffers were not usable: {', '.join(useless)}. No result is of "
-                    "their size."
+                    f"memory was donated that no result fits into: {', '.join(useless)}; donate "
+                    "operands of the "
+                    "shape and dtype of a result"
                 )
         return self._given_up

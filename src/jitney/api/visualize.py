@@ -51,8 +51,9 @@ def visualize_sharding(
     """
     if len(shape) not in (1, 2):
         raise ValueError(
-            "`visualize_sharding` only works for shapes with 1 and 2 dimensions, got "
-            f"{tuple(shape)}: reshape the array, or look at sharding.devices_indices_map(shape)"
+            f"`visualize_sharding` draws shapes of one or two axes, but got {tuple(shape)}: "
+            "reshape the "
+            "array, or look at sharding.devices_indices_map(shape)"
         )
     counts, owners = _parts(tuple(shape), sharding)
     rows, columns = counts

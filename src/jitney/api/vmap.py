@@ -76,7 +76,7 @@ def vmap(
       Array([21, 43], dtype=int32)
     """
     if not callable(fun):
-        raise TypeError(f"Expected a callable value, got {fun}")
+        raise TypeError(f"vmap needs a function, but got {fun} of type {type(fun).__name__}")
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
     if (
@@ -85,14 +85,16 @@ def vmap(
         and not vmappables.is_spec(in_axes)
     ):
         raise TypeError(
-            "vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional "
-            f"arguments passed to the function, but got {in_axes}."
+            "vmap: `in_axes` must be an integer, None, or a tuple with an entry for each "
+            "positional "
+            f"argument, but is {in_axes}"
         )
     for name, axes in (("in_axes", in_axes), ("out_axes", out_axes)):
         for leaf in _axis_leaves(axes):
             if leaf is not None and not _is_integer(leaf) and not vmappables.is_spec(leaf):
                 raise TypeError(
-                    f"vmap {name} must be an int, None, or a pytree of these; got {leaf!r} of type "
+                    f"vmap: `{name}` must be an integer, None, or a pytree of them, but has "
+                    f"{leaf!r} of type "
                     f"{type(leaf)}"
                 )
 
@@ -101,9 +103,8 @@ def vmap(
     def vmap_f(*args: PyTree, **kwargs: PyTree) -> Any:
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
             raise ValueError(
-                "vmap in_axes must be an int, None, or a tuple of entries corresponding to the "
-                "positional arguments passed to the function, but got "
-                f"len(in_axes)={len(in_axes)}, len(args)={len(args)}"
+                "vmap: `in_axes` must have an entry for each positional argument, but "
+                f"{len(in_axes)=} and {len(args)=}; arguments given by name are mapped along axis 0"
             )
         if in_use.exist:
             _refuse_views(fun, args, kwargs)
@@ -217,7 +218,7 @@ def _documentation(fun: Callable[..., Any]) -> str | None:
 
 
 def _refusal(x: object, path: str) -> str:
-    return f"Output from batched function {x!r} with type {type(x)} is not a valid JAX type"
+    return f"vmap: the function must return arrays or scalars, but returned {x!r} of type {type(x)}"
 
 
 def _is_integer(x: PyTree) -> bool:
@@ -242,9 +243,9 @@ def _flat_axes(name: str, tree: PyTreeDef, axes: PyTree, kws: bool = False) -> l
     got, value = (axes[0], example[0]) if kws else (axes, example)
     wrong = prefix_errors(got, value, is_leaf=lambda x: x is None)
     raise ValueError(
-        f"{name} specification must be a tree prefix of the corresponding value; got specification "
-        f"{got} for value tree {pytrees.tree_structure(value)}.\n"
-        f"Mismatch details ({len(wrong)} found):" + "".join(f"\n{make(name)}" for make in wrong)
+        f"{name} has to be a tree prefix of what it is for, but is {got} for "
+        f"{pytrees.tree_structure(value)} ({len(wrong)} differences):"
+        + "".join(f"\n{make(name)}" for make in wrong)
     )
 
 
@@ -274,16 +275,12 @@ def _axis_size(
             )
         shape = shape_of(x)
         if not -len(shape) <= d < len(shape):
-            if not shape:
-                raise ValueError(
-                    "vmap was requested to map its argument along axis "
-                    f"{d}, which implies that its rank should be at least {d + 1 if d >= 0 else -d}, "
-                    f"but is only 0 (its shape is {shape})"
-                )
+            paths = [p for p, _ in pytrees.tree_flatten_with_path((args, kwargs))[0]]
             raise ValueError(
-                f"vmap was requested to map its argument along axis {d}, which implies that its rank "
-                f"should be at least {d + 1 if d >= 0 else -d}, but is only {len(shape)} (its shape is "
-                f"{shape})"
+                f"vmap: {_argument_name(fun, paths[i])} is mapped along axis {d}, so it needs rank "
+                f"{d + 1 if d >= 0 else -d} or more, but its shape is {shape}; an argument that is "
+                "the "
+                "same at all indices has None in in_axes"
             )
         sizes.setdefault(shape[d], []).append(i)
     if given is not None:
@@ -291,31 +288,27 @@ def _axis_size(
     if not sizes:
         if leaves:
             raise ValueError(
-                "vmap must have at least one non-None value in in_axes, unless axis_size is given"
+                "vmap: an argument has to be mapped, but all of in_axes are None; with axis_size "
+                "none need be"
             )
         raise ValueError(
-            "vmap wrapped function must be passed at least one argument containing an array or "
-            f"axis_size must be specified, got empty *args={tuple(args)} and **kwargs={kwargs}"
+            "vmap: how long the mapped axis is must be told by an array among the arguments, or by "
+            f"axis_size, but there are neither: *args={tuple(args)} and **kwargs={kwargs}"
         )
     if len(sizes) == 1:
         return next(iter(sizes))
     paths = [p for p, _ in pytrees.tree_flatten_with_path((args, kwargs))[0]]
-    lines = [] if given is None else [f"  * the `axis_size` argument was {given}"]
+    lines = [] if given is None else [f"  size {given}: axis_size"]
     ranked = sorted(sizes.items(), key=lambda item: -len(item[1]))
-    for k, (size, positions) in enumerate(ranked):
+    for size, positions in ranked:
         if not positions:
             continue
         i, n = positions[0], len(positions)
-        few = "one axis" if n == 1 else f"some axes ({n} of them)"
-        many = n > 1 and not k and n > len(ranked[1][1])
         lines.append(
-            f"  * {f'most axes ({n} of them)' if many else few} had size {size}"
-            f"{': ' if n == 1 else ', e.g. '}axis {dims[i]} of "
-            f"{_argument_name(fun, paths[i])} of type {get_aval(leaves[i]).str_short()}"
+            f"  size {size}: axis {dims[i]} of {_argument_name(fun, paths[i])} of type "
+            f"{get_aval(leaves[i]).str_short()}" + (f", and {n - 1} more" if n > 1 else "")
         )
-    raise ValueError(
-        "vmap got inconsistent sizes for array axes to be mapped:\n" + ";\n".join(lines)
-    )
+    raise ValueError("vmap: mapped axes must be of one size, but there are\n" + "\n".join(lines))
 
 
 def _has_axis(x: object, axis: object) -> bool:
@@ -343,8 +336,9 @@ def _refuse_unmapped(
     path = pytrees.keystr(pytrees.tree_flatten_with_path(example)[0][index][0])
     named = "" if axis_name is None else f", axis_name={axis_name}"
     raise ValueError(
-        f"vmap has mapped output (of {fun_name(fun)}{named}) but out_axes is None at vmap "
-        f"out_axes{path}: the result depends on the mapped axis"
+        f"vmap of {fun_name(fun)}{named}: out_axes{path} is None, which is for results that are "
+        "the same "
+        "at all indices, but the result depends on the index; give it an axis"
     )
 
 

@@ -151,8 +151,8 @@ def inline(b: Builder, closed: ClosedJaxpr, operands: Sequence[Node]) -> list[No
             rule = functools.partial(_without_types, typed, tuple([a.aval for a in eqn.invars]))
         if rule is None:
             raise NotImplementedError(
-                f"Translation rule for primitive '{eqn.primitive}' not found: it has none for "
-                "compilation. Register one by "
+                f"'{eqn.primitive}' has no rule for compilation, which jit needs: not found. "
+                "Register one by "
                 "jax.interpreters.mlir.register_lowering(prim, mlir.lower_fun(fun))"
             )
         nodes = [read(atom) for atom in eqn.invars]

@@ -449,8 +449,9 @@ def _bool_aval(x: bool) -> ShapedArray:
 def _ndarray_aval(x: np.ndarray) -> ShapedArray:
     if type(x) is not np.ndarray and isinstance(x, np.ma.MaskedArray):
         raise ValueError(
-            "numpy masked arrays are not supported as direct inputs to JAX functions. Use "
-            "arr.filled() to convert the value to a standard numpy array."
+            "a numpy.ma.MaskedArray cannot be an operand, as its mask would be lost; "
+            "x.filled(value) "
+            "makes a plain array of it"
         )
     dtype = dtypes.canonicalize_dtype(x.dtype)
     dtypes.check_valid_dtype(dtype)
@@ -498,7 +499,7 @@ def get_aval(x: object) -> AbstractValue:
     convert = getattr(x, "__jax_array__", None)
     if convert is not None and not isinstance(x, type):
         return get_aval(convert())
-    raise TypeError(f"Value {x!r} with type {type(x)} is not a valid JAX type")
+    raise TypeError(f"an array or a scalar is needed, but got {x!r} of type {type(x)}")
 
 
 def is_valid_operand(x: object) -> bool:

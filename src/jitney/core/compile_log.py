@@ -16,14 +16,13 @@ _log = logging.getLogger(__name__)
 _EVENTS = {
     "tracing": "/jax/core/compile/jaxpr_trace_duration",
     "lowering": "/jax/core/compile/jaxpr_to_mlir_module_duration",
-    "XLA compilation": "/jax/core/compile/backend_compile_duration",
+    "compilation": "/jax/core/compile/backend_compile_duration",
 }
 
-# As those who read logs of JAX look for them.
 _FINISHED = {
     "tracing": "tracing %s for jit",
     "lowering": "lowering of jit(%s)",
-    "XLA compilation": "XLA compilation of jit(%s)",
+    "compilation": "compilation of jit(%s)",
 }
 
 
@@ -35,7 +34,7 @@ class step:  # reads as a function: `with compile_log.step(...)`
     """Tells how long the context took, unless it raised.
 
     Attributes:
-      kind: "tracing", "lowering" or "XLA compilation".
+      kind: "tracing", "lowering" or "compilation".
       name: of the function.
     """
 

@@ -71,12 +71,13 @@ def ensure_compile_time_eval() -> Within:
 
     Example:
       >>> @jax.jit
-      ... def f(x):
+      ... def mean(x):
+      ...   weights = np.array([1.0, 0.0, 1.0])
       ...   with jax.ensure_compile_time_eval():
-      ...     n = int(jnp.arange(4).sum())
-      ...   return x * n
-      >>> f(2)
-      Array(12, dtype=int32, weak_type=True)
+      ...     n = int(jnp.count_nonzero(weights))
+      ...   return weights @ x / n
+      >>> mean(jnp.array([2.0, 3.0, 4.0]))
+      Array(3., dtype=float32)
     """
     return _CompileTimeEvaluation()
 

@@ -125,11 +125,12 @@ def _as_dtype(d: DTypeLike | ExtendedDType) -> Any:
         return found
     if not isinstance(d, type | str | np.dtype) and hasattr(d, "dtype"):
         if isinstance(d, np.ndarray):
-            raise TypeError("a dtype is needed, but got an array; use arr.dtype instead of arr")
+            raise TypeError(
+                "a dtype is needed, but got an array; take that of the array, arr.dtype"
+            )
         if isinstance(d, Array):
             raise ValueError(
-                "Passing an array as a dtype argument is no longer supported; instead of "
-                "dtype=arr use dtype=arr.dtype."
+                "a dtype is needed, but got an array; take that of the array, arr.dtype"
             )
         return _as_dtype(d.dtype)
     try:
@@ -170,12 +171,11 @@ def check_valid_dtype(dtype: Any) -> None:
         if dtype.isnative:
             return
         raise TypeError(
-            f"Dtype {dtype.str} is not a valid JAX array type: its byte order is not the native "
-            "one. x.astype(x.dtype.newbyteorder('=')) has it."
+            f"arrays cannot have dtype {dtype.str}: its byte order is not the native one, which "
+            "x.astype(x.dtype.newbyteorder('=')) has"
         )
     raise TypeError(
-        f"Dtype {dtype} is not a valid JAX array type. Only arrays of numeric types are supported "
-        "by JAX."
+        f"arrays cannot have dtype {dtype}: they hold numbers and booleans, not strings or objects"
     )
 
 
@@ -326,7 +326,7 @@ def _join(nodes: frozenset[_Node], strict: bool) -> _Node:
     for node in nodes:
         if node not in _LATTICE:
             raise TypePromotionError(
-                f"Input dtypes {_listed(nodes)} have no available implicit dtype promotion path."
+                f"{_listed(nodes)}: these dtypes have no common dtype; cast them by astype"
             )
     first, *others = [_upper_bounds(n, strict) for n in nodes]
     common = first.intersection(*others)
@@ -345,9 +345,9 @@ def _refuse_promotion(nodes: frozenset[_Node], strict: bool) -> NoReturn:
     listed = _listed(nodes)
     if strict:
         raise TypePromotionError(
-            f"Input dtypes {listed} have no available implicit dtype promotion path when "
-            "jax_numpy_dtype_promotion=strict. Try explicitly casting inputs to the desired output "
-            "type, or set jax_numpy_dtype_promotion=standard."
+            f"dtypes {listed} are not promoted to a common one, as jax_numpy_dtype_promotion is "
+            "strict: "
+            "cast operands by x.astype(dtype), or set it to standard"
         )
     narrow = [n for n in nodes if isinstance(n, np.dtype) and n.itemsize == 1]
     for types, kind, wide in (
@@ -358,14 +358,13 @@ def _refuse_promotion(nodes: frozenset[_Node], strict: bool) -> NoReturn:
     ):
         if any(n.type in types for n in narrow):
             raise TypePromotionError(
-                f"Input dtypes {listed} have no available implicit dtype promotion path. To avoid "
-                f"unintended promotion, {kind} do not support implicit promotion. If you'd like "
-                "your inputs to be promoted to another type, you can do so explicitly using e.g. "
-                f"x.astype('{wide}')"
+                f"dtypes {listed} are not promoted to a common one, as {kind} never are without "
+                "being asked: "
+                f"cast operands first, by x.astype('{wide}') say"
             )
     raise TypePromotionError(
-        f"Input dtypes {listed} have no available implicit dtype promotion path. Cast them "
-        "explicitly, for example by x.astype('float32')"
+        f"dtypes {listed} are not promoted to a common one: cast operands first, by "
+        "x.astype('float32') say"
     )
 
 
@@ -382,7 +381,9 @@ def _promote(
             return keys[0][0], False
         names = ", ".join(long_name(d) for d, _ in keys)
         raise TypePromotionError(
-            f"Input dtypes ({names}) have no available implicit dtype promotion path."
+            f"dtypes ({names}) are not promoted to a common one: extended dtypes, those of keys "
+            "say, are "
+            "combined with themselves alone"
         )
     if all([weak for _, weak in keys]):
         # Weak types: ordinary promotion of their dtypes. The result stays weak, but for booleans:
@@ -475,7 +476,9 @@ def result_type(
       TypePromotionError: if the dtypes have no common dtype.
     """
     if not args:
-        raise ValueError("at least one array or dtype is required")
+        raise ValueError(
+            "a result dtype is that of operands, but none were given; pass arrays or dtypes"
+        )
     dtype, weak = lattice_result_type(*args)
     return (dtype, weak) if return_weak_type_flag else dtype
 
@@ -524,7 +527,7 @@ def dtype(x: object, *, canonicalize: bool = True) -> Any:
       (dtype('float32'), dtype('complex64'))
     """
     if x is None:
-        raise ValueError("None is not a valid value for dtype")
+        raise ValueError("None has no dtype; pass an array, a number or a dtype")
     return dtype_and_weakness(x)[0]
 
 
@@ -553,10 +556,12 @@ def to_inexact_dtype(dtype: DTypeLike | ExtendedDType) -> Any:
 def float0_error(name: str, where: str = "") -> TypeError:
     """For operations on float0: on an operand `where`."""
     return TypeError(
-        f"Called {name} with a float0 array{where}. float0s do not support any operations by design: "
-        "they are the tangents of integers and booleans, and hold no numbers. Leave them out, or make "
-        "zeros of them by np.zeros_like(x, dtype=float). Where none was expected, a derivative may "
-        "have been taken with respect to an integer."
+        f"{name}: operands must hold numbers, but got a float0 array{where}. float0 is the dtype "
+        "of "
+        "tangents of integers and booleans. Leave them out, or make zeros of them by "
+        "np.zeros_like(x, dtype=float). Where none was expected, a derivative may have been taken "
+        "with "
+        "respect to an integer."
     )
 
 
@@ -589,11 +594,14 @@ def check_user_dtype_supported(
         where = f" requested in {fun_name}" if fun_name else ""
         if config.explicit_x64_dtypes.value == "error":
             raise ValueError(
-                f"Explicitly requested dtype {asked.name}{where} is not available. To enable more "
-                "dtypes, set the jax_enable_x64 configuration option."
+                f"Explicitly requested dtype {asked.name}{where} is a 64-bit type, which exists "
+                "with "
+                "jax_enable_x64 alone, and jax_explicit_x64_dtypes is error"
             )
         warn(
-            f"Explicitly requested dtype {asked.name}{where} is not available, and will be "
-            f"truncated to dtype {_NARROWED[asked].name}. To enable more dtypes, set the "
-            "jax_enable_x64 configuration option or the JAX_ENABLE_X64 environment variable."
+            f"Explicitly requested dtype {asked.name}{where} becomes {_NARROWED[asked].name}, as "
+            "64-bit "
+            "types are off; the option jax_enable_x64 and the environment variable JAX_ENABLE_X64 "
+            "turn "
+            "them on."
         )

@@ -83,7 +83,11 @@ class TracerBoolConversionError(ConcretizationTypeError):
     def __init__(self, tracer: _Traced) -> None:
         JAXTypeError.__init__(
             self,
-            f"Attempted boolean conversion of {describe(tracer)}.{tracer._origin_msg()}",
+            f"Attempted boolean conversion of {describe(tracer)}.{tracer._origin_msg()}\nIts "
+            "values are "
+            "not known yet, so Python cannot take a branch by them. Choose between values by "
+            "`jnp.where(condition, x, y)`, between computations by `jax.lax.cond`; loop by "
+            "`jax.lax.while_loop`; or name the argument in static_argnames of jit.",
         )
 
 
@@ -92,8 +96,11 @@ class TracerArrayConversionError(JAXTypeError):
 
     def __init__(self, tracer: _Traced) -> None:
         super().__init__(
-            "The numpy.ndarray conversion method __array__() was called on "
-            f"{describe(tracer)}{tracer._origin_msg()}"
+            f"NumPy asked for the values of a {describe(tracer)}, by __array__(), while they are "
+            "not "
+            f"known yet.{tracer._origin_msg()}\nUse the function of jax.numpy in place of NumPy's; "
+            "or keep "
+            "what NumPy computes out of the function, or call it by jax.pure_callback."
         )
 
 
@@ -102,7 +109,13 @@ class TracerIntegerConversionError(JAXTypeError):
 
     def __init__(self, tracer: _Traced) -> None:
         super().__init__(
-            f"The __index__() method was called on {describe(tracer)}{tracer._origin_msg()}"
+            f"Python asked for a {describe(tracer)} as an integer, by __index__(), while its value "
+            "is not "
+            f"known yet.{tracer._origin_msg()}\nTo take an element of a list, make an array of the "
+            "list "
+            "and index that; in place of range(n), loop by jax.lax.fori_loop; or name the argument "
+            "in "
+            "static_argnames of jit."
         )
 
 
@@ -110,7 +123,17 @@ class NonConcreteBooleanIndexError(JAXIndexError):
     """An array was indexed by a mask whose values are not known while tracing."""
 
     def __init__(self, tracer: _Traced) -> None:
-        super().__init__(f"Array boolean indices must be concrete; got {_type_of(tracer)}\n")
+        # References refuse all masks, those of known values as well.
+        is_traced = hasattr(tracer, "_origin_msg")
+        got = (
+            f"a {describe(tracer)}." + tracer._origin_msg() if is_traced else "one for a reference."
+        )
+        super().__init__(
+            "x[mask] needs a boolean mask whose values are known, as they decide the shape of the "
+            f"result, but got {got}\nTo keep the shape, choose by `jnp.where(mask, x, y)` or set "
+            "by `x.at[mask].set(y)`; for at most n elements, take "
+            "`x[jnp.nonzero(mask, size=n)]`.\n"
+        )
 
 
 class UnexpectedTracerError(JAXTypeError):
@@ -136,8 +159,8 @@ def scalar_conversion_error(tracer: _Traced, kind: str) -> Exception:
     """For int(x), float(x), complex(x)."""
     return ConcretizationTypeError(
         tracer,
-        f"`{kind}(x)` makes a Python number, which needs the value. To change the dtype alone, try "
-        f"using `x.astype({kind})` or `jnp.array(x, {kind})`.",
+        f"`{kind}(x)` makes a Python number, which needs the value; `x.astype({kind})` and "
+        f"`jnp.array(x, {kind})` change the dtype alone, and work while tracing.",
     )
 
 
@@ -145,13 +168,14 @@ def check_truth_is_unambiguous(aval: AbstractValue) -> None:
     """Raises ValueError for arrays that are not one element."""
     if aval.size == 0:
         raise ValueError(
-            "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an "
-            "array is not empty."
+            f"bool(x) needs an array of one element, but x is {aval.str_short()}, an empty one; "
+            "`x.size > 0` tells whether there are any"
         )
     if aval.size > 1:
         raise ValueError(
-            "The truth value of an array with more than one element is ambiguous. Use a.any() or "
-            "a.all()"
+            f"bool(x) needs an array of one element, but x is {aval.str_short()}, of ambiguous "
+            "truth: "
+            "take x.any() or x.all()"
         )
 
 
@@ -159,24 +183,30 @@ def check_scalar_conversion(x: Array) -> None:
     """Raises TypeError for arrays that are not scalars."""
     if x.ndim > 0:
         raise TypeError(
-            f"Only scalar arrays can be converted to Python scalars; got arr.ndim={x.ndim}"
+            f"a Python number is made of scalar arrays alone, but x has shape {x.shape} and rank "
+            f"{x.ndim}; take an element of it, or x.item() if there is but one"
         )
 
 
 def check_integer_conversion(x: Array) -> None:
     """Raises TypeError for arrays that are not integer scalars."""
     if not (x.shape == () and x.dtype.kind in "iu"):
-        raise TypeError("Only integer scalar arrays can be converted to a scalar index.")
+        raise TypeError(
+            "an index for Python must be an integer scalar array, but x is of dtype "
+            f"{x.dtype.name} and "
+            f"shape {x.shape}"
+        )
 
 
 def escaped_tracer_message(tracer: _Traced, detail: str = "") -> str:
     """What to tell of a tracer met where its trace is not under way."""
     kind = type(tracer).__name__
     message = (
-        "Encountered an unexpected tracer. A traced function kept an intermediate value of type "
-        f"{tracer.aval.str_short()}, a {kind}, which is used now that the function has returned."
-        "\nWhat is needed later has to be among the function's results; variables outside of it, which "
-        "are global state, cannot hold it."
+        "A tracer leaked: a function that was traced kept a value of type "
+        f"{tracer.aval.str_short()}, a "
+        f"{kind}, which is used now that the function has returned, and which never had values."
+        "\nReturn from the function what is needed later. Its variables end with it, but globals, "
+        "attributes of objects, and lists and caches outside of it keep what is put into them."
     )
     info = getattr(tracer._trace, "debug_info", None)
     if info is not None:

@@ -175,9 +175,9 @@ def check_context(primitive: Primitive, avals: Sequence[AbstractValue]) -> None:
         # (Who decides along axes may differ: within `auto_axes` batches stay divided.)
         if own is not None and own.mesh.shape_tuple != mesh.shape_tuple:
             raise ValueError(
-                f"For primitive {primitive}, context mesh and aval mesh have to agree: {mesh} is in "
-                f"force, and an operand, {aval.str_short()}, is on {own.mesh}. jax.sharding.reshard "
-                "moves values to the mesh in force"
+                f"{primitive}: operands must lie on the mesh in force, {mesh}, but one, "
+                f"{aval.str_short()}, "
+                f"lies on {own.mesh}; jax.sharding.reshard moves it"
             )
 
 
@@ -316,8 +316,9 @@ def divided_alike(
             for aval, d in zip(avals, dims, strict=True) if aval is not None
         ])  # fmt: skip
         raise ValueError(
-            f"Mapped away dimension of inputs passed to {asked_by} should be sharded the same, but "
-            f"they are {listed}. Move some of them by jax.reshard"
+            f"{asked_by}: mapped axes must be divided alike, but the operands are {listed}; move "
+            "some of "
+            "them by jax.reshard"
         )
     ((names, sharding),) = found.items() or (((), None),)
     if not names or sharding is None:
@@ -327,9 +328,9 @@ def divided_alike(
         asked = tuple([name for name in asked if sharding.mesh.shape[name] != 1])
     if spmd_name is not None and asked != names:
         raise ValueError(
-            f"Only one of spmd_axis_name or arrays sharded on axes of the mesh may say how the axis of "
-            f"{asked_by} is divided, unless both say the same: spmd_axis_name is {spmd_name!r}, the "
-            f"arrays are divided along {names}"
+            f"{asked_by}: spmd_axis_name and the arrays must divide the mapped axis alike, but "
+            f"spmd_axis_name is {spmd_name!r} and the arrays are divided along {names}; leave out "
+            "spmd_axis_name"
         )
     return sharding.update(spec=PartitionSpec(names))
 
@@ -478,10 +479,9 @@ def elementwise(operation: Operation, shape: tuple[int, ...]) -> Entries:
         names = found.pop() if found else ()
         if found or any([used.setdefault(name, axis) != axis for name in names]):
             listed = ", ".join([repr(PartitionSpec(*spec)) for spec in operation.specs])
-            if operation.name == "select_n":
-                operation.refuse(f"select cases must have the same shardings, got {listed}")
             operation.refuse(
-                f"{operation.name} got incompatible shardings for broadcasting: {listed}"
+                f"{operation.name}: operands must be divided alike along axis {axis}, and no other "
+                f"axis along the same names, but they lie as {listed}"
             )
         out.append(names)
     return tuple(out)

@@ -92,8 +92,9 @@ class FlatFunction:
 def _pair(out: PyTree) -> Sequence[Any]:
     if not isinstance(out, list | tuple) or len(cast("Sequence[object]", out)) != 2:
         raise TypeError(
-            "expected function with aux output to return a two-element tuple, but got type "
-            f"{type(cast('object', out))} with value {out!r}"
+            "with has_aux=True the function must return a pair (output, anything else), but "
+            "returned "
+            f"{out!r} of type {type(cast('object', out))}"
         )
     return cast("Sequence[Any]", out)
 

@@ -261,7 +261,7 @@ class JaxprTrace(Trace):
         except UnequalAxes as unequal:
             if not config.auto_pcast.value:
                 raise ValueError(
-                    f"{primitive.name} requires varying manual axes to match, but they are "
+                    f"{primitive.name}: operands must vary along the same manual axes, but are "
                     f"{', '.join([a.str_short() for a in avals])}: jax_auto_pcast is off, so apply "
                     "jax.lax.pcast(..., to='varying')"
                 ) from None
@@ -374,10 +374,7 @@ class JaxprTrace(Trace):
             )
         lines = self._operation_lines(tracer)
         if lines:
-            return (
-                f"{where} This value became a tracer due to operations on these lines:\n\n"
-                + "\n".join(lines)
-            )
+            return f"{where} It has the value from these operations:\n\n" + "\n".join(lines)
         return where
 
     def ref_origin(self, tracer: DynamicJaxprTracer) -> str:

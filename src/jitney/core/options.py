@@ -269,7 +269,7 @@ def one_of(*choices: object) -> Callable[[Any], Any]:
     def parse(value: object) -> Any:
         if value not in choices:
             raise ValueError(
-                f"new enum value must be in {list(choices)}, got {value} of type {type(value)}."
+                f"this option takes one of {list(choices)}, but got {value!r} of type {type(value)}"
             )
         return value
 
@@ -290,8 +290,8 @@ def parser(values: Values) -> Callable[[Any], Any]:
     def parse(value: object) -> Any:
         if value is not None and not isinstance(value, accepted):
             raise ValueError(
-                f"new value must be None or of type {kind.__name__}, got {value!r} of type "
-                f"{type(value)}."
+                f"this option takes None or a {kind.__name__}, but got {value!r} of type "
+                f"{type(value)}"
             )
         return value
 

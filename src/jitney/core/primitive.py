@@ -253,12 +253,13 @@ class Primitive:
         """(result type or types, effects), not memoised."""
         if self.abstract_rule is None:
             if _trace.state.trace is _trace.state.eval_trace:
-                what, setter = "Evaluation rule", "def_impl"
+                what, setter = "evaluation rule, which calls outside of jit need", "def_impl"
             else:
-                what, setter = "Abstract evaluation", "def_abstract_eval"
+                what, setter = "rule for result types, which tracing needs", "def_abstract_eval"
             raise NotImplementedError(
-                f"{what} for '{self.name}' not implemented. For a primitive of your own, set one by "
-                f"its method {setter}"
+                f"'{self.name}' has no {what}: not implemented. For a primitive of your own, set "
+                "one "
+                f"by its method {setter}"
             )
         is_explicit = made.any and (
             explicit.is_explicit(avals) or explicit.asked_for(params) is not None

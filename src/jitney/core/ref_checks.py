@@ -38,13 +38,14 @@ def check_passed_once(
         where = f"when tracing {info.func_src_info} for {info.traced_for}"
         if first != k:
             raise ValueError(
-                "only one reference to a mutable array may be passed as an argument to a function, but "
-                f"{where} the mutable array reference of type {kind} appeared at both "
-                f"{told[first]} and {told[k]}"
+                f"{where}: references must be different ones, as a write to one would change the "
+                "other, but "
+                f"{told[first]} and {told[k]} are the same one, of type {kind}"
             )
         raise ValueError(
-            f"{where}, a mutable array reference of type {kind} was both closed over and passed as the "
-            f"argument {told[k]}"
+            f"{where}: the reference of type {kind} came as the argument {told[k]}, and the "
+            "function closes "
+            "over it, too: it must do one or the other"
         )
 
 
@@ -59,7 +60,8 @@ def check_none_returned(outs: Sequence[Any], info: DebugInfo, origin: Callable[[
     for x in outs:
         if is_ref(x):
             raise ValueError(
-                f"function {info.func_src_info} traced for {info.traced_for} returned a mutable array "
-                f"reference of type {x.aval}, but mutable array references cannot be returned."
-                f"{origin(x)} Return what it holds, jax.freeze(ref)"
+                f"function {info.func_src_info} traced for {info.traced_for} must return arrays, "
+                "but returned a "
+                f"reference to a mutable array, of type {x.aval}.{origin(x)} Return what it holds, "
+                "jax.freeze(ref)"
             )

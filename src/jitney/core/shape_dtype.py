@@ -50,7 +50,7 @@ class ShapeDtypeStruct:
         manual_axis_type: ManualAxisType | None = None,
     ) -> None:
         if dtype is None:
-            raise ValueError("ShapeDtypeStruct: dtype must be specified.")
+            raise ValueError("ShapeDtypeStruct needs a dtype, but got None")
         self.shape = tuple(shape)
         self.dtype = dtype if dtypes.is_extended(dtype) else np.dtype(dtype)
         self.format = sharding

@@ -64,13 +64,14 @@ def of_result(
     if reduced and not is_free and len(operands) > 1:
         if any([reduced & x.varying for x in operands]):
             refuse(
-                "Inputs cannot be sharded/varying on the same axes that another input is reduced on, "
-                f"but one is reduced along {set(reduced)}"
+                f"{name}: an operand is reduced along {set(reduced)}, where no other may be "
+                "divided or vary, "
+                "but one does"
             )
         if any([x.reduced != reduced for x in operands]):
             refuse(
-                "Inputs cannot be replicated on the same axes that another input is reduced on, but "
-                f"one is reduced along {set(reduced)}"
+                f"{name}: all operands must be reduced along {set(reduced)}, as one is, but one is "
+                "not"
             )
     return unreduced, reduced
 
@@ -92,8 +93,9 @@ def _check_unreduced(
         if term.unreduced != factor.reduced:
             one, other = ("LHS", "RHS") if left.unreduced else ("RHS", "LHS")
             refuse(
-                f"{other} should be reduced along the same axes {one} is unreduced on, "
-                f"{set(term.unreduced)}, but it is along {set(factor.reduced)}"
+                f"{name}: {other} must be reduced along {set(term.unreduced)}, where {one} is "
+                "unreduced, but is "
+                f"along {set(factor.reduced) or '{}'}"
             )
         return
     if not primitive.linear and name not in _ADDITIVE and name != "select_n":
@@ -104,10 +106,10 @@ def _check_unreduced(
         )
     if len({x.unreduced for x in operands}) > 1:
         listed = ", ".join([str(set(x.unreduced) or "{}") for x in operands])
-        what = "lhs and rhs to" if len(operands) == 2 else "operands of"
+        what = "lhs and rhs" if len(operands) == 2 else "operands"
         if len(operands) == 2 and not all([x.unreduced for x in operands]):
             one, other = ("lhs", "rhs") if operands[0].unreduced else ("rhs", "lhs")
             listed += f": {one} is unreduced while {other} is not"
         refuse(
-            f"{what} `{name}` must be unreduced along the same mesh axes, but they are along {listed}"
+            f"{name}: {what} must all be unreduced along one set of axes, but are so along {listed}"
         )

@@ -230,14 +230,14 @@ class Tracer(Array):
 
     def item(self, *args: int) -> Any:
         value = self._known(
-            errors.ConcretizationTypeError, "This occurred in the item() method of jax.Array"
+            errors.ConcretizationTypeError,
+            "`x.item()` makes a Python number, which needs the value.",
         )
         return value.item(*args) if hasattr(value, "item") else value
 
     def _needs_value(self, method: str) -> Exception:
         return errors.ConcretizationTypeError(
-            self,
-            f"The {method}() method was called on {errors.describe(self)}.{self._origin_msg()}",
+            self, f"`x.{method}()` needs an array that has values."
         )
 
     def tolist(self) -> Any:

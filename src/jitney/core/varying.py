@@ -147,4 +147,4 @@ def how_to_vary(aval: AbstractValue, wanted: AbstractValue, what: str) -> str:
     if not missing:
         return ""
     axes = tuple(sorted(missing, key=str))
-    return f". This might be fixed by applying `jax.lax.pcast(..., {axes}, to='varying')` to {what}"
+    return f". To cast {what}, apply `jax.lax.pcast(..., {axes}, to='varying')` to it"

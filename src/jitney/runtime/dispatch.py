@@ -60,7 +60,7 @@ def executable_of(closed: ClosedJaxpr, name: str, assignment: Assignment) -> Exe
     if found is None or (found.calls_on_parts and found.assignment is not assignment):
         lowered = lower(closed, name, placements.builder_of_parts(closed, assignment))
         compile_log.starts(name, ", ".join([aval.str_short() for aval in closed.in_avals]))
-        with compile_log.step("XLA compilation", name):
+        with compile_log.step("compilation", name):
             found = lowered.compile()
         if placements.calls_on_parts(closed.jaxpr):  # of no use for another assignment
             found = found.assigned(assignment, closed)

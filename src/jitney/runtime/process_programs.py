@@ -141,7 +141,7 @@ def build(
     processes.agree(digest, f"the program {name} that is compiled", grid.ranks)
     members = participants.of_grid(grid)
     bound, meets = bind(divided.module, members)
-    with compile_log.step("XLA compilation", name):
+    with compile_log.step("compilation", name):
         compiled = compiling.backend_compile_and_load(host_client(), bound)
     return ProcessProgram(
         compiled,

@@ -90,11 +90,7 @@ class BatchTracer(Tracer):
 
     def _origin_msg(self) -> str:
         line = source_info.summarize(self.origin)
-        own = (
-            f"\nThis BatchTracer with object id {id(self)} was created on line:\n  {line}"
-            if line
-            else ""
-        )
+        own = f"\nThe value mapped by vmap was made on line:\n  {line}" if line else ""
         return own + (self.val._origin_msg() if isinstance(self.val, Tracer) else "")
 
     def __repr__(self) -> str:
@@ -168,8 +164,9 @@ def _missing_rule(primitive: Primitive) -> str:
     why = primitive.absences.get("batch")
     reason = f": {why}" if why else ""
     return (
-        f"Batching rule for '{primitive}' not implemented{reason}. For a primitive of your own, set "
-        "one by jax.interpreters.batching.primitive_batchers"
+        f"'{primitive}' has no batching rule, which vmap needs: not implemented{reason}. For a "
+        "primitive "
+        "of your own, set one by jax.interpreters.batching.primitive_batchers"
     )
 
 

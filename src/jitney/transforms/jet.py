@@ -127,8 +127,10 @@ def _rule_of(primitive: Primitive) -> Callable[..., Any]:
         return rule
     if "jvp" not in primitive.rules:
         raise NotImplementedError(
-            f"Taylor-mode rule for '{primitive}' not implemented, and there is no derivative to make "
-            "one of. For a primitive of your own, set one by jax.experimental.jet.jet_rules"
+            f"'{primitive}' has neither a Taylor-mode rule, which jet needs, nor a derivative to "
+            "make one of: "
+            "not implemented. For a primitive of your own, set one by "
+            "jax.experimental.jet.jet_rules"
         )
     return by_derivative(primitive)
 

@@ -153,8 +153,9 @@ def _missing_rule(primitive: Primitive) -> str:
     why = primitive.absences.get("jvp")
     reason = f": {why}" if why else ""
     return (
-        f"Differentiation rule for '{primitive}' not implemented{reason}. For a primitive of your "
-        "own, set one by jax.interpreters.ad.primitive_jvps"
+        f"'{primitive}' has no derivative rule, which jvp and grad need: not implemented{reason}. "
+        "For a "
+        "primitive of your own, set one by jax.interpreters.ad.primitive_jvps"
     )
 
 

@@ -178,6 +178,7 @@ def _missing_rule(primitive: Primitive) -> str:
     why = primitive.absences.get("transpose")
     reason = f" ({why})" if why else ""
     return (
-        f"Transpose rule (for reverse-mode differentiation) for '{primitive}' not implemented"
-        f"{reason}. For a primitive of your own, set one by jax.interpreters.ad.primitive_transposes"
+        f"'{primitive}' has no transpose rule, which reverse-mode derivatives need: not "
+        f"implemented{reason}. "
+        "For a primitive of your own, set one by jax.interpreters.ad.primitive_transposes"
     )

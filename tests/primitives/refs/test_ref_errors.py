@@ -27,7 +27,9 @@ def twice(a, b):
     ],
 )
 def test_passed_twice(r, call):
-    with pytest.raises(ValueError, match=r"only one reference to a mutable array.*both a and b"):
+    with pytest.raises(
+        ValueError, match=r"references must be different ones.* a and b are the same"
+    ):
         call(r)
 
 
@@ -40,7 +42,9 @@ def test_passed_twice(r, call):
     ],
 )
 def test_passed_and_closed_over(r, call):
-    with pytest.raises(ValueError, match="was both closed over and passed as the argument"):
+    with pytest.raises(
+        ValueError, match=r"came as the argument [abx], and the function closes over it"
+    ):
         call(r)
 
 
@@ -56,7 +60,7 @@ def test_passed_and_closed_over(r, call):
 )
 def test_returned(r, call):
     with pytest.raises(
-        ValueError, match=r"traced for .* returned a mutable array reference of type"
+        ValueError, match=r"traced for .* returned a reference to a mutable array, of type"
     ):
         call(r)
 

@@ -38,9 +38,7 @@ def _prefix_errors(
     if kind is not type(full):
         yield _error(
             "different types", path,
-            "At that key path, the prefix pytree {name} has a subtree of type\n"
-            f"    {kind}\nbut at the same key path the full pytree has a subtree of different "
-            f"type\n    {type(full)}.",
+            f"the prefix has a {kind},\n    the value a {type(full)}",
         )  # fmt: skip
         return
     pairs, data = _one_level(prefix)
@@ -51,11 +49,9 @@ def _prefix_errors(
         return
     if data != full_data:
         yield _error(
-            "different pytree metadata", path,
-            "At that key path, the prefix pytree {name} has a subtree of type\n"
-            f"    {kind}\nwith metadata\n    {data}\nbut at the same key path the full pytree has "
-            f"a subtree of the same type but with metadata\n    {full_data}\nso the diff in the "
-            f"metadata at these pytree nodes is\n{_diff(data, full_data)}",
+            "different metadata of pytrees", path,
+            f"both have a {kind}, but the prefix's metadata are\n    {data}\n    and the value's\n"
+            f"    {full_data}\n    which differ:\n{_diff(data, full_data)}",
         )  # fmt: skip
         return
     for (key, child), (_, full_child) in zip(pairs, full_pairs, strict=True):
@@ -66,26 +62,20 @@ def _wrong_number(path: KeyPath, kind: type, keys: list[Any], full_keys: list[An
     if kind is tuple or kind is list:
         return _error(
             f"different lengths of {kind.__name__}", path,
-            f"At that key path, the prefix pytree {{name}} has a subtree of type {kind.__name__} of "
-            f"length {len(keys)}, but the full pytree has a subtree of the same type but of length "
-            f"{len(full_keys)}.",
+            f"the prefix has {len(keys)} entries,\n    the value {len(full_keys)}",
         )  # fmt: skip
     difference = " ".join(sorted(map(_name, {*keys} ^ {*full_keys})))
     return _error(
-        "different numbers of pytree children", path,
-        "At that key path, the prefix pytree {name} has a subtree of type\n"
-        f"    {kind}\nwith {len(keys)} child keys\n    {' '.join(map(_name, keys))}\nbut at the same "
-        f"key path the full pytree has a subtree of the same type but with {len(full_keys)} child "
-        f"keys\n    {' '.join(map(_name, full_keys))}\nso the symmetric difference on key sets is"
-        f"\n    {difference}",
+        "different children of pytrees", path,
+        f"both have a {kind}, with {len(keys)} children in the prefix,\n"
+        f"    {' '.join(map(_name, keys))}\n    and {len(full_keys)} in the value,\n"
+        f"    {' '.join(map(_name, full_keys))}\n    In one alone: {difference}",
     )  # fmt: skip
 
 
 def _error(what: str, path: KeyPath, detail: str) -> MakeError:
-    # Only `{name}` is to be filled in: braces of dictionaries stay as they are.
     return lambda name: ValueError(
-        f"pytree structure error: {what} at key path\n    {name}{keystr(path)}\n"
-        + detail.replace("{name}", name)
+        f"pytree structure error at {name}{keystr(path)}: {what}\n    {detail}"
     )
 
 
@@ -136,7 +126,7 @@ def _equality_errors(
             path,
             f"{kind} with pytree metadata {a_data}",
             f"{kind} with pytree metadata {b_data}",
-            "the pytree node metadata does not match",
+            "their metadata differ",
         )
         return
     for (key, x), (_, y) in zip(a_pairs, b_pairs, strict=True):
@@ -149,14 +139,13 @@ def _wrong_lengths(kind: type, a: list[Any], b: list[Any]) -> tuple[str, str, st
         return (
             f"{name} of length {len(a)}",
             f"{name} of length {len(b)}",
-            "the lengths do not match",
+            "their lengths differ",
         )
     difference = {getattr(k, "key", getattr(k, "name", k)) for k in {*a} ^ {*b}}
     return (
         f"{kind} with {_children(len(a))}",
         f"{kind} with {_children(len(b))}",
-        "the numbers of children do not match, with the symmetric difference of key sets: "
-        f"{difference}",
+        f"their children differ: {difference} are in one alone",
     )
 
 

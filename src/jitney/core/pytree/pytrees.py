@@ -187,7 +187,10 @@ def tree_reduce_associative(
     leaves = tree_leaves(tree, is_leaf)
     if not leaves:
         if identity is _UNSPECIFIED:
-            raise TypeError("Must specify identity for parallel reduction of empty sequence.")
+            raise TypeError(
+                "tree_reduce_associative: a tree without leaves has no result unless `identity` is "
+                "given"
+            )
         return identity
 
     def join(start: int, end: int) -> Any:

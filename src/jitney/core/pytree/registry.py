@@ -328,21 +328,24 @@ def register_dataclass(
     if data_fields is None and meta_fields is None:
         if not is_dataclass:
             raise TypeError(
-                "register_dataclass: data_fields and meta_fields are required when nodetype is "
-                f"not a dataclass. Got nodetype={nodetype!r}."
+                f"register_dataclass: the fields of {nodetype!r}, which is no dataclass, are not "
+                "known; give "
+                "both data_fields and meta_fields"
             )
         fields = [f for f in dataclasses.fields(nodetype) if f.init and f.name not in drop_fields]
         meta_fields = [f.name for f in fields if f.metadata.get("static", False)]
         data_fields = [f.name for f in fields if not f.metadata.get("static", False)]
     if data_fields is None or meta_fields is None:
         raise TypeError(
-            "register_dataclass: data_fields and meta_fields must both be specified when either "
-            f"is specified. Got data_fields={data_fields!r} meta_fields={meta_fields!r}."
+            f"register_dataclass: give both {data_fields=} and {meta_fields=}, or, of a dataclass, "
+            "neither"
         )
     data, meta = tuple(data_fields), tuple(meta_fields)
     if overlap := {*data} & {*meta}:
         raise ValueError(
-            f"data_fields and meta_fields must not overlap. Overlapping fields: {overlap}."
+            f"register_dataclass: each field is data or metadata, but {overlap} are in both "
+            "data_fields "
+            "and meta_fields"
         )
     if is_dataclass:
         needed = {f.name for f in dataclasses.fields(nodetype) if f.init}
@@ -353,15 +356,15 @@ def register_dataclass(
 
 def _check_fields(needed: set[str], named: set[str], dropped: set[str]) -> None:
     must = (
-        "data_fields and meta_fields must include all dataclass fields with ``init=True`` and "
-        "only them."
+        "register_dataclass: the fields with init=True have to be those of data_fields and "
+        "meta_fields together"
     )
     if missing := needed - named - dropped:
         raise ValueError(
-            f"{must} Missing fields: {missing}. Add them to drop_fields to suppress this error."
+            f"{must}, but {missing} are in neither; drop_fields may name those to leave out"
         )
     if unexpected := named - needed:
-        raise ValueError(f"{must} Unexpected fields: {unexpected}.")
+        raise ValueError(f"{must}, but {unexpected} are none")
 
 
 def _getter(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:

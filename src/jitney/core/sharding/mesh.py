@@ -127,8 +127,8 @@ def _types_of(axis_types: AxisType | Sequence[AxisType] | None, n: int) -> tuple
         )
     if len(types) != n:
         raise ValueError(
-            f"Number of axis names should match the number of axis_types: {n} axes, but {len(types)} "
-            f"axis_types: {types}"
+            f"Mesh: axis_types must have an entry for each axis name, but has {len(types)} for "
+            f"{n}: {types}"
         )
     return types
 
@@ -180,14 +180,16 @@ class Mesh(_Axes):
         self.devices.flags.writeable = False
         self.axis_names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
         if None in self.axis_names:
-            raise ValueError(f"Mesh axis names cannot be None. Got: {self.axis_names}")
+            raise ValueError(
+                f"Mesh: an axis name may be anything but None, and axis_names is {self.axis_names}"
+            )
         if len(set(self.axis_names)) != len(self.axis_names):
             raise ValueError(f"Mesh: axis names must differ from each other, got {self.axis_names}")
         if self.devices.ndim != len(self.axis_names):
             raise ValueError(
-                f"Mesh: the ndim of its first argument, the devices, must be the number of axis "
-                f"names, got {self.devices.ndim} axes and {len(self.axis_names)} names: "
-                f"{self.axis_names}"
+                "Mesh: there must be a name for each axis of the array of devices, but it has "
+                "rank "
+                f"{self.devices.ndim} and there are {len(self.axis_names)} names, {self.axis_names}"
             )
         self.axis_sizes = () if self.devices.ndim == 0 else self.devices.shape
         self.axis_types = _types_of(axis_types, len(self.axis_names))
@@ -462,7 +464,8 @@ def with_axes_of(mesh: Mesh, axes: AbstractMesh) -> Mesh:
         return mesh
     if math.prod(axes.axis_sizes) != mesh.size:
         raise ValueError(
-            "use_abstract_mesh cannot change the size of the mesh in force: it has "
-            f"{mesh.size} devices, {dict(mesh.shape)}, and {axes} is of {axes.size}"
+            "use_abstract_mesh: the mesh must be of as many devices as the mesh in force, "
+            f"{mesh.size} "
+            f"along {dict(mesh.shape)}, but {axes} is of {axes.size}"
         )
     return Mesh(mesh.devices.reshape(axes.axis_sizes), axes.axis_names, axes.axis_types)

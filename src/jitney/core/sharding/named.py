@@ -195,10 +195,11 @@ def with_free_axes(
 def too_few_axes(place: NamedSharding | PartitionSpec, ndim: int) -> ValueError:
     """The error that arrays of `ndim` axes cannot lie as `place` says."""
     spec = place.spec if isinstance(place, NamedSharding) else place
-    advice = "" if ndim else ". For scalars the PartitionSpec should be P()"
+    advice = "" if ndim else "; P() is for scalars"
     return ValueError(
-        f"Sharding {place} is only valid for values of rank at least {len(spec)}, but was applied to a "
-        f"value of rank {ndim}{advice}"
+        f"{place} has entries for {len(spec)} axes, so it needs an array of that rank or more, but "
+        "got one "
+        f"of rank {ndim}{advice}"
     )
 
 
@@ -256,7 +257,7 @@ def _check_names(spec: PartitionSpec, mesh: Mesh | AbstractMesh) -> None:
         for name in _axes_of(entry):
             if name not in mesh.axis_names:
                 raise ValueError(
-                    f"Resource axis: {name} of {spec} is not found in mesh: {mesh.axis_names}."
+                    f"{spec} must name axes of the mesh, but {name!r} is none of {mesh.axis_names}"
                 )
             if name in used:
                 raise ValueError(
@@ -266,11 +267,14 @@ def _check_names(spec: PartitionSpec, mesh: Mesh | AbstractMesh) -> None:
             used.add(name)
     for name in spec.unreduced:
         if name not in mesh.axis_names:
-            raise ValueError(f"Unreduced axes of {spec} are not found in mesh: {mesh.axis_names}")
+            raise ValueError(
+                f"unreduced axes of {spec} must be axes of the mesh, but {name!r} is none of "
+                f"{mesh.axis_names}"
+            )
         if name in mesh.auto_axes:
             raise ValueError(
-                "Unreduced axes can only refer to mesh axes that are of type Explicit or Manual, but "
-                f"{spec} has {name!r}, of type Auto"
+                f"unreduced axes of {spec} must be of type Explicit or Manual, but {name!r} is of "
+                "type Auto"
             )
 
 

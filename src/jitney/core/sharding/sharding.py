@@ -156,8 +156,8 @@ class Sharding:
             if n % count:
                 raise ValueError(
                     f"{self} divides axis {axis} of an array of shape {shape} into {count} parts, "
-                    f"which does not evenly divide its {n} elements: numbers of parts should evenly "
-                    "divide the shape. Pad the array, or divide another axis"
+                    f"but its size, {n}, "
+                    "is no multiple of that: pad the array, or divide another axis"
                 )
 
     def is_equivalent_to(self, other: object, ndim: int) -> bool:

@@ -162,8 +162,8 @@ class SdyShardingRule:
                     )
                 if name in seen:
                     raise ValueError(
-                        f"sharding rule: factor {name!r} is of two kinds; name it in one of "
-                        "reduction_factors, need_replication_factors and permutation_factors"
+                        f"sharding rule: a factor must be of one kind, but {name!r} is in two of "
+                        "`reduction_factors`, `need_replication_factors` and `permutation_factors`"
                     )
                 seen.add(name)
 

@@ -54,8 +54,9 @@ def of_aval(sharding: NamedSharding, shape: tuple[int, ...]) -> NamedSharding | 
             parts *= extents[name]
         if shape[axis] % parts:
             raise ValueError(
-                f"{spec} divides axis {axis} of an array of shape {shape} into {parts} parts, whose "
-                f"number does not evenly divide the dimension size {shape[axis]}"
+                f"{spec} divides axis {axis} of an array of shape {shape} into {parts} parts, but "
+                "its size, "
+                f"{shape[axis]}, is no multiple of {parts}"
             )
         kept.append(names)
     kept.extend([()] * (len(shape) - len(kept)))
