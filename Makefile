@@ -28,7 +28,7 @@ fuzz:  ## random programs, against the interpreter and real jax; FUZZ="--count 1
 sanitize:  ## the native core under AddressSanitizer and ThreadSanitizer
 	@$(RUN) sanitize
 
-lint:  ## ruff, pyright, and the layers
+lint:  ## ruff, pyright, the layers, annotations, and borrowed sentences
 	@$(RUN) lint
 
 bench:  ## against real jax

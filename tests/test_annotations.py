@@ -49,6 +49,29 @@ def test_parameters_that_count(annotations):
     assert found == {"a": True, "b": True, "c": False, "rest": True, "k": False}
 
 
+def test_results_that_count(annotations):
+    source = "def f() -> Any:\n    def g(): ...\nasync def h() -> list[Any]: ..."
+    found = {node.name: plain for node, plain in annotations.results(ast.parse(source))}
+    assert found == {"f": True, "g": True, "h": False}
+
+
+def test_names_for_any(annotations):
+    source = (
+        "A = Any\nB: TypeAlias = Any  # a reason\nC = list[Any]\nD: Any\n"
+        "class E:\n    F = Any\ndef g():\n    kind = Any\n"
+    )
+    assert list(annotations.aliases(ast.parse(source))) == ["A", "B", "F"]
+
+
+def test_shares_are_compared_with_limits(annotations):
+    share = annotations.Share()
+    for is_plain in (True, False, False, False):
+        share = share.plus(is_plain)
+    assert (share.plain, share.total) == (1, 4)
+    assert share.exceeds(24) and not share.exceeds(25)
+    assert not annotations.Share().exceeds(0)
+
+
 def test_the_tree_gives_its_reasons(annotations):
     count, bare = annotations.check_ignores()
     assert not bare and 0 < count <= annotations.MAX_IGNORES < 60

@@ -1,12 +1,12 @@
-"""How much of the package is typed: shares of parameters that are plain `Any`, and ignored diagnostics.
+"""How much of the package is typed: parameters and results that are plain `Any`, ignored diagnostics.
 
     python tools/annotations.py           a row for each folder; fails where a limit is exceeded
     python tools/annotations.py --list F  the parameters in files below src/jitney/F
 
 Counted are all parameters of all functions (methods and inner functions too; `self`, `cls` and what
-starts with an underscore do not count) that are annotated `Any` or not at all, and, in the whole tree,
-comments that tell pyright to ignore something. Each of these has a reason: another comment after it, or
-one on the line above.
+starts with an underscore do not count) that are annotated `Any` or not at all; functions whose result
+is so; names that stand for `Any` alone; and, in the whole tree, comments that tell pyright to ignore
+something. Each of these has a reason: another comment after it, or one on the line above.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "jitney"
@@ -40,6 +41,27 @@ LIMITS = {
     "transforms": 1,
     "": 1,
 }
+# Folder -> the largest share of functions that return plain `Any`, in percent. Likewise.
+RESULT_LIMITS = {
+    "api": 22,
+    "cli": 8,
+    "compiler": 5,
+    "core": 14,
+    "example_libraries": 14,
+    "experimental": 15,
+    "extend": 0,
+    "interpreters": 24,
+    "lax": 6,
+    "nn": 0,
+    "numpy": 4,
+    "primitives": 32,
+    "random": 7,
+    "runtime": 8,
+    "scipy": 2,
+    "transforms": 26,
+    "": 7,
+}
+MAX_ALIASES = 19
 MAX_IGNORES = 35
 _CHECKED = ("src", "typings", "tests", "tools", "benchmarks")
 _IGNORE = re.compile(r"#\s*(?:type|pyright):\s*ignore(?:\[[^]]*\])?(?P<after>.*)")
@@ -57,8 +79,28 @@ def parameters(tree: ast.AST) -> Iterator[tuple[ast.arg, bool]]:
         for arg in every:
             if arg is None or arg.arg in ("self", "cls") or arg.arg.startswith("_"):
                 continue
-            note = arg.annotation
-            yield arg, note is None or (isinstance(note, ast.Name) and note.id == "Any")
+            yield arg, arg.annotation is None or _is_any(arg.annotation)
+
+
+def results(tree: ast.AST) -> Iterator[tuple[ast.FunctionDef | ast.AsyncFunctionDef, bool]]:
+    """Every function, and whether its return type is plain `Any` or not told."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node, node.returns is None or _is_any(node.returns)
+
+
+def aliases(tree: ast.Module) -> Iterator[str]:
+    """The names of a module, or of a class in it, that stand for `Any`."""
+    bodies = [tree.body, *[node.body for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]]
+    for node in [node for body in bodies for node in body]:
+        if isinstance(node, ast.Assign) and _is_any(node.value):
+            yield from [target.id for target in node.targets if isinstance(target, ast.Name)]
+        elif isinstance(node, ast.AnnAssign) and node.value is not None and _is_any(node.value):
+            yield ast.unparse(node.target)
+
+
+def _is_any(note: ast.expr) -> bool:
+    return isinstance(note, ast.Name) and note.id == "Any"
 
 
 def folder_of(path: Path) -> str:
@@ -89,35 +131,71 @@ def check_ignores() -> tuple[int, list[str]]:
     return count, bare
 
 
+class Share(NamedTuple):
+    """How many of some annotations are plain `Any`."""
+
+    plain: int = 0
+    total: int = 0
+
+    def plus(self, is_plain: bool) -> Share:
+        """With one more, which is plain or is not."""
+        return Share(self.plain + is_plain, self.total + 1)
+
+    def exceeds(self, limit: int) -> bool:
+        """Whether it is more than `limit` percent."""
+        return 100 * self.plain > limit * self.total
+
+    def __str__(self) -> str:
+        percent = 100 * self.plain / self.total if self.total else 0
+        return f"{self.plain:5} of {self.total:5}  {percent:5.1f} %"
+
+
 def main(words: list[str]) -> int:
     """Prints the table, or the parameters below a folder; returns the exit status."""
-    plain: dict[str, int] = {}
-    total: dict[str, int] = {}
+    told: dict[str, Share] = {}
+    returned: dict[str, Share] = {}
+    named: list[str] = []
     listed = SOURCE / words[1] if words[:1] == ["--list"] else None
     for path in sorted(SOURCE.rglob("*.py")):
-        folder = folder_of(path)
-        for arg, is_plain in parameters(ast.parse(path.read_text())):
-            total[folder] = total.get(folder, 0) + 1
-            plain[folder] = plain.get(folder, 0) + is_plain
-            if is_plain and listed is not None and path.is_relative_to(listed):
-                print(f"{path.relative_to(SOURCE)}:{arg.lineno}: {arg.arg}")
-    if listed is not None:
-        return 0
+        folder, tree = folder_of(path), ast.parse(path.read_text())
+        where = path.relative_to(SOURCE)
+        is_listed = listed is not None and path.is_relative_to(listed)
+        for arg, is_plain in parameters(tree):
+            told[folder] = told.get(folder, Share()).plus(is_plain)
+            if is_plain and is_listed:
+                print(f"{where}:{arg.lineno}: {arg.arg}")
+        for function, is_plain in results(tree):
+            returned[folder] = returned.get(folder, Share()).plus(is_plain)
+            if is_plain and is_listed:
+                print(f"{where}:{function.lineno}: what {function.name} returns")
+        named += [f"{where}: {name}" for name in aliases(tree)]
+    return 0 if listed is not None else _report(told, returned, named)
+
+
+def _report(told: dict[str, Share], returned: dict[str, Share], named: list[str]) -> int:
+    """Prints the table; returns 1 if a limit is exceeded, else 0."""
     status = 0
-    for folder in sorted(total):
-        share = 100 * plain[folder] / total[folder]
-        limit = LIMITS.get(folder, 0)
-        mark = "" if share <= limit else f"  above the limit of {limit} %"
-        status |= bool(mark)
-        print(
-            f"{folder or '(modules)':14} {plain[folder]:5} of {total[folder]:5}  {share:5.1f} %{mark}"
-        )
+    for folder in sorted(returned):
+        marks = ""
+        for what, shares, limits in (
+            ("parameters", told, LIMITS), ("results", returned, RESULT_LIMITS)
+        ):  # fmt: skip
+            limit = limits.get(folder, 0)
+            if shares.get(folder, Share()).exceeds(limit):
+                marks += f"  {what} above the limit of {limit} %"
+        status |= bool(marks)
+        row = f"{told.get(folder, Share())}   {returned[folder]}"
+        print(f"{folder or '(modules)':18} {row}{marks}")
     count, bare = check_ignores()
-    mark = "" if count <= MAX_IGNORES else f"  above the limit of {MAX_IGNORES}"
-    print(f"{sum(plain.values())} of {sum(total.values())} parameters; {count} ignores{mark}")
+    for number, limit, what in (
+        (len(named), MAX_ALIASES, "names for Any"), (count, MAX_IGNORES, "ignores")
+    ):  # fmt: skip
+        mark = "" if number <= limit else f", above the limit of {limit}"
+        status |= bool(mark)
+        print(f"{number} {what}{mark}")
     for place in bare:
         print(f"{place}: ignored without a reason")
-    return status | bool(mark) | bool(bare)
+    return status | bool(bare)
 
 
 if __name__ == "__main__":

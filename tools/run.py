@@ -7,7 +7,7 @@
     python tools/run.py fuzz          random programs; what follows is handed to the fuzzer
     python tools/run.py libraries     libraries for JAX on this package, beside real jax
     python tools/run.py sanitize      the native core under AddressSanitizer and ThreadSanitizer
-    python tools/run.py lint          ruff, pyright, and the layers
+    python tools/run.py lint          ruff, pyright, the layers, annotations, and borrowed sentences
     python tools/run.py bench         against real jax; what follows is handed to the benchmarks
 
 With `--oldest` the environment has the oldest versions that pyproject.toml allows of what the package
@@ -61,6 +61,7 @@ COMMANDS = {
             ["pyright", "--level", "error"],
             ["lint-imports", "--no-logo"],
             ["python", "tools/annotations.py"],
+            ["python", "tools/borrowed.py"],
         ],
     ),
     "bench": Command("bench", [["python", "-m", "benchmarks"]]),

@@ -157,12 +157,12 @@ def make_array_from_single_device_arrays(
     place, whole = _placed_shape(sharding, shape)
     if not isinstance(arrays, Sequence):
         raise TypeError(
-            f"jax.{asked_by}: `arrays` must be a list or tuple, but is of type {type(arrays)}"
+            f"jax.{asked_by}: `arrays` must be a sequence, but is of type {type(arrays)}"
         )
     if any([isinstance(x, Tracer) for x in arrays]):
         raise ValueError(
-            f"jax.{asked_by} requires a list of concrete arrays, got {[type(x) for x in arrays]}: call "
-            "it outside of functions that are traced"
+            f"jax.{asked_by}: `arrays` must have their numbers, but some are traced, "
+            f"{[type(x) for x in arrays]}: call it outside of functions that are traced"
         )
     return cast("ArrayImpl", assembly.of_devices(asked_by, whole, place, arrays, dtype))
 
