@@ -64,8 +64,8 @@ class _Marks:
       size: how many statements the group of a root has, about.
       copies: how many statements of a group compute a node for each path that leads to it.
       written_out: axes along which a group may write out its work, and compute once what is the same.
-      access_paths: for each node, names of the access_paths through views by which its group reaches
-        it: as many statements compute it, each at an index of its own.
+      access_paths: for each node, names of the paths through views by which its group reaches it:
+        as many statements compute it, each at an index of its own.
       reductions: numbers of the roots that are reductions.
       long_rows: nodes that reductions of rows longer than a cache are computed from.
     """
@@ -126,8 +126,8 @@ class _Marks:
             case _:
                 return frozenset()
 
-    def ways_of_operand(self, node: ir.Node, x: ir.Node) -> frozenset[int]:
-        """By which access_paths operand `x` of `node` is reached through it."""
+    def paths_to_operand(self, node: ir.Node, x: ir.Node) -> frozenset[int]:
+        """By which paths operand `x` of `node` is reached through it."""
         access_paths = (
             frozenset((node.id,)) if node in self.materialized else self.access_paths[node]
         )
@@ -235,7 +235,7 @@ def _mark(
         if _must_be_stored(node, x, costs, marks):
             marks.materialized.add(x)
         elif not isinstance(x, ir.Parameter | ir.Constant):
-            marks.inline(x, owner, marks.ways_of_operand(node, x), node)
+            marks.inline(x, owner, marks.paths_to_operand(node, x), node)
 
 
 def _has_long_rows(node: ir.Reduce) -> bool:
