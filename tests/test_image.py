@@ -68,11 +68,11 @@ def test_batches_are_images_one_by_one():
 
 def test_wrong_arguments():
     one = np.ones(1, np.float32)
-    with pytest.raises(ValueError, match=r"resize: shape must have length.*\(2,\).*\(7, 9, 3\)"):
+    with pytest.raises(ValueError, match=r"resize: `shape` must be.*\(2,\).*\(7, 9, 3\)"):
         jitney.image.resize(IMAGE, (2,), "linear")
     with pytest.raises(ValueError, match='unknown resize method "cubist"'):
         jitney.image.resize(IMAGE, (2, 2, 3), "cubist")
-    with pytest.raises(ValueError, match="nearest neighbor"):
+    with pytest.raises(ValueError, match="nearest neighbour"):
         jitney.image.scale_and_translate(IMAGE, (7, 9, 3), (0,), one, one, "nearest")
     with pytest.raises(ValueError, match="one element for each of the 2 spatial_dims"):
         jitney.image.scale_and_translate(IMAGE, (7, 9, 3), (0, 1), one, one, "linear")

@@ -179,8 +179,8 @@ def _method(method: str | ResizeMethod) -> ResizeMethod:
 def _same_rank(name: str, x: Array, shape: Sequence[int]) -> None:
     if len(shape) != x.ndim:
         raise ValueError(
-            f"{name}: shape must have length equal to the number of dimensions of the image, but the "
-            f"shapes are {tuple(shape)} and {x.shape}"
+            f"{name}: `shape` must be one extent for each axis of the image, but it is "
+            f"{tuple(shape)} and the image has shape {x.shape}"
         )
 
 
@@ -229,8 +229,8 @@ def scale_and_translate(
     if way is ResizeMethod.NEAREST:
         # The derivative with respect to scale and translation would be 0 everywhere.
         raise ValueError(
-            "scale_and_translate: nearest neighbor resampling is not currently supported; `resize` "
-            "has it"
+            "scale_and_translate: `method` must be a smooth kernel, as 'linear', but it is "
+            f"{method!r}; `resize` takes nearest neighbours"
         )
     axes = tuple(spatial_dims)
     if scale.shape != (len(axes),) or translation.shape != (len(axes),):

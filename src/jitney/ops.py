@@ -58,8 +58,9 @@ def segment_sum(
       ValueError: if there is not one row for each element of `segment_ids`.
 
     Example:
-      >>> jax.ops.segment_sum(jnp.array([1.0, 2.0, 4.0]), jnp.array([1, 0, 1]))
-      Array([2., 5.], dtype=float32)
+      >>> prices, shops = jnp.array([1.0, 2.0, 4.0]), jnp.array([2, 0, 2])
+      >>> jax.ops.segment_sum(prices, shops)
+      Array([2., 0., 5.], dtype=float32)
     """
     return _reduced(scatter_add, 0, reductions.sum, data, segment_ids, num_segments, indices_are_sorted,
                     unique_indices, bucket_size, mode, out_sharding)  # fmt: skip
@@ -138,7 +139,7 @@ def _reduced(
     found = reductions.max(segments, initial=-1) + 1 if num_segments is None else num_segments
     count = concrete_or_error(int, found, "segment_sum: num_segments")
     if count < 0:
-        raise ValueError("num_segments must be non-negative.")
+        raise ValueError(f"jax.ops: `num_segments` must be 0 or more, but it is {count}")
     rest = values.shape[1:]
     values = broadcast_to(values, (*segments.shape, *rest))
     numbers = ScatterDimensionNumbers(tuple(range(1, values.ndim)), (0,), (0,))

@@ -103,8 +103,8 @@ def start_trace(
     with _State.lock:
         if _State.recording is not None:
             raise RuntimeError(
-                "Profile has already been started. Only one profile may be run at a time: call "
-                "jax.profiler.stop_trace() first."
+                "jax.profiler.start_trace: a trace is being recorded already, and there is one at a "
+                "time; jax.profiler.stop_trace() ends it"
             )
         made = _Recording(Path(log_dir), create_perfetto_link or create_perfetto_trace)
         _State.recording = made
@@ -120,7 +120,10 @@ def stop_trace() -> None:
     with _State.lock:
         ended, _State.recording = _State.recording, None
     if ended is None:
-        raise RuntimeError("No profile started: call jax.profiler.start_trace(log_dir) first.")
+        raise RuntimeError(
+            "jax.profiler.stop_trace: no trace is being recorded; "
+            "jax.profiler.start_trace(log_dir) begins one"
+        )
     with suppress(AssertionError):  # all listeners may have been cleared meanwhile
         monitoring.unregister_event_duration_listener(ended.add_duration)
     ended.write()
@@ -187,9 +190,10 @@ class StepTraceAnnotation(TraceAnnotation):
     """A context that is one step of many, say of training; `step_num` says which.
 
     Example:
-      >>> for step in range(3):
-      ...     with jax.profiler.StepTraceAnnotation("train", step_num=step):
-      ...         _ = jnp.sin(step)
+      >>> weights = jnp.ones(3)
+      >>> for epoch in range(2):
+      ...     with jax.profiler.StepTraceAnnotation("epoch", step_num=epoch):
+      ...         weights = weights * 0.5
     """
 
 

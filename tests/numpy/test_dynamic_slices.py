@@ -87,8 +87,8 @@ def test_errors():
     x = jitney.numpy.arange(10)
     ds = jitney.ds
     for make, message in (
-        (lambda: x[ds(1.5, 2)], "`start` must be an integer"),
-        (lambda: x[ds(np.arange(2), 2)], "`start` must be an integer"),
+        (lambda: x[ds(1.5, 2)], "`start` must be a scalar of an integer type"),
+        (lambda: x[ds(np.arange(2), 2)], "`start` must be a scalar of an integer type"),
         (lambda: x[ds(1, -1)], "`size` must be an integer"),
         (lambda: jitney.jit(lambda n: x[ds(1, n)])(2), "`size` must be an integer"),
         (lambda: x[ds(1, 11)], "slice_sizes must be less than or equal"),

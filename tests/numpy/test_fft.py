@@ -244,11 +244,23 @@ def test_frequencies_and_shifts():
     [
         (lambda j: j.numpy.fft.fft(np.ones(4), n=0), "positive"),
         (lambda j: j.numpy.fft.fft(np.ones(4), norm="x"), "norm"),
-        (lambda j: j.numpy.fft.fft(np.ones(4), axis=(0,)), "multiple axes"),
-        (lambda j: j.numpy.fft.fft2(np.ones((4, 4)), axes=(0,)), "2 axes"),
-        (lambda j: j.numpy.fft.fftn(np.ones((4, 4)), axes=(0, 0)), "repeated axes"),
+        (
+            lambda j: j.numpy.fft.fft(np.ones(4), axis=(0,)),
+            r"fft: `axis` must be an integer, but it is \(0,\)",
+        ),
+        (
+            lambda j: j.numpy.fft.fft2(np.ones((4, 4)), axes=(0,)),
+            r"`axes` must be two, but they are \(0,\)",
+        ),
+        (
+            lambda j: j.numpy.fft.fftn(np.ones((4, 4)), axes=(0, 0)),
+            r"different ones, but they are \(0, 0\)",
+        ),
         (lambda j: j.numpy.fft.fftn(np.ones((4, 4)), s=(2,), axes=(0, 1)), "different lengths"),
-        (lambda j: j.numpy.fft.rfft(np.ones(4, np.complex64)), "only real valued inputs"),
+        (
+            lambda j: j.numpy.fft.rfft(np.ones(4, np.complex64)),
+            "`a` must be real, but it is complex64",
+        ),
         (lambda j: j.lax.fft(np.ones(4, np.complex64), "RFFT", (4,)), "real"),
         (lambda j: j.lax.fft(np.ones(4, np.complex64), "FFT", (3,)), "fft_lengths"),
         (lambda j: j.lax.fft(np.ones(4, np.complex64), "FFT", (4, 4)), "as many input dimensions"),
@@ -256,9 +268,10 @@ def test_frequencies_and_shifts():
     ],
 )
 def test_errors(call, message):
-    for j in (jax, jitney):
-        with pytest.raises(ValueError, match=message):
-            call(j)
+    with pytest.raises(ValueError) as theirs:
+        call(jax)
+    with pytest.raises(type(theirs.value), match=message):
+        call(jitney)
 
 
 def test_a_transform_in_a_loop_calls_no_python():

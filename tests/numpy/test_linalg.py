@@ -133,18 +133,30 @@ def test_triangular_solve(left, lower, transpose):
         close(ours(a, a + 1), theirs(a, a + 1))
 
 
-@pytest.mark.parametrize(
-    "line",
-    ["inv(TALL)", "det(V)", "solve(A, TALL)", "norm(A, 7)", "norm(STACK, 2)", "norm(V, 'fro')",
-     "eigh(A, 'X')", "qr(A, 'bad')", "cond(TALL, 1)", "matrix_power(TALL, 2)", "inv([[1.0]])",
-     "matrix_power(A, 1.5)", "outer(A, A)", "slogdet(A, method='bad')"],
-)  # fmt: skip
+ERRORS = {  # call -> what our message says
+    "inv(TALL)": r"inv: .*square.*\(5, 3\)",
+    "det(V)": r"det: .*square.*\(4,\)",
+    "solve(A, TALL)": r"solve: .*rows.*\(4, 4\) and \(5, 3\)",
+    "norm(A, 7)": "7",
+    "norm(STACK, 2)": r"norm: .*one axis.* two.*\(0, 1, 2\)",
+    "norm(V, 'fro')": "'fro'",
+    "eigh(A, 'X')": "eigh: `UPLO` .*'L' or 'U', not 'X'",
+    "qr(A, 'bad')": "qr: `mode` .*'reduced'.*'bad'",
+    "cond(TALL, 1)": r"cond: for p=1, .*square.*\(5, 3\)",
+    "matrix_power(TALL, 2)": r"matrix_power: .*square.*\(5, 3\)",
+    "inv([[1.0]])": "inv: .* position 0 is of <class 'list'>",
+    "matrix_power(A, 1.5)": "matrix_power: `n` must be an integer, but it is 1.5",
+    "outer(A, A)": r"outer: .*vectors.*\(4, 4\) and \(4, 4\)",
+    "slogdet(A, method='bad')": "slogdet: `method` .*'lu', 'qr' or None.*'bad'",
+}
+
+
+@pytest.mark.parametrize("line", ERRORS)
 def test_errors(line):
     with pytest.raises((ValueError, TypeError)) as theirs:
         eval(f"linalg.{line}", {**globals(), "linalg": jnp.linalg})
-    with pytest.raises(type(theirs.value)) as ours:
+    with pytest.raises(type(theirs.value), match=ERRORS[line]):
         eval(f"linalg.{line}", {**globals(), "linalg": jtnp.linalg})
-    assert str(ours.value) == str(theirs.value)
 
 
 def test_polynomials():
@@ -163,7 +175,7 @@ def test_norms_of_nothing():
                 try:
                     expected = theirs(x, ord=order)
                 except ValueError:
-                    with pytest.raises(ValueError, match="no identity"):
+                    with pytest.raises(ValueError, match="no least element"):
                         ours(x, ord=order)
                 else:
                     np.testing.assert_array_equal(ours(x, ord=order), expected)
@@ -181,7 +193,7 @@ def test_systems_of_one_more_axis_and_of_none():
         for f in (jtnp.linalg.solve, jitney.jit(jtnp.linalg.solve)):
             found = f(a.astype(np.float32), b.astype(np.float32))
             np.testing.assert_allclose(found, np.linalg.solve(a, b), rtol=1e-2, atol=1e-2)
-    with pytest.raises(ValueError, match="Invalid shapes for solve"):
+    with pytest.raises(ValueError, match="solve: `a` must be square matrices"):
         jtnp.linalg.solve(np.eye(2)[None], np.ones((3, 2)))
 
 
@@ -195,7 +207,7 @@ def test_least_squares_without_columns():
 
 
 def test_ranks_take_one_tolerance():
-    with pytest.raises(ValueError, match="only one of tol or rtol"):
+    with pytest.raises(ValueError, match="`rtol` and `tol` are two names"):
         jtnp.linalg.matrix_rank(np.eye(2), rtol=1e-2, tol=1e-2)
     with jitney.numpy_rank_promotion("raise"):
         assert jtnp.linalg.matrix_rank(np.ones((5, 3, 3)), 1e-2).tolist() == [1] * 5
@@ -330,7 +342,7 @@ def test_derivatives_of_pseudoinverses_need_no_large_square_matrix():
 
 
 def test_a_pseudoinverse_has_one_bound():
-    with pytest.raises(ValueError, match="only one of rtol and rcond"):
+    with pytest.raises(ValueError, match="`rtol` and `rcond` are two names"):
         jtnp.linalg.pinv(A, rtol=0.1, rcond=0.1)
 
 
@@ -388,5 +400,5 @@ def test_condition_of_no_matrices(p):
     for shape in ((0, 3, 3), (2, 0, 1, 1)):
         found = jtnp.linalg.cond(jtnp.ones(shape), p)
         assert (found.shape, found.dtype) == (shape[:-2], np.float32)
-    with pytest.raises(ValueError, match="empty"):
+    with pytest.raises(ValueError, match=r"must have elements, but `x` has shape \(3, 0, 0\)"):
         jtnp.linalg.cond(jtnp.ones((3, 0, 0)), p)

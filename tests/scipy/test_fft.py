@@ -59,7 +59,7 @@ def test_derivatives_dtypes_and_nothing():
 def test_errors():
     x = np.ones(4, np.float32)
     for j in (ours, theirs):
-        with pytest.raises(NotImplementedError, match="Only DCT type 2"):
+        with pytest.raises(NotImplementedError, match="type 2"):
             j.dct(x, type=3)
         with pytest.raises(ValueError, match="norm="):
             j.idct(x, norm="forward")

@@ -314,29 +314,37 @@ def test_signature(name: str):
 def test_errors():
     square, flat = jnp.eye(3), jnp.ones((2, 3))
     cases = {
-        "square": lambda: linalg.expm(flat),
+        r"expm: .*square.*\(2, 3\)": lambda: linalg.expm(flat),
         "'real' or 'complex'": lambda: linalg.schur(square, output="other"),
         "'Z' must be square": lambda: linalg.rsf2csf(square, flat),
-        "either 'right' or 'left'": lambda: linalg.polar(square, side="other"),
+        "polar: `side` .*'other'": lambda: linalg.polar(square, side="other"),
         "unknown method": lambda: linalg.polar(square, method="other"),
         "'schur' or 'eigen'|\"schur\" or \"eigen\"": lambda: linalg.solve_sylvester(
             square, square, square, method="other"
         ),
         "power of 2": lambda: linalg.hadamard(3),
-        "scale must be": lambda: linalg.dft(2, scale="other"),
-        "dtype must be complex": lambda: linalg.dft(2, dtype=jnp.float32),
-        "positive integer": lambda: linalg.helmert(0),
-        "kind to be one of": lambda: linalg.pascal(3, "other"),
-        "mode must be one of": lambda: linalg.convolution_matrix(jnp.ones(3), 2, "other"),
-        "Incorrect lengths": lambda: linalg.leslie(jnp.ones(3), jnp.ones(3)),
-        "must be at least 2": lambda: linalg.companion(jnp.ones(1)),
+        "`scale` must be 'sqrtn', 'n' or None": lambda: linalg.dft(2, scale="other"),
+        "`dtype` must be complex, but it is float32": lambda: linalg.dft(2, dtype=jnp.float32),
+        "helmert: `n` .* 0": lambda: linalg.helmert(0),
+        "pascal: `kind` must be one of .*'other'": lambda: linalg.pascal(3, "other"),
+        "convolution_matrix: `mode` must be .*'other'": lambda: linalg.convolution_matrix(
+            jnp.ones(3), 2, "other"
+        ),
+        r"`s` must be shorter by one .*\(3,\) and \(3,\)": lambda: linalg.leslie(
+            jnp.ones(3), jnp.ones(3)
+        ),
+        "two coefficients or more": lambda: linalg.companion(jnp.ones(1)),
         "nonzero": lambda: linalg.fiedler_companion(jnp.ones(0)),
-        "at most 2 dimensions": lambda: linalg.block_diag(jnp.ones((2, 2, 2))),
+        r"number 0 has shape \(2, 2, 2\)": lambda: linalg.block_diag(jnp.ones((2, 2, 2))),
         "assume_a": lambda: linalg.solve(square, square, assume_a="other"),
         "Invalid 'trans'": lambda: linalg.solve_triangular(square, square, trans="other"),
-        "'trans' value": lambda: linalg.lu_solve(linalg.lu_factor(square), square, trans=3),
-        "decomposition mode": lambda: linalg.qr(square, mode="other"),
-        "'right' or 'left', got": lambda: linalg.qr_multiply(square, square, "other"),
+        "lu_solve: `trans` must be .* 3": lambda: linalg.lu_solve(
+            linalg.lu_factor(square), square, trans=3
+        ),
+        "qr: `mode` must be .*'other'": lambda: linalg.qr(square, mode="other"),
+        "qr_multiply: `mode` must be 'left' or 'right'": lambda: linalg.qr_multiply(
+            square, square, "other"
+        ),
         "select_range": lambda: linalg.eigh_tridiagonal(jnp.ones(3), jnp.ones(2), select="i"),
     }
     for message, call in cases.items():

@@ -263,7 +263,7 @@ def test_dirichlet_and_multinomial():
         np.testing.assert_allclose(stats.multinomial.logpmf(np.array([1, 2, 3]), 6, x), exact)
     assert stats.dirichlet.logpdf(jnp.array([0.2, 0.9, 0.1]), alpha) == -INF
     assert stats.multinomial.pmf(jnp.array([1, 2]), 4, jnp.array([0.5, 0.5])) == 0
-    with pytest.raises(ValueError, match="one-dimensional"):
+    with pytest.raises(ValueError, match=r"must be one vector, but it has shape \(3, 2\)"):
         stats.dirichlet.logpdf(x, jnp.ones((3, 2)))
 
 
@@ -347,14 +347,22 @@ def test_density_estimates(method: Any, shape: tuple[int, ...]):
 def test_density_estimates_refuse():
     kde = stats.gaussian_kde(jnp.arange(6.0).reshape(2, 3) ** 2)
     cases = {
-        "multiple elements": lambda: stats.gaussian_kde(jnp.ones(1)),
-        "one-dimensional": lambda: stats.gaussian_kde(jnp.arange(5.0), weights=jnp.ones((2, 2))),
-        "of length n = 5": lambda: stats.gaussian_kde(jnp.arange(5.0), weights=jnp.ones(4)),
+        "two elements or more, but it has 1": lambda: stats.gaussian_kde(jnp.ones(1)),
+        r"must be a vector, but it has shape \(2, 2\)": lambda: stats.gaussian_kde(
+            jnp.arange(5.0), weights=jnp.ones((2, 2))
+        ),
+        "each of the 5 points, but there are 4": lambda: stats.gaussian_kde(
+            jnp.arange(5.0), weights=jnp.ones(4)
+        ),
         "bw_method": lambda: stats.gaussian_kde(jnp.arange(5.0), "other"),
-        "points have dimension 3": lambda: kde.evaluate(jnp.ones((3, 2))),
-        "mean does not have": lambda: kde.integrate_gaussian(jnp.ones(3), jnp.eye(2)),
-        "only handles 1D": lambda: kde.integrate_box_1d(0, 1),
-        "same dimensionality": lambda: kde.integrate_kde(stats.gaussian_kde(jnp.arange(4.0))),
+        "points must have 2 coordinates, .* they have 3": lambda: kde.evaluate(jnp.ones((3, 2))),
+        r"`mean` must have shape \(2,\), but it has \(3,\)": lambda: kde.integrate_gaussian(
+            jnp.ones(3), jnp.eye(2)
+        ),
+        "points have 2 coordinates": lambda: kde.integrate_box_1d(0, 1),
+        "of one dimension, .* 2 and 1": lambda: kde.integrate_kde(
+            stats.gaussian_kde(jnp.arange(4.0))
+        ),
     }
     for message, call in cases.items():
         with pytest.raises(ValueError, match=message):

@@ -319,7 +319,7 @@ def glu(x: ArrayLike, axis: int = -1) -> Array:
     """
     x = jnp.asarray(x)
     size = x.shape[axis]
-    assert size % 2 == 0, "axis size must be divisible by 2"
+    assert size % 2 == 0, f"glu: `x` must have two halves along axis {axis}, but is {x.shape}"
     first, second = jnp.split(x, 2, axis)
     return first * sigmoid(second)
 

@@ -186,11 +186,16 @@ def one_hot(
              [0, 0, 0]], dtype=int32)
     """
     count = concrete_or_error(
-        operator.index, num_classes, "The error arose in jax.nn.one_hot argument `num_classes`."
+        operator.index,
+        num_classes,
+        "`num_classes` is an extent of the result of jax.nn.one_hot, so it must be static.",
     )
     given = jnp.asarray(x).dtype
     if not dtypes.issubdtype(given, np.integer):
-        warn(f"jax.nn.one_hot input should be integer-typed, but is of {given}", DeprecationWarning)
+        warn(
+            f"jax.nn.one_hot: `x` should be of an integer type, but it is {given}; cast it",
+            DeprecationWarning,
+        )
     asked = dtypes.canonicalize_dtype(float if dtype is None else dtype)
     return _one_hot(x, num_classes=count, dtype=asked, axis=axis)
 
@@ -200,7 +205,10 @@ def _one_hot(x: ArrayLike, *, num_classes: int, dtype: np.dtype, axis: int) -> A
     x = jnp.asarray(x)
     out_ndim = x.ndim + 1
     if not -out_ndim <= axis < out_ndim:
-        raise ValueError(f"axis {axis} is out of bounds for array of dimension {out_ndim}")
+        raise ValueError(
+            f"jax.nn.one_hot: `axis` is a position in the result, from {-out_ndim} to {out_ndim - 1}, "
+            f"but it is {axis} for `x` of shape {x.shape}"
+        )
     out_axis = axis % out_ndim
     left = jnp.expand_dims(x, (out_axis,))
     shape = [1] * out_axis + [num_classes] + [1] * (out_ndim - out_axis - 1)

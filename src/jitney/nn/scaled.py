@@ -128,8 +128,9 @@ def scaled_matmul(
     ]  # fmt: skip
     if shapes != wanted or not blocks or length % blocks:
         raise ValueError(
-            "scaled_matmul: operands must be [B, M, K], [B, N, K], [B, M, C] and [B, N, C], C a "
-            f"divisor of K, but have shapes {shapes}"
+            "scaled_matmul: scales must divide the last axis of their matrices into equal blocks, "
+            "as many for both, and other axes be those of the matrices, but the shapes of `lhs`, "
+            f"`rhs`, `lhs_scales` and `rhs_scales` are {shapes}"
         )
     left, right = (
         jnp.asarray(z, _FLOAT32) * jnp.repeat(jnp.asarray(s, _FLOAT32), length // blocks, axis=-1)

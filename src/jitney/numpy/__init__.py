@@ -18,8 +18,8 @@ euler_gamma, newaxis = _np.euler_gamma, None
 __array_api_version__ = "2024.12"
 
 _REMOVED = {
-    "fix": "jax.numpy.fix was deprecated in JAX v0.9.0, and will be removed in JAX v0.10.0. Use "
-    "jax.numpy.trunc instead.",
+    "fix": "jax.numpy.fix does not exist, as JAX 0.10 has removed it; jax.numpy.trunc rounds "
+    "towards zero, too",
 }
 
 

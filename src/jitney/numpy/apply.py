@@ -75,7 +75,10 @@ def apply_over_axes(
         elif y.ndim == x.ndim - 1:
             x = expand_dims(y, (axis,))
         else:
-            raise ValueError("function is not returning an array of the correct shape")
+            raise ValueError(
+                "jnp.apply_over_axes: `func` must keep the rank of its operand or drop one axis, "
+                f"but of shape {x.shape}, along axis {axis}, it made {y.shape}"
+            )
     return x
 
 

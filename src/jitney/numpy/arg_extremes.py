@@ -36,11 +36,14 @@ def _arg(
     else:
         dim = operator.index(axis)
         if not -x.ndim <= dim < x.ndim:
-            raise IndexError("tuple index out of range")
+            raise IndexError(f"jnp.{name}: `a` has no axis {dim}, as its shape is {x.shape}")
         dim = canonical_axis(dim, x.ndim)
         axes, flat = (dim,), x
     if flat.shape[dim] == 0:
-        raise ValueError(f"attempt to get {name} of an empty sequence")
+        raise ValueError(
+            f"jnp.{name}: there must be an element or more to search, but `a` has shape {x.shape} "
+            f"and `axis` is {axis}"
+        )
     index = op(flat, dim, dtypes.canonicalize_dtype(np.int64))
     return reduction_table.keep(index, axes, bool(keepdims))
 
@@ -62,11 +65,11 @@ def argmax(
       ValueError: if there are no elements to search.
 
     Example:
-      >>> x = jnp.array([[1, 7, 3], [9, 2, 9]])
-      >>> jnp.argmax(x)
-      Array(3, dtype=int32)
-      >>> jnp.argmax(x, axis=1)
+      >>> scores = jnp.array([[0.1, 0.7, 0.2], [0.5, 0.3, 0.5]])
+      >>> jnp.argmax(scores, axis=-1)
       Array([1, 0], dtype=int32)
+      >>> scores.ravel()[jnp.argmax(scores)]
+      Array(0.7, dtype=float32)
     """
     return _arg("argmax", reduce.argmax, a, axis, out, keepdims)
 
@@ -108,8 +111,9 @@ def nanargmax(
     Returns: indices as of `argmax`; -1 where all elements are NaN, for which NumPy raises an error.
 
     Example:
-      >>> jnp.nanargmax(jnp.array([[1.0, jnp.nan, 3.0], [jnp.nan, jnp.nan, jnp.nan]]), axis=1)
-      Array([ 2, -1], dtype=int32)
+      >>> temperatures = jnp.array([[20.5, 18.0], [19.0, 21.5]]).at[1].set(jnp.nan)
+      >>> jnp.nanargmax(temperatures, axis=1)
+      Array([ 0, -1], dtype=int32)
     """
     promotion.check_no_out("nanargmax", out)
     return _nanargmax(a, axis=reduction_table.static_axis(axis), keepdims=bool(keepdims))

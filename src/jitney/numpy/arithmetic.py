@@ -172,7 +172,7 @@ arctan2 = atan2 = float_arithmetic(
 )  # fmt: skip
 nextafter = float_arithmetic(
     "nextafter", binary.nextafter, "The float next to x1 in the direction of x2.",
-    "jnp.nextafter(1.0, 2.0) > 1.0", "Array(True, dtype=bool, weak_type=True)",
+    "jnp.nextafter(jnp.float32(0), jnp.float32(1))", "Array(1.e-45, dtype=float32)",
 )  # fmt: skip
 
 
@@ -381,14 +381,14 @@ def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Array:
       ValueError: for complex operands.
 
     Example:
-      >>> jnp.hypot(jnp.array([3.0, 5.0]), jnp.array([4.0, 12.0]))
-      Array([ 5., 13.], dtype=float32)
+      >>> jnp.hypot(3e30, jnp.array([4e30, 0.0]))
+      Array([5.e+30, 3.e+30], dtype=float32)
     """
     x1, x2 = promote_args_inexact("hypot", x1, x2)
     if promotion.is_complex(promotion.dtype_of(x1)):
         raise ValueError(
-            "jnp.hypot is not well defined for complex-valued inputs. Please convert to real "
-            "values first, such as by using abs(x)"
+            f"jnp.hypot: operands must be real, but they promote to {promotion.dtype_of(x1)}; take "
+            "jnp.abs of complex ones first"
         )
     x1, x2 = unary.abs(x1), unary.abs(x2)
     infinite = binary.bitwise_or(
@@ -541,7 +541,10 @@ def _signed(x: ArrayLike) -> bool:
 def _integers(name: str, x1: ArrayLike, x2: ArrayLike) -> list[Any]:
     promoted = promote_args(name, x1, x2)
     if not promotion.is_integer(promotion.dtype_of(promoted[0])):
-        raise ValueError(f"Arguments to jax.numpy.{name} must be integers.")
+        raise ValueError(
+            f"jnp.{name}: operands must be of integer types, but they promote to "
+            f"{promotion.dtype_of(promoted[0])}"
+        )
     return promoted
 
 

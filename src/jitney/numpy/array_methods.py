@@ -51,9 +51,9 @@ class ArrayMethods(_Base):
 
     def __setitem__(self, index: Index, value: ArrayLike) -> NoReturn:
         raise TypeError(
-            "JAX arrays are immutable and do not support in-place item assignment. Instead of "
-            "x[idx] = y, use x = x.at[idx].set(y) or another .at[] method: "
-            "https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html"
+            "x[index] = y: the elements of a JAX array cannot be assigned to, as arrays are "
+            "immutable; x = x.at[index].set(y) makes an updated array, and so do the other methods "
+            "of .at[...]"
         )
 
     def __iter__(self) -> Iterator[Any]:
@@ -61,7 +61,7 @@ class ArrayMethods(_Base):
 
     def __reversed__(self) -> Iterator[Any]:
         if self.ndim == 0:
-            raise TypeError("iteration over a 0-d array")
+            raise TypeError("iteration needs an axis, but the array is a scalar, of rank 0")
         return iter(_rows(rev(self, (0,))))
 
     def __contains__(self, other: ArrayLike, /) -> Any:
@@ -70,13 +70,13 @@ class ArrayMethods(_Base):
 
         if np.ndim(other) != 0:
             raise ValueError(
-                "Array.__contains__: query value must be a scalar, got "
-                f"query.shape={np.shape(other)}"
+                "`value in x`: the value must be a scalar, but it has shape "
+                f"{np.shape(other)}; jnp.isin(value, x) looks up each element"
             )
         if self.ndim != 1:
             raise ValueError(
-                "Array.__contains__: search array must be one-dimensional, got "
-                f"arr.shape={self.shape}."
+                f"`value in x`: x must be one-dimensional, but it has shape {self.shape}; "
+                "jnp.isin(value, x) takes any"
             )
         return any_true(equal(self, other))
 
@@ -114,7 +114,9 @@ class ArrayMethods(_Base):
     def view(self, dtype: DTypeLike | None = None, type: None = None) -> Array:
         """The same bytes read as `dtype`; the last axis grows or shrinks."""
         if type is not None:
-            raise NotImplementedError("`type` argument of array.view() is not supported.")
+            raise NotImplementedError(
+                f"Array.view: `type` must be None, as arrays have no subclasses, but got {type!r}"
+            )
         return views.view(self, dtype)
 
     def byteswap(self) -> Array:
@@ -165,7 +167,7 @@ class ArrayMethods(_Base):
         """The last two axes exchanged."""
         if self.ndim < 2:
             raise ValueError(
-                f"x must be at least two-dimensional for matrix_transpose; got ndim={self.ndim}"
+                f"Array.mT: the array must have two axes or more, but it has shape {self.shape}"
             )
         rank = self.ndim
         return transpose(self, (*range(rank - 2), rank - 1, rank - 2))
@@ -173,7 +175,8 @@ class ArrayMethods(_Base):
     @property
     def flat(self) -> NoReturn:
         raise NotImplementedError(
-            "JAX Arrays do not implement the arr.flat property: consider arr.flatten() instead."
+            "Array.flat: views of elements in order do not exist, as arrays are immutable; "
+            "x.ravel() has them, and x.ravel().at[k].set(y) updates one"
         )
 
     def reshape(
@@ -372,7 +375,7 @@ class ArrayMethods(_Base):
 def _rows(x: Array) -> list[Array]:
     """The elements along the first axis."""
     if x.ndim == 0:
-        raise TypeError("iteration over a 0-d array")
+        raise TypeError("iteration needs an axis, but the array is a scalar, of rank 0")
     if type(x) is ArrayImpl and x.placement is None:
         aval = x.aval.update(shape=x.shape[1:])
         return [array_from_numpy(np.asarray(row), aval) for row in x._data()]

@@ -184,11 +184,11 @@ class IndexUpdateRef:
       out_sharding: how the result lies on the mesh in force.
 
     Example:
-      >>> x = jnp.arange(5)
-      >>> x.at[1].set(10)
-      Array([ 0, 10,  2,  3,  4], dtype=int32)
-      >>> x
-      Array([0, 1, 2, 3, 4], dtype=int32)
+      >>> x = jnp.zeros(4)
+      >>> x.at[jnp.array([0, 3, 3])].add(2.0)  # both updates of the last element count
+      Array([2., 0., 0., 4.], dtype=float32)
+      >>> x.sum()  # as it was
+      Array(0., dtype=float32)
     """
 
     __slots__ = ("array", "index")
@@ -449,7 +449,8 @@ def _broadcast(values: ArrayLike, shape: tuple[int, ...]) -> Array:
     old = shape_of(values)
     if len(old) > len(shape):
         raise ValueError(
-            f"Cannot broadcast to shape with fewer dimensions: arr_shape={old} shape={shape}"
+            "x.at[...]: the values must broadcast to the shape of x[...], but they have shape "
+            f"{old} and x[...] has {shape}, which has fewer axes"
         )
     return broadcast_to(values, shape)
 
@@ -465,9 +466,9 @@ def _warn_if_unsafe(dtype: np.dtype, values: ArrayLike) -> None:
     common, _ = dtypes.common_type(((dtype, False), (given, aval.weak_type)))
     if common != dtype:
         warn(
-            "scatter inputs have incompatible types: cannot safely cast value from "
-            f"dtype={dtypes.long_name(given)} to dtype={dtypes.long_name(dtype)} with "
-            f"jax_numpy_dtype_promotion={config.numpy_dtype_promotion.value}. In future JAX "
-            "releases this will result in an error.",
+            f"x.at[...]: values of {dtypes.long_name(given)} cannot be cast to "
+            f"{dtypes.long_name(dtype)}, the dtype of x, without loss, and "
+            f"jax_numpy_dtype_promotion is {config.numpy_dtype_promotion.value}. This will become "
+            "an error: cast the values by astype, or x before it is updated.",
             FutureWarning,
         )

@@ -155,11 +155,15 @@ def _average(a: ArrayLike, axis: Axis, weights: ArrayLike, returned: bool, keepd
     x, w = map(convert.as_value, promotion.promote_dtypes_inexact(a, weights))
     if x.shape != w.shape:
         if axis is None:
-            raise ValueError("Axis must be specified when shapes of a and weights differ.")
+            raise ValueError(
+                "jnp.average: `axis` must be given where the shapes of operands differ, but `a` "
+                f"has shape {x.shape} and `weights` {w.shape}"
+            )
         axes = canonical_axes(axis, x.ndim)
         if w.shape != tuple([x.shape[k] for k in axes]):
             raise ValueError(
-                "Shape of weights must be consistent with shape of a along specified axis."
+                "jnp.average: `weights` must have the shape of `a`, or its extents along `axis`, "
+                f"but `a` has shape {x.shape}, `axis` is {axis} and `weights` has shape {w.shape}"
             )
         if list(axes) != sorted(axes):
             w = transpose(w, np.argsort(axes).tolist())
@@ -182,11 +186,14 @@ def _of_one_shape(x: Array, y: Array) -> tuple[Array, Array]:
 # --- variances ------------------------------------------------------------------------------------
 
 
-def _degrees(ddof: ArrayLike, correction: ArrayLike | None) -> ArrayLike:
+def _degrees(name: str, ddof: ArrayLike, correction: ArrayLike | None) -> ArrayLike:
     if correction is None:
         return ddof
     if ddof != 0:
-        raise ValueError("ddof and correction can't be provided simultaneously.")
+        raise ValueError(
+            f"jnp.{name}: `ddof` and `correction` are two names of one number, but both are given, "
+            f"{ddof} and {correction}; leave one out"
+        )
     return correction
 
 
@@ -226,7 +233,7 @@ def var(
     """
     promotion.check_no_out("var", out)
     promotion.check_arraylike("var", a)
-    ddof = _degrees(ddof, correction)
+    ddof = _degrees("var", ddof, correction)
     check_mask("var", where)
     return _var(
         a, mean, ddof, where, axis=static_axis(axis), dtype=_checked(dtype, "var"),
@@ -246,8 +253,8 @@ def var_dtypes(old: np.dtype[Any], dtype: DTypeLike | None) -> tuple[np.dtype[An
         return carrier(inexact), result
     if promotion.is_complex(old) and not promotion.is_complex(dtype):
         raise ValueError(
-            "jax.numpy.var does not yet support real dtype parameters when computing the variance "
-            "of an array of complex values."
+            f"jnp.var: `dtype` must be complex for complex elements, but it is {dtype} and the "
+            f"elements are {old}; leave it out, and cast the variance, which is real"
         )
     inexact = promotion.to_inexact(dtype)
     computed = dtypes.wider(promotion.to_inexact(old), inexact)
@@ -329,12 +336,12 @@ def std(
     """
     promotion.check_no_out("std", out)
     promotion.check_arraylike("std", a)
-    ddof = _degrees(ddof, correction)
+    ddof = _degrees("std", ddof, correction)
     check_mask("std", where)
     dtype = _checked(dtype, "std")
     if dtype is not None and not promotion.is_inexact(dtype):
         raise ValueError(
-            f"dtype argument to jnp.std must be inexact; got {dtypes.long_name(dtype)}"
+            f"jnp.std: `dtype` must be of floats or complex numbers, not {dtypes.long_name(dtype)}"
         )
     return _std(a, ddof, mean, where, axis=static_axis(axis), dtype=dtype, keepdims=keepdims)
 

@@ -13,7 +13,7 @@ from jitney.primitives.elementwise import binary, special, unary
 
 @jit_when_traced
 def i0(x: ArrayLike) -> Array:
-    """Modified Bessel function of the first kind, order 0.
+    """I0(x), the modified Bessel function of order 0 that is finite at 0.
 
     Args:
       x: real numbers; integers become the default float.
@@ -26,7 +26,7 @@ def i0(x: ArrayLike) -> Array:
     check_arraylike("i0", x)
     if promotion.is_complex(promotion.dtype_of(x)):
         raise ValueError(
-            f"Unsupported input type to jax.numpy.i0: {dtypes.long_name(promotion.dtype_of(x))}"
+            f"jnp.i0: `x` must be real, but it is {dtypes.long_name(promotion.dtype_of(x))}"
         )
     return _i0(*promote_args_inexact("i0", x))
 

@@ -22,10 +22,13 @@ __all__ = ["packbits", "unpackbits"]
 _UINT8 = np.dtype(np.uint8)
 
 
-def _weights(bitorder: str) -> np.ndarray:
+def _weights(name: str, bitorder: str) -> np.ndarray:
     """How far each of eight bits is shifted."""
     if bitorder not in ("little", "big"):
-        raise ValueError("'order' must be either 'little' or 'big'")
+        raise ValueError(
+            f"jnp.{name}: `bitorder` must be 'little' or 'big', the bit of a byte that comes first, "
+            f"but it is {bitorder!r}"
+        )
     shifts = np.arange(8, dtype=np.uint8)
     return shifts if bitorder == "little" else shifts[::-1].copy()
 
@@ -45,13 +48,16 @@ def packbits(a: ArrayLike, axis: int | None = None, bitorder: str = "big") -> Ar
       TypeError: for other dtypes.
 
     Example:
-      >>> jnp.packbits(jnp.array([1, 0, 0, 0, 0, 0, 1, 1]))
-      Array([131], dtype=uint8)
+      >>> jnp.packbits(jnp.arange(10) < 3)
+      Array([224,   0], dtype=uint8)
     """
     x = promotion.ensure_arraylike("packbits", a)
     if not (promotion.is_integer(x.dtype) or x.dtype == np.bool_):
-        raise TypeError("Expected an input array of integer or boolean data type")
-    shifts = _weights(bitorder)
+        raise TypeError(
+            f"jnp.packbits: `a` must be of an integer type or boolean, but it is {x.dtype}; "
+            "a != 0 is boolean"
+        )
+    shifts = _weights("packbits", bitorder)
     x = convert(to_bool(x), _UINT8)
     if axis is None:
         x, axis = reshape(x, (x.size,)), 0
@@ -89,8 +95,8 @@ def unpackbits(
     """
     x = promotion.ensure_arraylike("unpackbits", a)
     if x.dtype != _UINT8:
-        raise TypeError("Expected an input array of unsigned byte data type")
-    shifts = _weights(bitorder)
+        raise TypeError(f"jnp.unpackbits: `a` must be uint8, but it is {x.dtype}")
+    shifts = _weights("unpackbits", bitorder)
     if axis is None:
         x, axis = reshape(x, (x.size,)), 0
     axis = canonical_axis(axis, x.ndim)

@@ -211,7 +211,8 @@ def allclose(
     Returns: a boolean scalar.
 
     Example:
-      >>> jnp.allclose(jnp.array([0.1, 0.2]) * 3, jnp.array([0.3, 0.6]))
+      >>> thirds = jnp.full(3, 1 / 3)
+      >>> jnp.allclose(thirds.cumsum(), jnp.linspace(0.3333, 1.0, 3), atol=1e-3)
       Array(True, dtype=bool)
     """
     from jitney.numpy.reductions import all as all_true
@@ -241,8 +242,11 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
     Returns: a boolean scalar.
 
     Example:
-      >>> jnp.array_equal(jnp.array([1, 2]), jnp.array([1, 2]))
-      Array(True, dtype=bool)
+      >>> row = jnp.arange(3)
+      >>> bool(jnp.array_equal(row, row[None, :]))  # of another shape
+      False
+      >>> bool(jnp.array_equal(jnp.sort(row[::-1]), row))
+      True
     """
     from jitney.numpy.reductions import all as all_true
 
@@ -265,7 +269,7 @@ def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Array:
     Returns: a boolean scalar.
 
     Example:
-      >>> jnp.array_equiv(jnp.array([1, 2]), jnp.array([[1, 2], [1, 2]]))
+      >>> jnp.array_equiv(jnp.zeros((2, 3)), 0)
       Array(True, dtype=bool)
     """
     from jitney.numpy.reductions import all as all_true

@@ -21,8 +21,9 @@ def conjugate(x: ArrayLike, /) -> Array:
     """Complex conjugate; real numbers are left alone.
 
     Example:
-      >>> jnp.conjugate(jnp.array([1 + 2j]))
-      Array([1.-2.j], dtype=complex64)
+      >>> z = jnp.array([3 + 4j, -1j])
+      >>> (z * jnp.conjugate(z)).real  # the squared moduli
+      Array([25.,  1.], dtype=float32)
     """
     check_arraylike("conjugate", x)
     return unary.conj(x) if promotion.is_complex(promotion.dtype_of(x)) else convert.as_value(x)

@@ -70,10 +70,10 @@ def where(
     operand should be replaced by a harmless one first.
 
     Example:
-      >>> x = jnp.array([-1, 0, 2])
-      >>> jnp.where(x > 0, x, 10)
-      Array([10, 10,  2], dtype=int32)
-      >>> jnp.where(x > 0)
+      >>> x = jnp.array([4.0, 0.0, -9.0])
+      >>> jnp.where(x < 0, jnp.nan, jnp.sqrt(jnp.abs(x)))
+      Array([ 2.,  0., nan], dtype=float32)
+      >>> jnp.where(x < 0)
       (Array([2], dtype=int32),)
     """
     if x is None and y is None:
@@ -81,10 +81,14 @@ def where(
         return nonzero(condition, size=size, fill_value=fill_value)
     if size is not None or fill_value is not None:
         raise ValueError(
-            "size and fill_value arguments cannot be used in three-term where function."
+            "jnp.where: `size` and `fill_value` are for one argument alone, whose indices are "
+            "looked for, but `x` or `y` is given, too; leave them out"
         )
     if x is None or y is None:
-        raise ValueError("Either both or neither of the x and y arguments should be provided")
+        raise ValueError(
+            "jnp.where: values must be given for both outcomes, or for none of them to get "
+            f"indices, but `{'x' if x is None else 'y'}` alone is missing"
+        )
     return selection.where(condition, x, y)
 
 
@@ -108,10 +112,11 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: ArrayLik
     """
     if len(condlist) != len(choicelist):
         raise ValueError(
-            f"condlist must have length equal to choicelist ({len(condlist)} vs {len(choicelist)})"
+            "jnp.select: each condition needs its choice, but `condlist` has length "
+            f"{len(condlist)} and `choicelist` {len(choicelist)}"
         )
     if len(condlist) == 0:
-        raise ValueError("condlist must be non-empty")
+        raise ValueError("jnp.select: `condlist` must have one condition or more, but it is empty")
     promotion.check_arraylike("select", *condlist, *choicelist, default)
     conditions = [convert.convert(convert.as_value(c), np.dtype(bool)) for c in condlist]
     *choices, default = promotion.promote_dtypes(*choicelist, default)
@@ -167,11 +172,11 @@ def piecewise(
         functions = [0, *funclist]
     else:
         raise ValueError(
-            f"with {count} condition(s), either {count} or {count + 1} functions are expected; "
-            f"got {given}"
+            f"jnp.piecewise: `funclist` must have a function for each of {count} conditions, and may "
+            f"have one more for elements where none holds, but it has {given}"
         )
     if count == 0:
-        raise ValueError("attempt to get argmax of an empty sequence")
+        raise ValueError("jnp.piecewise: `condlist` must have one condition or more, but is empty")
     value = convert.as_value(x)
     rank = conditions.ndim - 1
     none = creation.full((1, *conditions.shape[1:]), False, np.dtype(bool))

@@ -22,6 +22,8 @@ from jitney.primitives.rules import typed
 from jitney.runtime import transfer_guard
 from jitney.runtime.array import array_from_numpy, copied
 
+_NONE = "jnp.array: None has no value; leave it out, or put jnp.nan where a number is missing"
+
 
 def array_of(x: PyTree, dtype: dtypes.DType | None, must_copy: bool, ndmin: int) -> Array:
     """See `jitney.numpy.creation.array`."""
@@ -36,7 +38,7 @@ def array_of(x: PyTree, dtype: dtypes.DType | None, must_copy: bool, ndmin: int)
     elif hasattr(x, "__jax_array__"):
         return array_of(x.__jax_array__(), dtype, must_copy, ndmin)
     elif x is None:
-        raise ValueError("None is not a valid value for jnp.array")
+        raise ValueError(_NONE)
     else:
         out = _of_numpy(_as_ndarray(x, dtype), dtype)
     rank = len(shape_of(out))
@@ -65,8 +67,8 @@ def _as_ndarray(x: object, dtype: DTypeLike | dtypes.ExtendedDType | None) -> np
     if value.dtype.type not in dtypes.numpy_scalar_types and value.dtype != dtypes.float0:
         first = value.ravel()[0] if value.size else x
         raise TypeError(
-            f"Value '{first}' with dtype {value.dtype} is not a valid JAX array type. Only arrays "
-            "of numeric types are supported by JAX."
+            "jnp.array: elements must be numbers or booleans, but NumPy makes an array of dtype "
+            f"{value.dtype} of them, whose first is '{first}'"
         )
     dtypes.check_valid_dtype(value.dtype)
     return value
@@ -99,7 +101,7 @@ def _of_sequence(xs: Sequence[Any], dtype: Any) -> Array:
     if not any(isinstance(x, Array) for x in leaves):
         return _of_plain_sequence(xs, leaves, dtype)
     if any(x is None for x in leaves):
-        raise ValueError("None is not a valid value for jnp.array")
+        raise ValueError(_NONE)
     if dtype is None:
         dtype = _common_dtype(leaves)
     if state.trace is state.eval_trace and not dtypes.is_extended(dtype):
@@ -134,7 +136,7 @@ def _common_dtype(leaves: list[Any]) -> np.dtype:
 def _of_plain_sequence(xs: Sequence[Any], leaves: list[Any], dtype: Any) -> Array:
     """Without arrays of ours: NumPy does it all."""
     if any(x is None for x in leaves):
-        raise ValueError("None is not a valid value for jnp.array")
+        raise ValueError(_NONE)
     if dtype is None:
         kinds = set(map(type, leaves))
         plain = kinds <= promotion.SCALARS

@@ -38,6 +38,8 @@ __all__ = [
     "fromstring", "full", "full_like", "ones", "ones_like", "zeros", "zeros_like",
 ]  # fmt: skip
 
+_ORDER = "jnp.{}: `order` must be 'K', as arrays do not tell how elements lie in memory, not {!r}"
+
 
 class Shaped(Protocol):
     """Has a shape and a dtype, as `ShapeDtypeStruct`s do."""
@@ -87,7 +89,7 @@ def array(
       Array([1., 2.], dtype=float32)
     """
     if order not in (None, "K"):
-        raise NotImplementedError("Only implemented for order='K'")
+        raise NotImplementedError(_ORDER.format("array", order))
     if dtype is not None:
         dtype = user_dtype(dtype, "array")
     if copy and isinstance(object, np.ma.MaskedArray):
@@ -103,8 +105,8 @@ def _check_is_there(x: object, device: Device | Sharding | None) -> None:
     asked = as_sharding(device)
     if asked.device_set != x.placement.device_set:
         raise ValueError(
-            f"Received incompatible devices for jitted computation: {x.aval.str_short()} was put on "
-            f"{x.placement}, and is asked for on {asked}. jax.device_put moves arrays"
+            f"an array stays on its devices, but {x.aval.str_short()} is on {x.placement} and is "
+            f"asked for on {asked}; jax.device_put moves arrays"
         )
 
 
@@ -139,7 +141,7 @@ def asarray(
       Array([1.5, 2.5], dtype=float32)
     """
     if order not in (None, "K"):
-        raise NotImplementedError("Only implemented for order='K'")
+        raise NotImplementedError(_ORDER.format("asarray", order))
     if dtype is not None:
         dtype = user_dtype(dtype, "asarray")
     _check_is_there(a, device)
@@ -152,9 +154,9 @@ def asarray(
 def _filled(shape: ShapeLike, value: int, dtype: DTypeLike | None, name: str) -> Array:
     if type(shape) is int and type(dtype) is int:
         raise TypeError(
-            f"Cannot interpret '{dtype}' as a data type. Did you accidentally write "
-            f"`jax.numpy.{name}({shape}, {dtype})` when you meant "
-            f"`jax.numpy.{name}(({shape}, {dtype}))`, with the shape as one tuple?"
+            f"jnp.{name}: `dtype` must be a data type, but it is '{dtype}'; the extents of a shape "
+            f"are one tuple: jax.numpy.{name}(({shape}, {dtype})), not "
+            f"jax.numpy.{name}({shape}, {dtype})"
         )
     shape = canonical_shape(shape)
     if dtype is None:
@@ -498,8 +500,8 @@ def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: s
     Returns: an array of rank 1.
 
     Example:
-      >>> jnp.fromstring("1, 2, 3", dtype=int, sep=",")
-      Array([1, 2, 3], dtype=int32)
+      >>> jnp.fromstring("0.5 1.5 2.5", count=2, sep=" ")
+      Array([0.5, 1.5], dtype=float32)
     """
     return asarray(np.fromstring(string, np.dtype(dtype), count, sep=sep))
 

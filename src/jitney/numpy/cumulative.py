@@ -75,7 +75,9 @@ _RUNNING_TRUTH = {
 
 def _check_out(name: str, out: None) -> None:
     if out is not None:
-        raise NotImplementedError(f"The 'out' argument to jnp.{name} is not supported")
+        raise NotImplementedError(
+            f"jnp.{name}: `out` must be None, as arrays are immutable; the result is a new array"
+        )
 
 
 @jit_when_traced(static_argnames=("axis", "dtype"))
@@ -178,13 +180,12 @@ def _promoting_cumsum(x: ArrayLike, *, axis: int, dtype: DTypeLike | None) -> Ar
 def _array_api_axis(name: str, x: Array, axis: int | None) -> int:
     if x.ndim == 0:
         raise ValueError(
-            f"The input must be non-scalar to take a {name}, however a scalar value or scalar "
-            "array was given."
+            f"jnp.{name}: `x` must have an axis, but it is a scalar of type {x.aval.str_short()}"
         )
     if axis is None and x.ndim > 1:
         raise ValueError(
-            f"The input array has rank {x.ndim}, however axis was not set to an explicit value. "
-            "The axis argument is only optional for one-dimensional arrays."
+            f"jnp.{name}: `axis` must be given for an array of several axes, but `x` has shape "
+            f"{x.shape}, of rank {x.ndim}"
         )
     return canonical_axis(axis or 0, x.ndim)
 

@@ -93,7 +93,7 @@ def det(a: ArrayLike) -> Array:
       Array(-1., dtype=float32)
     """
     a = inexact("det", a)
-    check_square("_det()", a)
+    check_square("det", a)
     return _det(a)
 
 
@@ -117,10 +117,10 @@ def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
       Array(-1., dtype=float32)
     """
     a = inexact("slogdet", a)
-    check_square("slogdet()", a)
+    check_square("slogdet", a)
     if method not in (None, "lu", "qr"):
         raise ValueError(
-            f"Unknown slogdet method '{method}'. Supported methods are 'lu' (`None`), and 'qr'."
+            f"jnp.linalg.slogdet: `method` must be 'lu', 'qr' or None, but it is {method!r}"
         )
     return SlogdetResult(*_slogdet(a))
 

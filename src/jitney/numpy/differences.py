@@ -79,9 +79,11 @@ def diff(
     if n == 0:
         return x
     if n < 0:
-        raise ValueError(f"order must be non-negative but got {n}")
+        raise ValueError(
+            f"jnp.diff: `n` is how often to take differences, 0 or more, but it is {n}"
+        )
     if x.ndim == 0:
-        raise ValueError(f"diff requires input that is at least one dimensional; got {a}")
+        raise ValueError(f"jnp.diff: `a` must have an axis, but it is a scalar, {a}")
     axis = canonical_axis(axis, x.ndim)
     parts = [x]
     if prepend is not None:
@@ -151,14 +153,17 @@ def gradient(
       Array([1., 2., 4., 5.], dtype=float32)
     """
     if edge_order is not None:
-        raise NotImplementedError("The 'edge_order' argument to jnp.gradient is not supported.")
+        raise NotImplementedError(
+            "jnp.gradient: `edge_order` must be left out, as slopes at the ends are those between "
+            f"two elements, but it is {edge_order!r}"
+        )
     promotion.check_arraylike("gradient", f, *varargs)
     x, *spacings = map(as_value, promotion.promote_dtypes_inexact(f, *varargs))
     axes = tuple(range(x.ndim)) if axis is None else canonical_axes(axis, x.ndim)
     if any(x.shape[k] < 2 for k in axes):
         raise ValueError(
-            "Shape of array too small to calculate a numerical gradient, at least 2 elements are "
-            "required."
+            "jnp.gradient: `f` must have two elements or more along each axis of differences, but "
+            f"it has shape {x.shape} and axes are {axes}"
         )
     if not axes:
         return []
@@ -167,7 +172,10 @@ def gradient(
     elif len(spacings) == 1:
         spacings = spacings * len(axes)
     elif len(spacings) != len(axes):
-        raise TypeError(f"Invalid number of spacing arguments {len(spacings)} for axis={axes}")
+        raise TypeError(
+            "jnp.gradient: spacings must be one for all axes, or one for each, but there are "
+            f"{len(spacings)} for axes {axes}"
+        )
     out = [_slopes(x, h, k) for h, k in zip(spacings, axes, strict=True)]
     return out[0] if len(axes) == 1 else out
 
@@ -194,7 +202,10 @@ def _between(x: Array, low: int, high: int, axis: int) -> Array:
 def _uneven_slopes(x: Array, h: Array, axis: int, first: Array, last: Array) -> Array:
     """Slopes on coordinates `h`: of the parabola through three points."""
     if shape_of(h) != (x.shape[axis],):
-        raise ValueError("Spacing arrays must have the same length as the dimension of gradient.")
+        raise ValueError(
+            "jnp.gradient: coordinates must be as many as `f` has elements along their axis, but "
+            f"`f` has {x.shape[axis]} along axis {axis} and the coordinates have shape {shape_of(h)}"
+        )
     n = x.shape[axis]
     column = (1,) * axis + (-1,) + (1,) * (x.ndim - axis - 1)
 
@@ -293,7 +304,7 @@ def unwrap(
     """
     x = promotion.ensure_arraylike("unwrap", p)
     if promotion.is_complex(x.dtype):
-        raise ValueError("jnp.unwrap does not support complex inputs.")
+        raise ValueError(f"jnp.unwrap: `p` must be real, but it is {x.dtype}; see jnp.angle")
     if x.shape[axis] == 0:
         return x
     common = dtypes.result_type(x, period)
@@ -361,8 +372,9 @@ def interp(
       ValueError: unless `xp` and `fp` are of rank 1 and of one length.
 
     Example:
-      >>> jnp.interp(jnp.array([0.5, 9.0]), jnp.array([0.0, 1.0, 2.0]), jnp.array([0.0, 10.0, 30.0]))
-      Array([ 5., 30.], dtype=float32)
+      >>> hours = jnp.array([0.0, 12.0, 24.0])
+      >>> jnp.interp(jnp.array([6.0, 18.0, 30.0]), hours, hours**2)
+      Array([ 72., 360., 576.], dtype=float32)
     """
     return _interp(
         x,
@@ -394,17 +406,23 @@ def _interp(
 ) -> Array:
     promotion.check_arraylike("interp", x, xp, fp)
     if shape_of(xp) != shape_of(fp) or len(shape_of(xp)) != 1:
-        raise ValueError("xp and fp must be one-dimensional arrays of equal size")
+        raise ValueError(
+            "jnp.interp: `xp` and `fp` must have one axis each, of equal size, but they have shapes "
+            f"{shape_of(xp)} and {shape_of(fp)}"
+        )
     at, xs = map(as_value, promotion.promote_dtypes_inexact(x, xp))
     (ys,) = map(as_value, promotion.promote_dtypes_inexact(fp))
     for mode in (left_mode, right_mode):
         if mode not in (None, "extrapolate"):
             raise ValueError(
-                f"the only valid string value of `left` and `right` is 'extrapolate', but got: {mode}"
+                "jnp.interp: `left` and `right` must be numbers, None or 'extrapolate', but one is "
+                f"{mode!r}"
             )
     if period is not None:
         if shape_of(period):
-            raise ValueError(f"period must be a scalar; got {period}")
+            raise ValueError(
+                f"jnp.interp: `period` must be a scalar, but it has shape {shape_of(period)}"
+            )
         turn = unary.abs(period)
         at, xs = remainder(at, turn), remainder(xs, turn)
         xs, ys = lax_sort.sort((xs, ys), num_keys=1)

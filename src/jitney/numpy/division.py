@@ -54,7 +54,10 @@ def floor_divide(x1: ArrayLike, x2: ArrayLike, /) -> Array:
         below = binary.bitwise_and(differ, inexact)
         return where(below, binary.sub(q, convert.scalar_operand(1, *promotion.type_of(q))), q)
     if promotion.is_complex(dtype):
-        raise TypeError("floor_divide does not support complex-valued inputs")
+        raise TypeError(
+            f"jnp.floor_divide: operands must be real, but they promote to {dtype}, and complex "
+            "numbers cannot be rounded down"
+        )
     return _float_divmod(x1, x2)[0]
 
 

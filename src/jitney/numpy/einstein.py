@@ -194,8 +194,8 @@ def _einsum(
         terms = inputs.split(",")
         if len(positions) > 2:
             raise NotImplementedError(
-                "jax.numpy.einsum does not support simultaneous contraction of 3 or more operands, but "
-                f"a step of the path is {equation!r}. Give another `optimize`, or leave it out."
+                "jnp.einsum: each step of the path must take one operand or two, but there is one "
+                f"of {len(positions)}, {equation!r}; give another `optimize`, or leave it out"
             )
         taken = [values.pop(k) for k in positions]
         summed = [not set(term) <= set(result).union(*terms[:k], *terms[k + 1 :])

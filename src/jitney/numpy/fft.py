@@ -84,15 +84,18 @@ def _transform(name: str, kind: FftType, a: ArrayLike, s: Lengths, axes: Axes, n
             )
     where = [axis % x.ndim for axis in where]
     if len(set(where)) < len(where):
-        raise ValueError(f"jax.numpy.fft.{name} does not support repeated axes. Got axes {axes}.")
+        raise ValueError(
+            f"jax.numpy.fft.{name}: `axes` must be different ones, but they are {tuple(axes)} of an "
+            f"array of shape {x.shape}"
+        )
     if s is not None and len(s) != len(where):
         raise ValueError(
             f"jax.numpy.fft.{name}: shape {tuple(s)} and axes {tuple(axes)} have different lengths."
         )
     if kind is FftType.RFFT and x.dtype.kind == "c":
         raise ValueError(
-            f"jax.numpy.fft.{name}: only real valued inputs supported, got "
-            f"{dtypes.long_name(x.dtype)}; use jax.numpy.fft.fft, or the real part"
+            f"jax.numpy.fft.{name}: `a` must be real, but it is {dtypes.long_name(x.dtype)}; use "
+            "jax.numpy.fft.fft, or the real part"
         )
     if not where:
         if kind is FftType.RFFT:
@@ -130,15 +133,18 @@ def _one(n: int | None) -> Lengths:
 def _axis(name: str, axis: int) -> Axes:
     if isinstance(axis, (tuple, list)):
         raise ValueError(
-            f"jax.numpy.fft.{name} does not support multiple axes. Please use jax.numpy.fft.{name}n. "
-            f"Got axis = {axis}."
+            f"jax.numpy.fft.{name}: `axis` must be an integer, but it is {axis}; "
+            f"jax.numpy.fft.{name}n transforms along several axes"
         )
     return (axis,)
 
 
 def _two(name: str, axes: Sequence[int]) -> Sequence[int]:
     if len(axes) != 2:
-        raise ValueError(f"jax.numpy.fft.{name} only supports 2 axes. Got axes = {axes}.")
+        raise ValueError(
+            f"jax.numpy.fft.{name}: `axes` must be two, but they are {axes}; jax.numpy.fft."
+            f"{name[:-1]}n transforms along any number"
+        )
     return axes
 
 
@@ -375,7 +381,7 @@ def irfft2(
 def _count(name: str, n: int) -> int:
     if isinstance(n, (list, tuple)):
         raise ValueError(
-            f"The n argument of jax.numpy.fft.{name} only takes an int. Got n = {list(n)}."
+            f"jax.numpy.fft.{name}: `n` is a number of samples, an integer, but it is {list(n)}"
         )
     return operator.index(n)
 
@@ -383,7 +389,7 @@ def _count(name: str, n: int) -> int:
 def _spacing(name: str, d: ArrayLike) -> ArrayLike:
     if isinstance(d, (list, tuple)):
         raise ValueError(
-            f"The d argument of jax.numpy.fft.{name} only takes a single value. Got d = {list(d)}."
+            f"jax.numpy.fft.{name}: `d` is the distance of samples, a scalar, but it is {list(d)}"
         )
     return d
 

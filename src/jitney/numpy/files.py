@@ -53,9 +53,8 @@ def load(file: IO[bytes] | str | os.PathLike[Any], *args: PyTree, **kwargs: PyTr
 def _refuse(name: str) -> Callable[..., NoReturn]:
     def function(*args: object, **kwargs: object) -> NoReturn:
         raise NotImplementedError(
-            f"jnp.{name}() is not implemented because it may be non-pure and thus unsafe for use "
-            f"with JIT and other JAX transformations. Consider using jnp.asarray(np.{name}(...)) "
-            "instead."
+            f"jnp.{name}: reading is a side effect, which functions that are traced cannot have; "
+            f"jnp.asarray(np.{name}(...)) reads outside of them"
         )
 
     function.__name__ = function.__qualname__ = name

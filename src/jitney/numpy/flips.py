@@ -104,12 +104,11 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
     m = promotion.ensure_arraylike("rot90", m)
     if m.ndim < 2:
         raise ValueError(
-            "rot90 requires its first argument to have ndim at least two, but got first argument "
-            f"of shape {m.shape}, which has ndim {m.ndim}"
+            f"jnp.rot90: `m` must have two axes or more, but it has shape {m.shape}, rank {m.ndim}"
         )
     first, second = canonical_axes(axes, m.ndim)
     if first == second:
-        raise ValueError("Axes must be different")
+        raise ValueError(f"jnp.rot90: `axes` must be two axes, but for {m.ndim} they are {axes}")
     k = k % 4
     if k == 0:
         return m

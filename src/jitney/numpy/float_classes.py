@@ -104,7 +104,9 @@ def _is_infinity(name: str, x: ArrayLike, infinity: float, out: None) -> Array:
     check_arraylike(name, x)
     dtype = promotion.dtype_of(x)
     if promotion.is_complex(dtype):
-        raise ValueError("isposinf/isneginf are not well defined for complex types")
+        raise ValueError(
+            f"jnp.{name}: `x` must be real, but it is {dtype}, and complex infinities have no sign"
+        )
     if promotion.is_floating(dtype):
         return compare.eq(x, promotion.strong_scalar_like(x, infinity))
     return creation.full_like(x, False, dtype=np.bool_)
@@ -128,7 +130,9 @@ def signbit(x: ArrayLike, /) -> Array:
     if dtype == np.bool_:
         return creation.full_like(x, False, dtype=np.bool_)
     if not promotion.is_floating(dtype):
-        raise ValueError(f"jax.numpy.signbit is not well defined for {dtypes.long_name(dtype)}")
+        raise ValueError(
+            f"jnp.signbit: `x` must be of a float type, but it is {dtypes.long_name(dtype)}"
+        )
     bits = dtypes.itemsize_bits(dtype)
     as_int = convert.bitcast_convert_type(x, np.dtype(f"int{bits}"))
     shifted = binary.shift_right_arithmetic(as_int, promotion.scalar_like(as_int, bits - 1))

@@ -39,7 +39,9 @@ def copysign(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """
     x1, x2 = promotion.promote_args_inexact("copysign", x1, x2)
     if promotion.is_complex(promotion.dtype_of(x1)):
-        raise TypeError("copysign does not support complex-valued inputs")
+        raise TypeError(
+            f"jnp.copysign: operands must be real, but they promote to {promotion.dtype_of(x1)}"
+        )
     return where(signbit(x2), unary.neg(unary.abs(x1)), unary.abs(x1))
 
 
@@ -83,7 +85,10 @@ def frexp(x: ArrayLike, /) -> tuple[Array, Array]:
     promotion.check_arraylike("frexp", x)
     (value,) = promotion.promote_dtypes_inexact(promotion.ensure_arraylike("frexp", x))
     if promotion.is_complex(value.dtype):
-        raise TypeError("frexp does not support complex-valued inputs")
+        raise TypeError(
+            f"jnp.frexp: `x` must be real, but it is {value.dtype}; take its real and imaginary "
+            "parts apart"
+        )
     return _frexp(value)
 
 
@@ -144,15 +149,17 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
       ValueError: if `x1` is complex or `x2` not of an integer dtype.
 
     Example:
-      >>> jnp.ldexp(jnp.array([0.5, 0.75]), jnp.array([4, 0]))
-      Array([8.  , 0.75], dtype=float32)
+      >>> jnp.ldexp(1.5, jnp.arange(-1, 3))
+      Array([0.75, 1.5 , 3.  , 6.  ], dtype=float32)
     """
     promotion.check_arraylike("ldexp", x1, x2)
     kind = promotion.dtype_of(x2)
-    if not (promotion.is_integer(kind) or kind == np.bool_):
-        raise ValueError(f"ldexp not supported for input types {(promotion.dtype_of(x1), kind)}")
-    if promotion.is_complex(promotion.dtype_of(x1)):
-        raise ValueError(f"ldexp not supported for input types {(promotion.dtype_of(x1), kind)}")
+    is_whole = promotion.is_integer(kind) or kind == np.bool_
+    if not is_whole or promotion.is_complex(promotion.dtype_of(x1)):
+        raise ValueError(
+            "jnp.ldexp: `x1` must be real and `x2` of an integer type, but they are "
+            f"{promotion.dtype_of(x1)} and {kind}"
+        )
     dtype = promotion.to_inexact(promotion.dtype_of(x1))
     weak = promotion.type_of(x1)[1] and promotion.type_of(x2)[1]
     x1, x2 = convert(x1, dtype, weak), convert(x2, dtype, weak)
@@ -189,7 +196,7 @@ def spacing(x: ArrayLike, /) -> Array:
     (x,) = promotion.promote_args_inexact("spacing", x)
     x = promotion.ensure_arraylike("spacing", x)
     if promotion.is_complex(x.dtype):
-        raise ValueError("jnp.spacing is not defined for complex inputs.")
+        raise ValueError(f"jnp.spacing: `x` must be real, but it is {x.dtype}")
     upward = promotion.strong_scalar_like(x, np.inf)
     away = upward if x.dtype == np.float16 else copysign(upward, x)
     if away.shape != x.shape:

@@ -219,8 +219,8 @@ def plan(shape: Shape, index: Index) -> Plan:
         extents = shape[axis : axis + mask.ndim]
         if mask.shape != extents:
             raise IndexError(
-                "boolean index did not match shape of indexed array in index "
-                f"{position}: got {mask.shape}, expected {list(extents)}"
+                "x[mask]: a mask must have the extents of the axes that it selects from, but in "
+                f"index {position} it has shape {mask.shape}, and they are {list(extents)}"
             )
         for n, points in zip(extents, np.nonzero(mask), strict=True):
             kinds.append(POINTS)
@@ -249,24 +249,26 @@ def _scalar(item: Index, axis: int, extent: int) -> Scalar:
     """
     entry = Scalar(item)
     if extent == 0:  # (a symbolic one is not)
-        raise IndexError(f"index is out of bounds for axis {axis} with size 0")
+        raise IndexError(f"x[...]: no index is in bounds, as axis {axis} has size 0")
     if config.check_static_indices.value and entry.is_static:
         k = int(entry.value)
         if not -extent <= k < extent:
-            raise IndexError(f"index {k} out of bounds for axis {axis} with size {extent}")
+            raise IndexError(f"x[...]: there is no index {k} along axis {axis} of size {extent}")
     return entry
 
 
 def _items(index: Index) -> tuple[Any, ...]:
     if isinstance(index, str):
-        raise TypeError(f"JAX does not support string indexing; got idx={index!r}")
+        raise TypeError(
+            f"x[{index!r}]: an index cannot be a string, as arrays have no named fields"
+        )
     if isinstance(index, Sequence) and not isinstance(index, Array | np.ndarray):
         if isinstance(index, tuple):  # a named tuple
             return tuple(index)
         raise TypeError(
-            "Using a non-tuple sequence for multidimensional indexing is not allowed; use "
-            "`arr[array(seq)]` or `arr[tuple(seq)]` instead of `arr[seq]`. See "
-            "https://github.com/jax-ml/jax/issues/4564 for more information."
+            f"x[sequence]: an index must be an array or a tuple, but it is {type(index)}; "
+            "x[jnp.array(sequence)] takes elements of the first axis, and x[tuple(sequence)] one "
+            "index for each axis"
         )
     return (index,)
 
@@ -282,7 +284,7 @@ def _canonical_item(x: Index) -> Any:
     if isinstance(x, np.integer):
         return x
     if isinstance(x, str):
-        raise TypeError(f"JAX does not support string indexing; got idx={x!r}")
+        raise TypeError(f"x[{x!r}]: an index cannot be a string, as arrays have no named fields")
     if _is_sequence(x):
         x = _array_of_sequence(x)
     elif isinstance(x, float | complex | np.generic):
@@ -296,13 +298,13 @@ def _canonical_item(x: Index) -> Any:
             return operator.index(x)
         else:
             raise IndexError(
-                "only integers, slices (`:`), ellipsis (`...`), newaxis (`None`) and integer or "
-                f"boolean arrays are valid indices. Got {x}"
+                "x[...]: an index is an integer, a slice, `...`, None, or an array of integers or "
+                f"booleans, but not {x}, of type {type(x)}"
             )
     dtype = x.dtype
     if not _is_mask(x) and not dtypes.issubdtype(dtype, np.integer):
         raise TypeError(
-            "Indexer must have integer or boolean type, got indexer with type "
+            "x[array]: an index must be an array of integers or booleans, not "
             f"{dtypes.long_name(dtype)}"
         )
     return x
@@ -353,10 +355,13 @@ def _without_ellipsis(items: list[Any], rank: int) -> list[Any]:
     """
     used = sum(map(_width, items))
     if used > rank:
-        raise IndexError(f"Too many indices: array is {rank}-dimensional, but {used} were indexed")
+        raise IndexError(f"x[...]: there are indices of {used} axes, but the array has rank {rank}")
     places = [k for k, x in enumerate(items) if x is Ellipsis]
     if len(places) > 1:
-        raise IndexError("an index can only have a single ellipsis ('...')")
+        raise IndexError(
+            f"x[...]: an index has one ellipsis at most, but there are {len(places)}, and the axes "
+            "that each stands for are unclear"
+        )
     whole = [slice(None)] * (rank - used)
     if not places:
         return items + whole
@@ -369,7 +374,8 @@ def _span(item: slice, extent: int, position: int) -> Span:
     parts = (item.start, item.stop, item.step)
     if any(isinstance(x, Tracer) and x.to_concrete_value() is None for x in parts):
         raise IndexError(
-            f"Slice entries must be static integers. Got {item} at position {position}"
+            f"x[start:stop]: the bounds of a slice must be static, but at position {position} they "
+            f"are traced, {item}; jax.lax.dynamic_slice takes traced starts and a static size"
         )
     if any(type(x) is DimExpr for x in (*parts, extent)):
         return _symbolic_span(parts, extent)
@@ -387,7 +393,7 @@ def _symbolic_span(parts: tuple[Any, Any, Any], extent: Any) -> Span:
     """
     step = 1 if parts[2] is None else operator.index(parts[2])
     if step == 0:
-        raise ValueError("slice step cannot be zero")
+        raise ValueError(f"x[start:stop:step]: the step cannot be 0, but it is {parts}")
     least, greatest = (0, extent) if step > 0 else (-1, extent - 1)
     bounds: list[Any] = []
     for given, default in ((parts[0], step < 0), (parts[1], step > 0)):
@@ -417,9 +423,7 @@ def _window(item: Slice) -> Window:
         or start.ndim
         or not dtypes.issubdtype(start.dtype, np.integer)
     ):
-        raise TypeError(
-            f"Slice: `start` must be an integer or an integer scalar array, got {start!r}"
-        )
+        raise TypeError(f"Slice: `start` must be a scalar of an integer type, but it is {start!r}")
     size = concrete_value(item.size) if isinstance(item.size, Array) else item.size
     if size is None or not hasattr(size, "__index__") or operator.index(size) < 0:
         raise TypeError(

@@ -82,9 +82,11 @@ class _Ogrid(_Grid):
     """Open grid of coordinates: a list of arrays that broadcast to the dense ones.
 
     Example:
-      >>> jnp.ogrid[0:2, 0:3]
-      [Array([[0],
-             [1]], dtype=int32), Array([[0, 1, 2]], dtype=int32)]
+      >>> rows, columns = jnp.ogrid[1:4, 1:4]
+      >>> rows * columns
+      Array([[1, 2, 3],
+             [2, 4, 6],
+             [3, 6, 9]], dtype=int32)
     """
 
     _sparse = True
@@ -127,16 +129,21 @@ class _Concatenator:
         try:
             values = [int(n) for n in numbers]
         except ValueError:
-            raise ValueError(f"could not understand directive {directive!r}") from None
+            values = []
         if not 1 <= len(values) <= 3:
-            raise ValueError(f"could not understand directive {directive!r}")
+            raise ValueError(
+                f"jnp.{self.op_name}: a string of directions must be 'r', 'c' or up to three "
+                f"integers, as '0,2,1', but it is {directive!r}"
+            )
         defaults = [self.axis, self.ndmin, self.trans1d]
         axis, ndmin, trans1d = values + defaults[len(values) :]
         return axis, ndmin, trans1d
 
     def _part(self, x: Any, ndmin: int, trans1d: int) -> Array:
         if isinstance(x, str):
-            raise ValueError("string directive must be placed at the beginning")
+            raise ValueError(
+                f"jnp.{self.op_name}: a string of directions must come first, but {x!r} comes later"
+            )
         part = _slice_to_array(x, self.op_name) if isinstance(x, slice) else creation.asarray(x)
         rank = part.ndim
         is_scalar = rank == 0 and not isinstance(x, slice)
@@ -155,8 +162,8 @@ class RClass(_Concatenator):
     """Joins along the first axis: `r_[0:3, 7]` is [0, 1, 2, 7].
 
     Example:
-      >>> jnp.r_[0:3, 7, jnp.array([1, 1])]
-      Array([0, 1, 2, 7, 1, 1], dtype=int32)
+      >>> jnp.r_[jnp.zeros(2), 0.25:1:0.25, 9]
+      Array([0.  , 0.  , 0.25, 0.5 , 0.75, 9.  ], dtype=float32)
     """
 
     axis = 0

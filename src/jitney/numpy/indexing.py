@@ -142,7 +142,7 @@ def get(
       unique_indices: a promise that no position comes twice.
       wrap_negative_indices: whether negative positions count from the end.
     """
-    fill_value = concrete_or_error(None, fill_value, "fill_value argument to indexed get()")
+    fill_value = concrete_or_error(None, fill_value, "The `fill_value` of x.at[...].get is static.")
     x = as_value(x)
     p = plan(x.shape, index)
     parsed_mode = GatherScatterMode.PROMISE_IN_BOUNDS if mode is None else mode_of(mode)
@@ -186,7 +186,10 @@ def mode_of(mode: str | GatherScatterMode | None) -> GatherScatterMode:
     try:
         return GatherScatterMode.from_any(mode)
     except ValueError:
-        raise ValueError(f'Unknown gather mode "{mode}"') from None
+        raise ValueError(
+            "x.at[...]: `mode` must be 'clip', 'drop', 'fill', 'promise_in_bounds' or 'wrap', but "
+            f"it is {mode!r}"
+        ) from None
 
 
 def empty_of_type(x: Array, shape: Shape) -> Array:

@@ -102,7 +102,9 @@ def insert(
     else:
         index = as_value(obj)
         if not promotion.is_integer(index.dtype):
-            raise ValueError(f"jnp.insert(): index array must be integer typed; got {obj}")
+            raise ValueError(
+                f"jnp.insert: `obj` must be positions, integers, but it is {index.aval.str_short()}"
+            )
         if index.ndim == 0:
             # At one place several slices may go in; NumPy takes them from the first axis.
             new = moveaxis(new, 0, axis)
@@ -173,7 +175,8 @@ def delete(
     dtype = promotion.dtype_of(obj)
     if not promotion.is_integer(dtype) and dtype != np.bool_:
         raise ValueError(
-            f"np.delete(arr, obj): got obj.dtype={np.asarray(obj).dtype}; must be integer or bool."
+            "jnp.delete: `obj` must be positions, integers, or a mask of booleans, but its dtype is "
+            f"{dtype}"
         )
     unique = promotion.is_integer(dtype) and assume_unique_indices
     if unique and isinstance(obj, Tracer):
@@ -189,8 +192,8 @@ def delete(
     if found.dtype == np.bool_:
         if found.shape != (n,):
             raise ValueError(
-                "np.delete(arr, obj): for boolean indices, obj must be one-dimensional with "
-                "length matching specified axis."
+                "jnp.delete: a mask must have one axis, and as many elements as `arr` has along "
+                f"`axis`, {n}, but it has shape {found.shape}"
             )
         kept = ~found
     else:
@@ -198,7 +201,7 @@ def delete(
         wrapped = np.where(found < 0, found + n, found)
         if ((wrapped < 0) | (wrapped >= n)).any():
             bad = found[(wrapped < 0) | (wrapped >= n)][0]
-            raise IndexError(f"index {bad} is out of bounds for axis {axis} with size {n}")
+            raise IndexError(f"jnp.delete: there is no index {bad} along axis {axis} of size {n}")
         kept[wrapped] = False
     return x[(*lead, as_value(np.flatnonzero(kept).astype(_INT32)))]
 
@@ -242,7 +245,7 @@ def resize(a: ArrayLike, new_shape: ShapeLike) -> Array:
     x = promotion.ensure_arraylike("resize", a)
     shape = canonical_shape(new_shape)
     if any(n < 0 for n in shape):
-        raise ValueError("all elements of `new_shape` must be non-negative")
+        raise ValueError(f"jnp.resize: `new_shape` must be 0 or more everywhere, not {shape}")
     flat = _flat(x)
     size = math.prod(shape)
     if flat.shape[0] == 0 or size == 0:

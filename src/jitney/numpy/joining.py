@@ -41,7 +41,9 @@ def _parts(name: str, arrays: Arrays) -> Array | list[Any]:
     try:
         parts = list(arrays)
     except TypeError:
-        raise TypeError(f"Value after * must be an iterable, not {type(arrays).__name__}") from None
+        raise TypeError(
+            f"jnp.{name}: `arrays` must be a sequence of arrays, but it is of {type(arrays)}"
+        ) from None
     promotion.check_arraylike(name, *parts)
     return parts
 
@@ -79,12 +81,15 @@ def concatenate(arrays: Arrays, axis: int | None = 0, dtype: DTypeLike | None = 
     if isinstance(parts, Array):
         return _concatenate_slices(parts, axis, dtype)
     if not parts:
-        raise ValueError("Need at least one array to concatenate.")
+        raise ValueError("jnp.concatenate: there must be one array or more, but there is none")
     if axis is None:
         parts = [_flat(x) for x in parts]
         axis = 0
     if not shape_of(parts[0]):
-        raise ValueError("Zero-dimensional arrays cannot be concatenated.")
+        raise ValueError(
+            "jnp.concatenate: arrays must have an axis, but the first is a scalar; jnp.stack joins "
+            "scalars"
+        )
     axis = canonical_axis(axis, len(shape_of(parts[0])))
     return concatenation.concatenate(_promoted(parts, dtype, "concatenate"), axis)
 
@@ -92,15 +97,18 @@ def concatenate(arrays: Arrays, axis: int | None = 0, dtype: DTypeLike | None = 
 def _concatenate_slices(x: Array, axis: int | None, dtype: DTypeLike | None) -> Array:
     """The slices of `x` along its first axis, joined: a change of shape."""
     if x.ndim == 0:
-        raise TypeError("iteration over a 0-d array")
+        raise TypeError("jnp.concatenate: a scalar has no slices to join; pass a list of arrays")
     if dtype is not None:
         x = convert(x, user_dtype(dtype, "concatenate"))
     if axis is None:
         return _flat(x)
     if x.shape[0] == 0:
-        raise ValueError("Need at least one array to concatenate.")
+        raise ValueError(f"jnp.concatenate: an array of shape {x.shape} has no slices to join")
     if x.ndim == 1:
-        raise ValueError("Zero-dimensional arrays cannot be concatenated.")
+        raise ValueError(
+            f"jnp.concatenate: slices of an array of shape {x.shape} are scalars, which have no "
+            "axis to join; jnp.stack joins scalars"
+        )
     axis = canonical_axis(axis, x.ndim - 1)
     order = (*range(1, axis + 1), 0, *range(axis + 1, x.ndim))
     rest = x.shape[1:]
@@ -142,13 +150,12 @@ def stack(arrays: Arrays, axis: int = 0, out: None = None, dtype: DTypeLike | No
       ValueError: if there are none, or if shapes differ.
 
     Example:
-      >>> x, y = jnp.array([1, 2]), jnp.array([3, 4])
-      >>> jnp.stack([x, y])
-      Array([[1, 2],
-             [3, 4]], dtype=int32)
-      >>> jnp.stack([x, y], axis=1)
-      Array([[1, 3],
-             [2, 4]], dtype=int32)
+      >>> red, green, blue = jnp.full((4, 6), 0.2), jnp.zeros((4, 6)), jnp.ones((4, 6))
+      >>> jnp.stack([red, green, blue]).shape
+      (3, 4, 6)
+      >>> image = jnp.stack([red, green, blue], axis=-1)
+      >>> image[0, 0]
+      Array([0.2, 0. , 1. ], dtype=float32)
     """
     parts = _parts("stack", arrays)
     if isinstance(parts, Array):
@@ -163,12 +170,12 @@ def stack(arrays: Arrays, axis: int = 0, out: None = None, dtype: DTypeLike | No
         spread = expand_dims(x, (axis + 1,))
         return reshape(spread, x.shape)
     if not parts:
-        raise ValueError("Need at least one array to stack.")
+        raise ValueError("jnp.stack: there must be one array or more, but there is none")
     promotion.check_no_out("stack", out)
     shape = shape_of(parts[0])
     if any(shape_of(x) != shape for x in parts):
         listed = ", ".join(str(shape_of(x)) for x in parts)
-        raise ValueError(f"All input arrays must have the same shape. Got {listed}.")
+        raise ValueError(f"jnp.stack: arrays must be of one shape, but they have shapes {listed}")
     axis = canonical_axis(axis, len(shape) + 1)
     return concatenation.stack(_promoted(parts, dtype, "stack"), axis)
 
@@ -239,7 +246,7 @@ def _each(name: str, x: Array, rank: int) -> Array:
     if missing <= 0:
         return x
     if x.ndim == 0:
-        raise TypeError(f"{name}: iteration over a 0-d array")
+        raise TypeError(f"jnp.{name}: `tup` must be arrays to join, but it is one scalar")
     dims = {1: {1: (1,)}, 2: {2: (1, 2), 1: (1,)}, 3: {3: (1, 2, 3), 2: (1, 3), 1: (3,)}}
     return expand_dims(x, dims[rank][missing])
 
@@ -275,10 +282,11 @@ def block(arrays: ArrayLike | Sequence[Any]) -> Array:
       ValueError: for tuples, empty lists and lists of different depth.
 
     Example:
-      >>> jnp.block([[jnp.eye(2), jnp.zeros((2, 1))], [jnp.ones((1, 3))]])
-      Array([[1., 0., 0.],
-             [0., 1., 0.],
-             [1., 1., 1.]], dtype=float32)
+      >>> a, b = jnp.array([[2, 1]]), jnp.array([[5], [6]])
+      >>> jnp.block([[a, 0], [jnp.diag(jnp.array([3, 4])), b]])
+      Array([[2, 1, 0],
+             [3, 0, 5],
+             [0, 4, 6]], dtype=int32)
     """
     out, _ = _block(arrays)
     return out
@@ -287,16 +295,18 @@ def block(arrays: ArrayLike | Sequence[Any]) -> Array:
 def _block(xs: ArrayLike | Sequence[Any]) -> tuple[Array, int]:
     """What `xs` stands for, and the depth of its lists."""
     if isinstance(xs, tuple):
-        raise ValueError(f"jax.numpy.block does not allow tuples, got {xs}")
+        raise ValueError(f"jnp.block: blocks are nested in lists, but there is a tuple, {xs}")
     if not isinstance(xs, list):
         promotion.check_arraylike("block", xs)
         value: Any = xs  # no sequence: it has been checked
         return as_value(value), 0
     if not xs:
-        raise ValueError("jax.numpy.block does not allow empty list arguments")
+        raise ValueError("jnp.block: each list must have a block or more, but one is empty")
     parts, depths = zip(*[_block(x) for x in xs], strict=True)
     if any(d != depths[0] for d in depths):
-        raise ValueError("Mismatched list depths in jax.numpy.block")
+        raise ValueError(
+            f"jnp.block: lists must be nested equally deep, but within one the depths are {depths}"
+        )
     rank = max(depths[0] + 1, *[x.ndim for x in parts])
     parts = [expand_dims(x, tuple(range(rank - x.ndim))) for x in parts]
     return concatenate(parts, axis=-depths[0] - 1), depths[0] + 1
@@ -411,10 +421,15 @@ def _split(
     else:
         count = int(concrete_or_error(np.int64, given, f"in jax.numpy.{name} argument 1"))
         if count == 0:
-            raise ZeroDivisionError("integer division or modulo by zero")
+            raise ZeroDivisionError(
+                f"jnp.{name}: there must be one part or more, but 0 are asked for"
+            )
         part, rest = divmod(size, count)
         if rest and name != "array_split":
-            raise ValueError(f"array split does not result in an equal division: rest is {rest}")
+            raise ValueError(
+                f"jnp.{name}: parts must be equal, but axis {axis} of shape {ary.shape} leaves a "
+                f"rest of {rest} after {count} of {part}; jnp.array_split makes unequal ones"
+            )
         sizes = [part + 1] * rest + [part] * (count - rest)
     return list(concatenation.split(ary, tuple(map(_extent, sizes)), axis=axis))
 
@@ -440,10 +455,12 @@ def split(
       ValueError: if the extent cannot be divided.
 
     Example:
-      >>> jnp.split(jnp.arange(6), 3)
-      [Array([0, 1], dtype=int32), Array([2, 3], dtype=int32), Array([4, 5], dtype=int32)]
-      >>> jnp.split(jnp.arange(6), [1, 4])
-      [Array([0], dtype=int32), Array([1, 2, 3], dtype=int32), Array([4, 5], dtype=int32)]
+      >>> left, right = jnp.split(jnp.ones((3, 8)), 2, axis=1)
+      >>> left.shape, right.shape
+      ((3, 4), (3, 4))
+      >>> head, body, tail = jnp.split(jnp.linspace(0.0, 1.0, 11), [2, 9])
+      >>> tail
+      Array([0.9, 1. ], dtype=float32)
     """
     return _split("split", ary, indices_or_sections, axis)
 
@@ -462,8 +479,8 @@ def array_split(
     Returns: a list of arrays.
 
     Example:
-      >>> jnp.array_split(jnp.arange(5), 2)
-      [Array([0, 1, 2], dtype=int32), Array([3, 4], dtype=int32)]
+      >>> [part.size for part in jnp.array_split(jnp.zeros(11), 4)]
+      [3, 3, 3, 2]
     """
     return _split("array_split", ary, indices_or_sections, axis)
 

@@ -89,17 +89,18 @@ def cond(x: ArrayLike, p: int | float | str | None = None) -> Array:
     promotion.check_arraylike("cond", x)
     x = _inexact("cond", x)
     if x.ndim < 2:
-        raise ValueError(
-            f"jnp.linalg.cond: input array must be at least 2D; got arr.shape={x.shape}"
-        )
+        raise ValueError(f"jnp.linalg.cond: `x` must be matrices, but it has shape {x.shape}")
     if 0 in x.shape[-2:]:
-        raise ValueError(f"jnp.linalg.cond: input array must not be empty; got arr.shape={x.shape}")
+        raise ValueError(
+            f"jnp.linalg.cond: matrices must have elements, but `x` has shape {x.shape}"
+        )
     if p is None or p in (2, -2):
         s = svdvals(x)
         return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
     if x.shape[-1] != x.shape[-2]:
         raise ValueError(
-            f"jnp.linalg.cond: for {p=}, array must be square; got arr.shape={x.shape}"
+            f"jnp.linalg.cond: for {p=}, matrices must be square, but `x` has shape {x.shape}; "
+            "p=None and p=2 take others"
         )
     out = norm(x, ord=p, axis=(-2, -1)) * norm(inv(x), ord=p, axis=(-2, -1))
     has_nan = reduce_sum(convert(x != x, np.dtype(np.int32)), (x.ndim - 2, x.ndim - 1)) > 0
@@ -131,7 +132,10 @@ def matrix_rank(
       Array(1, dtype=int32)
     """
     if rtol is not None and tol is not None:
-        raise ValueError("matrix_rank: only one of tol or rtol may be specified.")
+        raise ValueError(
+            "jnp.linalg.matrix_rank: `rtol` and `tol` are two names of one tolerance, but both are "
+            "given; leave out `tol`"
+        )
     m = _inexact("matrix_rank", M)
     count = dtypes.canonicalize_dtype(np.dtype(np.int64))
     if m.ndim < 2:
@@ -166,13 +170,17 @@ def matrix_power(a: ArrayLike, n: int) -> Array:
     promotion.check_arraylike("jnp.linalg.matrix_power", a)
     x = as_value(a)
     if x.ndim < 2:
-        raise TypeError(f"{x.ndim}-dimensional array given. Array must be at least two-dimensional")
+        raise TypeError(f"jnp.linalg.matrix_power: `a` must be matrices, but has shape {x.shape}")
     if x.shape[-2] != x.shape[-1]:
-        raise TypeError("Last 2 dimensions of the array must be square")
+        raise TypeError(
+            f"jnp.linalg.matrix_power: matrices must be square, but `a` has shape {x.shape}"
+        )
     try:
         n = operator.index(n)
     except TypeError as error:
-        raise TypeError(f"exponent must be an integer, got {n}") from error
+        raise TypeError(
+            f"jnp.linalg.matrix_power: `n` must be an integer, but it is {n!r}"
+        ) from error
     if n == 0:
         return mat.eye(x.shape[-2], x.shape[-2], x)
     if n < 0:

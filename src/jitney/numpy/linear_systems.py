@@ -39,8 +39,9 @@ def solve(a: ArrayLike, b: ArrayLike) -> Array:
       ValueError: if `a` is not square or shapes do not go together.
 
     Example:
-      >>> jnp.linalg.solve(jnp.array([[2.0, 0.0], [0.0, 4.0]]), jnp.array([2.0, 2.0]))
-      Array([1. , 0.5], dtype=float32)
+      >>> prices = jnp.array([[3.0, 1.0], [1.0, 2.0]])
+      >>> jnp.linalg.solve(prices, jnp.array([9.0, 8.0])).round(3)
+      Array([2., 3.], dtype=float32)
     """
     a, b = inexact("solve", a, b)
     return solve_arrays(a, b)
@@ -48,21 +49,20 @@ def solve(a: ArrayLike, b: ArrayLike) -> Array:
 
 def solve_arrays(a: Array, b: Array) -> Array:
     """`solve` of arrays of one inexact dtype."""
-    check_square("solve", a, ".")
+    check_square("solve", a)
     n = a.shape[-1]
     if b.ndim == 0 or (1 < b.ndim == a.ndim - 1 and b.shape[-2] != n):
         raise ValueError(
-            f"Invalid shapes for solve: {a.shape}, {b.shape}. Prior to JAX v0.5.0, this would have "
-            "been treated as a batched 1-dimensional solve. To recover this behavior, use "
-            "solve(a, b[..., None]).squeeze(-1)."
+            f"solve: `a` must be square matrices and `b` one vector or matrices of {n} rows, but "
+            f"they have shapes {a.shape} and {b.shape}; for one vector for each matrix, write "
+            "solve(a, b[..., None])[..., 0]"
         )
     vector = b.ndim == 1
     right = expand_dims(b, (1,)) if vector else b
     if right.shape[-2] != n:
-        core = "(m,m),(m)->(m)" if vector else "(m,m),(m,n)->(m,n)"
         raise ValueError(
-            f"inconsistent size for core dimension 'm': {right.shape[-2]} vs {n} on vectorized "
-            f"function with excluded=frozenset() and signature='{core}'"
+            f"solve: `b` must have as many rows as `a`, {n}, but it has {right.shape[-2]}: shapes "
+            f"are {a.shape} and {b.shape}"
         )
     batch = broadcast_shapes(a.shape[:-2], right.shape[:-2])
     out = linear_systems.solve(
@@ -90,7 +90,7 @@ def inv(a: ArrayLike) -> Array:
              [0.  , 0.25]], dtype=float32)
     """
     a = inexact("inv", a)
-    check_square("inv", a, ".")
+    check_square("inv", a)
     n = a.shape[-1]
     return solve_arrays(a, mat.eye(n, n, a))
 
@@ -160,7 +160,10 @@ def pinv(
     m, n = a.shape[-2:]
     real = dtypes.finfo(a.dtype).dtype
     if rtol is not None and rcond is not None:
-        raise ValueError("pinv: only one of rtol and rcond may be specified.")
+        raise ValueError(
+            "jnp.linalg.pinv: `rtol` and `rcond` are two names of one tolerance, but both are "
+            "given; leave out `rcond`"
+        )
     rtol = rcond if rtol is None else rtol
     if rtol is None:
         rtol = 10.0 * max(m, n) * float(dtypes.finfo(a.dtype).eps)
@@ -194,11 +197,16 @@ def lstsq(
     """
     a, b = inexact("lstsq", a, b)
     if a.shape[:1] != b.shape[:1]:
-        raise ValueError("Leading dimensions of input arrays must match")
+        raise ValueError(
+            f"jnp.linalg.lstsq: `b` must have a row for each row of `a`, but shapes are {a.shape} "
+            f"and {b.shape}"
+        )
     if a.ndim != 2:
-        raise TypeError(f"{a.ndim}-dimensional array given. Array must be two-dimensional")
+        raise TypeError(f"jnp.linalg.lstsq: `a` must be one matrix, but it has shape {a.shape}")
     if b.ndim not in (1, 2):
-        raise TypeError(f"{b.ndim}-dimensional array given. Array must be one or two-dimensional")
+        raise TypeError(
+            f"jnp.linalg.lstsq: `b` must be one vector or one matrix, but it has shape {b.shape}"
+        )
     vector = b.ndim == 1
     right = expand_dims(b, (1,)) if vector else b
     m, n = a.shape
@@ -245,12 +253,14 @@ def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
     a = promotion.ensure_arraylike("tensorinv", a)
     ind = operator.index(ind)
     if ind <= 0:
-        raise ValueError(f"ind must be a positive integer; got ind={ind}")
+        raise ValueError(
+            f"jnp.linalg.tensorinv: `ind` is a number of axes, 1 or more, but it is {ind}"
+        )
     front, back = a.shape[:ind], a.shape[ind:]
     if math.prod(front) != math.prod(back):
         raise ValueError(
-            f"product of dimensions of a.shape[:{ind}]={front} must equal that of "
-            f"a.shape[{ind}:]={back}"
+            f"jnp.linalg.tensorinv: the first {ind} axes of `a` must have as many elements as the "
+            f"others, but their extents are {front} and {back}"
         )
     square = reshape(a, (math.prod(front), math.prod(back)))
     return reshape(inv(square), (*back, *front))
@@ -280,7 +290,11 @@ def tensorsolve(a: ArrayLike, b: ArrayLike, axes: tuple[int, ...] | None = None)
         a = jnp.moveaxis(a, axes, tuple(range(a.ndim - len(axes), a.ndim)))
     shape = a.shape[b.ndim :]
     if a.shape[: b.ndim] != b.shape or math.prod(shape) != b.size:
-        raise ValueError("After moving axes to end, leading shape of a must match shape of b.")
+        raise ValueError(
+            "jnp.linalg.tensorsolve: the shape of `a`, with `axes` moved to its end, must begin "
+            f"with that of `b`, and the rest must have as many elements, but shapes are {a.shape} "
+            f"and {b.shape}"
+        )
     out = solve(reshape(a, (b.size, b.size)), reshape(b, (b.size,)))
     weak = a.weak_type and b.weak_type
     return convert(reshape(out, shape), out.dtype, weak) if weak else reshape(out, shape)

@@ -75,9 +75,12 @@ def reshape(
     elif order == "F":
         out = lying(out_sharding, "reshape", lambda x: _reshaped_by_columns(x, new), a)
     elif order == "A":
-        raise NotImplementedError("np.reshape order=A is not implemented.")
+        raise NotImplementedError(
+            "jnp.reshape: `order` must be 'C' or 'F', but it is 'A', which depends on how elements "
+            "lie in memory, and arrays do not tell"
+        )
     else:
-        raise ValueError(f"Unexpected value for 'order' argument: {order}.")
+        raise ValueError(f"jnp.reshape: `order` must be 'C' or 'F', but it is {order!r}")
     return copy_p.bind(out) if copy and out is a else out
 
 
@@ -92,15 +95,20 @@ def _sizes(old: tuple[int, ...], shape: ShapeLike) -> tuple[int, ...]:
     if -1 not in new:
         return new
     if new.count(-1) > 1:
-        raise TypeError(f"can only specify one unknown axis size with a `-1` value, got {new}")
+        raise TypeError(
+            f"jnp.reshape: one extent at most can be -1, but `shape` is {new}, and the array has "
+            f"shape {old}"
+        )
     size = math.prod(old)
     known = math.prod(n for n in new if n != -1)
     if known == 0:
-        raise ZeroDivisionError("integer modulo by zero")
+        raise ZeroDivisionError(
+            f"jnp.reshape: -1 stands for any extent where another is 0, so give it: `shape` is {new}"
+        )
     if size % known:
         raise TypeError(
-            f"cannot reshape array of shape {old} (size {size}) into shape {new} because the "
-            f"product of specified axis sizes ({known}) does not evenly divide {size}"
+            f"jnp.reshape: an array of shape {old} has {size} elements, which shape {new} cannot "
+            f"hold: {size} is not a multiple of {known}, the product of the extents that are given"
         )
     return tuple([size // known if n == -1 else n for n in new])
 
@@ -123,7 +131,10 @@ def ravel(
     """
     a = promotion.ensure_arraylike("ravel", a)
     if order == "K":
-        raise NotImplementedError("Ravel not implemented for order='K'.")
+        raise NotImplementedError(
+            "jnp.ravel: `order` must be 'C' or 'F', but it is 'K', which depends on how elements "
+            "lie in memory, and arrays do not tell"
+        )
     return reshape(a, (a.size,), order, out_sharding=out_sharding)
 
 
@@ -184,7 +195,7 @@ def matrix_transpose(x: ArrayLike, /) -> Array:
     rank = x.ndim
     if rank < 2:
         raise ValueError(
-            f"x must be at least two-dimensional for matrix_transpose; got ndim={rank}"
+            f"jnp.matrix_transpose: `x` must have two axes or more, but it has shape {x.shape}"
         )
     return lax_shape.transpose(x, (*range(rank - 2), rank - 1, rank - 2))
 
@@ -207,7 +218,10 @@ def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Seque
     a = promotion.ensure_arraylike("moveaxis", a)
     sources, targets = canonical_axes(source, a.ndim), canonical_axes(destination, a.ndim)
     if len(sources) != len(targets):
-        raise ValueError(f"Inconsistent number of elements: {len(sources)} vs {len(targets)}")
+        raise ValueError(
+            "jnp.moveaxis: each axis needs its destination, but `source` names "
+            f"{len(sources)} and `destination` {len(targets)}"
+        )
     order = [k for k in range(a.ndim) if k not in sources]
     for target, k in sorted(zip(targets, sources, strict=True)):
         order.insert(target, k)
@@ -253,7 +267,7 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
     start = operator.index(concrete_or_error(None, start, "'start' argument of jnp.rollaxis()"))
     axis = canonical_axis(axis, rank)
     if not -rank <= start <= rank:
-        raise ValueError(f"{start=} must satisfy {-rank}<=start<={rank}")
+        raise ValueError(f"jnp.rollaxis: `start` must be from {-rank} to {rank}, but it is {start}")
     start += rank if start < 0 else 0
     return moveaxis(a, axis, start - 1 if start > axis else start)
 
@@ -300,7 +314,7 @@ def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> Array:
     rank = a.ndim + len(axes)
     dims = canonical_axes(tuple(axes), rank)
     if len(set(dims)) != len(dims):
-        raise ValueError(f"repeated axis in lax.expand_dims: {tuple(axes)}")
+        raise ValueError(f"jnp.expand_dims: `axis` must be different axes, not {tuple(axes)}")
     return broadcasting.expand_dims(a, dims)
 
 
@@ -433,7 +447,8 @@ def repeat(
         promotion.check_arraylike("repeat", a)
         if not hasattr(repeats, "__index__"):
             raise TypeError(
-                f"repeat requires ndarray or scalar arguments, got {type(repeats)} at position 1."
+                "repeat: operands must be arrays or scalars, but that at position 1 is of "
+                f"{type(repeats)}; jnp.asarray makes arrays of lists and tuples"
             )
     x = as_value(a)
     if axis is None:
@@ -444,9 +459,8 @@ def repeat(
         known: Any = concrete_or_error(
             None,
             repeats,
-            "When jit-compiling jnp.repeat, the total number of repeats must be static. To fix "
-            "this, either specify a static value for `repeats`, or pass a static value to "
-            "`total_repeat_length`.",
+            "The sum of `repeats` is the extent of the result of jnp.repeat, so it must be static: "
+            "give it by `total_repeat_length`, or pass `repeats` as Python or NumPy numbers.",
         )
         if np.ndim(known) == 0 or np.shape(known) == (1,):
             count: Any = known if np.ndim(known) == 0 else int(known[0])
@@ -465,8 +479,8 @@ def repeat(
 def _repeat_all(x: Array, count: int, axis: int) -> Array:
     if not isinstance(count, int):
         raise TypeError(
-            "broadcast_in_dim shape must have every element be an integer type, got "
-            f"({type(x.shape[axis])}, {type(count)})."
+            f"jnp.repeat: `repeats` must be integers, but it is of {type(count)}, for an axis of "
+            f"size {x.shape[axis]}"
         )
     shape = x.shape
     wide = (*shape[: axis + 1], count, *shape[axis + 1 :])

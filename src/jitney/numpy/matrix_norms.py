@@ -45,7 +45,9 @@ def _root_of_squares(x: Array, axes: tuple[int, ...]) -> Array:
 def _vector(x: Array, order: Order, axes: tuple[int, ...]) -> Array:
     """Norm of order `order` over `axes`."""
     if isinstance(order, str):
-        raise ValueError(f"Invalid order '{order}' for vector norm.")
+        raise ValueError(
+            f"jnp.linalg.norm: `ord` of a vector must be a number or None, but it is {order!r}"
+        )
     if order is None or order == 2:
         return _root_of_squares(x, axes)
     size = unary.abs(x)
@@ -64,7 +66,7 @@ def _extreme(x: Array, axes: tuple[int, ...], largest: bool) -> Array:
     if 0 not in [x.shape[axis] for axis in axes]:
         return (reduce_max if largest else reduce_min)(convert(x, x.dtype), axes)
     if not largest:
-        raise ValueError("zero-size array to reduction operation min which has no identity")
+        raise ValueError("jnp.linalg.norm: there is no least element of no elements")
     return _sum(x, axes)
 
 
@@ -86,7 +88,10 @@ def _matrix(x: Array, order: Order, row: int, column: int) -> Array:
         if order == "nuc":
             return _sum(values, last)
         return _extreme(values, last, largest=order == 2)
-    raise ValueError(f"Invalid order '{order}' for matrix norm.")
+    raise ValueError(
+        "jnp.linalg.norm: `ord` of a matrix must be 'fro', 'nuc', 1, 2, inf, their negatives, or "
+        f"None, but it is {order!r}"
+    )
 
 
 @jit_when_traced(static_argnames=("ord", "axis", "keepdims"))
@@ -130,11 +135,11 @@ def norm(
         return _kept(_vector(x, ord, axes), axes, keepdims)
     if len(axes) == 2:
         if axes[0] == axes[1]:
-            raise ValueError(f"Duplicate axes given to norm: {axis=}")
+            raise ValueError(f"jnp.linalg.norm: rows and columns must be two axes, not {axis}")
         return _kept(_matrix(x, ord, *axes), axes, keepdims)
     raise ValueError(
-        f"Improper number of axes for norm: axis={axes}. Pass one axis to compute a vector-norm, or "
-        "two axes to compute a matrix-norm."
+        "jnp.linalg.norm: vectors have one axis and matrices two, but `axis` names "
+        f"{len(axes)}, {axes}; jnp.linalg.vector_norm takes any number"
     )
 
 

@@ -26,10 +26,12 @@ def inexact(name: str, /, *operands: ArrayLike) -> Any:
     return values[0] if len(values) == 1 else values
 
 
-def check_square(what: str, a: Array, end: str = "") -> None:
-    """Raises ValueError unless `a` is made of square matrices; `end` ends the message."""
+def check_square(name: str, a: Array) -> None:
+    """Raises ValueError unless `a`, which the function `name` takes, is made of square matrices."""
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
-        raise ValueError(f"Argument to {what} must have shape [..., n, n], got {a.shape}{end}")
+        raise ValueError(
+            f"{name}: `a` must be square matrices [..., n, n], but its shape is {a.shape}"
+        )
 
 
 def of_dtype(value: complex, like: Array) -> Any:

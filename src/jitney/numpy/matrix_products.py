@@ -35,14 +35,16 @@ def multi_dot(arrays: Sequence[Any], *, precision: PrecisionLike = None) -> Arra
     arrays = list(arrays)
     promotion.check_arraylike("jnp.linalg.multi_dot", *arrays)
     if not arrays:
-        raise ValueError("multi_dot requires at least one array")
+        raise ValueError(
+            "jnp.linalg.multi_dot: there must be two arrays or more, but there is none"
+        )
     operands = [as_value(x) for x in arrays]
     ranks = [x.ndim for x in operands]
     ends = {0, len(ranks) - 1}
     if len(ranks) == 1 or any(r != 2 and not (r == 1 and k in ends) for k, r in enumerate(ranks)):
         raise ValueError(
-            "multi_dot: input arrays must all be two-dimensional, except for the first and last "
-            f"array which may be 1 or 2 dimensional. Got array shapes {[x.shape for x in operands]}"
+            "jnp.linalg.multi_dot: two operands or more are needed, matrices all but the first and "
+            f"the last, which may be vectors, but shapes are {[x.shape for x in operands]}"
         )
     sizes = [1 if ranks[0] == 1 else operands[0].shape[0]]
     sizes += [x.shape[0] for x in operands[1:]]
@@ -98,8 +100,8 @@ def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
     x1, x2 = promotion.ensure_arraylike("jnp.linalg.cross", x1, x2)
     if x1.shape[axis] != 3 or x2.shape[axis] != 3:
         raise ValueError(
-            "Both input arrays must be (arrays of) 3-dimensional vectors, but they have "
-            f"x1.shape[axis]={x1.shape[axis]} and x2.shape[axis]={x2.shape[axis]}"
+            f"jnp.linalg.cross: vectors must have 3 components, but along axis {axis} `x1` has "
+            f"{x1.shape[axis]} and `x2` has {x2.shape[axis]}: shapes are {x1.shape} and {x2.shape}"
         )
     return products.cross(x1, x2, axis=axis)
 
@@ -124,7 +126,8 @@ def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     x1, x2 = promotion.ensure_arraylike("jnp.linalg.outer", x1, x2)
     if x1.ndim != 1 or x2.ndim != 1:
         raise ValueError(
-            f"Input arrays must be one-dimensional, but they are x1.ndim={x1.ndim} x2.ndim={x2.ndim}"
+            "jnp.linalg.outer: operands must be vectors, but they have shapes "
+            f"{x1.shape} and {x2.shape}; jnp.outer flattens them"
         )
     return products.outer(x1, x2)
 
@@ -268,6 +271,6 @@ def matrix_transpose(x: ArrayLike, /) -> Array:
     x = promotion.ensure_arraylike("jnp.linalg.matrix_transpose", x)
     if x.ndim < 2:
         raise ValueError(
-            f"x must be at least two-dimensional for matrix_transpose; got ndim={x.ndim}"
+            f"jnp.linalg.matrix_transpose: `x` must be matrices, but it has shape {x.shape}"
         )
     return mat.transpose(x)

@@ -46,6 +46,12 @@ def _mask(x: Array) -> Array:
     return x if x.dtype == _BOOL else compare.ne(x, convert(0, x.dtype))
 
 
+_STATIC_SIZE = (
+    "The number of nonzero elements decides the shape of the result of jnp.nonzero, so it must be "
+    "known, or be given by `size`, statically."
+)
+
+
 def _constant(value: np.ndarray) -> Array:
     return as_value(value.astype(_integer()))
 
@@ -82,25 +88,16 @@ def nonzero(
     a = as_value(a)
     if a.ndim == 0:
         raise ValueError(
-            "Calling nonzero on 0d arrays is not allowed. Use jnp.atleast_1d(scalar).nonzero() "
-            "instead."
+            "jnp.nonzero: `a` must have an axis, but it is a scalar, 0d; "
+            "jnp.nonzero(jnp.atleast_1d(a)) looks at it as one element"
         )
     if size is None:
         known = concrete_value(a)
         if known is not None:
             return tuple(_constant(k) for k in np.nonzero(np.asarray(known)))
         assert isinstance(a, Tracer)
-        raise errors.ConcretizationTypeError(
-            a,
-            "The size argument of jnp.nonzero must be statically specified to use jnp.nonzero "
-            "within JAX transformations.",
-        )
-    length: int = concrete_or_error(
-        int,
-        size,
-        "The size argument of jnp.nonzero must be statically specified to use jnp.nonzero within "
-        "JAX transformations.",
-    )
+        raise errors.ConcretizationTypeError(a, _STATIC_SIZE)
+    length: int = concrete_or_error(int, size, _STATIC_SIZE)
     return _nonzero_of_size(a, length, fill_value)
 
 
@@ -122,10 +119,15 @@ def _nonzero_of_size(
     ]
     fill = fill_value if isinstance(fill_value, tuple) else (fill_value,) * a.ndim
     if len(fill) != a.ndim:
-        raise ValueError(f"fill_value tuple must have length {a.ndim}, got {fill}")
+        raise ValueError(
+            f"jnp.nonzero: `fill_value` must be one index for each axis, but `a` has shape "
+            f"{a.shape} and there are {len(fill)}, {fill}"
+        )
     fill = tuple(0 if f is None else f for f in fill)
     if any(np.ndim(f) for f in fill):
-        raise ValueError(f"fill_value must be a scalar or a tuple of scalars; got {fill_value}")
+        raise ValueError(
+            f"jnp.nonzero: `fill_value` must be a scalar, or one for each axis, not {fill_value}"
+        )
     missing = compare.ge(iota(dtype, size), broadcast_to(sum_of(mask), (size,)))
     return tuple(where(missing, f, k) for f, k in zip(fill, found, strict=True))
 
@@ -236,7 +238,9 @@ def compress(
     promotion.check_arraylike("compress", condition, a, fill_value)
     condition, x = _mask(as_value(condition)), as_value(a)
     if condition.ndim != 1:
-        raise ValueError("condition must be a 1D array")
+        raise ValueError(
+            f"jnp.compress: `condition` must be a vector, but it has shape {condition.shape}"
+        )
     if axis is None:
         axis, x = 0, reshape(x, (x.size,))
     axis = canonical_axis(axis, x.ndim)
@@ -246,7 +250,9 @@ def compress(
     extra = condition[n:]
     condition = condition[:n]
     if extra.shape[0] and bool(extra.any()):
-        raise ValueError("condition contains entries that are out of bounds")
+        raise ValueError(
+            f"jnp.compress: `condition` holds at {n} or later, but axis {axis} of `a` has size {n}"
+        )
     rows = rows[: condition.shape[0]]
     if size is None:
         picked = get(rows, condition)
@@ -275,17 +281,22 @@ def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = T
       ValueError: if `inplace`, or `mask` has another size than `arr`, or there are no values.
 
     Example:
-      >>> x = jnp.arange(4)
-      >>> jnp.place(x, x > 1, jnp.array([10, 20]), inplace=False)
-      Array([ 0,  1, 10, 20], dtype=int32)
+      >>> temperatures = jnp.array([3.5, -1.0, 0.5, -4.0])
+      >>> jnp.place(temperatures, temperatures < 0, 0.0, inplace=False)
+      Array([3.5, 0. , 0.5, 0. ], dtype=float32)
     """
     check_not_inplace("place", inplace)
     promotion.check_arraylike("place", arr, mask, vals)
     data, mask, values = as_value(arr), _flattened(mask), _flattened(vals)
     if data.size != mask.size:
-        raise ValueError("place: arr and mask must be the same size")
+        raise ValueError(
+            "jnp.place: `mask` must have as many elements as `arr`, but they have sizes "
+            f"{mask.size} and {data.size}"
+        )
     if not values.size:
-        raise ValueError("Cannot place values from an empty array")
+        raise ValueError(
+            "jnp.place: `vals` must have an element or more to repeat, but it is empty"
+        )
     if not data.size:
         return data
     places = nonzero(mask, size=mask.size, fill_value=mask.size)[0]
@@ -310,8 +321,9 @@ def mask_indices(
     Returns: (rows, columns), integer arrays of rank 1.
 
     Example:
-      >>> jnp.mask_indices(2, jnp.triu)
-      (Array([0, 0, 1], dtype=int32), Array([0, 1, 1], dtype=int32))
+      >>> above = jnp.mask_indices(3, jnp.triu, 1)
+      >>> jnp.arange(9).reshape(3, 3)[above]
+      Array([1, 2, 5], dtype=int32)
     """
     ones = full((n, n), 1, np.float32)
     rows, columns = nonzero(mask_func(ones, k), size=size)
@@ -329,8 +341,9 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array
     Returns: (rows, columns), integer arrays of rank 1.
 
     Example:
-      >>> jnp.tril_indices(2)
-      (Array([0, 1, 1], dtype=int32), Array([0, 0, 1], dtype=int32))
+      >>> rows, columns = jnp.tril_indices(3, k=-1)
+      >>> list(zip(rows.tolist(), columns.tolist()))
+      [(1, 0), (2, 0), (2, 1)]
     """
     rows, columns = np.tril_indices(operator.index(n), operator.index(k), m)
     return _constant(rows), _constant(columns)
@@ -347,8 +360,9 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array
     Returns: (rows, columns), integer arrays of rank 1.
 
     Example:
-      >>> jnp.triu_indices(2)
-      (Array([0, 0, 1], dtype=int32), Array([0, 1, 1], dtype=int32))
+      >>> rows, columns = jnp.triu_indices(2, m=3)
+      >>> list(zip(rows.tolist(), columns.tolist()))
+      [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2)]
     """
     rows, columns = np.triu_indices(operator.index(n), operator.index(k), m)
     return _constant(rows), _constant(columns)
@@ -368,7 +382,7 @@ def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, Array]:
       >>> jnp.tril_indices_from(jnp.zeros((2, 2)))
       (Array([0, 1, 1], dtype=int32), Array([0, 0, 1], dtype=int32))
     """
-    n, m = _matrix_shape(arr)
+    n, m = _matrix_shape("tril_indices_from", arr)
     return tril_indices(n, k, m)
 
 
@@ -386,14 +400,14 @@ def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, Array]:
       >>> jnp.triu_indices_from(jnp.zeros((2, 2)))
       (Array([0, 0, 1], dtype=int32), Array([0, 1, 1], dtype=int32))
     """
-    n, m = _matrix_shape(arr)
+    n, m = _matrix_shape("triu_indices_from", arr)
     return triu_indices(n, k, m)
 
 
-def _matrix_shape(arr: ArrayLike) -> tuple[int, int]:
+def _matrix_shape(name: str, arr: ArrayLike) -> tuple[int, int]:
     shape = np.shape(arr)
     if len(shape) != 2:
-        raise ValueError("Only 2-D inputs are accepted")
+        raise ValueError(f"jnp.{name}: `arr` must be one matrix, but it has shape {shape}")
     return shape
 
 
@@ -403,12 +417,14 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
     Returns: a tuple of `ndim` integer arrays of rank 1.
 
     Example:
-      >>> jnp.diag_indices(3)
-      (Array([0, 1, 2], dtype=int32), Array([0, 1, 2], dtype=int32))
+      >>> jnp.zeros((3, 3)).at[jnp.diag_indices(3)].set(jnp.array([1.0, 2.0, 3.0]))
+      Array([[1., 0., 0.],
+             [0., 2., 0.],
+             [0., 0., 3.]], dtype=float32)
     """
     for name, value in (("n", n), ("ndim", ndim)):
         if value < 0:
-            raise ValueError(f"{name} argument to diag_indices must be nonnegative, got {value}")
+            raise ValueError(f"jnp.diag_indices: `{name}` must be 0 or more, but it is {value}")
     return (iota(_integer(), n),) * ndim
 
 
@@ -425,9 +441,13 @@ def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
     promotion.check_arraylike("diag_indices_from", arr)
     shape = np.shape(arr)
     if len(shape) < 2:
-        raise ValueError("input array must be at least 2-d")
+        raise ValueError(
+            f"jnp.diag_indices_from: `arr` must have two axes or more, but it has shape {shape}"
+        )
     if any(n != shape[0] for n in shape):
-        raise ValueError("All dimensions of input must be of equal length")
+        raise ValueError(
+            f"jnp.diag_indices_from: the axes of `arr` must be of one size, but it has shape {shape}"
+        )
     return diag_indices(shape[0], ndim=len(shape))
 
 
@@ -457,7 +477,10 @@ def ravel_multi_index(
       Array([2, 3], dtype=int32)
     """
     if len(multi_index) != len(dims):
-        raise AssertionError(f"{len(multi_index)=} != {len(dims)=}")
+        raise AssertionError(
+            "jnp.ravel_multi_index: there must be an index array for each of `dims`, but there are "
+            f"{len(multi_index)} and {len(dims)}"
+        )
     dims = tuple(
         concrete_or_error(int, d, "in `dims` argument of ravel_multi_index().") for d in dims
     )
@@ -471,29 +494,38 @@ def ravel_multi_index(
         kind = _integer()
     for k in indices:
         if not promotion.is_integer(k.dtype):
-            raise ValueError(f"dtype={k.dtype!r} is not an integer type.")
+            raise ValueError(
+                f"jnp.ravel_multi_index: indices must be of an integer type, but one is {k.dtype}"
+            )
     if mode == "raise":
         for k, n in zip(indices, dims, strict=True):
             known = concrete_or_error(
                 np.asarray,
                 k,
-                "The error occurred because ravel_multi_index was jit-compiled with mode='raise'. "
-                "Use mode='wrap' or mode='clip' instead.",
+                "jnp.ravel_multi_index compares values with `dims` in mode 'raise', so they must "
+                "be known; the modes 'wrap', 'clip' and 'ignore' take traced ones.",
             )
-            if ((known < 0) | (known >= n)).any():
-                raise ValueError("invalid entry in coordinates array")
+            outside = known[(known < 0) | (known >= n)]
+            if outside.size:
+                raise ValueError(
+                    f"jnp.ravel_multi_index: indices along an axis of size {n} must be from 0 to "
+                    f"{n - 1}, but there is {outside.flat[0]}; mode 'wrap' or 'clip' takes others"
+                )
     elif mode == "clip":
         indices = [clip(k, 0, n - 1) for k, n in zip(indices, dims, strict=True)]
     elif mode == "wrap":
         indices = [remainder(k, n) for k, n in zip(indices, dims, strict=True)]
     elif mode != "ignore":
-        raise ValueError(f"invalid mode={mode!r}. Expected 'raise', 'wrap', 'clip', or 'ignore'")
+        raise ValueError(
+            "jnp.ravel_multi_index: `mode` must be 'raise', 'wrap', 'clip' or 'ignore', but it is "
+            f"{mode!r}"
+        )
     if order == "C":
         strides = [math.prod(dims[k + 1 :]) for k in range(len(dims))]
     elif order == "F":
         strides = [math.prod(dims[:k]) for k in range(len(dims))]
     else:
-        raise ValueError(f"invalid order={order!r}. Expected 'C' or 'F'")
+        raise ValueError(f"jnp.ravel_multi_index: `order` must be 'C' or 'F', but it is {order!r}")
     total: Any = np.asarray(0, kind)[()]
     for k, stride in zip(indices, strides, strict=True):
         term = binary.mul(convert(k, kind), kind.type(stride))
@@ -523,7 +555,10 @@ def unravel_index(indices: ArrayLike, shape: ShapeLike | Array | np.ndarray) -> 
     extents = shape if isinstance(shape, Sequence) else (shape,)
     shape = tuple([n if isinstance(n, Tracer) else int(n) for n in extents])
     if any(type(n) is int and n == 0 for n in shape) and rest.size:
-        raise ValueError("cannot unravel indices of an array without elements")
+        raise ValueError(
+            f"jnp.unravel_index: an array of shape {shape} has no elements, but there are "
+            f"{rest.size} indices"
+        )
     found: list[Any] = []
     for n in reversed(shape):
         rest, k = divide(rest, n)

@@ -81,14 +81,22 @@ def pad(
     x = as_value(array)
     widths = _pairs(_integers(pad_width), x.ndim, "pad_width")
     if any(n < 0 for pair in widths for n in pair):
-        raise ValueError("index can't contain negative values")
+        raise ValueError(
+            f"jnp.pad: `pad_width` must be 0 or more everywhere, but it is {pad_width}; a slice cuts "
+            "elements off"
+        )
     if callable(mode):
         return _by_function(x, widths, mode, kwargs)
     if mode not in _OPTIONS:
-        raise NotImplementedError(f"Unimplemented padding mode '{mode}' for np.pad.")
+        raise NotImplementedError(
+            f"jnp.pad: `mode` must be a function or one of {list(_OPTIONS)}, but it is {mode!r}"
+        )
     unknown = set(kwargs) - set(_OPTIONS[mode])
     if unknown:
-        raise ValueError(f"unsupported keyword arguments for mode '{mode}': {unknown}")
+        raise ValueError(
+            f"jnp.pad: mode {mode!r} takes {list(_OPTIONS[mode]) or 'no options'}, but there are "
+            f"{sorted(unknown)}, too"
+        )
     stat_length = kwargs.get("stat_length")
     if stat_length is not None:
         stat_length = _pairs(_integers(stat_length, "stat_length"), x.ndim, "stat_length")
@@ -107,7 +115,7 @@ def _integers(value: object, name: str = "pad_width") -> np.ndarray:
     value = concrete_or_error(None, value, f"{name} argument of jnp.pad")
     found = np.asarray(value)
     if found.dtype.kind not in "iu":
-        raise TypeError(f"`{name}` must be of integral type.")
+        raise TypeError(f"jnp.pad: `{name}` must be of an integer type, but it is {found.dtype}")
     return found
 
 
@@ -164,7 +172,9 @@ def _each(x: Array, widths: Widths, function: Callable[..., Any], name: str) -> 
         if not low and not high:
             continue
         if name and x.shape[axis] == 0:
-            raise ValueError(f"Cannot apply '{name}' padding to empty axis")
+            raise ValueError(
+                f"jnp.pad: mode {name!r} repeats elements, but axis {axis} of shape {x.shape} has none"
+            )
         x = function(x, axis, low, high)
     return x
 
@@ -232,7 +242,7 @@ def _mirrored(x: Array, axis: int, low: int, high: int, *, mode: str, kind: str)
     # "reflect" leaves the element at the edge out of its mirror image, "symmetric" repeats it.
     offset = 1 if mode == "reflect" else 0
     if kind not in ("even", "odd"):
-        raise ValueError(f"reflect_type must be 'even' or 'odd', got {kind!r}")
+        raise ValueError(f"jnp.pad: `reflect_type` must be 'even' or 'odd', but it is {kind!r}")
     for before, width in ((True, low), (False, high)):
         n = x.shape[axis]
         if n == 1 and offset:
@@ -301,7 +311,10 @@ def _statistic(
     else:
         first, last = (min(length, n) for length in lengths[axis])
         if first == 0 or last == 0:
-            raise ValueError(f"stat_length of {min(lengths[axis])} yields no value for padding")
+            raise ValueError(
+                f"jnp.pad: `stat_length` must be 1 or more in mode {mode!r}, but along axis "
+                f"{axis} it is {min(lengths[axis])}"
+            )
         before = edge(slice_in_dim(x, 0, first, axis=axis), low)
         after = edge(slice_in_dim(x, n - last, n, axis=axis), high)
     return concatenate([before, x, after], axis)

@@ -130,8 +130,9 @@ def polymul(a1: ArrayLike, a2: ArrayLike, *, trim_leading_zeros: bool = False) -
       trim_leading_zeros: whether zeros in front are dropped first; values must be known then.
 
     Example:
-      >>> jnp.polymul(jnp.array([1.0, 1.0]), jnp.array([1.0, -1.0]))
-      Array([ 1.,  0., -1.], dtype=float32)
+      >>> square = jnp.array([2.0, 0.0, 1.0])  # 2 x**2 + 1
+      >>> jnp.polymul(square, jnp.array([1.0, -3.0]))
+      Array([ 2., -6.,  1., -3.], dtype=float32)
     """
     promotion.check_arraylike("polymul", a1, a2)
     x, y = (as_value(a) for a in promotion.promote_dtypes_inexact(a1, a2))
@@ -153,8 +154,12 @@ def polydiv(u: ArrayLike, v: ArrayLike, *, trim_leading_zeros: bool = False) -> 
         then.
 
     Example:
-      >>> jnp.polydiv(jnp.array([1.0, 0.0, -1.0]), jnp.array([1.0, 1.0]))
-      (Array([ 1., -1.], dtype=float32), Array([0., 0., 0.], dtype=float32))
+      >>> cubic = jnp.array([1.0, 0.0, 0.0, 5.0])  # x**3 + 5
+      >>> quotient, rest = jnp.polydiv(cubic, jnp.array([1.0, -2.0]))
+      >>> quotient
+      Array([1., 2., 4.], dtype=float32)
+      >>> rest
+      Array([ 0.,  0.,  0., 13.], dtype=float32)
     """
     promotion.check_arraylike("polydiv", u, v)
     x, y = (as_value(a) for a in promotion.promote_dtypes_inexact(u, v))
@@ -172,10 +177,10 @@ def polydiv(u: ArrayLike, v: ArrayLike, *, trim_leading_zeros: bool = False) -> 
 # --- calculus -------------------------------------------------------------------------------------
 
 
-def _order(name: str, m: int, what: str) -> int:
+def _order(name: str, m: int) -> int:
     m = operator.index(concrete_or_error(operator.index, m, f"'m' argument of jnp.{name}"))
     if m < 0:
-        raise ValueError(what)
+        raise ValueError(f"jnp.{name}: `m` must be 0 or more, but it is {m}")
     return m
 
 
@@ -191,7 +196,7 @@ def polyder(p: ArrayLike, m: int = 1) -> Array:
       >>> jnp.polyder(jnp.array([1.0, 2.0, 3.0]))
       Array([2., 2.], dtype=float32)
     """
-    m = _order("polyder", m, "Order of derivative must be positive")
+    m = _order("polyder", m)
     (x,) = promotion.promote_dtypes_inexact(promotion.ensure_arraylike("polyder", p))
     _check_coefficients("polyder", x)
     if m == 0:
@@ -215,7 +220,7 @@ def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> Array:
       >>> jnp.polyint(jnp.array([2.0, 2.0]), k=1.0)
       Array([1., 2., 1.], dtype=float32)
     """
-    m = _order("polyint", m, "Order of integral must be positive (see polyder)")
+    m = _order("polyint", m)
     k = 0 if k is None else k
     promotion.check_arraylike("polyint", p, k)
     x, constants = (as_value(a) for a in promotion.promote_dtypes_inexact(p, k))
@@ -226,7 +231,10 @@ def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> Array:
     if constants.shape[0] == 1:
         constants = broadcast_to(constants[0], (m,))
     if constants.shape != (m,):
-        raise ValueError("k must be a scalar or a rank-1 array of length 1 or m.")
+        raise ValueError(
+            f"jnp.polyint: `k` must be one constant, or one for each of {m} integrations, but it "
+            f"has shape {constants.shape}"
+        )
     degrees = arange(x.shape[0] + m, dtype=x.dtype)
     below = expand_dims(degrees, (0,)) - expand_dims(arange(m, dtype=x.dtype), (1,))
     factors = prod(_at_least_one(below), axis=0)[::-1]
@@ -264,7 +272,10 @@ def poly(seq_of_zeros: ArrayLike) -> Array:
 
         x = eigvals(x)
     if x.ndim != 1:
-        raise ValueError("input must be 1d or non-empty square 2d array.")
+        raise ValueError(
+            "jnp.poly: `seq_of_zeros` must be a vector of roots, or a square matrix with elements, "
+            f"but it has shape {shape}"
+        )
     if x.shape[0] == 0:
         return ones((), x.dtype)
     out = ones((1,), x.dtype)
@@ -290,7 +301,7 @@ def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
     promotion.check_arraylike("roots", p)
     x = atleast_1d(promotion.promote_dtypes_inexact(p)[0])
     if x.ndim != 1:
-        raise ValueError("Input must be a rank-1 array.")
+        raise ValueError(f"jnp.roots: `p` must be a vector, but it has shape {x.shape}")
     complex_dtype = dtypes.result_type(x.dtype, np.dtype(np.complex64))
     if not strip_zeros:
         return _roots_with_zeros(x, complex_dtype)
@@ -407,24 +418,26 @@ def polyfit(
     deg = operator.index(concrete_or_error(operator.index, deg, "deg must be int"))
     x, y = (as_value(a) for a in promotion.promote_dtypes_inexact(x, y))
     if deg < 0:
-        raise ValueError("expected deg >= 0")
-    if x.ndim != 1:
-        raise TypeError("expected 1D vector for x")
-    if x.size == 0:
-        raise TypeError("expected non-empty vector for x")
+        raise ValueError(f"jnp.polyfit: `deg` must be 0 or more, but it is {deg}")
+    if x.ndim != 1 or x.size == 0:
+        raise TypeError(f"jnp.polyfit: `x` must be a vector with elements, but has shape {x.shape}")
     if y.ndim < 1 or y.ndim > 2:
-        raise TypeError("expected 1D or 2D array for y")
+        raise TypeError(f"jnp.polyfit: `y` must be a vector or a matrix, but has shape {y.shape}")
     if x.shape[0] != y.shape[0]:
-        raise TypeError("expected x and y to have same length")
+        raise TypeError(
+            f"jnp.polyfit: `y` must have a row for each element of `x`, but shapes are {x.shape} "
+            f"and {y.shape}"
+        )
     if rcond is None:
         rcond = x.shape[0] * float(dtypes.finfo(x.dtype).eps)
     left, right = vander(x, deg + 1), y
     if w is not None:
         w = convert(as_value(w), x.dtype)
-        if w.ndim != 1:
-            raise TypeError("expected a 1-d array for weights")
-        if w.shape[0] != y.shape[0]:
-            raise TypeError("expected w and y to have the same length")
+        if w.shape != y.shape[:1]:
+            raise TypeError(
+                f"jnp.polyfit: `w` must have a weight for each element of `x`, but shapes are "
+                f"{w.shape} and {x.shape}"
+            )
         left = left * expand_dims(w, (1,))
         right = right * (w if right.ndim == 1 else expand_dims(w, (1,)))
     scale = unary.sqrt(sum_of(left * left, axis=0))
@@ -443,7 +456,8 @@ def polyfit(
         n = x.shape[0]
         if n <= deg + 1:
             raise ValueError(
-                "the number of data points must exceed order to scale the covariance matrix"
+                f"jnp.polyfit: {deg + 2} points or more are needed to scale the covariance of "
+                f"degree {deg}, but there are {n}; cov='unscaled' takes fewer"
             )
         factor = residuals / (n - deg - 1)
         factor = factor[0] if y.ndim == 1 else factor
@@ -471,10 +485,10 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Arra
     """
     x = promotion.ensure_arraylike("vander", x)
     if x.ndim != 1:
-        raise ValueError("x must be a one-dimensional array")
+        raise ValueError(f"jnp.vander: `x` must be a vector, but it has shape {x.shape}")
     count = x.shape[0] if N is None else operator.index(N)
     if count < 0:
-        raise ValueError("N must be nonnegative")
+        raise ValueError(f"jnp.vander: `N` is a number of columns, 0 or more, but it is {count}")
     from jitney.primitives.array.creation import iota
 
     powers = iota(x.dtype, count)

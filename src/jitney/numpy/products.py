@@ -136,7 +136,8 @@ def matmul(
     for i, x in enumerate((a, b)):
         if not shape_of(x):
             raise ValueError(
-                f"matmul input operand {i} must have ndim at least 1, but it has ndim 0"
+                f"jnp.matmul: operands must have an axis, but `{'ab'[i]}` is a scalar of type "
+                f"{promotion.dtype_of(x)}; * multiplies by scalars"
             )
     return _batched(
         "matmul", a, b, len(shape_of(a)) > 1, len(shape_of(b)) > 1, precision,
@@ -168,7 +169,10 @@ def _batched(
         plan = contraction(shape_of(x), shape_of(y), row, column, out_sharding is not None)
     except ValueError:
         shown = " and ".join(get_aval(v).str_short() for v in (x, y))
-        raise ValueError(f"Incompatible types for {name} arguments: {shown}") from None
+        raise ValueError(
+            f"jnp.{name}: contracted axes must have equal size, and batch axes must broadcast, but "
+            f"operands are {shown}"
+        ) from None
     if plan.squeezed_a:
         x = squeeze(x, plan.squeezed_a)
     if plan.squeezed_b:
@@ -254,7 +258,10 @@ def vecdot(
     if not x.ndim or not y.ndim:
         raise IndexError("vecdot: operands must have at least one axis")
     if x.shape[axis] != y.shape[axis]:
-        raise ValueError(f"axes must match; got shapes {x.shape} and {y.shape} with {axis=}")
+        raise ValueError(
+            "jnp.vecdot: contracted axes must have equal size, but shapes are "
+            f"{x.shape} and {y.shape}, and `axis` is {axis}"
+        )
     if promotion.is_complex(x.dtype):
         x = unary.conj(x)
     return _batched(
@@ -418,13 +425,14 @@ def _tensordot_axes(
     if isinstance(axes, list | tuple) and len(axes) == 2:
         if any(isinstance(x, str) for x in axes):
             raise TypeError(
-                "tensordot requires both axes lists to be either ints, tuples or lists, got "
-                f"{axes[0]!r} and {axes[1]!r}"
+                "jnp.tensordot: each of the two `axes` must be an integer or a sequence of them, "
+                f"but they are {axes[0]!r} and {axes[1]!r}"
             )
         pairs = [(x,) if not isinstance(x, list | tuple | np.ndarray) else tuple(x) for x in axes]
         if len(pairs[0]) != len(pairs[1]):
             raise TypeError(
-                f"tensordot requires axes lists to have equal length, got {axes[0]} and {axes[1]}."
+                "jnp.tensordot: as many axes of `a` as of `b` must be contracted, but `axes` are "
+                f"{axes[0]} and {axes[1]}"
             )
         left = tuple(canonical_axis(k, rank_a) for k in pairs[0])
         right = tuple(canonical_axis(k, rank_b) for k in pairs[1])
@@ -434,12 +442,13 @@ def _tensordot_axes(
         n = operator.index(number)
     except TypeError:
         raise TypeError(
-            "tensordot axes argument must be an int, a pair of ints, or a pair of lists/tuples of "
-            f"ints, got {axes!r}."
+            "jnp.tensordot: `axes` must be a number of axes, or a pair of an axis or axes of `a` "
+            f"and of `b`, but it is {axes!r}"
         ) from None
     if n > min(rank_a, rank_b):
         raise TypeError(
-            f"Number of tensordot axes (axes {n}) exceeds input ranks ({shapes[0]} and {shapes[1]})"
+            f"jnp.tensordot: {n} axes are to be contracted, but operands have shapes {shapes[0]} "
+            f"and {shapes[1]}"
         )
     return tuple(range(rank_a - n, rank_a)), tuple(range(n))
 
@@ -507,7 +516,10 @@ def cross(
     a, b = _last(a, axisa), _last(b, axisb)
     n, m = shape_of(a)[-1], shape_of(b)[-1]
     if n not in (2, 3) or m not in (2, 3):
-        raise ValueError("Dimension must be either 2 or 3 for cross product")
+        raise ValueError(
+            f"jnp.cross: vectors must have 2 or 3 components, but those of `a` have {n} along axis "
+            f"{axisa}, and those of `b` {m} along axis {axisb}"
+        )
     mul, sub = _broadcasting(binary.mul), _broadcasting(binary.sub)
     if n == m == 2:
         first = mul(a[..., 0], b[..., 1])

@@ -34,14 +34,17 @@ def check_arraylike(name: str, *operands: object) -> None:
     for i, x in enumerate(operands):
         if not isinstance(x, Array | np.ndarray) and not is_valid_operand(x):
             raise TypeError(
-                f"{name} requires ndarray or scalar arguments, got {type(x)} at position {i}."
+                f"{name}: operands must be arrays or scalars, but that at position {i} is of "
+                f"{type(x)}; jnp.asarray makes arrays of lists and tuples"
             )
 
 
 def check_no_out(name: str, out: object) -> None:
     """Raises NotImplementedError if an `out` argument was given."""
     if out is not None:
-        raise NotImplementedError(f"The 'out' argument to jnp.{name} is not supported.")
+        raise NotImplementedError(
+            f"jnp.{name}: `out` must be None, as arrays are immutable; the result is a new array"
+        )
 
 
 def type_of(x: ArrayLike) -> tuple[np.dtype[Any], bool]:
@@ -150,24 +153,25 @@ def _check_broadcast(name: str, shapes: Sequence[Any]) -> None:
     except ValueError:
         listed = ", ".join(str(s) for s in shapes)
         raise ValueError(
-            f"{name} got incompatible shapes for broadcasting: {listed}. Axes are matched from the "
-            "last one on, and must have equal extents or extent 1; x[:, None] has one more axis."
+            f"{name}: the shapes of operands must broadcast, but they are {listed}. Axes are "
+            "matched from the last one on, and must have equal extents or extent 1; x[:, None] has "
+            "one more axis."
         ) from None
 
 
 def rank_promotion_warning(name: str, shapes: Sequence[Any]) -> None:
     """Warns or raises, as `jax_numpy_rank_promotion` says, that ranks differ."""
     listed = " ".join(str(s) for s in shapes)
-    about = "For more information, see https://docs.jax.dev/en/latest/rank_promotion_warning.html."
+    about = "The rules are at https://docs.jax.dev/en/latest/rank_promotion_warning.html."
     if config.numpy_rank_promotion_mode() == "raise":
         raise ValueError(
-            f"Operands could not be broadcast together for {name} on shapes {listed} and with the "
-            f"config option jax_numpy_rank_promotion='raise'. {about}"
+            f"{name}: operands must be of one rank, as jax_numpy_rank_promotion is 'raise', but "
+            f"their shapes are {listed}; x[None] adds an axis. {about}"
         )
 
     warn(
-        f"Following NumPy automatic rank promotion for {name} on shapes {listed}. Set the "
-        f"jax_numpy_rank_promotion config option to 'allow' to disable this warning; {about}"
+        f"{name}: operands of shapes {listed} differ in rank, and are broadcast as in NumPy. "
+        f"x[None] adds an axis; jax_numpy_rank_promotion='allow' turns this warning off. {about}"
     )
 
 

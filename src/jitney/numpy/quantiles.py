@@ -48,7 +48,11 @@ def _check(
 ) -> None:
     promotion.check_arraylike(name, a, q, *[w for w in weights if w is not None])
     if overwrite_input or out is not None:
-        raise ValueError(f"jax.numpy.{name} does not support overwrite_input=True or out != None")
+        given = "overwrite_input" if overwrite_input else "out"
+        raise ValueError(
+            f"jax.numpy.{name}: arrays are immutable, so `{given}` must be left out; the result is "
+            "a new array"
+        )
 
 
 @partial(
@@ -116,7 +120,7 @@ def nanquantile(
       axis: an axis, a tuple of axes, or None for all.
       out: must be None.
       overwrite_input: must be False.
-      method: "linear", "lower", "higher", "midpoint", "nearest" or "inverted_cdf"; see `quantile`.
+      method: one of those of `quantile`, "linear" by default.
       keepdims: whether reduced axes stay, with extent 1.
       weights: with "inverted_cdf", the weights of elements.
 
@@ -157,7 +161,7 @@ def percentile(
       axis: an axis, a tuple of axes, or None for all.
       out: must be None.
       overwrite_input: must be False.
-      method: "linear", "lower", "higher", "midpoint", "nearest" or "inverted_cdf"; see `quantile`.
+      method: one of those of `quantile`, "linear" by default.
       keepdims: whether reduced axes stay, with extent 1.
       weights: with "inverted_cdf", the weights of elements.
       out_sharding: how the result lies on the mesh in force.
@@ -194,7 +198,7 @@ def nanpercentile(
       axis: an axis, a tuple of axes, or None for all.
       out: must be None.
       overwrite_input: must be False.
-      method: "linear", "lower", "higher", "midpoint", "nearest" or "inverted_cdf"; see `quantile`.
+      method: one of those of `quantile`, "linear" by default.
       keepdims: whether reduced axes stay, with extent 1.
       weights: with "inverted_cdf", the weights of elements.
 
@@ -294,24 +298,23 @@ def _quantile(
     ignore_nan: bool,
 ) -> Array:
     if method not in _METHODS:
-        raise ValueError(
-            "method can only be 'linear', 'lower', 'higher', 'midpoint', 'nearest' or "
-            "'inverted_cdf'"
-        )
+        raise ValueError(f"jnp.{name}: `method` must be one of {list(_METHODS)}, not {method!r}")
     if weights is not None and method != "inverted_cdf":
         raise NotImplementedError(
-            f"{method} doesn't support weights. Only method 'inverted_cdf' supports weights."
+            f"jnp.{name}: with `weights`, `method` must be 'inverted_cdf', but it is {method!r}"
         )
     (x,) = promotion.promote_dtypes_inexact(promotion.ensure_arraylike(name, a))
     if promotion.is_complex(x.dtype):
         raise ValueError(
-            f"{name} does not support complex input, as the operation is poorly defined."
+            f"jnp.{name}: `a` must be real, but it is {x.dtype}, and complex numbers have no order"
         )
     q_rank = len(shape_of(q))
     if q_rank > 1:
-        raise ValueError(f"q must be have rank <= 1, got shape {shape_of(q)}")
+        raise ValueError(
+            f"jnp.{name}: `q` must be a scalar or a vector, but has shape {shape_of(q)}"
+        )
     dtype = x.dtype
-    w = _weights_like(x, axis, weights)
+    w = _weights_like(name, x, axis, weights)
     x, dim, kept = _one_axis(x, axis, keepdims)
     if w is not None:
         w = _one_axis(w, axis, keepdims)[0]
@@ -335,7 +338,7 @@ def _quantile(
     return convert(out, dtype)
 
 
-def _weights_like(x: Array, axis: Axis, weights: ArrayLike | None) -> Array | None:
+def _weights_like(name: str, x: Array, axis: Axis, weights: ArrayLike | None) -> Array | None:
     """Weights of the shape of `x`, as floats of its dtype."""
     if weights is None:
         return None
@@ -343,10 +346,16 @@ def _weights_like(x: Array, axis: Axis, weights: ArrayLike | None) -> Array | No
     if w.shape == x.shape:
         return w
     if axis is None:
-        raise ValueError("Weights shape must match 'a' shape when axis is None.")
+        raise ValueError(
+            f"jnp.{name}: `weights` must have the shape of `a` where `axis` is None, but they have "
+            f"shapes {w.shape} and {x.shape}"
+        )
     axes = canonical_axes(axis, x.ndim)
     if w.ndim != len(axes) or w.shape != tuple([x.shape[k] for k in axes]):
-        raise ValueError("Weights shape must match 'a' shape along the axis.")
+        raise ValueError(
+            f"jnp.{name}: `weights` must have the shape of `a`, or its extents along `axis`, "
+            f"{axis}, but they have shapes {w.shape} and {x.shape}"
+        )
     return broadcast_in_dim(w, x.shape, axes)
 
 

@@ -79,7 +79,7 @@ def _arange(
     if stop is None and step is None:
         given = {"stop": start}
         if start is None:
-            raise TypeError("must be real number, not NoneType")
+            raise TypeError("jnp.arange: `stop` must be a number, but it is None")
     values = {name: _scalar_of(name, x) for name, x in given.items() if x is not None}
     if kind is None:
         kind = dtypes.result_type(*[0 if type(x) is DimExpr else x for x in values.values()])
@@ -112,14 +112,15 @@ def _scalar_of(name: str, x: ArrayLike) -> Any:
     """Argument `name` as a Python or NumPy scalar, or a symbolic extent."""
     if type(x) is DimExpr:
         return x
-    x = concrete_or_error(None, x, f"It arose in the jnp.arange argument '{name}'")
+    x = concrete_or_error(
+        None, x, f"`{name}` decides the size of the result of jnp.arange, so it must be static"
+    )
     promotion.check_arraylike("arange", x)
     if np.ndim(x) != 0:
-        raise ValueError(f"jax.numpy.arange: arguments must be scalars; got {name}={x}")
+        raise ValueError(f"jnp.arange: `{name}` must be a scalar, but it has shape {np.shape(x)}")
     if np.iscomplexobj(x):
         raise ValueError(
-            "Passing complex start/stop/step to jnp.arange is no longer supported starting in JAX "
-            "v0.10.0."
+            f"jnp.arange: `{name}` must be real, but it is {x}; jnp.linspace takes complex ends"
         )
     return x if type(x) in promotion.SCALARS else np.asarray(x)[()]
 
@@ -223,7 +224,7 @@ def linspace(
 def _count(name: str, num: int) -> int:
     num = operator.index(concrete_or_error(None, num, f"'{name}' argument of jnp.linspace"))
     if num < 0:
-        raise ValueError(f"Number of samples, {num}, must be non-negative.")
+        raise ValueError(f"jnp.linspace: `{name}` must be 0 or more, but it is {num}")
     return num
 
 

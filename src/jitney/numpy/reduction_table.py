@@ -97,7 +97,7 @@ def reduced_axes(axis: Axis, rank: int) -> tuple[int, ...]:
         return tuple(range(rank))
     axes = canonical_axes(axis, rank)
     if len(set(axes)) != len(axes):
-        raise ValueError(f"duplicate value in 'axis': {axis}")
+        raise ValueError(f"an axis can be reduced once, but for rank {rank} `axis` is {axis}")
     return tuple(sorted(axes))
 
 
@@ -133,9 +133,7 @@ def check_mask(name: str, where: ArrayLike | None) -> None:
     promotion.check_arraylike(name, where)
     dtype = promotion.dtype_of(where)
     if dtype != _BOOL:
-        raise ValueError(
-            f"jnp.{name}: where must be None or a boolean array; got where.dtype={dtype!r}."
-        )
+        raise ValueError(f"jnp.{name}: `where` must be boolean, but it is {dtype}; x != 0 is")
 
 
 def reduced(
@@ -176,11 +174,14 @@ def reduced(
     elif initial is None:
         if where is not None:
             raise ValueError(
-                f"reduction operation {name} does not have an identity, so to use a where mask one "
-                "has to specify 'initial'"
+                f"jnp.{name}: `initial` must be given with `where`, as there is no {name} of no "
+                "elements"
             )
         if 0 in [shape[k] for k in axes]:
-            raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
+            raise ValueError(
+                f"jnp.{name}: there is no {name} of no elements, but `a` has shape {shape} and axes "
+                f"{tuple(axes)} are reduced; give `initial`"
+            )
     x = convert.convert(x, carried)
     if where is not None:
         fill = convert.scalar_operand(row.neutral(carried), carried, False)
@@ -189,7 +190,7 @@ def reduced(
     if initial is not None:
         if shape_of(initial):
             raise ValueError(
-                f"initial value must be a scalar. Got array of shape {shape_of(initial)}"
+                f"jnp.{name}: `initial` must be a scalar, but it has shape {shape_of(initial)}"
             )
         value = row.combine(promotion.as_type(initial, carried, False), value)
     if carried != result:

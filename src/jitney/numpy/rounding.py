@@ -42,10 +42,13 @@ def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
     decimals = operator.index(decimals)
     if promotion.is_integer(x.dtype):
         if decimals < 0:
-            raise NotImplementedError("integer np.round not implemented for decimals < 0")
+            raise NotImplementedError(
+                f"jnp.round: `decimals` must be 0 or more for integers, but it is {decimals} for "
+                f"{x.dtype}; cast to a float type first"
+            )
         return x
     if not promotion.is_inexact(x.dtype):
-        raise ValueError(f"data type {x.dtype.type} not inexact")
+        raise ValueError(f"jnp.round: `a` must be of numbers, but it is {x.dtype}")
     if promotion.is_complex(x.dtype):
         return binary.complex(_round(unary.real(x), decimals), _round(unary.imag(x), decimals))
     return _round(x, decimals)

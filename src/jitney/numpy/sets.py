@@ -339,8 +339,8 @@ def _in1d(x: Array, y: Array, *, invert: bool, method: str = "auto") -> Array:
         method = "compare_all" if x.size * y.size <= _MANY else "binary_search"
     if method not in ("compare_all", "binary_search", "sort"):
         raise ValueError(
-            f"{method=} is not implemented; options are 'compare_all', 'binary_search', 'sort', "
-            "and 'auto'"
+            "jnp.isin: `method` must be 'auto', 'sort', 'binary_search' or 'compare_all', but it is "
+            f"{method!r}"
         )
     x, y = map(as_value, promotion.promote_dtypes(x, y))
     if x.size == 0 or y.size == 0:

@@ -37,7 +37,9 @@ def _check(
     """Operands of one inexact dtype, and that of the sums, if it is asked for."""
     promotion.check_arraylike(name, a, v)
     if len(np.shape(a)) != 1 or len(np.shape(v)) != 1:
-        raise ValueError(f"{name}() only support 1-dimensional inputs.")
+        raise ValueError(
+            f"jnp.{name}: operands must be vectors, but have shapes {np.shape(a)} and {np.shape(v)}"
+        )
     common = dtypes.result_type(a, v)
     if preferred is None:
         common, result = promotion.to_inexact(common), None
@@ -49,9 +51,13 @@ def _check(
     _, weak = dtypes.common_type((promotion.type_of(a), promotion.type_of(v)))
     a, v = (convert(x, common, weak) for x in (a, v))
     if a.size == 0 or v.size == 0:
-        raise ValueError(f"{name}: inputs cannot be empty, got shapes {a.shape} and {v.shape}.")
+        raise ValueError(
+            f"jnp.{name}: operands must have elements, but they have shapes {a.shape} and {v.shape}"
+        )
     if mode not in ("full", "same", "valid"):
-        raise ValueError("mode must be one of ['full', 'same', 'valid']")
+        raise ValueError(
+            f"jnp.{name}: `mode` must be 'full', 'same' or 'valid', but it is {mode!r}"
+        )
     return a, v, result
 
 
@@ -65,21 +71,20 @@ def _check_preferred(name: str, common: np.dtype[Any], preferred: np.dtype[Any])
     what = f"{dtypes.long_name(common)} as {dtypes.long_name(preferred)}"
     if rank(common) != rank(preferred) and not integral_to_float:
         raise TypeError(
-            f"{name}: `preferred_element_type` must be of the kind of the operands, or a float type "
-            f"for integers; got {what}."
+            f"jnp.{name}: `preferred_element_type` must be of the kind of the operands, or a float "
+            f"type for integers; got {what}."
         )
     if not integral_to_float and dtypes.itemsize_bits(preferred) < dtypes.itemsize_bits(common):
         raise TypeError(
-            f"{name}: `preferred_element_type` must not be narrower than the original type; got "
-            f"{what}."
+            f"jnp.{name}: `preferred_element_type` must be as wide as the dtype of the operands or "
+            f"wider; got {what}."
         )
     loses_sign = dtypes.issubdtype(common, np.signedinteger) and dtypes.issubdtype(
         preferred, np.unsignedinteger
     )
     if loses_sign:
         raise TypeError(
-            f"{name}: `preferred_element_type` must have the same signedness as the operands; got "
-            f"{what}."
+            f"jnp.{name}: `preferred_element_type` must be signed where the operands are; got {what}."
         )
 
 
@@ -108,8 +113,9 @@ def convolve(
       ValueError: if an operand is empty or not of rank 1, or `mode` is unknown.
 
     Example:
-      >>> jnp.convolve(jnp.array([1, 2, 3]), jnp.array([0, 1, 0.5]))
-      Array([0. , 1. , 2.5, 4. , 1.5], dtype=float32)
+      >>> signal = jnp.array([0.0, 0.0, 4.0, 0.0, 8.0])
+      >>> jnp.convolve(signal, jnp.array([0.25, 0.5, 0.25]), mode="same")
+      Array([0., 1., 2., 3., 4.], dtype=float32)
     """
     x, y, dtype = _check("convolve", a, v, mode, preferred_element_type)
     if x.shape[0] < y.shape[0]:
@@ -138,8 +144,9 @@ def correlate(
     Returns: an array of rank 1 of inexact dtype, unless `preferred_element_type` says otherwise.
 
     Example:
-      >>> jnp.correlate(jnp.array([1, 2, 3]), jnp.array([0, 1, 0.5]))
-      Array([3.5], dtype=float32)
+      >>> signal = jnp.array([0.0, 1.0, 3.0, 2.0, 0.0])
+      >>> jnp.correlate(signal, jnp.array([1.0, 3.0]))  # greatest where the pattern is
+      Array([ 3., 10.,  9.,  2.], dtype=float32)
     """
     x, y, dtype = _check("correlate", a, v, mode, preferred_element_type)
     y = unary.conj(y) if promotion.is_complex(y.dtype) else y

@@ -40,11 +40,13 @@ __all__ = [
 
 def _check_options(name: str, kind: object, order: object) -> None:
     if order is not None:
-        raise TypeError(f"'order' argument to {name} is not supported.")
+        raise TypeError(
+            f"jnp.{name}: `order` must be None, as arrays have no fields, not {order!r}"
+        )
     if kind is not None:
         raise TypeError(
-            f"'kind' argument to {name} is not supported. Use stable=True or stable=False to "
-            "specify sort stability."
+            f"jnp.{name}: `kind` must be None, but it is {kind!r}; `stable` says whether equal "
+            "elements keep their order"
         )
 
 
@@ -154,12 +156,14 @@ def lexsort(keys: Array | np.ndarray | Sequence[ArrayLike], axis: int = -1) -> A
       Array([1, 2, 0], dtype=int32)
     """
     if isinstance(keys, Array | np.ndarray) and keys.ndim == 0:
-        raise TypeError("lexsort takes several keys, but got one array of rank 0; pass a list")
+        raise TypeError("jnp.lexsort: `keys` must be several, but it is a scalar; pass a list")
     parts = [as_value(k) for k in (_rows(keys) if isinstance(keys, Array | np.ndarray) else keys)]
     if not parts:
-        raise TypeError("need sequence of keys with len > 0 in lexsort")
+        raise TypeError("jnp.lexsort: `keys` must have one key or more, but it is empty")
     if any(k.shape != parts[0].shape for k in parts):
-        raise ValueError("all keys need to be the same shape")
+        raise ValueError(
+            f"jnp.lexsort: keys must be of one shape, but have shapes {[k.shape for k in parts]}"
+        )
     if parts[0].ndim == 0:
         return as_value(scalar_operand(0, dtypes.canonicalize_dtype(int), False))
     axis = canonical_axis(axis, parts[0].ndim)
@@ -268,7 +272,7 @@ def _reversal(dtype: np.dtype[Any]) -> Callable[[Array], Array]:
 
 def _check_real(name: str, x: Array) -> None:
     if promotion.is_complex(x.dtype):
-        raise NotImplementedError(f"jnp.{name} for complex dtype is not implemented.")
+        raise NotImplementedError(f"jnp.{name}: `a` must be real, but it is {x.dtype}")
 
 
 def _top(x: Array, k: int, axis: int) -> list[Array]:
@@ -303,11 +307,11 @@ def searchsorted(
       Array([0, 1, 3], dtype=int32)
     """
     if side not in ("left", "right"):
-        raise ValueError(f"invalid argument {side=}, expected 'left' or 'right'")
+        raise ValueError(f"jnp.searchsorted: `side` must be 'left' or 'right', but it is {side!r}")
     if method not in ("scan", "scan_unrolled", "sort", "compare_all"):
         raise ValueError(
-            f"invalid argument {method=}, expected one of ['compare_all', 'scan', 'scan_unrolled', "
-            "'sort']"
+            "jnp.searchsorted: `method` must be 'scan', 'scan_unrolled', 'sort' or 'compare_all', "
+            f"but it is {method!r}"
         )
     if sorter is not None:
         promotion.check_arraylike("searchsorted", a, v, sorter)
@@ -315,7 +319,7 @@ def searchsorted(
         promotion.check_arraylike("searchsorted", a, v)
     a, v = map(as_value, promotion.promote_dtypes(a, v))
     if a.ndim != 1:
-        raise ValueError("a should be 1-dimensional")
+        raise ValueError(f"jnp.searchsorted: `a` must be a vector, but it has shape {a.shape}")
     if sorter is not None:
         a = a[sorter]
     dtype = _index_dtype(a.shape[0])
@@ -417,7 +421,9 @@ def digitize(
 
     x, bins = promotion.ensure_arraylike("digitize", x, bins)
     if bins.ndim != 1:
-        raise ValueError(f"digitize: bins must be a 1-dimensional array; got {bins.shape}")
+        raise ValueError(
+            f"jnp.digitize: `bins` must be a vector of edges, but it has shape {bins.shape}"
+        )
     count = bins.shape[0]
     if count == 0:
         return full_like(x, 0, _index_dtype(0))

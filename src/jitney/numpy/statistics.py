@@ -83,10 +83,13 @@ def cov(
         parts = [as_value(p) for p in promotion.promote_dtypes_inexact(m, y)]
     if dtype is not None:
         if not dtypes.issubdtype(dtype, np.inexact):
-            raise ValueError(f"cov: dtype must be a subclass of float or complex; got {dtype=}")
+            raise ValueError(f"jnp.cov: `dtype` must be of floats or complex numbers, not {dtype}")
         parts = [convert(p, user_dtype(dtype, "cov")) for p in parts]
     if any(p.ndim > 2 for p in parts):
-        raise ValueError("m has more than 2 dimensions")
+        raise ValueError(
+            "jnp.cov: observations are vectors or matrices, but shapes are "
+            f"{[p.shape for p in parts]}"
+        )
     x = atleast_2d(parts[0])
     if not rowvar and parts[0].ndim != 1:
         x = transpose(x, (1, 0))
@@ -137,11 +140,16 @@ def _observation_weights(
         promotion.check_arraylike("cov", given)
         given = as_value(given)
         if given.ndim > 1:
-            raise RuntimeError(f"cannot handle multidimensional {name}")
+            raise RuntimeError(f"jnp.cov: `{name}` must be a vector, but has shape {given.shape}")
         if given.shape[0] != x.shape[1]:
-            raise RuntimeError(f"incompatible numbers of samples and {name}")
+            raise RuntimeError(
+                f"jnp.cov: `{name}` must be one for each of {x.shape[1]} observations, but there are "
+                f"{given.shape[0]}"
+            )
         if name == "fweights" and not promotion.is_integer(given.dtype):
-            raise TypeError("fweights must be integer.")
+            raise TypeError(
+                f"jnp.cov: `fweights` are counts, of an integer type, but they are {given.dtype}"
+            )
         signed = not (given.dtype == np.bool_ or dtypes.issubdtype(given.dtype, np.unsignedinteger))
         given = unary.abs(given) if name == "aweights" and signed else given
         if weights is None:
@@ -174,7 +182,7 @@ def corrcoef(
     """
     promotion.check_arraylike("corrcoef", x)
     if dtype is not None and not dtypes.issubdtype(dtype, np.inexact):
-        raise ValueError(f"corrcoef: dtype must be a subclass of float or complex; got {dtype=}")
+        raise ValueError(f"jnp.corrcoef: `dtype` must be of floats or complex numbers, not {dtype}")
     c = cov(x, y, rowvar, dtype=dtype)
     if not shape_of(c):
         return binary.div(c, c)
@@ -222,16 +230,16 @@ def bincount(
     promotion.check_arraylike("bincount", x)
     x = as_value(x)
     if not (promotion.is_integer(x.dtype) or x.dtype == np.bool_):
-        raise TypeError(f"x argument to bincount must have an integer type; got {x.dtype}")
+        raise TypeError(f"jnp.bincount: `x` must be of an integer type, but it is {x.dtype}")
     if x.ndim != 1:
-        raise ValueError("only 1-dimensional input supported.")
+        raise ValueError(f"jnp.bincount: `x` must be a vector, but it has shape {x.shape}")
     minlength = operator.index(concrete_or_error(None, minlength, "'minlength' of jnp.bincount"))
     if length is None:
         known = concrete_or_error(
             np.asarray,
             x,
-            "The error occurred because of argument 'x' of jnp.bincount. To avoid this error, pass "
-            "a static `length` argument.",
+            "The greatest element of `x` decides the size of the result of jnp.bincount, so it "
+            "must be known; or give a static `length`.",
         )
         length = max(minlength, int(known.max()) + 1 if known.size else 0)
     else:
@@ -241,7 +249,10 @@ def bincount(
     if weights is None:
         weights = np.asarray(1, dtypes.canonicalize_dtype(np.int64))[()]
     elif shape_of(weights) != x.shape:
-        raise ValueError("shape of weights must match shape of x.")
+        raise ValueError(
+            "jnp.bincount: `weights` must have the shape of `x`, but they have shapes "
+            f"{shape_of(weights)} and {x.shape}"
+        )
 
     if out_sharding is not None:
         spec = as_named(out_sharding, "bincount").spec
@@ -280,7 +291,10 @@ def histogram_bin_edges(
     """
     del weights
     if isinstance(bins, str):
-        raise NotImplementedError("string values for `bins` not implemented.")
+        raise NotImplementedError(
+            f"jnp.histogram: `bins` must be a number of bins or their edges, but it is {bins!r}; "
+            "np.histogram_bin_edges has rules"
+        )
     promotion.check_arraylike("histogram_bin_edges", a, bins)
     x = as_value(a)
     dtype = promotion.to_inexact(x.dtype)
@@ -293,7 +307,10 @@ def histogram_bin_edges(
         bounds = asarray(range)
     bounds = convert(bounds, dtype)
     if bounds.shape != (2,):
-        raise ValueError(f"`range` must be either None or a sequence of scalars, got {bounds}")
+        raise ValueError(
+            "jnp.histogram: `range` must be the lowest and the highest edge, two scalars, but it "
+            f"has shape {bounds.shape}"
+        )
     low = where(ptp(bounds) == 0, bounds[0] - 0.5, bounds[0])
     high = where(ptp(bounds) == 0, bounds[1] + 0.5, bounds[1])
     return linspace(low, high, count + 1, dtype=dtype)
@@ -326,7 +343,10 @@ def histogram(
     else:
         x, w = promotion.ensure_arraylike("histogram", a, weights)
         if x.shape != w.shape:
-            raise ValueError("weights should have the same shape as a.")
+            raise ValueError(
+                "jnp.histogram: `weights` must have the shape of `a`, but they have shapes "
+                f"{w.shape} and {x.shape}"
+            )
         x, w = (as_value(p) for p in promotion.promote_dtypes_inexact(x, w))
     edges = histogram_bin_edges(x, bins, range, weights)
     counts = _counts(x, edges, w)
@@ -421,12 +441,21 @@ def histogramdd(
         points, weights = (as_value(p) for p in promotion.promote_dtypes_inexact(points, weights))
     n, rank = points.shape
     if weights is not None and weights.shape != (n,):
-        raise ValueError("should have one weight for each sample.")
+        raise ValueError(
+            f"jnp.histogramdd: `weights` must be one for each of {n} samples, but it has shape "
+            f"{weights.shape}"
+        )
     if range is not None and len(range) != rank:
-        raise ValueError(f"For sample dimension {rank}, expected range of length {rank}")
+        raise ValueError(
+            "jnp.histogramdd: `range` must have a pair of edges, or None, for each of "
+            f"{rank} coordinates, but it has length {len(range)}"
+        )
     each: Any = [bins] * rank if not shape_of_bins(bins) else bins
     if len(each) != rank:
-        raise ValueError("should be a bin for each dimension.")
+        raise ValueError(
+            f"jnp.histogramdd: `bins` must have an entry for each of {rank} coordinates, but it "
+            f"has {len(each)}"
+        )
     edges: list[Any] = []
     index: list[Any] = []
     for k, bin_of in enumerate(each):

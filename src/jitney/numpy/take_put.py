@@ -43,12 +43,15 @@ from jitney.runtime.array import ArrayImpl
 _INT32 = np.dtype(np.int32)
 
 
+_INDICES = "jnp.take: `indices` must be of an integer type, but are {}"
+
+
 def check_not_inplace(name: str, inplace: bool) -> None:
     """Raises ValueError if arrays were to be changed in place."""
     if inplace:
         raise ValueError(
-            f"jax.numpy.{name} cannot modify arrays in-place, because JAX arrays are immutable. "
-            "Pass inplace=False to instead return an updated array."
+            f"jax.numpy.{name}: `inplace` must be False, which gives an updated array, as arrays "
+            "are immutable"
         )
 
 
@@ -142,14 +145,16 @@ def _take_body(
         x, axis = _flat(x), 0
     axis = canonical_axis(axis, x.ndim)
     if not _is_integral(index):
-        raise ValueError("indices must have an integer type")
+        raise ValueError(_INDICES.format(index.dtype))
     extent = x.shape[axis]
     size = math.prod(index.shape)
     if extent == 0 and size:
-        raise IndexError("Cannot do a non-empty jnp.take() from an empty axis.")
+        raise IndexError(
+            f"jnp.take: axis {axis} of `a` has no elements, shape {x.shape}, but {size} are taken"
+        )
     if promotion.dtype_of(index) == np.bool_:
         if mode == "clip":
-            raise ValueError("indices must have an integer type")
+            raise ValueError(_INDICES.format(index.dtype))
         index = convert(index, _INT32)
         if mode == "wrap":  # counted modulo an extent that is a boolean, too: True
             extent = min(extent, 1)
@@ -162,9 +167,12 @@ def _take_body(
     elif mode == "clip":
         gather_mode = GatherScatterMode.CLIP
     elif mode == "raise":
-        raise NotImplementedError("The 'raise' mode to jnp.take is not supported.")
+        raise NotImplementedError(
+            "jnp.take: `mode` cannot be 'raise', as compiled code raises no errors; 'fill' gives NaN, "
+            "or `fill_value`, for indices out of range"
+        )
     else:
-        raise ValueError(f"Invalid mode '{mode}' for np.take")
+        raise ValueError(f"jnp.take: `mode` must be 'fill', 'wrap' or 'clip', but it is {mode!r}")
     rank = index.ndim
     shape = (*x.shape[:axis], *index.shape, *x.shape[axis + 1 :])
     if 0 in shape:
@@ -229,10 +237,11 @@ def take_along_axis(
         but with "promise_in_bounds".
 
     Example:
-      >>> x = jnp.array([[3, 1, 2], [4, 6, 5]])
-      >>> jnp.take_along_axis(x, jnp.argsort(x, axis=1), axis=1)
-      Array([[1, 2, 3],
-             [4, 5, 6]], dtype=int32)
+      >>> logits = jnp.array([[0.5, 2.0, -1.0], [1.5, 0.0, 3.0]])
+      >>> labels = jnp.array([1, 0])
+      >>> jnp.take_along_axis(logits, labels[:, None], axis=1)  # the logit of each label
+      Array([[2. ],
+             [1.5]], dtype=float32)
     """
     plain = mode is None and axis is not None and wrap_negative_indices is not False
     if plain and type(arr) is ArrayImpl and type(indices) is ArrayImpl:
@@ -265,18 +274,21 @@ def _take_along_axis_body(
     dtype = promotion.dtype_of(index)
     if not promotion.is_integer(dtype):
         raise TypeError(
-            f"take_along_axis indices must be of integer type, got {dtypes.long_name(dtype)}"
+            "jnp.take_along_axis: `indices` must be of an integer type, but are "
+            f"{dtypes.long_name(dtype)}"
         )
     if axis is None:
         if index.ndim != 1:
             raise ValueError(
-                f"take_along_axis indices must be 1D if axis=None, got shape {index.shape}"
+                "jnp.take_along_axis: `indices` must be a vector where `axis` is None, but they "
+                f"have shape {index.shape}"
             )
         x, axis = _flat(x), 0
     rank = x.ndim
     if rank != index.ndim:
         raise ValueError(
-            f"indices and arr must have the same number of dimensions; {index.ndim} vs. {rank}"
+            "jnp.take_along_axis: `indices` must be of the rank of `arr`, but they have shapes "
+            f"{index.shape} and {x.shape}"
         )
     axis = canonical_axis(axis, rank)
     extent = x.shape[axis]
@@ -368,13 +380,16 @@ def put(
     if not (x.size and places.size and new.size):
         return x
     if mode == "raise":
-        raise NotImplementedError("The 'raise' mode to jnp.put is not supported.")
+        raise NotImplementedError(
+            "jnp.put: `mode` cannot be 'raise', as compiled code raises no errors; None drops "
+            "values whose position is out of range"
+        )
     if mode == "clip":
         places = clip(places, 0, x.size - 1)
     elif mode == "wrap":
         places = remainder(places, x.size)
     elif mode is not None:
-        raise ValueError(f"mode should be one of 'wrap' or 'clip'; got {mode=}")
+        raise ValueError(f"jnp.put: `mode` must be None, 'wrap' or 'clip', but it is {mode!r}")
     values = repeated(new, places.shape[0])
     if dtypes.issubdtype(places.dtype, np.signedinteger):
         # What lies before the first element counts as the first.
@@ -429,9 +444,14 @@ def put_along_axis(
     if axis is None:
         arr, axis = _flat(arr), 0
     if not promotion.is_integer(indices.dtype):
-        raise IndexError("`indices` must be an integer array")
+        raise IndexError(
+            f"jnp.put_along_axis: `indices` must be of an integer type, but are {indices.dtype}"
+        )
     if arr.ndim != indices.ndim:
-        raise ValueError("`indices` and `arr` must have the same number of dimensions")
+        raise ValueError(
+            "jnp.put_along_axis: `indices` must be of the rank of `arr`, but they have shapes "
+            f"{indices.shape} and {arr.shape}"
+        )
     axis = canonical_axis(axis, arr.ndim)
     others = (*arr.shape[:axis], 1, *arr.shape[axis + 1 :])
     full = broadcast_shapes(indices.shape, others)
@@ -471,7 +491,7 @@ def choose(
     promotion.check_arraylike("choose", a, *choices)
     x = as_value(a)
     if not promotion.is_integer(promotion.dtype_of(x)):
-        raise ValueError("`a` array must be integer typed")
+        raise ValueError(f"jnp.choose: `a` must be of an integer type, but it is {x.dtype}")
     n = len(choices)
     if mode == "raise":
         value = concrete_value(x)
@@ -479,17 +499,24 @@ def choose(
             assert isinstance(x, Tracer)
             raise errors.ConcretizationTypeError(
                 x,
-                "The error occurred because jnp.choose was jit-compiled with mode='raise'. Use "
-                "mode='wrap' or mode='clip' instead.",
+                "jnp.choose compares values with the number of choices in mode 'raise', so they "
+                "must be known; the modes 'wrap' and 'clip' take traced ones.",
             )
-        if (np.asarray(value) < 0).any() or (np.asarray(value) >= n).any():
-            raise ValueError("invalid entry in choice array")
+        known = np.asarray(value)
+        outside = known[(known < 0) | (known >= n)]
+        if outside.size:
+            raise ValueError(
+                f"jnp.choose: `a` must be from 0 to {n - 1}, as there are {n} choices, but has "
+                f"{outside.flat[0]}; mode 'wrap' or 'clip' takes others"
+            )
     elif mode == "wrap":
         x = remainder(x, n)
     elif mode == "clip":
         x = clip(x, 0, n - 1)
     else:
-        raise ValueError(f"mode={mode!r} not understood. Must be 'raise', 'wrap', or 'clip'")
+        raise ValueError(
+            f"jnp.choose: `mode` must be 'raise', 'wrap' or 'clip', but it is {mode!r}"
+        )
     parts = promotion.promote_dtypes(*[choices[k] for k in range(n)])
     shape = broadcast_shapes(x.shape, *[np.shape(p) for p in parts])
     rows = [expand_dims(broadcast_to(p, shape), (0,)) for p in parts]
@@ -524,15 +551,26 @@ def fill_diagonal(
              [0., 1.]], dtype=float32)
     """
     if inplace:
-        raise NotImplementedError("JAX arrays are immutable, must use inplace=False")
+        raise NotImplementedError(
+            "jnp.fill_diagonal: `inplace` must be False, which gives an updated array, as arrays "
+            "are immutable"
+        )
     if wrap:
-        raise NotImplementedError("wrap=True is not implemented, must use wrap=False")
+        raise NotImplementedError(
+            "jnp.fill_diagonal: `wrap` must be False; the blocks of a tall matrix can be filled one "
+            "by one"
+        )
     promotion.check_arraylike("fill_diagonal", a, val)
     a = as_value(a)
     if a.ndim < 2:
-        raise ValueError("array must be at least 2-d")
+        raise ValueError(
+            f"jnp.fill_diagonal: `a` must have two axes or more, but it has shape {a.shape}"
+        )
     if a.ndim > 2 and any(n != a.shape[0] for n in a.shape):
-        raise ValueError("All dimensions of input must be of equal length")
+        raise ValueError(
+            "jnp.fill_diagonal: an array of more than two axes must have axes of one size, but "
+            f"`a` has shape {a.shape}"
+        )
     n = min(a.shape)
     if np.ndim(val) and n:
         val = repeated(_flat(as_value(val)), n)
@@ -558,10 +596,13 @@ def ix_(*args: ArrayLike) -> tuple[Array, ...]:
         x = as_value(x)
         if x.ndim != 1:
             raise ValueError(
-                f"Arguments to jax.numpy.ix_ must be 1-dimensional, got shape {x.shape}"
+                f"jax.numpy.ix_: operands must be vectors, but number {k} has shape {x.shape}"
             )
         if x.dtype == np.bool_:
-            raise NotImplementedError("Boolean arguments to jax.numpy.ix_ are not implemented")
+            raise NotImplementedError(
+                f"jax.numpy.ix_: operands must be positions, integers, but number {k} is boolean; "
+                "jnp.nonzero(mask)[0] has the positions of a mask"
+            )
         shape = [1] * len(args)
         shape[k] = x.shape[0]
         out.append(broadcast_in_dim(x, tuple(shape), (k,)))

@@ -100,11 +100,13 @@ def eye(
     (n,) = canonical_shape((N,), "argument of 'N' jnp.eye()")
     m = n if M is None else canonical_shape((M,), "argument of 'M' jnp.eye()")[0]
     if n < 0 or m < 0:
-        raise ValueError(f"negative dimensions are not allowed, got {N} and {M}")
+        raise ValueError(f"jnp.eye: `N` and `M` must be 0 or more, but they are {N} and {M}")
     if isinstance(k, int):
         k = max(-n, min(int(k), m))  # farther away there is nothing either
     if shape_of(k) or not promotion.is_integer(promotion.dtype_of(k)):
-        raise ValueError(f"k must be a scalar integer; got {k}")
+        raise ValueError(
+            f"jnp.eye: `k` must be an integer, the offset of a diagonal, but it is {k}"
+        )
     rows, columns = _rows_and_columns(n, m)
     return placed(convert(compare.eq(binary.add(rows, _offset(k)), columns), dtype), device)
 
@@ -113,9 +115,8 @@ def identity(n: int, dtype: DTypeLike | None = None) -> Array:
     """The identity matrix of `n` rows; `dtype` is the default float by default.
 
     Example:
-      >>> jnp.identity(2, dtype=int)
-      Array([[1, 0],
-             [0, 1]], dtype=int32)
+      >>> jnp.identity(3, dtype=jnp.complex64)[1]
+      Array([0.+0.j, 1.+0.j, 0.+0.j], dtype=complex64)
     """
     return eye(n, dtype=dtype)
 
@@ -192,7 +193,7 @@ def triu(m: ArrayLike, k: int = 0) -> Array:
 def _matrix(name: str, m: ArrayLike) -> Array:
     m = promotion.ensure_arraylike(name, m)
     if m.ndim < 2:
-        raise ValueError(f"Argument to jax.numpy.{name} must be at least 2D")
+        raise ValueError(f"jnp.{name}: `m` must have two axes or more, but has shape {m.shape}")
     return m
 
 
@@ -218,11 +219,13 @@ def diag(v: ArrayLike, k: int = 0) -> Array:
       ValueError: if `v` is of another rank.
 
     Example:
-      >>> jnp.diag(jnp.array([1, 2]))
-      Array([[1, 0],
-             [0, 2]], dtype=int32)
-      >>> jnp.diag(jnp.array([[1, 2], [3, 4]]))
-      Array([1, 4], dtype=int32)
+      >>> superdiagonal = jnp.diag(jnp.array([0.5, 0.25]), k=1)
+      >>> superdiagonal
+      Array([[0.  , 0.5 , 0.  ],
+             [0.  , 0.  , 0.25],
+             [0.  , 0.  , 0.  ]], dtype=float32)
+      >>> jnp.diag(superdiagonal, k=1)
+      Array([0.5 , 0.25], dtype=float32)
     """
     promotion.check_arraylike("diag", v)
     return _diag(v, operator.index(k))
@@ -234,7 +237,7 @@ def _diag(v: ArrayLike, k: int) -> Array:
     if v.ndim == 2:
         return diagonal(v, offset=k)
     if v.ndim != 1:
-        raise ValueError("diag input must be 1d or 2d")
+        raise ValueError(f"jnp.diag: `v` must be a vector or a matrix, but it has shape {v.shape}")
     zero = scalar_operand(0, v.dtype, v.weak_type)
     n = v.shape[0] + abs(k)
     column = pad(v, zero, ((max(0, -k), max(0, k), 0),))
@@ -261,7 +264,7 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
     """
     x = promotion.ensure_arraylike("diagonal", a)
     if x.ndim < 2:
-        raise ValueError("diagonal requires an array of at least two dimensions.")
+        raise ValueError(f"jnp.diagonal: `a` must have two axes or more, but has shape {x.shape}")
     offset = operator.index(offset)
 
     def gathered(a: Array) -> Array:
@@ -322,7 +325,10 @@ def trace(
     x = promotion.ensure_arraylike("trace", a)
     rows_axis, columns_axis = canonical_axis(axis1, x.ndim), canonical_axis(axis2, x.ndim)
     if rows_axis == columns_axis:
-        raise ValueError(f"trace: axis1 and axis2 can not be same, got {axis1} and {axis2}")
+        raise ValueError(
+            "jnp.trace: `axis1` and `axis2` must be two axes, but for an array of shape "
+            f"{x.shape} they are {axis1} and {axis2}"
+        )
     others = [k for k in range(x.ndim) if k not in (rows_axis, columns_axis)]
     x = transpose(x, (*others, rows_axis, columns_axis))
     rows, columns = _rows_and_columns(*x.shape[-2:])
@@ -339,9 +345,11 @@ def diagflat(v: ArrayLike, k: int = 0) -> Array:
       k: offset of the diagonal: positive ones lie above the main diagonal.
 
     Example:
-      >>> jnp.diagflat(jnp.array([[1, 2]]))
-      Array([[1, 0],
-             [0, 2]], dtype=int32)
+      >>> below = jnp.ones((2, 1))
+      >>> jnp.diagflat(below, k=-1)
+      Array([[0., 0., 0.],
+             [1., 0., 0.],
+             [0., 1., 0.]], dtype=float32)
     """
     from jitney.numpy.creation import zeros
 
@@ -381,12 +389,13 @@ def meshgrid(
     promotion.check_arraylike("meshgrid", *xi)
     args = [as_value(x) for x in xi]
     if not copy:
-        raise ValueError("jax.numpy.meshgrid only supports copy=True")
+        raise ValueError("jax.numpy.meshgrid: `copy` must be True, as arrays have no views")
     if indexing not in ("xy", "ij"):
-        raise ValueError(f"Valid values for indexing are 'xy' and 'ij', got {indexing}")
+        raise ValueError(f"jax.numpy.meshgrid: `indexing` must be 'xy' or 'ij', not {indexing!r}")
     if any(a.ndim > 1 for a in args):
         raise ValueError(
-            f"Arguments to jax.numpy.meshgrid must be 1D, got shapes {[a.shape for a in args]}"
+            "jax.numpy.meshgrid: coordinates must be vectors, but shapes are "
+            f"{[a.shape for a in args]}"
         )
     args = [reshape(a, (1,)) if a.ndim == 0 else a for a in args]
     order = list(range(len(args)))

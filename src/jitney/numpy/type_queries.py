@@ -59,8 +59,8 @@ def issubdtype(arg1: DTypeLike, arg2: DTypeLike) -> bool:
     """True if dtype `arg1` is `arg2` or belongs to the category `arg2`.
 
     Example:
-      >>> jnp.issubdtype(jnp.bfloat16, jnp.floating)
-      True
+      >>> [d for d in ("uint8", "float16", "bfloat16", "bool") if jnp.issubdtype(d, jnp.inexact)]
+      ['float16', 'bfloat16']
     """
     return dtypes.issubdtype(arg1, arg2)
 
@@ -101,11 +101,12 @@ def isdtype(dtype: DTypeLike | Array, kind: DTypeLike | tuple[DTypeLike, ...]) -
             shown = f"{k!r}"
             if isinstance(k, str):
                 raise ValueError(
-                    f"Unrecognized kind={shown} expected one of {list(_KINDS)}, or a compatible "
-                    "input for jnp.dtype()"
+                    f"jnp.isdtype: `kind` must be one of {list(_KINDS)}, or name a dtype, but it "
+                    f"is {shown}"
                 ) from None
             raise TypeError(
-                f"Expected kind to be a dtype, string, or tuple; got kind={shown}"
+                "jnp.isdtype: `kind` must be a dtype, the name of a kind, or a tuple of them, but "
+                f"it is {shown}"
             ) from None
     return any(answers)
 
@@ -159,8 +160,8 @@ def isscalar(element: object) -> bool:
 def _warn_unless_arraylike(name: str, x: object) -> None:
     if not is_valid_operand(x):
         warn(
-            f"{name} requires ndarray or scalar arguments, got {type(x)} at position 0. In a "
-            "future JAX release this will be an error.",
+            f"jnp.{name}: an array or a scalar is needed, but argument 0 is of {type(x)}. This will "
+            "become an error: make an array of it by jnp.asarray first.",
             DeprecationWarning,
         )
 

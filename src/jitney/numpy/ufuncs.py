@@ -143,16 +143,25 @@ class ufunc:
 
     def __call__(self, *args: ArrayLike, out: None = None, where: None = None) -> Any:
         if out is not None:
-            raise NotImplementedError(f"out argument of {self}")
+            raise NotImplementedError(
+                f"{self.__name__}: `out` must be None, as arrays are immutable; the result is a new "
+                "array"
+            )
         if where is not None:
-            raise NotImplementedError(f"where argument of {self}")
+            raise NotImplementedError(
+                f"{self.__name__}: `where` must be None; jnp.where(condition, result, x) chooses"
+            )
         return self._call(*args)
 
     def _check_binary(self, method: str) -> None:
         if self.nin != 2:
-            raise ValueError(f"{method} only supported for binary ufuncs")
+            raise ValueError(
+                f"{self.__name__}.{method}: the function must take two operands, but takes {self.nin}"
+            )
         if self.nout != 1:
-            raise ValueError(f"{method} only supported for functions returning a single value")
+            raise ValueError(
+                f"{self.__name__}.{method}: the function must give one result, but gives {self.nout}"
+            )
 
     def _result_dtype(self, x: Array, dtype: DTypeLike | None) -> np.dtype[Any]:
         """`dtype`, or that of the function of two elements of `x`."""
@@ -174,7 +183,7 @@ class ufunc:
         initial: ArrayLike | None = None,
         where: ArrayLike | None = None,
     ) -> Array:
-        """The function applied to elements in iteration along `axis`; over all of them if it is None.
+        """Reduces `a` along `axis` with the function; along all axes if it is None.
 
         Args:
           a: an array.
@@ -200,12 +209,13 @@ class ufunc:
             promotion.check_arraylike(f"{self.__name__}.reduce", where)
             if self.identity is None and initial is None:
                 raise ValueError(
-                    f"reduction operation {self.__name__} does not have an identity, so to use a "
-                    "where mask one has to specify 'initial'."
+                    f"{self.__name__}.reduce: `initial` must be given with `where`, as the "
+                    "function has no identity, the result of no elements"
                 )
             if promotion.dtype_of(where) != np.bool_:
                 raise ValueError(
-                    f"where argument must have dtype=bool; got dtype={promotion.dtype_of(where)}"
+                    f"{self.__name__}.reduce: `where` must be boolean, but it is "
+                    f"{promotion.dtype_of(where)}"
                 )
         x = as_value(a)
         if axis is not None and not isinstance(axis, tuple):
@@ -230,7 +240,10 @@ class ufunc:
         dtype = self._result_dtype(x, dtype)
         rank = x.ndim
         if isinstance(axis, tuple):
-            raise NotImplementedError("Multi-axis reduction for ufuncs without a reduction")
+            raise NotImplementedError(
+                f"{self.__name__}.reduce: `axis` must be one axis or None, but it is {axis}; reduce "
+                "along one after the other"
+            )
         if axis is None:
             axes: tuple[int, ...] = tuple(range(rank))
             mask = (
@@ -251,7 +264,8 @@ class ufunc:
         initial = self.identity if initial is None else initial
         if initial is None and x.shape[0] == 0:
             raise ValueError(
-                f"zero-size array to reduction operation {self.__name__} which has no identity"
+                f"{self.__name__}.reduce: `initial` must be given for no elements, as the function "
+                f"has no identity, but `a` has shape {x.shape}"
             )
         first = 0
         if initial is None:
@@ -338,7 +352,9 @@ class ufunc:
 
         x, starts = as_value(a), as_value(indices)
         if starts.ndim != 1:
-            raise ValueError("reduceat: indices must be one-dimensional")
+            raise ValueError(
+                f"{self.__name__}.reduceat: `indices` must be a vector, but it has shape {starts.shape}"
+            )
         axis = canonical_axis(axis, x.ndim)
         dtype = self._result_dtype(x, dtype)
         rows = moveaxis(x, axis, 0)
@@ -397,9 +413,8 @@ class ufunc:
         """
         if inplace:
             raise NotImplementedError(
-                "Because JAX arrays are immutable, jnp.ufunc.at() cannot operate inplace like\n"
-                "np.ufunc.at(). Instead, you can pass inplace=False and capture the result; e.g.\n"
-                ">>> arr = jnp.add.at(arr, ind, val, inplace=False)\n"
+                f"{self.__name__}.at: `inplace` must be False, which gives an updated array, as "
+                f"arrays are immutable: x = {self.__name__}.at(x, ..., inplace=False)"
             )
         return self._updated(a, indices, b)
 

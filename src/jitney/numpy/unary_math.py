@@ -281,8 +281,8 @@ def absolute(x: ArrayLike, /) -> Array:
     Example:
       >>> jnp.absolute(jnp.array([-1.5, 2.0]))
       Array([1.5, 2. ], dtype=float32)
-      >>> jnp.absolute(3 + 4j)
-      Array(5., dtype=float32, weak_type=True)
+      >>> jnp.absolute(jnp.exp(1j * jnp.array([0.5, 2.5]))).round(3)
+      Array([1., 1.], dtype=float32)
     """
     check_arraylike("absolute", x)
     dtype = promotion.dtype_of(x)
@@ -306,7 +306,9 @@ def fabs(x: ArrayLike, /) -> Array:
     """
     check_arraylike("fabs", x)
     if promotion.is_complex(promotion.dtype_of(x)):
-        raise TypeError("ufunc 'fabs' does not support complex dtypes")
+        raise TypeError(
+            f"jnp.fabs: `x` must be real, but it is {promotion.dtype_of(x)}; jnp.abs takes both"
+        )
     return unary.abs(*promote_args_inexact("fabs", x))
 
 

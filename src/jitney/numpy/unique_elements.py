@@ -87,8 +87,8 @@ def _unique(
     if size and n == 0:
         if fill_value is None:
             raise ValueError(
-                "jnp.unique: for zero-sized input with nonzero size argument, fill_value must be "
-                "specified"
+                f"jnp.unique: `fill_value` must be given, as there are no elements, shape {x.shape}, "
+                f"and the result is of `size` {size}"
             )
         shape = (*x.shape[:axis], size, *x.shape[axis + 1 :])
         out: tuple[Any, ...] = (full(shape, fill_value, x.dtype),)
@@ -203,12 +203,14 @@ def unique(
     Returns: the values, or a tuple of them and what was asked for.
 
     Example:
-      >>> jnp.unique(jnp.array([3, 1, 3, 2]))
-      Array([1, 2, 3], dtype=int32)
-      >>> jnp.unique(jnp.array([3, 1, 3]), return_counts=True)
-      (Array([1, 3], dtype=int32), Array([1, 2], dtype=int32))
-      >>> jnp.unique(jnp.array([3, 1, 3]), size=3, fill_value=0)
-      Array([1, 3, 0], dtype=int32)
+      >>> words = jnp.array([7, 2, 7, 7, 5])
+      >>> jnp.unique(words)
+      Array([2, 5, 7], dtype=int32)
+      >>> values, inverse = jnp.unique(words, return_inverse=True)
+      >>> values[inverse]
+      Array([7, 2, 7, 7, 5], dtype=int32)
+      >>> jax.jit(lambda x: jnp.unique(x, size=4, fill_value=-1))(words)
+      Array([ 2,  5,  7, -1], dtype=int32)
     """
     promotion.check_arraylike("unique", ar)
     x = concrete_operand(ar, "jnp.unique", size)

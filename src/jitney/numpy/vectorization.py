@@ -30,7 +30,10 @@ _SIGNATURE = rf"{_LIST}->{_LIST}"  # compiled when it is needed: importing shoul
 def _parse(signature: str) -> tuple[list[CoreDims], list[CoreDims]]:
     """The names of core dimensions of operands and of results."""
     if not re.fullmatch(_SIGNATURE, signature):
-        raise ValueError(f"not a valid gufunc signature: {signature}")
+        raise ValueError(
+            "jnp.vectorize: `signature` must name core dimensions as in '(m,n),(n)->(m)', but it is "
+            f"{signature!r}"
+        )
     sides = [
         [tuple(re.findall(_NAME, argument)) for argument in re.findall(_ARGUMENT, side)]
         for side in signature.split("->")
@@ -44,14 +47,15 @@ def _match(shape: Sequence[int], dims: CoreDims, sizes: dict[str, int], error: s
         return
     if len(shape) < len(dims):
         raise ValueError(
-            f"input with shape {tuple(shape)} does not have enough dimensions for all core "
-            f"dimensions {dims} {error}"
+            f"jnp.vectorize: an array must have an axis for each of the core dimensions {dims}, but "
+            f"it has shape {tuple(shape)} {error}"
         )
     for name, n in zip(dims, shape[-len(dims) :], strict=True):
         known = int(name) if name.isdigit() else sizes.get(name)
         if known is not None and known != n:
             raise ValueError(
-                f"inconsistent size for core dimension {name!r}: {n} vs {known} {error}"
+                f"jnp.vectorize: core dimension {name!r} must have one size, but it has {n} here "
+                f"and {known} elsewhere {error}"
             )
         sizes[name] = n
 
@@ -85,18 +89,20 @@ def vectorize(
     """
     if any(not isinstance(k, int | str) for k in excluded):
         raise TypeError(
-            "jax.numpy.vectorize can only exclude integer or string arguments, but excluded="
-            f"{excluded!r}"
+            "jnp.vectorize: `excluded` must be positions and names of arguments, integers and "
+            f"strings, but it is {excluded!r}"
         )
     if any(isinstance(k, int) and k < 0 for k in excluded):
-        raise ValueError(f"excluded={excluded!r} contains negative numbers")
+        raise ValueError(
+            f"jnp.vectorize: positions in `excluded` must be 0 or more, but it is {excluded!r}"
+        )
     excluded = frozenset(excluded)
 
     @functools.wraps(pyfunc)
     def wrapped(*args: PyTree, **kwargs: PyTree) -> Any:
         from jitney.api.vmap import vmap
 
-        error = f"on vectorized function with excluded={excluded!r} and signature={signature!r}"
+        error = f"(excluded={excluded!r}, signature={signature!r})"
         function, operands = _only_arrays(pyfunc, args, kwargs, excluded)
         if signature is None:
             inputs, outputs = [()] * len(operands), None
@@ -105,14 +111,17 @@ def vectorize(
         none = {k for k, x in enumerate(operands) if x is None}
         misplaced = {k for k in none if k < len(inputs) and inputs[k]}
         if misplaced:
-            raise ValueError(f"Cannot pass None at locations {misplaced} with {signature=}")
+            raise ValueError(
+                f"jnp.vectorize: arguments {sorted(misplaced)} are None, but {signature=} says that "
+                "they have core dimensions"
+            )
         if none:
             function = _with_none(function, none, len(operands))
             inputs = [d for k, d in enumerate(inputs) if k not in none]
             operands = [x for k, x in enumerate(operands) if k not in none]
         if len(inputs) != len(operands):
             raise TypeError(
-                f"wrong number of positional arguments: expected {len(inputs)}, got "
+                f"jnp.vectorize: the signature has {len(inputs)} operands, but there are "
                 f"{len(operands)} {error}"
             )
         promotion.check_arraylike("vectorize", *operands)
@@ -229,17 +238,20 @@ def _checking(
             return out
         if len(outputs) > 1 and not isinstance(out, tuple):
             raise TypeError(
-                f"output must be a tuple when multiple outputs are expected, got: {out}"
+                f"jnp.vectorize: `pyfunc` must return a tuple of {len(outputs)} results, as the "
+                f"signature says, but it returned {out}"
             )
         if len(results) != len(outputs):
             raise TypeError(
-                f"wrong number of output arguments: expected {len(outputs)}, got {len(results)}"
+                f"jnp.vectorize: `pyfunc` must return {len(outputs)} results, as the signature "
+                f"says, but it returned {len(results)}"
             )
         known = dict(sizes)
         for x, dims in zip(results, outputs, strict=True):
             if len(shape_of(x)) != len(dims):
                 raise ValueError(
-                    f"output shape {shape_of(x)} does not match core dimensions {dims} {error}"
+                    f"jnp.vectorize: a result must have the core dimensions {dims} alone, but it "
+                    f"has shape {shape_of(x)} {error}"
                 )
             _match(shape_of(x), dims, known, error)
         return out

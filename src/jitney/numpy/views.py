@@ -69,8 +69,8 @@ def astype(
         if new == _BOOL:
             return compare.ne(x, scalar_operand(0, old, False))
         warn(
-            "Casting from complex to real dtypes will soon raise a ValueError. Please first use "
-            "jnp.real or jnp.imag to take the real/imaginary component of your input.",
+            f"Array.astype: the imaginary parts of {old} are lost in {new}. This will become a "
+            "ValueError: say what is meant by jnp.real, jnp.imag or jnp.abs first.",
             DeprecationWarning,
         )
         x = unary.real(x)
@@ -97,13 +97,16 @@ def view(x: Array, dtype: DTypeLike | None) -> Array:
     old_bits, new_bits = _bits(old), _bits(new)
     if x.ndim == 0:
         if old_bits != new_bits:
-            raise ValueError("view() of a 0d array is only supported if the itemsize is unchanged.")
+            raise ValueError(
+                f"Array.view: a scalar of {old_bits} bits, {old}, has no view of {new_bits} bits, "
+                f"{new}; x[None].view(dtype) makes an array of them"
+            )
         return reshape(view(reshape(x, (1,)), new), ())
     last = x.shape[-1]
     if (last * old_bits) % new_bits:
         raise ValueError(
-            "When changing to a larger dtype, its size must be a divisor of the total size in "
-            "bytes of the last axis of the array."
+            f"Array.view: the last axis must hold whole elements of {new}, {new_bits} bits each, but "
+            f"it has {last} of {old}, {last * old_bits} bits in all"
         )
     if old == _BOOL:
         return view(convert(x, _UINT8), new)

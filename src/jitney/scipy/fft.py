@@ -38,7 +38,7 @@ def _operand(
     """`x` cut or filled up to `lengths` along `axes`, and these axes, not negative."""
     if kind != 2:
         raise NotImplementedError(
-            f"jax.scipy.fft.{name}: Only DCT type 2 is implemented, got {kind}."
+            f"jax.scipy.fft.{name}: there are transforms of type 2 alone, but `type` is {kind}"
         )
     if norm not in (None, "backward", "ortho"):
         raise ValueError(
@@ -53,8 +53,7 @@ def _operand(
     for axis in where:
         if not -array.ndim <= axis < array.ndim:
             raise ValueError(
-                f"jax.scipy.fft.{name}: axis {axis} is out of bounds for array of dimension "
-                f"{array.ndim}"
+                f"jax.scipy.fft.{name}: `x` has no axis {axis}, as its shape is {array.shape}"
             )
     where = [axis % array.ndim for axis in where]
     if lengths is not None:

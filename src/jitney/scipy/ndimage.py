@@ -79,8 +79,9 @@ def map_coordinates(
 
     Example:
       >>> image = jnp.array([[0.0, 2.0], [4.0, 6.0]])
-      >>> jax.scipy.ndimage.map_coordinates(image, [jnp.array([0.5]), jnp.array([0.5])], order=1)
-      Array([3.], dtype=float32)
+      >>> diagonal = jnp.linspace(0.0, 1.0, 3)
+      >>> jax.scipy.ndimage.map_coordinates(image, [diagonal, diagonal], order=1)
+      Array([0., 3., 6.], dtype=float32)
     """
     return _map_coordinates(input, coordinates, order=operator.index(order), mode=mode, cval=cval)
 
@@ -93,8 +94,8 @@ def _map_coordinates(
     places = [jnp.asarray(c) for c in coordinates]
     if len(places) != x.ndim:
         raise ValueError(
-            f"map_coordinates: coordinates must be a sequence of length input.ndim = {x.ndim}, but "
-            f"there are {len(places)}"
+            f"map_coordinates: `coordinates` must be one array for each axis of `input`, {x.ndim}, "
+            f"but there are {len(places)}"
         )
     if mode not in _INDEX:
         raise NotImplementedError(

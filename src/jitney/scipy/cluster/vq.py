@@ -32,11 +32,13 @@ def vq(obs: ArrayLike, code_book: ArrayLike, check_finite: bool = True) -> tuple
     x, codes = (as_value(v) for v in promote_dtypes_inexact(obs, code_book))
     if x.ndim != codes.ndim:
         raise ValueError(
-            f"vq: Observation and code_book should have the same rank, but got {x.ndim} and "
-            f"{codes.ndim}"
+            f"vq: `obs` and `code_book` must be of one rank, but they have shapes {x.shape} and "
+            f"{codes.shape}"
         )
     if x.ndim not in (1, 2):
-        raise ValueError(f"vq: ndim different than 1 or 2 are not supported, but got {x.ndim}")
+        raise ValueError(
+            f"vq: observations are scalars or vectors, so `obs` must be of rank 1 or 2, not {x.ndim}"
+        )
     return _vq(x, codes)
 
 

@@ -26,4 +26,4 @@ def complex_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 def check_square(name: str, a: Array) -> None:
     """Raises ValueError unless `a`, which the function `name` takes, holds square matrices."""
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
-        raise ValueError(f"{name}: a must be a (batched) square matrix, but got shape {a.shape}")
+        raise ValueError(f"{name}: `a` must be square matrices, but it has shape {a.shape}")

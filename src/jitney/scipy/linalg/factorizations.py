@@ -126,7 +126,7 @@ def eigh(
         ("eigvals=None", eigvals is None),
     ):
         if not ok:
-            raise NotImplementedError(f"Only the {name} case of eigh is implemented.")
+            raise NotImplementedError(f"eigh: {name} is what there is; leave other arguments out")
     vectors, values = lax.linalg.eigh(*inexact(a), lower=lower)
     return values if eigvals_only else (values, vectors)
 
@@ -149,9 +149,7 @@ def schur(a: ArrayLike, output: str = "real") -> tuple[Array, Array]:
              [0., 3.]], dtype=float32)
     """
     if output not in ("real", "complex"):
-        raise ValueError(
-            f"Expected 'output' to be either 'real' or 'complex', got output={output!r}."
-        )
+        raise ValueError(f"schur: `output` must be 'real' or 'complex', but it is {output!r}")
     return _schur(*inexact(a), output=output)
 
 
@@ -296,7 +294,7 @@ def qr(
     """
     del overwrite_a, lwork, check_finite
     if mode not in ("full", "r", "economic"):
-        raise ValueError(f"Unsupported QR decomposition mode {mode!r}")
+        raise ValueError(f"qr: `mode` must be 'full', 'economic' or 'r', but it is {mode!r}")
     found = lax.linalg.qr(*inexact(a), pivoting=pivoting, full_matrices=mode != "economic")
     return _as_results(found[1:] if mode == "r" else found)
 
@@ -330,7 +328,10 @@ def qr_multiply(
     """
     del overwrite_a, overwrite_c
     if mode not in ("right", "left"):
-        raise ValueError(f"qr_multiply: mode must be 'right' or 'left', got {mode!r}")
+        raise ValueError(
+            "qr_multiply: `mode` must be 'left' or 'right', the side of `c` on which q stands, but "
+            f"it is {mode!r}"
+        )
     x, y = inexact(a, c)
     q, *rest = lax.linalg.qr(x, pivoting=pivoting, full_matrices=False)
     if conjugate:
@@ -405,9 +406,9 @@ def polar(
     del eps, max_iterations
     (x,) = inexact(a)
     if x.ndim < 2:
-        raise ValueError(f"polar: a must be a (batched) matrix, but got shape {x.shape}")
+        raise ValueError(f"polar: `a` must be matrices, but it has shape {x.shape}")
     if side not in ("right", "left"):
-        raise ValueError(f"polar: `side` must be either 'right' or 'left', but got {side!r}")
+        raise ValueError(f"polar: `side` is that of p, 'left' or 'right', but it is {side!r}")
     if method not in ("qdwh", "svd"):
         raise ValueError(f"polar: unknown method {method!r}; it must be 'qdwh' or 'svd'")
     if x.dtype.itemsize == 2:

@@ -39,13 +39,14 @@ def solve(
       ValueError: for another `assume_a`, or shapes that do not fit.
 
     Example:
-      >>> jax.scipy.linalg.solve(jnp.array([[2.0, 0.0], [0.0, 4.0]]), jnp.array([2.0, 8.0]))
-      Array([1., 2.], dtype=float32)
+      >>> stiffness = jnp.array([[2.0, -1.0], [-1.0, 2.0]])
+      >>> jax.scipy.linalg.solve(stiffness, jnp.ones(2), assume_a="pos").round(3)
+      Array([1., 1.], dtype=float32)
     """
     del overwrite_a, overwrite_b, debug, check_finite
     valid = ["gen", "sym", "her", "pos"]
     if assume_a not in valid:
-        raise ValueError(f"Expected assume_a to be one of {valid}; got {assume_a!r}")
+        raise ValueError(f"solve: `assume_a` must be one of {valid}, but it is {assume_a!r}")
     x, y = inexact(a, b)
     if assume_a != "pos":
         return jnp.linalg.solve(x, y[..., None])[..., 0] if y.ndim == 1 else jnp.linalg.solve(x, y)
@@ -80,7 +81,8 @@ def solve_triangular(
       ValueError: for another `trans`, or shapes that do not fit.
 
     Example:
-      >>> jax.scipy.linalg.solve_triangular(jnp.array([[2.0, 1.0], [0.0, 4.0]]), jnp.array([4.0, 8.0]))
+      >>> upper = jnp.array([[2.0, 1.0], [0.0, 4.0]])
+      >>> jax.scipy.linalg.solve_triangular(upper, upper @ jnp.array([1.0, 2.0]))
       Array([1., 2.], dtype=float32)
     """
     del overwrite_b, debug, check_finite
@@ -173,7 +175,9 @@ def lu_solve(
     """
     del overwrite_b, check_finite
     if trans not in (0, 1, 2):
-        raise ValueError(f"lu_solve: 'trans' value must be 0, 1, or 2, got {trans}")
+        raise ValueError(
+            f"lu_solve: `trans` must be 0 for a, 1 for a^T or 2 for a^H, but it is {trans}"
+        )
     factors, pivots = lu_and_piv
     matrix, right = inexact(factors, b)
     return _lu_solve(matrix, right, pivots, trans=trans)

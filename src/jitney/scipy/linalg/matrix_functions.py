@@ -81,7 +81,7 @@ def expm(A: ArrayLike, *, upper_triangular: bool = False, max_squarings: int = 1
     """
     a = as_value(promote_dtypes_inexact(A)[0])
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
-        raise ValueError(f"Expected A to be a (batched) square matrix, got A.shape={a.shape}.")
+        raise ValueError(f"expm: `A` must be square matrices, but it has shape {a.shape}")
     return _expm(a, upper_triangular=upper_triangular, max_squarings=max_squarings)
 
 
@@ -143,11 +143,13 @@ def expm_frechet(
     del method
     a, e = (as_value(x) for x in promote_dtypes_inexact(A, E))
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
-        raise ValueError(f"expected A to be a square matrix, got A.shape={a.shape}")
+        raise ValueError(f"expm_frechet: `A` must be square matrices, but it has shape {a.shape}")
     if e.ndim < 2 or e.shape[-1] != e.shape[-2]:
-        raise ValueError(f"expected E to be a square matrix, got E.shape={e.shape}")
+        raise ValueError(f"expm_frechet: `E` must be square matrices, but it has shape {e.shape}")
     if a.shape != e.shape:
-        raise ValueError(f"expected A and E to be the same shape, got {a.shape} and {e.shape}")
+        raise ValueError(
+            f"expm_frechet: `A` and `E` must be of one shape, but they are {a.shape} and {e.shape}"
+        )
     value, slope = jvp(expm, (a,), (e,))
     return (value, slope) if compute_expm else slope
 
@@ -180,8 +182,8 @@ def _quotient(top: Array, bottom: Array) -> Array:
 def sqrtm(A: ArrayLike, blocksize: int = 1) -> Array:
     """The principal square root of matrices, by their Schur forms.
 
-    Bjorck and Hammarling, A Schur method for the square root of a matrix, Linear Algebra and its
-    Applications 52/53 (1983), 127-140.
+    The recurrence over the triangular factor is that of Bjorck and Hammarling (1983), Linear Algebra
+    and its Applications 52/53, pages 127 to 140.
 
     Args:
       A: square matrices [..., n, n].
@@ -237,7 +239,7 @@ def funm(
     """
     a = as_value(promote_dtypes_inexact(A)[0])
     if a.ndim != 2 or a.shape[0] != a.shape[1]:
-        raise ValueError(f"funm: A must be a square matrix, but got shape {a.shape}")
+        raise ValueError(f"funm: `A` must be one square matrix, but it has shape {a.shape}")
     t, z = schur(a, output="complex")
     n = t.shape[0]
     values = jnp.asarray(func(jnp.diagonal(t))).astype(t.dtype)

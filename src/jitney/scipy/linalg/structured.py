@@ -63,8 +63,8 @@ def block_diag(*arrs: ArrayLike) -> Array:
     for i, block in enumerate(blocks):
         if block.ndim > 2:
             raise ValueError(
-                "block_diag: arguments must have at most 2 dimensions, but argument "
-                f"{i} has the shape {block.shape}"
+                f"block_diag: blocks must be matrices, vectors or scalars, but number {i} has shape "
+                f"{block.shape}"
             )
     blocks = [jnp.atleast_2d(block) for block in blocks]
     width = sum(block.shape[1] for block in blocks)
@@ -183,15 +183,14 @@ def companion(a: ArrayLike) -> Array:
       ValueError: if there are less than two coefficients.
 
     Example:
-      >>> jax.scipy.linalg.companion(jnp.array([1.0, -3.0, 2.0]))
-      Array([[ 3., -2.],
-             [ 1.,  0.]], dtype=float32)
+      >>> matrix = jax.scipy.linalg.companion(jnp.array([1.0, -3.0, 2.0]))  # (x - 1) (x - 2)
+      >>> jnp.linalg.eigvals(matrix).real.sort().round(3)
+      Array([1., 2.], dtype=float32)
     """
     x = as_value(promote_dtypes_inexact(ensure_arraylike("companion", a))[0])
     if x.ndim == 0 or x.shape[-1] < 2:
         raise ValueError(
-            "companion: the length of `a` along the last axis must be at least 2; got shape "
-            f"{x.shape}"
+            f"companion: `a` must have two coefficients or more, but it has shape {x.shape}"
         )
     return _with_first_row(-x[..., 1:] / x[..., :1], None)
 
@@ -218,19 +217,19 @@ def leslie(f: ArrayLike, s: ArrayLike) -> Array:
       ValueError: if the lengths do not fit.
 
     Example:
-      >>> jax.scipy.linalg.leslie(jnp.array([0.1, 2.0]), jnp.array([0.2]))
-      Array([[0.1, 2. ],
-             [0.2, 0. ]], dtype=float32)
+      >>> births, survival = jnp.array([0.0, 2.0, 1.0]), jnp.array([0.5, 0.25])
+      >>> jax.scipy.linalg.leslie(births, survival) @ jnp.array([8.0, 4.0, 4.0])  # next year
+      Array([12.,  4.,  1.], dtype=float32)
     """
     births, survival = (_vector("leslie", x) for x in promote_dtypes(f, s))
     if births.shape[-1] < 2:
         raise ValueError(
-            f"leslie: the length of f along the last axis must be at least 2; got shape {births.shape}"
+            f"leslie: `f` must have two age classes or more, but it has shape {births.shape}"
         )
     if survival.shape[-1] != births.shape[-1] - 1:
         raise ValueError(
-            "Incorrect lengths for f and s: s must be shorter by one than f; got f shape "
-            f"{births.shape} and s shape {survival.shape}"
+            "leslie: `s` must be shorter by one than `f`, as the last class does not survive, but "
+            f"shapes are {survival.shape} and {births.shape}"
         )
     batch = jnp.broadcast_shapes(births.shape[:-1], survival.shape[:-1])
     births = jnp.broadcast_to(births, (*batch, births.shape[-1]))
@@ -246,9 +245,11 @@ def fiedler(a: ArrayLike) -> Array:
     Returns: array [..., n, n].
 
     Example:
-      >>> jax.scipy.linalg.fiedler(jnp.array([1, 4]))
-      Array([[0, 3],
-             [3, 0]], dtype=int32)
+      >>> places = jnp.array([0.5, 2.0, 3.0])
+      >>> jax.scipy.linalg.fiedler(places)
+      Array([[0. , 1.5, 2.5],
+             [1.5, 0. , 1. ],
+             [2.5, 1. , 0. ]], dtype=float32)
     """
     x = _vector("fiedler", a)
     return jnp.abs(x[..., :, None] - x[..., None, :])
@@ -308,21 +309,23 @@ def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
       ValueError: for other modes, an empty `a`, or if n is not positive.
 
     Example:
-      >>> jax.scipy.linalg.convolution_matrix(jnp.array([1, 2]), 2)
-      Array([[1, 0],
-             [2, 1],
-             [0, 2]], dtype=int32)
+      >>> kernel = jnp.array([1, -1])
+      >>> differences = jax.scipy.linalg.convolution_matrix(kernel, 3, mode="valid")
+      >>> differences @ jnp.array([1, 4, 9])
+      Array([3, 5], dtype=int32)
     """
     x = ensure_arraylike("convolution_matrix", a)
     if x.ndim == 0:
-        raise ValueError("convolution_matrix: a must be at least 1-dimensional")
+        raise ValueError("convolution_matrix: `a` must be a vector, but it is a scalar")
     m = x.shape[-1]
     if n <= 0:
-        raise ValueError(f"convolution_matrix: n must be a positive integer; got {n}")
+        raise ValueError(f"convolution_matrix: `n` is a number of columns, 1 or more, not {n}")
     if m == 0:
-        raise ValueError(f"convolution_matrix: len(a) must be at least 1; got shape {x.shape}")
+        raise ValueError(f"convolution_matrix: `a` must have elements, but it has shape {x.shape}")
     if mode not in ("full", "valid", "same"):
-        raise ValueError(f"mode must be one of 'full', 'valid', 'same'; got {mode!r}")
+        raise ValueError(
+            f"convolution_matrix: `mode` must be 'full', 'same' or 'valid', but it is {mode!r}"
+        )
     padded = jnp.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, n - 1)])
     full = padded[..., (np.arange(m + n - 1)[:, None] - np.arange(n)) % (m + n - 1)]
     if mode == "full":
@@ -349,10 +352,10 @@ def dft(n: int, scale: str | None = None, *, dtype: DTypeLike | None = None) -> 
              [ 1., -1.]], dtype=float32)
     """
     if scale not in (None, "sqrtn", "n"):
-        raise ValueError(f"dft: scale must be None, 'sqrtn', or 'n'; got {scale!r}.")
+        raise ValueError(f"dft: `scale` must be 'sqrtn', 'n' or None, but it is {scale!r}")
     target = dtypes.canonicalize_dtype(np.dtype(complex if dtype is None else dtype))
     if target.kind != "c":
-        raise ValueError(f"dft: dtype must be complex; got {target}.")
+        raise ValueError(f"dft: `dtype` must be complex, but it is {target}")
     n = _size("dft", n)
     # Multiples of n / 4 are exact.
     k = np.outer(np.arange(n), np.arange(n)) % max(n, 1)
@@ -374,13 +377,18 @@ def hadamard(n: int, dtype: DTypeLike = int) -> Array:
       ValueError: if n is no power of 2.
 
     Example:
-      >>> jax.scipy.linalg.hadamard(2)
-      Array([[ 1,  1],
-             [ 1, -1]], dtype=int32)
+      >>> rows = jax.scipy.linalg.hadamard(4, dtype=jnp.int8)
+      >>> rows[3]
+      Array([ 1, -1, -1,  1], dtype=int8)
+      >>> rows @ rows.T
+      Array([[4, 0, 0, 0],
+             [0, 4, 0, 0],
+             [0, 0, 4, 0],
+             [0, 0, 0, 4]], dtype=int8)
     """
     n = _size("hadamard", n)
     if n < 1 or n & (n - 1):
-        raise ValueError(f"hadamard: n must be a positive power of 2; got {n}.")
+        raise ValueError(f"hadamard: `n` must be a power of 2, but it is {n}")
     k = np.arange(n)
     odd = np.array([[int(v).bit_count() & 1 for v in row] for row in k[:, None] & k]).reshape(n, n)
     return jnp.asarray((1 - 2 * odd).astype(dtypes.canonicalize_dtype(np.dtype(dtype))))
@@ -402,7 +410,7 @@ def helmert(n: int, full: bool = False) -> Array:
     """
     n = _size("helmert", n)
     if n < 1:
-        raise ValueError(f"helmert: n must be a positive integer; got {n}")
+        raise ValueError(f"helmert: `n` is a number of rows, 1 or more, but it is {n}")
     i = np.arange(n)
     rows = np.tril(np.ones((n, n)), -1) - np.diag(i)
     rows[0] = 1
@@ -418,9 +426,9 @@ def hilbert(n: int) -> Array:
       n: its size.
 
     Example:
-      >>> jax.scipy.linalg.hilbert(2)
-      Array([[1.        , 0.5       ],
-             [0.5       , 0.33333334]], dtype=float32)
+      >>> (12 * jax.scipy.linalg.hilbert(2)).round(3)
+      Array([[12.,  6.],
+             [ 6.,  4.]], dtype=float32)
     """
     i = np.arange(_size("hilbert", n))
     return jnp.asarray((1 / (i[:, None] + i + 1)).astype(_default_float()))
@@ -455,7 +463,7 @@ def invhilbert(n: int) -> Array:
 def _kind(name: str, kind: str | None) -> str:
     kinds = ("symmetric", "lower", "upper")
     if kind is not None and kind not in kinds:
-        raise ValueError(f"Expected kind to be one of {kinds}; {name} got {kind!r}")
+        raise ValueError(f"{name}: `kind` must be one of {kinds}, but it is {kind!r}")
     return kind or "symmetric"
 
 

@@ -68,15 +68,22 @@ def _range(n: int, select: str, bounds: tuple[float, float] | None) -> tuple[int
         return 0, n - 1
     if select == "v":
         raise NotImplementedError(
-            "eigh_tridiagonal: select='v' is not supported: the number of results depends on values"
+            "eigh_tridiagonal: `select` must be 'a' or 'i', as with 'v' the number of results "
+            "depends on values"
         )
     if select != "i":
         raise ValueError(f"eigh_tridiagonal: select must be 'a', 'i' or 'v', but got {select!r}")
     if bounds is None:
-        raise ValueError("eigh_tridiagonal: for select='i', select_range must be specified.")
+        raise ValueError(
+            "eigh_tridiagonal: `select_range` must be the first and the last index where `select` "
+            "is 'i', but it is missing"
+        )
     first, last = int(bounds[0]), int(bounds[1])
     if first > last or first < 0 or last >= n:
-        raise ValueError(f"eigh_tridiagonal: got empty or invalid index range {bounds}")
+        raise ValueError(
+            f"eigh_tridiagonal: `select_range` must be indices from 0 to {n - 1}, the lower first, "
+            f"but it is {bounds}"
+        )
     return first, last
 
 

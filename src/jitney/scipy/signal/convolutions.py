@@ -25,13 +25,13 @@ _PAD_MODES = {"fill": "constant", "wrap": "wrap", "symm": "symmetric"}
 def _operands(name: str, in1: ArrayLike, in2: ArrayLike, mode: str) -> tuple[Array, Array]:
     """Both as arrays of one inexact dtype and of one rank, with elements."""
     if mode not in ("full", "same", "valid"):
-        raise ValueError(f"{name}: mode must be one of ['full', 'same', 'valid'], got {mode!r}")
+        raise ValueError(f"{name}: `mode` must be 'full', 'same' or 'valid', but it is {mode!r}")
     check_arraylike(f"jax.scipy.signal.{name}", in1, in2)
     shapes = shape_of(in1), shape_of(in2)
     if len(shapes[0]) != len(shapes[1]):
         raise ValueError(
-            f"{name}: in1 and in2 must have the same number of dimensions, got shapes "
-            f"{shapes[0]} and {shapes[1]}"
+            f"{name}: `in1` and `in2` must be of one rank, but they have shapes {shapes[0]} and "
+            f"{shapes[1]}"
         )
     x, y = map(as_value, promote_args_inexact(f"jax.scipy.signal.{name}", in1, in2))
     return x, y
@@ -40,8 +40,7 @@ def _operands(name: str, in1: ArrayLike, in2: ArrayLike, mode: str) -> tuple[Arr
 def _with_elements(name: str, x: Array, y: Array) -> None:
     if 0 in (x.size, y.size):
         raise ValueError(
-            f"{name}: zero-size arrays not supported in convolutions, got shapes {x.shape} and "
-            f"{y.shape}"
+            f"{name}: operands must have elements, but they have shapes {x.shape} and {y.shape}"
         )
 
 
@@ -52,8 +51,8 @@ def _contained(name: str, n: Sequence[int], m: Sequence[int]) -> bool:
     if all(a <= b for a, b in zip(n, m, strict=True)):
         return False
     raise ValueError(
-        f"{name}: one input must be smaller than the other in every dimension, got shapes "
-        f"{tuple(n)} and {tuple(m)}"
+        f"{name}: one operand must fit into the other along all axes, but they have shapes "
+        f"{tuple(n)} and {tuple(m)}; method='fft' takes any"
     )
 
 
@@ -102,8 +101,9 @@ def convolve(
         unknown modes and methods.
 
     Example:
-      >>> jax.scipy.signal.convolve(jnp.array([1., 2., 3.]), jnp.array([1., 1.]))
-      Array([1., 3., 5., 3.], dtype=float32)
+      >>> steps = jnp.array([0.0, 0.0, 6.0, 6.0, 6.0])
+      >>> jax.scipy.signal.convolve(steps, jnp.full(3, 1 / 3), mode="valid").round(3)
+      Array([2., 4., 6.], dtype=float32)
     """
     x, y = _operands("convolve", in1, in2, mode)
     return _convolve("convolve", x, y, mode, method, precision)
@@ -269,8 +269,8 @@ def _axes(x: Array, y: Array, axes: Sequence[int] | int | None) -> list[int]:
     for axis in set(range(x.ndim)).difference(where):
         if x.shape[axis] != y.shape[axis] and 1 not in (x.shape[axis], y.shape[axis]):
             raise ValueError(
-                f"fftconvolve: shapes {x.shape} and {y.shape} must be compatible for broadcasting "
-                f"along axis {axis}, which is not convolved"
+                "fftconvolve: axes that are not convolved must broadcast, but along axis "
+                f"{axis} of shapes {x.shape} and {y.shape} they do not"
             )
     return where
 

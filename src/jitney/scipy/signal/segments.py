@@ -35,16 +35,18 @@ def segments(name: str, size: int, noverlap: int | None, nfft: int | None) -> Se
     """The plan for segments of `size` elements; raises ValueError for lengths that do not fit."""
     size = operator.index(size)
     if size < 1:
-        raise ValueError(f"{name}: nperseg must be a positive integer, got {size}")
+        raise ValueError(f"{name}: segments must have elements, but nperseg={size}")
     overlap = size // 2 if noverlap is None else operator.index(noverlap)
     if not 0 <= overlap < size:
         raise ValueError(
-            f"{name}: noverlap must be non-negative and less than nperseg, got {overlap} and {size}"
+            f"{name}: segments must overlap by 0 to nperseg - 1 elements, but noverlap={overlap} and "
+            f"nperseg={size}"
         )
     transformed = size if nfft is None else operator.index(nfft)
     if transformed < size:
         raise ValueError(
-            f"{name}: nfft must be greater than or equal to nperseg, got {transformed} and {size}"
+            f"{name}: a transform must hold a whole segment, but nfft={transformed} is less than "
+            f"nperseg={size}"
         )
     return Segments(size, size - overlap, transformed)
 
@@ -56,7 +58,7 @@ def window_and_size(
     if isinstance(window, (str, float, tuple)):
         size = default if nperseg is None else operator.index(nperseg)
         if size < 1:
-            raise ValueError(f"{name}: nperseg must be a positive integer, got {size}")
+            raise ValueError(f"{name}: segments must have elements, but nperseg={size}")
         if limit is not None and size > limit:
             # As SciPy: a signal shorter than a segment is one segment.
             warn(f"{name}: nperseg={size} is greater than the signal's length, using {limit}")
@@ -66,13 +68,14 @@ def window_and_size(
         return np.asarray(get_window(window, size)).astype(dtype), size
     values = jnp.asarray(window, dtype)
     if values.ndim != 1:
-        raise ValueError(f"{name}: window must be 1-dimensional, got shape {values.shape}")
+        raise ValueError(f"{name}: `window` must be a vector, but it has shape {values.shape}")
     size = values.shape[0]
     if limit is not None and size > limit:
         raise ValueError(f"{name}: window is longer than the signal, {size} and {limit} elements")
     if nperseg is not None and operator.index(nperseg) != size:
         raise ValueError(
-            f"{name}: nperseg={nperseg} is different from the length of the window, {size}"
+            f"{name}: `window` must be as long as a segment, but it has {size} elements and "
+            f"nperseg={nperseg}"
         )
     return values, size
 
@@ -127,6 +130,9 @@ def frequencies(plan: Segments, fs: ArrayLike, onesided: bool, dtype: np.dtype) 
 def is_onesided(name: str, asked: bool, *signals: Array) -> bool:
     """Whether spectra have no negative frequencies; those of complex signals have, with a warning."""
     if asked and any(is_complex(x.dtype) for x in signals):
-        warn(f"{name}: input data is complex, switching to return_onesided=False")
+        warn(
+            f"{name}: a signal is complex, so spectra have negative frequencies, too: "
+            "return_onesided is taken as False"
+        )
         return False
     return asked

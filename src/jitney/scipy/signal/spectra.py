@@ -37,8 +37,8 @@ def _operands(x: ArrayLike, y: ArrayLike | None, axis: int) -> tuple[Array, Arra
         np.broadcast_shapes(*batches)
     except ValueError:
         raise ValueError(
-            "csd: x and y cannot be broadcast together: besides the axis of the signals they have "
-            f"shapes {batches[0]} and {batches[1]}"
+            "csd: besides the axis of the signals, the shapes of `x` and `y` must broadcast, but "
+            f"they are {batches[0]} and {batches[1]}"
         ) from None
     longest = max(z.shape[-1] for z in arrays)
     first, second = (

@@ -60,7 +60,7 @@ def detrend(
     if overwrite_data is not None:
         raise NotImplementedError("detrend: overwrite_data is not supported, arrays do not change.")
     if type not in ("linear", "l", "constant", "c"):
-        raise ValueError(f"detrend: trend type must be 'linear' or 'constant', got {type!r}")
+        raise ValueError(f"detrend: `type` must be 'linear' or 'constant', but it is {type!r}")
     (x,) = promote_args_inexact("jax.scipy.signal.detrend", data)
     if type in ("constant", "c"):
         return x - x.mean(axis, keepdims=True)
@@ -69,8 +69,7 @@ def detrend(
     points = sorted({0, n, *(operator.index(point) for point in np.atleast_1d(np.asarray(bp)))})
     if points[0] < 0 or points[-1] > n:
         raise ValueError(
-            "detrend: breakpoints must be non-negative and at most the length of data along the axis, "
-            f"{n}, got {bp}"
+            f"detrend: `bp` must be positions from 0 to {n}, the length of the signals, but it is {bp}"
         )
     pieces = [_without_line(x[..., start:end]) for start, end in itertools.pairwise(points)]
     out = jnp.concatenate(pieces, axis=-1) if pieces else x

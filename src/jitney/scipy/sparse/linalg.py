@@ -29,7 +29,7 @@ def _operator(name: str, what: str, a: PyTree) -> Callable[[PyTree], PyTree]:
     matrix = jnp.asarray(a)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(
-            f"{name}: {what} must be a square matrix or a function, but got shape {matrix.shape}"
+            f"{name}: {what} must be a function or one square matrix, but it has shape {matrix.shape}"
         )
     return partial(jnp.matmul, matrix)
 
@@ -47,13 +47,14 @@ def _solve(
     x0 = pytrees.tree_map(jnp.zeros_like, b) if x0 is None else x0
     if pytrees.tree_structure(x0) != pytrees.tree_structure(b):
         raise ValueError(
-            f"{name}: x0 and b must have matching tree structure: {pytrees.tree_structure(x0)} vs "
-            f"{pytrees.tree_structure(b)}"
+            f"{name}: x0 must be a pytree of the structure of b, but they are "
+            f"{pytrees.tree_structure(x0)} and {pytrees.tree_structure(b)}"
         )
     shapes = [[jnp.shape(leaf) for leaf in pytrees.tree_leaves(tree)] for tree in (x0, b)]
     if shapes[0] != shapes[1]:
         raise ValueError(
-            f"{name}: arrays in x0 and b must have matching shapes: {shapes[0]} vs {shapes[1]}"
+            f"{name}: the arrays of x0 must be of the shapes of those of b, but the shapes are "
+            f"{shapes[0]} and {shapes[1]}"
         )
     product = _operator(name, "A", A)
     precondition = (lambda x: x) if M is None else _operator(name, "M", M)

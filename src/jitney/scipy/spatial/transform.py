@@ -102,15 +102,15 @@ def _sequence(seq: str, count: int | None = None) -> tuple[str, bool]:
     """(lower-case axes, whether they turn with the body)."""
     if not 1 <= len(seq) <= 3 or (count is not None and len(seq) != count):
         raise ValueError(
-            f"Rotation: expected axis specification of {count or '1 to 3'} characters, got {seq}"
+            f"Rotation: `seq` must name {count or '1 to 3'} axes, a letter each, but it is {seq!r}"
         )
     if not re.fullmatch(r"[xyz]+|[XYZ]+", seq):
         raise ValueError(
-            "Rotation: expected axes from `seq` to be from ['x', 'y', 'z'] or ['X', 'Y', 'Z'], got "
-            f"{seq}"
+            "Rotation: `seq` must name axes of space by x, y and z, or axes of the body by X, Y and "
+            f"Z, but it is {seq!r}"
         )
     if any(a == b for a, b in pairwise(seq)):
-        raise ValueError(f"Rotation: expected consecutive axes to be different, got {seq}")
+        raise ValueError(f"Rotation: neighbours in `seq` must be different axes, but it is {seq!r}")
     return seq.lower(), seq.isupper()
 
 
@@ -204,13 +204,15 @@ class Rotation(NamedTuple):
     def __getitem__(self, indexer: Any) -> Any:
         """Some of several rotations."""
         if self.single:
-            raise TypeError("Rotation: a single rotation is not subscriptable.")
+            raise TypeError(
+                "Rotation: one rotation has no items; Rotation.concatenate makes several"
+            )
         return Rotation(self.quat[indexer])
 
     def __len__(self) -> int:
         """Number of rotations."""
         if self.single:
-            raise TypeError("Rotation: a single rotation has no len().")
+            raise TypeError("Rotation: one rotation has no length; `single` tells it from several")
         return self.quat.shape[0]
 
     def __mul__(self, other: Any, /) -> Any:
@@ -360,7 +362,7 @@ class Slerp(NamedTuple):
         if not isinstance(rotations, Rotation):
             raise TypeError("Slerp: `rotations` must be a `Rotation` instance.")
         if rotations.single or len(rotations) == 1:
-            raise ValueError("Slerp: `rotations` must be a sequence of at least 2 rotations.")
+            raise ValueError("Slerp: `rotations` must be two rotations or more, but there is one")
         places = _floats(times)
         if places.ndim != 1 or places.shape[0] != len(rotations):
             raise ValueError(
@@ -375,7 +377,9 @@ class Slerp(NamedTuple):
         """The rotations at a time, or at times [m]; beyond the ends the motion goes on."""
         t = _floats(times)
         if t.ndim > 1:
-            raise ValueError(f"Slerp: times must be at most 1-dimensional, but got shape {t.shape}")
+            raise ValueError(
+                f"Slerp: `times` must be a scalar or a vector, but it has shape {t.shape}"
+            )
         last = self.timedelta.shape[0] - 1
         index = jnp.clip(jnp.searchsorted(self.times, t, side="right") - 1, 0, last)
         share = (t - self.times[index]) / self.timedelta[index]

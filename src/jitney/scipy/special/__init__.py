@@ -5,8 +5,8 @@ from jitney.core.lazy import attach
 _lookup, __dir__, __all__ = attach(__name__, __file__, published_by="jitney.api.repeated")
 
 _REMOVED = {
-    "sph_harm": "jax.scipy.special.sph_harm was deprecated in v0.7.0 and removed in v0.10.0. Use "
-    "jax.scipy.special.sph_harm_y instead.",
+    "sph_harm": "sph_harm does not exist, as JAX 0.10 has removed it; "
+    "jax.scipy.special.sph_harm_y takes the degree first, and the polar angle before the azimuth",
 }
 
 

@@ -17,7 +17,7 @@ from jitney.scipy.special.support import in_float32, real_operands
 
 
 def i0e(x: ArrayLike) -> Array:
-    """The modified Bessel function of the first kind and of order 0, times exp(-|x|).
+    """exp(-|x|) I0(x): `i0` without its growth, so that it does not overflow.
 
     Args:
       x: real array; integers become the default float.
@@ -33,7 +33,7 @@ def i0e(x: ArrayLike) -> Array:
 
 
 def i0(x: ArrayLike) -> Array:
-    """The modified Bessel function of the first kind and of order 0.
+    """I0(x), the modified Bessel function of order 0 that is finite at 0.
 
     Args:
       x: real array; integers become the default float.
@@ -49,7 +49,7 @@ def i0(x: ArrayLike) -> Array:
 
 
 def i1e(x: ArrayLike) -> Array:
-    """The modified Bessel function of the first kind and of order 1, times exp(-|x|).
+    """exp(-|x|) I1(x): `i1` without its growth, so that it does not overflow.
 
     Args:
       x: real array; integers become the default float.
@@ -65,7 +65,7 @@ def i1e(x: ArrayLike) -> Array:
 
 
 def i1(x: ArrayLike) -> Array:
-    """The modified Bessel function of the first kind and of order 1.
+    """I1(x), the modified Bessel function of order 1 that is finite at 0.
 
     Args:
       x: real array; integers become the default float.

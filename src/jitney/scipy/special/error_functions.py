@@ -438,11 +438,12 @@ def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
       Array([-5.005524e+03, -6.930000e-01], dtype=float32)
     """
     if not isinstance(series_order, int):
-        raise TypeError("log_ndtr: series_order must be a Python integer.")
-    if series_order < 0:
-        raise ValueError("log_ndtr: series_order must be non-negative.")
-    if series_order > 30:
-        raise ValueError("log_ndtr: series_order must be <= 30.")
+        raise TypeError(
+            "log_ndtr: `series_order` is a number of terms, a Python int, but it is of "
+            f"{type(series_order)}"
+        )
+    if not 0 <= series_order <= 30:
+        raise ValueError(f"log_ndtr: `series_order` must be from 0 to 30, but it is {series_order}")
     return strong(_log_ndtr(full_precision("log_ndtr", x)))
 
 

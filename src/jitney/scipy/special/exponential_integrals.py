@@ -358,7 +358,7 @@ def sici(x: ArrayLike) -> tuple[Array, Array]:
       Array([0.    , 0.9461], dtype=float32)
     """
     if is_complex(dtype_of(x)):
-        raise ValueError(f"Argument `x` to sici must be real-valued. Got dtype {dtype_of(x)}.")
+        raise ValueError(f"sici: `x` must be real, but it is {dtype_of(x)}")
     (value,) = real_operands("sici", x)
     return in_float32(_si)(value), in_float32(_ci)(value)
 

@@ -134,7 +134,10 @@ def factorial(n: ArrayLike, exact: bool = False) -> Array:
       Array([ 0.,  1., 24.], dtype=float32)
     """
     if exact:
-        raise NotImplementedError("factorial with exact=True")
+        raise NotImplementedError(
+            "factorial: `exact` must be False, as arrays have no integers of any size; "
+            "math.factorial has"
+        )
     value = as_value(promote_args_inexact("factorial", n)[0])
     return where(value < 0, 0, lax.exp(lax.lgamma(value + 1)))
 
@@ -249,9 +252,7 @@ def polygamma(n: ArrayLike, x: ArrayLike) -> Array:
       Array([1.6449, 0.6449], dtype=float32)
     """
     if not is_integer(dtype_of(n)):
-        raise ValueError(
-            f"Argument `n` to polygamma must be of integer type. Got dtype {dtype_of(n)}."
-        )
+        raise ValueError(f"polygamma: `n` is an order, of an integer type, but it is {dtype_of(n)}")
     return lax.polygamma(*promote_args_inexact("polygamma", n, x))
 
 
@@ -273,8 +274,8 @@ def zeta(x: ArrayLike, q: ArrayLike | None = None) -> Array:
     """
     if q is None:
         raise NotImplementedError(
-            "zeta: q has to be given, the Hurwitz zeta function's second argument; Riemann zeta "
-            "function not implemented (it is zeta(x, 1.0))"
+            "zeta: `q`, the second argument of Hurwitz's zeta function, must be given; Riemann's is "
+            "zeta(x, 1.0)"
         )
     s, a = promote_args_inexact("zeta", x, q)
     return _zeta(as_value(s), as_value(a))
@@ -355,7 +356,7 @@ def bernoulli(n: int) -> Array:
     """
     last = operator.index(concrete_or_error(operator.index, n, "Argument n of bernoulli"))
     if last < 0:
-        raise ValueError(f"bernoulli: n must be a non-negative integer, but got {last}")
+        raise ValueError(f"bernoulli: `n` is the last index, 0 or more, but it is {last}")
     numbers = np.zeros(last + 1)
     numbers[0] = 1
     numbers[1:2] = -0.5

@@ -70,7 +70,7 @@ def _orders(name: str, m: int, n: int) -> int:
 
 
 def lpmn(m: int, n: int, z: Array) -> tuple[Array, Array]:
-    """Associated Legendre functions of the first kind, and their derivatives.
+    """P_n^m(z), associated Legendre functions, and their derivatives.
 
     Args:
       m: the highest order.
@@ -94,7 +94,7 @@ def lpmn(m: int, n: int, z: Array) -> tuple[Array, Array]:
 
 
 def lpmn_values(m: int, n: int, z: Array, is_normalized: bool) -> Array:
-    """Associated Legendre functions of the first kind.
+    """P_n^m(z), associated Legendre functions, without derivatives.
 
     Args:
       m: the highest order.
@@ -149,7 +149,8 @@ def sph_harm_y(
     """
     if diff_n is not None:
         raise NotImplementedError(
-            "The 'diff_n' argument to jax.scipy.special.sph_harm_y is not supported."
+            f"sph_harm_y: `diff_n` must be None, but it is {diff_n!r}; jax.jvp has derivatives with "
+            "respect to the angles"
         )
     degree, order, *given = ensure_arraylike("sph_harm_y", n, m, theta, phi)
     if not (is_integer(degree.dtype) and is_integer(order.dtype)):

@@ -29,7 +29,7 @@ def real_operands(name: str, *operands: ArrayLike) -> list[Array]:
     """
     promoted = [strong(as_value(x)) for x in promote_args_inexact(name, *operands)]
     if is_complex(promoted[0].dtype):
-        raise ValueError(f"{name} does not support complex-valued inputs.")
+        raise ValueError(f"{name}: operands must be real, but they promote to {promoted[0].dtype}")
     return promoted
 
 
@@ -42,8 +42,7 @@ def full_precision(name: str, x: ArrayLike) -> Array:
     value = as_value(x)
     if value.dtype not in (np.float32, np.float64):
         raise TypeError(
-            f"{name}: x.dtype={value.dtype} is not supported, which must be float32 or float64; "
-            "convert the operand with astype"
+            f"{name}: `x` must be float32 or float64, but it is {value.dtype}; cast it by astype"
         )
     return value
 

@@ -30,7 +30,7 @@ def logpdf(x: ArrayLike, alpha: ArrayLike) -> Array:
     x, alpha = x.astype(dtype), alpha.astype(dtype)
     if alpha.ndim != 1:
         raise ValueError(
-            f"dirichlet.logpdf: `alpha` must be one-dimensional; got alpha.shape={alpha.shape}"
+            f"dirichlet.logpdf: `alpha` must be one vector, but it has shape {alpha.shape}"
         )
     if x.shape[0] not in (alpha.shape[0], alpha.shape[0] - 1):
         raise ValueError(

@@ -58,9 +58,14 @@ class gaussian_kde:  # SciPy's name
         check_arraylike("gaussian_kde", dataset)
         points = jnp.atleast_2d(dataset)
         if is_complex(points.dtype):
-            raise NotImplementedError("gaussian_kde does not support complex data")
+            raise NotImplementedError(
+                f"gaussian_kde: `dataset` must be real, but it is {points.dtype}; give real and "
+                "imaginary parts as two coordinates"
+            )
         if points.size <= 1:
-            raise ValueError("gaussian_kde: `dataset` input should have multiple elements.")
+            raise ValueError(
+                f"gaussian_kde: `dataset` must have two elements or more, but it has {points.size}"
+            )
         points = strong(as_value(promote_dtypes_inexact(points)[0]))
         count = points.shape[1]
         if weights is None:
@@ -69,11 +74,13 @@ class gaussian_kde:  # SciPy's name
             check_arraylike("gaussian_kde", weights)
             shares = jnp.atleast_1d(weights)
             if shares.ndim != 1:
-                raise ValueError("gaussian_kde: `weights` input should be one-dimensional.")
+                raise ValueError(
+                    f"gaussian_kde: `weights` must be a vector, but it has shape {shares.shape}"
+                )
             if len(shares) != count:
                 raise ValueError(
-                    f"gaussian_kde: `weights` input should be of length n = {count}, but has "
-                    f"{len(shares)}"
+                    f"gaussian_kde: `weights` must be one for each of the {count} points, but there "
+                    f"are {len(shares)}"
                 )
             points, shares = (strong(as_value(v)) for v in promote_dtypes_inexact(points, shares))
             shares = shares / jnp.sum(shares)
@@ -100,8 +107,8 @@ class gaussian_kde:  # SciPy's name
             factor = jnp.asarray(method)
         else:
             raise ValueError(
-                "gaussian_kde: `bw_method` should be 'scott', 'silverman', a scalar, or a callable, "
-                f"but got {method!r}"
+                "gaussian_kde: `bw_method` is a rule, 'scott' or 'silverman', the factor itself, or a "
+                f"function that gives it, but not {method!r}"
             )
         return factor.astype(self.neff.dtype)
 
@@ -163,7 +170,9 @@ class gaussian_kde:  # SciPy's name
     def _points(self, points: ArrayLike) -> Array:
         """Points [d, m] of the sample's dtype."""
         if is_complex(dtype_of(points)):
-            raise NotImplementedError("gaussian_kde does not support complex coordinates")
+            raise NotImplementedError(
+                f"gaussian_kde: points must be real, but they are {dtype_of(points)}"
+            )
         value = jnp.atleast_2d(points)
         rows, columns = value.shape
         if rows != self.d:
@@ -171,7 +180,8 @@ class gaussian_kde:  # SciPy's name
                 value = value.reshape(self.d, 1)
             else:
                 raise ValueError(
-                    f"gaussian_kde: points have dimension {rows}, dataset has dimension {self.d}"
+                    f"gaussian_kde: points must have {self.d} coordinates, as those of the dataset, "
+                    f"but they have {rows}"
                 )
         return value.astype(self.dataset.dtype)
 
@@ -184,9 +194,15 @@ class gaussian_kde:  # SciPy's name
         center = jnp.atleast_1d(jnp.squeeze(jnp.asarray(mean)))
         spread = jnp.atleast_2d(cov)
         if center.shape != (self.d,):
-            raise ValueError(f"gaussian_kde: mean does not have dimension {self.d}")
+            raise ValueError(
+                f"gaussian_kde.integrate_gaussian: `mean` must have shape {(self.d,)}, but it has "
+                f"{center.shape}"
+            )
         if spread.shape != (self.d, self.d):
-            raise ValueError(f"gaussian_kde: covariance does not have dimension {self.d}")
+            raise ValueError(
+                f"gaussian_kde.integrate_gaussian: `cov` must have shape {(self.d, self.d)}, but it "
+                f"has {spread.shape}"
+            )
         dtype = self.dataset.dtype
         energy = self._overlap(
             center.astype(dtype)[:, None], spread.astype(dtype) + self.covariance
@@ -211,9 +227,15 @@ class gaussian_kde:  # SciPy's name
           ValueError: if d is not 1.
         """
         if self.d != 1:
-            raise ValueError("gaussian_kde: integrate_box_1d() only handles 1D pdfs")
+            raise ValueError(
+                "gaussian_kde.integrate_box_1d: the density must be one of the line, but its points "
+                f"have {self.d} coordinates"
+            )
         if jnp.ndim(low) or jnp.ndim(high):
-            raise ValueError("gaussian_kde: the limits of integration have to be scalars")
+            raise ValueError(
+                "gaussian_kde.integrate_box_1d: limits must be scalars, but they have shapes "
+                f"{jnp.shape(low)} and {jnp.shape(high)}"
+            )
         scale = lax.sqrt(self.covariance[0, 0])
         dtype = self.dataset.dtype
         low, high = ((jnp.asarray(v).astype(dtype) - self.dataset[0]) / scale for v in (low, high))
@@ -226,7 +248,10 @@ class gaussian_kde:  # SciPy's name
           ValueError: if the two are not of one dimension.
         """
         if other.d != self.d:
-            raise ValueError("gaussian_kde: KDEs are not the same dimensionality")
+            raise ValueError(
+                "gaussian_kde.integrate_kde: both densities must be of one dimension, but points "
+                f"have {self.d} and {other.d} coordinates"
+            )
         overlap = self._overlap(other.dataset, self.covariance + other.covariance)
         return jnp.sum(self.weights[:, None] * overlap * other.weights[None])
 
@@ -250,12 +275,13 @@ class gaussian_kde:  # SciPy's name
         """Not supported: see `integrate_box_1d`."""
         del low_bounds, high_bounds, maxpts
         raise NotImplementedError(
-            "gaussian_kde: only 1D box integrations are supported; use `integrate_box_1d`"
+            "gaussian_kde.integrate_box: there is no integral over boxes of several dimensions; "
+            "`integrate_box_1d` has that over an interval"
         )
 
     def set_bandwidth(self, bw_method: object = None) -> None:
         """Not supported: estimates do not change."""
-        del bw_method
         raise NotImplementedError(
-            "gaussian_kde: dynamically changing the bandwidth method is not supported; make another one"
+            "gaussian_kde.set_bandwidth: an estimate does not change; make another one with "
+            f"bw_method={bw_method!r}"
         )
