@@ -43,13 +43,13 @@ def test_spans_of_annotations_and_of_compilation(tmp_path):
 
 
 def test_one_trace_at_a_time(tmp_path):
-    with pytest.raises(RuntimeError, match="No profile started"):
+    with pytest.raises(RuntimeError, match="no trace is being recorded"):
         profiler.stop_trace()
     annotation = profiler.TraceAnnotation("long", size=3)
     with annotation:
         profiler.start_trace(tmp_path, create_perfetto_trace=True)
         assert annotation.is_enabled()
-        with pytest.raises(RuntimeError, match="already been started"):
+        with pytest.raises(RuntimeError, match="a trace is being recorded already"):
             profiler.start_trace(tmp_path)
         jax.monitoring.clear_event_listeners()
     profiler.stop_trace()
