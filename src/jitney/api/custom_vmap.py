@@ -185,7 +185,7 @@ class custom_vmap:  # the API's name
       fun: takes and returns pytrees of arrays.
 
     Example:
-      >>> total = jax.custom_batching.custom_vmap(jnp.sum)
+      >>> total = jax.custom_batching.custom_vmap(lambda x: x.sum())
       >>> @total.def_vmap
       ... def of_rows(axis_size, in_batched, x):
       ...     return x.sum(axis=1), True

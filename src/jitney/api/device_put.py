@@ -61,7 +61,7 @@ def device_put(
         memory is to be both given away and shared.
 
     Example:
-      >>> jax.device_put({"w": np.ones(2), "n": np.arange(3)}, jax.devices()[0])
+      >>> jax.device_put({"w": jnp.ones(2), "n": jnp.arange(3)}, jax.devices()[0])
       {'n': Array([0, 1, 2], dtype=int32), 'w': Array([1., 1.], dtype=float32)}
     """
     given_up = [bool(d) for d in pytrees.broadcast_prefix(donate, x)]

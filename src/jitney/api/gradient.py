@@ -267,7 +267,7 @@ def grad(
     Example:
       >>> jax.grad(lambda w: jnp.sum(w**3))(jnp.array([1.0, 2.0]))
       Array([ 3., 12.], dtype=float32)
-      >>> jax.grad(jnp.vdot, argnums=(0, 1))(np.ones(1), np.full(1, 5.0))
+      >>> jax.grad(jnp.vdot, argnums=(0, 1))(jnp.ones(1), jnp.full(1, 5.0))
       (Array([5.], dtype=float32), Array([1.], dtype=float32))
     """
     check_callable(fun)

@@ -72,8 +72,8 @@ def ensure_compile_time_eval() -> Within:
     Example:
       >>> @jax.jit
       ... def mean(x):
-      ...   weights = np.array([1.0, 0.0, 1.0])
       ...   with jax.ensure_compile_time_eval():
+      ...     weights = jnp.array([1.0, 0.0, 1.0])
       ...     n = int(jnp.count_nonzero(weights))
       ...   return weights @ x / n
       >>> mean(jnp.array([2.0, 3.0, 4.0]))
