@@ -189,8 +189,8 @@ def Dropout(rate: float, mode: str = "train") -> Layer:
         rng = kwargs.get("rng")
         if rng is None:
             raise ValueError(
-                "Dropout layer requires apply_fun to be called with a PRNG key argument: "
-                "apply_fun(params, inputs, rng=key), with jax.random.key(seed), say, for a key"
+                "stax.Dropout: in the mode 'train' the layer draws at random, so its function needs a "
+                "key: apply_fun(params, inputs, rng=jax.random.key(0)), say"
             )
         if mode != "train":
             return inputs

@@ -80,7 +80,7 @@ def compute_on2(
 def _checked(compute_type: str) -> str:
     if not isinstance(compute_type, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # a user's
         raise TypeError(
-            f"`compute_on`'s compute_type argument must be a string, got {compute_type!r}"
+            f"compute_on: `compute_type` must be a string, but is {compute_type!r}"
         )
     if not _TYPES.fullmatch(compute_type):
         raise ValueError(

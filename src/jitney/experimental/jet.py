@@ -88,7 +88,7 @@ def jet(
     orders = {len(terms) for terms in series if not isinstance(terms, ZeroSeries)}
     if len(orders) != 1:
         raise ValueError(
-            "jet terms have inconsistent lengths for different arguments"
+            f"jet: the series of all arguments must have as many terms, but have {sorted(orders)}"
             if orders
             else "jet: at least one argument must have a list of terms, which says how many there are"
         )
@@ -100,7 +100,7 @@ def jet(
     ]
 
     def refusal(x: object, path: str) -> str:
-        return f"Value {x!r} with dtype {type(x)} is not a valid JAX array type."
+        return f"jet: primals and coefficients must be arrays or numbers, but there is {x!r}, of {type(x)}"
 
     flat = FlatFunction(fun, pytrees.treedef_tuple([pytrees.LEAF] * len(values)), refusal)
     outs, found = jet_flat(flat, values, terms, order)

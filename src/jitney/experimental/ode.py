@@ -223,10 +223,11 @@ def odeint(
     for leaf in pytrees.tree_leaves(args):
         if not is_valid_operand(leaf):
             raise TypeError(
-                f"The contents of odeint *args must be arrays or scalars, but got\n{leaf}."
+                f"odeint: `*args` must hold arrays and numbers only, but there is {leaf!r}, of type "
+                f"{type(leaf)}"
             )
     if not jnp.issubdtype(dtypes.dtype(t), jnp.floating):
-        raise TypeError(f"t must be an array of floats, but got {t}.")
+        raise TypeError(f"odeint: the times `t` must be floats, but are {t}")
     converted, consts = closure_convert(func, y0, t[0], *args)
     f = converted if consts else func
     return _solve(f, rtol, atol, mxstep, hmax, y0, t, *args, *consts)

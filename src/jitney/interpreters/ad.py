@@ -45,7 +45,7 @@ def get_primitive_transpose(p: Primitive) -> Callable[..., Any]:
     rule = p.rules.get("transpose")
     if rule is None:
         raise NotImplementedError(
-            f"Transpose rule (for reverse-mode differentiation) for '{p}' not implemented"
+            f"primitive '{p}' has no transpose rule, which reverse-mode derivatives need"
         )
     return rule
 

@@ -212,7 +212,10 @@ def concatenate(operation: Operation) -> list[Entries]:
     axis = operation.params["dimension"]
     if len({spec[axis] for spec in operation.specs}) > 1:
         listed = ", ".join([repr(PartitionSpec(*spec)) for spec in operation.specs])
-        operation.refuse(f"concatenate: All operands should have the same sharding, got {listed}")
+        operation.refuse(
+            f"concatenate: along axis {axis} all operands must be divided alike, but they lie as "
+            f"{listed}; jax.reshard moves them"
+        )
     shape = list(operation.shapes[0])
     shape[axis] = 1  # extents differ there
     out = elementwise(operation, tuple(shape))
@@ -242,8 +245,8 @@ def unstack(operation: Operation) -> list[Entries]:
     (spec,), axis = operation.specs, operation.params["axis"]
     if spec[axis]:
         operation.refuse(
-            f"unstack operand cannot be sharded on the unstacking axis, but axis {axis} is divided "
-            f"along {spec[axis]}"
+            f"unstack: axis {axis}, which is taken apart, must not be divided among devices, but is "
+            f"along {spec[axis]}; jax.reshard gathers it"
         )
     return [(*spec[:axis], *spec[axis + 1 :])] * len(operation.shapes)
 
@@ -370,19 +373,20 @@ def dot_general(operation: Operation) -> list[Entries]:
     for i, j in zip(bx, by, strict=True):
         if x[i] and y[j] and x[i] != y[j]:
             operation.refuse(
-                "dot_general requires lhs batch dimensions and rhs batch dimensions to have the "
-                f"consistent sharding, got {x[i]} and {y[j]}"
+                f"dot_general: batch axis {i} of lhs is divided along {x[i]}, and axis {j} of rhs, its "
+                f"partner, along {y[j]}: jax.reshard one of them"
             )
     for i, j in zip(cx, cy, strict=True):
         if x[i] and y[j]:
             if x[i] != y[j]:
                 operation.refuse(
-                    "dot_general requires contracting dimensions to have consistent sharding, got "
-                    f"{x[i]} and {y[j]}"
+                    f"dot_general: contracted axis {i} of lhs is divided along {x[i]}, and axis {j} of "
+                    f"rhs, its partner, along {y[j]}: jax.reshard one of them"
                 )
             operation.refuse(
-                "Contracting dimensions are sharded and it is ambiguous how the output should be "
-                "sharded"
+                f"dot_general: contracted axis {i} of lhs and {j} of rhs are divided along {x[i]}, so "
+                "each device has a part of the sum. `out_sharding` says how the result is to lie: added "
+                "up, or with P(..., unreduced={...}) not yet"
             )
     batch = [x[i] or y[j] for i, j in zip(bx, by, strict=True)]
     left = [x[k] for k in range(len(x)) if k not in cx and k not in bx]
@@ -414,7 +418,8 @@ def unreduced_product(operation: Operation, asked: NamedSharding) -> None:
     """Refuses terms of a sum of products along axes that do not divide what is contracted."""
     if any([s.spec.unreduced for s in map(sharding_of, operation.avals) if s is not None]):
         operation.refuse(
-            "dot_general: lhs or rhs passed to dot_general cannot be unreduced if out_sharding is given"
+            "dot_general: where `out_sharding` is given, no operand may be unreduced; jax.reshard adds "
+            "up the parts of one that is"
         )
     unreduced = asked.spec.unreduced
     if not unreduced:
@@ -441,9 +446,9 @@ def reshaped_sum(operation: Operation, asked: NamedSharding) -> None:
         given, wanted = getattr(own and own.spec, what, frozenset()), getattr(asked.spec, what)
         if given != wanted:
             raise ValueError(
-                f"reshape: out_sharding must be {what} over the same mesh axes as operand, "
-                f"{set(given) or 'none'}, so it cannot contain {what} axes {set(wanted) or 'none'}: "
-                f"got {asked.spec} for {operation.avals[0].str_short()}"
+                f"reshape: {operation.avals[0].str_short()} is {what} along {set(given) or 'no axis'}, "
+                f"and stays so, but out_sharding {asked.spec} has it {what} along "
+                f"{set(wanted) or 'no axis'}"
             )
 
 

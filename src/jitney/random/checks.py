@@ -71,9 +71,8 @@ def broadcast_shape(name: str, shape: ShapeLike | None, *shapes: Shape) -> Shape
         fits = False
     if not fits:
         raise ValueError(
-            f"{name} parameter shapes must be broadcast-compatible with shape argument, and the "
-            f"result of broadcasting the shapes must equal the shape argument, but got result "
-            f"shapes {shapes} for shape argument {asked}"
+            f"jax.random.{name}: parameters of the shapes {shapes} do not broadcast to `shape`, which is "
+            f"{asked}"
         )
     return asked
 

@@ -62,7 +62,10 @@ def permutation(
     axis = _axis_of(axis, max(np.ndim(x), 1))
     if not np.ndim(x):
         if not dtypes.issubdtype(get_aval(x).dtype, np.integer):
-            raise TypeError("x must be an integer or at least 1-dimensional")
+            raise TypeError(
+                "jax.random.permutation: `x` must be an array to permute, or an integer n for the "
+                f"numbers below n, but is {x!r}"
+            )
         return placed(_shuffle(key, jnp.arange(_count_of(x)), 0), None, out_sharding)
     if independent or np.ndim(x) == 1:
         return placed(_shuffle(key, x, axis), None, out_sharding)
@@ -78,7 +81,7 @@ def _count_of(n: Any) -> int:
 
 def _axis_of(axis: int, ndim: int) -> int:
     if not -ndim <= axis < ndim:
-        raise ValueError(f"axis {axis} is out of bounds for array of dimension {ndim}")
+        raise ValueError(f"axis {axis}: an array of rank {ndim} has the axes {-ndim} to {ndim - 1}")
     return axis % ndim
 
 
@@ -146,7 +149,7 @@ def choice(
         dtype = dtypes.canonicalize_dtype(int) if array is None else array.dtype
         return jnp.zeros(result_shape, dtype=dtype)
     if n_inputs <= 0:
-        raise ValueError("a must be greater than 0 unless no samples are taken")
+        raise ValueError("jax.random.choice: `a` is empty, and only `shape` without elements can be drawn")
     if not replace and n_draws > n_inputs:
         raise ValueError(
             f"Cannot take a larger sample (size {n_draws}) than population (size {n_inputs}) "
@@ -162,8 +165,8 @@ def choice(
     weights: Array = promote_dtypes_inexact(p)[0]
     if weights.shape != (n_inputs,):
         raise ValueError(
-            "p must be None or a 1D vector with the same size as a.shape[axis]. "
-            f"p has shape {weights.shape} and a.shape[axis] is {n_inputs}."
+            f"jax.random.choice: `p` must have a probability for each of the {n_inputs} elements along "
+            f"the axis that is drawn from, but has shape {weights.shape}"
         )
     if replace:
         sums = jnp.cumsum(weights)
@@ -220,8 +223,8 @@ def categorical(
         tail = shape[len(shape) - len(batch) :] if len(shape) >= len(batch) else None
         if tail is None or np.broadcast_shapes(tail, batch) != tail:
             raise ValueError(
-                "categorical parameter shapes must be broadcast-compatible with shape argument, "
-                f"but got logits batch shape {batch} for shape argument {shape}"
+                f"jax.random.categorical: `logits` without the axis of categories has shape {batch}, and "
+                f"`shape`, {shape}, must end in what that broadcasts to"
             )
     prefix = shape[: len(shape) - len(batch)]
     if not replace:

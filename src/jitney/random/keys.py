@@ -36,11 +36,11 @@ def _resolve(impl: PRNGLike | None, dtype: dtypes.KeyDType | None = None) -> prn
 
 def _check_seed(name: str, seed: ArrayLike) -> None:
     if is_key_array(seed):
-        raise TypeError(f"{name} accepts a scalar seed, but was given a key array")
+        raise TypeError(f"jax.random.{name}: a seed is an integer, and this is a key already")
     if np.ndim(seed):
         raise TypeError(
-            f"{name} accepts a scalar seed, but was given an array of shape "
-            f"{np.shape(seed)} != (). Use jax.vmap for batching"
+            f"jax.random.{name}: a seed has rank 0, but this has shape {np.shape(seed)}; jax.vmap makes "
+            "a key of each"
         )
 
 
@@ -112,16 +112,16 @@ def check_key(name: str, keys: ArrayLike, *, single: bool = True) -> tuple[Array
         _discourage_raw_key(name)
     if single and typed.shape != ():
         raise ValueError(
-            f"{name} accepts a single key, but was given a key array of shape {typed.shape} != (). "
-            "Use jax.vmap for batching."
+            f"jax.random.{name}: one key draws all, but there is an array of keys, of shape "
+            f"{typed.shape}; jax.vmap takes them one by one"
         )
     return typed, wrapped
 
 
 def _discourage_raw_key(name: str) -> None:
     message = (
-        f"{name}: Legacy uint32 key array passed as key to jax.random function. Make typed keys by "
-        "jax.random.key, or set jax_legacy_prng_key='allow'"
+        f"jax.random.{name}: the key is a legacy one, a uint32 array. Make typed keys by jax.random.key, "
+        "or set jax_legacy_prng_key='allow'"
     )
     if config.legacy_prng_key.value == "error":
         raise ValueError(message)
@@ -154,8 +154,7 @@ def wrap_key_data(
     data: Any = key_bits_array
     if not all(hasattr(data, a) for a in ("ndim", "shape", "dtype")):
         raise TypeError(
-            "JAX encountered invalid PRNG key data: expected key_data to have ndim, shape, and "
-            f"dtype attributes. Got {data!r}"
+            f"jax.random.wrap_key_data: the words of keys are a uint32 array, but there is {data!r}"
         )
     if is_key_array(data):
         raise TypeError(
@@ -164,13 +163,13 @@ def wrap_key_data(
     n = len(chosen.key_shape)
     if tuple(data.shape[-n:]) != chosen.key_shape:
         raise TypeError(
-            "JAX encountered invalid PRNG key data: expected key_data.shape to end with "
-            f"{chosen.key_shape}; got shape={tuple(data.shape)} for impl={chosen.name}"
+            f"jax.random.wrap_key_data: the shape of the words of keys of impl={chosen.name} must end "
+            f"in {chosen.key_shape}, but they have shape={tuple(data.shape)}"
         )
     if data.dtype != np.uint32:
         raise TypeError(
-            "JAX encountered invalid PRNG key data: expected key_data.dtype = uint32; "
-            f"got dtype={data.dtype}"
+            "jax.random.wrap_key_data: the words of keys must be of dtype uint32, but have "
+            f"dtype={data.dtype}"
         )
     return ops.random_wrap_p.bind(data, impl=chosen)
 
@@ -269,8 +268,8 @@ def fold_in(key: ArrayLike, data: ArrayLike) -> Array:
     typed, wrapped = check_key("fold_in", key)
     if np.ndim(data):
         raise TypeError(
-            f"fold_in accepts a scalar, but was given an array of shape {np.shape(data)} != (). "
-            "Use jax.vmap for batching."
+            f"jax.random.fold_in: `data` has rank 0, but this has shape {np.shape(data)}; jax.vmap folds "
+            "in each"
         )
     word = lax.convert_element_type(data, np.uint32)
     return _same_style(ops.random_fold_in_p.bind(typed, word), wrapped)

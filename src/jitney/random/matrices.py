@@ -60,7 +60,10 @@ def multivariate_normal(
     m, c = parameters
     asked = inexact_dtype("multivariate_normal", m.dtype if dtype is None else dtype)
     if method not in _METHODS:
-        raise ValueError(f"method must be one of {{'svd', 'eigh', 'cholesky'}}, got {method!r}")
+        raise ValueError(
+            "jax.random.multivariate_normal: `method` can be 'cholesky', 'eigh' or 'svd', but is "
+            f"{method!r}"
+        )
     if m.ndim < 1:
         raise ValueError("multivariate_normal requires mean.ndim >= 1, but mean is a scalar")
     if c.ndim < 2:
@@ -70,8 +73,8 @@ def multivariate_normal(
     n = m.shape[-1]
     if c.shape[-2:] != (n, n):
         raise ValueError(
-            f"multivariate_normal requires cov.shape == (..., n, n) for n={n}, the size of mean, but "
-            f"cov is of shape {c.shape}"
+            f"jax.random.multivariate_normal: `mean` has n={n} elements, so `cov` must hold {n} x {n} "
+            f"matrices, but has shape {c.shape}"
         )
     batch = broadcast_shape("multivariate_normal", shape, m.shape[:-1], c.shape[:-2])
     drawn = _multivariate_normal(key, m, c, shape=batch, dtype=asked, method=method)

@@ -318,13 +318,13 @@ class ArrayImpl(NativeArray, Array):
             )
         if isinstance(self.aval.dtype, PrimalTangentDType):
             raise TypeError(
-                f"an array of {self.aval.dtype} cannot be converted to a NumPy array, which knows no "
-                f"such dtype: lax.convert_element_type(x, {self.aval.dtype.physical}) gives its numbers"
+                f"NumPy has no dtype for {self.aval.str_short()}: "
+                f"lax.convert_element_type(x, {self.aval.dtype.physical}) gives its numbers"
             )
         if dtypes.is_extended(self.aval.dtype):
             raise TypeError(
-                "JAX array with PRNGKey dtype cannot be converted to a NumPy array. "
-                "Use jax.random.key_data(arr) if you wish to extract the underlying integer array."
+                f"NumPy has no dtype for keys, here {self.aval.str_short()}: jax.random.key_data(x) gives "
+                "their words, as uint32"
             )
         return self._data()
 

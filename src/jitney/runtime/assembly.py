@@ -47,24 +47,23 @@ def of_devices(
     own = [device for device in place.device_order if device.is_addressable]
     if len(arrays) != len(own):
         raise ValueError(
-            f"Expected {len(own)} per-device arrays (this is how many devices are addressable "
-            f"by the sharding), but got {len(arrays)}"
+            f"jax.{asked_by}: {place} has {len(own)} devices of this process, and there must be an "
+            f"array for each, but there are {len(arrays)}"
         )
     types = {x.dtype for x in arrays}
     if len(types) > 1:
         raise ValueError(f"{asked_by}: parts have one dtype, got {sorted(map(str, types))}")
     if types and dtype is not None and _kind(dtype) not in types:
         raise ValueError(
-            f"If `dtype` is provided to `jax.{asked_by}`, it must match the dtype of the addressable "
-            f"shards. Got {dtype} and {types.pop()}"
+            f"jax.{asked_by}: `dtype` is {dtype}, and the parts must have it, but are of {types.pop()}"
         )
     by_device: dict[Any, Any] = {}
     for x in arrays:
         (device, *others) = x.devices()
         if others:
             raise ValueError(
-                "When making an array from single-device arrays the input arrays must have one shard "
-                f"each. An argument array had {len(x.sharding.device_set)} shard(s): {x.sharding}"
+                f"jax.{asked_by}: each part must lie on one device, but one lies on "
+                f"{len(x.sharding.device_set)}: {x.sharding}"
             )
         by_device[device] = x
     if set(by_device) != set(own):
@@ -89,8 +88,8 @@ def assembled(
     for part in parts:
         if np.shape(part) != part_shape:
             raise ValueError(
-                f"{asked_by}: Expected shard shape {part_shape} doesn't match the single device array "
-                f"shape {np.shape(part)}: the array is to have shape {shape} and to lie as {place}"
+                f"jax.{asked_by}: a part of an array of shape {shape} that lies as {place} has shape "
+                f"{part_shape}, but one of shape {np.shape(part)} was given"
             )
     if not parts:
         if dtype is None:
@@ -143,8 +142,8 @@ def assembled(
 
 def _no_dtype(asked_by: str) -> ValueError:
     return ValueError(
-        "If the Array has no addressable shards, `dtype` must be provided via the `dtype` argument "
-        f"to `jax.{asked_by}`."
+        f"jax.{asked_by}: no part of the array lies on this process's devices, so nothing tells its "
+        "dtype: pass `dtype`"
     )
 
 

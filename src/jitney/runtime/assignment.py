@@ -51,9 +51,8 @@ class Wishes:
                 or own.is_equivalent_to(wanted, leaves[i].ndim)
             ):
                 raise ValueError(
-                    "Sharding passed to jit does not match the sharding on the respective arg: "
-                    f"{describe(i)}, {leaves[i].aval.str_short()}, was put on {own}, and in_shardings "
-                    f"has {wanted}. Place it by jax.device_put"
+                    f"jit: {describe(i)}, {leaves[i].aval.str_short()}, was put on {own}, but in_shardings "
+                    f"has {wanted} for it; jax.device_put moves it there"
                 )
             found[i] = wanted
         return found

@@ -170,8 +170,7 @@ def client(backend: str | None = None) -> Client:
     """
     if backend not in (None, "cpu"):
         raise RuntimeError(
-            f"Unknown backend: '{backend}' requested, but no platforms that are instances of "
-            f"{backend} are present. Platforms present are: cpu"
+            f"there are no devices of the platform '{backend}'; the only platform is cpu"
         )
     return host_client()
 

@@ -143,9 +143,9 @@ def _warn_of_constants(closed: ClosedJaxpr, name: str) -> None:
     total = sum(found.values())
     if total >= limit > 0:
         warn(
-            f"A large amount of constants were captured during lowering of jit({name}): "
-            f"{total / 1e6:.3g} MB in {len(found)} arrays that the function closes over. Pass large "
-            "arrays as arguments; jax_captured_constants_warn_bytes=-1 turns this warning off."
+            f"jit({name}): the function closes over {len(found)} arrays of {total / 1e6:.3g} MB in all, "
+            "which its program holds as constants. Pass large arrays as arguments; "
+            "jax_captured_constants_warn_bytes=-1 turns this warning off."
         )
 
 

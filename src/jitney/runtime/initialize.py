@@ -101,13 +101,13 @@ def initialize(
     """
     if global_state.is_initialized:
         raise RuntimeError(
-            "distributed.initialize should only be called once: this process has joined the others "
-            "already"
+            "jax.distributed.initialize: this process has joined the others already; "
+            "jax.distributed.shutdown leaves them"
         )
     if client.backends:
         raise RuntimeError(
-            "jax.distributed.initialize() must be called before any JAX calls that make arrays or ask "
-            "for devices, as these determine the devices that there are: call it right after the import"
+            "jax.distributed.initialize: the devices of this process are known already, since an array "
+            "was made or the devices were asked for: call it right after the import"
         )
     if cluster_detection_method not in _METHODS:
         raise ValueError(

@@ -88,8 +88,8 @@ def _no_box(
     return (
         f"{placement} cuts an array of shape {shape} into {tiling.counts} parts, of which process "
         f"{number} has numbers {sorted(own)}: they fill no box, as they have to. Order the mesh's "
-        "devices so that those of a process stand together: jax.make_mesh(...) without `devices`, or "
-        "jax.experimental.mesh_utils.create_hybrid_device_mesh"
+        "devices so that those of a process stand together: `jax.make_mesh(...)` without `devices`, or "
+        "`jax.experimental.mesh_utils.create_hybrid_device_mesh`"
     )
 
 

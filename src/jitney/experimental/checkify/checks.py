@@ -196,8 +196,8 @@ def check_error(error: Error) -> None:
     given: object = error  # users may err
     if not isinstance(given, Error):
         raise TypeError(
-            f"check_error takes an Error as argument, what a checked function returns, but got "
-            f"{type(error).__name__}"
+            "checkify.check_error: `error` must be the Error that a checked function returns, but is "
+            f"of type {type(error).__name__}"
         )
     while np.shape(error.code):
         error = one_error(error)

@@ -103,8 +103,8 @@ def _check_indices(
     sizes = as_value(np.asarray([shape[a] for a in axes], _INT32))
     extent = dynamic_index_in_dim(sizes, which, 0, keepdims=False)
     message = (
-        f"out-of-bounds indexing for array of shape {tuple(shape)}: index {{}} is out of bounds for "
-        "axis {} with size {}."
+        f"out-of-bounds indexing of an array with shape {tuple(shape)}: index {{}} lies outside of "
+        "axis {}, which has size {}."
     )
     payload, tree = pytrees.tree_flatten(((index, axis, extent), {}))
     checker.add(OOBError, out, message, payload, tree)

@@ -106,6 +106,6 @@ def _check_arrays(leaves: Sequence[Any]) -> None:
             )
         if not isinstance(leaf, ArrayImpl):
             raise ValueError(
-                "colocated_python only supports jax.Array as input and output, but got "
-                f"{type(leaf)}: jax.numpy.asarray makes one"
+                f"colocated_python: functions take and return arrays alone, but there is a {type(leaf)}; "
+                "jax.numpy.asarray makes an array"
             )

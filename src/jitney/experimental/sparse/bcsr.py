@@ -252,7 +252,8 @@ class BCSR(JAXSparse):
         """An array of zeros, with room for `nse` blocks."""
         if len(shape) - n_dense - n_batch != 2:
             raise ValueError(
-                f"BCSR sparse.empty: must have 2 sparse dimensions, but got shape {shape}"
+                f"sparse.empty: of an array of shape {shape}, with {n_batch} batch and {n_dense} dense "
+                "axes, BCSR needs two axes that are sparse"
             )
         return cls.from_bcoo(
             BCOO._empty(

@@ -136,8 +136,8 @@ def _div(x: Operand, y: Operand, **_: Any) -> Operand:
     x, y = _whole(x), _whole(y)
     if isinstance(y, BCOO):
         raise NotImplementedError(
-            "Division by a sparse array is not implemented because it would result in dense output. If "
-            "this is your intent, use sparse.todense() to convert your arguments to a dense array."
+            f"a division by a sparse array, {y}, has a dense result, of NaN and infinity where nothing "
+            "is stored; y.todense() makes the divisor dense"
         )
     if not isinstance(x, BCOO):
         return lax.div(x, y)
@@ -161,9 +161,8 @@ def _add(x: Operand, y: Operand, **_: Any) -> Operand:
     y = jnp.asarray(y)
     if y.shape != x.shape:
         raise NotImplementedError(
-            "Addition between a sparse array X and a dense array Y is not implemented when the output "
-            f"shape is larger than Y.shape: {x} and {y.shape}. This is to prevent silent densification "
-            "of a large sparse array; use Y + X.todense() if this is your intent."
+            f"the sum of a sparse array, {x}, and a dense one of shape {y.shape} that is stretched would "
+            "be dense, and may be large; x.todense() + y computes it"
         )
     return x.todense() + y
 

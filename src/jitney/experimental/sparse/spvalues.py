@@ -212,8 +212,8 @@ _DENSIFYING = frozenset(
 def _no_rule(primitive: Primitive, format_name: str) -> NotImplementedError:
     if primitive.name in _DENSIFYING:
         return NotImplementedError(
-            f"sparse rule for {primitive} is not implemented because it would result in dense output. "
-            "If this is your intent, use sparse.todense() to convert your arguments to dense matrices."
+            f"{primitive} of a sparse array would be dense, as it is not 0 where nothing is stored; "
+            "x.todense() makes the operand dense"
         )
     return NotImplementedError(f"sparse rule for {primitive} is not implemented ({format_name}).")
 

@@ -35,11 +35,11 @@ def _(
     x: ShapedArray, *, shape: Shape, broadcast_dimensions: tuple[int, ...], sharding: object
 ) -> ShapedArray:
     dims = broadcast_dimensions
-    name = "broadcast_in_dim broadcast_dimensions must"
+    name = "broadcast_in_dim: broadcast_dimensions"
     if len(dims) != x.ndim:
         raise TypeError(
-            f"{name} have length equal to operand ndim; got broadcast_dimensions {dims} for "
-            f"operand ndim {x.ndim}."
+            f"{name} must name an axis of the result for each of the {x.ndim} axes of the operand, "
+            f"of shape {x.shape}, but are {dims}"
         )
     if any(n < 0 for n in shape):
         raise TypeError(
@@ -47,16 +47,16 @@ def _(
         )
     if not all(0 <= d < len(shape) for d in dims):
         raise TypeError(
-            f"{name} be a subset of output dimensions, got {dims} for operand ndim {x.ndim} and "
-            f"shape {shape}."
+            f"{name} must lie from 0 to {len(shape) - 1}, the axes of the result of shape {shape}, but "
+            f"are {dims}"
         )
     if len(set(dims)) != len(dims):
-        raise TypeError(f"{name} not name a dimension twice, got {dims}.")
+        raise TypeError(f"{name} must not name an axis twice, but are {dims}")
     if any(n not in (1, shape[d]) for n, d in zip(x.shape, dims, strict=True)):
         raise TypeError(
-            "broadcast_in_dim operand dimension sizes must either be 1, or be equal to their "
-            "corresponding dimensions in the target broadcast shape; got operand of shape "
-            f"{x.shape}, target broadcast shape {shape}, broadcast_dimensions {dims} "
+            "broadcast_in_dim: an axis of the operand must have size 1 or that of the result's axis "
+            f"that it becomes: an operand of shape {x.shape} does not stretch to {shape} along "
+            f"broadcast_dimensions {dims}"
         )
     return x.update(shape=shape)
 

@@ -53,11 +53,11 @@ def _all_weak(avals: Sequence[ShapedArray]) -> bool:
 @concatenate_p.abstract
 def _(*avals: ShapedArray, dimension: int) -> ShapedArray:
     if not avals:
-        raise TypeError("concatenate expects at least one operand, got 0.")
+        raise TypeError("concatenate: there are no operands; one at least is needed")
     first = avals[0]
     if len({a.ndim for a in avals}) > 1:
         raise TypeError(
-            f"Cannot concatenate arrays with different numbers of dimensions: got {_shapes(avals)}."
+            f"concatenate: all operands must have one rank, but their shapes are {_shapes(avals)}"
         )
     if not 0 <= dimension < first.ndim:
         raise TypeError(
@@ -67,9 +67,8 @@ def _(*avals: ShapedArray, dimension: int) -> ShapedArray:
     rest = [a.shape[:dimension] + a.shape[dimension + 1 :] for a in avals]
     if any(r != rest[0] for r in rest):
         raise TypeError(
-            "Cannot concatenate arrays with shapes that differ in dimensions other than the one "
-            f"being concatenated: concatenating along dimension {dimension} for shapes "
-            f"{_shapes(avals)}."
+            f"concatenate: along all axes but {dimension}, the one that is concatenated, sizes must be "
+            f"equal, but the operands' shapes are {_shapes(avals)}"
         )
     families.check_same_dtypes("concatenate", avals)
     extent = sum(a.shape[dimension] for a in avals)
@@ -103,7 +102,7 @@ def concatenate(operands: Sequence[ArrayLike] | Array | np.ndarray, dimension: i
     """
     operands = list(operands)
     if not operands:
-        raise ValueError("concatenate requires a non-empty sequences of arrays")
+        raise ValueError("lax.concatenate: `operands` is empty; it must hold at least one array")
     if len(operands) == 1 and isinstance(operands[0], Array):
         return operands[0]
     return concatenate_p.bind(*operands, dimension=operator.index(dimension))
@@ -120,7 +119,7 @@ def _(*avals: ShapedArray, axis: int) -> ShapedArray:
     first = avals[0]
     if len({a.ndim for a in avals}) > 1:
         raise ValueError(
-            f"Cannot stack arrays with different numbers of dimensions: got {_shapes(avals)}."
+            f"stack: all operands must have one rank, but their shapes are {_shapes(avals)}"
         )
     if any(a.shape != first.shape for a in avals):
         raise ValueError(f"Cannot stack arrays with different shapes: got {_shapes(avals)}.")
@@ -213,7 +212,7 @@ split_p.sharding(sharding_rules.split)
 @split_p.abstract
 def _(x: ShapedArray, *, sizes: tuple[int, ...], axis: int) -> list[ShapedArray]:
     if any(n < 0 for n in sizes):
-        raise ValueError(f"Sizes passed to split must be nonnegative, got {list(sizes)}")
+        raise ValueError(f"lax.split: `sizes` must not be negative, but are {list(sizes)}")
     if sum(sizes) != x.shape[axis]:
         raise ValueError(
             f"Sum of sizes {sum(sizes)} must be equal to dimension {axis} of the operand shape "
@@ -273,8 +272,8 @@ tile_p.sharding(sharding_rules.tile)
 def _(x: ShapedArray, *, reps: tuple[int, ...]) -> ShapedArray:
     if len(reps) != x.ndim:
         raise TypeError(
-            "reps length must be equal to the ndim of x, got "
-            f"len(reps)={len(reps)} and x.ndim={x.ndim}."
+            f"lax.tile: `reps` must have a number for each axis, but has len(reps)={len(reps)} for an "
+            f"operand of shape {x.shape}"
         )
     if any(r < 0 for r in reps):
         raise TypeError(f"tile reps must all be nonnegative, got {reps}.")
@@ -322,22 +321,22 @@ PaddingConfig = tuple[tuple[int, int, int], ...]
 def _(x: ShapedArray, value: ShapedArray, *, padding_config: PaddingConfig) -> ShapedArray:
     if value.shape:
         raise ValueError(
-            f"padding_value must be a scalar; got np.shape(padding_value)={value.shape}"
+            f"lax.pad: `padding_value` must have rank 0, but has shape {value.shape}"
         )
     if x.dtype != value.dtype:
         raise TypeError(
-            "pad operand and padding_value must be same dtype: got "
-            f"{dtypes.long_name(x.dtype)} and {dtypes.long_name(value.dtype)}."
+            f"lax.pad: `padding_value` must have the operand's dtype, {dtypes.long_name(x.dtype)}, but "
+            f"has {dtypes.long_name(value.dtype)}; convert one by astype"
         )
     if len(padding_config) != x.ndim:
         raise ValueError(
-            "length of padding_config must equal the number of axes of operand, got "
-            f"padding_config {padding_config} for operand shape {x.shape}"
+            "lax.pad: `padding_config` must have a triple (low, high, interior) for each axis, but is "
+            f"{padding_config} for an operand of shape {x.shape}"
         )
     if any(interior < 0 for _, _, interior in padding_config):
         raise ValueError(
-            "interior padding in padding_config must be nonnegative, got padding_config "
-            f"{padding_config}"
+            "lax.pad: the third number of each triple of `padding_config`, for what goes between "
+            f"elements, must not be negative: {padding_config}"
         )
     shape = tuple(
         index(low + high + n + (max_dim(n - 1, 0) * interior if interior else 0))
@@ -345,8 +344,8 @@ def _(x: ShapedArray, value: ShapedArray, *, padding_config: PaddingConfig) -> S
     )
     if any(n < 0 for n in shape):
         raise ValueError(
-            f"Dimension size after padding is not at least 0, got result shape {shape}, for "
-            f"padding_config {padding_config} and operand shape {x.shape}"
+            f"lax.pad: `padding_config` {padding_config} takes more from an operand of shape {x.shape} "
+            f"than there is: the result would have shape {shape}"
         )
     return shaped_array(shape, x.dtype, x.weak_type and value.weak_type)
 

@@ -39,7 +39,7 @@ def _(*, dtype: np.dtype, shape: Shape, dimension: int, sharding: object) -> Sha
         raise TypeError(f"iota shape must have every element be nonnegative, got {shape}.")
     if not 0 <= dimension < len(shape):
         raise ValueError(
-            f"iota dimension must be between 0 and len(shape), got {dimension=} for {shape=}"
+            f"iota: `dimension` must be an axis of the result, but is {dimension} for shape {shape}"
         )
     return shaped_array(shape, dtype, False)
 
@@ -127,8 +127,8 @@ def full(
     shape = canonical_shape(shape)
     if shape_of(fill_value):
         raise TypeError(
-            "full must be called with scalar fill_value, got fill_value.shape "
-            f"{shape_of(fill_value)}."
+            f"lax.full: `fill_value` must have rank 0, but has shape {shape_of(fill_value)}; "
+            "jnp.full and jnp.broadcast_to take arrays"
         )
     if dtype is None:
         aval = get_aval(fill_value)

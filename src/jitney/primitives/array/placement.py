@@ -261,8 +261,8 @@ def as_named(place: object, asked_by: str) -> NamedSharding:
         for name in () if entry is PartitionSpec.UNCONSTRAINED else names_of(entry):
             if kinds[name] is not AxisType.Explicit:
                 raise ValueError(
-                    f"PartitionSpec passed to {asked_by} cannot contain axis names that are of type "
-                    f"Auto or Manual: {place.spec} has {name}, of type {kinds[name]}"
+                    f"{asked_by}: the axes of {place.spec} must be of type Explicit, but {name} is of "
+                    f"type {kinds[name]}"
                 )
     return place
 
@@ -439,9 +439,9 @@ def _with_batch(place: Sharding, dim: int, names: object) -> Sharding:
         if names is None:
             return place
         raise ValueError(
-            "If you are using spmd_axis_name parameter of jax.vmap, please make sure that constraints "
-            f"within the function are on a mesh (NamedSharding, or a PartitionSpec within "
-            f"jax.set_mesh): there is one of {place!r} ({type(place).__name__})"
+            "with_sharding_constraint: within jax.vmap(spmd_axis_name=) a constraint must be on a mesh, "
+            "a NamedSharding or, within jax.set_mesh, a PartitionSpec, but it is "
+            f"{place!r}, a {type(place).__name__}"
         )
     used = {name for entry in place.axes(len(place.spec)) for name in entry or ()}
     if names is not None and used.intersection(names_of(names)):
@@ -505,8 +505,8 @@ def _given_place(place: object) -> Sharding:
         mesh = entered if axes.empty else axes
         if mesh.empty:
             raise RuntimeError(
-                "with_sharding_constraint requires a non-empty mesh in context if you are passing "
-                f"`PartitionSpec`s to shardings. Got a mesh without axes and {place}"
+                f"with_sharding_constraint: {place} names axes, and no mesh is in force that has any: "
+                "set one by jax.set_mesh, or give a NamedSharding"
             )
         return NamedSharding(mesh, place)
     if place is None:
@@ -571,8 +571,9 @@ def _mesh_under(x: ArrayImpl, place: NamedSharding) -> Mesh:
     assert isinstance(mesh, Mesh)
     if mesh.shape_tuple != place.mesh.shape_tuple:
         raise ValueError(
-            f"with_sharding_constraint: mesh shape of the input {mesh.shape_tuple} does not match the "
-            f"mesh shape of the target sharding {place.mesh.shape_tuple}, for {x.aval.str_short()}"
+            f"with_sharding_constraint: {x.aval.str_short()} lies on a mesh of the axes "
+            f"{mesh.shape_tuple}, and the constraint is on one of {place.mesh.shape_tuple}: both must "
+            "be the same"
         )
     return mesh
 

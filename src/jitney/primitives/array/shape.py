@@ -42,7 +42,7 @@ def _(
     x: ShapedArray, *, new_sizes: Shape, dimensions: tuple[int, ...] | None, sharding: object
 ) -> ShapedArray:
     if any(n < 0 for n in new_sizes):
-        raise TypeError(f"reshape new_sizes must all be positive, got {new_sizes}.")
+        raise TypeError(f"reshape: sizes must not be negative, but `new_sizes` is {new_sizes}")
     if math.prod(new_sizes) != x.size:
         raise TypeError(
             f"cannot reshape array of shape {x.shape} (size {x.size}) into shape {new_sizes} "
@@ -50,8 +50,8 @@ def _(
         )
     if dimensions is not None and sorted(dimensions) != list(range(x.ndim)):
         raise TypeError(
-            f"reshape dimensions must be a permutation of operand dimensions, got dimensions "
-            f"{dimensions} for operand of shape {x.shape}."
+            f"reshape: `dimensions` must name each axis of the operand, of shape {x.shape}, once, but "
+            f"is {dimensions}"
         )
     return x.update(shape=tuple(new_sizes))
 
@@ -138,8 +138,8 @@ transpose_p.sharding(sharding_rules.transpose)
 def _(x: ShapedArray, *, permutation: tuple[int, ...]) -> ShapedArray:
     if sorted(permutation) != list(range(x.ndim)):
         raise TypeError(
-            "transpose permutation isn't a permutation of operand dimensions, got permutation "
-            f"{permutation} for operand shape {x.shape}."
+            f"transpose: `permutation` must name each axis of the operand, of shape {x.shape}, once, "
+            f"but is {permutation}"
         )
     return x.update(shape=tuple([x.shape[k] for k in permutation]))
 
@@ -189,8 +189,8 @@ def _(x: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedArray:
         raise ValueError(f"dimensions are not unique: {dimensions}")
     if any(x.shape[d] != 1 for d in dims):
         raise ValueError(
-            "cannot select an axis to squeeze out which has size not equal to one, got "
-            f"shape={x.shape} and dimensions={dimensions}"
+            f"squeeze: only axes of size 1 can be taken out, but axes {dimensions} of shape {x.shape} "
+            f"have the sizes {tuple([x.shape[d] for d in dims])}"
         )
     return x.update(shape=tuple([n for k, n in enumerate(x.shape) if k not in dims]))
 
@@ -239,8 +239,7 @@ def _(x: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedArray:
         raise TypeError(f"rev dimensions must have every element be nonnegative, got {dimensions}.")
     if any(d >= x.ndim for d in dimensions):
         raise TypeError(
-            f"rev dimensions must all be less than operand ndim, got dimensions {dimensions} for "
-            f"operand ndim {x.ndim}."
+            f"rev: `dimensions` must be axes of the operand, of shape {x.shape}, but is {dimensions}"
         )
     return x
 

@@ -115,9 +115,8 @@ def _check_value(
         ", ".join(a.str_short() for a in avals) or "nothing" for avals in (found, wanted)
     )
     raise TypeError(
-        f"Custom {kind} {rule} for function {name} must produce a pair (list or tuple of length two) "
-        f"where the first element is the function's own value, of type {should}; but it is of type "
-        f"{has}."
+        f"{rule} of the custom_{kind} function {name}: the first of the two things that it returns must "
+        f"be the function's own value, of type {should}, but is of type {has}"
     )
 
 
@@ -496,8 +495,8 @@ def _flag(x: Operand) -> Any:
 
 
 _FORWARD = (
-    "can't apply forward-mode autodiff (jvp) to a custom_vjp function: its rules say how to go "
-    "backwards only. A function with a custom_jvp rule can be differentiated both ways."
+    "jvp of a custom_vjp function: its rules are for reverse mode alone, and jvp, jacfwd and hessian "
+    "go forward. A custom_jvp rule serves both modes."
 )
 
 

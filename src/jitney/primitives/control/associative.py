@@ -60,15 +60,15 @@ def associative_scan(
       Array([5, 5, 5, 5, 5], dtype=int32)
     """
     if not callable(fn):
-        raise TypeError("lax.associative_scan: fn argument should be callable.")
+        raise TypeError(f"lax.associative_scan: `fn` must be a function, but is {fn!r}")
     leaves, tree = pytrees.tree_flatten(elems)
     values = [as_value(x) for x in leaves]
     axes = [canonical_axis(axis, len(shape_of(x))) for x in values]
     sizes = {shape_of(x)[k] for x, k in zip(values, axes, strict=True)}
     if len(sizes) > 1:
         raise ValueError(
-            "Array inputs to associative_scan must have the same first dimension. (saw: "
-            f"{[shape_of(x) for x in values]})"
+            f"lax.associative_scan: all arrays must have one size along axis {axis}, but their shapes "
+            f"are {[shape_of(x) for x in values]}"
         )
     if reverse:
         values = [rev(x, (k,)) for x, k in zip(values, axes, strict=True)]

@@ -380,9 +380,15 @@ def _(
         return outs, [0 if s else None for s in some]
     if any(isinstance(e, InputEffect) for b in branches for e in b.effects):
         # All branches run: each would change what the references hold for all indices.
-        raise NotImplementedError("State effect not supported in vmap-of-cond.")
+        raise NotImplementedError(
+            "vmap of cond with a batched predicate: a branch writes to a Ref, and all branches run, so "
+            "each would write. Make the predicate one for all, or write outside of the branches"
+        )
     if any(has_io(b.effects) for b in branches):
-        raise NotImplementedError("IO effect not supported in vmap-of-cond.")
+        raise NotImplementedError(
+            "vmap of cond with a batched predicate: a branch calls io_callback, or another function "
+            "with side effects, and all branches run. Make the predicate one for all"
+        )
     # Every branch runs on all indices; operands of the indices that do not take it are constants to
     # derivatives, so that no NaN comes from there.
     size = axis_data.size
@@ -466,15 +472,15 @@ def switch(
       Array([-1, -2], dtype=int32)
     """
     if not all(callable(b) for b in branches):
-        raise TypeError("lax.switch: branches argument should be a sequence of callables.")
+        raise TypeError(f"lax.switch: `branches` must hold functions only, but is {branches!r}")
     if operand is not None:
         operands = (operand,)
     aval: Any = get_aval(index)
     if aval.shape != ():
-        raise TypeError(f"Branch index must be scalar, got {index} of shape {aval.shape}.")
+        raise TypeError(f"lax.switch: `index` must have rank 0, but has shape {aval.shape}: {index}")
     if not dtypes.issubdtype(aval.dtype, np.integer):
         raise TypeError(
-            f"Index type must be an integer, got {index} as {dtypes.long_name(aval.dtype)}"
+            f"lax.switch: `index` must be an integer, but {index} is {dtypes.long_name(aval.dtype)}"
         )
     functions = list(branches)
     if not functions:
@@ -561,16 +567,22 @@ def cond(
         x, f, y, g = true_fun, false_fun, operands[0], operands[1]
         return cond(pred, lambda ops: f(ops[0]), lambda ops: g(ops[1]), (x, y))
     if not callable(true_fun) or not callable(false_fun):
-        raise TypeError("lax.cond: true_fun and false_fun arguments should be callable.")
+        raise TypeError(
+            f"lax.cond: `true_fun` and `false_fun` must be functions, but are {true_fun!r} and "
+            f"{false_fun!r}"
+        )
     if operand is not _MISSING:
         operands = (operand,)
     if pred is None:
         raise TypeError("cond predicate is None")
     aval: Any = get_aval(pred)
     if aval.shape != ():
-        raise TypeError(f"Pred must be a scalar, got {pred} of shape {aval.shape}.")
+        raise TypeError(
+            f"lax.cond: `pred` must have rank 0, but has shape {aval.shape}: {pred}; jnp.where chooses "
+            "element by element"
+        )
     if aval.dtype != np.bool_ and not dtypes.issubdtype(aval.dtype, np.number):
-        raise TypeError(f"Pred type must be either boolean or number, got {aval.dtype}.")
+        raise TypeError(f"lax.cond: `pred` must be a boolean or a number, but is {aval.dtype}")
     if config.disable_jit_enabled() and not isinstance(pred, Tracer):
         return true_fun(*operands) if pred else false_fun(*operands)
     if isinstance(pred, bool | int | float | complex | np.ndarray | np.generic):

@@ -51,7 +51,7 @@ def fori_loop(
       Array(120, dtype=int32, weak_type=True)
     """
     if not callable(body_fun):
-        raise TypeError("lax.fori_loop: body_fun argument should be callable.")
+        raise TypeError(f"lax.fori_loop: `body_fun` must be a function, but is {body_fun!r}")
     known = _known(lower), _known(upper)
     lower, upper = _of_one_dtype(lower, upper)
     if known[0] is not None and known[1] is not None:
@@ -76,7 +76,8 @@ def fori_loop(
         return result
     if unroll is not None and unroll != 1:
         raise ValueError(
-            "Can only use `unroll` in `fori_loop` if the loop bounds are statically known."
+            "lax.fori_loop: `unroll` needs a number of iterations that is known when the function is "
+            "traced, and `lower` or `upper` is a traced value"
         )
     _, _, result = while_from(
         (_goes_on, None),
@@ -114,4 +115,6 @@ def _of_one_dtype(lower: Value, upper: Value) -> tuple[Any, Any]:
         if high.weak_type:
             return lower, convert(upper, low.dtype)
     got = " and ".join(dtypes.long_name(t.dtype) for t in types)
-    raise TypeError(f"lower and upper arguments to fori_loop must have equal types, got {got}")
+    raise TypeError(
+        f"lax.fori_loop: `lower` and `upper` must have one dtype, but are {got}; convert one by astype"
+    )

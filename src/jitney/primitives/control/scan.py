@@ -449,7 +449,7 @@ def scan(
       (Array(10, dtype=int32), Array([ 0,  2,  9, 24], dtype=int32))
     """
     if not callable(f):
-        raise TypeError("lax.scan: f argument should be a callable.")
+        raise TypeError(f"lax.scan: `f` must be a function, but is {f!r}")
     return scan_from(None, f, init, xs, length, reverse, unroll)
 
 
@@ -518,7 +518,7 @@ def _turns(unroll: int | bool | np.integer | np.bool_, length: int) -> int:
 def _carry_tree(traced: Traced) -> Any:
     out = traced.out
     if not isinstance(out, tuple) or len(out) != 2:
-        raise TypeError(f"scan body output must be a pair, got {out}.")
+        raise TypeError(f"lax.scan: `f` must return a pair (carry, y), but has returned {out}")
     return pytrees.treedef_children(traced.out_tree)[0]
 
 
@@ -529,7 +529,9 @@ def _length(leaves: Sequence[Any], length: int | None) -> int:
             continue
         shape = shape_of(x)
         if not shape:
-            raise ValueError(f"scan got value with no leading axis to scan over: {x!r}")
+            raise ValueError(
+                f"lax.scan: the arrays of `xs` are taken apart along axis 0, and {x!r} has rank 0"
+            )
         sizes.append(shape[0])
         check_rows_whole(rules.aval_of(x))
     if length is not None:
@@ -541,10 +543,14 @@ def _length(leaves: Sequence[Any], length: int | None) -> int:
             )
         return length
     if not sizes:
-        raise ValueError("scan got no values to scan over and `length` not provided.")
+        raise ValueError(
+            "lax.scan: `xs` holds no arrays, so `length` must say how many iterations there are"
+        )
     if len(set(sizes)) > 1:
         listed = ", ".join(map(str, dict.fromkeys(sizes)))
-        raise ValueError(f"scan got values with different leading axis sizes: {listed}.")
+        raise ValueError(
+            f"lax.scan: the arrays of `xs` must have one size along axis 0, but have {listed}"
+        )
     return sizes[0]
 
 
@@ -558,8 +564,8 @@ def _scan_eagerly(
 ) -> Any:
     carry, ys = init, []
     if not length:
-        raise ValueError("zero-length scan is not supported in disable_jit() mode because the output "
-                         "type is unknown.")  # fmt: skip
+        raise ValueError("lax.scan: with no iterations, and within disable_jit, `f` is not called, so "
+                         "the types of its results are unknown")  # fmt: skip
     order = range(length - 1, -1, -1) if reverse else range(length)
     for i in order:
         carry, y = f(carry, pytrees.tree_unflatten(tree, [x[i] for x in leaves]))

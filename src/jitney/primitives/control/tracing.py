@@ -91,8 +91,8 @@ def _trace_function(
 
     def refusal(x: object, path: str) -> str:
         return (
-            f"{name} function {function_name(fun)} returned a value of type {type(x)}, which is not a "
-            "valid JAX type"
+            f"{name}: {function_name(fun)} must return arrays and numbers, in containers, but has "
+            f"returned a value of type {type(x)}"
         )
 
     flat = FlatFunction(fun, in_tree, refusal)
@@ -203,17 +203,16 @@ def check_carry(
         argument = name_argument()
         lines = _tree_differences(argument, in_tree, out_tree)
         raise TypeError(
-            f"{what} carry input and carry output must have the same pytree structure, but they "
-            f"differ:\n\n{lines}\n\nRevise the function so that the carry output has the same pytree "
-            "structure as the carry input."
+            f"{what}: an iteration must give the carry back with the tree structure that it had:\n\n"
+            f"{lines}\n\nReturn the containers that came in."
         )
     if all(map(_same, in_avals, out_avals)):
         return
     argument = name_argument()
     paths = [p for p, _ in pytrees.tree_flatten_with_path(_example(in_tree))[0]]
     wrong = [
-        f"The input carry {_component(argument, path)} has type {_short(i)} but the corresponding "
-        f"output carry component has type {_short(o)}, so {_why(i, o)}."
+        f"{_component(argument, path)} goes in as {_short(i)} and comes out as {_short(o)}: "
+        f"{_why(i, o)}."
         for path, i, o in zip(paths, in_avals, out_avals, strict=True)
         if not _same(i, o)
     ]
@@ -223,8 +222,8 @@ def check_carry(
     ])  # fmt: skip
     shown = wrong[0] if len(wrong) == 1 else "\n".join(f"  * {line}" for line in wrong)
     raise TypeError(
-        f"{what} carry input and carry output must have equal types, but they differ:\n\n{shown}"
-        f"{advice}\n\nRevise the function so that all output types match the corresponding input types."
+        f"{what}: an iteration must give the carry back with the types that it had:\n\n{shown}"
+        f"{advice}\n\nConvert what the function returns, or the carry that the loop begins with."
     )
 
 
@@ -261,7 +260,7 @@ def _why(a: AbstractValue, b: AbstractValue) -> str:
     if a.shape != b.shape:
         reasons.append("the shapes do not match")
     if varying.axes_of(a) != varying.axes_of(b):
-        reasons.append("the manual axis types do not match")
+        reasons.append("they vary along other manual axes of the mesh")
     if not explicit.lies_alike(a, b):
         reasons.append("the shardings do not match")
     return ", and also ".join(reasons)
@@ -291,8 +290,8 @@ def _tree_differences(argument: str, a: pytrees.PyTreeDef, b: pytrees.PyTreeDef)
     lines: list[str] = []
     for path, this, that, explanation in equality_errors_pytreedef(a, b):
         lines.append(
-            f"The input carry {_component(argument, path)} is a {this} but the corresponding component "
-            f"of the carry output is a {that}, so {explanation}."
+            f"{_component(argument, path)} goes in as a {this} and comes out as a {that}: "
+            f"{explanation}."
         )
     return "\n".join(lines) or f"The input carry is of structure {a}, the output of structure {b}."
 
@@ -314,9 +313,8 @@ def check_branches(
                 for path, this, that, why in equality_errors_pytreedef(first.out_tree, t.out_tree)
             )
             raise TypeError(
-                "cond branch outputs must have the same pytree structure, but they differ:\n\n"
-                f"{where}\n\n{lines}\n\nRevise {names[0]} and/or {name} so that they have the same "
-                "pytree structure."
+                "cond: all branches must return one tree structure:\n\n"
+                f"{where}\n\n{lines}\n\nReturn the same containers from {names[0]} and {name}."
             )
         paths = [p for p, _ in pytrees.tree_flatten_with_path(_example(t.out_tree))[0]]
         wrong = [
@@ -327,7 +325,7 @@ def check_branches(
         ]
         if wrong:
             raise TypeError(
-                "cond branches must have equal output types but they differ.\n\n"
+                "cond: all branches must return values of the same types.\n\n"
                 f"{where}\n\n"
                 + "\n".join(wrong)
                 + _how_to_vary(
@@ -341,8 +339,7 @@ def check_branches(
                         for path, a, b in zip(paths, first.out_avals, t.out_avals, strict=True)
                     ]
                 )
-                + f"\n\nRevise {names[0]} and/or {name} so that all "
-                "output types match."
+                + f"\n\nConvert what {names[0]} or {name} returns."
             )
 
 

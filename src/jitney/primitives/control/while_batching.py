@@ -60,7 +60,10 @@ def batched(
         body, _ = analyse(carry_b)
         cond, (pred_b,) = batch_jaxpr(cond_jaxpr, axis_data, (*cond_b, *carry_b), False)
     if pred_b and has_io(cond.effects | body_jaxpr.effects):
-        raise NotImplementedError("IO effects not supported in while_loop with batched predicate")
+        raise NotImplementedError(
+            "vmap of while_loop with a batched condition: instances end at different times, and a "
+            "callback with side effects would go on for those that have ended"
+        )
     if pred_b and any(_unbatched_effects(part, b) for part, b in ((cond, cond_b), (body, body_b))):
         raise NotImplementedError(
             "a while_loop with batched predicate changes a mutable array reference that is not batched"

@@ -401,9 +401,10 @@ def _known_part(closed: ClosedJaxpr, unknown: list[bool], out_unknown: list[bool
 @while_p.transpose
 def _(cts: Sequence[Cotangent], *args: Operand, **params: object) -> Any:
     raise ValueError(
-        "Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop with dynamic "
-        "start/stop values: the trip count, and so what has to be kept, is not known "
-        "beforehand. Try using lax.scan, or using fori_loop with static start/stop."
+        "lax.while_loop, and lax.fori_loop with traced bounds, have no reverse-mode derivative: how "
+        "many iterations there will be, and so how much has to be kept for the backward pass, is not "
+        "known beforehand. lax.scan has one, and fori_loop whose bounds are Python integers; "
+        "jax.jvp and jax.jacfwd work as well"
     )
 
 
@@ -472,7 +473,10 @@ def while_loop(
       Array(192, dtype=int32, weak_type=True)
     """
     if not callable(cond_fun) or not callable(body_fun):
-        raise TypeError("lax.while_loop: body_fun and cond_fun arguments should be callable.")
+        raise TypeError(
+            f"lax.while_loop: `cond_fun` and `body_fun` must be functions, but are {cond_fun!r} and "
+            f"{body_fun!r}"
+        )
     return while_from(None, None, cond_fun, body_fun, init_val)
 
 
@@ -548,11 +552,15 @@ def _traced_condition(
     condition = trace_function(cond_fun, in_tree, avals, "while_cond", source)
     if condition.out_tree != pytrees.tree_structure(0):
         raise TypeError(
-            f"cond_fun must return a boolean scalar, but got pytree {condition.out_tree}."
+            "lax.while_loop: `cond_fun` must return one boolean of rank 0, but has returned a tree "
+            f"{condition.out_tree}"
         )
     out: Any = condition.out_avals
     if out[0].shape != () or out[0].dtype != np.bool_:
-        raise TypeError(f"cond_fun must return a boolean scalar, but got output type(s) {out}.")
+        raise TypeError(
+            "lax.while_loop: `cond_fun` must return one boolean of rank 0, but its result is "
+            f"{out[0].str_short()}"
+        )
     return condition
 
 

@@ -57,14 +57,14 @@ MANY_PRODUCTS = threshold(1 << 22, small=32)
 def _check_ranks(x: ShapedArray, w: ShapedArray, params: dict[str, Any]) -> None:
     if x.ndim != w.ndim:
         raise ValueError(
-            "conv_general_dilated lhs and rhs must have the same number of dimensions, but got "
-            f"{x.shape} and {w.shape}"
+            f"conv_general_dilated: `lhs` and `rhs` must have one rank, but have the shapes {x.shape} "
+            f"and {w.shape}"
         )
     for name in ("window_strides", "padding", "lhs_dilation", "rhs_dilation"):
         if len(params[name]) != x.ndim - 2:
             raise ValueError(
-                f"conv_general_dilated window and {name} must have the same number of dimensions, but "
-                f"got {x.ndim - 2} and {len(params[name])}"
+                f"conv_general_dilated: `{name}` must have an entry for each of the {x.ndim - 2} axes "
+                f"of the window, but has {len(params[name])}"
             )
     for name in ("window_strides", "lhs_dilation", "rhs_dilation"):
         if any(n < 1 for n in params[name]):
@@ -124,14 +124,14 @@ def _check_preferred(given: np.dtype, preferred: np.dtype) -> None:
     same_kind = is_a(given, np.integer) == is_a(preferred, np.integer)
     if same_kind and dtypes.itemsize_bits(preferred) < dtypes.itemsize_bits(given):
         raise TypeError(
-            "`preferred_element_type` must not be narrower than the original type, got "
-            f"{dtypes.long_name(preferred)} for {dtypes.long_name(given)}."
+            f"conv_general_dilated: `preferred_element_type` is {dtypes.long_name(preferred)}, and "
+            f"must have as many bits as the operands, {dtypes.long_name(given)}, at least"
         )
     unsigned = is_a(given, np.signedinteger) and is_a(preferred, np.unsignedinteger)
     if unsigned or (is_a(given, np.unsignedinteger) and is_a(preferred, np.signedinteger)):
         raise TypeError(
-            "`preferred_element_type` must have the same signedness as the original type, got "
-            f"{dtypes.long_name(preferred)} for {dtypes.long_name(given)}."
+            f"conv_general_dilated: `preferred_element_type` is {dtypes.long_name(preferred)}, and "
+            f"must be signed where the operands, {dtypes.long_name(given)}, are, and else unsigned"
         )
 
 
@@ -253,14 +253,14 @@ def conv_general_dilated(
     if isinstance(padding, str):
         if len(strides) != rank:
             raise ValueError(
-                "conv_general_dilated window and window_strides must have the same number of "
-                f"dimensions, but got {rank} and {len(strides)}"
+                f"conv_general_dilated: `window_strides` must have an entry for each of the {rank} "
+                f"axes of the window, but has {len(strides)}"
             )
         for name, found in zip(("lhs_dilation", "rhs_dilation"), dilations, strict=True):
             if len(found) != rank:
                 raise ValueError(
-                    f"conv_general_dilated window and {name} must have the same number of "
-                    f"dimensions, but got {rank} and {len(found)}"
+                    f"conv_general_dilated: `{name}` must have an entry for each of the {rank} axes of "
+                    f"the window, but has {len(found)}"
                 )
         if any(d < 1 for d in dilations[1]):
             raise TypeError(

@@ -114,8 +114,8 @@ def operand_shapes(
     ranks = len(shapes[0]), len(shapes[1])
     if ranks[0] != ranks[1] and isinstance(numbers, ConvDimensionNumbers):
         raise ValueError(
-            f"{name} lhs and rhs must have the same number of dimensions, but have the shapes "
-            f"{shapes[0]} and {shapes[1]}"
+            f"{name}: `lhs` and `rhs` must have one rank, but have the shapes {shapes[0]} and "
+            f"{shapes[1]}"
         )
     if ranks[0] != ranks[1] or ranks[0] < 2:
         raise TypeError(

@@ -140,7 +140,7 @@ def warn_if_imaginary_dropped(old: DType, new: DType) -> None:
         and not dtypes.issubdtype(new, np.complexfloating)
     ):
         warn(
-            "Casting complex values to real discards the imaginary part",
+            "A conversion of complex numbers to real ones drops their imaginary parts; x.real says so",
             np.exceptions.ComplexWarning,
         )
 
@@ -263,9 +263,9 @@ def _(x: ShapedArray, *, new_dtype: np.dtype) -> ShapedArray:
         and (families.BOOL in (x.dtype, new_dtype) or old == new)
     ):
         raise TypeError(
-            "lax.bitcast_convert_type does not support bool or complex values unless the operand "
-            f"and destination types match. Got operand dtype={dtypes.long_name(x.dtype)}, "
-            f"{new_dtype=}. Consider using the arr.view() method instead."
+            "lax.bitcast_convert_type: the bits of booleans and of complex numbers can only be taken "
+            f"for their own type, but those of dtype={dtypes.long_name(x.dtype)} were to be "
+            f"{new_dtype=}; x.view() takes complex numbers apart"
         )
     if old == new:
         shape = x.shape
@@ -330,8 +330,8 @@ def _(x: ShapedArray, *, exponent_bits: int, mantissa_bits: int) -> ShapedArray:
     families.check_dtype("reduce_precision", x.dtype, families.FLOAT)
     if exponent_bits < 1 or mantissa_bits < 0:
         raise ValueError(
-            "reduce_precision: exponent_bits must be positive and mantissa_bits not negative, got "
-            f"{exponent_bits} and {mantissa_bits}"
+            "reduce_precision: `exponent_bits` must be 1 or more and `mantissa_bits` 0 or more, but "
+            f"they are {exponent_bits} and {mantissa_bits}"
         )
     return x
 

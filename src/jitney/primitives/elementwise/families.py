@@ -101,10 +101,9 @@ def check_same_dtypes(name: str, avals: Sequence[ShapedArray]) -> None:
     tip = ""
     if name in _PROMOTING:
         tip = (
-            f" (Tip: jnp.{_PROMOTING[name]} is a similar function that does automatic type "
-            "promotion on inputs)"
+            f"; jnp.{_PROMOTING[name]} promotes its operands to one dtype"
         )
-    raise TypeError(f"lax.{name} requires arguments to have the same dtypes, got {found}.{tip}")
+    raise TypeError(f"lax.{name}: all operands must have one dtype, but have {found}{tip}")
 
 
 # --- shapes -----------------------------------------------------------------------------------
@@ -119,8 +118,8 @@ def broadcast_shape(name: str, avals: Sequence[ShapedArray]) -> Shape:
     if len({len(s) for s in shapes}) > 1:
         ranks = sorted({len(s) for s in shapes})
         raise TypeError(
-            f"{name}: arrays must have the same number of dimensions, "
-            f"got {{{', '.join(map(str, ranks))}}}"
+            f"{name}: operands must have one rank, or rank 0, but have the ranks "
+            f"{', '.join(map(str, ranks))}; jnp's functions broadcast"
         )
     out: list[int] = []
     for extents in zip(*shapes, strict=True):
@@ -434,6 +433,6 @@ def check_operands(name: str, *operands: object) -> None:
     for i, x in enumerate(operands):
         if not is_valid_operand(x):
             raise TypeError(
-                f"Error interpreting argument to {name} as a JAX value. The problematic value is "
-                f"of type {type(x)} and was passed to {name} at position {i}."
+                f"{name}: operands must be arrays or numbers, but the one at position {i} is of type "
+                f"{type(x)}"
             )

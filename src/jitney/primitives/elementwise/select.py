@@ -38,25 +38,33 @@ select_n_p = declare("select_n")
 _LARGE = threshold(512, small=8)  # elements from which native code is faster than NumPy
 
 
+_NO_CASES = "select_n: there is no case to select from; one at least is needed"
+
+
 @select_n_p.abstract
 def _(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
     if not cases:
-        raise ValueError("select_n() must have at least one case")
+        raise ValueError(_NO_CASES)
     first = cases[0]
     if which.dtype != families.BOOL and not dtypes.issubdtype(which.dtype, np.integer):
         raise TypeError(
-            f"select `which` must be boolean or integer type, got {dtypes.long_name(which.dtype)}."
+            "select_n: `which` must hold booleans or integers, but is "
+            f"{dtypes.long_name(which.dtype)}"
         )
     if which.dtype == families.BOOL and len(cases) > 2:
-        raise TypeError("select with boolean `which` cannot have > 2 cases.")
+        raise TypeError(
+            f"select_n: booleans choose between two cases, but there are {len(cases)}; give `which` as "
+            "integers"
+        )
     if any(c.shape != first.shape for c in cases):
         raise TypeError(
-            f"select cases must have the same shapes, got [{', '.join(str(c.shape) for c in cases)}]."
+            "select_n: all cases must have one shape, but have "
+            f"[{', '.join(str(c.shape) for c in cases)}]"
         )
     if which.shape and which.shape != first.shape:
         raise TypeError(
-            "select `which` must be scalar or have the same shape as cases, got `which` shape "
-            f"{which.shape} but case shape {first.shape}."
+            f"select_n: `which` must have rank 0 or the shape of the cases, {first.shape}, but has "
+            f"shape {which.shape}"
         )
     families.check_same_dtypes("select", cases)
     return shaped_array(first.shape, first.dtype, all(c.weak_type for c in cases))
@@ -108,7 +116,7 @@ def select_n(which: ArrayLike, *cases: ArrayLike) -> Array:
       Array([1, 8, 6], dtype=int32)
     """
     if not cases:
-        raise ValueError("select_n() must have at least one case")
+        raise ValueError(_NO_CASES)
     return select_n_p.bind(which, *cases)
 
 

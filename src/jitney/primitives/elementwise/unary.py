@@ -350,7 +350,8 @@ def _(x: ShapedArray, *, y: int) -> ShapedArray:
     families.check_dtype("integer_pow", x.dtype, NUMERIC)
     if y < 0 and dtypes.issubdtype(x.dtype, np.integer):
         raise TypeError(
-            f"Integers cannot be raised to negative powers, got integer_pow({x.str_short()}, {y})"
+            f"integer_pow: a negative power of integers is no integer: {x.str_short()} to the power of "
+            f"{y}; convert to float first"
         )
     return x
 

@@ -56,7 +56,7 @@ def _check_index_types(name: str, starts: Sequence[ShapedArray]) -> None:
     if len(kinds) > 1 or any(not dtypes.issubdtype(d, np.integer) for d in kinds):
         listed = ", ".join(dtypes.long_name(s.dtype) for s in starts)
         raise TypeError(
-            f"index arguments to {name} must be integers of the same type, got: {listed}"
+            f"{name}: start indices must be integers of one dtype, but are {listed}"
         )
     if any(s.shape for s in starts):
         listed = ", ".join(s.str_short() for s in starts)
@@ -72,13 +72,11 @@ def _(x: ShapedArray, *starts: ShapedArray, slice_sizes: Shape) -> ShapedArray:
         )
     if any(size > n for size, n in zip(slice_sizes, x.shape, strict=True)):
         raise TypeError(
-            "slice slice_sizes must be less than or equal to operand shape, got slice_sizes "
-            f"{slice_sizes} for operand shape {x.shape}."
+            f"dynamic_slice: `slice_sizes` {slice_sizes} is more than an operand of shape {x.shape} has"
         )
     if any(size < 0 for size in slice_sizes):
         raise TypeError(
-            "slice slice_sizes must be greater than or equal to zero, got slice_sizes of "
-            f"{slice_sizes}."
+            f"dynamic_slice: `slice_sizes` must not be negative, but is {slice_sizes}"
         )
     _check_index_types("dynamic_slice", starts)
     return x.update(shape=tuple(slice_sizes))
@@ -118,8 +116,8 @@ def start_operands(operand: Value, start_indices: Any, wraps: Any = True) -> lis
         ]
     if len(starts) != len(shape):
         raise ValueError(
-            "Length of slice indices must match number of operand dimensions "
-            f"({len(starts)} vs {shape})"
+            "dynamic_slice and dynamic_update_slice: there must be one start index for each axis of an "
+            f"operand of shape {shape}, but there are {len(starts)}"
         )
     wrap = wraps if isinstance(wraps, list | tuple) else [wraps] * len(starts)
     if len(wrap) != len(starts):
@@ -262,18 +260,18 @@ dynamic_update_slice_p.sharding(sharding_rules.dynamic_update_slice)
 def _(x: ShapedArray, update: ShapedArray, *starts: ShapedArray) -> ShapedArray:
     if x.ndim != update.ndim:
         raise TypeError(
-            "dynamic_update_slice update must have the same rank as operand, got update shape "
-            f"{update.shape} for operand shape {x.shape}."
+            f"dynamic_update_slice: `update`, of shape {update.shape}, must have the rank of the "
+            f"operand, of shape {x.shape}"
         )
     if len(starts) != x.ndim:
         raise TypeError(
-            "dynamic_update_slice start_indices must have length equal to the rank of operand, got "
-            f"{len(starts)} indices for operand shape {x.shape}."
+            f"dynamic_update_slice: an operand of shape {x.shape} needs {x.ndim} start indices, but "
+            f"there are {len(starts)}"
         )
     if any(size > n for size, n in zip(update.shape, x.shape, strict=True)):
         raise TypeError(
-            "dynamic_update_slice update shape must be smaller than operand shape, got update "
-            f"shape {update.shape} for operand shape {x.shape}."
+            f"dynamic_update_slice: `update`, of shape {update.shape}, is larger than the operand, of "
+            f"shape {x.shape}"
         )
     families.check_same_dtypes("dynamic_update_slice", (x, update))
     _check_index_types("dynamic_update_slice", starts)

@@ -133,9 +133,9 @@ def check_index_map(
     leaf = indices.ndim - 1
     if len(index_map) != indices.shape[leaf]:
         raise TypeError(
-            f"{op.capitalize()} op has {len(index_map)} elements in {name} and the bound of "
-            f"dimension index_vector_dim={leaf} of indices is {indices.shape[leaf]}. These two "
-            "numbers must be equal."
+            f"{op}: the last axis of the indices, of shape {indices.shape}, holds index vectors, which "
+            f"must have an entry for each of the {len(index_map)} axes in {name}, but have "
+            f"{indices.shape[leaf]}"
         )
     for k, axis in enumerate(index_map):
         if not 0 <= axis < operand.ndim:
@@ -155,23 +155,22 @@ def check_batching(
     """Raises TypeError unless batching axes of operand and indices go together."""
     check_axes(op, "operand_batching_dims", operand_axes, operand.ndim)
     check_axes(op, index_axes_name, index_axes, indices.ndim, ordered=False)
-    title = op.capitalize()
     if indices.ndim - 1 in index_axes:
         raise TypeError(
-            f"{title} op cannot have the index vector dimension as a batching dimension; got "
-            f"{index_axes}."
+            f"{op}: {index_axes_name} {index_axes} must not name the last axis of the indices, along "
+            "which the index vectors lie"
         )
     if len(operand_axes) != len(index_axes):
         raise TypeError(
-            f"{title} op requires equal numbers of operand_batching_dims and {index_axes_name}, "
-            f"got {operand_axes} and {index_axes}."
+            f"{op}: operand_batching_dims {operand_axes} and {index_axes_name} {index_axes} must name "
+            "as many axes"
         )
     extents = tuple([operand.shape[k] for k in operand_axes])
     index_extents = tuple([indices.shape[k] for k in index_axes])
     if extents != index_extents:
         raise TypeError(
-            f"{title} op requires operand batching dimensions and indices batching dimensions to "
-            f"have the same shape, got {extents} and {index_extents}."
+            f"{op}: the operand's axes operand_batching_dims have the sizes {extents}, and must have "
+            f"those of the indices' axes {index_axes_name}, {index_extents}"
         )
 
 
@@ -181,8 +180,7 @@ def check_indices(op: str, indices: ShapedArray) -> None:
         raise ValueError("indices must have an integer type")
     if not indices.ndim:
         raise TypeError(
-            f"{op.capitalize()} index leaf dimension must be within [0, rank(indices) + 1). "
-            f"rank(indices) is 0 and {op} index leaf dimension is -1."
+            f"{op}: the indices must have an axis for the index vectors, but are of rank 0"
         )
 
 
@@ -211,8 +209,8 @@ def _(
     for k, axis in enumerate(offset):
         if not 0 <= axis < out_rank:
             raise TypeError(
-                f"Offset dimension {k} in gather op is out of bounds; got {axis}, but should have "
-                f"been in [0, {out_rank})"
+                f"gather: offset_dims has {axis} at position {k}, and the result has the axes 0 to "
+                f"{out_rank - 1}"
             )
     check_index_map("gather", "start_index_map", index_map, x, indices)
     check_axes("gather", "collapsed_slice_dims", collapsed, x.ndim)
@@ -235,33 +233,31 @@ def _check_slice_sizes(
 ) -> None:
     if len(sizes) != x.ndim:
         raise TypeError(
-            "Gather op must have one slice size for every input dimension; got: "
-            f"len(slice_sizes)={len(sizes)}, input_shape.rank={x.ndim}"
+            f"gather: `slice_sizes` must have a size for each axis of the operand, of shape {x.shape}, "
+            f"but has {len(sizes)}"
         )
     if len(sizes) != len(offset) + len(collapsed) + len(batching):
         raise TypeError(
-            "All components of the offset index in a gather op must either be a offset dimension "
-            f"or explicitly collapsed/batching; got len(slice_sizes)={len(sizes)}, "
-            f"output_slice_sizes={offset}, collapsed_slice_dims={collapsed}, "
-            f"operand_batching_dims={batching}."
+            f"gather: each of the {len(sizes)} axes of a slice must be kept, by offset_dims={offset}, or "
+            f"dropped, by collapsed_slice_dims={collapsed} or operand_batching_dims={batching}"
         )
     for k, (size, extent) in enumerate(zip(sizes, x.shape, strict=True)):
         if not 0 <= size <= (extent if bounded else size):
             raise TypeError(
-                f"Slice size at index {k} in gather op is out of range, must be within [0, "
-                f"{extent} + 1), got {size}."
+                f"gather: slice_sizes[{k}] must lie from 0 to {extent}, the operand's size along that "
+                f"axis, but is {size}"
             )
     for i, k in enumerate(collapsed):
         if sizes[k] != 1:
             raise TypeError(
-                "Gather op can only collapse slice dims with bound 1, but bound is "
-                f"{sizes[k]} for index {k} at position {i}."
+                f"gather: an axis in collapsed_slice_dims must have a slice size of 1, but axis {k}, at "
+                f"position {i}, has {sizes[k]}"
             )
     for i, k in enumerate(batching):
         if sizes[k] not in (0, 1):
             raise TypeError(
-                "Gather op can only have operand batching dims with bound 0/1, but bound is "
-                f"{sizes[k]} for index {k} at position {i}."
+                "gather: an axis in operand_batching_dims must have a slice size of 0 or 1, but axis "
+                f"{k}, at position {i}, has {sizes[k]}"
             )
 
 

@@ -101,17 +101,15 @@ def _check_bounds(
     for axis, bound in zip(window, bounds, strict=True):
         if updates.shape[axis] > bound:
             raise TypeError(
-                "Bounds of the window dimensions of updates must not exceed the bounds of the "
-                f"corresponding dimensions of operand. For dimension {axis}, updates bound is "
-                f"{updates.shape[axis]}, operand bound is {bound}."
+                f"scatter: axis {axis} of the updates, of shape {updates.shape}, is an axis of the "
+                f"window, and must not be longer than the operand's, which has {bound} elements there"
             )
     batch_axes = [k for k in range(updates.ndim) if k not in window]
     for axis, extent in zip(batch_axes, indices.shape[:-1], strict=True):
         if updates.shape[axis] != extent:
             raise TypeError(
-                "Bounds of the scatter dimensions of updates must be the same as the bounds of the "
-                f"corresponding dimensions of scatter indices. For scatter dimension {axis}, "
-                f"updates bound is {updates.shape[axis]}, indices bound is {extent}."
+                f"scatter: axis {axis} of the updates, of shape {updates.shape}, must be as long as the "
+                f"indices' axis that it belongs to, which has {extent} elements"
             )
 
 
@@ -385,8 +383,7 @@ def _applying_program(func: Callable[[Any], Any], dtype: DType) -> tuple[Jaxpr, 
         new = func(old)
         if isinstance(new, list | tuple | dict | None.__class__):
             raise ValueError(
-                f"Invalid return type from reduction function: {type(new)}. Reduction functions "
-                f"should only return an array. Full return value: {new}"
+                f"scatter_apply: `func` must return an array, but has returned a {type(new)}: {new}"
             )
         return [new]
 

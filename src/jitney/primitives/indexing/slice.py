@@ -50,19 +50,18 @@ def _(
         )
     if any(hi > n for hi, n in zip(limit_indices, x.shape, strict=True)):
         raise TypeError(
-            "slice limit_indices must be less than or equal to operand shape, got limit_indices "
-            f"{limit_indices} for operand shape {x.shape}."
+            f"slice: `limit_indices` {limit_indices} is more than an operand of shape {x.shape} has"
         )
     if any(n < 0 for n in sizes):
         raise TypeError(
-            "slice limit_indices must be greater than or equal to start_indices, got start_indices "
-            f"{start_indices} and limit_indices {limit_indices}."
+            f"slice: `limit_indices` {limit_indices} must not be less than `start_indices` "
+            f"{start_indices}"
         )
     steps = strides or (1,) * x.ndim
     if len(steps) != x.ndim:
         raise TypeError(
-            "slice strides must have length equal to the number of dimensions of the operand, got "
-            f"strides {strides} for operand shape {x.shape}."
+            f"slice: `strides` must have an entry for each axis of the operand, of shape {x.shape}, but "
+            f"is {strides}"
         )
     if any(s <= 0 for s in steps):
         raise TypeError(f"slice strides must be positive, got {strides}.")

@@ -45,9 +45,8 @@ def _check_axes(
 ) -> None:
     if not all(0 <= a < aval.ndim for a in (*contracting, *batch)):
         raise TypeError(
-            f"dot_general requires {side} dimension numbers to be nonnegative and less than the "
-            f"number of axes of the {side} value, got {side}_batch of {batch} and "
-            f"{side}_contracting of {contracting} for {side} of rank {aval.ndim}"
+            f"dot_general: {side}_batch {batch} and {side}_contracting {contracting} must name axes of "
+            f"{side}: {aval.str_short()}, from 0 to {aval.ndim - 1}"
         )
     for kind, axes in (("batch", batch), ("contracting", contracting)):
         if len(set(axes)) != len(axes):
@@ -57,8 +56,8 @@ def _check_axes(
             )
     if set(contracting) & set(batch):
         raise TypeError(
-            f"dot_general requires {side} batch dimensions to be disjoint from contracting "
-            f"dimensions, got {side}_batch {batch} and {side}_contracting {contracting}."
+            f"dot_general: an axis is contracted or of the batch, but {side}_batch {batch} and "
+            f"{side}_contracting {contracting} have some in common"
         )
 
 
@@ -78,8 +77,7 @@ def dot_type(
     _check_axes("rhs", y, cy, by)
     if len(bx) != len(by):
         raise TypeError(
-            "dot_general requires equal numbers of lhs_batch and rhs_batch dimensions, got "
-            f"lhs_batch {bx} and rhs_batch {by}."
+            f"dot_general: lhs_batch {bx} and rhs_batch {by} must name as many axes"
         )
     for kind, px, py in (
         ("lhs batch dimensions and rhs batch dimensions", bx, by),
@@ -135,9 +133,8 @@ def _check_preferred(preferred: np.dtype, common: np.dtype) -> None:
         and (preferred == families.BOOL or dtypes.itemsize_bits(preferred) < bits)
     ):
         raise TypeError(
-            "`preferred_element_type` must not be narrower than the original type, got "
-            f"preferred_element_type of {dtypes.long_name(preferred)} for result type of "
-            f"{dtypes.long_name(common)}."
+            f"dot_general: `preferred_element_type` is {dtypes.long_name(preferred)}, and must have as "
+            f"many bits as the product's own type, {dtypes.long_name(common)}, at least"
         )
 
 
@@ -315,8 +312,8 @@ def dot(
     left, right = shape_of(lhs), shape_of(rhs)
     if not (1 <= len(left) <= 2 and 1 <= len(right) <= 2 and left[-1] == right[0]):
         raise ValueError(
-            "jax.lax.dot: dimension_numbers must be specified when not performing simple un-batched "
-            "matrix-matrix, matrix-vector, or vector-vector products; got "
+            "lax.dot: without `dimension_numbers` the operands must be matrices or vectors, where the "
+            "last axis of `lhs` is as long as the first of `rhs`, but the shapes are "
             f"lhs_shape={left} rhs_shape={right}"
         )
     numbers = (((len(left) - 1,), (0,)), ((), ()))
@@ -342,11 +339,12 @@ def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: PrecisionLike = None
     left, right = shape_of(lhs), shape_of(rhs)
     if len(left) < 2 or len(right) < 2:
         raise ValueError(
-            f"Arguments to batch_matmul must be at least 2D, got {len(left)}, {len(right)}"
+            f"lax.batch_matmul: the operands must have rank 2 or more, but have the shapes {left} and "
+            f"{right}"
         )
     if len(left) != len(right):
         raise ValueError(
-            f"Arguments to batch_matmul must have same ndim, got {len(left)}, {len(right)}"
+            f"lax.batch_matmul: the operands must have one rank, but have the shapes {left} and {right}"
         )
     rank = len(left)
     batch = tuple(range(rank - 2))

@@ -44,11 +44,11 @@ def _matrix(name: str, x: ShapedArray, position: int = 0) -> tuple[tuple[int, ..
     return x.shape[:-2], x.shape[-2], x.shape[-1]
 
 
-def square(name: str, x: ShapedArray, which: str = "The input") -> tuple[tuple[int, ...], int]:
+def square(name: str, x: ShapedArray, which: str = "the operand") -> tuple[tuple[int, ...], int]:
     """(batch, rows) of a square matrix operand."""
     batch, m, n = _matrix(name, x)
     if m != n:
-        raise ValueError(f"{which} to {name} must be a square matrix. Got shape {x.shape}.")
+        raise ValueError(f"{name}: {which} must hold square matrices, but has shape {x.shape}")
     return batch, n
 
 
@@ -106,10 +106,10 @@ def _(a: ShapedArray, b: ShapedArray, *, left_side: bool, **_: Any) -> ShapedArr
     if len(a.shape) != len(b.shape):
         ranks = [len(a.shape) - 2, len(b.shape) - 2]
         raise TypeError(
-            f"All inputs to {name} must have the same number of batch dimensions, but got {ranks} "
-            "batch dimensions for the inputs."
+            f"{name}: the operands must have as many batch axes each, but have {ranks}, with the shapes "
+            f"{a.shape} and {b.shape}"
         )
-    batch, n = square(name, a, "The first input")
+    batch, n = square(name, a, "the first operand")
     families.check_same_dtypes(name, (a, b))
     if batch != b.shape[:-2] or b.shape[-2 if left_side else -1] != n:
         raise ValueError(f"Incompatible shapes for arguments to {name}: {a.shape} and {b.shape}.")
@@ -223,8 +223,8 @@ def _(pivots: ShapedArray, *, permutation_size: int) -> ShapedArray:
     families.check_dtype("lu_pivots_to_permutation", pivots.dtype, families.INTEGER)
     if not pivots.shape or permutation_size < pivots.shape[-1]:
         raise ValueError(
-            f"Output permutation size {permutation_size} has to exceed the trailing dimension of the "
-            f"pivots. Got pivots size {pivots.shape}"
+            f"lu_pivots_to_permutation: `permutation_size` {permutation_size} must be at least the "
+            f"number of pivots, which have shape {pivots.shape}"
         )
     return shaped_array((*pivots.shape[:-1], permutation_size), INT32)
 
@@ -359,7 +359,10 @@ def _(primals: Primals, tangents: Tangents, **params: Param) -> Any:
         return zero_tangents(outs)
     n = shape_of(x)[-1]
     if _chosen(params["subset_by_index"], n) != n:
-        raise NotImplementedError("Derivatives not defined for partial eigen decomposition.")
+        raise NotImplementedError(
+            "eigh with `subset_by_index` has no derivative: it needs all eigenvectors; take the "
+            "derivative of eigh and then the subset"
+        )
     inner = mat.matmul(mat.adjoint(vectors), mat.matmul(mat.symmetrize(t), vectors))
     values_ = convert_element_type(values, mat.dtype_of(x))
     gaps = binary.sub(mat.as_row(values_), mat.as_column(values_))
@@ -457,11 +460,13 @@ def _(
         return zero_tangents(outs)
     if params["subset_by_index"] is not None:
         raise NotImplementedError(
-            "Derivatives not defined for partial singular value decomposition."
+            "svd with `subset_by_index` has no derivative: it needs all singular vectors; take the "
+            "derivative of svd and then the subset"
         )
     if compute_uv and full_matrices and m != n:
         raise NotImplementedError(
-            "Singular value decomposition JVP not implemented for full matrices"
+            "svd: with full_matrices=True the singular vectors beyond the smaller size are not unique, "
+            "and have no derivative; pass full_matrices=False"
         )
     values, u, vh = svd_p.bind(x, full_matrices=False, compute_uv=True, **params)
     v = mat.adjoint(vh)

@@ -124,8 +124,8 @@ def _(
 ) -> list[Any]:
     if jaxprs.transpose_solve is None:
         raise TypeError(
-            "transpose_solve required for backwards mode automatic differentiation of "
-            "custom_linear_solve"
+            "custom_linear_solve: a reverse-mode derivative solves the transposed system; pass a "
+            "function for that as `transpose_solve`"
         )
     consts, b = _split(args, const_lengths)
     n = sum(const_lengths)

@@ -124,9 +124,9 @@ def canonical_precision(precision: PrecisionLike) -> Any:
         except ValueError:
             pass
     raise ValueError(
-        f"Precision argument must be one of: None, a string in {list(_NAMES)}, a lax.Precision "
-        "value, a tuple of two lax.Precision values or strings, a lax.DotAlgorithmPreset or the "
-        f"name of one of these presets, or a lax.DotAlgorithm value; but got {precision}."
+        f"`precision` is {precision}, and can be None, a lax.Precision or its name among "
+        f"{list(_NAMES)}, two of these in a tuple, one for each operand, a lax.DotAlgorithmPreset or its "
+        "name, or a lax.DotAlgorithm"
     )
 
 
@@ -139,7 +139,9 @@ def computation_dtype(precision: PrecisionLike, dtype: np.dtype) -> np.dtype:
     if isinstance(precision, DotAlgorithm) or (
         isinstance(precision, DotAlgorithmPreset) and precision not in _ON_CPU
     ):
-        raise ValueError(f"The precision '{precision}' is not supported by dot_general on CPU")
+        raise ValueError(
+            f"dot_general: products with the precision '{precision}' are for other processors than CPUs"
+        )
     wanted = _ON_CPU.get(precision) if isinstance(precision, DotAlgorithmPreset) else None
     if wanted is None or not dtypes.issubdtype(dtype, np.floating):
         return dtype

@@ -160,8 +160,8 @@ def all_to_all(
         if not tiled:
             if value.shape[s] != size:
                 raise ValueError(
-                    "all_to_all requires the size of the mapped axis axis_name to equal "
-                    f"x.shape[split_axis], but they are {size} and {value.shape[s]} respectively."
+                    f"all_to_all: axis {s} of an operand of shape {value.shape} is split among the "
+                    f"{size} participants, and must have that size; with tiled=True a multiple does"
                 )
             if s < c:
                 c += 1
@@ -171,8 +171,8 @@ def all_to_all(
                 value, drop = broadcasting.expand_dims(value, (c,)), s
         elif value.shape[s] % size:
             raise ValueError(
-                f"The size of all_to_all split_axis ({value.shape[s]}) has to be divisible by the size "
-                f"of the named axis axis_name ({size})"
+                f"all_to_all: axis {s} of an operand of shape {value.shape} is split among the {size} "
+                "participants, and its size must be a multiple of that"
             )
         out = all_to_all_p.bind(
             value, split_axis=s, concat_axis=c, axis_name=name, axis_index_groups=groups,

@@ -100,9 +100,12 @@ def checked_groups(
         return None
     parts = tuple([tuple([int(i) for i in g]) for g in groups])
     if not of_any_size and len({len(g) for g in parts}) > 1:
-        raise ValueError("axis_index_groups must all be the same size")
+        raise ValueError(f"axis_index_groups: all groups must have one size, but are {groups}")
     if sorted(i for g in parts for i in g) != list(range(size)):
-        raise ValueError("axis_index_groups must cover all indices exactly once")
+        raise ValueError(
+            f"axis_index_groups: each of the indices 0 to {size - 1} must be in one group, but the "
+            f"groups are {groups}"
+        )
     return parts
 
 
@@ -334,7 +337,10 @@ def _reduce_tree(prim: Primitive, x: PyTree, axis_name: AxisName, groups: Groups
     axes = names_of(axis_name, prim.name)
     if groups is not None:
         if _positional(axes):
-            raise ValueError("axis_index_groups only supported for sums over just named axes")
+            raise ValueError(
+                f"{prim.name}: with axis_index_groups all axes must be named, but `axis_name` has "
+                f"positions: {axis_name}"
+            )
         size = math.prod([axis_extent(a, prim.name) for a in axes])
         groups = checked_groups(groups, size, of_any_size=True)
     leaves, tree = pytrees.tree_flatten(x)

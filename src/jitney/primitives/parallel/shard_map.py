@@ -439,8 +439,8 @@ def _(
     for spec in (*in_specs, *out_specs):
         if names_in(spec).intersection(own) and not config.disable_vmap_shmap_error.value:
             raise ValueError(
-                f"vmap spmd_axis_name cannot appear in in_specs or out_specs of the shard_map that is "
-                f"mapped, but {axis_data.spmd_name!r} is in {spec}"
+                f"vmap of shard_map: the batch lies along spmd_axis_name={axis_data.spmd_name!r}, so "
+                f"in_specs and out_specs must not divide another axis along it, as {spec} does"
             )
     parts = math.prod([region.mesh.shape[name] for name in own])
     part = replace(axis_data, size=axis_data.size // parts)

@@ -51,9 +51,8 @@ def _words(data: Value, impl: PRNGImpl, shape: Shape) -> Any:
     aval = get_aval(data)
     if aval.shape != (*shape, *impl.key_shape) or aval.dtype != np.uint32:
         raise TypeError(
-            "JAX encountered invalid PRNG key data: expected key_data.shape to end with "
-            f"{impl.key_shape} and key_data.dtype = uint32; got {aval.str_short()} for "
-            f"impl={impl.name}"
+            f"wrap_key_data: the data of keys of impl={impl.name} must be uint32, and their shape end "
+            f"in {impl.key_shape}, but they are {aval.str_short()}"
         )
     return reshape(data, (*shape, math.prod(impl.key_shape)))
 

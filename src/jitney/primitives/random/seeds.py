@@ -40,7 +40,7 @@ def random_seed(seeds: ArrayLike, impl: PRNGImpl) -> Array:
     """
     given: Any = seeds
     if dtypes.issubdtype(getattr(given, "dtype", None) or np.int32, dtypes.prng_key):
-        raise TypeError("PRNG key seed must be an integer; got a key array")
+        raise TypeError("jax.random.key: a seed is an integer, and this is a key already")
     if isinstance(given, int) and not isinstance(given, bool | Tracer):
         # Python integers wider than the default integer keep their low 32 bits only, as in JAX;
         # ones that do not fit into 64 bits are refused.
@@ -51,7 +51,7 @@ def random_seed(seeds: ArrayLike, impl: PRNGImpl) -> Array:
         wide = np.int64(given)
         given = wide if config.enable_x64() else wide.astype(np.int32)
     if not dtypes.issubdtype(get_aval(given).dtype, np.integer):
-        raise TypeError(f"PRNG key seed must be an integer; got {given!r}")
+        raise TypeError(f"jax.random.key: a seed must be an integer, but is {given!r}")
     value, offset = as_value(given), config.random_seed_offset.value
     if offset:
         value = add(value, np.array(offset, value.dtype))

@@ -81,7 +81,7 @@ def _extents(shape: tuple[int, ...], params: dict[str, Any]) -> tuple[int, int]:
 @approx_top_k_p.abstract
 def _(x: ShapedArray, **params: Any) -> list[ShapedArray]:
     if x.ndim < 1:
-        raise TypeError(f"approx_top_k operand must have >= 1 dimension, got {x.shape}")
+        raise TypeError(f"approx_top_k: the operand must have an axis, but is {x.str_short()}")
     if not dtypes.issubdtype(x.dtype, np.floating):
         raise ValueError(f"approx_top_k: operand must be of a floating type, got {x.str_short()}")
     k, recall = params["k"], params["recall_target"]
@@ -90,7 +90,8 @@ def _(x: ShapedArray, **params: Any) -> list[ShapedArray]:
     n = x.shape[axis]
     if not 0 <= k <= n:
         raise ValueError(
-            f"approx_top_k: k must be smaller than the size of reduction_dim {n}, got {k}"
+            f"approx_top_k: `k` must lie from 0 to {n}, the size of the axis that is searched, but is "
+            f"{k}"
         )
     if not 0 < recall <= 1:
         raise ValueError(f"approx_top_k: recall_target must be in (0, 1], got {recall}")

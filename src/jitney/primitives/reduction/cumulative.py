@@ -49,7 +49,9 @@ def _cumulative(
 ) -> tuple[Primitive, CumulativeFunction]:
     prim = declare(name, linear=linear)
     prim.sharding(
-        sharding_rules.whole_along("axis", "Input should be unsharded over the axis being reduced")
+        sharding_rules.whole_along(
+            "axis", f"{name}: the axis that is run along must not be divided among devices"
+        )
     )
 
     @prim.abstract
@@ -57,7 +59,7 @@ def _cumulative(
         if axis < 0:
             raise ValueError(f"{name} does not allow negative axes, got {axis}")
         if axis >= x.ndim:
-            raise ValueError(f"axis {axis} is out of bounds for array of shape {x.shape}")
+            raise ValueError(f"{name}: an operand of shape {x.shape} has no axis {axis}")
         if not families.is_accepted(x.dtype, accepts):
             raise TypeError(
                 f"{name} does not accept dtype {dtypes.long_name(x.dtype)}. "

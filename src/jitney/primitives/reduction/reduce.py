@@ -99,8 +99,8 @@ def _monoid(
     def _(x: ShapedArray, *, axes: Axes, **_: object) -> ShapedArray:
         if fn in ("and", "or", "xor") and x.dtype.kind not in "biu":
             raise TypeError(
-                "logical reduction requires operand dtype bool or int, got "
-                f"{dtypes.long_name(x.dtype)}."
+                f"reduce_{fn}: the operand must hold booleans or integers, but is "
+                f"{dtypes.long_name(x.dtype)}"
             )
         _check_axes(axes, x)
         if not families.is_accepted(x.dtype, accepts):
@@ -213,12 +213,12 @@ def _arg_extreme(name: str, kind: str, doc: str) -> tuple[Primitive, ArgExtremeF
             raise ValueError(f"Invalid axis {axis} for operand shape {x.shape}")
         if x.shape[axis] < 1:
             raise ValueError(
-                f"argmin and argmax require non-empty reduced dimension. operand.shape={x.shape} "
-                f"{axis=}"
+                f"argmin, argmax: an operand of shape {x.shape} has no element along {axis=} to be found"
             )
         if not dtypes.issubdtype(index_dtype, np.integer):
             raise TypeError(
-                f"index_dtype must be an integer type, but got {dtypes.long_name(index_dtype)}"
+                "argmin, argmax: `index_dtype` must be an integer dtype, but is "
+                f"{dtypes.long_name(index_dtype)}"
             )
         families.check_dtype("gt" if kind == "max" else "lt", x.dtype, families.ORDERED, 0)
         return shaped_array(_without(x.shape, axes), np.dtype(index_dtype))
@@ -271,8 +271,8 @@ def _(
         raise ValueError(f"reduce found non-scalar initial value: {[i.shape for i in inits]}")
     if any(x.dtype != i.dtype for x, i in zip(operands, inits, strict=True)):
         raise TypeError(
-            "reduce operand dtypes should match corresponding initial value dtypes, got "
-            f"operands={list(operands)} and initial_values={list(inits)}"
+            "lax.reduce: an initial value must have its operand's dtype, but the types are "
+            f"operands={list(operands)} and init_values={list(inits)}"
         )
     if any(x.shape != operands[0].shape for x in operands):
         raise ValueError(f"reduce operands must have one shape, got {[x.shape for x in operands]}")
@@ -392,8 +392,10 @@ def reduce(
     xs, tree = pytrees.tree_flatten(operands)
     inits, init_tree = pytrees.tree_flatten(init_values)
     if tree != init_tree:
-        differ = f"{tree} vs. {init_tree}"
-        raise ValueError(f"Operands must have the same tree structure as init_values: {differ}")
+        raise ValueError(
+            "lax.reduce: `operands` and `init_values` must have one tree structure, but have "
+            f"{tree} and {init_tree}"
+        )
     if not xs:
         raise ValueError("reduce requires at least one operand")
     axes = tuple([operator.index(d) for d in dimensions])

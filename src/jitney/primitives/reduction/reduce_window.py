@@ -221,8 +221,8 @@ def reduce_window(
     ]
     if any(i.shape for i in inits):
         raise TypeError(
-            "reduce_window expected init_values to be scalars but init_values have shapes "
-            f"{[i.shape for i in inits]}."
+            "reduce_window: `init_values` must have rank 0, but have the shapes "
+            f"{[i.shape for i in inits]}"
         )
     params = _window_params(
         xs[0].shape,
@@ -262,8 +262,8 @@ def _window_params(
         params[name] = (1,) * rank if value is None else tuple(index(v) for v in value)
         if len(params[name]) != rank:
             raise TypeError(
-                f"reduce_window got the wrong number of {name} for operand: got operand shape {shape} "
-                f"with {name} {params[name]}."
+                f"reduce_window: `{name}` must have an entry for each axis of an operand of shape "
+                f"{shape}, but is {params[name]}"
             )
         if any(v < 1 for v in params[name]):
             raise TypeError(
@@ -282,8 +282,8 @@ def _window_params(
     params["padding"] = tuple((index(lo), index(hi)) for lo, hi in padding)
     if len(params["padding"]) != rank:
         raise TypeError(
-            f"reduce_window got the wrong number of padding entries for operand of shape {shape}: "
-            f"{params['padding']}"
+            f"reduce_window: `padding` must have a pair for each axis of an operand of shape {shape}, "
+            f"but is {params['padding']}"
         )
     return params
 
@@ -298,8 +298,8 @@ def _traced(
     )
     if flat.out_tree != tree:
         raise ValueError(
-            f"reduce_window output must have the same tree structure as the operands, {tree}, but "
-            f"computation returned {flat.out_tree}"
+            f"reduce_window: `computation` must return the tree structure of the operands, {tree}, but "
+            f"has returned {flat.out_tree}"
         )
     for aval, found in zip(avals, out_avals, strict=True):
         if found.shape != () or found.dtype != aval.dtype:

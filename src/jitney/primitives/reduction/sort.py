@@ -34,7 +34,7 @@ sort_p.sharding(
 def _(*avals: ShapedArray, dimension: int, is_stable: bool, num_keys: int) -> list[ShapedArray]:
     if any(a.shape != avals[0].shape for a in avals):
         shapes = " ".join(str(a.shape) for a in avals)
-        raise TypeError(f"Arguments to sort must have equal shapes, got: {shapes}")
+        raise TypeError(f"lax.sort: all operands must have one shape, but have {shapes}")
     return [shaped_array(a.shape, a.dtype, a.weak_type) for a in avals]
 
 
@@ -110,12 +110,14 @@ top_k_p.sharding(sharding_rules.whole_along("axis", "the operand must be unshard
 @top_k_p.abstract
 def _(x: ShapedArray, *, k: int, axis: int) -> list[ShapedArray]:
     if dtypes.issubdtype(x.dtype, np.complexfloating):
-        raise ValueError("top_k is not compatible with complex inputs.")
+        raise ValueError(
+            f"top_k: complex numbers, as of {x.str_short()}, have no order; sort by jnp.abs or jnp.real"
+        )
     families.check_dtype("top_k", x.dtype, families.ORDERED)
     if k > x.shape[axis]:
         raise ValueError(
-            "k argument to top_k must be no larger than size along axis; got "
-            f"{k=} with shape={list(x.shape)} and {axis=}"
+            f"top_k: {k=} is more than there are elements along {axis=} of an operand of "
+            f"shape={list(x.shape)}"
         )
     if x.shape[axis] - 1 > np.iinfo(np.int32).max:
         raise ValueError(
@@ -157,7 +159,7 @@ def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> list[Array]:
     families.check_operands("top_k", operand)
     k = operator.index(k)
     if k < 0:
-        raise ValueError(f"k argument to top_k must be nonnegative, got {k}")
+        raise ValueError(f"top_k: `k` must not be negative, but is {k}")
     axis = canonical_axis(axis, len(shape_of(operand)))
     return top_k_p.bind(operand, k=k, axis=axis)
 

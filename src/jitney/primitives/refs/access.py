@@ -206,9 +206,9 @@ def _tangent_ref(what: str, ref: Value, tangents: Tangents) -> Any:
     if type(tangents[1]) is Zero:
         return None
     raise ValueError(
-        f"performing {what} operation with a differentiated value on a non-differentiated array "
-        f"reference of type {get_aval(ref).str_short()}. Make the reference within the "
-        "differentiated function, or write lax.stop_gradient of the value"
+        f"{what}: a value with a derivative was to go into {get_aval(ref).str_short()}, which has none. "
+        "Make the Ref within the function that is differentiated, or write lax.stop_gradient of the "
+        "value"
     )
 
 
@@ -317,9 +317,9 @@ def _(axis_data: AxisData, args: Sequence[Value], dims: Dims, *, tree: PyTreeDef
 def _check_ref_is_batched(what: str, ref: Value, dim: int | None) -> None:
     if dim is None:
         raise ValueError(
-            f"performing {what} operation with vmapped value on an unbatched array reference of type "
-            f"{get_aval(ref).str_short()}. Move the array reference to be an argument of the vmapped "
-            "function, or make it there"
+            f"{what}: a value that vmap maps, another for each index, was to go into "
+            f"{get_aval(ref).str_short()}, which is one for all. Pass the Ref to the mapped function as "
+            "an argument, or make it there"
         )
 
 

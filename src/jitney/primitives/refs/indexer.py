@@ -176,8 +176,8 @@ def _position(item: object, extent: int) -> Entry:
         aval = get_aval(item)
     except TypeError:
         raise TypeError(
-            f"an index of a Ref is made of integers, integer arrays, slices and jax.ds, got {item!r} "
-            f"of type {type(item)}, which is not a valid JAX type"
+            "an index of a Ref is made of integers, integer arrays, slices and jax.ds, but has "
+            f"{item!r}, of type {type(item)}"
         ) from None
     if aval.dtype == np.bool_:
         raise errors.NonConcreteBooleanIndexError(cast("Tracer", item))

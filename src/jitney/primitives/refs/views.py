@@ -191,8 +191,8 @@ def transposed(inner: ShapedArray, permutation: Sequence[int] | None) -> Transpo
     order = tuple([k + n if -n <= k < 0 else k for k in axes])
     if sorted(order) != list(range(n)):
         raise ValueError(
-            f"Permutation {tuple(axes)} does not match the rank of the type ({n}): a view of "
-            f"{inner.str_short()} has each of its axes once"
+            f"transpose of a Ref: the permutation must name each of the {n} axes of "
+            f"{inner.str_short()} once, but is {tuple(axes)}"
         )
     return TransposeTransform(order)
 

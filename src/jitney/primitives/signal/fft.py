@@ -99,8 +99,8 @@ def _(x: ShapedArray, *, fft_lengths: Lengths, fft_type: FftType) -> ShapedArray
     name, rank = fft_type.name, len(fft_lengths)
     if rank > x.ndim:
         raise ValueError(
-            f"fft: {name} input shape {x.shape} must have at least as many input dimensions as "
-            f"fft_lengths {fft_lengths}"
+            f"fft: {name} along {rank} axes, of fft_lengths {fft_lengths}, needs an operand of that "
+            f"rank at least, but it has shape {x.shape}"
         )
     if any(n < 0 for n in fft_lengths):
         raise ValueError(f"fft: negative lengths in fft_lengths={fft_lengths}")

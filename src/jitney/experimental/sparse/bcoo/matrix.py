@@ -363,8 +363,8 @@ def bcoo_sum_duplicates(mat: BCOO, nse: int | None = None) -> BCOO:
     if nse is None:
         if is_traced(mat.indices):
             raise ValueError(
-                "bcoo_sum_duplicates: nse must be specified when using the function within jit, vmap, "
-                "and other transformations, where positions are not known"
+                "bcoo_sum_duplicates: of traced indices it is not known how many are different; pass "
+                "`nse`, a number that they do not exceed"
             )
         nse = order.count_unique(mat.indices, mat.shape)
     data, indices = order.bcoo_sum_duplicates_p.bind(
