@@ -261,9 +261,9 @@ def test_vmap_of_io_callbacks(name: str) -> None:
     assert seen == [0.0, 1.0, 2.0]
     with pytest.raises(ValueError, match="Cannot `vmap` ordered IO callback"):
         jax.vmap(lambda x: f(x, True))(jnp.arange(3.0))
-    with pytest.raises(NotImplementedError, match="IO effect not supported in vmap-of-cond"):
+    with pytest.raises(NotImplementedError, match=r"vmap.of.cond"):
         jax.vmap(lambda x: jax.lax.cond(x > 1, f, lambda x: x, x))(jnp.arange(3.0))
-    with pytest.raises(Exception, match="not supported in while_loop with batched predicate"):
+    with pytest.raises(Exception, match=r"while_loop with (a )?batched (predicate|condition)"):
         jax.vmap(lambda x: jax.lax.while_loop(lambda c: c < 3, lambda c: f(c) + 1, x))(
             jnp.arange(3.0)
         )

@@ -73,7 +73,7 @@ def test_sums_of_inputs():
 
 
 def test_dropout_needs_a_key_in_training_and_keeps_all_after():
-    with pytest.raises(ValueError, match="requires apply_fun to be called with a PRNG key"):
+    with pytest.raises(ValueError, match=r"stax.Dropout: .* rng="):
         stax.Dropout(0.5)[1]((), np.ones(3))
     kept = stax.Dropout(0.5, mode="test")[1]((), np.ones(3), rng=jitney.random.key(0))
     np.testing.assert_array_equal(kept, np.ones(3))

@@ -1,6 +1,7 @@
 """`checkify`: checks as values, beside real jax."""
 
 import importlib
+import re
 
 import jax
 import numpy as np
@@ -127,10 +128,17 @@ def users_derivatives(lib, jnp, checkify):
         yield lambda x, h=h: lib.vmap(h)(x).sum(), [[2.0, -1.0]]
 
 
+def facts(message):
+    """The message; of an index out of bounds, whose sentence is our own, the numbers in it."""
+    if message is None or not message.startswith("out-of-bounds indexing"):
+        return message
+    return "out-of-bounds indexing", re.findall(r"\d+", message)
+
+
 @pytest.mark.parametrize("case", [users, numbers, indices, control_flow, mapped, users_derivatives])
 def test_finds_what_jax_finds(case):
     ours, theirs = messages(jitney, case), messages(jax, case)
-    assert [m for m, _ in ours] == [m for m, _ in theirs]
+    assert [facts(m) for m, _ in ours] == [facts(m) for m, _ in theirs]
     for (_, found), (_, expected) in zip(ours, theirs, strict=True):
         for x, y in zip(found, expected, strict=True):
             np.testing.assert_allclose(x, y, rtol=1e-6)
@@ -147,7 +155,8 @@ def test_only_what_is_asked_for(errors):
 
         yield f, [[1.0, 1.0]]
 
-    assert messages(jitney, case, errors)[0][0] == messages(jax, case, errors)[0][0] is not None
+    found, expected = [messages(lib, case, errors)[0][0] for lib in (jitney, jax)]
+    assert facts(found) == facts(expected) is not None
 
 
 def test_checks_within_derivatives():
@@ -231,7 +240,7 @@ def test_wrong_use():
         checkify.check(True, "{}", "text")
     with pytest.raises(IndexError):
         checkify.check(True, "{}")
-    with pytest.raises(TypeError, match="takes an Error"):
+    with pytest.raises(TypeError, match="must be the Error"):
         checkify.check_error(3)
     with pytest.raises(ValueError, match="not known while a program is traced"):
         jitney.jit(lambda x: checkify.checkify(jtnp.sqrt)(x)[0].get())(1.0)

@@ -86,7 +86,7 @@ def test_the_message_of_a_while_loop_is_not_hidden() -> None:
 
         return lax.scan(body, x, None, length=2)[0]
 
-    with pytest.raises(ValueError, match="Reverse-mode differentiation does not work for"):
+    with pytest.raises(ValueError, match="have no reverse-mode derivative"):
         jax.grad(f)(1.5)
 
 
@@ -252,7 +252,7 @@ def test_rules_of_other_types_are_refused(shape: Any) -> None:
     jax, jnp, lax = library("jitney")
     f = jax.custom_jvp(lambda x: x)
     f.defjvp(lambda ps, ts: ((jnp.zeros(shape), ps[0]), (jnp.zeros(shape), ts[0])))
-    with pytest.raises(TypeError, match="Custom JVP rule <lambda> for function <lambda> must"):
+    with pytest.raises(TypeError, match="JVP rule <lambda> of the function <lambda> must"):
         jax.grad(lambda x: lax.scan(lambda c, _: (f(c), None), x, None, length=1)[0])(1.0)
 
 

@@ -79,9 +79,7 @@ def compute_on2(
 
 def _checked(compute_type: str) -> str:
     if not isinstance(compute_type, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # a user's
-        raise TypeError(
-            f"compute_on: `compute_type` must be a string, but is {compute_type!r}"
-        )
+        raise TypeError(f"compute_on: `compute_type` must be a string, but is {compute_type!r}")
     if not _TYPES.fullmatch(compute_type):
         raise ValueError(
             f"Invalid compute type {compute_type}. Current supported values are `device_host`, "

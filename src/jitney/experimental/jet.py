@@ -100,7 +100,8 @@ def jet(
     ]
 
     def refusal(x: object, path: str) -> str:
-        return f"jet: primals and coefficients must be arrays or numbers, but there is {x!r}, of {type(x)}"
+        what = f"{x!r}, of {type(x)}"
+        return f"jet: primals and coefficients must be arrays or numbers, but there is {what}"
 
     flat = FlatFunction(fun, pytrees.treedef_tuple([pytrees.LEAF] * len(values)), refusal)
     outs, found = jet_flat(flat, values, terms, order)

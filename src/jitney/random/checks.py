@@ -71,8 +71,8 @@ def broadcast_shape(name: str, shape: ShapeLike | None, *shapes: Shape) -> Shape
         fits = False
     if not fits:
         raise ValueError(
-            f"jax.random.{name}: parameters of the shapes {shapes} do not broadcast to `shape`, which is "
-            f"{asked}"
+            f"jax.random.{name}: parameters of the shapes {shapes} do not broadcast to `shape`, "
+            f"which is {asked}"
         )
     return asked
 

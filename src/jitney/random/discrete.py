@@ -149,7 +149,9 @@ def choice(
         dtype = dtypes.canonicalize_dtype(int) if array is None else array.dtype
         return jnp.zeros(result_shape, dtype=dtype)
     if n_inputs <= 0:
-        raise ValueError("jax.random.choice: `a` is empty, and only `shape` without elements can be drawn")
+        raise ValueError(
+            "jax.random.choice: `a` is empty, and only `shape` without elements can be drawn"
+        )
     if not replace and n_draws > n_inputs:
         raise ValueError(
             f"Cannot take a larger sample (size {n_draws}) than population (size {n_inputs}) "
@@ -223,8 +225,8 @@ def categorical(
         tail = shape[len(shape) - len(batch) :] if len(shape) >= len(batch) else None
         if tail is None or np.broadcast_shapes(tail, batch) != tail:
             raise ValueError(
-                f"jax.random.categorical: `logits` without the axis of categories has shape {batch}, and "
-                f"`shape`, {shape}, must end in what that broadcasts to"
+                "jax.random.categorical: `logits` without the axis of categories has shape "
+                f"{batch}, and `shape`, {shape}, must end in what that broadcasts to"
             )
     prefix = shape[: len(shape) - len(batch)]
     if not replace:

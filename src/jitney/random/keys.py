@@ -39,8 +39,8 @@ def _check_seed(name: str, seed: ArrayLike) -> None:
         raise TypeError(f"jax.random.{name}: a seed is an integer, and this is a key already")
     if np.ndim(seed):
         raise TypeError(
-            f"jax.random.{name}: a seed has rank 0, but this has shape {np.shape(seed)}; jax.vmap makes "
-            "a key of each"
+            f"jax.random.{name}: a seed has rank 0, but this has shape {np.shape(seed)}; jax.vmap "
+            "makes a key of each"
         )
 
 
@@ -120,8 +120,8 @@ def check_key(name: str, keys: ArrayLike, *, single: bool = True) -> tuple[Array
 
 def _discourage_raw_key(name: str) -> None:
     message = (
-        f"jax.random.{name}: the key is a legacy one, a uint32 array. Make typed keys by jax.random.key, "
-        "or set jax_legacy_prng_key='allow'"
+        f"jax.random.{name}: the key is a legacy one, a uint32 array. Make typed keys by "
+        "jax.random.key, or set jax_legacy_prng_key='allow'"
     )
     if config.legacy_prng_key.value == "error":
         raise ValueError(message)
@@ -268,8 +268,8 @@ def fold_in(key: ArrayLike, data: ArrayLike) -> Array:
     typed, wrapped = check_key("fold_in", key)
     if np.ndim(data):
         raise TypeError(
-            f"jax.random.fold_in: `data` has rank 0, but this has shape {np.shape(data)}; jax.vmap folds "
-            "in each"
+            f"jax.random.fold_in: `data` has rank 0, but this has shape {np.shape(data)}; jax.vmap "
+            "folds in each"
         )
     word = lax.convert_element_type(data, np.uint32)
     return _same_style(ops.random_fold_in_p.bind(typed, word), wrapped)

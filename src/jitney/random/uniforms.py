@@ -49,7 +49,9 @@ def bits(
     dtypes.check_user_dtype_supported(dtype)
     asked = dtypes.requested_dtype(np.dtype("uint") if dtype is None else dtype)
     if not dtypes.issubdtype(asked, np.unsignedinteger):
-        raise ValueError(f"jax.random.bits: `dtype` must be an unsigned integer dtype, but is {asked}")
+        raise ValueError(
+            f"jax.random.bits: `dtype` must be an unsigned integer dtype, but is {asked}"
+        )
     return placed(random_bits(key, 8 * asked.itemsize, shape_of(shape)), None, out_sharding)
 
 

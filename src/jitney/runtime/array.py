@@ -323,8 +323,8 @@ class ArrayImpl(NativeArray, Array):
             )
         if dtypes.is_extended(self.aval.dtype):
             raise TypeError(
-                f"NumPy has no dtype for keys, here {self.aval.str_short()}: jax.random.key_data(x) gives "
-                "their words, as uint32"
+                f"NumPy has no dtype for keys, here {self.aval.str_short()}: "
+                "jax.random.key_data(x) gives their words, as uint32"
             )
         return self._data()
 

@@ -51,8 +51,8 @@ class Wishes:
                 or own.is_equivalent_to(wanted, leaves[i].ndim)
             ):
                 raise ValueError(
-                    f"jit: {describe(i)}, {leaves[i].aval.str_short()}, was put on {own}, but in_shardings "
-                    f"has {wanted} for it; jax.device_put moves it there"
+                    f"jit: {describe(i)}, {leaves[i].aval.str_short()}, was put on {own}, but "
+                    f"in_shardings has {wanted} for it; jax.device_put moves it there"
                 )
             found[i] = wanted
         return found

@@ -143,8 +143,8 @@ def _warn_of_constants(closed: ClosedJaxpr, name: str) -> None:
     total = sum(found.values())
     if total >= limit > 0:
         warn(
-            f"jit({name}): the function closes over {len(found)} arrays of {total / 1e6:.3g} MB in all, "
-            "which its program holds as constants. Pass large arrays as arguments; "
+            f"jit({name}): the function closes over {len(found)} arrays of {total / 1e6:.3g} MB in "
+            "all, which its program holds as constants. Pass large arrays as arguments; "
             "jax_captured_constants_warn_bytes=-1 turns this warning off."
         )
 

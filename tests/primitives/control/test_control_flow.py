@@ -77,7 +77,7 @@ def test_batched_while_prints_alike():
 
 def test_condition_is_looked_at_first():
     for j in (jax, jitney):
-        with pytest.raises(TypeError, match="cond_fun must return a boolean scalar"):
+        with pytest.raises(TypeError, match=r"cond_fun`? must return (a|one) boolean"):
             j.lax.while_loop(lambda c: c, lambda c: c.sum(), j.numpy.ones(2))
 
 
@@ -111,12 +111,11 @@ def with_disabled_jit(j, use):
     ids=str,
 )
 def test_fori_loop_bounds_of_different_dtypes(bounds):
-    messages = []
-    for j in (jax, jitney):
-        with pytest.raises(TypeError, match="must have equal types") as found:
-            j.lax.fori_loop(*bounds, lambda i, c: c, 0)
-        messages.append(str(found.value))
-    assert messages[0] == messages[1]
+    with pytest.raises(TypeError) as theirs:
+        jax.lax.fori_loop(*bounds, lambda i, c: c, 0)
+    dtypes = str(theirs.value).rpartition("got ")[2].strip(".")
+    with pytest.raises(TypeError, match=f"lax.fori_loop: .* one dtype, but are {dtypes}"):
+        jitney.lax.fori_loop(*bounds, lambda i, c: c, 0)
 
 
 # --- cond and switch --------------------------------------------------------------------------------

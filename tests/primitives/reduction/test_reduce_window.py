@@ -156,7 +156,7 @@ def test_shapes_and_errors():
         lax = j.lax
         assert lax.reduce_window_shape_tuple((3, 5), (2, 2), (1, 2), ((0, 0), (1, 1))) == (2, 3)
         assert lax.padtype_to_pads((5, 6), (2, 3), (1, 2), "SAME") == [(0, 1), (0, 1)]
-        with pytest.raises(TypeError, match="wrong number of window_dimensions"):
+        with pytest.raises(TypeError, match="window_dimensions"):
             lax.reduce_window(X, 0.0, lax.add, (2,), (1, 1, 1), "VALID")
         with pytest.raises(RuntimeError, match="VALI"):
             lax.reduce_window(X, 0.0, lax.add, (2, 2, 1), (1, 1, 1), "VALI")

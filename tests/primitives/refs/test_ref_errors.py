@@ -82,7 +82,7 @@ def test_leaked():
         ((0, 0), ValueError, "must not be longer than `shape`"),
         (slice(None, None, -1), ValueError, "must have a step >= 1"),
         ((..., ...), ValueError, "one ellipsis"),
-        ("a", TypeError, "not a valid JAX type"),
+        ("a", TypeError, "'a', of type <class 'str'>"),
         (1.5, TypeError, "must be of integers"),
         (jnp.ones(4, bool), jitney.errors.NonConcreteBooleanIndexError, "boolean"),
     ],
@@ -122,16 +122,16 @@ def test_not_an_array(r):
 
 
 def test_differentiated_value_in_a_reference_from_outside(r):
-    with pytest.raises(ValueError, match="differentiated value on a non-differentiated array ref"):
+    with pytest.raises(ValueError, match="a value with a derivative"):
         jitney.grad(lambda x: (r.__setitem__(0, x), x)[1])(1.0)
     with pytest.raises(TypeError, match="with respect to a reference"):
         jitney.grad(lambda a: a[0])(r)
 
 
 def test_batched_value_in_a_reference_from_outside(r):
-    with pytest.raises(ValueError, match="vmapped value on an unbatched array reference"):
+    with pytest.raises(ValueError, match="which is one for all"):
         jitney.vmap(lambda x: r.__setitem__(0, x))(jnp.arange(3.0))
-    with pytest.raises(NotImplementedError, match="State effect not supported in vmap-of-cond"):
+    with pytest.raises(NotImplementedError, match=r"vmap of cond .* writes to a Ref"):
         jitney.vmap(
             lambda p: lax.cond(p, lambda: r.__setitem__(0, 1.0), lambda: None)
         )(jnp.array([True, False]))  # fmt: skip

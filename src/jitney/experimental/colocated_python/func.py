@@ -106,6 +106,6 @@ def _check_arrays(leaves: Sequence[Any]) -> None:
             )
         if not isinstance(leaf, ArrayImpl):
             raise ValueError(
-                f"colocated_python: functions take and return arrays alone, but there is a {type(leaf)}; "
-                "jax.numpy.asarray makes an array"
+                "colocated_python: functions take and return arrays alone, but there is a "
+                f"{type(leaf)}; jax.numpy.asarray makes an array"
             )

@@ -161,8 +161,8 @@ def _add(x: Operand, y: Operand, **_: Any) -> Operand:
     y = jnp.asarray(y)
     if y.shape != x.shape:
         raise NotImplementedError(
-            f"the sum of a sparse array, {x}, and a dense one of shape {y.shape} that is stretched would "
-            "be dense, and may be large; x.todense() + y computes it"
+            f"the sum of a sparse array, {x}, and a dense one of shape {y.shape} that is stretched "
+            "would be dense, and may be large; x.todense() + y computes it"
         )
     return x.todense() + y
 

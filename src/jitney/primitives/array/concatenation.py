@@ -320,9 +320,7 @@ PaddingConfig = tuple[tuple[int, int, int], ...]
 @pad_p.abstract
 def _(x: ShapedArray, value: ShapedArray, *, padding_config: PaddingConfig) -> ShapedArray:
     if value.shape:
-        raise ValueError(
-            f"lax.pad: `padding_value` must have rank 0, but has shape {value.shape}"
-        )
+        raise ValueError(f"lax.pad: `padding_value` must have rank 0, but has shape {value.shape}")
     if x.dtype != value.dtype:
         raise TypeError(
             f"lax.pad: `padding_value` must have the operand's dtype, {dtypes.long_name(x.dtype)}, but "

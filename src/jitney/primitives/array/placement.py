@@ -439,8 +439,8 @@ def _with_batch(place: Sharding, dim: int, names: object) -> Sharding:
         if names is None:
             return place
         raise ValueError(
-            "with_sharding_constraint: within jax.vmap(spmd_axis_name=) a constraint must be on a mesh, "
-            "a NamedSharding or, within jax.set_mesh, a PartitionSpec, but it is "
+            "with_sharding_constraint: within jax.vmap(spmd_axis_name=) a constraint must be on a "
+            "mesh, a NamedSharding or, within jax.set_mesh, a PartitionSpec, but it is "
             f"{place!r}, a {type(place).__name__}"
         )
     used = {name for entry in place.axes(len(place.spec)) for name in entry or ()}

@@ -115,8 +115,8 @@ def _check_value(
         ", ".join(a.str_short() for a in avals) or "nothing" for avals in (found, wanted)
     )
     raise TypeError(
-        f"{rule} of the custom_{kind} function {name}: the first of the two things that it returns must "
-        f"be the function's own value, of type {should}, but is of type {has}"
+        f"{kind} {rule} of the function {name} must return a pair whose first element is the "
+        f"function's own value, of type {should}, but that is of type {has}"
     )
 
 

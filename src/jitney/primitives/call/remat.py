@@ -287,8 +287,8 @@ def _divided(jaxpr: Jaxpr, unknown: tuple[bool, ...], policy: Policy | None) -> 
     refused = remat_allowed_effects.filter_not_in(jaxpr.effects)
     if refused:
         raise NotImplementedError(
-            f"checkpoint: a function with the effects {', '.join(map(str, refused))} cannot be computed "
-            "again in the backward pass, as they would happen twice"
+            f"checkpoint: a function with the effects {', '.join(map(str, refused))} cannot be "
+            "computed again in the backward pass, as they would happen twice"
         )
     closed = closed_of(jaxpr) if policy is None else without_calls(closed_of(jaxpr))
     known, late, out_unknown, n_residuals = trace_partially(closed, unknown, False)

@@ -477,7 +477,9 @@ def switch(
         operands = (operand,)
     aval: Any = get_aval(index)
     if aval.shape != ():
-        raise TypeError(f"lax.switch: `index` must have rank 0, but has shape {aval.shape}: {index}")
+        raise TypeError(
+            f"lax.switch: `index` must have rank 0, but has shape {aval.shape}: {index}"
+        )
     if not dtypes.issubdtype(aval.dtype, np.integer):
         raise TypeError(
             f"lax.switch: `index` must be an integer, but {index} is {dtypes.long_name(aval.dtype)}"

@@ -48,7 +48,9 @@ class Tolerance:
         if any(x < 0 or math.isnan(x) for x in given):
             raise ValueError(f"Tolerances must be non-negative, got {self!r}")
         if not any(given):
-            raise ValueError("Tolerance: one of atol, rtol and ulps must be more than 0, but none is")
+            raise ValueError(
+                "Tolerance: one of atol, rtol and ulps must be more than 0, but none is"
+            )
 
 
 Accuracy: TypeAlias = AccuracyMode | Tolerance | None

@@ -100,9 +100,7 @@ def check_same_dtypes(name: str, avals: Sequence[ShapedArray]) -> None:
     found = ", ".join(dtypes.long_name(a.dtype) for a in avals)
     tip = ""
     if name in _PROMOTING:
-        tip = (
-            f"; jnp.{_PROMOTING[name]} promotes its operands to one dtype"
-        )
+        tip = f"; jnp.{_PROMOTING[name]} promotes its operands to one dtype"
     raise TypeError(f"lax.{name}: all operands must have one dtype, but have {found}{tip}")
 
 

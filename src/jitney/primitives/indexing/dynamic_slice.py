@@ -55,9 +55,7 @@ def _check_index_types(name: str, starts: Sequence[ShapedArray]) -> None:
     kinds = {s.dtype for s in starts}
     if len(kinds) > 1 or any(not dtypes.issubdtype(d, np.integer) for d in kinds):
         listed = ", ".join(dtypes.long_name(s.dtype) for s in starts)
-        raise TypeError(
-            f"{name}: start indices must be integers of one dtype, but are {listed}"
-        )
+        raise TypeError(f"{name}: start indices must be integers of one dtype, but are {listed}")
     if any(s.shape for s in starts):
         listed = ", ".join(s.str_short() for s in starts)
         raise TypeError(f"start_indices arguments to {name} must be scalars, got indices {listed}")
@@ -75,9 +73,7 @@ def _(x: ShapedArray, *starts: ShapedArray, slice_sizes: Shape) -> ShapedArray:
             f"dynamic_slice: `slice_sizes` {slice_sizes} is more than an operand of shape {x.shape} has"
         )
     if any(size < 0 for size in slice_sizes):
-        raise TypeError(
-            f"dynamic_slice: `slice_sizes` must not be negative, but is {slice_sizes}"
-        )
+        raise TypeError(f"dynamic_slice: `slice_sizes` must not be negative, but is {slice_sizes}")
     _check_index_types("dynamic_slice", starts)
     return x.update(shape=tuple(slice_sizes))
 

@@ -238,8 +238,9 @@ def _check_slice_sizes(
         )
     if len(sizes) != len(offset) + len(collapsed) + len(batching):
         raise TypeError(
-            f"gather: each of the {len(sizes)} axes of a slice must be kept, by offset_dims={offset}, or "
-            f"dropped, by collapsed_slice_dims={collapsed} or operand_batching_dims={batching}"
+            f"gather: each of the {len(sizes)} axes of a slice must be kept, by "
+            f"offset_dims={offset}, or dropped, by collapsed_slice_dims={collapsed} or "
+            f"operand_batching_dims={batching}"
         )
     for k, (size, extent) in enumerate(zip(sizes, x.shape, strict=True)):
         if not 0 <= size <= (extent if bounded else size):
@@ -250,8 +251,8 @@ def _check_slice_sizes(
     for i, k in enumerate(collapsed):
         if sizes[k] != 1:
             raise TypeError(
-                f"gather: an axis in collapsed_slice_dims must have a slice size of 1, but axis {k}, at "
-                f"position {i}, has {sizes[k]}"
+                "gather: an axis in collapsed_slice_dims must have a slice size of 1, but axis "
+                f"{k}, at position {i}, has {sizes[k]}"
             )
     for i, k in enumerate(batching):
         if sizes[k] not in (0, 1):

@@ -60,8 +60,8 @@ def _(
     steps = strides or (1,) * x.ndim
     if len(steps) != x.ndim:
         raise TypeError(
-            f"slice: `strides` must have an entry for each axis of the operand, of shape {x.shape}, but "
-            f"is {strides}"
+            "slice: `strides` must have an entry for each axis of the operand, of shape "
+            f"{x.shape}, but is {strides}"
         )
     if any(s <= 0 for s in steps):
         raise TypeError(f"slice strides must be positive, got {strides}.")

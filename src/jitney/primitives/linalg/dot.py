@@ -76,9 +76,7 @@ def dot_type(
     _check_axes("lhs", x, cx, bx)
     _check_axes("rhs", y, cy, by)
     if len(bx) != len(by):
-        raise TypeError(
-            f"dot_general: lhs_batch {bx} and rhs_batch {by} must name as many axes"
-        )
+        raise TypeError(f"dot_general: lhs_batch {bx} and rhs_batch {by} must name as many axes")
     for kind, px, py in (
         ("lhs batch dimensions and rhs batch dimensions", bx, by),
         ("contracting dimensions", cx, cy),

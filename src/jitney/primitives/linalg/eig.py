@@ -72,8 +72,8 @@ def _(
         raise NotImplementedError(
             f"eig: eigenvectors of a general matrix, here {shape_of(x)}, have derivatives only where "
             "no eigenvalue is repeated, and where the element that is made real stays the largest. "
-            "Neither is checked: where both hold, jax.lax.linalg.eig(..., enable_eigvec_derivs=True) has "
-            "them"
+            "Neither is checked: where both hold, jax.lax.linalg.eig(..., "
+            "enable_eigvec_derivs=True) has them"
         )
     values, vectors = outs[0], outs[-1]
     if not right:

@@ -125,8 +125,8 @@ def canonical_precision(precision: PrecisionLike) -> Any:
             pass
     raise ValueError(
         f"`precision` is {precision}, and can be None, a lax.Precision or its name among "
-        f"{list(_NAMES)}, two of these in a tuple, one for each operand, a lax.DotAlgorithmPreset or its "
-        "name, or a lax.DotAlgorithm"
+        f"{list(_NAMES)}, two of these in a tuple, one for each operand, a lax.DotAlgorithmPreset "
+        "or its name, or a lax.DotAlgorithm"
     )
 
 

@@ -130,8 +130,8 @@ def _names_of(axis_name: AxisName) -> tuple[Any, ...]:
             if mesh.manual_axes:
                 axis_extent(name, "pcast")
             raise ValueError(
-                f"pcast: no axis {name!r} is in scope; call it in a function that jax.shard_map runs over "
-                "a mesh with that axis"
+                f"pcast: no axis {name!r} is in scope; call it in a function that jax.shard_map "
+                "runs over a mesh with that axis"
             )
     return tuple([name for name in names if name in in_scope])
 

@@ -213,7 +213,8 @@ def _arg_extreme(name: str, kind: str, doc: str) -> tuple[Primitive, ArgExtremeF
             raise ValueError(f"Invalid axis {axis} for operand shape {x.shape}")
         if x.shape[axis] < 1:
             raise ValueError(
-                f"argmin, argmax: an operand of shape {x.shape} has no element along {axis=} to be found"
+                f"argmin, argmax: an operand of shape {x.shape} has no element along {axis=} to be "
+                "found"
             )
         if not dtypes.issubdtype(index_dtype, np.integer):
             raise TypeError(

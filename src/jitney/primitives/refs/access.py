@@ -206,9 +206,9 @@ def _tangent_ref(what: str, ref: Value, tangents: Tangents) -> Any:
     if type(tangents[1]) is Zero:
         return None
     raise ValueError(
-        f"{what}: a value with a derivative was to go into {get_aval(ref).str_short()}, which has none. "
-        "Make the Ref within the function that is differentiated, or write lax.stop_gradient of the "
-        "value"
+        f"{what}: a value with a derivative was to go into {get_aval(ref).str_short()}, which has "
+        "none. Make the Ref within the function that is differentiated, or write lax.stop_gradient "
+        "of the value"
     )
 
 
@@ -318,8 +318,8 @@ def _check_ref_is_batched(what: str, ref: Value, dim: int | None) -> None:
     if dim is None:
         raise ValueError(
             f"{what}: a value that vmap maps, another for each index, was to go into "
-            f"{get_aval(ref).str_short()}, which is one for all. Pass the Ref to the mapped function as "
-            "an argument, or make it there"
+            f"{get_aval(ref).str_short()}, which is one for all. Pass the Ref to the mapped "
+            "function as an argument, or make it there"
         )
 
 
