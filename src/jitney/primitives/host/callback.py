@@ -109,8 +109,8 @@ def _checked(results: Sequence[Any], avals: Sequence[ShapedArray]) -> list[np.nd
     """What a function returned, as data of types `avals`."""
     if len(results) != len(avals):
         raise RuntimeError(
-            f"Mismatched number of outputs from callback. Expected: {len(avals)}, "
-            f"Actual: {len(results)}"
+            f"a callback must return {len(avals)} arrays, as its result_shape_dtypes say, but has "
+            f"returned {len(results)}"
         )
     values: list[np.ndarray] = []
     for i, (x, aval) in enumerate(zip(results, avals, strict=True)):
@@ -232,15 +232,16 @@ _returning(io_callback_p, ordered=True)
 @pure_callback_p.jvp
 def _(primals: Primals, tangents: Tangents, **_: Any) -> Any:
     raise ValueError(
-        "Pure callbacks do not support JVP. Please use `jax.custom_jvp` to use callbacks while "
-        "taking gradients: their derivative cannot be seen."
+        "pure_callback has no derivative, as nothing is known of its function: give the function that "
+        "calls it a rule by jax.custom_jvp or jax.custom_vjp"
     )
 
 
 @io_callback_p.jvp
 def _(primals: Primals, tangents: Tangents, **_: Any) -> Any:
     raise ValueError(
-        "IO callbacks do not support JVP: a function with `jax.custom_jvp` may call one."
+        "io_callback has no derivative, as nothing is known of its function: give the function that "
+        "calls it a rule by jax.custom_jvp or jax.custom_vjp"
     )
 
 
@@ -253,7 +254,7 @@ def _(cts: Sequence[Cotangent], *args: Operand, **_: Any) -> Any:
 
 @io_callback_p.transpose
 def _(cts: Sequence[Cotangent], *args: Operand, **_: Any) -> Any:
-    raise ValueError("IO callbacks do not support transpose. They are linear in nothing.")
+    raise ValueError("io_callback has no transpose: it is linear in none of its operands")
 
 
 def _with_rows(avals: Sequence[ShapedArray], size: int) -> tuple[ShapedArray, ...]:
@@ -304,8 +305,8 @@ def _(
     else:
         listed = ", ".join(map(repr, VMAP_METHODS[:-1]))
         raise NotImplementedError(
-            "vmap is only supported for the pure_callback primitive when vmap_method is one of "
-            f"{listed}, or {VMAP_METHODS[-1]!r}. Got vmap_method={vmap_method}."
+            "vmap of pure_callback: `vmap_method` says how to call the function, and can be "
+            f"{listed} or {VMAP_METHODS[-1]!r}, but it is {vmap_method=}"
         )
     outs = pure_callback_p.bind(*moved, result_avals=_with_rows(result_avals, size), **kept)
     return outs, [0] * len(outs)
@@ -332,8 +333,8 @@ def _by_each_device(prim: Primitive) -> None:
         ordered = params.get("ordered") or params.get("effect") is ordered_debug_effect
         if ordered and prim is not io_callback_p and axis_data.size > 1:
             raise ValueError(
-                f"The following ordered effects are not supported for more than 1 device: {prim.name}. "
-                "There is no order among devices: leave out `ordered=True`"
+                f"{prim.name}: with ordered=True calls happen in order, and there is none among the "
+                f"{axis_data.size} devices of an axis: leave `ordered` out"
             )
         if "partitioned" in params:  # they are parts
             params["partitioned"] = False
