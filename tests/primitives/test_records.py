@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
+import ml_dtypes
 import numpy as np
 import pytest
 from ml_dtypes import finfo
@@ -137,12 +138,12 @@ class Value(NamedTuple):
 def results_of_jax(program, arrays, directory):
     """What JAX makes of `program`: compiling takes it long, so its results are kept in `directory`.
 
-    They are kept by JAX's version, the program's text and the operands.
+    They are kept by the versions of JAX and of what pickles arrays, the program and the operands.
+    (A dtype of another version's pickle would change the dtype of this process.)
     """
+    versions = f"{jax.__version__} {np.__version__} {ml_dtypes.__version__}"
     traced = jax.jit(program).trace(arrays)
-    digest = hashlib.sha256(
-        f"{jax.__version__} {jax.config.jax_enable_x64} {traced.jaxpr}".encode()
-    )
+    digest = hashlib.sha256(f"{versions} {jax.config.jax_enable_x64} {traced.jaxpr}".encode())
     for x in jax.tree.leaves((traced.jaxpr.consts, arrays)):
         digest.update(f"{x.dtype} {x.shape}".encode() + np.ascontiguousarray(x).tobytes())
     kept = None if directory is None else Path(directory) / digest.hexdigest()

@@ -128,7 +128,7 @@ def check_argnames(
     invalid = [k for k in argnames if k in without_name or not (takes_any or k in valid)]
     if invalid:
         raise ValueError(
-            f"{name} must name parameters of the function, {sorted(valid)}, but names "
+            f"{name} must name parameters that are passed by keyword, {sorted(valid)}, but names "
             f"{set(invalid)}"
         )
 

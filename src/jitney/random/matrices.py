@@ -109,8 +109,8 @@ def orthogonal(
 ) -> Array:
     """Orthogonal matrices (unitary, of complex dtypes), spread evenly by Haar's measure.
 
-    F. Mezzadri, "How to generate random matrices from the classical compact groups", Notices of the
-    AMS 54 (2007): the Q of normal matrices, with the signs that make R's diagonal positive.
+    F. Mezzadri, Notices of the AMS 54 (2007), 592-604: the Q of normal matrices, with the signs that
+    make R's diagonal positive.
 
     Args:
       key: a key.

@@ -72,8 +72,9 @@ def checkify(
       >>> from jax.experimental import checkify
       >>> f = checkify.checkify(lambda x, i: x[i], errors=checkify.index_checks)
       >>> error, _ = f(jnp.arange(3), jnp.array(5))
-      >>> error.get()
-      'out-of-bounds indexing for array of shape (3,): index 5 is out of bounds for axis 0 with size 3.'
+      >>> print(error.get().replace(": ", ":\\n"))
+      out-of-bounds indexing of an array with shape (3,):
+      index 5 lies outside of axis 0, which has size 3.
     """
     wanted = frozenset(errors)
 

@@ -19,9 +19,9 @@ def colocated_cpu_devices(devices_or_mesh: Any) -> Any:
     """The CPU devices of the machines that own `devices_or_mesh`, one for each.
 
     Args:
-      devices_or_mesh: a sequence of devices, or a mesh.
+      devices_or_mesh: devices in a sequence, or a mesh of devices.
 
-    Returns: a list of devices, or a mesh of them. All devices are CPUs, so they are the same ones.
+    Returns: what was given, as a list or a mesh: all devices here are CPUs.
 
     Raises:
       TypeError: if it is neither.

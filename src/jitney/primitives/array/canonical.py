@@ -64,7 +64,8 @@ def canonical_axis(axis: Any, rank: int) -> int:
     """
     axis = operator.index(axis)
     if not -rank <= axis < rank:
-        raise ValueError(f"axis {axis} is out of bounds for array of dimension {rank}")
+        axes = f"the axes {-rank} to {rank - 1}" if rank else "no axes"
+        raise ValueError(f"axis {axis} is out of bounds: an array of rank {rank} has {axes}")
     return axis + rank if axis < 0 else axis
 
 

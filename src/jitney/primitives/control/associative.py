@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def _interleave(a: Value, b: Value, axis: int) -> Any:
-    """Elements of `a` and `b` in iteration along `axis`."""
+    """Elements of `a` and `b` in turn along `axis`."""
     n, m = shape_of(a)[axis], shape_of(b)[axis]
     assert n in (m, m + 1)
     config_a, config_b = [(0, 0, 0)] * len(shape_of(a)), [(0, 0, 0)] * len(shape_of(a))

@@ -126,7 +126,7 @@ def select(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Array:
     Args:
       pred: booleans, of the shape of the other operands or a scalar.
       on_true: array.
-      on_false: array of the same shape and dtype. (`jnp.where` broadcasts and promotes.)
+      on_false: array like `on_true`. (`jnp.where` broadcasts and promotes.)
 
     Returns: array of the shape and dtype of `on_true`.
 

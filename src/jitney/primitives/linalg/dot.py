@@ -75,17 +75,19 @@ def dot_type(
     (cx, cy), (bx, by) = dimension_numbers
     _check_axes("lhs", x, cx, bx)
     _check_axes("rhs", y, cy, by)
-    if len(bx) != len(by):
-        raise TypeError(f"dot_general: lhs_batch {bx} and rhs_batch {by} must name as many axes")
-    for kind, px, py in (
-        ("lhs batch dimensions and rhs batch dimensions", bx, by),
-        ("contracting dimensions", cx, cy),
-    ):
-        left, right = tuple([x.shape[k] for k in px]), tuple([y.shape[k] for k in py])
-        if left != right:
+    for kind, px, py in (("batch", bx, by), ("contracted", cx, cy)):
+        if len(px) != len(py):
             raise TypeError(
-                f"dot_general requires {kind} to have the same shape, got {left} and {right}."
+                f"dot_general: as many {kind} axes must be named for lhs as for rhs, but they are {px} "
+                f"and {py}"
             )
+        for i, j in zip(px, py, strict=True):
+            if x.shape[i] != y.shape[j]:
+                raise TypeError(
+                    f"dot_general: {kind} axes must have equal size, but axis {i} of lhs: "
+                    f"{x.str_short()} has {x.shape[i]} and axis {j} of rhs: {y.str_short()} has "
+                    f"{y.shape[j]}"
+                )
     for aval in (x, y):
         families.check_dtype("dot_general", aval.dtype, (*(families.NUMERIC or ()), np.bool_))
     common = _higher(x.dtype, y.dtype)

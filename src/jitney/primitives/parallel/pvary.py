@@ -121,7 +121,10 @@ rules.deflinear(
 def _names_of(axis_name: AxisName) -> tuple[Any, ...]:
     """Names of axes to cast along, without those of one index that only the mesh in force has."""
     if isinstance(axis_name, set | frozenset | dict):
-        raise TypeError(f"pcast: axis_name must be a tuple or a str, not {axis_name!r}")
+        raise TypeError(
+            f"pcast: `axis_name` must be a name, or a tuple of names, which has an order, but is "
+            f"{axis_name!r}"
+        )
     names = tuple(axis_name) if isinstance(axis_name, tuple | list) else (axis_name,)
     in_scope = dict(state.axis_env)
     mesh = get_abstract_mesh()
