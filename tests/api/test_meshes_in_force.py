@@ -1,7 +1,11 @@
 """Where values lie while `jax.set_mesh` is in force, or within `with mesh:`, as JAX has it."""
 
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
+import jax
+import numpy as np
 import pytest
 from tests.helpers.programs_alike import check_prints_alike
 
@@ -55,3 +59,22 @@ def test_programs_of_axes_get_their_devices_when_they_are_compiled():
     assert compiled.input_shardings == ((on_devices,), {})
     assert compiled(jitney.numpy.ones(4)).tolist() == [2, 2, 2, 2]
     assert compiled.out_info.sharding.mesh == mesh
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("in_force", [False, True])
+@pytest.mark.parametrize("spec", [("x",), (None, "x"), ()])
+@pytest.mark.parametrize("name", ["array", "asarray"])
+def test_axes_without_devices_are_no_place_of_a_new_array(name, spec, in_force, compiled):
+    found = []
+    for library in (jax, jitney):
+        sharding = library.sharding
+        types = (sharding.AxisType.Auto,)
+        place = library.NamedSharding(sharding.AbstractMesh((1,), ("x",), types), library.P(*spec))
+        mesh = library.make_mesh((1,), ("x",), axis_types=types)
+        make = partial(getattr(library.numpy, name), np.ones(4, "float32"), device=place)
+        with library.set_mesh(mesh) if in_force else nullcontext():
+            x = library.jit(make)() if compiled else make()
+        where = x.sharding
+        found.append((type(where).__name__, tuple(getattr(where, "spec", ())), x.tolist()))
+    assert found[0] == found[1]

@@ -132,3 +132,36 @@ def test_weak_types_of_derivatives(name):
             weak[kind] += (j.jvp(f, (x,), (x,))[1].weak_type,)
         found.append(weak)
     assert found[0] == found[1]
+
+
+class Stand:
+    """Stands for a value."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __jax_array__(self):
+        return self.value
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("name", ["array", "asarray"])
+@pytest.mark.parametrize("options", [{}, {"copy": True}, {"dtype": "float32"}])
+@pytest.mark.parametrize("value", [2.0, 2, 2j, np.float32(2), np.int8(2)])
+def test_objects_become_strongly_typed_arrays(value, options, name, compiled):
+    if isinstance(value, complex) and "dtype" in options:
+        options = {"dtype": "complex64"}
+    found = []
+    for library in (jax, jitney):
+        make = getattr(library.numpy, name)
+
+        def f(x, make=make, library=library):
+            direct, stands = make(x, **options), make(Stand(library.numpy.asarray(x)), **options)
+            nested = make(Stand(Stand(library.numpy.asarray(x))), **options)
+            types = [library.typeof(y) for y in (direct, stands, nested)]
+            found.append([(str(t.dtype), t.weak_type) for t in types])
+            return stands
+
+        (library.jit(f) if compiled else f)(value)
+    assert found[0] == found[1]
+    assert not found[1][1][1] and not found[1][2][1]

@@ -18,7 +18,7 @@ from jitney.primitives.array.broadcasting import expand_dims
 from jitney.primitives.array.concatenation import concatenate
 from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand
-from jitney.primitives.rules import typed
+from jitney.primitives.rules import aval_of, typed
 from jitney.runtime import transfer_guard
 from jitney.runtime.array import array_from_numpy, copied
 
@@ -36,13 +36,19 @@ def array_of(x: PyTree, dtype: dtypes.DType | None, must_copy: bool, ndmin: int)
     elif isinstance(x, list | tuple):
         out = _of_sequence(x, dtype)
     elif hasattr(x, "__jax_array__"):
-        return array_of(x.__jax_array__(), dtype, must_copy, ndmin)
+        out = _strong(array_of(x.__jax_array__(), dtype, must_copy, 0))
     elif x is None:
         raise ValueError(_NONE)
     else:
         out = _of_numpy(_as_ndarray(x, dtype), dtype)
     rank = len(shape_of(out))
     return expand_dims(out, tuple(range(ndmin - rank))) if rank < ndmin else out
+
+
+def _strong(x: Array) -> Array:
+    """`x` as a strongly typed array: what an object converts itself to is no Python scalar."""
+    aval = aval_of(x)
+    return convert(x, aval.dtype) if aval.weak_type else x
 
 
 def _scalar(x: ArrayLike, dtype: Any) -> Array:
