@@ -94,6 +94,10 @@ DIFFERENT: dict[str, tuple[str, ...]] = {
     "grad_of_tuple_output": ("float32",),
     # The function is called by the name that the user knows.
     "shard_map_specs": ("_rem_singleton",),
+    # Contracted axes are named one by one, with the operands' whole types.
+    "dot_shapes": ("(3,)", "(4,)"),
+    "matmul_operator_shapes": ("(3,)", "(2,)"),
+    "dot_general_shapes": ("(3,)", "(4,)"),
 }  # fmt: skip
 
 

@@ -6,6 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from jax import lax as jax_lax
+from tests.parity.facts import facts
 
 import jitney
 from jitney import lax
@@ -179,7 +180,8 @@ def check_error(fun):
         fun(jax_lax, jnp)
     with pytest.raises(expected.type) as got:
         fun(lax, jitney.numpy)
-    assert str(got.value).split("\n")[0] == str(expected.value).split("\n")[0]
+    wanted = str(expected.value).split("\n")[0]
+    assert [fact for fact in facts(wanted) if fact not in str(got.value)] == []
 
 
 @pytest.mark.parametrize("numbers", GATHER_NUMBERS)

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax as jax_lax
+from tests.parity.facts import facts
 
 import jitney
 from jitney import lax
@@ -89,4 +90,4 @@ def test_errors(case):
         ERRORS[case](lax, jitney.numpy.asarray(X), jitney.numpy.asarray(V))
     # The oracle keeps results by equality: a size that another test gave as np.int64(5) prints so.
     wanted = re.sub(r"np\.int64\((\d+)\)", r"\1", str(expected.value))
-    assert str(got.value).split("\n")[0] == wanted.split("\n")[0]
+    assert [fact for fact in facts(wanted.split("\n")[0]) if fact not in str(got.value)] == []

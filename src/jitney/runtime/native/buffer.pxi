@@ -7,7 +7,7 @@ cdef extern from "Python.h":
     PyTypeObject *Py_TYPE(PyObject *x)
 
 cdef extern from "numpy/arrayobject.h":
-    PyObject *PyArray_BASE(PyObject *array)
+    PyObject *PyArray_BASE(cnp.ndarray array)
 
 # Bytes below which NumPy keeps freed memory at hand, and lines of the cache matter little.
 cdef enum:
@@ -130,5 +130,5 @@ cdef bint _is_spare(Buffer buffer, int known) noexcept:
         return False
     if cnp.PyArray_CHKFLAGS(<cnp.ndarray>data, cnp.NPY_ARRAY_OWNDATA):
         return True
-    base = PyArray_BASE(data)
+    base = PyArray_BASE(<cnp.ndarray>data)
     return base != NULL and Py_TYPE(base) == <PyTypeObject *>_Memory and Py_REFCNT(base) == 1
