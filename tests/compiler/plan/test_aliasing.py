@@ -34,6 +34,12 @@ CASES = {
     "a loop in registers": (counted, (X[:2, :2],), ((0,),)),
     "momentum": (momentum, (X, Y, X), ((0, 1, 2), (0, 1, 2))),
     # What is read in another order, or again, is not there any more.
+    "rows added to twice": (
+        lambda x: x.at[jnp.array([0, -1]), None].multiply(x),
+        (X[None],),
+        ((),),
+    ),
+    "a row taken twice": (lambda x, i: x.at[i].multiply(x[i]), (X, np.array([1, 1, 0])), ((),)),
     "reversed": (lambda x: x[::-1] * 2, (X,), ((),)),
     "transposed": (lambda x: x.T + 1, (SQUARE,), ((),)),
     "a product": (lambda x, y: x @ y, (SQUARE, SQUARE), ((),)),

@@ -205,3 +205,24 @@ def invariants(kernel: Kernel) -> list[bool]:
                 same = not any(s.index.coefficients)
                 fixed.append(same and all(fixed[t] for t, _ in s.index.terms))
     return fixed
+
+
+def visits_once(kernel: Kernel, index: Affine) -> bool:
+    """Return whether no two points of the domain have the same element at `index`; False if unknown.
+
+    Coefficients are those of a number system whose digits are the indices: each exceeds what all
+    smaller ones add up to. Terms have to be the same at every point.
+    """
+    if index.terms:
+        fixed = invariants(kernel)
+        if not all(fixed[t] for t, _ in index.terms):
+            return False
+    strides = [
+        (abs(c), n) for c, n in zip(index.coefficients, kernel.extents, strict=True) if n > 1
+    ]
+    reach = 0
+    for c, n in sorted(strides):
+        if c <= reach:
+            return False
+        reach += c * (n - 1)
+    return True

@@ -136,6 +136,9 @@ def is_elementwise_update(
     if len(stores) != 1 or not isinstance(stores[0], kernels.Store):
         return False
     loads = [s for s in kernel.body if isinstance(s, kernels.Load) and is_old(buffers[s.param])]
+    # A scatter may write an element again: then it must still read the old value.
+    if loads and not kernels.visits_once(kernel, stores[0].index):
+        return False
     dtype = kernel.params[stores[0].param]
     return all(s.index == stores[0].index and s.dtype == dtype for s in loads)
 
