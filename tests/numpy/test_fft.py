@@ -1,5 +1,6 @@
 """`jax.numpy.fft` and `lax.fft` against real jax, and against NumPy in double precision."""
 
+import math
 from functools import partial
 
 import jax
@@ -56,6 +57,18 @@ def test_lengths(name, n, double):
         agrees(function(x), want)
         agrees(jitney.jit(function)(x), want)
         agrees(jitney.vmap(jitney.jit(function))(x), want)
+
+
+@pytest.mark.parametrize("n", [2, 7, 13, 16, 30, 64, 97, 100, 128, 255, 300, 512])
+@pytest.mark.parametrize("name", ["fft", "ifft", "rfft", "irfft"])
+def test_compiled_and_eager_transforms_are_the_same(name, n):
+    """To the bit, whatever else is transformed beside."""
+    length = n // 2 + 1 if name == "irfft" else n
+    x = sample((30, length), np.float32 if name == "rfft" else np.complex64, name)
+    function = getattr(ours.fft, name)
+    compiled = jitney.jit(function)(x)
+    np.testing.assert_array_equal(compiled, function(x))
+    np.testing.assert_array_equal(jitney.jit(function)(x[3:5]), compiled[3:5])
 
 
 @pytest.mark.parametrize("norm", [None, "backward", "ortho", "forward"])
@@ -213,19 +226,72 @@ def test_infinities_among_few_elements_of_a_spectrum(name, n):
         _is_as_finite(jitney.jit(jitney.vmap(ours_))(z), want)
 
 
-@pytest.mark.parametrize("n", [17, 18, 20, 32, 60, 97, 128])
-def test_infinities_among_many_real_numbers(n):
-    """The ends of a spectrum are sums without factors, and real; other rows are not touched."""
-    x = _with_values_everywhere(n, [np.inf, 2e38])
-    got, want = jitney.jit(ours.fft.rfft)(x), np.asarray(jnp.fft.rfft(x))
-    ends = [0, n // 2] if n % 2 == 0 else []
-    _is_as_finite(np.asarray(got)[:, ends], want[:, ends])
-    _is_as_finite(np.asarray(got)[::2], want[::2])
+CHIRPED = [199, 211, 269]  # convolutions with a chirp, which mixes all numbers of a row
+MANY = [17, 18, 20, 31, 32, 45, 60, 64, 75, 97, 100, 128, 210, 256, 300, *CHIRPED]  # of each kind
 
 
-def test_sums_that_overflow():
-    x = np.full(8, 1e38, np.float32)
-    _is_as_finite(jitney.jit(ours.fft.rfft)(x), jnp.fft.rfft(x))
+def _bits(x):
+    """What is compared exactly: NaN, signs of infinities."""
+    x = np.asarray(x)
+    x = np.stack([x.real, x.imag]) if x.dtype.kind == "c" else x
+    return np.where(np.isnan(x), 2, np.where(np.isinf(x), np.sign(x), 0))
+
+
+@pytest.mark.parametrize("double", [False, True])
+@pytest.mark.parametrize("n", MANY)
+@pytest.mark.parametrize("name", ["rfft", "ihfft", "fft", "ifft", "irfft", "hfft"])
+def test_infinities_among_many_numbers(name, n, double):
+    """Each place has what JAX has there, many rows at once and alone, and has about its numbers.
+
+    Of convolutions with a chirp only which places are finite, and no large numbers: which of their sums
+    overflow depends on the order.
+    """
+    values = [np.inf, -np.inf, np.nan, 1.0 if n in CHIRPED else 3e38]
+    length = n // 2 + 1 if name in ("irfft", "hfft") else n
+    x = _with_values_everywhere(length, values).astype(np.float64 if double else np.float32)
+    options = {"n": n} if name in ("irfft", "hfft") else {}
+    with jax.enable_x64(double), jitney.enable_x64(double):
+        want = np.asarray(getattr(jnp.fft, name)(x, **options))
+        compiled = jitney.jit(partial(getattr(ours.fft, name), **options))
+        got = np.asarray(compiled(x))
+        alone = np.stack([compiled(row) for row in x[: 2 * n : n // 5]])
+    assert got.dtype == want.dtype
+    compared = np.isfinite if n in CHIRPED else _bits
+    np.testing.assert_array_equal(compared(got), compared(want))
+    np.testing.assert_array_equal(compared(alone), compared(want[: 2 * n : n // 5]))
+    agrees(got[::2], want[::2])
+
+
+@pytest.mark.parametrize("name", ["rfft2", "rfftn", "irfft2", "fft2"])
+@pytest.mark.parametrize("shape", [(6, 20), (17, 34), (3, 100)])
+def test_infinities_along_two_axes(name, shape):
+    x = np.linspace(1, 2, math.prod(shape)).reshape(shape).astype(np.float32)
+    function = jitney.jit(getattr(ours.fft, name))
+    for place in [(0, 0), (1, 3), (2, shape[1] - 1), (shape[0] - 1, shape[1] // 2)]:
+        for value in (np.inf, np.nan):
+            y = x.copy()
+            y[place] = value
+            np.testing.assert_array_equal(_bits(function(y)), _bits(getattr(jnp.fft, name)(y)))
+
+
+@pytest.mark.parametrize("shape", [(40, 600), (1, 1024), (5, 5000), (1, 2**16)])
+def test_infinities_among_longer_rows(shape):
+    """Other rows are not touched, and there is nothing finite in the one."""
+    x = RNG.normal(size=(shape[0] + 1, shape[1])).astype(np.float32)
+    x[0, 7] = np.inf
+    got = np.asarray(jitney.jit(ours.fft.rfft)(x))
+    assert not np.isfinite(got[0, 0]) and np.isfinite(got[1:]).all()
+    agrees(got[1:], np.fft.rfft(x[1:].astype(np.float64)).astype(np.complex64))
+
+
+@pytest.mark.parametrize("n", [4, 8, 13, 17, 24, 26, 53, 64, 100, 143, 192])
+@pytest.mark.parametrize("name", ["rfft", "fft", "irfft"])
+def test_sums_that_overflow(name, n):
+    """They are added in JAX's order, but for some of transforms to real numbers."""
+    compared = np.isfinite if name == "irfft" else _bits
+    for x in (np.full(n, 1e38, np.float32), np.full((20, n), -2e38, np.float32)):
+        got, want = jitney.jit(getattr(ours.fft, name))(x), getattr(jnp.fft, name)(x)
+        np.testing.assert_array_equal(compared(got), compared(want))
 
 
 def test_frequencies_and_shifts():
@@ -283,7 +349,8 @@ def test_a_transform_in_a_loop_calls_no_python():
 
     for n in (256, 100, 97):
         text = jitney.jit(steps).lower(np.ones(n, np.complex64)).as_text("kernels")
-        assert "host" not in text and "library" not in text
+        assert "host" not in text
+        assert text.count("library_call") == text.count("library_call fourier.") == 2 * (n == 97)
         agrees(jitney.jit(steps)(np.ones(n, np.complex64)), np.full(n, 0.5**10, np.complex64), 20)
 
 

@@ -183,14 +183,28 @@ class CostModel:
     library_call: int = threshold(5_000, small=50)
     written_out_rows: int = threshold(6, small=2)  # of a matrix whose factorization is written out
     written_out_products: int = threshold(150, small=4)  # of a triangular system that is
-    # Of a Fourier transform by kernels: their constants are as many.
-    transform_points: int = threshold(1 << 19, small=32)
-    # Lengths, and points of all transforms of a length, up to which these take four elements at a time
-    # (1024 points: 1.7 us, and 1.8 with eight; 32 ms to compile, and 55).
-    short_transform: int = threshold(1 << 12, small=16)
-    short_transforms: int = threshold(1 << 16, small=64)
-    # Numbers up to which a transform of, or to, real ones is written out as one kernel.
+    # Of a Fourier transform by native code: its constants are as many.
+    transform_points: int = threshold(1 << 19, small=512)
+    # Numbers up to which many lines are transformed side by side, in a second-level cache.
+    transform_line: int = threshold(1 << 11, small=32)
+    # Numbers from which threads share a transform, if there are few of them.
+    shared_transform: int = threshold(1 << 14, small=64)
+    shared_lines: int = threshold(4, small=2)
+    # Numbers up to which few lines are, number by number.
+    transform_alone: int = threshold(63, small=8)
+    # Numbers up to which infinities among those of a few lines come out as in one call.
+    exact_transform: int = threshold(512, small=16)
+    transform_items: int = threshold(64, small=3)  # that lines are divided into, at most
+    # Of memory of all items together.
+    transform_bytes: int = threshold(1 << 23, small=1 << 14)
+    # Of a transform in a loop that is done by kernels.
+    kernel_transform: int = threshold(1 << 12, small=32)
+    # Numbers up to which a transform of, or to, real ones is: all is written out.
     real_transform: int = threshold(16, small=4)
+    # Lengths, and points of all transforms of one, up to which kernels take four elements at a time
+    # (1024 points: 1.7 us, and 1.8 with eight; 32 ms to compile, and 55).
+    short_transform: int = threshold(1 << 10, small=16)
+    short_transforms: int = threshold(1 << 16, small=64)
     # Of a convolution's window, or of its result, that are.
     written_out_places: int = threshold(16, small=2)
     # Products that are worth an item of work of their own.

@@ -20,7 +20,12 @@ started = False
 @cache
 def linker() -> None:
     """Makes ready what machine code needs to be loaded and linked; LLVM is not needed for it."""
-    from jitney.compiler import added_products as added_products, convolutions, tile_products
+    from jitney.compiler import (
+        added_products as added_products,
+        convolutions,
+        fourier,
+        tile_products,
+    )
     from jitney.compiler.codegen import symbols
     from jitney.compiler.llvm import engine
     from jitney.runtime import device
@@ -38,6 +43,7 @@ def linker() -> None:
         symbols.register_symbol(f"blas_{name}", address)
     symbols.set_threads(device.thread_count())
     convolutions.use_native(_convolution_address)
+    fourier.use_native(_transform_address)
     tile_products.use_native(_product_address)
     if _loader.can_load_code():
         engine.set_loader(_loader.CodeImage)
@@ -47,6 +53,12 @@ def _convolution_address(kind: int, type_: int, level: int) -> int:
     from jitney.runtime.native import _convolve  # loaded when a program has a convolution
 
     return _convolve.address(kind, type_, level)
+
+
+def _transform_address(kind: int, type_: int, level: int) -> int:
+    from jitney.runtime.native import _fourier  # loaded when a program has a Fourier transform
+
+    return _fourier.address(kind, type_, level)
 
 
 @cache

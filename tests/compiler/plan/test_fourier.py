@@ -1,4 +1,4 @@
-"""The factors of transforms, and their code."""
+"""Which code computes a transform: kernels in loops, calls elsewhere, on both sides of all bounds."""
 
 import math
 
@@ -7,33 +7,103 @@ import pytest
 
 import jitney
 import jitney.numpy as jnp
-from jitney.compiler.plan.fourier import factors
+from jitney.compiler.cost import COSTS
+from jitney.compiler.plan.fourier_kernels import factors
+
+RNG = np.random.default_rng(0)
+
+
+def normal(shape, dtype=np.complex64):
+    x = RNG.normal(size=shape)
+    return (x + 1j * RNG.normal(size=shape) if np.dtype(dtype).kind == "c" else x).astype(dtype)
+
+
+def steps(function, *operands):
+    return jitney.jit(function).lower(*operands).as_text("kernels")
 
 
 @pytest.mark.parametrize("n", [1, 2, 8, 16, 60, 512, 1001, 1024, 4096, 8192, 3 * 2**15])
 @pytest.mark.parametrize("rows", [1, 7, 1000])
-def test_factors(n, rows):
+def test_factors_of_kernels(n, rows):
     """Eight elements at a time only where memory counts."""
     found = factors(n, n * rows)
     assert math.prod(found) == n
-    if n <= 4096 and n * rows <= 1 << 16:
+    if n <= COSTS.short_transform and n * rows <= COSTS.short_transforms:
         assert 8 not in found
 
 
-@pytest.mark.parametrize(
-    "shape", [(16, 4096), (17, 4096), (1, 4096), (1, 8192), (64, 1024), (65, 1024)]
-)
-def test_on_both_sides_of_the_bounds(shape):
-    rng = np.random.default_rng(0)
-    x = (rng.normal(size=shape) + 1j * rng.normal(size=shape)).astype(np.complex64)
-    for function in (jnp.fft.fft, jnp.fft.ifft):
-        wanted = getattr(np.fft, function.__name__)(x.astype(np.complex128))
-        bound = (2 + math.log2(shape[1])) * np.finfo(np.float32).eps * np.abs(wanted).max()
-        assert np.abs(np.asarray(jitney.jit(function)(x)) - wanted).max() <= bound
+@pytest.mark.parametrize("n", [1009, 2003, 5000, 2**14])
+@pytest.mark.parametrize("rows", [1, 3, 4, 40])
+def test_each_function(rows, n):
+    """Side by side, as matrices, as convolutions, and by two calls that threads share."""
+    x = normal((rows, n))
+    wanted = np.fft.fft(x.astype(np.complex128))
+    bound = (2 + math.log2(n)) * np.finfo(np.float32).eps * np.abs(wanted).max()
+    assert np.abs(np.asarray(jitney.jit(jnp.fft.fft)(x)) - wanted).max() <= bound
+    text = steps(jnp.fft.fft, x)
+    if n == 2**14 and rows < COSTS.shared_lines:
+        assert text.count("fourier.lines") == 2
+    elif n in (1009, 2003):
+        assert text.count("fourier.chirps") == 1 or rows == 40
+    else:
+        assert text.count("fourier.matrices") == 1
 
 
-def test_lanes_go_along_the_rows_of_short_transforms():
-    """Parts of complex numbers are pairs, not lanes far apart."""
-    text = jitney.jit(jnp.fft.fft).lower(jnp.zeros((1000, 60), jnp.complex64)).as_text("llvm")
-    assert "gather" not in text
-    assert "scatter" not in text
+@pytest.mark.parametrize("shape", [(1, 511), (1, 512), (1, 513), (40, 2048), (40, 2050), (9000, 4)])
+@pytest.mark.parametrize("name", ["fft", "ifft", "rfft", "irfft"])
+def test_on_both_sides_of_the_bounds(shape, name):
+    x = normal(shape, np.float32 if name == "rfft" else np.complex64)
+    wanted = getattr(np.fft, name)(x.astype(np.result_type(x.dtype, np.float64)))
+    bound = (2 + math.log2(shape[1])) * np.finfo(np.float32).eps * np.abs(wanted).max()
+    assert np.abs(np.asarray(jitney.jit(getattr(jnp.fft, name))(x)) - wanted).max() <= bound
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("shape", [(3, 40, 2100), (2100, 5, 3), (3, 2503, 17), (4, 64, 3)])
+@pytest.mark.parametrize("name", ["fft", "ifft", "rfft", "irfft"])
+def test_axes(name, shape, axis):
+    """Lines that lie side by side, those that end within a vector, and matrices of them."""
+    x = normal(shape, np.float64 if name == "rfft" else np.complex128)
+    wanted = getattr(np.fft, name)(x, axis=axis)
+    bound = (2 + math.log2(shape[axis])) * np.finfo(np.float64).eps * np.abs(wanted).max()
+    with jitney.enable_x64(True):
+        found = jitney.jit(lambda x: getattr(jnp.fft, name)(x, axis=axis))(x)
+        assert np.abs(np.asarray(found) - wanted).max() <= bound
+        assert "launch" not in steps(lambda x: getattr(jnp.fft, name)(x, axis=axis), x)
+
+
+def test_parts_that_are_asked_for_alone():
+    """Products before a transform and after it are kernels; between two axes there is nothing."""
+    x = normal((30, 200), np.float32)
+    text = steps(lambda x: abs(jnp.fft.rfft2(x * 2)) ** 2, x)
+    assert text.count("launch") == 2
+    assert text.count("library_call") == 2
+    found = jitney.jit(lambda x: jnp.fft.ifft(jnp.fft.fft(x) * 3).real)(x)
+    np.testing.assert_allclose(found, 3 * x, atol=1e-5)
+
+
+def test_kernels_in_loops_alone():
+    x = normal(64)
+
+    def step(_, x):
+        return jnp.fft.ifft(jnp.fft.fft(x) * 0.5)
+
+    text = steps(lambda x: jitney.lax.fori_loop(0, 8, step, x), x)
+    assert "library_call" not in text
+    assert "library_call" in steps(jnp.fft.fft, x)
+    found = jitney.jit(lambda x: jitney.lax.fori_loop(0, 8, step, x))(x)
+    np.testing.assert_allclose(found, x / 2**8, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["rfft", "ihfft"])
+def test_real_numbers_in_loops(name):
+    """Many real numbers are transformed by calls there, too: the same bits as outside of loops."""
+    transform = getattr(jnp.fft, name)
+
+    @jitney.jit
+    def last(x):
+        return jitney.lax.fori_loop(0, 3, lambda i, _: transform(x * (i + 1.0)), transform(x))
+
+    x = np.ones(40, np.float32)
+    for x[5] in (1.0, np.inf, np.nan):
+        np.testing.assert_array_equal(last(x), transform(x * 3))

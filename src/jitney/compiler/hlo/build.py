@@ -395,8 +395,8 @@ class Builder:
         to_real: int = 0,
     ) -> list[Node]:
         """Parts of the discrete Fourier transform along `dim`; see `ir.Dft`."""
-        if 0 in re.shape or (re.shape[dim] == 1):
-            return [re, im]
+        if 0 in re.shape or re.shape[dim] == 1:
+            return [re] if to_real else [re, self.full(re.shape, 0, re.dtype) if of_real else im]
         extent = to_real or (re.shape[dim] // 2 + 1 if of_real else re.shape[dim])
         type_ = TensorType((*re.shape[:dim], extent, *re.shape[dim + 1 :]), re.dtype)
         types = (type_,) if to_real else (type_, type_)

@@ -1,87 +1,36 @@
-"""Fourier transforms as kernels: one for each factor of the length.
+"""Steps of Fourier transforms: calls of library functions, one or two for an axis.
 
-The algorithm is Stockham's (Cochran et al. 1967; Van Loan, Computational Frameworks for the Fast
-Fourier Transform, 1.7): with decimation in frequency, and without any reordering of elements. A length
-n = r m is brought down to m by transforms of r elements that lie m apart, times powers of a root of
-unity:
-
-    out[j + l (p + r k)] = w^(p k) sum_q  in[j + l (k + m q)] exp(-2 pi i p q / r)
-
-with w = exp(-2 pi i / (r m)), for l = 1 at first, and l r after it. A kernel does this for all j and k,
-and for whatever other axes there are; lanes of vectors go along what is contiguous. Transforms of r
-elements are written out. The inverse transform is the same with parts exchanged, at its beginning and
-at its end.
-
-The first kernel reads its operands as any kernel does: elementwise operations before it, and parts
-that lie side by side in memory, are part of it. The last one writes complex numbers, where nothing
-else asks for the parts.
+`compiler/fourier.py` says which. Complex numbers that are in memory are read from there, with parts
+side by side, and where nothing but complex numbers is asked for they are written so. Else there is an
+array for each part.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
 
 import numpy as np
 
+from jitney.compiler import fourier, library
 from jitney.compiler.cost import COSTS
+from jitney.compiler.fourier_jobs import OF_COMPLEX, OF_REAL, TO_REAL
 from jitney.compiler.hlo import ir as hlo, traversal
-from jitney.compiler.hlo.fourier import SMALL_PRIMES, is_good
-from jitney.compiler.kernels.build import KernelBuilder, row_major
-from jitney.compiler.kernels.ir import Affine
 from jitney.compiler.plan import ir
-from jitney.compiler.reference.fourier import unit_roots
-from jitney.core.record import record
-
-# Factors of lengths, by preference. More elements at a time mean fewer passes over memory, up to what
-# the registers hold. Where all is in the caches next to the registers, passes cost no more than the
-# longer code of eight elements does, and LLVM takes half of the time.
-_RADICES = (8, 4, *SMALL_PRIMES)
-_RADICES_IN_CACHE = (4, *SMALL_PRIMES)
-
-# Statements of the real and of the imaginary part; None is a part that is not there: nothing is
-# multiplied by it, so that infinities stay what they are.
-Part: TypeAlias = tuple[int | None, int | None]
+from jitney.compiler.tensor_type import TensorType
 
 
-def has_kernels(node: hlo.Dft) -> bool:
-    """Whether kernels compute `node`."""
-    n = node.re.shape[node.dim]
-    return is_good(n) and n <= COSTS.transform_points
+def has_calls(node: hlo.Dft) -> bool:
+    """Whether native code computes `node`."""
+    n = node.to_real or node.re.shape[node.dim]
+    return n <= COSTS.transform_points and fourier.has_native()
 
 
-def factors(n: int, points: int) -> list[int]:
-    """The lengths of the transforms that one of a good length `n` is made of, in their order.
+def wholes(region: hlo.Region, writes: Callable[[hlo.Dft], bool]) -> dict[hlo.Dft, hlo.Node]:
+    """The transforms of which only complex numbers are asked for, and the nodes that ask.
 
-    Args:
-      n: the length.
-      points: of all transforms along the axis together.
+    Those alone that can write such numbers.
     """
-    found: list[int] = []
-    is_small = n <= COSTS.short_transform and points <= COSTS.short_transforms
-    for radix in _RADICES_IN_CACHE if is_small else _RADICES:
-        while n % radix == 0 and n > 1:
-            found.append(radix)
-            n //= radix
-    # Two and eight are better as four and four.
-    if 2 in found and 8 in found:
-        found.remove(2)
-        found[found.index(8)] = 4
-        found.append(4)
-    return sorted(found, reverse=True)
-
-
-@record(eq=False)
-class Plane:
-    """A buffer for kernels' builders: `dtype` of its elements, complex numbers as two."""
-
-    dtype: np.dtype
-    buffer: ir.Buffer
-
-
-def wholes(region: hlo.Region) -> dict[hlo.Dft, hlo.Node]:
-    """The transforms of which only complex numbers are asked for, and the nodes that ask."""
     ends = traversal.roots(region)
     nodes = traversal.topological_order(ends)
     found: dict[hlo.Dft, hlo.Node] = {}
@@ -94,302 +43,62 @@ def wholes(region: hlo.Region) -> dict[hlo.Dft, hlo.Node]:
             continue
         if re.node is im.node and isinstance(re.node, hlo.Dft) and (re.index, im.index) == (0, 1):
             uses = uses or traversal.count_uses(nodes, ends)
-            if uses[re] == uses[im] == 1 and has_kernels(re.node):
+            if uses[re] == uses[im] == 1 and writes(re.node):
                 found[re.node] = node
     return found
 
 
-def kernels(
-    node: hlo.Dft, planes: Sequence[Plane], has_buffer: Callable[[hlo.Node], bool]
-) -> list[KernelBuilder]:
-    """The finished builders of the kernels of a transform, in order.
+def read(node: hlo.Dft) -> list[hlo.Node]:
+    """The nodes that the calls for `node` read: real numbers, complex numbers, or their parts."""
+    re, im = node.re, node.im
+    if node.of_real:
+        return [re]
+    if not isinstance(re, hlo.Apply) or not isinstance(im, hlo.Apply) or re.args != im.args:
+        return [re, im]
+    return [*re.args] if (re.fn, im.fn) == ("real", "imag") else [re, im]
+
+
+def steps(
+    node: hlo.Dft, args: Sequence[ir.Buffer], results: Sequence[ir.Buffer], keep_alive: list[object]
+) -> list[ir.LibraryCall]:
+    """The calls that compute `node`.
 
     Args:
       node: the transform.
-      planes: where it goes: one buffer for each part, or one for complex numbers.
-      has_buffer: whether a node is to be loaded rather than computed.
+      args: where the nodes are that it reads.
+      results: where it goes: one buffer for each part, or one for complex or real numbers.
+      keep_alive: to which constants are added.
     """
-    return _Transform(node, planes, has_buffer).kernels()
+    kind = OF_REAL if node.of_real else TO_REAL if node.to_real else OF_COMPLEX
+    shape = node.re.shape
+    n = node.to_real or shape[node.dim]
+    calls = fourier.calls(
+        kind, shape, node.dim, n, node.re.dtype, inverse=node.inverse,
+        divisor=n if node.normalized else 1, planes=(len(args) == 2, len(results) == 2),
+    )  # fmt: skip
+    types: Sequence[TensorType] = [TensorType((math.prod(x.shape),), x.dtype) for x in read(node)]
+    found: list[ir.LibraryCall] = []
+    for call in calls:
+        made = library.result_types(call.routine, types)
+        is_last = call is calls[-1]
+        to = results if is_last else [ir.Buffer("arena", t.nbytes) for t in made]
+        found.append(_step(call, args, types, to, made, keep_alive))
+        args, types = to, made
+    return found
 
 
-class _Transform:
-    """The kernels of one transform; see `kernels`."""
+def _step(
+    call: fourier.FourierCall, args: Sequence[ir.Buffer], types: Sequence[TensorType],
+    results: Sequence[ir.Buffer], result_types: tuple[TensorType, ...], keep_alive: list[object],
+) -> ir.LibraryCall:  # fmt: skip
+    def constant(value: np.ndarray) -> ir.Buffer:
+        keep_alive.append(value)
+        return ir.Buffer("constant", value.nbytes, value=value)
 
-    def __init__(
-        self, node: hlo.Dft, planes: Sequence[Plane], has_buffer: Callable[[hlo.Node], bool]
-    ) -> None:
-        self.node = node
-        self.planes = planes
-        self.has_buffer = has_buffer
-        self.shape, self.dim = node.re.shape, node.dim
-        self.dtype = node.re.dtype
-        self.n = node.to_real or self.shape[node.dim]
-        is_written_out = node.of_real or node.to_real
-        self.radices = [self.n] if is_written_out else factors(self.n, math.prod(self.shape))
-        nbytes = node.re.tensor_type.nbytes
-        # Kernels write to two pairs of planes in turns.
-        self.between = [
-            [Plane(self.dtype, ir.Buffer("arena", nbytes)) for _ in range(2)]
-            for _ in range(min(len(self.radices) - 1, 2))
-        ]
-
-    def kernels(self) -> list[KernelBuilder]:
-        """The builders of all kernels, finished, in order."""
-        found: list[KernelBuilder] = []
-        done = 1
-        for stage, radix in enumerate(self.radices):
-            source = None if stage == 0 else self.between[(stage - 1) % 2]
-            is_last = stage == len(self.radices) - 1
-            found.append(self._stage(radix, done, source, stage, is_last))
-            done *= radix
-        return found
-
-    def _stage(
-        self, radix: int, done: int, source: Sequence[Plane] | None, stage: int, is_last: bool
-    ) -> KernelBuilder:
-        """The kernel for the factor `radix`; the factors before it are `done` together."""
-        left = self.n // (done * radix)
-        before, after = self.shape[: self.dim], self.shape[self.dim + 1 :]
-        inner = math.prod(after)
-        if source is None:
-            k = KernelBuilder((*before, left, *after), 0, self.has_buffer)
-            given = radix // 2 + 1 if self.node.to_real else radix
-            values = [self._operand(k, q * left) for q in range(given)]
-            rows = (*before, (self.n // 2 + 1 if self.node.of_real else self.n) * inner)
-            at = [*[k.axis(j) for j in range(self.dim)], k.fixed(0)]
-            base = k.linear(rows, tuple(at))
-            strides = row_major(after)
-            column = [(self.dim + 1 + j, s) for j, s in enumerate(strides) if after[j] > 1]
-            turn = self.dim
-        else:
-            k = KernelBuilder((math.prod(before), left, done * inner), 0, self.has_buffer)
-            base = k.axis(0, factor=self.n * inner)
-            column, turn = [(2, 1)], 1
-            places = [
-                self._at(k, base, column, turn, q * left, 1, done * inner) for q in range(radix)
-            ]
-            values: list[Part] = [(k.load(source[0], at), k.load(source[1], at)) for at in places]
-        arithmetic = _Arithmetic(k, self.dtype)
-        if self.node.to_real:
-            for p, x in enumerate(arithmetic.to_real(values, radix)):
-                at = self._at(k, base, column, turn, p, radix, inner)
-                k.store(self.planes[0], at, x)
-            return k
-        results = arithmetic.transform(values)
-        if self.node.of_real:
-            results = results[: self.n // 2 + 1]
-        if left > 1:
-            results = self._turned(arithmetic, results, left, turn)
-        if is_last and self.node.normalized:
-            results = [arithmetic.scaled(z, 1 / self.n) for z in results]
-        planes = self.planes if is_last else self.between[stage % 2]
-        for p, z in enumerate(results):
-            at = self._at(k, base, column, turn, p, radix, done * inner)
-            self._store(k, planes, at, z, is_last)
-        return k
-
-    def _operand(self, k: KernelBuilder, offset: int) -> Part:
-        """The element of the operand that is `offset` further along the axis of the transform."""
-        index = tuple([k.axis(j, offset if j == self.dim else 0) for j in range(len(self.shape))])
-        if self.node.of_real:
-            return k.value(self.node.re, index), None
-        is_turned = self.node.inverse and not self.node.to_real
-        parts = (self.node.im, self.node.re) if is_turned else (self.node.re, self.node.im)
-        return k.value(parts[0], index), k.value(parts[1], index)
-
-    def _at(
-        self,
-        k: KernelBuilder,
-        base: Affine,
-        column: Sequence[tuple[int, int]],
-        turn: int,
-        offset: int,
-        factor: int,
-        row: int,
-    ) -> Affine:
-        """base + row * (offset + factor * index of axis `turn`) + the position in the row."""
-        coefficients = list(base.coefficients)
-        coefficients[turn] += row * factor
-        for axis, stride in column:
-            coefficients[axis] += stride
-        return Affine(base.offset + row * offset, tuple(coefficients))
-
-    def _turned(
-        self, arithmetic: _Arithmetic, results: Sequence[Part], left: int, turn: int
-    ) -> list[Part]:
-        """Results number p times w^(p k), k being the index of axis `turn`."""
-        k = arithmetic.k
-        radix = len(results)
-        powers = np.arange(1, radix)[:, None] * np.arange(left)
-        roots = unit_roots(radix * left, powers)
-        planes = [_constant(part.astype(self.dtype)) for part in (roots.real, roots.imag)]
-        turned = [results[0]]
-        for p, z in enumerate(results[1:]):
-            index = k.axis(turn, p * left)
-            w = k.load(planes[0], index), k.load(planes[1], index)
-            turned.append(arithmetic.times(z, w))
-        return turned
-
-    def _store(
-        self, k: KernelBuilder, planes: Sequence[Plane], at: Affine, z: Part, is_last: bool
-    ) -> None:
-        if is_last and self.node.inverse:
-            z = z[1], z[0]
-        parts = [k.number(0, self.dtype) if part is None else part for part in z]
-        if len(planes) == 1:
-            k.store_parts(planes[0], at, parts)
-        else:
-            for plane, part in zip(planes, parts, strict=True):
-                k.store(plane, at, part)
-
-
-def _constant(values: np.ndarray) -> Plane:
-    values = np.ascontiguousarray(values)
-    return Plane(values.dtype, ir.Buffer("constant", values.nbytes, value=values))
-
-
-class _Arithmetic:
-    """Complex arithmetic of statements, and transforms that are written out."""
-
-    def __init__(self, k: KernelBuilder, dtype: np.dtype) -> None:
-        self.k = k
-        self.dtype = dtype
-
-    def _call(self, fn: str, *args: int) -> int:
-        return self.k.call(fn, args, self.dtype)
-
-    def _sum(self, x: int | None, y: int | None) -> int | None:
-        if x is None or y is None:
-            return y if x is None else x
-        return self._call("add", x, y)
-
-    def _difference(self, x: int | None, y: int | None) -> int | None:
-        if x is None or y is None:
-            return x if y is None else self._negative(y)
-        return self._call("sub", x, y)
-
-    def _negative(self, x: int | None) -> int | None:
-        return None if x is None else self._call("neg", x)
-
-    def _product(self, x: int | None, y: int | None) -> int | None:
-        return None if x is None or y is None else self._call("mul", x, y)
-
-    def _by(self, x: int | None, factor: float) -> int | None:
-        """A number times a constant."""
-        if x is None or factor == 1.0:
-            return x
-        if factor == -1.0:
-            return self._negative(x)
-        return self._call("mul", x, self.k.number(factor, self.dtype))
-
-    def add(self, z: Part, w: Part) -> Part:
-        return self._sum(z[0], w[0]), self._sum(z[1], w[1])
-
-    def sub(self, z: Part, w: Part) -> Part:
-        return self._difference(z[0], w[0]), self._difference(z[1], w[1])
-
-    def times(self, z: Part, w: Part) -> Part:
-        product = self._product
-        re = self._difference(product(z[0], w[0]), product(z[1], w[1]))
-        return re, self._sum(product(z[0], w[1]), product(z[1], w[0]))
-
-    def scaled(self, z: Part, factor: float) -> Part:
-        return self._by(z[0], factor), self._by(z[1], factor)
-
-    def times_minus_i(self, z: Part) -> Part:
-        return z[1], self._negative(z[0])
-
-    def sub_i(self, z: Part, w: Part) -> Part:
-        """z - i w"""
-        return self._sum(z[0], w[1]), self._difference(z[1], w[0])
-
-    def add_i(self, z: Part, w: Part) -> Part:
-        """z + i w"""
-        return self._difference(z[0], w[1]), self._sum(z[1], w[0])
-
-    def turned(self, z: Part, power: int, n: int) -> Part:
-        """z exp(-2 pi i power / n)"""
-        eighths, rest = divmod(8 * power, n)
-        if rest:
-            root = unit_roots(n, np.asarray(power))
-            w = self.k.number(root.real, self.dtype), self.k.number(root.imag, self.dtype)
-            return self.times(z, w)
-        if eighths % 2:  # (1 - i) / sqrt(2), then quarters
-            z = self.scaled(self.sub_i(z, z), math.sqrt(0.5))
-        for _ in range(eighths // 2 % 4):
-            z = self.times_minus_i(z)
-        return z
-
-    def transform(self, values: Sequence[Part]) -> list[Part]:
-        """The discrete Fourier transform of few values, in order."""
-        n = len(values)
-        if n == 1:
-            return list(values)
-        if n == 2:
-            return [self.add(*values), self.sub(*values)]
-        if n == 4:
-            return self._four(values)
-        if n % 2 and (n % 3 or n == 3):
-            return self._odd(values)
-        first = 3 if n % 2 else 4 if n % 4 == 0 and n > 8 else 2
-        m = n // first
-        inner = [self.transform(values[start::first]) for start in range(first)]
-        results: list[Part] = [(None, None)] * n
-        for j in range(m):
-            column = [self.turned(part[j], start * j, n) for start, part in enumerate(inner)]
-            for p, z in enumerate(self.transform(column)):
-                results[j + m * p] = z
-        return results
-
-    def to_real(self, values: Sequence[Part], n: int) -> list[int]:
-        """The `n` real numbers whose transform begins with `values`.
-
-        As sums, of which each factor is one product: infinities become NaN only where they cancel.
-        """
-        results: list[int] = [0] * n
-        for j in range(n // 2 + 1):
-            roots = unit_roots(n, j * np.arange(n // 2 + 1))
-            even = self._by(values[0][0], 1 / n)
-            odd: int | None = None
-            for k, (re, im) in enumerate(values):
-                if k == 0:
-                    continue
-                factor = (1 if 2 * k == n else 2) / n
-                even = self._sum(even, self._factored(re, factor * float(roots[k].real)))
-                if 2 * k != n:
-                    odd = self._sum(odd, self._factored(im, -factor * float(roots[k].imag)))
-            at, mirrored = self._difference(even, odd), self._sum(even, odd)
-            assert at is not None and mirrored is not None
-            results[(n - j) % n], results[j] = mirrored, at
-        return results
-
-    def _factored(self, x: int | None, factor: float) -> int | None:
-        return None if factor == 0.0 else self._by(x, factor)
-
-    def _four(self, values: Sequence[Part]) -> list[Part]:
-        a, b = self.add(values[0], values[2]), self.sub(values[0], values[2])
-        c, d = self.add(values[1], values[3]), self.sub(values[1], values[3])
-        return [self.add(a, c), self.sub_i(b, d), self.sub(a, c), self.add_i(b, d)]
-
-    def _odd(self, values: Sequence[Part]) -> list[Part]:
-        """By sums and differences of elements j and n - j, which cosines and sines belong to."""
-        n = len(values)
-        first = values[0]
-        pairs = range(1, (n + 1) // 2)
-        sums = [self.add(values[j], values[n - j]) for j in pairs]
-        differences = [self.sub(values[j], values[n - j]) for j in pairs]
-        total = first
-        for z in sums:
-            total = self.add(total, z)
-        results = [total] * n
-        for p in pairs:
-            roots = unit_roots(n, p * np.arange(n))
-            even, odd = first, None
-            for j, s, d in zip(pairs, sums, differences, strict=True):
-                even = self.add(even, self.scaled(s, float(roots[j].real)))
-                part = self.scaled(d, float(-roots[j].imag))
-                odd = part if odd is None else self.add(odd, part)
-            assert odd is not None
-            results[p] = self.sub_i(even, odd)
-            results[n - p] = self.add_i(even, odd)
-        return results
+    given = [TensorType(value.shape, value.dtype) for value in call.constants]
+    called = library.Call(call.routine, (*types, *given), result_types)
+    native = library.native_call(called)
+    assert native is not None
+    beside = constant(native.options), ir.Buffer("arena", native.workspace)
+    operands = *args, *[constant(value) for value in call.constants]
+    return ir.LibraryCall(called, operands, tuple(results), native, beside)

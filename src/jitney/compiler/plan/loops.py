@@ -32,6 +32,7 @@ def loop(plan: RegionPlan, node: hlo.While) -> bool:
         elif i not in filled and carry[i] is not plan.buffer(x):
             plan.steps.append(ir.Copy(carry[i], plan.buffer(x)))
     predicate = ir.Buffer("arena", 1)
+    plan.planner.loops += 1
     cond = plan.planner.region(node.cond, carry, [predicate])
     after = [
         ir.Buffer("arena", b.nbytes) if changing[i] and i not in in_place else b
@@ -39,6 +40,7 @@ def loop(plan: RegionPlan, node: hlo.While) -> bool:
     ]
     last = [node.body.results[i] for i, updated in in_place.items() if updated.is_read]
     body = plan.planner.region(node.body, carry, after, last)
+    plan.planner.loops -= 1
     body, after = update_in_place(body, carry, after)
     for b, a in zip(carry, after, strict=True):
         if a is not b:

@@ -28,7 +28,8 @@ from jitney.compiler.kernels.schedule import collapse
 from jitney.compiler.kernels.split_reduction import split_fold
 from jitney.compiler.kernels.tiles import tiled
 from jitney.compiler.kernels.unroll import unroll_and_jam, write_out_short_axes
-from jitney.compiler.plan import fourier, ir, parts, reductions
+from jitney.compiler.plan import fourier, fourier_kernels, ir, parts, reductions
+from jitney.compiler.plan.fourier_kernels import Plane
 from jitney.compiler.plan.inplace import Updated, updated_in_place
 from jitney.compiler.plan.scatter import has_kernel
 from jitney.core import float_errors
@@ -63,6 +64,7 @@ class Planner:
         self.rules = rules
         self.kernels: dict[object, list[Kernel]] = {}
         self.keep_alive: list[object] = []
+        self.loops = 0  # around the region that is being planned
 
     def is_native(self, node: hlo.Node) -> bool:
         """Whether kernels can compute this elementwise node or view."""
@@ -141,6 +143,7 @@ class RegionPlan:
             p: [b] for p, b in zip(region.parameters, inputs, strict=True)
         }
         stored = [x for node in last for x in operands(node) if not isinstance(x, _LEAVES)]
+        stored += self._read_by_calls(region)
         grouping = fusion.group(
             region.results,
             region.ordered,
@@ -153,7 +156,9 @@ class RegionPlan:
         self.materialized = grouping.materialized
         self.uses = _uses_of_updated(region)
         self.targets = self._targets(region.results, outputs)
-        self.wholes = fourier.wholes(region)
+        self.wholes = fourier.wholes(
+            region, lambda node: self.has_kernels(node) or fourier.has_calls(node)
+        )
         idle = self._idle(region) | set(self.wholes.values())
         for unit in units:
             roots = [root for root in unit.roots if root not in idle]
@@ -179,6 +184,18 @@ class RegionPlan:
                     node, index = x, 0
                     targets[node, 0] = output
         return targets
+
+    def has_kernels(self, node: hlo.Dft) -> bool:
+        """Whether kernels compute a transform: in loops, which run often enough to compile some."""
+        return self.planner.loops > 0 and fourier_kernels.has_kernels(node)
+
+    def _read_by_calls(self, region: hlo.Region) -> list[hlo.Node]:
+        """What native transforms read: numbers that are not in memory as parts of complex ones."""
+        found: list[hlo.Node] = []
+        for node in traversal.reachable(traversal.roots(region)).values():
+            if isinstance(node, hlo.Dft) and not self.has_kernels(node):
+                found += fourier.read(node)
+        return [x for x in found if not isinstance(x, _LEAVES)]
 
     def _begins_as(self, node: hlo.Node, index: int) -> hlo.Node | None:
         """What the memory of a result has first: the operand of an update, a carry's first value."""
@@ -238,9 +255,9 @@ class RegionPlan:
         base, _ = _base(node)
         return base in self.buffers or isinstance(base, hlo.Constant)
 
-    def buffer(self, node: hlo.Node | fourier.Plane) -> ir.Buffer:
+    def buffer(self, node: hlo.Node | Plane) -> ir.Buffer:
         """Where the value of `node` is."""
-        if isinstance(node, fourier.Plane):
+        if isinstance(node, Plane):
             if node.buffer.value is not None:
                 self.planner.keep_alive.append(node.buffer.value)
             return node.buffer

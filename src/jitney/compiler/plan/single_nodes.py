@@ -15,8 +15,9 @@ from jitney.compiler.kernels.build import (
     row_major,
     shifted,
 )
-from jitney.compiler.plan import fourier, ir
+from jitney.compiler.plan import fourier, fourier_kernels, ir
 from jitney.compiler.plan.contraction import added, as_gemm
+from jitney.compiler.plan.fourier_kernels import Plane
 from jitney.compiler.plan.region import RegionPlan
 from jitney.compiler.plan.scatter import Windows
 
@@ -134,13 +135,17 @@ def dot(plan: RegionPlan, node: hlo.Dot) -> bool:
 
 
 def dft(plan: RegionPlan, node: hlo.Dft) -> bool:
-    """A kernel for each factor of the length."""
-    if not fourier.has_kernels(node):
+    """Kernels for factors of the length, calls of native code, or of the reference implementation."""
+    if plan.has_kernels(node):
+        planes = [Plane(node.re.dtype, b) for b in plan.new(plan.wholes.get(node, node))]
+        for k in plan.written(lambda: fourier_kernels.kernels(node, planes, plan.has_buffer)):
+            plan.launch(k)
+        return True
+    if not fourier.has_calls(node):
         return plan.by_reference_demanding(node)
-    planes = [fourier.Plane(node.re.dtype, b) for b in plan.new(plan.wholes.get(node, node))]
-    builders = plan.written(lambda: fourier.kernels(node, planes, plan.has_buffer))
-    for k in builders:
-        plan.launch(k)
+    args = [plan.buffer(x) for x in fourier.read(node)]
+    results = plan.new(plan.wholes.get(node, node))
+    plan.steps += fourier.steps(node, args, results, plan.planner.keep_alive)
     return True
 
 

@@ -65,11 +65,9 @@ static inline int64_t jt_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 #undef VECTOR
 #undef ROWS
 
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-#define JT_X86 1
+#include "instructions.h"
 
-#include <cpuid.h>
-
+#ifdef JT_X86
 #define ISA avx2
 #define TARGET __attribute__((target("avx2,fma")))
 #define VECTOR 32
@@ -81,12 +79,7 @@ static inline int64_t jt_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 #undef ROWS
 
 #define ISA avx512
-/* Said in each compiler's words: vectors may have 64 bytes. Clang drops all of a target that it knows not. */
-#ifdef __clang__
-#define TARGET __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,fma"), min_vector_width(512)))
-#else
-#define TARGET __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,fma,prefer-vector-width=512")))
-#endif
+#define TARGET JT_AVX512
 #define VECTOR 64
 #define ROWS 12
 #include "convolve_types.h"
@@ -103,21 +96,6 @@ enum { JT_CONVOLVE_TYPES = 4, JT_CONVOLVE_KINDS = 2 };
      {(void *)jt_forward_f64_##isa, (void *)jt_filter_f64_##isa},                                  \
      {(void *)jt_forward_i32_##isa, (void *)jt_filter_i32_##isa},                                  \
      {(void *)jt_forward_i64_##isa, (void *)jt_filter_i64_##isa}}
-
-#ifdef JT_X86
-/* The level of instructions that the processor has and the system keeps registers for: 0, 1 AVX2 with FMA,
-   2 AVX-512. Asked of the processor itself: compilers' own answer is in a library that not all have. */
-static int jt_instructions(void) {
-    enum { OSXSAVE = 1 << 27, FMA = 1 << 12, AVX2 = 1 << 5 };
-    const unsigned avx512 = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31; /* F, DQ, BW, VL */
-    unsigned a, b, c, d, features, saved;
-    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & OSXSAVE) || !(c & FMA)) return 0;
-    if (!__get_cpuid_count(7, 0, &a, &features, &c, &d) || !(features & AVX2)) return 0;
-    __asm__ volatile("xgetbv" : "=a"(saved), "=d"(d) : "c"(0));
-    if ((saved & 0x06) != 0x06) return 0; /* SSE, AVX */
-    return (features & avx512) == avx512 && (saved & 0xe0) == 0xe0 ? 2 : 1;
-}
-#endif
 
 /* Address of `forward` (kind 0) or `filter` (1) for float32, float64, int32, int64 (types 0 to 3), for
    the best instructions up to `level` that the processor has. */

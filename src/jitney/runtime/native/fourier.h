@@ -1,0 +1,171 @@
+/* Discrete Fourier transforms of many lines of an array, one line in each lane of vectors.
+
+   Three functions of the form of a kernel, `int32_t f(void *call, void **slots, int64_t begin, int64_t end)`,
+   which cannot fail, so that the call is nothing to them. An item of `lines` are some tiles; a tile are as
+   many lines as a line of the cache has numbers. The elements of a tile's lines are brought into memory of
+   its own, as vectors of the lines' elements; all factors of the length are done there, and the results go
+   where they belong. So an array is read once and written once, whichever axis is transformed, and the code
+   of a factor serves all lengths.
+
+   Complex numbers are transformed by decimation in frequency, as Stockham orders it; real numbers by
+   decimation in time, with half of the spectrum kept, and back by the mirror image of that (Swarztrauber
+   1982): they have no imaginary parts that would multiply infinities by 0. The factors and their order are
+   pocketfft's (Reinecke), so that infinities and overflows come out as those of NumPy, SciPy and JAX do. A
+   length with a large prime factor is a convolution with a chirp (Bluestein 1970).
+
+   A line that is long, or alone, is a matrix of n = n1 n2 elements, of which columns are transformed first,
+   times roots of unity, then rows (Bailey, FFTs in external or hierarchical memory, 1990): by two calls for
+   all lines, or by one of `matrices`, line by line. `chirps` takes line by line, too, for convolutions.
+
+   The code is compiled for float and double and each set of instructions (`fourier_type.h`). */
+
+#ifndef JITNEY_FOURIER_H
+#define JITNEY_FOURIER_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "instructions.h"
+
+enum { JT_OF_COMPLEX, JT_OF_REAL, JT_TO_REAL }; /* kinds */
+enum { JT_WHOLE, JT_PLANES }; /* how complex numbers lie: parts side by side, or an array for each */
+enum { JT_TILE_BYTES = 64, JT_RADICES = 40, JT_LARGEST_FACTOR = 272 };
+/* Lines up to which each is transformed by scalars rather than all in lanes. */
+enum { JT_FEW_LINES = 2 };
+
+/* What the function is told, as int64s in this order: `compiler/fourier.py` writes them. */
+typedef struct {
+    int64_t kind;
+    int64_t lines;     /* of all of the array */
+    int64_t n;         /* numbers of a line: of the real side, for transforms of or to real numbers */
+    int64_t from, to;  /* how complex numbers lie before and after */
+    int64_t after_from, after_to; /* elements from one of a line to the next */
+    int64_t inverse;   /* the kernel is exp(+2 pi i j k / n) */
+    int64_t divisor;   /* of results */
+    /* Of a spectrum of real numbers half is kept. It is that of a matrix where `columns` is not 0: lines are
+       the first `rows` of its rows, elements of a line are `columns` apart in it, and what is beyond the half
+       are conjugates. So it is on the side of what is transformed if `inverse`, else of results. */
+    int64_t columns, rows;
+    /* Elements are multiplied by roots of unity, [n, width]; `beside` lines have the same. 0: they are not. */
+    int64_t beside, width;
+    int64_t chirped;   /* length of the convolution with a chirp, or 0 */
+    int64_t tiles;     /* of an item */
+    int64_t room;      /* bytes of memory of an item */
+    int64_t radices;   /* number of factors */
+    int64_t radix[JT_RADICES];
+} jt_fourier;
+
+/* Transforms of lines, each of which is a matrix, by two jobs: the first leaves parts of `between` numbers
+   each in memory of its own, the second reads these. A line has `from_numbers` numbers and gives
+   `to_numbers`, in each of its arrays; `in_item` lines are an item. */
+typedef struct {
+    int64_t lines, in_item, from_numbers, to_numbers, between, room;
+    jt_fourier first, second;
+} jt_fourier_matrices;
+
+/* Transforms of lines as convolutions with a chirp, which are matrices: two jobs transform one, as above. */
+typedef struct {
+    int64_t in_item, between, room;
+    jt_fourier line, first, second;
+} jt_fourier_chirps;
+
+/* Arrays of a job: what is transformed (one, or two parts), the roots of unity of the length of passes, a
+   chirp and its spectrum, parts of factors, the result. */
+typedef struct {
+    const jt_fourier *job;
+    const void *from[2], *roots, *chirp, *spectrum, *factors[2];
+    void *to[2];
+} jt_fourier_arrays;
+
+static inline void **jt_fourier_from(jt_fourier_arrays *a, void **slots) {
+    a->from[0] = *slots++;
+    a->from[1] = a->job->from == JT_PLANES && a->job->kind != JT_OF_REAL ? *slots++ : NULL;
+    return slots;
+}
+
+static inline void **jt_fourier_constants(jt_fourier_arrays *a, void **slots) {
+    a->roots = *slots++;
+    if (a->job->chirped) {
+        a->chirp = *slots++;
+        a->spectrum = *slots++;
+    }
+    if (a->job->beside) {
+        a->factors[0] = *slots++;
+        a->factors[1] = *slots++;
+    }
+    return slots;
+}
+
+static inline void **jt_fourier_to(jt_fourier_arrays *a, void **slots) {
+    a->to[0] = *slots++;
+    a->to[1] = a->job->to == JT_PLANES && a->job->kind != JT_TO_REAL ? *slots++ : NULL;
+    return slots;
+}
+
+/* Where line `line` begins, in elements, of lines of `extent` elements that are `after` apart. */
+static inline int64_t jt_line_at(int64_t line, int64_t extent, int64_t after) {
+    return line / after * extent * after + line % after;
+}
+
+#define JT_INLINE static inline __attribute__((always_inline))
+#define JT_NAME_(name, type, isa) jt_##name##_##type##_##isa
+#define JT_NAME__(name, type, isa) JT_NAME_(name, type, isa)
+#define NAME(name) JT_NAME__(name, TYPE, ISA)
+/* The function for single lines, of the same type. */
+#define SINGLE(name) JT_NAME__(name, TYPE, single)
+
+#define ISA single
+#define TARGET
+#define VECTOR 0
+#include "fourier_types.h"
+#undef ISA
+#undef TARGET
+#undef VECTOR
+
+#define ISA base
+#define TARGET
+#define VECTOR 16
+#include "fourier_types.h"
+#undef ISA
+#undef TARGET
+#undef VECTOR
+
+#ifdef JT_X86
+#define ISA avx2
+#define TARGET __attribute__((target("avx2,fma")))
+#define VECTOR 32
+#include "fourier_types.h"
+#undef ISA
+#undef TARGET
+#undef VECTOR
+
+#define ISA avx512
+#define TARGET JT_AVX512
+#define VECTOR 64
+#include "fourier_types.h"
+#undef ISA
+#undef TARGET
+#undef VECTOR
+#endif
+
+#define JT_FOURIER_TABLE(isa)                                                                      \
+    {{(void *)jt_lines_f32_##isa, (void *)jt_matrices_f32_##isa, (void *)jt_chirps_f32_##isa},     \
+     {(void *)jt_lines_f64_##isa, (void *)jt_matrices_f64_##isa, (void *)jt_chirps_f64_##isa}}
+
+/* Address of the function for lines (kind 0), for lines as matrices (1) or as convolutions (2), of float32
+   (type 0) or float64 (1), for the best instructions up to `level` that the processor has. */
+static void *jt_fourier_function(int kind, int type, int level) {
+    static void *const base[2][3] = JT_FOURIER_TABLE(base);
+#ifdef JT_X86
+    static void *const avx2[2][3] = JT_FOURIER_TABLE(avx2);
+    static void *const avx512[2][3] = JT_FOURIER_TABLE(avx512);
+    int has = jt_instructions();
+    if (level >= 2 && has >= 2) return avx512[type][kind];
+    if (level >= 1 && has >= 1) return avx2[type][kind];
+#endif
+    (void)level;
+    return base[type][kind];
+}
+
+#endif

@@ -1,0 +1,32 @@
+/* Sets of instructions of x86-64: which the processor has, and how a function asks for those of AVX-512. */
+
+#ifndef JITNEY_INSTRUCTIONS_H
+#define JITNEY_INSTRUCTIONS_H
+
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#define JT_X86 1
+
+#include <cpuid.h>
+
+/* Said in each compiler's words: vectors may have 64 bytes. Clang drops all of a target that it knows not. */
+#ifdef __clang__
+#define JT_AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,fma"), min_vector_width(512)))
+#else
+#define JT_AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,fma,prefer-vector-width=512")))
+#endif
+
+/* The level of instructions that the processor has and the system keeps registers for: 0, 1 AVX2 with FMA,
+   2 AVX-512. Asked of the processor itself: compilers' own answer is in a library that not all have. */
+static int jt_instructions(void) {
+    enum { OSXSAVE = 1 << 27, FMA = 1 << 12, AVX2 = 1 << 5 };
+    const unsigned avx512 = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31; /* F, DQ, BW, VL */
+    unsigned a, b, c, d, features, saved;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & OSXSAVE) || !(c & FMA)) return 0;
+    if (!__get_cpuid_count(7, 0, &a, &features, &c, &d) || !(features & AVX2)) return 0;
+    __asm__ volatile("xgetbv" : "=a"(saved), "=d"(d) : "c"(0));
+    if ((saved & 0x06) != 0x06) return 0; /* SSE, AVX */
+    return (features & avx512) == avx512 && (saved & 0xe0) == 0xe0 ? 2 : 1;
+}
+#endif
+
+#endif
