@@ -17,7 +17,12 @@ from jitney.primitives.array.annotations import copy_p
 from jitney.primitives.array.broadcasting import expand_dims
 from jitney.primitives.array.concatenation import concatenate
 from jitney.primitives.array.shape import shape_of
-from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand
+from jitney.primitives.elementwise.convert import (
+    as_value,
+    convert,
+    refuse_complex_scalar,
+    scalar_operand,
+)
 from jitney.primitives.rules import aval_of, typed
 from jitney.runtime import transfer_guard
 from jitney.runtime.array import array_from_numpy, copied
@@ -58,6 +63,7 @@ def _scalar(x: ArrayLike, dtype: Any) -> Array:
         return as_value(x)
     if type(x) is int and not dtypes.is_extended(dtype):
         return as_value(typed(np.array(x, dtype)))  # raises if it does not fit
+    refuse_complex_scalar(x, dtype, "jnp.array")
     return convert(x, dtype)
 
 

@@ -26,7 +26,13 @@ from jitney.primitives.array.broadcasting import broadcast_to
 from jitney.primitives.array.canonical import canonical_shape
 from jitney.primitives.array.placement import placed, placed_like
 from jitney.primitives.array.shape import shape_of
-from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand, user_dtype
+from jitney.primitives.elementwise.convert import (
+    as_value,
+    convert,
+    refuse_complex_scalar,
+    scalar_operand,
+    user_dtype,
+)
 from jitney.runtime.array import MAX_AXES, ArrayImpl, array_from_numpy
 from jitney.runtime.sharding import as_sharding
 
@@ -291,6 +297,7 @@ def full(
       out_sharding: a Sharding, or a PartitionSpec on the mesh in force, likewise.
 
     Raises:
+      TypeError: if `fill_value` is a complex number of Python, and `dtype` that of real numbers.
       ValueError: if `fill_value` cannot be broadcast to `shape`.
 
     Example:
@@ -311,6 +318,7 @@ def _full(
     if type(fill_value) in promotion.SCALARS:
         if dtype is None:
             dtype, weak_type = promotion.type_of(fill_value)
+        refuse_complex_scalar(fill_value, dtype, "jnp.full")
         return _constant(shape, fill_value, dtype, weak_type)
     fill = as_value(fill_value) if dtype is None else convert(fill_value, dtype, weak_type)
     if not shape_of(fill):

@@ -19,7 +19,7 @@ from jitney.primitives.array.canonical import canonical_shape
 from jitney.primitives.array.out_places import out_place
 from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise import families
-from jitney.primitives.elementwise.convert import convert, user_dtype
+from jitney.primitives.elementwise.convert import convert, refuse_complex_scalar, user_dtype
 from jitney.primitives.elementwise.families import Shape
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def full(
       sharding: where to put it; nowhere in particular by default.
 
     Raises:
-      TypeError: if `fill_value` is not a scalar.
+      TypeError: if `fill_value` is not a scalar, or complex while `dtype` is real.
 
     Example:
       >>> lax.full((2, 2), 7.0)
@@ -134,7 +134,9 @@ def full(
         aval = get_aval(fill_value)
         fill = convert(fill_value, aval.dtype, aval.weak_type)
     else:
-        fill = convert(fill_value, user_dtype(dtype, "full"))
+        dtype = user_dtype(dtype, "full")
+        refuse_complex_scalar(fill_value, dtype, "lax.full")
+        fill = convert(fill_value, dtype)
     return placement.placed(broadcast(fill, shape), sharding)
 
 
@@ -167,10 +169,10 @@ def full_like(
         aval = get_aval(x)
         old_shape, old_dtype, weak = aval.shape, aval.dtype, aval.weak_type
     extents = old_shape if shape is None else canonical_shape(shape)
-    if dtype is None:
-        fill = convert(fill_value, old_dtype, weak)
-    else:
-        fill = convert(fill_value, user_dtype(dtype, "full_like"))
+    if dtype is not None:
+        old_dtype, weak = user_dtype(dtype, "full_like"), False
+    refuse_complex_scalar(fill_value, old_dtype, "lax.full_like")
+    fill = convert(fill_value, old_dtype, weak)
     return placement.placed_like(broadcast(fill, extents), x, shape, sharding, None)
 
 

@@ -101,6 +101,7 @@ def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     Returns: array of the shape of `operand`.
 
     Raises:
+      TypeError: if `operand` is a complex number of Python, and `new_dtype` that of real numbers.
       ValueError: if one of the dtypes is that of keys.
 
     Warns:
@@ -116,6 +117,7 @@ def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     if type(operand) is int and dtypes.issubdtype(dtype, np.integer):
         # Wraps around from 64 bits, whether or not arrays have them.
         return as_value(np.asarray(operand).astype(dtype)[()])
+    refuse_complex_scalar(operand, dtype, "convert_element_type")
     warn_if_imaginary_dropped(dtypes.dtype(operand), dtype)
     if dtypes.is_extended(dtype) or dtypes.is_extended(getattr(operand, "dtype", None)):
         found = edtypes.converted(as_value(operand), dtype)
@@ -130,6 +132,19 @@ def user_dtype(dtype: DTypeLike | dtypes.ExtendedDType, function: str) -> np.dty
     if not dtypes.is_extended(dtype):
         dtypes.check_user_dtype_supported(dtype, function)
     return dtypes.requested_dtype(dtype)
+
+
+def refuse_complex_scalar(x: Value, dtype: DType, function: str) -> None:
+    """Raises TypeError if `x` is a complex number of Python and `dtype` that of real numbers."""
+    if type(x) is complex and not (
+        dtypes.is_extended(dtype)
+        or dtype == families.BOOL
+        or dtypes.issubdtype(dtype, np.complexfloating)
+    ):
+        raise TypeError(
+            f"{function}: a real number is needed for dtype {dtype}, but the value is {x}, a complex "
+            "number; take its real part (`.real`)"
+        )
 
 
 def warn_if_imaginary_dropped(old: DType, new: DType) -> None:

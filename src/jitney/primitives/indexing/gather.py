@@ -330,6 +330,7 @@ def _checked_fill_value(fill_value: ArrayLike | None, dtype: DType) -> Any:
         return default_fill_value(dtype)
     if isinstance(fill_value, Tracer) or shape_of(fill_value):
         raise TypeError(f"fill_value of gather must be a known scalar, got {fill_value}")
+    convert.refuse_complex_scalar(fill_value, dtype, "gather")
     if isinstance(fill_value, bool | int | float | complex):
         return fill_value
     value = np.asarray(getattr(fill_value, "_value", fill_value))
