@@ -156,7 +156,7 @@ def test_nothing_and_no_axes(use_jit):
 
 
 def test_no_numbers_have_no_spectrum():
-    """JAX's type rule says so, too; what it compiles has another shape, which it refuses."""
+    """JAX's type rule says one element; what it compiles has none, and is refused for that."""
     x = np.ones((2, 0), np.float32)
     for f in (ours.fft.rfft, jitney.jit(ours.fft.rfft)):
         assert f(x).shape == (2, 0)
