@@ -82,6 +82,19 @@ def test_running_log_sum_exp(dtype):
     check(lambda m, x: m.cumlogsumexp(jax.numpy.asarray(x) if m is oracle else x), x, exact=False)
 
 
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_running_log_sum_exp_has_principal_values(n):
+    x = np.array([1 + 4j, 2 + 9j, -0.3 - 4j, 7.5j, 0.5], np.complex64)[:n]
+    for reverse in (False, True):
+        check(
+            lambda m, x, r=reverse: m.cumlogsumexp(
+                jax.numpy.asarray(x) if m is oracle else x, reverse=r
+            ),
+            x,
+            exact=False,
+        )
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
 @pytest.mark.parametrize("name", ["max", "min"])
 def test_signs_of_zeros_in_extremes(name, dtype):

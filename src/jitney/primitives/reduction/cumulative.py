@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from jitney.compiler.reference import reduction
+from jitney.compiler.reference import reduction, scalar
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray
 from jitney.core.primitive import Primitive, declare
@@ -69,10 +69,16 @@ def _cumulative(
 
     @prim.eager
     def _(x: np.ndarray, *, axis: int, reverse: bool) -> np.ndarray:
+        if fn == "logaddexp" and x.dtype.kind == "c":
+            x = scalar.function(fn)(x, _minus_infinity(x.dtype))
         return reduction.cumulative(x, fn, axis, reverse)
 
     @prim.lower
     def _(b: Builder, x: Node, *, axis: int, reverse: bool) -> Any:
+        if fn == "logaddexp" and x.dtype.kind == "c":
+            # The first element is the logarithm of its own exponential: a principal value, too.
+            nothing = b.broadcast(b.constant(_minus_infinity(x.dtype)), x.shape, ())
+            x = b.apply(fn, x, nothing)
         return b.cumulative(x, fn, axis, reverse)
 
     def function(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
@@ -83,6 +89,10 @@ def _cumulative(
             raise
 
     return prim, families.named(function, name, doc, _SECTIONS)
+
+
+def _minus_infinity(dtype: np.dtype) -> np.ndarray:
+    return np.asarray(-np.inf, dtype)
 
 
 cumsum_p, cumsum = _cumulative(
@@ -126,7 +136,10 @@ cumlogsumexp_p, cumlogsumexp = _cumulative(
     "cumlogsumexp",
     "logaddexp",
     families.INEXACT,
-    "Running log(sum(exp(x))) along `axis`, from the end if `reverse`.",
+    """Running log(sum(exp(x))) along `axis`, from the end if `reverse`.
+
+    Imaginary parts of complex results are between -pi and pi: those of the principal value.
+    """,
 )
 
 # --- derivatives and batching -------------------------------------------------------------------
