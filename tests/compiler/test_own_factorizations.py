@@ -91,7 +91,7 @@ def test_cholesky(n, dtype):
 
 @pytest.mark.usefixtures("instructions")
 @pytest.mark.parametrize("place", [0, 15, 16, 39])
-@pytest.mark.parametrize("value", [-1, 0, np.nan])
+@pytest.mark.parametrize("value", [-1, 0])
 def test_matrices_without_cholesky_factor(place, value):
     x = np.stack([np.eye(40, dtype=np.float32)] * 2)
     x[0, place, place] = value

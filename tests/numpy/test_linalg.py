@@ -311,6 +311,25 @@ def test_triangles_of_matrices_that_are_not_finite(dtype, shape, value):
         assert not np.isfinite(r[1, 1, 1])
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("place", [(0, 0), (1, 0), (1, 1), (2, 1), (0, 2), (-1, -1)])
+@pytest.mark.parametrize("n", [3, 7, 16, 20, 40])
+@pytest.mark.parametrize("name", ["qr", "cholesky"])
+def test_factors_before_what_is_not_finite(name, n, place, value):
+    """As in LAPACK: eagerly, compiled, in a batch, and in the reference."""
+    x = np.random.default_rng(n).normal(size=(n, n)).astype(np.float32) + 2 * n * np.eye(n, dtype="f4")
+    x = (x + x.T) / 2
+    x[place] = value
+    options = {"symmetrize_input": False} if name == "cholesky" else {}
+    f, g = (partial(getattr(m.linalg, name), **options) for m in (jtnp, jnp))
+    stacked = [part[1] for part in jitney.tree.leaves(f(np.stack([np.eye(n, dtype="f4"), x])))]
+    slow = getattr(reference, name)(x)
+    ways = [f(x), jitney.jit(f)(x), stacked, np.tril(slow) if name == "cholesky" else slow]
+    for got in ways:
+        for part, want in zip(jitney.tree.leaves(got), jax.tree.leaves(g(x)), strict=True):
+            np.testing.assert_allclose(part, want, rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("shape", [(4, 4), (5, 3), (20, 20)])
 @pytest.mark.parametrize("batch", [(), (1,), (3,)])
 def test_singular_vectors_of_infinities(batch, shape):

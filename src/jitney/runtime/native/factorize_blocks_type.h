@@ -155,15 +155,17 @@ static void NAME(lu)(jt_task *task, int m, int n, void *matrix, int lda, int32_t
     for (int i = left; i < count; i++) pivots[i] += left;
 }
 
-/* The factor of at most WIDTH rows, by its transpose; whether there is one. */
+/* The factor of at most WIDTH rows, by its transpose; whether there is one. As in LAPACK, a pivot of NaN
+   leaves NaN in its column and what depends on it. */
 static TARGET int NAME(cholesky_block)(int n, T *a, int lda) {
     T up[WIDTH][WIDTH] = {{0}};
     for (int i = 0; i < n; i++)
         for (int j = 0; j <= i; j++) up[j][i] = a[i * (int64_t)lda + j];
     for (int j = 0; j < n; j++) {
-        if (!(up[j][j] > 0)) return 0;
+        if (up[j][j] <= 0) return 0;
         T root = (T)sqrt(up[j][j]);
-        for (int k = 0; k < WIDTH; k++) up[j][k] /= root; /* zeros where k < j */
+        for (int k = 0; k < WIDTH; k++) up[j][k] /= root; /* what is before the diagonal is not read */
+        up[j][j] = root; /* infinite, too */
         for (int i = j + 1; i < n; i++) {
             T factor = up[j][i];
             for (int k = 0; k < WIDTH; k++) up[i][k] -= factor * (k < i ? 0 : up[j][k]);

@@ -148,16 +148,19 @@ static int32_t NAME(householder_product)(jt_call *call, void **slots, int64_t be
     return JT_SUCCEEDED;
 }
 
-/* {m, n, columns of Q}; x, Q, R. */
+/* {m, n, columns of Q}; x, Q, R. Matrices that are not finite have NaN from the lanes of vectors; LAPACK
+   keeps the columns before. */
 static int32_t NAME(qr)(jt_call *call, void **slots, int64_t begin, int64_t end) {
     const int64_t *sizes = slots[0];
     int m = (int)sizes[0], n = (int)sizes[1], width = (int)sizes[2], count = jt_least(m, n);
     int info = 0, query = -1, most = jt_most(n, width);
 #ifndef IS_COMPLEX
-    if (jt_most(m, n) <= JT_LANE_ROWS && count > 0) {
+    int in_lanes = jt_most(m, n) <= JT_LANE_ROWS && count > 0;
+    if (in_lanes) {
         jt_own_of(TYPE)->qr(m, n, width, end - begin, MATRIX(1, begin, m * (int64_t)n),
                             MATRIX(2, begin, m * (int64_t)width), MATRIX(3, begin, width * (int64_t)n));
-        return JT_SUCCEEDED;
+        while (begin < end && !isnan(*MATRIX(2, begin, m * (int64_t)width))) begin++;
+        if (begin == end) return JT_SUCCEEDED;
     }
 #endif
     T best[2] = {0, 0};
@@ -171,6 +174,9 @@ static int32_t NAME(qr)(jt_call *call, void **slots, int64_t begin, int64_t end)
     T *factors = columns + m * (int64_t)most, *work = factors + count;
     for (int64_t k = begin; k < end; k++) {
         T *q = MATRIX(2, k, m * (int64_t)width), *r = MATRIX(3, k, width * (int64_t)n);
+#ifndef IS_COMPLEX
+        if (in_lanes && !isnan(*q)) continue;
+#endif
         if (count == 0) { /* Q is the unit matrix, R has no element */
             NAME(unit)(q, m, width);
             continue;
