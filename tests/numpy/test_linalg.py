@@ -317,7 +317,9 @@ def test_triangles_of_matrices_that_are_not_finite(dtype, shape, value):
 @pytest.mark.parametrize("name", ["qr", "cholesky"])
 def test_factors_before_what_is_not_finite(name, n, place, value):
     """As in LAPACK: eagerly, compiled, in a batch, and in the reference."""
-    x = np.random.default_rng(n).normal(size=(n, n)).astype(np.float32) + 2 * n * np.eye(n, dtype="f4")
+    x = np.random.default_rng(n).normal(size=(n, n)).astype(np.float32) + 2 * n * np.eye(
+        n, dtype="f4"
+    )
     x = (x + x.T) / 2
     x[place] = value
     options = {"symmetrize_input": False} if name == "cholesky" else {}

@@ -47,9 +47,20 @@ def _operands(
     promotion.check_arraylike(name, a, b)
     if preferred is not None:
         dtype, weak = convert.user_dtype(preferred, name), False
-    else:
-        dtype, weak = dtypes.common_type((promotion.type_of(a), promotion.type_of(b)))
-    return convert.as_value(a), convert.as_value(b), dtype, weak
+        return convert.as_value(a), convert.as_value(b), dtype, weak
+    dtype, weak = dtypes.common_type((promotion.type_of(a), promotion.type_of(b)))
+    return (
+        _not_wider(convert.as_value(a), dtype),
+        _not_wider(convert.as_value(b), dtype),
+        dtype,
+        weak,
+    )
+
+
+def _not_wider(x: Array, dtype: np.dtype[Any]) -> Array:
+    """`x`, converted if it is a complex number of Python that is wider than the result's `dtype`."""
+    is_wider = dtype == np.complex64 and promotion.dtype_of(x) == np.complex128
+    return convert.convert(x, dtype) if is_wider else x
 
 
 def _contract(

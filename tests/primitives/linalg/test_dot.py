@@ -46,6 +46,29 @@ def test_mixed_products(other):
     assert found.dtype == wanted.dtype
 
 
+MIXED = "bool int8 uint8 int32 uint32 float16 bfloat16 float8_e5m2 float32 complex64".split()
+
+
+@pytest.mark.parametrize("preferred", [None, *MIXED[1:5], "float16", "bfloat16", *MIXED[-2:]])
+@pytest.mark.parametrize("dtype", MIXED)
+def test_operands_of_mixed_products_keep_signs_and_digits(dtype, preferred):
+    """Each is converted to the result's dtype at once, not by way of the other's."""
+    x, y = np.array([-1.5, 2.25, -3.25, 0.5]), np.array([-2.5, 4.75, 200.0, 3.0])
+    for other in [d for d in MIXED if d != dtype]:
+        pair = x.astype(np.float32).astype(dtype), y.astype(np.float32).astype(other)
+        check(lambda m, x, y: m.dot(x, y, preferred_element_type=preferred), *pair, exact=False)
+
+
+@pytest.mark.parametrize("scalar", [1 + 2j, 2.0, 3, True])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.complex64])
+def test_products_with_scalars_of_python_keep_the_dtype(dtype, scalar):
+    with jitney.enable_x64(True):
+        x = jitney.numpy.asarray(np.array([1.5, -2.0]).astype(dtype))
+        got = jitney.numpy.dot(x, scalar)
+        assert got.dtype == (x * scalar).dtype
+        np.testing.assert_array_equal(got, x * scalar)
+
+
 @pytest.mark.parametrize(
     "precision", [None, "highest", ("high", "default"), "BF16_BF16_F32", "TF32_TF32_F32", "no", 3]
 )

@@ -106,26 +106,24 @@ _KINDS = (np.bool_, np.integer, np.floating, np.complexfloating)
 
 
 def _higher(a: np.dtype, b: np.dtype) -> np.dtype:
-    """The dtype of a product of `a` and `b`: the higher kind, then more bits, then bfloat16 over
-    float16 and signed over unsigned."""
+    """The dtype of a product of `a` and `b`: the higher kind, then more bits, then the larger range of
+    floats (bfloat16 over float16), and signed over unsigned."""
     if a == b:
         return a
 
-    def rank(dtype: np.dtype) -> tuple[int, int, bool]:
+    def rank(dtype: np.dtype) -> tuple[int, int, float]:
         (kind,) = [i for i, k in enumerate(_KINDS) if dtypes.issubdtype(dtype, k)]
-        preferred = dtype == dtypes.bfloat16 or dtypes.issubdtype(dtype, np.signedinteger)
+        is_float = dtypes.issubdtype(dtype, np.floating)
+        largest = float(dtypes.finfo(dtype).max) if is_float else 0.0
+        preferred = largest or float(dtypes.issubdtype(dtype, np.signedinteger))
         return kind, dtypes.itemsize_bits(dtype), preferred
 
     return b if rank(b) > rank(a) else a
 
 
-def _same_width(a: np.dtype, b: np.dtype) -> bool:
-    return dtypes.itemsize_bits(a) == dtypes.itemsize_bits(b)
-
-
 def _check_preferred(preferred: np.dtype, common: np.dtype) -> None:
-    """Raises TypeError if a result of dtype `preferred` would lose bits of integers."""
-    bits = dtypes.itemsize_bits(common) // (2 if common.kind == "c" else 1)
+    """Raises TypeError if a result of dtype `preferred` would lose bits of integers or complex ones."""
+    bits = dtypes.itemsize_bits(common) // (2 if common.kind == "c" != preferred.kind else 1)
     free = common == families.BOOL or dtypes.issubdtype(common, np.floating)
     if (
         preferred != common
@@ -144,10 +142,11 @@ def contraction_dtypes(
     """(dtype that operands are converted to first, dtype of the contraction, of the result)."""
     common = _higher(x.dtype, y.dtype)
     result = common if preferred is None else preferred
+    if x.dtype != y.dtype:
+        common = (
+            result  # at once: a sign or digits that `common` does not hold are not lost on the way
+        )
     wide = _higher(common, result)
-    if x.dtype != y.dtype and common.kind in "fV" and _same_width(x.dtype, y.dtype):
-        # Neither of two float formats of one width holds the numbers of the other.
-        common = wide = _higher(wide, np.dtype(np.float32))
     if {common, result} == {np.dtype(np.float16), np.dtype(dtypes.bfloat16)}:
         wide = np.dtype(np.float32)
     return common, computation_dtype(precision, wide), result
