@@ -207,3 +207,17 @@ def test_errors(name):
         ERRORS[name](oracle)
     with pytest.raises(type(wanted.value), match=r"conv|padding|preferred"):
         ERRORS[name](lax)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"])
+def test_narrow_floats_are_summed_in_float32(dtype):
+    """Sums that are exact in float32, so that all roundings but the last one show."""
+    x = RNG.integers(-8, 9, (1, 2, 40)).astype(np.float32).astype(dtype)
+    w = (RNG.integers(-4, 5, (3, 2, 25)) / 4).astype(np.float32).astype(dtype)
+    wanted = np.asarray(oracle.conv_general_dilated(x, w, (1,), "SAME"))
+    for f in (
+        lax.conv_general_dilated,
+        jitney.jit(lax.conv_general_dilated, static_argnums=(2, 3)),
+    ):
+        found = np.asarray(f(x, w, (1,), "SAME"))
+        np.testing.assert_array_equal(found.astype(np.float32), wanted.astype(np.float32))

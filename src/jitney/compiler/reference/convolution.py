@@ -9,19 +9,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from jitney.compiler.dims import ConvolutionDims, dilated
-from jitney.compiler.reference import indexing, scalar
-from jitney.core import dtypes, float_errors
+from jitney.compiler.reference import indexing, reduction, scalar
+from jitney.core import float_errors
 
 
 def convolution(x: np.ndarray, w: np.ndarray, dims: ConvolutionDims) -> np.ndarray:
     """Sums of products of windows of `x` with `w`, which have one dtype; the result has it, too.
 
-    float16 and bfloat16 are summed in float32, integers wrap.
+    Floats of 8 and 16 bits are summed in float32, integers wrap.
     """
     dtype, rank = x.dtype, dims.rank
-    wide = dtype
-    if dtype.itemsize == 2 and dtypes.issubdtype(dtype, np.floating):
-        wide = np.dtype(np.float32)
+    wide = reduction.carrier(dtype)
     shape = dims.result_shape(x.shape, w.shape)
     groups = dims.groups * dims.batch_groups
     grouped = _groups_last(_space_first(scalar.convert(x, wide), dims.x_axes), dims)
