@@ -221,3 +221,24 @@ def test_narrow_floats_are_summed_in_float32(dtype):
     ):
         found = np.asarray(f(x, w, (1,), "SAME"))
         np.testing.assert_array_equal(found.astype(np.float32), wanted.astype(np.float32))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 3e38])
+@pytest.mark.parametrize("features", [1, 2])
+@pytest.mark.parametrize("window", [(33,), (5, 5), (1, 17)])
+def test_windows_that_do_not_see_what_is_not_finite(window, features, value):
+    """No zeros of another window are multiplied with it, eagerly, compiled, or in a gradient."""
+    rng = np.random.default_rng(0)
+    extents = (150,) if len(window) == 1 else (12, 40)
+    x = rng.uniform(1, 2, (2, 3, *extents)).astype(np.float32)
+    x[(1, 1, *[n // 2 for n in extents])] = value
+    w = rng.uniform(1, 2, (features, 3, *window)).astype(np.float32)
+
+    def both(m):
+        def conv(x, w):
+            return m.lax.conv(x, w, (1,) * len(window), "SAME")
+
+        return [conv(x, w), m.jit(conv)(x, w), m.jit(m.grad(lambda w: conv(x, w)[0].sum()))(w)]
+
+    for got, want in zip(both(jitney), both(jax), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-4)

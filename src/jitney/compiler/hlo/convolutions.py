@@ -3,7 +3,7 @@
     window of one element          a contraction
     operand with zeros between     a convolution for each remainder of the place, interleaved
     one feature in, one out        a sum of shifted products
-    one feature out                its neighbours as features, of shifted windows
+    one feature out                its neighbours as features, of shifted windows, if no NaN comes out
     few results of large windows   the gradient of a window: `convolution.filter`
     else                           `convolution.forward`
 
@@ -169,7 +169,12 @@ def _images(b: Builder, x: ir.Node, w: ir.Node, window: Window, groups: int) -> 
         return _products_of_groups(b, x, w, window, groups)
     is_dense = window.strides[-1] == window.dilation[-1] == 1
     if w.shape[-1] == 1 and is_dense and window.out[-1] >= convolutions.panel_width(w.dtype) // 4:
-        return _shifted_windows(b, x, w, window)
+        return _unless_nan(b, x, w, window)
+    return _of_library(b, x, w, window, groups)
+
+
+def _of_library(b: Builder, x: ir.Node, w: ir.Node, window: Window, groups: int) -> ir.Node:
+    """The same by `convolution.forward`."""
     if len(window.out) > SPACE:
         return _outermost(b, x, w, window, groups)
     shape = (x.shape[0], *window.out, w.shape[-1])
@@ -231,6 +236,29 @@ def _products_of_groups(b: Builder, x: ir.Node, w: ir.Node, window: Window, grou
     return b.reshape(made, (*made.shape[:-2], made.shape[-2] * made.shape[-1]))
 
 
+def _unless_nan(b: Builder, x: ir.Node, w: ir.Node, window: Window) -> ir.Node:
+    """One feature of the result, by shifted windows if nothing of it is NaN.
+
+    The zeros around a shifted window make NaN of the infinities and NaN that they are multiplied with,
+    at places whose own window does not see these.
+    """
+    made = _shifted_windows(b, x, w, window)
+    if not dtypes.issubdtype(made.dtype, np.floating):
+        return made
+
+    def by_library(inner: Builder, x: ir.Node, w: ir.Node, _: ir.Node) -> list[ir.Node]:
+        return [_of_library(inner, x, w, window, 1)]
+
+    def as_made(_: Builder, x: ir.Node, w: ir.Node, made: ir.Node) -> list[ir.Node]:
+        return [made]
+
+    is_nan = b.reduce(b.apply("ne", made, made), "or", tuple(range(len(made.shape))))
+    args = [x, w, made]
+    types = [node.tensor_type for node in args]
+    cases = [b.region(types, as_made), b.region(types, by_library)]
+    return b.cond(b.convert(is_nan, np.int32), cases, args)[0]
+
+
 def _shifted_windows(b: Builder, x: ir.Node, w: ir.Node, window: Window) -> ir.Node:
     """One feature of the result: neighbouring places of it as features, of as many shifted windows."""
     shifts = convolutions.panel_width(w.dtype) // 2
@@ -251,7 +279,7 @@ def _shifted_windows(b: Builder, x: ir.Node, w: ir.Node, window: Window) -> ir.N
         window, window=(*window.window[:-1], longer), out=(*window.out[:-1], count),
         strides=(*window.strides[:-1], shifts),
     )  # fmt: skip
-    made = _images(b, x, shifted, moving, 1)
+    made = _of_library(b, x, shifted, moving, 1)
     made = b.reshape(made, (x.shape[0], *window.out[:-1], count * shifts, 1))
     return _sliced(b, made, len(made.shape) - 2, 0, 1, window.out[-1])
 
