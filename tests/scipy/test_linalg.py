@@ -62,6 +62,25 @@ def test_cholesky(dtype: Any, lower: bool):
     close(linalg.solve(a[0], b[0], assume_a="pos", lower=lower), np.linalg.solve(a[0], b[0]), 1e-8)
 
 
+@pytest.mark.parametrize("rest", [1e3, np.nan, np.inf])
+@pytest.mark.parametrize("lower", [True, False])
+@pytest.mark.parametrize("n", [3, 20])
+def test_cholesky_reads_one_triangle(n: int, lower: bool, rest: float):
+    for dtype in (np.float32, np.complex128):
+        a = positive(n, dtype)
+        mine, other = (np.tril_indices(n, -1), np.triu_indices(n, 1))[:: 1 if lower else -1]
+        half = a.copy()
+        half[other] = rest
+        exact = scipy.linalg.cholesky(half, lower, check_finite=False)
+        with jitney.enable_x64(True):
+            for f in (linalg.cholesky, jitney.jit(linalg.cholesky, static_argnames="lower")):
+                close(f(half, lower=lower), exact)
+            close(linalg.cholesky(half[None], lower=lower)[0], exact)
+            close(linalg.cho_factor(half, lower=lower)[0], exact)
+            half[mine] = np.nan
+            assert np.isnan(linalg.cholesky(half, lower=lower)).any()
+
+
 @dtypes
 @pytest.mark.parametrize("shape", [(4, 4), (5, 3), (3, 5), (2, 4, 4)])
 def test_lu_and_qr(dtype: Any, shape: tuple[int, ...]):

@@ -25,7 +25,8 @@ def cholesky(
     """The Cholesky factor U with a = U^H @ U, or L with a = L @ L^H.
 
     Args:
-      a: Hermitian, positive definite matrices [..., n, n]; (a + a^H) / 2 is taken.
+      a: Hermitian, positive definite matrices [..., n, n]; of which the upper triangle is read, or the
+        lower one if `lower`. The other may hold anything.
       lower: whether L is wanted.
       overwrite_a, check_finite: see above.
 
@@ -44,9 +45,13 @@ def cholesky(
 
 @partial(jit_when_traced, static_argnames="lower")
 def _cholesky(a: Array, *, lower: bool) -> Array:
-    # The upper factor of a is the conjugate transpose of the lower one of a itself.
-    factor = lax.linalg.cholesky(a if lower else jnp.conj(a))
-    return factor if lower else jnp.matrix_transpose(factor)
+    # The primitive reads the lower triangle, which is that of a^H where the upper one counts.
+    factor = lax.linalg.cholesky(a if lower else _adjoint(a), symmetrize_input=False)
+    return factor if lower else _adjoint(factor)
+
+
+def _adjoint(a: Array) -> Array:
+    return jnp.conj(jnp.matrix_transpose(a))
 
 
 def cho_factor(

@@ -24,7 +24,7 @@ def logpmf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
     y = k - loc
     value = xlogy(y, mu) - lax.lgamma(y + 1) - mu
     outside = (y < 0) | (lax.abs(jnp.round(k) - k) > 0)
-    return supported(value, outside, -jnp.inf, mu)
+    return supported(value, outside, -jnp.inf, mu, loc)
 
 
 def pmf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
