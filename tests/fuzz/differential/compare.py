@@ -286,12 +286,25 @@ def check(program: Program, fast: Outcome, slow: Outcome, eager: Outcome | None,
         exact = program.is_exact and what == "interpreted"
         found = values(program, fast, out, f"compiled, {what}", exact, what == "eager")
         if found is not None and what == "eager" and found.kind.startswith("values"):
-            # Gradients of maxima that are NaN: products with masks select within one program.
-            single = run.eager_with_masks(out.body)
-            found = values(program, fast, single, f"compiled, {what}", exact, True)
+            found = _eager(program, fast, out, found, jax is not None)
         if found:
             return found
     return _when_repeated(program, eager) if eager is not None else None
+
+
+def _eager(
+    program: Program, fast: Outcome, eager: Outcome, found: Failure, with_jax: bool
+) -> Failure | None:
+    """What is wrong with eager results other than compiled ones, which are found to be JAX's."""
+    # Gradients of maxima that are NaN: products with masks select within one program.
+    single = run.eager_with_masks(eager.body)
+    if single.error is None and values(program, fast, single, "", False, True) is None:
+        return None
+    # JAX's may differ likewise: a fold from a known value is a maximum, and has its derivative.
+    theirs = run.by_jax_eagerly(eager.body) if with_jax else None
+    if theirs is not None and theirs.error is None:
+        return values(program, eager, theirs, "eager, JAX", False, False)
+    return found
 
 
 def _when_repeated(program: Program, eager: Outcome) -> Failure | None:

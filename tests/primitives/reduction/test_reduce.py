@@ -54,6 +54,25 @@ REDUCTIONS = {
 }
 
 
+@pytest.mark.parametrize("shape", [(1,), (2,), (3,), (6,), (7,), (3, 3), (0,)])
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_derivatives_of_folds_are_shared_among_equal_extremes(name, shape):
+    x = np.resize(np.array([1.0, 1.0, 2.0, 1.0, 2.0], np.float32), shape)
+    for y in (x, np.ones_like(x)):
+        grads = []
+        for library in (jitney, jax):
+            combine = getattr(library.lax, name)
+            init = np.float32(np.inf if name == "min" else -np.inf)
+
+            def fold(y, library=library, combine=combine, init=init):
+                # A lambda is not known to be an extreme: else it were reduce_max.
+                axes = tuple(range(y.ndim))
+                return library.lax.reduce(y, init, lambda p, q: combine(p, q), axes)
+
+            grads.append(library.grad(fold)(y))
+        np.testing.assert_array_equal(*grads)
+
+
 @pytest.mark.parametrize("name", REDUCTIONS)
 def test_reduce(name):
     check(REDUCTIONS[name], sample(np.float32, (3, 4)), exact=False)

@@ -15,13 +15,14 @@ from jitney.core.avals import ShapedArray, get_aval, shaped_array
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.flat_function import FlatFunction
 from jitney.core.function_traces import traced_once
-from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, JaxprEqn
+from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, JaxprEqn, Var
 from jitney.core.primitive import Primitive, declare
 from jitney.core.pytree import pytrees
 from jitney.core.trace import Tracer
 from jitney.primitives import rules, sharding_rules
 from jitney.primitives.array.out_places import out_place
 from jitney.primitives.elementwise import binary, families, masks, taylor
+from jitney.primitives.reduction.pairwise import by_pairs, cut
 from jitney.transforms import jet
 from jitney.transforms.batch import AxisData, batch_jaxpr
 from jitney.transforms.jvp import jvp_flat
@@ -478,47 +479,13 @@ for _prim in (reduce_max_p, reduce_min_p):
     _prim.jet(jet.piecewise_linear(_prim))
 
 
-_Combine = Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]]
-
-
-def _by_pairs(xs: Sequence[Any], axes: Axes, combine: _Combine, inits: Primals) -> list[Any]:
-    """`xs`, folded together over `axes` by combining neighbours: made of operations with derivatives.
-
-    `combine` is associative; it need not commute. `inits` are what is left of no elements.
-    """
-    folded = list(xs)
-    for axis in sorted(axes, reverse=True):
-        while (n := rules.shape_of(folded[0])[axis]) > 1:
-            last = [_cut(x, axis, n - 1, n) for x in folded] if n % 2 else []
-            first, second = ([_cut(x, axis, k, n - n % 2, 2) for x in folded] for k in (0, 1))
-            folded = list(combine(first, second))
-            if last:
-                join = rules.op("concatenate")
-                folded = [join(x, end, dimension=axis) for x, end in zip(folded, last, strict=True)]
-        if n == 0:
-            shape = list(rules.shape_of(folded[0]))
-            shape[axis] = 1
-            folded = [rules.broadcast_to_result(i, tuple(shape)) for i in inits]
-        folded = [rules.op("squeeze")(x, dimensions=(axis,)) for x in folded]
-    return folded
-
-
-def _cut(x: Value, axis: int, start: int, stop: int, step: int = 1) -> Any:
-    shape = rules.shape_of(x)
-    low, high, strides = [0] * len(shape), list(shape), [1] * len(shape)
-    low[axis], high[axis], strides[axis] = start, stop, step
-    return rules.op("slice")(
-        x, start_indices=tuple(low), limit_indices=tuple(high), strides=tuple(strides)
-    )
-
-
 def _product(x: Value, *, axes: Axes) -> Any:
     """The product over `axes` by multiplying halves, the shorter one with a 1: as JAX prints it."""
     one = rules.const(x, 1)
     for axis in sorted(axes, reverse=True):
         while (n := rules.shape_of(x)[axis]) > 1:
             half = (n + 1) // 2
-            low, high = _cut(x, axis, 0, half), _cut(x, axis, half, n)
+            low, high = cut(x, axis, 0, half), cut(x, axis, half, n)
             if n % 2:
                 rank = len(rules.shape_of(x))
                 config = tuple((0, int(k == axis), 0) for k in range(rank))
@@ -572,11 +539,22 @@ def _(
         return eval_jaxpr(whole.jaxpr, whole.consts, *low, *high)
 
     def folded(*ys: Value) -> Sequence[Any]:
-        outs = _by_pairs(ys, dimensions, combine, inits)
+        outs = by_pairs(ys, dimensions, combine, inits, halves=_is_extreme(jaxpr))
         starts = [rules.broadcast_to_result(i, rules.shape_of(outs[0])) for i in inits]
         return combine(starts, outs)
 
     return jvp_flat(folded, xs, tangents[:n])
+
+
+def _is_extreme(closed: ClosedJaxpr) -> bool:
+    """Whether the program is the maximum or minimum of its two arguments."""
+    jaxpr = closed.jaxpr
+    return (
+        len(jaxpr.eqns) == 1
+        and jaxpr.eqns[0].primitive in (binary.max_p, binary.min_p)
+        and all(isinstance(x, Var) for x in jaxpr.eqns[0].invars)
+        and jaxpr.eqns[0].outvars == jaxpr.outvars
+    )
 
 
 def vectorized_program(closed: ClosedJaxpr, shape: tuple[int, ...]) -> ClosedJaxpr:

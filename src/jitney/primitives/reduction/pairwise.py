@@ -1,0 +1,68 @@
+"""Folds by a tree of pairs, made of operations that have derivatives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from jitney.primitives import rules
+
+if TYPE_CHECKING:
+    from jitney.primitives.rule_types import Primals, Value
+
+Axes = tuple[int, ...]
+Combine = Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]]
+
+
+def by_pairs(
+    xs: Sequence[Any], axes: Axes, combine: Combine, inits: Primals, halves: bool
+) -> list[Any]:
+    """`xs`, folded together over `axes` by combining pairs: made of operations with derivatives.
+
+    `combine` is associative. If it commutes, pairs may be of the two `halves` of all elements, as JAX
+    forms them: so derivatives are shared among equal extremes. Else they are neighbours. `inits` are
+    what is left of no elements.
+    """
+    folded = list(xs)
+    if halves and len(axes) > 1:
+        folded = [_merged(x, axes) for x in folded]
+        axes = (len(rules.shape_of(folded[0])) - 1,)
+    for axis in sorted(axes, reverse=True):
+        while (n := rules.shape_of(folded[0])[axis]) > 1:
+            k, even = n // 2, n - n % 2
+            parts = ((0, k), (n - k, n)) if halves else ((0, even, 2), (1, even, 2))
+            first, second = ([cut(x, axis, *part) for x in folded] for part in parts)
+            middle = k if halves else n - 1
+            last = [cut(x, axis, middle, middle + 1) for x in folded] if n % 2 else []
+            folded = list(combine(first, second))
+            if last:
+                join = rules.op("concatenate")
+                folded = [join(x, end, dimension=axis) for x, end in zip(folded, last, strict=True)]
+        if n == 0:
+            shape = list(rules.shape_of(folded[0]))
+            shape[axis] = 1
+            folded = [rules.broadcast_to_result(i, tuple(shape)) for i in inits]
+        folded = [rules.op("squeeze")(x, dimensions=(axis,)) for x in folded]
+    return folded
+
+
+def _merged(x: Value, axes: Axes) -> Any:
+    """`x` with `axes` as one, the last."""
+    shape = rules.shape_of(x)
+    free = [k for k in range(len(shape)) if k not in axes]
+    x = rules.op("transpose")(x, permutation=(*free, *sorted(axes)))
+    return rules.op("reshape")(
+        x, new_sizes=(*[shape[k] for k in free], math.prod([shape[k] for k in axes])),
+        dimensions=None, sharding=None,
+    )  # fmt: skip
+
+
+def cut(x: Value, axis: int, start: int, stop: int, step: int = 1) -> Any:
+    """Elements of `x` from `start` to `stop` along `axis`, each `step`th."""
+    shape = rules.shape_of(x)
+    low, high, strides = [0] * len(shape), list(shape), [1] * len(shape)
+    low[axis], high[axis], strides[axis] = start, stop, step
+    return rules.op("slice")(
+        x, start_indices=tuple(low), limit_indices=tuple(high), strides=tuple(strides)
+    )
