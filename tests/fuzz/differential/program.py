@@ -24,6 +24,8 @@ from numpy import inf, nan
 """
 # Ends the part of a source that is imports.
 CUT = "# ---\n"
+# A matrix of good condition made of an operand.
+MATRIX = "(jnp.eye(3, dtype={0}.dtype) * 4 + jnp.tanh(jnp.resize({0}, (3, 3))))"
 
 
 class Type(NamedTuple):
@@ -79,7 +81,12 @@ class Op:
         if noisy and not self.blocks and not self.exact:
             # An inexact operation rounds on the way: as if each operand was a little off.
             operands = tuple([f"noise({x}, True)" for x in operands])
-        call = self.text.format(*operands, **names)
+        text = self.text
+        if noisy and "prod(" in text and "{0}" in text:
+            operands = (f"noise({operands[0]}, True, (), True)", *operands[1:])
+        if noisy:  # tanh saturates: noise of the operand does not reach the matrix
+            text = text.replace(MATRIX, f"noise({MATRIX}, True)")
+        call = text.format(*operands, **names)
         if noisy and not self.blocks:
             spreads = "linalg." in self.text or "fft." in self.text
             of = f", ({', '.join(self.operands)},)" if spreads else ""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import ml_dtypes
-from tests.fuzz.differential.program import Type
+from tests.fuzz.differential.program import MATRIX, Type
 from tests.fuzz.differential.values import kind
 
 Scope = Sequence[tuple[str, Type]]
@@ -109,6 +109,8 @@ def unary(r: random.Random, scope: Scope) -> Draft | None:
     if name == "jax.nn.standardize" and kind(found[1].dtype) in "iu":
         return None  # JAX squares integers in their own dtype: squares overflow
     text = f"{name}({{0}}, 2)" if name == "lax.full_like" else f"{name}({{0}})"
+    if "bessel" in name:  # derivatives of large arguments are differences of nearly equal numbers
+        text = f"{name}(jnp.clip({{0}}, -20, 20))"
     text = f"jnp.asarray({text})" if name == "jnp.size" else text  # a Python number
     return Draft(text, (found[0],), exact and kind(found[1].dtype) != "c")
 
@@ -123,6 +125,12 @@ def binary(r: random.Random, scope: Scope) -> Draft | None:
     text = f"{name}({{0}}, {{1}})"
     if name in ("lax.igamma", "lax.igammac"):  # beside limits and large numbers JAX is wrong
         text = f"{name}(jnp.clip({{0}}, 0.5, 50), jnp.clip({{1}}, 0.5, 50))"
+        if x[1].dtype == "float64":  # the reference's derivative by the first has 12 digits
+            return None
+    if name == "jnp.right_shift" and x[1].dtype == "uint4":
+        return None  # JAX shifts the highest bit in
+    if name == "jnp.arctan2" and "c" in kind(x[1].dtype) + kind(y[1].dtype):
+        return None  # JAX computes complex ones by logarithms, on another branch at times
     exact = exact and "c" not in kind(x[1].dtype) + kind(y[1].dtype)
     return Draft(f"{text}[{r.randrange(2)}]" if name == "jnp.divmod" else text, (x[0], y[0]), exact)
 
@@ -133,6 +141,8 @@ def operator(r: random.Random, scope: Scope) -> Draft | None:
     x = pick(r, scope)
     if not x:
         return None
+    if sign == ">>" and x[1].dtype == "uint4":
+        return None  # JAX shifts the highest bit in
     exact = sign not in ("**", "@", "%") and kind(x[1].dtype) != "c"
     if r.random() < 0.5:
         literal = r.choice(LITERALS)
@@ -165,7 +175,10 @@ def cumulative(r: random.Random, scope: Scope) -> Draft | None:
     at = axis(r, x[1]) % len(x[1].shape)
     if name == "cumlogsumexp" and x[1].dtype == "float8_e4m3fn":
         return None  # JAX begins with -inf, which that dtype does not have
-    text = f"lax.{name}({{0}}, axis={at}, reverse={r.random() < 0.5})"
+    # Where complex numbers are NaN, the least or largest depends on the order of comparisons.
+    is_ordered = kind(x[1].dtype) != "c" or name not in ("cummax", "cummin")
+    operand = "{0}" if is_ordered else "jnp.nan_to_num({0})"
+    text = f"lax.{name}({operand}, axis={at}, reverse={r.random() < 0.5})"
     exact = name in ("cummax", "cummin") or (kind(x[1].dtype) in "iu" and name != "cumlogsumexp")
     return Draft(text, (x[0],), exact)
 
@@ -173,9 +186,10 @@ def cumulative(r: random.Random, scope: Scope) -> Draft | None:
 def _partitioned(k: int) -> str:
     """The element that partition puts in its place: the order of the others is not defined.
 
-    JAX loses the order of NaN and of the least integer, whose signs it turns.
+    JAX loses the order of NaN and of the least integer, whose signs it turns. Which of equal elements
+    has the derivative is not defined either: halves of normal numbers are 0 for JAX, and equal.
     """
-    return f"jnp.partition(jnp.nan_to_num({{0}} / 2), {k})[..., {k}]"
+    return f"jnp.partition(jnp.nan_to_num({{0}} / 1), {k})[..., {k}]"
 
 
 def order(r: random.Random, scope: Scope) -> Draft | None:
@@ -412,7 +426,7 @@ def algebra(r: random.Random, scope: Scope) -> Draft | None:
         return None
     if 0 in x[1].shape:
         return None  # XLA has no code for transforms of no elements, whatever the type rule says
-    good = "(jnp.eye(3, dtype={0}.dtype) * 4 + jnp.tanh(jnp.resize({0}, (3, 3))))"
+    good = MATRIX
     text = r.choice((
         f"jnp.linalg.solve({good}, jnp.resize({{0}}, (3,)))", f"jnp.linalg.inv({good})",
         f"jnp.linalg.det({good})", f"jnp.linalg.cholesky({good} @ {good}.T)",
@@ -432,9 +446,9 @@ def special(r: random.Random, scope: Scope) -> Draft | None:
         return None
     text = r.choice((
         "jax.scipy.special.xlogy({0}, {1})", "jax.scipy.special.gammaln({0})",
-        "jax.scipy.special.betaln(1 + jnp.abs({0}), 2.0)", "jax.scipy.special.ndtr({0})",
+        "jax.scipy.special.ndtr({0})",
         "jax.scipy.special.entr({0})", "jax.scipy.special.logit({0})",
-        "jax.scipy.special.zeta(2 + jnp.abs({0}), 1.0)",
+        "jax.scipy.special.zeta(2 + jnp.clip({0}, 0, 50), 1.0)",  # JAX's is NaN at infinity
         "jax.scipy.stats.norm.logpdf({0})",
         "lax.betainc(1 + jnp.abs({0}), 2 + jnp.abs({0}), jax.nn.sigmoid({1}))",
         "jnp.interp({0}, jnp.linspace(-1, 1, 4), jnp.array([0., 2, 1, 4]))",
@@ -449,6 +463,8 @@ def special(r: random.Random, scope: Scope) -> Draft | None:
         "jnp.average({0}, weights={1})",
         "jnp.apply_along_axis(jnp.cumsum, 0, {0})",
     ))  # fmt: skip
+    if "betainc" in text and "float8" in x[1].dtype:
+        return None  # XLA computes it in 8 bits
     return Draft(text, (x[0], y[0]) if "{1}" in text else (x[0],), False)
 
 
