@@ -77,7 +77,9 @@ def _inner(e: Emitter, a: Value, b: Value, x: Value, kind: str) -> Value:
     safe = [e.select(is_large, v, twelve) for v in (a, b)]
     exponent = e.where_any(f"betainc.large.{kind}", is_large, exponent, [*safe, x, y], of_large)
     result = e.fmul(exp(e, exponent), _fraction(e, a, b, x, kind))
-    return e.select(swaps, e.fsub(one, result), result)
+    # No result is below 0, though a term that is rounded up leaves less than nothing.
+    other = e.maxnum(e.fsub(one, result), e.const(0.0, a))
+    return e.select(swaps, other, result)
 
 
 def _log_power(e: Emitter, a: Value, b: Value, log_x: Value, log_y: Value) -> Value:

@@ -114,8 +114,9 @@ def _miller(z: Array, order: int, start: int) -> Array:
     limits = dtypes.finfo(dtype)
     # Values are scaled down before they overflow; what is lost then is negligible at the end.
     big = float(np.sqrt(float(limits.max))) * float(limits.eps)
-    at_zero = z == 0
-    double = 2 / where(at_zero, 1.0, z)
+    # Next to 0 one step of the recurrence would overflow, and the series' first term is all there is.
+    near_zero = lax.abs(z) < float(limits.eps)
+    double = 2 / where(near_zero, 1.0, z)
     one, zero = lax.full_like(z, 1), lax.full_like(z, 0)
 
     def rescaled(*values: Array) -> tuple[Array, ...]:
@@ -147,5 +148,7 @@ def _miller(z: Array, order: int, start: int) -> Array:
             found.insert(0, here)
     # Each even order but 0 counts twice.
     normed = jnp.stack([value / (2 * total - here) for value in found])
-    exact = jnp.stack([one] + [zero] * order)
-    return where(at_zero[None], exact, normed)
+    first_terms = [one]
+    for k in range(1, order + 1):
+        first_terms.append(first_terms[-1] * (z / (2 * k)))
+    return where(near_zero[None], jnp.stack(first_terms), normed)

@@ -320,7 +320,10 @@ def boxcox1p(x: ArrayLike, lmbda: ArrayLike) -> Array:
 
 
 def _transformed(log: Callable[[Array], Array], x: Array, power: Array) -> Array:
-    is_log = power == 0
-    safe = where(is_log, lax.full_like(power, 1), power)
     logarithm = log(x)
+    # Where the product has lost digits to underflow, the logarithm is all there is.
+    limits = dtypes.finfo(x.dtype)
+    lost = lax.abs(power * logarithm) < float(limits.tiny) / float(limits.eps)
+    is_log = (power == 0) | lost
+    safe = where(is_log, lax.full_like(power, 1), power)
     return where(is_log, logarithm, lax.expm1(safe * logarithm) / safe)

@@ -74,7 +74,12 @@ def _sums(
         # What comes after an end may divide by zero.
         totals = [where(goes_on, total + t, total) for total, t in zip(totals, terms, strict=True)]
         # Terms that are small may still grow, until their ratio is below 1.
-        small = lax.abs(_product(raised, scale)) < 1
+        # So is the ratio after the next: (a)_k grows from a tiny a to a (k - 1)!.
+        ahead = x / (k + 2)
+        for y in lowered:
+            ahead = ahead / (y + 1)
+        ahead = lax.abs(_product([y + 1 for y in raised], ahead))
+        small = (lax.abs(_product(raised, scale)) < 1) & ((ahead < 1) | (following == 0))
         for total, t in zip(totals, terms, strict=True):
             small = small & (lax.abs(t) <= epsilon * lax.abs(total))
         ended = small | jnp.isnan(totals[0])
@@ -115,13 +120,17 @@ def _is_asymptotic(a: Array, b: Array, x: Array) -> Array:
     return (x >= _ASYMPTOTIC) & (growth < 0.5 * x) & ~_is_polynomial(a)
 
 
-def _positive_1f1(a: Array, b: Array, x: Array) -> Array:
-    """1F1 for x >= 0."""
+def _positive_1f1(a: Array, b: Array, x: Array, falls: Array | None = None) -> Array:
+    """1F1 for x >= 0; times exp(-x) where `falls`, so that the two together do not overflow."""
+    if falls is None:
+        falls = lax.full_like(x, False, bool)
     far = _is_asymptotic(a, b, x)
     near = _series((a,), (b,), guarded(~far, x, 0.0))
     u = 1 / guarded(far, x, jnp.inf)
     tail = _series((b - a, 1 - a), (), u)
-    size = lax.lgamma(b) - lax.lgamma(a) + x + (a - b) * lax.log(guarded(far, x, 1.0))
+    near = near * lax.exp(-guarded(falls & ~far, x, 0.0))
+    size = lax.lgamma(b) - lax.lgamma(a) + guarded(~falls, x, 0.0)
+    size = size + (a - b) * lax.log(guarded(far, x, 1.0))
     return where(far, gammasgn(a) * gammasgn(b) * tail * lax.exp(size), near)
 
 
@@ -142,8 +151,7 @@ def _positive_1f1_slopes(a: Array, b: Array, x: Array) -> tuple[Array, Array]:
 def _hyp1f1(a: Array, b: Array, x: Array) -> Array:
     # 1F1(a; b; x) = exp(x) 1F1(b - a; b; -x), whose terms do not cancel for x < 0
     negative = (x < 0) & ~_is_polynomial(a)
-    value = _positive_1f1(where(negative, b - a, a), b, where(negative, -x, x))
-    value = where(negative, value * lax.exp(guarded(negative, x, 0.0)), value)
+    value = _positive_1f1(where(negative, b - a, a), b, where(negative, -x, x), negative)
     return where(_divides_by_zero((a,), b), jnp.inf, value).astype(x.dtype)
 
 
