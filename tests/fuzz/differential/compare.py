@@ -127,6 +127,8 @@ class Noise(NamedTuple):
       infinite: what stands for infinite complex numbers and for NaN operands of linear algebra, or
         None: which parts of a result these reach depends on the order of operations.
       negative_nan: NaN has the other sign: which sign an operation gives it is not defined.
+      without_nan: NaN that linear algebra and convolutions make of operands that are not finite is
+        replaced by 1: where it is depends on pivots, and on zeros that are multiplied or left out.
       huge: numbers whose squares overflow are replaced by smaller ones, and so are factors of which
         products may overflow: sums and products of them overflow on the way in one order of
         operations, and do not in another.
@@ -138,12 +140,14 @@ class Noise(NamedTuple):
     infinite: complex | None = None
     huge: bool = False
     negative_nan: bool = False
+    without_nan: bool = False
 
 
 RUNS = (
     Noise(0, UNITS), Noise(1, UNITS), Noise(2, UNITS / 4), Noise(3, UNITS, flush=True),
     Noise(4, 0, flush=True), Noise(5, 1), Noise(6, 1, infinite=complex("nan")),
     Noise(7, 1, infinite=complex("inf")), Noise(8, 1, huge=True), Noise(9, 0, negative_nan=True),
+    Noise(10, 1, without_nan=True),
 )  # fmt: skip
 
 
@@ -151,8 +155,8 @@ def noise(kind: Noise) -> Callable[..., Any]:
     """A function that puts its argument off by up to `kind.units` in the last place.
 
     Small whole numbers stay, since exact operations on them are exact, but for those that are
-    `inexact`. `of` are the operands of linear algebra that the argument was computed from; `factors`
-    says that it is multiplied up.
+    `inexact`. `of` are the operands of linear algebra or a convolution that it was computed from;
+    `factors` says that it is multiplied up.
     """
     rng = np.random.default_rng(kind.seed)
 
@@ -178,11 +182,15 @@ def noise(kind: Noise) -> Callable[..., Any]:
         if kind.negative_nan and not is_complex:
             moved = jnp.where(jnp.isnan(x), -x, moved)
         if kind.infinite is not None:
-            if is_complex:
-                moved = jnp.where(keep, jnp.asarray(kind.infinite, x.dtype), moved)
+            if is_complex:  # a product, so that derivatives are undefined, too
+                moved = moved * jnp.where(keep, kind.infinite, 1).astype(x.dtype)
             for operand in of:
                 has_nan = jnp.isnan(operand).any()
                 moved = moved * jnp.where(has_nan, kind.infinite.real, 1).astype(x.dtype)
+        for operand in of if kind.without_nan else ():
+            is_finite = jnp.isfinite(operand).all()
+            replaced = ~(jnp.isfinite(moved) | is_finite)
+            moved = jnp.where(replaced, jnp.ones_like(moved), moved)
         # A strong scalar has no common type with 8-bit floats.
         return convert.convert(moved, moved.dtype, True) if is_weak else moved
 
@@ -207,10 +215,11 @@ def _moderate(x: Any) -> Any:
 
 
 def _flushed(x: Any) -> Any:
-    """`x` with 0 for subnormal numbers."""
+    """`x` with 0 for subnormal numbers, whose derivatives are as before."""
     if jnp.issubdtype(x.dtype, jnp.complexfloating):
         return jitney.lax.complex(_flushed(x.real), _flushed(x.imag))
-    return jnp.where(jnp.abs(x) < jnp.finfo(x.dtype).tiny, jnp.zeros_like(x), x)
+    is_subnormal = jnp.abs(x) < jnp.finfo(x.dtype).tiny
+    return jnp.where(is_subnormal, x - jitney.lax.stop_gradient(x), x)
 
 
 def noisy_runs(program: Program) -> list[list[np.ndarray]]:

@@ -22,6 +22,8 @@ import numpy as np
 from jax import lax
 from numpy import inf, nan
 """
+# Operations whose results may be NaN in more places than NaN of their operands reaches.
+SPREADING = ("linalg.", "fft.", "convolve(", "correlate(", "conv_general_dilated(")
 # Ends the part of a source that is imports.
 CUT = "# ---\n"
 # A matrix of good condition made of an operand.
@@ -88,9 +90,11 @@ class Op:
             text = text.replace(MATRIX, f"noise({MATRIX}, True)")
         call = text.format(*operands, **names)
         if noisy and not self.blocks:
-            spreads = "linalg." in self.text or "fft." in self.text
+            spreads = any(word in self.text for word in SPREADING)
             of = f", ({', '.join(self.operands)},)" if spreads else ""
             call = f"noise({call}, {not self.exact}{of})"
+            if "nn.gelu(" in self.text:  # the rounding of x (1 + tanh ...) is that of x
+                call = f"(noise({call} + {self.operands[0]}, True) - {self.operands[0]})"
         return "".join([*functions, f"{', '.join(self.results)} = {call}\n"])
 
 

@@ -445,7 +445,9 @@ def special(r: random.Random, scope: Scope) -> Draft | None:
     if not x or not y:
         return None
     text = r.choice((
-        "jax.scipy.special.xlogy({0}, {1})", "jax.scipy.special.gammaln({0})",
+        # JAX's derivative divides by the least numbers before it multiplies.
+        "jax.scipy.special.xlogy({0}, jnp.where(jnp.abs({1}) < 1e-3, 0, {1}))",
+        "jax.scipy.special.gammaln({0})",
         "jax.scipy.special.ndtr({0})",
         "jax.scipy.special.entr({0})", "jax.scipy.special.logit({0})",
         "jax.scipy.special.zeta(2 + jnp.clip({0}, 0, 50), 1.0)",  # JAX's is NaN at infinity
