@@ -78,7 +78,7 @@ def cholesky(x: ArrayLike, *, symmetrize_input: bool = True) -> Array:
     """
     if symmetrize_input:
         x = mat.symmetrize(x)
-    return mat.tril(cholesky_p.bind(x))
+    return mat.tril(cholesky_p.bind(x), keep_weak=True)
 
 
 def cholesky_update(r_matrix: ArrayLike, w_vector: ArrayLike) -> Array:

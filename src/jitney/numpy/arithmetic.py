@@ -204,12 +204,10 @@ def power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     base, exponent = promote_args_numeric("power", x1, x2)
     if promotion.is_integer(promotion.dtype_of(base)):
         return _integer_power(base, exponent)
-    if (
-        promotion.is_inexact(promotion.dtype_of(x1))
-        and promotion.is_integer(promotion.dtype_of(x2))
-        and promotion.shape_of(x2) == promotion.shape_of(exponent)
+    if promotion.is_inexact(promotion.dtype_of(x1)) and promotion.is_integer(
+        promotion.dtype_of(x2)
     ):
-        return binary.pow(base, x2)
+        return binary.pow(*promotion.align_ranks("power", base, x2))
     return binary.pow(base, exponent)
 
 

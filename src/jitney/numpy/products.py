@@ -76,7 +76,7 @@ def _contract(
         a, b, numbers, precision, preferred_element_type=dtype,
         out_sharding=None if place is None else placement.as_named(place, "dot"),
     )  # fmt: skip
-    return convert.convert(out, promotion.dtype_of(out), True) if weak else out
+    return convert.convert(out, promotion.dtype_of(out), weak)
 
 
 def dot(

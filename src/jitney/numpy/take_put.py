@@ -244,7 +244,7 @@ def take_along_axis(
              [1.5]], dtype=float32)
     """
     plain = mode is None and axis is not None and wrap_negative_indices is not False
-    if plain and type(arr) is ArrayImpl and type(indices) is ArrayImpl:
+    if plain and type(arr) is ArrayImpl and type(indices) is ArrayImpl and arr.size:
         found = _at_once(np.take_along_axis, arr, indices, axis)
         if found is not None:
             return found
@@ -301,8 +301,9 @@ def _take_along_axis_body(
     if mode == "one_hot":
         mode, fill_value = "fill", 0
     gather_mode = GatherScatterMode.FILL_OR_DROP if mode is None else mode_of(mode)
-    if 0 in shape or not x.size:  # of an empty array come zeros, as in JAX
-        return empty_of_type(x, shape)
+    if 0 in shape or not x.size:  # of an empty array come zeros, strongly typed, as in JAX
+        nothing = empty_of_type(x, shape)
+        return nothing if dtypes.is_extended(x.dtype) else convert(nothing, x.dtype)
     return _gather_along(x, index, axis, gather_mode, fill_value)
 
 

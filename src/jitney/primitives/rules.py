@@ -91,6 +91,15 @@ def const(like: Operand, value: complex | np.number) -> Any:
     return typed(np.asarray(value).astype(aval.dtype))
 
 
+def factor(like: Operand, value: complex | np.number) -> Any:
+    """`value` as a scalar operand of the dtype of `like`, weakly typed as scalars `like` are.
+
+    Beside an array of some rank it is strongly typed: the slopes with such factors are, as in JAX.
+    """
+    aval = aval_of(like)
+    return typed(np.asarray(value).astype(aval.dtype)) if aval.ndim else const(like, value)
+
+
 def typed(value: np.ndarray, weak_type: bool = False) -> Any:
     """Data as an operand of their dtype: NumPy's array or number.
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from jitney.compiler import lower as lowering
 from jitney.core import explicit, text
+from jitney.core.avals import ShapedArray, get_aval
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn, Literal, Var
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.key_reuse import KeyUse, use_of_program
@@ -184,16 +185,25 @@ def without_forwarded(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[int | None
 @jit_p.transpose
 def _(cts: Sequence[Cotangent], *args: Operand, jaxpr: ClosedJaxpr, **params: object) -> list[Any]:
     return transposed_call(
-        lambda linear, nonzero: transposed_program(jaxpr, linear, nonzero),
+        lambda linear, nonzero: transposed_program(jaxpr, linear, nonzero, weakness_of(cts)),
         lambda program, given: jit_p.bind(*given, **call_params(params, program)),
         cts,
         args,
     )
 
 
+def weakness_of(cts: Sequence[Cotangent]) -> tuple[bool, ...]:
+    """Which of the cotangents, those that are zero left out, are weakly typed."""
+    types = [get_aval(ct) for ct in cts if type(ct) is not Zero]
+    return tuple([isinstance(a, ShapedArray) and a.weak_type for a in types])
+
+
 @memoize_by_identity
 def transposed_program(
-    closed: ClosedJaxpr, linear: tuple[bool, ...], nonzero: tuple[bool, ...]
+    closed: ClosedJaxpr,
+    linear: tuple[bool, ...],
+    nonzero: tuple[bool, ...],
+    weak: tuple[bool, ...] | None = None,
 ) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
     """The program of the cotangents of `closed`.
 
@@ -201,6 +211,7 @@ def transposed_program(
       closed: a program, linear in some operands.
       linear: which ones.
       nonzero: which results have a cotangent.
+      weak: which of these cotangents are weakly typed; those of weakly typed results by default.
 
     Returns: (program: other operands, cotangents of some results -> cotangents of linear operands;
       which of the linear operands have one).
@@ -220,7 +231,13 @@ def transposed_program(
         return [ct for ct in wanted if type(ct) is not Zero]
 
     avals = [a for a, lin in zip(closed.in_avals, linear, strict=True) if not lin]
-    avals += [a.to_cotangent_aval() for a, nz in zip(closed.out_avals, nonzero, strict=True) if nz]
+    of_cts = [a.to_cotangent_aval() for a, nz in zip(closed.out_avals, nonzero, strict=True) if nz]
+    if weak is not None:
+        of_cts = [
+            a.update(weak_type=w) if isinstance(a, ShapedArray) else a
+            for a, w in zip(of_cts, weak, strict=True)
+        ]
+    avals += of_cts
     info = DebugInfo("transpose", closed.jaxpr.debug_info.func_src_info)
     jaxpr, _, consts = trace_to_jaxpr(fun, avals, info)
     return ClosedJaxpr(jaxpr, consts), found[0]

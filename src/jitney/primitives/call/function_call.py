@@ -18,7 +18,7 @@ from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.linear_util import wrap_init
 from jitney.core.primitive import registry
 from jitney.core.trace import state
-from jitney.primitives.call.call import divided_call, transposed_program
+from jitney.primitives.call.call import divided_call, transposed_program, weakness_of
 from jitney.primitives.call.inlined import calls_program, transposed_call
 from jitney.transforms.batch import AxisData, batch_jaxpr_at
 from jitney.transforms.jet import jet_jaxpr, present, types_of, unpacked
@@ -132,7 +132,7 @@ def _declare(name: str, parameter: str = "call_jaxpr") -> FunctionCall:
     def _(cts: Sequence[Cotangent], *args: Operand, **params: object) -> list[Any]:
         called = _program(params.pop(parameter))
         return transposed_call(
-            lambda linear, nonzero: transposed_program(called, linear, nonzero),
+            lambda linear, nonzero: transposed_program(called, linear, nonzero, weakness_of(cts)),
             lambda program, given: prim.call(program, given, params),
             cts,
             args,

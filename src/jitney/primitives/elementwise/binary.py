@@ -16,6 +16,7 @@ from jitney.core import dtypes, explicit, text
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.jaxpr import JaxprEqn
 from jitney.core.primitive import declare
+from jitney.core.trace import Tracer
 from jitney.primitives import rules
 from jitney.primitives.elementwise import families, masks, taylor
 from jitney.primitives.elementwise.families import (
@@ -185,7 +186,9 @@ def _print_mul(eqn: JaxprEqn, context: text.Context, settings: text.Settings) ->
 text.printing_rules["mul"] = _print_mul
 
 # The sum of two cotangents: any dtype, booleans and keys included, and equal shapes.
-add_any_p, add_any = binary("add_any", None, "Sum of two values of one type.", fn="add")
+add_any_p, add_any = binary(
+    "add_any", None, "Sum of two values of one type.", fn="add", weak=lambda x, _: x
+)
 
 # --- powers and angles ----------------------------------------------------------------------------
 
@@ -435,6 +438,8 @@ def _(primals: Primals, tangents: Tangents) -> tuple[Any, Any]:
         zero = eq(x, rules.const(x, 0))
         one = rules.broadcast_to_result(rules.const(x, 1), rules.shape_of(x))
         safe = select_n(zero, x, one)
+        if not isinstance(x, Tracer):
+            u = _strong(u)
         part = mul(u, mul(rules.op("log")(safe, accuracy=None), out))
         parts.append(rules.broadcast_to_result(part, shape))
     if not parts:

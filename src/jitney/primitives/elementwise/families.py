@@ -283,6 +283,7 @@ def nary(
     same_dtypes: bool = True,
     fn: str | None = None,
     public: str | None = None,
+    weak: Callable[..., bool] | None = None,
 ) -> tuple[Primitive, Callable[..., Array]]:
     """Declares an elementwise primitive of several operands; returns it and its public function.
 
@@ -294,6 +295,7 @@ def nary(
       same_dtypes: whether all operands must have one dtype.
       fn: name of the scalar function, if another.
       public: name of the public function, if another.
+      weak: weakness of the operands -> that of the result; by default whether all are weak.
     """
     prim = declare(name)
 
@@ -301,7 +303,9 @@ def nary(
     def _(*avals: ShapedArray, **_: object) -> ShapedArray:
         check_nary(name, avals, accepts, same_dtypes)
         shape = broadcast_shape(name, avals)
-        return shaped_array(shape, result(avals[0].dtype), all([a.weak_type for a in avals]))
+        given = [a.weak_type for a in avals]
+        weak_type = all(given) if weak is None else weak(*given)
+        return shaped_array(shape, result(avals[0].dtype), weak_type)
 
     _set_scalar_rules(prim, fn or name, result)
     bind = prim.bind

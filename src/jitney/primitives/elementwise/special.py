@@ -10,7 +10,7 @@ from jitney.core import dtypes
 from jitney.primitives import rules
 from jitney.primitives.elementwise.families import FLOAT, binary, nary, unary
 from jitney.primitives.elementwise.large import compile_large
-from jitney.primitives.rules import const, op
+from jitney.primitives.rules import const, factor, op
 
 if TYPE_CHECKING:
     from jitney.primitives.rule_types import Value
@@ -108,14 +108,14 @@ def _gaussian(x: Value) -> Any:
 _TWO_OVER_ROOT_PI = 2 / np.sqrt(np.pi)
 _HALF_ROOT_PI = np.sqrt(np.pi) / 2
 
-rules.defjvp(erf_p, lambda t, x: _mul(const(x, _TWO_OVER_ROOT_PI), _mul(t, _gaussian(x))))
-rules.defjvp(erfc_p, lambda t, x: _mul(const(x, -_TWO_OVER_ROOT_PI), _mul(t, _gaussian(x))))
+rules.defjvp(erf_p, lambda t, x: _mul(factor(x, _TWO_OVER_ROOT_PI), _mul(t, _gaussian(x))))
+rules.defjvp(erfc_p, lambda t, x: _mul(factor(x, -_TWO_OVER_ROOT_PI), _mul(t, _gaussian(x))))
 rules.defjvp2(
     erf_inv_p,
-    lambda t, y, x: _mul(const(x, _HALF_ROOT_PI), _mul(t, _exp(op("square")(y)))),
+    lambda t, y, x: _mul(factor(x, _HALF_ROOT_PI), _mul(t, _exp(op("square")(y)))),
 )
 rules.defjvp(lgamma_p, lambda t, x: _mul(t, digamma(x)))
-rules.defjvp(digamma_p, lambda t, x: _mul(t, polygamma(const(x, 1), x)))
+rules.defjvp(digamma_p, lambda t, x: _mul(t, polygamma(factor(x, 1), x)))
 rules.defjvp2(bessel_i0e_p, lambda t, y, x: _mul(t, _sub(bessel_i1e(x), _mul(op("sign")(x), y))))
 
 

@@ -27,7 +27,7 @@ from jitney.primitives.elementwise.families import (
     to_bool,
     unary,
 )
-from jitney.primitives.rules import const, op
+from jitney.primitives.rules import const, factor, op
 from jitney.transforms import jet
 
 if TYPE_CHECKING:
@@ -468,13 +468,13 @@ def _ones_like(x: Value) -> Any:
     return op("broadcast_in_dim")(one, shape=shape, broadcast_dimensions=(), sharding=None)
 
 
-rules.defjvp(square_p, lambda t, x: mul_(t, mul_(const(x, 2), x)))
+rules.defjvp(square_p, lambda t, x: mul_(t, mul_(factor(x, 2), x)))
 rules.def_zero_derivative(sign_p, floor_p, ceil_p, is_finite_p, not_p, population_count_p, clz_p)
-rules.defjvp2(sqrt_p, lambda t, y, x, **_: mul_(t, _div(const(x, 0.5), y)))
-rules.defjvp2(rsqrt_p, lambda t, y, x, **_: mul_(t, mul_(const(x, -0.5), _div(y, x))))
-rules.defjvp2(cbrt_p, lambda t, y, x, **_: mul_(t, mul_(const(x, 1 / 3), integer_pow(y, -2))))
+rules.defjvp2(sqrt_p, lambda t, y, x, **_: mul_(t, _div(factor(x, 0.5), y)))
+rules.defjvp2(rsqrt_p, lambda t, y, x, **_: mul_(t, mul_(factor(x, -0.5), _div(y, x))))
+rules.defjvp2(cbrt_p, lambda t, y, x, **_: mul_(t, mul_(factor(x, 1 / 3), integer_pow(y, -2))))
 rules.defjvp2(exp_p, lambda t, y, x, **_: mul_(t, y))
-rules.defjvp2(exp2_p, lambda t, y, x, **_: mul_(log(const(x, 2)), mul_(t, y)))
+rules.defjvp2(exp2_p, lambda t, y, x, **_: mul_(log(factor(x, 2)), mul_(t, y)))
 
 
 def _is_highest(accuracy: Accuracy) -> bool:
@@ -506,10 +506,10 @@ rules.defjvp(log1p_p, lambda t, x, **_: _div(t, _add(x, const(x, 1))))
 rules.defjvp2(logistic_p, _logistic_jvp)
 rules.defjvp(sin_p, lambda t, x, *, accuracy=None: mul_(t, cos(x, accuracy=accuracy)))
 rules.defjvp(cos_p, lambda t, x, *, accuracy=None: neg(mul_(t, sin(x, accuracy=accuracy))))
-rules.defjvp2(tan_p, lambda t, y, x, **_: mul_(t, _add(const(x, 1), square(y))))
-rules.defjvp(asin_p, _times(lambda x: rsqrt(_sub(const(x, 1), square(x)))))
-rules.defjvp(acos_p, _times(lambda x: neg(rsqrt(_sub(const(x, 1), square(x))))))
-rules.defjvp(atan_p, lambda t, x: _div(t, _add(const(x, 1), square(x))))
+rules.defjvp2(tan_p, lambda t, y, x, **_: mul_(t, _add(factor(x, 1), square(y))))
+rules.defjvp(asin_p, _times(lambda x: rsqrt(_sub(factor(x, 1), square(x)))))
+rules.defjvp(acos_p, _times(lambda x: neg(rsqrt(_sub(factor(x, 1), square(x))))))
+rules.defjvp(atan_p, lambda t, x: _div(t, _add(factor(x, 1), square(x))))
 rules.defjvp(sinh_p, _times(lambda x: cosh(x)))
 rules.defjvp(cosh_p, _times(lambda x: sinh(x)))
 rules.defjvp2(tanh_p, _tanh_jvp)
@@ -544,7 +544,7 @@ def _integer_pow_jvp(t: Value, x: Value, *, y: int) -> Any:
     if y == 1:
         return t
     power = x if y == 2 else integer_pow(x, y - 1)
-    return mul_(t, mul_(const(x, y), power))
+    return mul_(t, mul_(factor(x, y), power))
 
 
 rules.defjvp(integer_pow_p, _integer_pow_jvp)

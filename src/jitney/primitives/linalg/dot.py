@@ -98,7 +98,7 @@ def dot_type(
         *[n for k, n in enumerate(x.shape) if k not in cx and k not in bx],
         *[n for k, n in enumerate(y.shape) if k not in cy and k not in by],
     )
-    weak = x.weak_type and y.weak_type and preferred_element_type is None
+    weak = x.weak_type and y.weak_type
     return shaped_array(shape, preferred_element_type or common, weak)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,8 @@ def matrix_function(
       linear: whether it has a transpose.
     """
     several = prim.multiple_results
+    assert prim.abstract_rule is not None
+    prim.abstract_rule = prim.rules["abstract"] = _weak_as_operands(prim.abstract_rule)
 
     @prim.eager
     def _(*xs: np.ndarray, **params: object) -> Any:
@@ -85,6 +88,21 @@ def matrix_function(
 
     if not linear:
         prim.absent("transpose", why="not linear")
+
+
+def _weak_as_operands(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """A type rule by which all results, pivots too, are weakly typed if all operands are."""
+
+    @functools.wraps(rule)
+    def types(*avals: ShapedArray, **params: object) -> Any:
+        out = rule(*avals, **params)
+        if not all([aval.weak_type for aval in avals]):
+            return out
+        if isinstance(out, ShapedArray):
+            return out.update(weak_type=True)
+        return [aval.update(weak_type=True) for aval in out]
+
+    return types
 
 
 def _native_routine(

@@ -17,7 +17,7 @@ from jitney.primitives.indexing.gather import GatherDimensionNumbers, gather
 from jitney.primitives.linalg.dot import dot_general
 from jitney.primitives.linalg.precision import Precision
 from jitney.primitives.reduction.reduce import reduce_sum
-from jitney.primitives.rules import aval_of, shape_of
+from jitney.primitives.rules import aval_of, const, shape_of
 
 if TYPE_CHECKING:
     from jitney.primitives.rule_types import Value
@@ -66,7 +66,7 @@ def adjoint(x: Value) -> Any:
 
 def symmetrize(x: Value) -> Any:
     """(x + x^H) / 2."""
-    return binary.div(binary.add(x, adjoint(x)), scalar(x, 2))
+    return binary.div(binary.add(x, adjoint(x)), const(x, 2))
 
 
 def _rows(shape: tuple[int, ...]) -> Any:
@@ -82,11 +82,12 @@ def zeros(shape: tuple[int, ...], like: Value) -> Any:
     return full(shape, scalar(like, 0))
 
 
-def tril(x: Value, k: int = 0) -> Any:
-    """Elements on and below diagonal `k`, zeros above."""
+def tril(x: Value, k: int = 0, keep_weak: bool = False) -> Any:
+    """Elements on and below diagonal `k`, zeros above; of strong type unless weak ones are kept."""
     shape = shape_of(x)
     mask = compare.ge(binary.add(_rows(shape), np.int32(k)), _columns(shape))
-    return select_n(mask, zeros(shape, x), x)
+    above = broadcast_in_dim(const(x, 0), shape, ()) if keep_weak else zeros(shape, x)
+    return select_n(mask, above, x)
 
 
 def triu(x: Value, k: int = 0) -> Any:

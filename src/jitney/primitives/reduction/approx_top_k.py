@@ -101,7 +101,7 @@ def _(x: ShapedArray, **params: Any) -> list[ShapedArray]:
         )
     axis, extent = _extents(x.shape, params)
     shape = (*x.shape[:axis], extent, *x.shape[axis + 1 :])
-    return [shaped_array(shape, dtype) for dtype in (x.dtype, np.dtype(np.int32))]
+    return [shaped_array(shape, dtype, x.weak_type) for dtype in (x.dtype, np.dtype(np.int32))]
 
 
 @approx_top_k_p.eager

@@ -160,7 +160,7 @@ def _interleaved(even: Value, odd: Value, axis: int) -> Any:
 
     def spread(x: Value, low: int, high: int) -> Any:
         config = tuple([(low, high, 1) if k == axis else (0, 0, 0) for k in range(rank)])
-        return rules.op("pad")(x, rules.const(x, 0), padding_config=config)
+        return rules.op("pad")(x, rules.factor(x, 0), padding_config=config)
 
     return binary.add(spread(even, 0, 0 if more else 1), spread(odd, 1, 1 if more else 0))
 

@@ -266,7 +266,7 @@ def _sum_transpose(ct: Array, x: Value, **params: Any) -> Any:
         whole = reach + dilated(n, params["base_dilation"][k])
         high = whole - low - dilated(out_shape[k], stride)
         config.append((np.int64(low), np.int64(high), stride - 1))
-    padded = pad(ct, np.zeros((), ct.dtype)[()], config)
+    padded = pad(ct, rules.const(ct, 0), config)
     ones = (1,) * len(shape)
     return reduce_window_sum_p.bind(
         padded, base_dilation=ones, padding=((0, 0),) * len(shape),

@@ -76,6 +76,8 @@ def fft(x: ArrayLike, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Ar
             )
     elif dtype.kind != "c":
         x = convert_element_type(x, _complex_of(dtype))
+    if get_aval(x).weak_type:  # spectra are strongly typed
+        x = convert_element_type(x, get_aval(x).dtype)
     return fft_p.bind(x, fft_lengths=lengths, fft_type=kind)
 
 

@@ -9,7 +9,7 @@ from jitney.api.custom_jvp import custom_jvp
 from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
-from jitney.numpy.promotion import is_complex, promote_args_inexact
+from jitney.numpy.promotion import is_complex, promote_args_inexact, scalar_like
 from jitney.numpy.selection import where
 from jitney.primitives.elementwise.convert import as_value
 from jitney.scipy.special.support import guarded, horner
@@ -48,7 +48,7 @@ def logit(x: ArrayLike) -> Array:
 
 
 def _log_odds(x: Array) -> Array:
-    return lax.log(lax.div(x, lax.sub(lax.full_like(x, 1), x)))
+    return lax.log(lax.div(x, lax.sub(scalar_like(x, 1), x)))
 
 
 _log_odds.__name__ = "logit"  # shows in jaxprs
@@ -59,7 +59,7 @@ _logit = custom_jvp(_log_odds)
 def jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
     """The derivative of logit."""
     (x,), (dx,) = primals, tangents
-    return _logit(x), lax.div(dx, lax.mul(x, lax.sub(lax.full_like(x, 1), x)))
+    return _logit(x), lax.div(dx, lax.mul(x, lax.sub(scalar_like(x, 1), x)))
 
 
 def _finite_product(x: Array, y: Array, log: Callable[[Array], Array]) -> Array:

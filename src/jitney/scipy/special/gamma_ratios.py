@@ -135,7 +135,7 @@ def _betaln(a: Array, b: Array) -> Array:
     by_three = (log_end - log_low - log_high) + (_LOG_PI - lax.log(below - high) - regular)
     by_three = where(poles, math.inf, by_three)
     reflected = where(three, by_three, where(two, by_two, by_one))
-    return where(one, reflected, regular).astype(a.dtype)
+    return where(one, reflected, regular)
 
 
 def _beta_sign(a: Array, b: Array) -> Array:

@@ -12,6 +12,7 @@ from jitney import lax, numpy as jnp
 from jitney.api.repeated import publish
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
+from jitney.numpy.promotion import scalar_like
 from jitney.scipy.stats.support import operands
 
 
@@ -19,7 +20,7 @@ def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """Logarithm of the density at x."""
     x, loc, scale = operands("cauchy.logpdf", x, loc, scale)
     y = (x - loc) / scale
-    return lax.neg(lax.log(math.pi * scale) + lax.log1p(y * y))
+    return lax.neg(lax.log(scalar_like(x, math.pi) * scale) + lax.log1p(y * y))
 
 
 def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
@@ -30,7 +31,7 @@ def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """Probability of values up to x."""
     x, loc, scale = operands("cauchy.cdf", x, loc, scale)
-    return 0.5 + lax.atan((x - loc) / scale) / math.pi
+    return scalar_like(x, 0.5) + lax.atan((x - loc) / scale) / math.pi
 
 
 def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
@@ -38,7 +39,7 @@ def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     x, loc, scale = operands("cauchy.logcdf", x, loc, scale)
     y = (x - loc) / scale
     # The smaller one of both tails is exact.
-    tail = lax.atan2(lax.full_like(y, 1), lax.abs(y)) / math.pi
+    tail = lax.atan2(lax.full_like(y, 1), lax.abs(y)) / scalar_like(y, math.pi)
     return jnp.where(y > 0, lax.log1p(-tail), lax.log(tail))
 
 
@@ -57,7 +58,7 @@ def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """Quantile: the value up to which the probability is q."""
     q, loc, scale = operands("cauchy.ppf", q, loc, scale)
-    y = lax.tan(math.pi * (q - 0.5))
+    y = lax.tan(scalar_like(q, math.pi) * (q - 0.5))
     valid = (q >= 0) & (q <= 1)
     edge = jnp.where(q == 0, -jnp.inf, jnp.where(q == 1, jnp.inf, y))
     return jnp.where(valid, edge * scale + loc, jnp.nan)

@@ -11,6 +11,7 @@ from jitney.api.repeated import publish
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.nn.activations import log1mexp
+from jitney.numpy.promotion import scalar_like
 from jitney.scipy.stats.support import operands
 
 
@@ -46,7 +47,7 @@ def ppf(p: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """Probability of values above x."""
     x, loc, scale = operands("gumbel_r.sf", x, loc, scale)
-    return -lax.expm1(logcdf(x, loc, scale))
+    return scalar_like(x, -1) * lax.expm1(logcdf(x, loc, scale))
 
 
 def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:

@@ -10,13 +10,14 @@ from jitney import lax
 from jitney.api.repeated import publish
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
+from jitney.numpy.promotion import scalar_like
 from jitney.scipy.stats.support import operands
 
 
 def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """Logarithm of the density at x."""
     x, loc, scale = operands("laplace.logpdf", x, loc, scale)
-    return lax.neg(lax.abs(x - loc) / scale + lax.log(2 * scale))
+    return lax.neg(lax.abs(x - loc) / scale + lax.log(scalar_like(x, 2) * scale))
 
 
 def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
@@ -29,7 +30,7 @@ def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     x, loc, scale = operands("laplace.cdf", x, loc, scale)
     y = (x - loc) / scale
     # One exponential, of what is not positive: the other would overflow.
-    tail = 0.5 * lax.exp(-lax.abs(y))
+    tail = scalar_like(y, 0.5) * lax.exp(-lax.abs(y))
     return lax.select(y <= 0, tail, 1 - tail)
 
 

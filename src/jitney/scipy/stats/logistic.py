@@ -10,6 +10,7 @@ from jitney import lax, numpy as jnp
 from jitney.api.repeated import publish
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
+from jitney.numpy.promotion import scalar_like
 from jitney.scipy.special.entropies import logit
 from jitney.scipy.stats.support import operands
 
@@ -18,7 +19,7 @@ def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """Logarithm of the density at x."""
     x, loc, scale = operands("logistic.logpdf", x, loc, scale)
     half = (x - loc) / scale / 2
-    return -2 * jnp.logaddexp(half, -half) - lax.log(scale)
+    return scalar_like(x, -2) * jnp.logaddexp(half, -half) - lax.log(scale)
 
 
 def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:

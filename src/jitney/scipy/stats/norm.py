@@ -10,6 +10,7 @@ from jitney import lax, numpy as jnp
 from jitney.api.repeated import publish
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
+from jitney.numpy.promotion import scalar_like
 from jitney.scipy.special.error_functions import log_ndtr, ndtr, ndtri
 from jitney.scipy.special.support import strong
 from jitney.scipy.stats.support import TWO_PI, operands
@@ -25,7 +26,7 @@ def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     x, loc, scale = operands("norm.logpdf", x, loc, scale)
     variance = lax.square(scale)
     normalizer = lax.log(TWO_PI * variance)
-    return (normalizer + lax.square(x - loc) / variance) / -2.0
+    return (normalizer + lax.square(x - loc) / variance) / scalar_like(x, -2)
 
 
 def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
