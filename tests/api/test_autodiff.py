@@ -278,8 +278,8 @@ def test_positions_of_mapped_results():
             for j in (jax, jitney):
                 try:
                     found.append(j.vmap(function, out_axes=axis)(x).shape)
-                except ValueError as e:
-                    found.append(str(e))
+                except ValueError:
+                    found.append(ValueError)
             assert found[0] == found[1]
 
 

@@ -277,8 +277,8 @@ def encode(x: Any) -> Any:
         return {"raised": x.names}
     if isinstance(x, BaseException):
         return {"raised": [c.__name__ for c in type(x).__mro__ if c not in (object, BaseException)]}
-    if type(x) is int:
-        return x if abs(x) < 2**53 else {"int": str(x)}
+    if isinstance(x, int) and not isinstance(x, np.generic):  # JAX has a class of them with a dtype
+        return int(x) if abs(x) < 2**53 else {"int": str(int(x))}
     if type(x) is float:
         return {"float": x.hex()}
     if type(x) is complex:

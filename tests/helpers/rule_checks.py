@@ -1,7 +1,7 @@
 """Checks of primitives' rules: derivatives and batching, against real jax and against definitions.
 
 A case is a function f(lax, *args) that is run with `jax.lax` and with `jitney.lax`, and its arguments.
-All run in 64 bits.
+All run in 64 bits. What real jax answers is recorded.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import itertools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax as jax_lax
+from tests.helpers.oracle import answer, jax
 
 import jitney
+import jitney.numpy as jnp
 from jitney import lax
+from jitney.dtypes import float0
 
 RTOL = 1e-9
 
@@ -59,7 +59,7 @@ def close(found: Any, wanted: Any, rtol: float = RTOL, atol: float = 1e-12) -> N
     assert len(found) == len(wanted)
     for a, b in zip(found, wanted, strict=True):
         assert a.shape == b.shape and a.dtype == b.dtype, (a.shape, a.dtype, b.shape, b.dtype)
-        if a.dtype == jax.dtypes.float0 or a.size == 0:
+        if a.dtype == float0 or a.size == 0:
             continue
         if jnp.issubdtype(a.dtype, np.inexact):  # bfloat16 and 8-bit floats among them
             wide = np.complex128 if a.dtype.kind == "c" else np.float64
@@ -76,15 +76,10 @@ def random_like(x: Any, seed: int) -> Any:
     """A tangent for `x`."""
     x = np.asarray(x)
     if not is_float(x):
-        return np.zeros(x.shape, jax.dtypes.float0)
+        return np.zeros(x.shape, float0)
     rng = np.random.default_rng(seed)
     out = rng.standard_normal(x.shape)
     return (out + 1j * rng.standard_normal(x.shape) if x.dtype.kind == "c" else out).astype(x.dtype)
-
-
-def with_both(case: Case) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """The case's function with real jax's lax and with jitney's."""
-    return functools.partial(case.f, jax_lax), functools.partial(case.f, lax)
 
 
 def of_some(f: Callable[..., Any], args: Any, chosen: tuple[int, ...]) -> Callable[..., Any]:
@@ -101,48 +96,66 @@ def of_some(f: Callable[..., Any], args: Any, chosen: tuple[int, ...]) -> Callab
 
 def check_jvp(case: Case) -> None:
     """Forward derivatives: with each floating argument's tangent alone and all together."""
-    theirs, ours = with_both(case)
     floats = [k for k, x in enumerate(case.args) if is_float(x)]
-    with jax.enable_x64(True), jitney.enable_x64(True):
-        for chosen in {(k,) for k in floats} | {tuple(floats)}:
+    prints_alike = "jvp" in case.same
+    with jitney.enable_x64(True):
+        for chosen in sorted({(k,) for k in floats} | {tuple(floats)}):
             primals = tuple(case.args[k] for k in chosen)
             tangents = tuple(random_like(x, k) for k, x in enumerate(primals))
-            f = of_some(theirs, [jnp.asarray(x) for x in case.args], chosen)
-            g = of_some(ours, [jitney.numpy.asarray(x) for x in case.args], chosen)
-            wanted = jax.jvp(f, primals, tangents)
+            wanted, text = jvp_of_jax(case.f, case.args, chosen, primals, tangents, prints_alike)
+            g = of_some(functools.partial(case.f, lax), [jnp.asarray(x) for x in case.args], chosen)
             found = jitney.jvp(g, primals, tangents)
             compiled = jitney.jit(lambda p, t, g=g: jitney.jvp(g, p, t))(primals, tangents)
             for side in (0, 1):
                 close(found[side], wanted[side], case.rtol)
                 close(compiled[side], wanted[side], case.rtol)
             if case.smooth:
-                moved = [
-                    flat(
-                        g(*[x + s * case.step * t for x, t in zip(primals, tangents, strict=True)])
-                    )
-                    for s in (1, -1)
-                ]
-                for a, b, t in zip(*moved, flat(found[1]), strict=True):
-                    if t.dtype != jax.dtypes.float0:
-                        slope = (a - b) / (2 * case.step)
-                        np.testing.assert_allclose(t, slope, rtol=1e-5, atol=1e-5)
-            if "jvp" in case.same:
-                same_text(
-                    jax.make_jaxpr(lambda p, t, f=f: jax.jvp(f, p, t))(primals, tangents),
-                    jitney.make_jaxpr(lambda p, t, g=g: jitney.jvp(g, p, t))(primals, tangents),
-                )
+                check_slope(g, primals, tangents, found[1], case.step)
+            if prints_alike:
+                program = jitney.make_jaxpr(lambda p, t, g=g: jitney.jvp(g, p, t))
+                same_text(text, program(primals, tangents))
+
+
+def jvp_of_jax(
+    f: Callable[..., Any], args: Any, chosen: tuple[int, ...], primals: Any, tangents: Any,
+    prints: bool,
+) -> tuple[Any, str | None]:  # fmt: skip
+    """Real jax's `jvp` with respect to the arguments `chosen`, and its program's text if `prints`."""
+
+    def results() -> Any:
+        with jax.enable_x64(True):
+            g = of_some(functools.partial(f, jax.lax), [jax.numpy.asarray(x) for x in args], chosen)
+            program = jax.make_jaxpr(lambda p, t: jax.jvp(g, p, t))
+            text = str(program(primals, tangents)) if prints else None
+            return jax.jvp(g, primals, tangents), text
+
+    return answer(results)
+
+
+def check_slope(
+    f: Callable[..., Any], primals: Any, tangents: Any, derivative: Any, step: float
+) -> None:
+    """Asserts that a forward derivative is a central difference of `f`."""
+    above, below = [
+        flat(f(*[x + s * step * t for x, t in zip(primals, tangents, strict=True)]))
+        for s in (1, -1)
+    ]
+    for a, b, t in zip(above, below, flat(derivative), strict=True):
+        if t.dtype != float0:
+            np.testing.assert_allclose(t, (a - b) / (2 * step), rtol=1e-5, atol=1e-5)
 
 
 def check_vjp(case: Case) -> None:
     """Backward derivatives with respect to all floating arguments, against real jax."""
-    theirs, ours = with_both(case)
-    with jax.enable_x64(True), jitney.enable_x64(True):
-        out, back = jax.vjp(theirs, *case.args)
+    ours = functools.partial(case.f, lax)
+    prints_alike = "vjp" in case.same
+    floats = tuple(k for k, x in enumerate(case.args) if is_float(x))
+    with jitney.enable_x64(True):
         found_out, found_back = jitney.vjp(ours, *case.args)
+        cts = [random_like(y, k) for k, y in enumerate(flat(found_out))]
+        ct: Any = type(found_out)(cts) if isinstance(found_out, tuple | list) else cts[0]
+        out, wanted, text = vjp_of_jax(case.f, case.args, floats, ct, prints_alike)
         close(found_out, out, case.rtol)
-        cts = [random_like(y, k) for k, y in enumerate(flat(out))]
-        ct: Any = type(out)(cts) if isinstance(out, tuple | list) else cts[0]
-        wanted = back(ct)
         close(found_back(ct), wanted, case.rtol)
 
         def compiled(*args: Any) -> Any:
@@ -150,50 +163,70 @@ def check_vjp(case: Case) -> None:
             return jitney.vjp(ours, *xs)[1](ct)
 
         close(jitney.jit(compiled)(*case.args, ct), wanted, case.rtol)
-        if "vjp" in case.same:
-            floats = tuple(k for k, x in enumerate(case.args) if is_float(x))
-            f = of_some(theirs, [jnp.asarray(x) for x in case.args], floats)
-            g = of_some(ours, [jitney.numpy.asarray(x) for x in case.args], floats)
+        if prints_alike:
+            g = of_some(ours, [jnp.asarray(x) for x in case.args], floats)
             xs = tuple(case.args[k] for k in floats)
-            same_text(
-                jax.make_jaxpr(lambda xs, ct: jax.vjp(f, *xs)[1](ct))(xs, ct),
-                jitney.make_jaxpr(lambda xs, ct: jitney.vjp(g, *xs)[1](ct))(xs, ct),
-            )
+            same_text(text, jitney.make_jaxpr(lambda xs, ct: jitney.vjp(g, *xs)[1](ct))(xs, ct))
+
+
+def vjp_of_jax(
+    f: Callable[..., Any], args: Any, floats: tuple[int, ...], ct: Any, prints: bool
+) -> tuple[Any, Any, str | None]:
+    """Results of real jax's `vjp`, cotangents of all arguments, and the program's text if `prints`."""
+
+    def results() -> Any:
+        with jax.enable_x64(True):
+            theirs = functools.partial(f, jax.lax)
+            out, back = jax.vjp(theirs, *args)
+            g = of_some(theirs, [jax.numpy.asarray(x) for x in args], floats)
+            program = jax.make_jaxpr(lambda xs, ct: jax.vjp(g, *xs)[1](ct))
+            text = str(program(tuple(args[k] for k in floats), ct)) if prints else None
+            return out, back(ct), text
+
+    return answer(results)
 
 
 def check_vmap(case: Case, size: int = 3) -> None:
     """Batches of each subset of arguments, at each axis, against a loop."""
-    theirs, ours = with_both(case)
-    ranks = [np.ndim(x) for x in case.args]
-    choices = [[None, *range(rank + 1)] for rank in ranks]
-    with jax.enable_x64(True), jitney.enable_x64(True):
-        for axes in _few(choices):
-            if all(a is None for a in axes):
-                continue
-            args = [
-                x if a is None else np.stack([_vary(x, k) for k in range(size)], a)
-                for x, a in zip(case.args, axes, strict=True)
-            ]
-            rows = [
-                flat(
-                    ours(
-                        *[
-                            x if a is None else np.take(x, k, a)
-                            for x, a in zip(args, axes, strict=True)
-                        ]
-                    )
-                )
-                for k in range(size)
-            ]
+    ours = functools.partial(case.f, lax)
+    choices = [[None, *range(np.ndim(x) + 1)] for x in case.args]
+    every = [axes for axes in _few(choices) if any(a is not None for a in axes)]
+    batches = [
+        [
+            x if a is None else np.stack([_vary(x, k) for k in range(size)], a)
+            for x, a in zip(case.args, axes, strict=True)
+        ]
+        for axes in every
+    ]
+    texts = vmaps_of_jax(case.f, every, batches) if "vmap" in case.same else [None] * len(every)
+    with jitney.enable_x64(True):
+        for axes, args, text in zip(every, batches, texts, strict=True):
+            rows = [flat(ours(*_row(args, axes, k))) for k in range(size)]
             wanted = [np.stack(column) for column in zip(*rows, strict=True)]
             batched = jitney.vmap(ours, in_axes=axes)
             close(batched(*args), wanted, case.rtol)
             close(jitney.jit(batched)(*args), wanted, case.rtol)
-            if "vmap" in case.same:
-                same_text(
-                    jax.make_jaxpr(jax.vmap(theirs, in_axes=axes))(*args),
-                    jitney.make_jaxpr(batched)(*args),
-                )
+            if text is not None:
+                same_text(text, jitney.make_jaxpr(batched)(*args))
+
+
+def vmaps_of_jax(f: Callable[..., Any], every: Any, batches: Any) -> list[str]:
+    """Texts of real jax's programs for batches of `f`, one for each choice of axes."""
+
+    def results() -> Any:
+        with jax.enable_x64(True):
+            theirs = functools.partial(f, jax.lax)
+            return [
+                str(jax.make_jaxpr(jax.vmap(theirs, in_axes=axes))(*args))
+                for axes, args in zip(every, batches, strict=True)
+            ]
+
+    return answer(results)
+
+
+def _row(args: Any, axes: Any, k: int) -> list[Any]:
+    """The operands of row `k` of a batch."""
+    return [x if a is None else np.take(x, k, a) for x, a in zip(args, axes, strict=True)]
 
 
 def _few(choices: list[list[Any]]) -> list[tuple[Any, ...]]:
@@ -222,6 +255,12 @@ def same_text(theirs: Any, ours: Any) -> None:
 
 def agree(use: Any, rtol: float = 2e-5, atol: float = 1e-5) -> None:
     """Asserts that `use(j)`, a pytree of arrays, is the same for both libraries."""
-    want, got = use(jax), use(jitney)
-    assert str(jitney.tree.structure(got)) == str(jax.tree.structure(want))
-    close(tuple(jitney.tree.leaves(got)), tuple(jax.tree.leaves(want)), rtol=rtol, atol=atol)
+
+    def results() -> Any:
+        leaves, structure = jax.tree.flatten(use(jax))
+        return leaves, str(structure)
+
+    want, structure = answer(results)
+    got = use(jitney)
+    assert str(jitney.tree.structure(got)) == structure
+    close(tuple(jitney.tree.leaves(got)), want, rtol=rtol, atol=atol)

@@ -1,16 +1,11 @@
 """Each operation on each dtype: eager as JAX, compiled as eager (see `records.record`)."""
 
-import hashlib
-import pickle
 import warnings
-from pathlib import Path
-from typing import Any, NamedTuple
 
-import jax
-import ml_dtypes
 import numpy as np
 import pytest
 from ml_dtypes import finfo
+from tests.helpers.oracle import answer, jax
 from tests.primitives.records import all_records
 from tests.primitives.records.record import COMPLEX, FLOATS, bound
 
@@ -117,55 +112,28 @@ def join(case, arrays):
     return [x if is_static(x) else next(arrays) for x in case]
 
 
-class Value(NamedTuple):
-    """A result of JAX."""
-
-    array: Any
-    weak_type: bool
-
-    @property
-    def dtype(self):
-        return self.array.dtype
-
-    @property
-    def shape(self):
-        return self.array.shape
-
-    def __array__(self, dtype=None, copy=None):
-        return self.array
-
-
-def results_of_jax(program, arrays, directory):
-    """What JAX makes of `program`: compiling takes it long, so its results are kept in `directory`.
-
-    They are kept by the versions of JAX and of what pickles arrays, the program and the operands.
-    (A dtype of another version's pickle would change the dtype of this process.)
-    """
-    versions = f"{jax.__version__} {np.__version__} {ml_dtypes.__version__}"
-    traced = jax.jit(program).trace(arrays)
-    digest = hashlib.sha256(f"{versions} {jax.config.jax_enable_x64} {traced.jaxpr}".encode())
-    for x in jax.tree.leaves((traced.jaxpr.consts, arrays)):
-        digest.update(f"{x.dtype} {x.shape}".encode() + np.ascontiguousarray(x).tobytes())
-    kept = None if directory is None else Path(directory) / digest.hexdigest()
-    if kept is not None and kept.exists():
-        return pickle.loads(kept.read_bytes())
-    out = [
-        [Value(np.asarray(x), bool(x.aval.weak_type)) for x in results]
-        for results in traced.lower().compile()(arrays)
+def program(function, cases, lax):
+    """The function of arrays that returns the leaves of `function(lax, *case)` for each case."""
+    return lambda arrays: [
+        leaves(function(lax, *join(case, some))) for case, some in zip(cases, arrays, strict=True)
     ]
-    if kept is not None:
-        kept.write_bytes(pickle.dumps(out))
-    return out
 
 
-@pytest.fixture(scope="module")
-def directory(request):
-    """Where results of JAX are kept; None where pytest keeps nothing."""
-    cache = getattr(request.config, "cache", None)
-    return None if cache is None else cache.mkdir("jitney_oracle")
+def results_of_jax(function, cases, arrays, x64):
+    """What JAX makes of all cases: arrays if `x64`, else their types."""
+
+    def results():
+        with jax.enable_x64(x64):
+            compiled = jax.jit(program(function, cases, jax.lax))
+            if x64:
+                return compiled(arrays)
+            out = compiled.eval_shape(arrays)
+            return [[(np.dtype(x.dtype), x.shape, x.weak_type) for x in xs] for xs in out]
+
+    return answer(results)
 
 
-def compare(record, dtype, x64, directory=None):
+def compare(record, dtype, x64):
     """Compares results with JAX's, or their types only if not `x64`: there are no other values then."""
     cases = list(record.cases(dtype))
     if x64 and dtype.itemsize == 4:  # Python scalars have 64 bits now
@@ -174,37 +142,27 @@ def compare(record, dtype, x64, directory=None):
         cases = [c for c in cases if not any(getattr(x, "dtype", dtype).itemsize == 8 for x in c)
                  or dtype in COMPLEX]  # fmt: skip
 
-    def run(lax):
-        return lambda arrays: [
-            leaves(record.fn(lax, *join(case, some)))
-            for case, some in zip(cases, arrays, strict=True)
-        ]
-
     arrays = [[x for x in case if not is_static(x)] for case in cases]
 
+    wanted = results_of_jax(record.fn, cases, arrays, x64)
     with (
-        jax.enable_x64(x64),
         jitney.enable_x64(x64),
         warnings.catch_warnings(),
         np.errstate(all="ignore"),
     ):
         warnings.simplefilter("ignore")
-        if x64:
-            wanted = results_of_jax(run(jax.lax), arrays, directory)
-        else:
-            wanted = jax.jit(run(jax.lax)).eval_shape(arrays)
-        compiled = jitney.jit(run(jitney.lax))(arrays)
+        compiled = jitney.jit(program(record.fn, cases, jitney.lax))(arrays)
         problems = []
         for i, (case, want, fast) in enumerate(zip(cases, wanted, compiled, strict=True)):
             try:
                 eager = leaves(record.fn(jitney.lax, *case))
                 for what, found in (("eager", eager), ("compiled", fast)):
-                    types, right = [[type_of(x) for x in xs] for xs in (found, want)]
-                    assert types == right, f"{what} types"
+                    types = [type_of(x) for x in found]
+                    assert types == ([type_of(x) for x in want] if x64 else want), f"{what} types"
                 exact = exact_values(record, case)
                 for j, (e, f, w) in enumerate(zip(eager, fast, want, strict=True)):
                     near, jit_near = [
-                        bound(u, np.dtype(w.dtype)) for u in (record.ulp, record.jit_ulp)
+                        bound(u, np.dtype(f.dtype)) for u in (record.ulp, record.jit_ulp)
                     ]
                     check(f, e, case, record, jit_near, f"compiled, result {j}")
                     if x64:
@@ -223,9 +181,9 @@ CASES = [
 
 
 @pytest.mark.parametrize(("record", "dtype"), CASES)
-def test_wide(record, dtype, directory):
+def test_wide(record, dtype):
     """With 64-bit types."""
-    compare(record, dtype, True, directory)
+    compare(record, dtype, True)
 
 
 @pytest.mark.parametrize(("record", "dtype"), [c for c in CASES if c.values[1] in NARROW])

@@ -160,9 +160,14 @@ def arrays(rng: np.random.Generator, dtype: np.dtype, scale: float = 3.0) -> lis
     return every if dtype in (F32, SIGNED[2]) else [every[0], every[6], every[7]]
 
 
+def magnitudes(rng: np.random.Generator, low: int, high: int, n: int) -> np.ndarray:
+    """`n` numbers from 2^low to 2^high, of all orders of magnitude; the same on all machines."""
+    return np.ldexp(1 + rng.random(n), rng.integers(low, high, n))
+
+
 def over(rng: np.random.Generator, dtype: np.dtype, low: float, high: float, n: int) -> np.ndarray:
     """`n` values, half of them evenly in [low, high], half of them of all orders of magnitude."""
     even = rng.uniform(low, high, n // 2)
-    small_part = np.exp(rng.uniform(-30, 0, n - n // 2))
+    small_part = magnitudes(rng, -44, 0, n - n // 2)
     small_part *= rng.choice([low, high], n - n // 2)
     return np.concatenate([even, small_part]).astype(dtype)

@@ -47,7 +47,7 @@ def unit(rng, dtype, shape):
     """Values around 1, of which long products stay in range."""
     if dtype in INTEGERS:
         return random(rng, dtype, shape)
-    return (np.exp(rng.normal(size=shape) * 0.2)).astype(dtype)
+    return (1 + np.clip(rng.normal(size=shape), -3, 3) / 5).astype(dtype)
 
 
 def edges(rng, dtype, shape):
