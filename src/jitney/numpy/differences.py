@@ -305,9 +305,9 @@ def unwrap(
     x = promotion.ensure_arraylike("unwrap", p)
     if promotion.is_complex(x.dtype):
         raise ValueError(f"jnp.unwrap: `p` must be real, but it is {x.dtype}; see jnp.angle")
-    if x.shape[axis] == 0:
-        return x
     common = dtypes.result_type(x, period)
+    if x.shape[axis] == 0:
+        return convert(x, common)
     whole = not promotion.is_inexact(common)
     dtype = common
     period = convert(as_value(period), dtype)
