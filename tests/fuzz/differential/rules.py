@@ -445,8 +445,8 @@ def special(r: random.Random, scope: Scope) -> Draft | None:
     if not x or not y:
         return None
     text = r.choice((
-        # JAX's derivative divides by the least numbers before it multiplies.
-        "jax.scipy.special.xlogy({0}, jnp.where(jnp.abs({1}) < 1e-3, 0, {1}))",
+        # JAX divides by 0 and the least numbers in its derivative before it multiplies.
+        "jax.scipy.special.xlogy({0}, jnp.where(jnp.abs({1}) < 1e-3, 1, {1}))",
         "jax.scipy.special.gammaln({0})",
         "jax.scipy.special.ndtr({0})",
         "jax.scipy.special.entr({0})", "jax.scipy.special.logit({0})",
