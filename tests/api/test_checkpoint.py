@@ -436,3 +436,20 @@ def test_name_stacks_of_what_is_computed_again():
         name_stack=True
     )
     assert "[rematted_computation/inner]" in text
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_second_derivatives_past_tangents_that_a_branch_ignores(jit):
+    """The derivative of igamma by its first operand has none itself, and is not needed here."""
+
+    def second(m):
+        def g(x):
+            y = m.lax.igamma(x, x)
+            branches = lambda _: x * x, lambda _: (y > 0).astype(x.dtype)
+            return m.lax.cond(y.sum() > 0, *branches, 0.0)
+
+        f = m.grad(lambda x: m.checkpoint(g)(x).sum())
+        h = m.grad(lambda x: f(x).sum())
+        return (m.jit(h) if jit else h)(np.ones(3, np.float32))
+
+    np.testing.assert_array_equal(second(jitney), second(oracle))

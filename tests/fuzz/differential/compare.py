@@ -50,6 +50,7 @@ REFUSED: dict[str, str] = {
     "Support for narrow-width integers is platform": "int4 works as int8 does",
     "Cannot lower jaxpr with verifier errors": "XLA has no code for transforms of no elements",
     "RFFT input must be": "16-bit floats are transformed in float32",
+    "must not be narrower than the original type": "products of complex64 and a Python number",
     "select `which` must be scalar or have": "JAX's batching of conversions that a derivative drops",
     "__jax_array__()": "jitted functions take objects that stand for arrays, too",
 }

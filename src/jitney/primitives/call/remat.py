@@ -436,7 +436,21 @@ def _transposed(
     program, _, consts = trace_to_jaxpr(
         fun, avals, DebugInfo("transpose", jaxpr.debug_info.func_src_info)
     )
-    return ClosedJaxpr(program, consts), found[0]
+    return ClosedJaxpr(_without_unused(program), consts), found[0]
+
+
+def _without_unused(jaxpr: Jaxpr) -> Jaxpr:
+    """`jaxpr` without equations that only led to tangents which a branch ignores.
+
+    Programs within equations stay as they are, as in JAX.
+    """
+    used = {v for v in jaxpr.outvars if isinstance(v, Var)}
+    kept: list[JaxprEqn] = []
+    for eqn in reversed(jaxpr.eqns):
+        if eqn.effects or not used.isdisjoint(eqn.outvars):
+            kept.append(eqn)
+            used.update(v for v in eqn.invars if isinstance(v, Var))
+    return jaxpr.replace(eqns=kept[::-1])
 
 
 @remat_p.key_use
