@@ -260,6 +260,13 @@ show("constrained", lambda: jax.jit(lambda x: wsc(x, whole), out_shardings=alone
 show("two results", lambda: jax.jit(lambda x: (x, x), out_shardings=(whole, alone))(HOST))
 show("its arguments", lambda: jax.jit(jnp.sin, in_shardings=whole, out_shardings=alone)(HOST))
 show("asked for", lambda: jax.jit(jnp.sin, in_shardings=alone)(HOST))
+with jax.set_mesh(four_rows):
+    show("asked for, set", lambda: jax.jit(jnp.sin, in_shardings=alone)(HOST))
+    show("a scalar", lambda: jax.jit(jnp.sin, in_shardings=NamedSharding(alone.mesh, P()))(2.0))
+    show("one", lambda: jax.jit(lambda x, y: x * y, in_shardings=(alone, None))(HOST, HOST))
+    show("placed", lambda: jax.jit(jnp.sin, in_shardings=alone)(four_places["one"]))
+with jax.set_mesh(auto):
+    show("of another size", lambda: jax.jit(jnp.sin, in_shardings=alone)(HOST))
 grid = jax.device_put(HOST.repeat(4).reshape(8, 4), NamedSharding(four, P("x", "y")))
 for spec in (P(P.UNCONSTRAINED, "x"), P("y", P.UNCONSTRAINED), P(P.UNCONSTRAINED), P("y")):
     show(f"left free by {spec}", lambda: wsc(grid, NamedSharding(four, spec)))  # noqa: B023

@@ -15,7 +15,10 @@ from jitney.compiler.cost import COSTS
 from jitney.compiler.dims import dilated
 from jitney.compiler.tensor_type import TensorType
 from jitney.core.record import replace
+from jitney.runtime import lazy_compiler
 from jitney.runtime.native import _convolve
+
+lazy_compiler.linker()  # tells the compiler where the machine code is
 
 NHWC = ("NHWC", "HWIO", "NHWC")
 TYPES = {np.float32: 0, np.float64: 1, np.int32: 2, np.uint32: 2, np.int64: 3}

@@ -220,7 +220,7 @@ def cumulative_sum(
       Array([0, 1, 3, 6], dtype=int32)
     """
     x = promotion.ensure_arraylike("cumulative_sum", x)
-    axis = _array_api_axis("cumulative sum", x, axis)
+    axis = _array_api_axis("cumulative_sum", x, axis)
     out = _promoting_cumsum(x, axis=axis, dtype=dtype)
     return _with_start(out, axis, 0) if include_initial else out
 
@@ -249,7 +249,7 @@ def cumulative_prod(
       Array([1, 1, 2, 6], dtype=int32)
     """
     x = promotion.ensure_arraylike("cumulative_prod", x)
-    axis = _array_api_axis("cumulative product", x, axis)
+    axis = _array_api_axis("cumulative_prod", x, axis)
     out = _running("cumulative_prod", lax_cumulative.cumprod, x, axis, dtype)
     return _with_start(out, axis, 1) if include_initial else out
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from jitney.core import caches
 from jitney.core.avals import AbstractValue, get_aval
-from jitney.core.record import record
+from jitney.core.record import record, replace
 from jitney.core.sharding.mesh import get_mesh
 from jitney.core.sharding.named import NamedSharding, has_devices, on_devices
 from jitney.runtime import client
@@ -56,6 +56,31 @@ class Wishes:
                 )
             found[i] = wanted
         return found
+
+    def with_mesh_in_force(self, found: Sequence[Sharding | None]) -> Wishes:
+        """Return the same, with operands that are on the axes of a mesh alone on the mesh in force.
+
+        Operands that the user has put somewhere, as `found` says, are left: their place is wrong.
+
+        Raises:
+          ValueError: if the mesh in force is of another size.
+        """
+        mesh = get_mesh()
+        if mesh.empty:
+            return self
+        operands: list[Sharding | None] = []
+        for own, wanted in zip(found, self.operands, strict=True):
+            if own is not None or wanted is None or has_devices(wanted):
+                operands.append(wanted)
+                continue
+            if wanted.num_devices != mesh.size:
+                raise ValueError(
+                    f"jit: in_shardings has {wanted}, on the axes of a mesh of {wanted.num_devices} "
+                    f"devices, but the mesh in force, {mesh}, has {mesh.size}. Set another one by "
+                    "jax.set_mesh, or give a NamedSharding on a Mesh"
+                )
+            operands.append(on_devices(wanted, tuple(mesh.devices.flat)))
+        return replace(self, operands=tuple(operands))
 
     def on_devices(self, places: Sequence[Sharding | None]) -> Wishes:
         """Return the same, with results that are on the axes of a mesh alone on devices.
@@ -189,6 +214,8 @@ def of_places(
     if live is not None:
         places = [place if used else None for place, used in zip(places, live, strict=True)]
     if wishes is not NO_WISHES:
+        if not all(map(has_devices, wishes.operands)):
+            wishes = wishes.with_mesh_in_force(places)
         places = wishes.places(places, leaves, describe)
         if not all(map(has_devices, wishes.results)):
             wishes = wishes.on_devices(places)
