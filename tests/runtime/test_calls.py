@@ -236,6 +236,13 @@ def test_buffers_are_given_up_one_by_one():
     np.testing.assert_array_equal(y, [0, 1, 2])
 
 
+def test_words_of_deleted_keys():
+    for module in (jax, real_jax):
+        keys = module.random.split(module.random.key(0), 3)
+        keys.delete()
+        assert keys._base_array.is_deleted() and keys._base_array.shape == (3, 2)
+
+
 USES = [
     "np.asarray(x)", "x + 1", "x + 1.0", "1 - x", "x * x", "x[0]", "x.at[0].set(1.0)", "x.sum()",
     "jax.jit(lambda x: x + 1)(x)", "x.devices()", "x.block_until_ready()", "float(x[0])", "x.tolist()",

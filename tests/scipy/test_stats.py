@@ -87,7 +87,7 @@ def functions() -> list[Any]:
 
 def arguments(d: Distribution, name: str) -> list[Any]:
     if name == "entropy":
-        return [np.array([0.01, 0.5, 3.0, 25.0, 35.0, 500.0])]
+        return [np.array([0.0, 0.01, 0.5, 3.0, 25.0, 35.0, 500.0])]
     if name in INVERSE:
         x = np.linspace(0, 1, 42)
     elif d.whole:

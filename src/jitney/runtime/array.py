@@ -248,9 +248,14 @@ class ArrayImpl(NativeArray, Array):
 
     @property
     def _base_array(self) -> ArrayImpl:
-        """The words of keys."""
-        words = words_of_keys(self._data(), self.aval)
-        return array_from_numpy(words, shaped_array(words.shape, words.dtype))
+        """The words of keys; of keys that were deleted, an array that is, too."""
+        if not self.is_deleted():
+            words = words_of_keys(self._data(), self.aval)
+            return array_from_numpy(words, shaped_array(words.shape, words.dtype))
+        shape = (*self.aval.shape, *self._impl.key_shape)
+        gone = array_from_numpy(np.empty(shape, np.uint32), shaped_array(shape, np.dtype(np.uint32)))
+        gone.delete()
+        return gone
 
     # --- life -------------------------------------------------------------------------------------
 

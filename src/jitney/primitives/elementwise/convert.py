@@ -135,11 +135,15 @@ def user_dtype(dtype: DTypeLike | dtypes.ExtendedDType, function: str) -> np.dty
 
 
 def refuse_complex_scalar(x: Value, dtype: DType, function: str) -> None:
-    """Raises TypeError if `x` is a complex number of Python and `dtype` that of real numbers."""
+    """Raises TypeError if `x` is a complex number of Python and `dtype` that of real numbers.
+
+    As an integer NaN is 0, of complex numbers too.
+    """
     if type(x) is complex and not (
         dtypes.is_extended(dtype)
         or dtype == families.BOOL
         or dtypes.issubdtype(dtype, np.complexfloating)
+        or (x != x and dtypes.issubdtype(dtype, np.integer))
     ):
         raise TypeError(
             f"{function}: a real number is needed for dtype {dtype}, but the value is {x}, a complex "

@@ -45,7 +45,7 @@ _LARGE = 30.0  # from this mean on, the asymptotic series is used
 
 
 def entropy(mu: ArrayLike, loc: ArrayLike = 0) -> Array:
-    """Entropy, in nats; NaN where mu is not positive. It does not depend on `loc`."""
+    """Entropy, in nats; 0 where mu is, and NaN where mu is negative. It does not depend on `loc`."""
     mu, loc = operands("poisson.entropy", mu, loc)
     mean = strong(jnp.broadcast_arrays(mu, loc)[0])
     return in_float32(_entropy)(mean)
@@ -64,7 +64,8 @@ def _entropy(mu: Array) -> Array:
     inverse = 1 / jnp.where(mu >= _LARGE, mu, _LARGE)
     series = inverse * (1 / 12 + inverse * (1 / 24 + inverse * (19 / 360 + inverse * (9 / 80))))
     large = 0.5 * (math.log(TWO_PI) + 1 - lax.log(inverse)) - series
-    return jnp.where(mu > 0, jnp.where(mu < _LARGE, direct, large), jnp.nan)
+    known = jnp.where(mu < _LARGE, direct, large)
+    return jnp.where(mu > 0, known, jnp.where(mu == 0, 0.0, jnp.nan))
 
 
 publish(globals())
