@@ -253,7 +253,9 @@ class ArrayImpl(NativeArray, Array):
             words = words_of_keys(self._data(), self.aval)
             return array_from_numpy(words, shaped_array(words.shape, words.dtype))
         shape = (*self.aval.shape, *self._impl.key_shape)
-        gone = array_from_numpy(np.empty(shape, np.uint32), shaped_array(shape, np.dtype(np.uint32)))
+        gone = array_from_numpy(
+            np.empty(shape, np.uint32), shaped_array(shape, np.dtype(np.uint32))
+        )
         gone.delete()
         return gone
 
