@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -40,6 +40,9 @@ from jitney.compiler.fourier_jobs import (
 from jitney.compiler.library import LibraryFunction, NativeCode, Param
 from jitney.compiler.tensor_type import TensorType
 from jitney.core.record import fields, record, replace
+
+if TYPE_CHECKING:
+    from jitney.compiler.scalar_functions.declaration import ComplexArray
 
 _LEVEL = 2  # of instructions, the highest
 _TYPES = {np.dtype(np.float32): 0, np.dtype(np.float64): 1}
@@ -76,7 +79,8 @@ def calls(
     """
     before, after = math.prod(shape[:dim]), math.prod(shape[dim + 1 :])
     lines = before * after
-    whole = Job(kind, lines, n, *map(int, planes), after, after, int(inverse), divisor)
+    of_planes, to_planes = map(int, planes)
+    whole = Job(kind, lines, n, of_planes, to_planes, after, after, int(inverse), divisor)
     few = lines < TILE // dtype.itemsize // 2
     if whole.chirped > (COSTS.transform_alone if few else COSTS.transform_line):
         return [_chirps(whole, dtype)]
@@ -167,7 +171,11 @@ def has_native() -> bool:
 
 def _part(x: TensorType) -> np.dtype:
     """The dtype of parts."""
-    return np.zeros(0, x.dtype).real.dtype
+    return _part_dtype(x.dtype)
+
+
+def _part_dtype(dtype: np.dtype) -> np.dtype:
+    return np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
 
 
 def _types(job: Job, lines: int, x: TensorType) -> list[TensorType]:
@@ -297,16 +305,17 @@ def _done(job: Job, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
     if job.planes_from and job.kind != OF_REAL:
         x = arrays[0].ravel() + 1j * arrays[1].ravel()
     if job.of_half:
-        z = _of_half(x, job)
+        rows = _of_half(cast("ComplexArray", x), job)
     else:
         m = n // 2 + 1 if job.kind == TO_REAL else n
-        z = x.reshape(-1, m, job.after_from).transpose(0, 2, 1).reshape(-1, m)
+        rows = x.reshape(-1, m, job.after_from).transpose(0, 2, 1).reshape(-1, m)
+    z: ComplexArray  # or real numbers, of which no imaginary part is asked for
     if job.kind == OF_REAL:
-        z = pocketfft.rfft(z)
+        z = pocketfft.rfft(rows)
     elif job.kind == TO_REAL:
-        z = pocketfft.irfft(z, n, norm="forward")
+        z = cast("ComplexArray", pocketfft.irfft(rows, n, norm="forward"))
     else:
-        z = pocketfft.ifft(z, norm="forward") if job.inverse else pocketfft.fft(z)
+        z = pocketfft.ifft(rows, norm="forward") if job.inverse else pocketfft.fft(rows)
     z = z / z.real.dtype.type(job.divisor)
     if job.beside:
         roots = job.factors().T.astype(z.dtype)
@@ -324,15 +333,15 @@ def _places(job: Job) -> np.ndarray:
     return np.arange(job.rows)[:, None] + job.columns * np.arange(job.n)
 
 
-def _of_half(x: np.ndarray, job: Job) -> np.ndarray:
+def _of_half(x: ComplexArray, job: Job) -> ComplexArray:
     n = job.columns * job.n
     half = x.reshape(-1, job.half, job.after_from).copy()
-    half[:, [k for k in (0, n // 2) if 2 * k % n == 0]].imag = 0
+    half.imag[:, [k for k in (0, n // 2) if 2 * k % n == 0]] = 0
     full = np.concatenate([half, half[:, 1 : (n + 1) // 2][:, ::-1].conj()], 1)
     return full[:, _places(job)].transpose(0, 1, 3, 2).reshape(-1, job.n)
 
 
-def _to_half(z: np.ndarray, job: Job) -> np.ndarray:
+def _to_half(z: ComplexArray, job: Job) -> ComplexArray:
     places, n = _places(job), job.columns * job.n
     z = z.reshape(-1, job.rows, job.after_to, job.n).transpose(0, 1, 3, 2)
     half = np.empty((len(z), job.half, job.after_to), z.dtype)
@@ -363,7 +372,7 @@ def _computes(*types: TensorType, **params: Param) -> bool:
 def _address_of(kind: int) -> Callable[[np.dtype], int]:
     def address(dtype: np.dtype) -> int:
         assert _Native.address is not None
-        return _Native.address(kind, _TYPES[np.zeros(0, dtype).real.dtype], _LEVEL)
+        return _Native.address(kind, _TYPES[_part_dtype(dtype)], _LEVEL)
 
     return address
 

@@ -92,13 +92,15 @@ def _igamma_grad_a(a: np.ndarray, x: np.ndarray) -> np.ndarray:
     size = np.maximum(a64, 1e-3)
     # The function changes like (x / a)**a, and by a tenth at most within a step.
     powers = size * np.abs(np.log(np.clip(x64, 1e-300, 1e300) / size))
-    step = 1e-2 * size / np.maximum(0.1 * powers, 1)
-    rises = _special().gammaincc(a64, x64) < 0.5  # the complement does
+    step: np.ndarray = 1e-2 * size / np.maximum(0.1 * powers, 1)
+    rises: np.ndarray = _special().gammaincc(a64, x64) < 0.5  # the complement does
     fall: list[np.ndarray] = []
     for _ in range(4):
         below, above = a64 - step, a64 + step
-        change = _special().gammainc(above, x64) - _special().gammainc(below, x64)
-        of_complement = _special().gammaincc(below, x64) - _special().gammaincc(above, x64)
+        change: np.ndarray = _special().gammainc(above, x64) - _special().gammainc(below, x64)
+        of_complement: np.ndarray = _special().gammaincc(below, x64) - _special().gammaincc(
+            above, x64
+        )
         fall.append(np.where(rises, of_complement, change) / (2 * step))
         step = step / 2
     order = 4.0
