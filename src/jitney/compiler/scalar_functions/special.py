@@ -80,9 +80,12 @@ def _zeta(s: np.ndarray, q: np.ndarray) -> np.ndarray:
 
 
 def _betainc(a: np.ndarray, b: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """SciPy's in float64: in float32 it has five digits for small a and b."""
+    """SciPy's in float64: in float32 it has five digits for small a and b.
+
+    SciPy 1.14 leaves [0, 1] where a and b are 1e30.
+    """
     a64, b64, x64 = a.astype(np.float64), b.astype(np.float64), x.astype(np.float64)
-    return np.asarray(_special().betainc(a64, b64, x64)).astype(a.dtype)
+    return np.clip(np.asarray(_special().betainc(a64, b64, x64)), 0, 1).astype(a.dtype)
 
 
 def _igamma_grad_a(a: np.ndarray, x: np.ndarray) -> np.ndarray:
