@@ -12,7 +12,7 @@ told, which constants they need, and which transforms take which:
     a large prime factor            a convolution with a chirp (Bluestein 1970), by `fourier.lines`; of
                                     few or long lines by `fourier.chirps`, line by line, as matrices
 
-Infinities and overflows come out as pocketfft's do where lines are no matrices, and up to
+Infinities and overflows come out as pocketfft's do where lines are not matrices, and up to
 `COSTS.exact_transform` where they are. All is decided by sizes alone, so results do not depend on the
 number of threads.
 """

@@ -51,7 +51,7 @@ def array_of(x: PyTree, dtype: dtypes.DType | None, must_copy: bool, ndmin: int)
 
 
 def _strong(x: Array) -> Array:
-    """`x` as a strongly typed array: what an object converts itself to is no Python scalar."""
+    """`x` as a strongly typed array: what an object converts itself to is not a Python scalar."""
     aval = aval_of(x)
     return convert(x, aval.dtype) if aval.weak_type else x
 

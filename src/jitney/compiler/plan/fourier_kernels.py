@@ -1,7 +1,7 @@
 """Fourier transforms in loops as kernels, one for each factor of the length.
 
 The algorithm is Stockham's (Cochran et al. 1967; Van Loan, Computational Frameworks for the Fast
-Fourier Transform, 1.7): with decimation in frequency, and without any reordering of elements. A length
+Fourier Transform, 1.7): with decimation in frequency, and elements are not reordered. A length
 n = r m is brought down to m by transforms of r elements that lie m apart, times powers of a root of
 unity:
 
