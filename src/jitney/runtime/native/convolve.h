@@ -23,6 +23,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "instructions.h"
+
 enum { JT_SPACE = 3 };
 
 /* What both functions are told, as int64s in this order: `compiler/convolutions.py` writes them. */
@@ -49,10 +51,6 @@ static inline int64_t jt_min64(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t jt_max64(int64_t a, int64_t b) { return a > b ? a : b; }
 static inline int64_t jt_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-#define JT_INLINE static inline __attribute__((always_inline))
-#define JT_NAME_(name, type, isa) jt_##name##_##type##_##isa
-#define JT_NAME__(name, type, isa) JT_NAME_(name, type, isa)
-#define NAME(name) JT_NAME__(name, TYPE, ISA)
 
 /* The sets of instructions: name, bytes of a vector, rows of a tile (registers, less those of w). */
 #define ISA base
@@ -64,8 +62,6 @@ static inline int64_t jt_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 #undef TARGET
 #undef VECTOR
 #undef ROWS
-
-#include "instructions.h"
 
 #ifdef JT_X86
 #define ISA avx2
@@ -100,16 +96,13 @@ enum { JT_CONVOLVE_TYPES = 4, JT_CONVOLVE_KINDS = 2 };
 /* Address of `forward` (kind 0) or `filter` (1) for float32, float64, int32, int64 (types 0 to 3), for
    the best instructions up to `level` that the processor has. */
 static void *jt_convolution(int kind, int type, int level) {
-    static void *const base[JT_CONVOLVE_TYPES][JT_CONVOLVE_KINDS] = JT_TABLE(base);
+    static void *const tables[][JT_CONVOLVE_TYPES][JT_CONVOLVE_KINDS] = {
+        JT_TABLE(base),
 #ifdef JT_X86
-    static void *const avx2[JT_CONVOLVE_TYPES][JT_CONVOLVE_KINDS] = JT_TABLE(avx2);
-    static void *const avx512[JT_CONVOLVE_TYPES][JT_CONVOLVE_KINDS] = JT_TABLE(avx512);
-    int has = jt_instructions();
-    if (level >= 2 && has >= 2) return avx512[type][kind];
-    if (level >= 1 && has >= 1) return avx2[type][kind];
+        JT_TABLE(avx2), JT_TABLE(avx512),
 #endif
-    (void)level;
-    return base[type][kind];
+    };
+    return tables[jt_level(level)][type][kind];
 }
 
 #endif

@@ -108,10 +108,6 @@ static inline int64_t jt_line_at(int64_t line, int64_t extent, int64_t after) {
     return line / after * extent * after + line % after;
 }
 
-#define JT_INLINE static inline __attribute__((always_inline))
-#define JT_NAME_(name, type, isa) jt_##name##_##type##_##isa
-#define JT_NAME__(name, type, isa) JT_NAME_(name, type, isa)
-#define NAME(name) JT_NAME__(name, TYPE, ISA)
 /* The function for single lines, of the same type. */
 #define SINGLE(name) JT_NAME__(name, TYPE, single)
 
@@ -156,16 +152,13 @@ static inline int64_t jt_line_at(int64_t line, int64_t extent, int64_t after) {
 /* Address of the function for lines (kind 0), for lines as matrices (1) or as convolutions (2), of float32
    (type 0) or float64 (1), for the best instructions up to `level` that the processor has. */
 static void *jt_fourier_function(int kind, int type, int level) {
-    static void *const base[2][3] = JT_FOURIER_TABLE(base);
+    static void *const tables[][2][3] = {
+        JT_FOURIER_TABLE(base),
 #ifdef JT_X86
-    static void *const avx2[2][3] = JT_FOURIER_TABLE(avx2);
-    static void *const avx512[2][3] = JT_FOURIER_TABLE(avx512);
-    int has = jt_instructions();
-    if (level >= 2 && has >= 2) return avx512[type][kind];
-    if (level >= 1 && has >= 1) return avx2[type][kind];
+        JT_FOURIER_TABLE(avx2), JT_FOURIER_TABLE(avx512),
 #endif
-    (void)level;
-    return base[type][kind];
+    };
+    return tables[jt_level(level)][type][kind];
 }
 
 #endif

@@ -1,7 +1,13 @@
-/* Sets of instructions of x86-64: which the processor has, and how a function asks for those of AVX-512. */
+/* Sets of instructions of x86-64: which the processor has, and how a function asks for those of AVX-512;
+   names of functions that are compiled for each type and set. */
 
 #ifndef JITNEY_INSTRUCTIONS_H
 #define JITNEY_INSTRUCTIONS_H
+
+#define JT_INLINE static inline __attribute__((always_inline))
+#define JT_NAME_(name, type, isa) jt_##name##_##type##_##isa
+#define JT_NAME__(name, type, isa) JT_NAME_(name, type, isa)
+#define NAME(name) JT_NAME__(name, TYPE, ISA)
 
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
 #define JT_X86 1
@@ -27,6 +33,14 @@ static int jt_instructions(void) {
     if ((saved & 0x06) != 0x06) return 0; /* SSE, AVX */
     return (features & avx512) == avx512 && (saved & 0xe0) == 0xe0 ? 2 : 1;
 }
+#else
+static int jt_instructions(void) { return 0; }
 #endif
+
+/* The highest level up to `level` that the processor has. */
+static int jt_level(int level) {
+    int has = jt_instructions();
+    return level < has ? level : has;
+}
 
 #endif
