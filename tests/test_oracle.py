@@ -171,6 +171,17 @@ def test_answers_are_recorded_and_merged(tmp_path, monkeypatch):
     assert "sentence" not in str(Records(stale.path).read)
 
 
+def test_two_answers_for_one_digest_are_refused(asked):
+    oracle, _, _ = asked
+    oracle.recording = True
+    first, second = [lambda: "one", lambda: "two"]  # of one text: their line
+    assert oracle.answer(first) == "one"
+    assert oracle.answer(first) == "one"
+    with pytest.raises(AssertionError, match="two answers for one digest"):
+        oracle.answer(second)
+    assert oracle.answer(second, 2) == "two"
+
+
 def test_real_jax_is_for_answers_alone():
     with pytest.raises(RuntimeError, match="mark the test `live`"):
         _ = jax.numpy

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import io
 import logging
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
-import jax as oracle
 import numpy as np
 import pytest
+from tests.helpers.oracle import answer
 
 import jitney
 
-BOTH = pytest.mark.parametrize("name", ["jitney", "jax"])
+BOTH = pytest.mark.parametrize("name", ["jitney", pytest.param("jax", marks=pytest.mark.live)])
 
 
 def library(name: str) -> tuple[Any, Any, Any]:
@@ -29,29 +31,23 @@ def f32(jax: Any, *shape: int) -> Any:
     return jax.ShapeDtypeStruct(shape, np.float32)
 
 
-class Prints:
-    """A program run by both; their prints and results must be the same."""
-
-    def __init__(self, capsys: Any) -> None:
-        self.capsys = capsys
-
-    def check(self, program: Callable[[Any, Any], Any]) -> list[str]:
-        found = []
-        for name in ("jitney", "jax"):
-            jax, jnp, _ = library(name)
-            out = jax.tree_util.tree_map(np.asarray, program(jax, jnp))
-            jax.effects_barrier()
-            found.append((self.capsys.readouterr().out, out))
-        (ours, mine), (theirs, yours) = found
-        assert ours == theirs
-        for a, b in zip(oracle.tree.leaves(mine), oracle.tree.leaves(yours), strict=True):
-            np.testing.assert_allclose(a, b, rtol=1e-6)
-        return ours.splitlines()
+def printed(name: str, program: Callable[[Any, Any], Any]) -> tuple[str, list[np.ndarray]]:
+    """What a program prints, and its results."""
+    jax, jnp, _ = library(name)
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        results = [np.asarray(x) for x in jax.tree_util.tree_leaves(program(jax, jnp))]
+        jax.effects_barrier()
+    return out.getvalue(), results
 
 
-@pytest.fixture
-def prints(capsys: Any) -> Prints:
-    return Prints(capsys)
+def same_prints(program: Callable[[Any, Any], Any]) -> list[str]:
+    """The lines that a program prints: prints and results of both libraries must be the same."""
+    ours, mine = printed("jitney", program)
+    theirs, yours = answer(lambda: printed("jax", program))
+    assert ours == theirs
+    for a, b in zip(mine, yours, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-6)
+    return ours.splitlines()
 
 
 # --- what is printed, and when --------------------------------------------------------------------
@@ -127,8 +123,8 @@ PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_prints_as_jax(program: str, prints: Prints) -> None:
-    assert prints.check(PROGRAMS[program])
+def test_prints_as_jax(program: str) -> None:
+    assert same_prints(PROGRAMS[program])
 
 
 def test_effects_happen_once_where_the_derivative_repeats_a_loop(capsys: Any) -> None:
@@ -150,12 +146,12 @@ def test_effects_happen_once_where_the_derivative_repeats_a_loop(capsys: Any) ->
     assert not capsys.readouterr().out
 
 
-def test_disable_jit(prints: Prints) -> None:
+def test_disable_jit() -> None:
     def program(jax: Any, jnp: Any) -> Any:
         with jax.disable_jit():
             return jax.jit(lambda x: shown(jax, x) + 1)(2.0)
 
-    prints.check(program)
+    same_prints(program)
 
 
 @BOTH
@@ -504,51 +500,73 @@ def test_programs_print_as_jax() -> None:
         return re.sub("0x[0-9a-fX]+", "0x", out)
 
     for method in ("sequential", "expand_dims", "broadcast_all", "legacy_vectorized"):
-        assert text("jitney", method) == text("jax", method)
+        assert text("jitney", method) == answer(lambda: text("jax", method))  # noqa: B023
+
+
+class Keeping(logging.Handler):
+    """Keeps the records of errors."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.records: list[logging.LogRecord] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.records.append(record)
+
+
+@contextlib.contextmanager
+def errors_logged() -> Iterator[list[logging.LogRecord]]:
+    handler = Keeping()
+    logging.getLogger().addHandler(handler)
+    try:
+        yield handler.records
+    finally:
+        logging.getLogger().removeHandler(handler)
 
 
 @pytest.mark.parametrize("how", ["eager", "jit", "vmap", "eager loop", "jitted loop"])
 @pytest.mark.parametrize("kind", ["pure", "io", "debug", "print"])
-def test_what_a_callback_raises_is_logged(
-    kind: str, how: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_what_a_callback_raises_is_logged(kind: str, how: str) -> None:
     """Once, besides being raised, by the loggers that JAX has for it."""
 
     def fail(*_: Any) -> Any:
         raise RuntimeError("of the callback")
 
-    found = []
-    for name in ("jitney", "jax"):
+    def found(name: str) -> list[tuple[str, str, str, bool]]:
         jax, jnp, io_callback = library(name)
 
         def call(x: Any) -> Any:
             if kind == "pure":
-                return jax.pure_callback(fail, x, x, vmap_method="sequential")  # noqa: B023
+                return jax.pure_callback(fail, x, x, vmap_method="sequential")
             if kind == "io":
-                return io_callback(fail, x, x)  # noqa: B023
+                return io_callback(fail, x, x)
             if kind == "debug":
-                jax.debug.callback(fail, x)  # noqa: B023
+                jax.debug.callback(fail, x)
             else:
-                jax.debug.callback(lambda x: print(f"{x:d}"), x)  # noqa: B023
+                jax.debug.callback(lambda x: print(f"{x:d}"), x)
             return x
 
         def loop(x: Any) -> Any:
-            return jax.lax.fori_loop(0, 2, lambda _, c: call(c), x)  # noqa: B023
+            return jax.lax.fori_loop(0, 2, lambda _, c: call(c), x)
 
         x = jnp.ones((2,) if how == "vmap" else ())
         f = {
             "eager": call, "jit": jax.jit(call), "vmap": jax.vmap(call), "eager loop": loop,
             "jitted loop": jax.jit(loop),
         }[how]  # fmt: skip
-        caplog.clear()
-        with caplog.at_level(logging.ERROR), pytest.raises(Exception) as error:
-            jax.block_until_ready(f(x))
-            jax.effects_barrier()
-        assert str(error.value)
-        records = {(r.name, r.levelname, r.getMessage()) for r in caplog.records}
-        assert all(r.exc_info for r in caplog.records)
-        found.append(records)
-    assert found[0] == found[1] != set()
+        with errors_logged() as records:
+            try:
+                jax.block_until_ready(f(x))
+                jax.effects_barrier()
+            except Exception as error:
+                assert str(error)
+            else:
+                raise AssertionError("nothing was raised")
+        return sorted({(r.name, r.levelname, r.getMessage(), bool(r.exc_info)) for r in records})
+
+    ours, theirs = found("jitney"), answer(lambda: found("jax"))
+    assert ours == theirs != []
+    assert all(record[-1] for record in ours)
 
 
 @BOTH

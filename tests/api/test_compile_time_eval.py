@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import jax
 import numpy as np
 import pytest
-
-import jitney
+from tests.helpers.both import check_claim, of_both
 
 
 def chosen(j: Any, x: Any) -> Any:
@@ -38,10 +36,12 @@ TRACED: dict[str, Callable[[Any, Any], Any]] = {
 
 @pytest.mark.parametrize("name", TRACED)
 def test_functions_that_are_traced_within(name: str) -> None:
+    call = TRACED[name]
+
     def within(j: Any) -> Callable[[Any], Any]:
         def f(x: Any) -> Any:
             with j.ensure_compile_time_eval():
-                return TRACED[name](j, x)
+                return call(j, x)
 
         return f
 
@@ -52,30 +52,29 @@ def test_functions_that_are_traced_within(name: str) -> None:
         lambda j, f: j.vmap(f)(np.ones(2, np.float32)),
     ]
     for way in ways:
-        ours, theirs = way(jitney, within(jitney)), way(jax, within(jax))
+        ours, theirs = of_both(lambda j, way=way: way(j, within(j)))
         np.testing.assert_allclose(ours, theirs, rtol=1e-6)
 
 
 def test_tracers_have_no_value_there() -> None:
-    for j in (jitney, jax):
+    def claim(j: Any) -> None:
         with (
             j.ensure_compile_time_eval(),
             pytest.raises(j.errors.TracerBoolConversionError),
         ):
             j.jit(lambda x: x * 2 if x > 0 else x)(1.0)
 
+    check_claim(claim)
+
 
 def test_a_function_is_traced_for_either() -> None:
-    def f(j: Any) -> Any:
-        return j.jit(lambda x: x + j.numpy.sin(2.0))
-
-    programs = []
-    for j in (jitney, jax):
-        g = f(j)
+    def programs(j: Any) -> tuple[str, str, str]:
+        g = j.jit(lambda x: x + j.numpy.sin(2.0))
         before = str(j.make_jaxpr(g)(1.0))
         with j.ensure_compile_time_eval():
             within = str(j.make_jaxpr(g)(1.0))
-        programs.append((before, within, str(j.make_jaxpr(g)(1.0))))
-    ours, theirs = programs
+        return before, within, str(j.make_jaxpr(g)(1.0))
+
+    ours, theirs = of_both(programs)
     assert ours == theirs
     assert "sin" in ours[0] and "sin" not in ours[1] and ours[0] == ours[2]

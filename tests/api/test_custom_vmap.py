@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
 import numpy as np
 import pytest
+from tests.helpers.both import check_claim, of_both
 from tests.helpers.rule_checks import agree, close, module
 
 import jitney
@@ -50,10 +50,13 @@ def test_custom_vmap(use):
 
 
 def test_custom_vmap_says_what_is_mapped():
-    seen: list[Any] = []
-    for j in (jax, jitney):
+    def mapped(j):
+        seen: list[Any] = []
         j.vmap(with_batching(j, seen), in_axes=(None, 0))(1.0, B)
-    assert seen[0] == seen[1] == (3, [False, True])
+        return seen[0]
+
+    ours, theirs = of_both(mapped)
+    assert ours == theirs == (3, [False, True])
 
 
 def test_custom_vmap_reverse_derivative():
@@ -62,7 +65,7 @@ def test_custom_vmap_reverse_derivative():
 
 
 def test_custom_vmap_errors():
-    for j in (jax, jitney):
+    def claim(j):
         custom_vmap = module(j, "custom_batching").custom_vmap
         f = custom_vmap(lambda x: x)
         with pytest.raises(AttributeError, match=r"(No|no) batching rule"):
@@ -70,6 +73,8 @@ def test_custom_vmap_errors():
         f.def_vmap(lambda size, batched, x: (x, (True, True)))
         with pytest.raises(ValueError, match="structure"):
             j.vmap(f)(B)
+
+    check_claim(claim)
 
 
 def test_sequential_vmap():

@@ -2,8 +2,8 @@
 
 import io
 
-import jax as real_jax
 import pytest
+from tests.helpers.both import of_both
 
 import jitney
 
@@ -36,10 +36,7 @@ def session(jax, commands, **options):
     ],
 )  # fmt: skip
 def test_shows_what_jax_does(commands):
-    ours, theirs = (
-        session(jitney, commands, num_frames=3),
-        session(real_jax, commands, num_frames=3),
-    )
+    ours, theirs = of_both(lambda library: session(library, commands, num_frames=3))
     assert ours == theirs
 
 

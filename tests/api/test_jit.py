@@ -13,6 +13,7 @@ import pytest
 from tests.helpers.both import Cases, check, counted
 
 import jitney
+import jitney.numpy as jtnp
 
 same = Cases()
 
@@ -368,7 +369,7 @@ def scalars(jax, jnp):
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("i", range(len(scalars(__import__("jax"), __import__("jax").numpy))))
+@pytest.mark.parametrize("i", range(len(scalars(jitney, jtnp))))
 def test_every_kind_of_argument_thrice(i):
     """First (traced), second (fast path), third; bare, in a container, twice, beside others."""
 

@@ -1,8 +1,8 @@
 """`pmap` on the one device that there is."""
 
-import jax
 import numpy as np
 import pytest
+from tests.helpers.both import of_both
 
 import jitney
 import jitney.numpy as jnp
@@ -10,17 +10,13 @@ from jitney import lax
 
 
 def test_like_jax():
-    def body(x, y, scale):
-        return lax.psum(x, "i") * scale + y, lax.axis_index("i")
+    def mapped(lib):
+        return lib.pmap(
+            lambda x, y, scale: (lib.lax.psum(x, "i") * scale + y, lib.lax.axis_index("i")),
+            "i", in_axes=(0, None, 1), out_axes=(1, 0),
+        )(np.ones((1, 3), "f"), np.arange(3, dtype="f"), np.full((3, 1), 2, "f"))  # fmt: skip
 
-    found = jitney.pmap(body, "i", in_axes=(0, None, 1), out_axes=(1, 0))(
-        jnp.ones((1, 3)), jnp.arange(3.0), jnp.full((3, 1), 2.0)
-    )
-    expected = jax.pmap(
-        lambda x, y, scale: (jax.lax.psum(x, "i") * scale + y, jax.lax.axis_index("i")),
-        "i", in_axes=(0, None, 1), out_axes=(1, 0),
-    )(np.ones((1, 3), "f"), np.arange(3, dtype="f"), np.full((3, 1), 2, "f"))  # fmt: skip
-    for a, b in zip(found, expected, strict=True):
+    for a, b in zip(*of_both(mapped), strict=True):
         assert a.shape == b.shape
         assert a.dtype == b.dtype
         np.testing.assert_array_equal(a, b)

@@ -8,11 +8,11 @@ import threading
 import types
 import warnings
 
-import jax
 import numpy as np
 import pytest
 from benchmarks import cases_eager
 from benchmarks.harness import load_side
+from tests.helpers.oracle import answer, jax as real_jax
 
 import jitney
 import jitney.numpy as jnp
@@ -241,7 +241,8 @@ def test_signs_of_zeros_and_nans_are_kept():
 def test_operands_of_other_dtypes_are_converted_as_evaluation_does(y):
     x = jnp.arange(3, dtype=jnp.float32)
     results = [jnp.logaddexp(x, y) for _ in range(CALLS)]
-    theirs = jax.numpy.logaddexp(np.asarray(x), y)
+    operand = np.arange(3, dtype=np.float32)
+    theirs = answer(lambda: real_jax.numpy.logaddexp(operand, y))
     for r in results:
         assert (r.dtype, r.weak_type) == (theirs.dtype, theirs.weak_type)
         np.testing.assert_allclose(r, theirs, rtol=1e-6)

@@ -1,8 +1,8 @@
 """`shard_map` over meshes of one device."""
 
-import jax
 import numpy as np
 import pytest
+from tests.helpers.both import of_both
 
 import jitney
 import jitney.numpy as jnp
@@ -27,10 +27,11 @@ def both_axes(lib, numpy):
 
 @pytest.mark.parametrize("compiled", [False, True])
 def test_like_jax(compiled):
-    results = []
-    for lib, numpy in ((jitney, jnp), (jax, jax.numpy)):
-        f, x, y = both_axes(lib, numpy)
-        results.append((lib.jit(f) if compiled else f)(x, y))
+    def result(lib):
+        f, x, y = both_axes(lib, lib.numpy)
+        return (lib.jit(f) if compiled else f)(x, y)
+
+    results = of_both(result)
     for name in ("x", "total"):
         np.testing.assert_allclose(results[0][name], results[1][name], rtol=1e-6)
         assert results[0][name].shape == results[1][name].shape

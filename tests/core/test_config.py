@@ -6,9 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import jax as real
 import numpy as np
 import pytest
+from tests.helpers.oracle import answer, jax as real
 
 import jitney as jax
 import jitney.numpy as jnp
@@ -17,8 +17,8 @@ from jitney.core import config
 SETTINGS = Path(__file__).parents[2] / "docs" / "settings.md"
 
 
-def test_jaxs_options_with_its_defaults():
-    """In a process of its own: others may have set options."""
+def defaults_of_jax():
+    """Of a process of its own: others may have set options."""
     program = (
         "import json, jax\n"
         "values = {name: jax.config._read(name) for name in jax.config.values}\n"
@@ -28,7 +28,11 @@ def test_jaxs_options_with_its_defaults():
     out = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=plain
     )
-    for name, theirs in json.loads(out.stdout).items():
+    return json.loads(out.stdout)
+
+
+def test_jaxs_options_with_its_defaults():
+    for name, theirs in answer(defaults_of_jax).items():
         ours = config._find(name).default
         same = str(ours).lower() == str(theirs).lower() if isinstance(ours, str) else ours == theirs
         assert same, (name, ours, theirs)
@@ -52,8 +56,8 @@ def test_values_are_checked_and_kept(name, good, bad):
         assert getattr(jax.config, name) == good
         with pytest.raises(ValueError, match="this option takes"):
             jax.config.update(name, bad)
-        with pytest.raises((ValueError, TypeError)):
-            real.config.update(name, bad)
+        refused = answer(lambda: real.config.update(name, bad))
+        assert refused.name in ("ValueError", "TypeError")
     finally:
         jax.config.update(name, before)
 

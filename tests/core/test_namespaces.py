@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib
 import sys
 
-import jax
 import pytest
+from tests.helpers.oracle import answer, jax
 
 import jitney.numpy as jnp
 
@@ -30,7 +30,12 @@ def test_names_beside_the_table_of_contents_show() -> None:
 
 def test_functions_say_the_module_that_users_know() -> None:
     own = "jax.numpy"
-    theirs = {n: getattr(jax.numpy, n) for n in jnp.__all__}
-    names = [n for n, f in theirs.items() if callable(f) and f.__module__ == own]
+    listed = list(jnp.__all__)
+
+    def named() -> list[str]:
+        theirs = {n: getattr(jax.numpy, n) for n in listed}
+        return [n for n, f in theirs.items() if callable(f) and f.__module__ == own]
+
+    names = answer(named)
     assert len(names) > 300
     assert [n for n in names if getattr(jnp, n).__module__ != own] == []

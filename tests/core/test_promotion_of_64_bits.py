@@ -2,14 +2,15 @@
 
 import itertools
 
-import jax as peer
-import jax.numpy as peer_numpy
 import numpy as np
 import pytest
 from tests.helpers.both import outcome
+from tests.helpers.oracle import RealModule, answer, jax as peer
 
 import jitney as jax
 import jitney.numpy as jnp
+
+peer_config = RealModule("jax._src.config")
 
 DTYPES = "bool int8 int32 int64 uint32 uint64 bfloat16 float32 float64 complex64 complex128".split()
 
@@ -25,10 +26,14 @@ def _promoted(library, numpy, a, b, mode):
 @pytest.mark.parametrize("mode", ["standard", "strict"])
 @pytest.mark.parametrize("x64", [False, True])
 def test_promote_types(mode, x64):
-    with jax.enable_x64(x64), peer.enable_x64(x64):
-        for a, b in itertools.product([*DTYPES, int, float, complex], repeat=2):
-            expected = _promoted(peer, peer_numpy, a, b, mode)
-            assert _promoted(jax, jnp, a, b, mode) == expected, (a, b)
+    pairs = list(itertools.product([*DTYPES, int, float, complex], repeat=2))
+
+    def found(library):
+        with library.enable_x64(x64):
+            return [_promoted(library, library.numpy, a, b, mode) for a, b in pairs]
+
+    for pair, ours, theirs in zip(pairs, found(jax), answer(lambda: found(peer)), strict=True):
+        assert ours == theirs, pair
 
 
 def test_derivatives_of_functions_that_compute_in_64_bits():
@@ -92,16 +97,16 @@ ASKED = {
 @pytest.mark.parametrize("mode", ["warn", "error", "allow"])
 @pytest.mark.parametrize("asked", ASKED)
 def test_what_is_asked_for_without_x64(asked, mode):
-    from jax._src import config as peer_config
-
     from jitney.core import config
 
-    def found(library, numpy, explicit):
-        with explicit(mode), library.enable_x64(False):
-            return outcome(ASKED[asked], library, numpy)
+    case = ASKED[asked]
 
-    expected = found(peer, peer_numpy, peer_config.explicit_x64_dtypes)
-    assert found(jax, jnp, config.explicit_x64_dtypes) == expected
+    def found(library, explicit):
+        with explicit(mode), library.enable_x64(False):
+            return outcome(case, library, library.numpy)
+
+    expected = answer(lambda: found(peer, peer_config.explicit_x64_dtypes))
+    assert found(jax, config.explicit_x64_dtypes) == expected
 
 
 def test_random_floats_that_are_asked_for():

@@ -66,6 +66,17 @@ def outcome_of_jax(case: Case) -> Any:
     return answer(lambda: outcome(case, jax, jnp))
 
 
+def of_both(use: Callable[[Any], Any], *case: Any) -> tuple[Any, Any]:
+    """What `use(library)` returns of jitney, and of real JAX, as recorded; see `answer` for `case`."""
+    return use(jitney), answer(lambda: use(jax), *case)
+
+
+def check_claim(claim: Callable[[Any], None], *case: Any) -> None:
+    """Asserts what `claim(library)` does: of jitney, and of real JAX, where the outcome is recorded."""
+    claim(jitney)
+    assert answer(lambda: claim(jax), *case) is None
+
+
 def check(case: Case, formatted: bool = False) -> None:
     """Asserts that the case comes out the same with both.
 

@@ -1,6 +1,6 @@
-"""Programs that print what they find out, run with real jax and with jitney, in processes of their own.
+"""Programs that print what they find out with jitney and with real JAX, in processes of their own.
 
-So they may have several devices. The lines have to be the same.
+So they may have several devices. The lines have to be the same; those of real JAX are recorded.
 """
 
 from __future__ import annotations
@@ -10,12 +10,20 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.helpers import oracle
 
-def started(program: Path, *arguments: str, launcher: bool = False) -> subprocess.Popen[str]:
-    """The process of a program; `launcher` says whether `python -m jitney` runs it."""
+
+def started(
+    program: Path, *arguments: str, launcher: bool = False, **variables: str
+) -> subprocess.Popen[str]:
+    """The process of a program, with `variables` of the environment.
+
+    Args:
+      launcher: whether `python -m jitney` runs it.
+    """
     return subprocess.Popen(
         [sys.executable, *(["-m", "jitney"] if launcher else []), str(program), *arguments],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **variables},
     )  # fmt: skip
 
 
@@ -26,18 +34,26 @@ def printed(process: subprocess.Popen[str]) -> list[str]:
     return out.splitlines()
 
 
-def check_prints_alike(program: Path, *, imports_jax: bool = False) -> None:
-    """Runs `program` on both packages, and compares the lines that it prints.
+def printed_by_jax(program: Path, *arguments: str, **variables: str) -> list[str]:
+    """The lines that a program of `tests` prints with real JAX, which it imports."""
+    name = program.relative_to(oracle.TESTS).as_posix()
+    return oracle.answer(
+        lambda: printed(started(oracle.TESTS / name, *arguments, **variables)), program.read_text()
+    )
+
+
+def check_prints_alike(program: Path, *, imports_jax: bool = False, **variables: str) -> None:
+    """Runs `program` with both packages, and compares the lines that it prints.
 
     Args:
-      program: a file. It imports the package that its argument names.
+      program: a file of `tests`. It imports the package that its argument names.
       imports_jax: it says `import jax` instead, and is to be launched.
+      variables: of the environment.
     """
-    if imports_jax:
-        both = [started(program, launcher=launcher) for launcher in (True, False)]
-    else:
-        both = [started(program, package) for package in ("jitney", "jax")]
-    ours, theirs = map(printed, both)
+    arguments = [] if imports_jax else ["jitney"]
+    process = started(program, *arguments, launcher=imports_jax, **variables)
+    theirs = printed_by_jax(program, *([] if imports_jax else ["jax"]), **variables)
+    ours = printed(process)
     assert theirs, f"{program} prints nothing"
     wrong = [f"{a}\n  {b}" for a, b in zip(ours, theirs, strict=True) if a != b]
     assert not wrong, "\n".join(wrong)

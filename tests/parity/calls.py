@@ -27,7 +27,7 @@ import numpy as np
 
 LINES = (Path(__file__).parent / "data" / "calls.txt").read_text().splitlines()
 
-_VALUES: dict[str, Any] = {
+VALUES: dict[str, Any] = {
     "s": np.float32(0.5),
     "v": np.array([0.5, 0.25, 0.75], np.float32),
     "m": np.array([[0.5, 0.25, 0.75], [0.1, 0.9, 0.3], [0.2, 0.4, 0.8]], np.float32),
@@ -165,11 +165,11 @@ class Side:
                 importlib.import_module(line.replace("jax", name, 1))
         jnp = self.jax.numpy
         self.names: dict[str, Any] = {"jax": self.jax, "jnp": jnp, "np": np}
-        for letter, value in _VALUES.items():
+        for letter, value in VALUES.items():
             self.names[letter] = jnp.asarray(value)
         self.names["key"] = self.jax.random.key(0)
 
-    def outcome(self, call: Call, traced: bool = False) -> Any:
+    def outcome(self, call: Call | str, traced: bool = False) -> Any:
         """What the call gives, as `described`, or ("raises", the exception's class and its bases).
 
         Args:
@@ -197,7 +197,7 @@ class Side:
                 else:
                     run()
             except Exception as error:
-                return "raises", *_classes(error)
+                return "raises", *classes(error)
             finally:
                 signal.setitimer(signal.ITIMER_REAL, 0)
         return found[-1]
@@ -216,7 +216,7 @@ class Side:
         return type(x).__name__
 
 
-def _classes(error: Exception) -> list[str]:
+def classes(error: Exception) -> list[str]:
     """Names of what a program could catch the exception by, the narrowest first."""
     names = [kind.__name__ for kind in type(error).__mro__ if issubclass(kind, Exception)]
     return ["JaxRuntimeError" if name == "XlaRuntimeError" else name for name in names]
@@ -227,7 +227,7 @@ def _raised(outcome: Any) -> str:
     return outcome[1] if isinstance(outcome, tuple) and outcome[0] == "raises" else "value"
 
 
-def _fits(got: Any, want: Any) -> bool:
+def fits(got: Any, want: Any) -> bool:
     """Whether the outcomes agree; of exceptions, whether what catches JAX's catches ours."""
     return got == want or (_raised(got) != "value" and _raised(want) in got[1:])
 
@@ -235,10 +235,10 @@ def _fits(got: Any, want: Any) -> bool:
 def different(ours: Side, theirs: Side, call: Call) -> tuple[Any, Any] | None:
     """(our outcome, theirs) if they differ."""
     got, want = ours.outcome(call), theirs.outcome(call, traced=True)
-    if _fits(got, want):
+    if fits(got, want):
         return None
     want = theirs.outcome(call)
-    return None if _fits(got, want) else (got, want)
+    return None if fits(got, want) else (got, want)
 
 
 # Classes that show where JAX stumbles over an argument instead of refusing it.

@@ -6,20 +6,18 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.helpers.programs_alike import printed, printed_by_jax, started
 
 PROGRAM = Path(__file__).parent / "on_devices.py"
 
 
-def _printed(package):
-    done = subprocess.run(
-        [sys.executable, str(PROGRAM), package], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return dict(line.split(": ", 1) for line in done.stdout.splitlines() if ": " in line)
+def _by_name(lines):
+    return dict(line.split(": ", 1) for line in lines if ": " in line)
 
 
 def test_everything_is_where_jax_puts_it():
-    ours, theirs = _printed("jitney"), _printed("jax")
+    ours = _by_name(printed(started(PROGRAM, "jitney")))
+    theirs = _by_name(printed_by_jax(PROGRAM, "jax"))
     assert ours.keys() == theirs.keys()
     wrong = [name for name in ours if ours[name] != theirs[name]]
     assert not wrong, "\n".join(f"{name}\n  {ours[name]}\n  {theirs[name]}" for name in wrong)

@@ -37,6 +37,7 @@ def test_program_prints_as_with_jax(program: Path) -> None:
     assert output_of("-m", "jitney", program) == recorded(program)
 
 
+@pytest.mark.live
 @pytest.mark.slow
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.stem)
 def test_recorded_output_is_that_of_jax(program: Path) -> None:
