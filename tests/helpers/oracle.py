@@ -117,6 +117,10 @@ class Raised:
         """The name of the error's class."""
         return self.names[0]
 
+    def is_a(self, error: type[BaseException]) -> bool:
+        """Whether `error` is the class or a base of it, by its name."""
+        return error.__name__ in self.names
+
 
 # ---- digests ----------------------------------------------------------------------------------
 
@@ -493,6 +497,16 @@ def answer(compute: Callable[[], Any], *case: Any) -> Any:
     Returns: arrays as `Value`, an error as `Raised`, all else as it is.
     """
     return oracle.answer(compute, *case)
+
+
+def of_jax(use: Callable[..., Any], *args: Any, x64: bool = False) -> Any:
+    """Returns what `answer` does of `use(jax, *args)`, with 64-bit types if `x64`."""
+
+    def compute() -> Any:
+        with jax.enable_x64(x64):
+            return use(jax, *args)
+
+    return answer(compute)
 
 
 def live(compute: Callable[[], Any]) -> Any:
