@@ -294,6 +294,10 @@ def encode(x: Any) -> Any:
         return {"dtype": x.name}
     if isinstance(x, bytes):
         return {"bytes": base64.b64encode(x).decode()}
+    if isinstance(x, slice):
+        return {"slice": [encode(y) for y in (x.start, x.stop, x.step)]}
+    if x is ...:
+        return {"ellipsis": None}
     if isinstance(x, (list, tuple)):
         return {type(x).__name__ if type(x) is list else "tuple": [encode(y) for y in x]}
     if isinstance(x, dict):
@@ -333,6 +337,10 @@ def decode(x: Any) -> Any:
             return _dtype(content)
         case "bytes":
             return base64.b64decode(content)
+        case "slice":
+            return slice(*map(decode, content))
+        case "ellipsis":
+            return ...
         case "list":
             return [decode(y) for y in content]
         case "tuple":
