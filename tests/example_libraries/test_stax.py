@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
 import numpy as np
 import pytest
-from jax.example_libraries import stax as expected_stax
+from tests.helpers.both import of_both
+from tests.helpers.rule_checks import module
 
 import jitney
 from jitney.example_libraries import stax
@@ -35,9 +35,8 @@ LAYERS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def run(package: Any, library: Any, name: str) -> Any:
-    make, shape = LAYERS[name]
-    init, apply = make(library)
+def run(package: Any, make: Any, shape: tuple[int, ...]) -> tuple[list[Any], str]:
+    init, apply = make(module(package, "example_libraries.stax"))
     inputs = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
     shapes = []
 
@@ -49,14 +48,16 @@ def run(package: Any, library: Any, name: str) -> Any:
     params, out = package.jit(init_and_apply)(package.random.PRNGKey(0), inputs)
     assert shapes == [out.shape]
     leaves = [np.asarray(x) for x in package.tree.leaves((params, out))]
-    return leaves, package.tree.structure(params)
+    return leaves, str(package.tree.structure(params))
 
 
 @pytest.mark.parametrize("name", LAYERS)
 def test_layers(name: str):
-    found, structure = run(jitney, stax, name)
-    expected, expected_structure = run(jax, expected_stax, name)
-    assert str(structure) == str(expected_structure)
+    make, shape = LAYERS[name]
+    (found, structure), (expected, expected_structure) = of_both(
+        lambda package: run(package, make, shape)
+    )
+    assert structure == expected_structure
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
 

@@ -3,9 +3,9 @@
 import importlib
 import re
 
-import jax
 import numpy as np
 import pytest
+from tests.helpers.both import of_both
 
 import jitney
 import jitney.numpy as jtnp
@@ -137,7 +137,7 @@ def facts(message):
 
 @pytest.mark.parametrize("case", [users, numbers, indices, control_flow, mapped, users_derivatives])
 def test_finds_what_jax_finds(case):
-    ours, theirs = messages(jitney, case), messages(jax, case)
+    ours, theirs = of_both(lambda lib: messages(lib, case))
     assert [facts(m) for m, _ in ours] == [facts(m) for m, _ in theirs]
     for (_, found), (_, expected) in zip(ours, theirs, strict=True):
         for x, y in zip(found, expected, strict=True):
@@ -155,7 +155,7 @@ def test_only_what_is_asked_for(errors):
 
         yield f, [[1.0, 1.0]]
 
-    found, expected = [messages(lib, case, errors)[0][0] for lib in (jitney, jax)]
+    found, expected = of_both(lambda lib: messages(lib, case, errors)[0][0])
     assert facts(found) == facts(expected) is not None
 
 
@@ -350,5 +350,5 @@ def test_the_last_failing_lane_is_told():
         yield lib.vmap(lib.vmap(f)), [[[1.0, -2.0], [-3.0, 4.0]]]
         yield lib.vmap(lambda x: lib.lax.cond(x > 0, lambda x: x, f, x)), [[1.0, -2.0, -9.0, 3.0]]
 
-    ours, theirs = messages(jitney, several), messages(jax, several)
+    ours, theirs = of_both(lambda lib: messages(lib, several))
     assert [text for text, _ in ours] == [text for text, _ in theirs]

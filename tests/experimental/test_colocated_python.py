@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import jax
+import importlib
+
 import numpy as np
 import pytest
 
@@ -10,7 +11,10 @@ import jitney
 import jitney.experimental.colocated_python as colocated
 from jitney.experimental.colocated_python import serialization
 
-BOTH = pytest.mark.parametrize("package", [jitney, jax], ids=["jitney", "jax"])
+
+@pytest.fixture(params=["jitney", pytest.param("jax", marks=pytest.mark.live)])
+def package(request):
+    return importlib.import_module(request.param)
 
 
 def module(package):
@@ -20,7 +24,6 @@ def module(package):
     return pytest.importorskip("jax.experimental.colocated_python")
 
 
-@BOTH
 def test_a_function_runs_with_arrays(package):
     @module(package).colocated_python
     def f(x, *, by):
@@ -34,7 +37,6 @@ def test_a_function_runs_with_arrays(package):
     assert f.__doc__ == "Doc."
 
 
-@BOTH
 def test_a_function_without_arguments_is_told_where(package):
     f = module(package).colocated_python(lambda: package.numpy.ones(2))
     with pytest.raises(ValueError, match="No devices found"):
@@ -48,7 +50,6 @@ def test_a_function_without_arguments_is_told_where(package):
         typed.specialize(out_specs_fn=lambda: None)
 
 
-@BOTH
 @pytest.mark.parametrize("result", [3, np.ones(3)])
 def test_arrays_only(package, result):
     f = module(package).colocated_python(lambda x: result)
@@ -64,7 +65,6 @@ def test_arguments_are_arrays_that_are_there():
         jitney.jit(f)(jitney.numpy.ones(3))
 
 
-@BOTH
 def test_objects(package):
     @module(package).colocated_python_class
     class Counter:

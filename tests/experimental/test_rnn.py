@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import jax
 import numpy as np
 import pytest
-from jax.experimental import rnn as oracle
+from tests.helpers.oracle import RealModule, answer, jax
 
 import jitney
 from jitney.experimental import rnn
 
 B, T, INPUTS, H, LAYERS = 2, 5, 3, 4, 2
-RNG = np.random.default_rng(0)
+oracle = RealModule("jax.experimental.rnn")
+
 LENGTHS = np.array([5, 3], np.int32)
 
 
 def operands(bidirectional):
     count = LAYERS * (2 if bidirectional else 1)
     shapes = (B, T, INPUTS), (count, B, H), (count, B, H)
-    weights = oracle.get_num_params_in_lstm(INPUTS, H, LAYERS, bidirectional)
-    return [RNG.normal(size=s).astype(np.float32) for s in (*shapes, (weights,))]
+    rng = np.random.default_rng(0)
+    weights = rnn.get_num_params_in_lstm(INPUTS, H, LAYERS, bidirectional)
+    return [rng.normal(size=s).astype(np.float32) for s in (*shapes, (weights,))]
 
 
 @pytest.mark.parametrize("bidirectional", [False, True])
@@ -41,30 +42,37 @@ def test_values_and_gradients(bidirectional):
 
         return call
 
-    (_, want), slopes = jax.jit(jax.value_and_grad(loss(theirs), (0, 1, 2, 3), has_aux=True))(
-        x, h, c, weights
-    )
+    def expected():
+        gradient = jax.value_and_grad(loss(theirs), (0, 1, 2, 3), has_aux=True)
+        (_, want), slopes = jax.jit(gradient)(x, h, c, weights)
+        return [*want, *slopes]
+
     (_, got), found = jitney.value_and_grad(loss(ours), (0, 1, 2, 3), has_aux=True)(
         x, h, c, weights
     )
-    for a, b in zip((*got, *found), (*want, *slopes), strict=True):
+    for a, b in zip((*got, *found), answer(expected), strict=True):
         np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-5)
+
+
+def shapes_of(parts):
+    return [{k: v.shape for k, v in part.items()} for part in parts]
 
 
 @pytest.mark.parametrize("bidirectional", [False, True])
 def test_weights(bidirectional):
     sizes = INPUTS, H, LAYERS, bidirectional
     ours = rnn.init_lstm_weight(jitney.random.key(3), *sizes)
-    theirs = oracle.init_lstm_weight(jax.random.key(3), *sizes)
+
+    def expected():
+        weights = oracle.init_lstm_weight(jax.random.key(3), *sizes)
+        shapes = shapes_of(oracle.unpack_lstm_weights(weights, *sizes))
+        return weights, shapes, oracle.swap_lstm_gates(weights, *sizes)
+
+    theirs, shapes, theirs_swapped = answer(expected)
     np.testing.assert_allclose(ours, theirs, rtol=1e-6)
-    for mine, other in zip(
-        rnn.unpack_lstm_weights(ours, *sizes),
-        oracle.unpack_lstm_weights(theirs, *sizes),
-        strict=True,
-    ):
-        assert {k: v.shape for k, v in mine.items()} == {k: v.shape for k, v in other.items()}
+    assert shapes_of(rnn.unpack_lstm_weights(ours, *sizes)) == shapes
     swapped = rnn.swap_lstm_gates(ours, *sizes)
-    np.testing.assert_allclose(swapped, oracle.swap_lstm_gates(theirs, *sizes), rtol=1e-6)
+    np.testing.assert_allclose(swapped, theirs_swapped, rtol=1e-6)
     np.testing.assert_array_equal(rnn.swap_lstm_gates(swapped, *sizes), ours)
     mine, before = rnn.unpack_lstm_weights(swapped, *sizes), rnn.unpack_lstm_weights(ours, *sizes)
     np.testing.assert_array_equal(mine[3][1][2 * H : 3 * H], before[3][1][3 * H :])

@@ -2,9 +2,9 @@
 
 import importlib
 
-import jax
 import numpy as np
 import pytest
+from tests.helpers.both import of_both
 
 import jitney
 
@@ -34,31 +34,29 @@ def make(lib, name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_like_jax(name):
-    results = []
-    for lib in (jitney, jax):
+    def results(lib):
         f = make(lib, name)
         x = lib.numpy.arange(3.0)
-        results.append(
-            [
-                *f(2.0, 3.0),
-                *lib.jit(f)(2.0, 3.0),
-                *lib.vmap(f, (0, None))(x, 2.0),
-                *lib.jvp(f, (x, x), (x + 1, x))[1],
-                lib.grad(lambda x, f=f: f(x, x)[0])(3.0),
-                lib.grad(lib.jit(lambda x, f=f: sum(f(x, 2.0))))(3.0),
-                # Values of traces around the call.
-                lib.jit(lambda a, f=f, lib=lib: lib.jacfwd(lambda b: f(b, a)[0])(1.0))(5.0),
-            ]
-        )
-    for found, expected in zip(*results, strict=True):
+        return [
+            *f(2.0, 3.0),
+            *lib.jit(f)(2.0, 3.0),
+            *lib.vmap(f, (0, None))(x, 2.0),
+            *lib.jvp(f, (x, x), (x + 1, x))[1],
+            lib.grad(lambda x: f(x, x)[0])(3.0),
+            lib.grad(lib.jit(lambda x: sum(f(x, 2.0))))(3.0),
+            # Values of traces around the call.
+            lib.jit(lambda a: lib.jacfwd(lambda b: f(b, a)[0])(1.0))(5.0),
+        ]
+
+    for found, expected in zip(*of_both(results), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-6)
         assert np.asarray(found).dtype == np.asarray(expected).dtype
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_programs(name):
-    texts = [str(lib.make_jaxpr(make(lib, name))(1.0, 2.0)) for lib in (jitney, jax)]
-    assert texts[0] == texts[1]
+    ours, theirs = of_both(lambda lib: str(lib.make_jaxpr(make(lib, name))(1.0, 2.0)))
+    assert ours == theirs
 
 
 @pytest.mark.parametrize("name", NAMES)

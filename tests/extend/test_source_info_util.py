@@ -1,13 +1,11 @@
 """`jax.extend.source_info_util`: name stacks beside real jax's, and places of equations."""
 
-import jax
-import jax.extend.source_info_util
 import pytest
+from tests.helpers.both import of_both
+from tests.helpers.rule_checks import module
 
 import jitney
-import jitney.extend.source_info_util
-
-MODULES = [j.extend.source_info_util for j in (jax, jitney)]
+from jitney.extend import source_info_util
 
 
 def built(s):
@@ -37,14 +35,16 @@ def entered(s):
 
 @pytest.mark.parametrize("case", [built, entered])
 def test_as_in_jax(case):
-    want, got = (case(s) for s in MODULES)
-    assert [str(x) for x in got] == [str(x) for x in want]
-    assert [repr(x) for x in got] == [repr(x) for x in want]
-    assert [len(x) for x in got] == [len(x) for x in want]
+    def stacks(j):
+        found = case(module(j, "extend.source_info_util"))
+        return [(str(x), repr(x), len(x)) for x in found]
+
+    ours, theirs = of_both(stacks)
+    assert ours == theirs
 
 
 def test_equality():
-    s = MODULES[1]
+    s = source_info_util
     stack = s.new_name_stack("a").extend("b")
     assert stack == s.NameStack().extend("a").extend("b")
     assert hash(stack) == hash(s.NameStack().extend("a").extend("b"))
@@ -61,7 +61,7 @@ def test_scopes_of_equations():
 
 
 def test_who_runs_a_jaxpr_keeps_its_places():
-    s = MODULES[1]
+    s = source_info_util
 
     def f(x):
         with jitney.named_scope("inner"):

@@ -13,12 +13,15 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 from tests.helpers.oracle import answer, jax, jnp, live
 
 import jitney
 import jitney.numpy as jtnp
 
 Case = Callable[[Any, Any], Any]
+
+NUMPY = "2.4."  # the version that formatted the texts in the records
 
 
 def describe(x: Any) -> Any:
@@ -82,9 +85,13 @@ def check(case: Case, formatted: bool = False) -> None:
 
     Args:
       case: a function of (jax, jnp).
-      formatted: whether it returns texts that NumPy formats: they are not recorded.
+      formatted: whether it returns texts that NumPy formats: other versions of it ask JAX itself.
     """
-    want = live(lambda: outcome(case, jax, jnp)) if formatted else outcome_of_jax(case)
+    if formatted and not np.__version__.startswith(NUMPY):
+        pytest.importorskip("jax", reason=f"texts are recorded with NumPy {NUMPY}, JAX is missing")
+        want = live(lambda: outcome(case, jax, jnp))
+    else:
+        want = outcome_of_jax(case)
     got = outcome(case, jitney, jtnp)
     assert got == want
 

@@ -2,14 +2,11 @@
 
 import importlib
 
-import jax
-import jax.numpy as jax_numpy
 import pytest
+from tests.helpers.both import of_both
 
 import jitney
 import jitney.numpy as jnp
-
-BOTH = [(jitney, jnp), (jax, jax_numpy)]
 
 
 def modules(j):
@@ -29,7 +26,7 @@ def bilinear(j):
 
 
 def both(case):
-    ours, theirs = [case(j, numpy) for j, numpy in BOTH]
+    ours, theirs = of_both(lambda j: case(j, j.numpy))
     assert ours == theirs
     return ours
 

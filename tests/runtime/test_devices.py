@@ -3,8 +3,8 @@
 import copy
 import pickle
 
-import jax as real_jax
 import pytest
+from tests.helpers.both import check_claim, of_both
 
 import jitney as jax
 from jitney.core import config
@@ -27,16 +27,18 @@ from jitney.runtime import client, host_path
     ],
 )  # fmt: skip
 def test_devices_are_described_as_in_jax(expression):
-    found = [eval(expression, {"jax": m, "d": m.devices()[0]}) for m in (jax, real_jax)]
-    assert found[0] == found[1]
+    ours, theirs = of_both(lambda m: eval(expression, {"jax": m, "d": m.devices()[0]}))
+    assert ours == theirs
 
 
 def test_memories_and_platforms_that_are_not_there():
-    for module in (jax, real_jax):
+    def claim(module):
         with pytest.raises(RuntimeError, match="memory"):
             module.devices()[0].memory("bogus")
         with pytest.raises(RuntimeError, match="bogus"):
             module.devices("bogus")
+
+    check_claim(claim)
 
 
 def test_devices_are_one_object_each():

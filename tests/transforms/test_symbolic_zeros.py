@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import jax
-import jax.extend
-import jax.interpreters.ad
 import numpy as np
 import pytest
-
-import jitney
-import jitney.extend
-import jitney.interpreters.ad
+from tests.helpers.both import of_both
+from tests.helpers.rule_checks import module
 
 X = np.array([1, 2, 3], np.float32)
 
@@ -30,18 +25,27 @@ WAYS: dict[str, Callable[[Any, Any], Any]] = {
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("dtype", ["int32", "float32"])
 def test_zeros_pass_through(way: str, dtype: str) -> None:
-    results = []
-    for j in (jitney, jax):
+    call = WAYS[way]
+
+    def result(j: Any) -> Any:
+        ad = module(j, "interpreters.ad")
         aval = j.core.ShapedArray((), np.dtype(dtype)).to_tangent_aval()
-        value, zero = WAYS[way](j, lambda x, j=j, a=aval: (x * 2, j.interpreters.ad.Zero(a)))
-        assert type(zero) is j.interpreters.ad.Zero
-        results.append((np.asarray(value).tolist(), str(zero.aval), len(j.tree.leaves(zero))))
-    assert results[0] == results[1]
+        value, zero = call(j, lambda x: (x * 2, ad.Zero(aval)))
+        assert type(zero) is ad.Zero
+        return np.asarray(value).tolist(), str(zero.aval), len(j.tree.leaves(zero))
+
+    ours, theirs = of_both(result)
+    assert ours == theirs
 
 
 def counted(j: Any) -> Callable[[Any], Any]:
     """A primitive of the user's: x -> (2 x, a number of steps); its rule has a zero for the latter."""
-    ad, core = j.interpreters.ad, j.extend.core
+    ad, batching, mlir, core = [
+        module(j, name)
+        for name in (
+            "interpreters.ad", "interpreters.batching", "interpreters.mlir", "extend.core",
+        )
+    ]  # fmt: skip
     step_p = core.Primitive("step")
     rows_p = core.Primitive("rows")
     for p, scale in ((step_p, 2), (rows_p, 2)):
@@ -57,9 +61,7 @@ def counted(j: Any) -> Callable[[Any], Any]:
                 j.core.ShapedArray(x.shape, np.dtype("int32")),
             ]
         )
-        j.interpreters.mlir.register_lowering(
-            p, j.interpreters.mlir.lower_fun(evaluate, multiple_results=True)
-        )
+        mlir.register_lowering(p, mlir.lower_fun(evaluate, multiple_results=True))
 
     def step_rule(primals: Any, tangents: Any) -> Any:
         (x,), (t,) = primals, tangents
@@ -70,7 +72,7 @@ def counted(j: Any) -> Callable[[Any], Any]:
         rule = j.vmap(lambda x, t: step_rule((x,), (t,)))
         return rule(*primals, *tangents)
 
-    j.interpreters.batching.primitive_batchers[step_p] = lambda xs, dims: (
+    batching.primitive_batchers[step_p] = lambda xs, dims: (
         rows_p.bind(*xs),
         [dims[0], dims[0]],
     )
@@ -80,14 +82,15 @@ def counted(j: Any) -> Callable[[Any], Any]:
 
 @pytest.mark.parametrize("compiled", [False, True])
 def test_rules_hand_zeros_through_batches(compiled: bool) -> None:
-    results = []
-    for j in (jitney, jax):
+    def result(j: Any) -> Any:
         f = counted(j)
 
-        def tangents(x: Any, j: Any = j, f: Any = f) -> Any:
+        def tangents(x: Any) -> Any:
             return j.jvp(j.vmap(f), (x,), (x,))
 
         (y, n), (t, zero) = (j.jit(tangents) if compiled else tangents)(X)
         assert zero.dtype == j.dtypes.float0 and zero.shape == (3,)
-        results.append([np.asarray(v).tolist() for v in (y, n, t)])
-    assert results[0] == results[1]
+        return [np.asarray(v).tolist() for v in (y, n, t)]
+
+    ours, theirs = of_both(result)
+    assert ours == theirs
