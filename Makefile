@@ -5,13 +5,16 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
 RUN := $(PYTHON) tools/run.py --venv $(VENV)
 
-.PHONY: tour test test-quick libraries oracle fuzz sanitize lint bench clean
+.PHONY: tour test test-live test-quick libraries oracle fuzz sanitize lint bench clean
 
 tour:  ## three programs on their way to machine code, and what they cost
 	@$(RUN) tour
 
-test:  ## all tests
+test:  ## all tests; real jax is not needed
 	@$(RUN) test
+
+test-live:  ## all tests, with real jax beside: tests that need it, and a sample of its recorded answers
+	@$(RUN) test-live
 
 test-quick:  ## all but the slow ones, up to the first failure
 	@$(RUN) test-quick

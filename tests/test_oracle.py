@@ -98,6 +98,12 @@ def test_answers_survive_their_encoding(answer):
     assert back == answer and type(back) is type(answer)
 
 
+def test_arrays_of_text_survive_their_encoding():
+    array = np.array([["a", "bcd"]])
+    back = decode(encode(array))
+    assert back.dtype == array.dtype and back.tolist() == array.tolist()
+
+
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int4", "complex128", "bool", "uint8"])
 def test_arrays_survive_their_encoding(dtype):
     array = np.arange(6).reshape(2, 3).astype(module._dtype(dtype))

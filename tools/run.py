@@ -2,6 +2,8 @@
 
     python tools/run.py tour          three programs on their way to machine code
     python tools/run.py test          all tests; what follows is handed to pytest
+    python tools/run.py test-live     so, with real jax: 3 % of its recorded answers are computed anew
+    python tools/run.py test-quick    a minute of tests, up to the first failure
     python tools/run.py compat        tests of what touches dependencies, and a tenth of all others
     python tools/run.py oracle        records anew what real jax answers; a test file may follow
     python tools/run.py fuzz          random programs; what follows is handed to the fuzzer
@@ -42,20 +44,20 @@ class Command(NamedTuple):
 
 
 PYTEST = ["python", "-m", "pytest", "-n", "auto"]
-# Two processes at a time already: each program runs on real jax and on this package at once.
-LIBRARY_TESTS = ["python", "-m", "pytest", "-n", "0", "--all-libraries", "tests/libraries"]
+LIBRARY_TESTS = [*PYTEST, "--all-libraries", "tests/libraries"]
 RUFF = ["ruff", "check", "--output-format", "concise", "."]
 COMMANDS = {
     "tour": Command("run", [["jitney", "tour"]]),
     "test": Command("test", [PYTEST]),
+    "test-live": Command("oracle", [[*PYTEST, "--live-oracle", "0.03"]]),
     "compat": Command("test", [[*PYTEST, "-m", "compat"]]),
     "test-quick": Command("test", [[*PYTEST, "-m", "not slow", "-x"]]),
-    "oracle": Command("test", [[*PYTEST, "--record-oracle"]]),
+    "oracle": Command("oracle", [[*PYTEST, "--record-oracle"]]),
     "libraries": Command("libraries", [LIBRARY_TESTS]),
-    "fuzz": Command("test", [["python", "-m", "tests.fuzz.differential", "run"]]),
+    "fuzz": Command("oracle", [["python", "-m", "tests.fuzz.differential", "run"]]),
     "sanitize": Command("test", [["python", "tools/sanitize.py"]]),
     "lint": Command(
-        "test",
+        "oracle",
         [
             RUFF,
             ["pyright", "--level", "error"],
@@ -66,7 +68,14 @@ COMMANDS = {
     ),
     "bench": Command("bench", [["python", "-m", "benchmarks"]]),
 }
-EXTRAS = {"run": "", "test": "[test]", "bench": "[bench]", "libraries": "[test,libraries]"}
+# What is installed beside the package, by names of extras in pyproject.toml.
+EXTRAS = {
+    "run": [],
+    "test": ["test"],
+    "oracle": ["test", "oracle"],
+    "bench": ["bench"],
+    "libraries": ["test", "libraries"],
+}
 
 
 def lower_bounds() -> list[str]:
@@ -94,9 +103,11 @@ def prepare(venv: Path, what: str, python: str, oldest: bool) -> Path:
         subprocess.run([python, "-m", "venv", str(venv)], check=True)
     pip = [str(programs / "python"), "-m", "pip", "--disable-pip-version-check", "--quiet"]
     bounds = lower_bounds() if oldest else []
-    subprocess.run([*pip, "install", *bounds, "-e", f".{EXTRAS[what]}"], cwd=ROOT, check=True)
-    stamp.touch()
-    (venv / ".run").touch()
+    package = f".[{','.join(EXTRAS[what])}]"
+    subprocess.run([*pip, "install", *bounds, "-e", package], cwd=ROOT, check=True)
+    for less, extras in EXTRAS.items():
+        if set(extras) <= set(EXTRAS[what]):
+            (venv / f".{less}").touch()
     return programs
 
 

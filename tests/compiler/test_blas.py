@@ -59,7 +59,7 @@ class TestOneThread:
 
     def test_callers_of_several_threads_are_counted(self) -> None:
         def work() -> None:
-            for _ in range(200):
+            for _ in range(40):
                 with blas.one_thread.guard():
                     assert set(_threads()) == {1}
 

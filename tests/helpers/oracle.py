@@ -302,8 +302,9 @@ def encode(x: Any) -> Any:
             kind = "array"
             weak = bool(x.weak_type if isinstance(x, Value) else x.aval.weak_type)
         array = np.asarray(x)
+        name = array.dtype.str if array.dtype.kind == "U" else array.dtype.name
         data = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
-        return {kind: [array.dtype.name, weak, list(array.shape), data]}
+        return {kind: [name, weak, list(array.shape), data]}
     raise TypeError(f"the oracle cannot record a {type(x).__name__}: {x!r}")
 
 

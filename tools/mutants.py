@@ -1,0 +1,430 @@
+"""Mutation testing: puts small faults into the code, one at a time, and says which no test notices.
+
+    python tools/mutants.py map                         finds which lines each test file runs
+    python tools/mutants.py run --count 200 --seed 7    tries faults, and says which survive
+    python tools/mutants.py coverage                    prints the branch coverage of each folder
+
+A fault is a *mutant* of one place: another comparison or arithmetic operator, a sign, `and` for `or`, a
+number that is one larger, a condition that never holds, a `case` that is left out (Jia and Harman, An
+analysis and survey of the development of mutation testing, 2011). Annotations, docstrings, messages of
+errors and thresholds that only decide how fast something is have none. The places are drawn by the
+seed, folder by folder, so that rules, passes, kernels and native code have their share.
+
+A mutant is put into a copy of the project, build/mutants/tree. The test files that run its line, those
+named after its module first, then by their time, run until one fails: the mutant is *killed*. What
+passes all of them, or all that fit into `--limit` seconds, *survives*. Results go to
+build/mutants/results-SEED.jsonl, and a run that was cut off goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+HOME = ROOT / "build" / "mutants"
+TREE = HOME / "tree"
+DATA, TIMES = HOME / "coverage", HOME / "seconds.json"
+PACKAGE = Path("src/jitney")
+
+# How many of a hundred mutants are drawn from a folder: rules, programs, kernels, what surrounds them.
+SHARES = {
+    "primitives": 28,
+    "transforms": 8,
+    "compiler/hlo": 16,
+    "compiler/plan": 10,
+    "compiler/codegen": 10,
+    "core": 6,
+    "numpy": 8,
+    "scipy": 4,
+    "api": 4,
+    "runtime/native": 6,
+}
+# Native code has no coverage: the tests of a file, by the beginning of its name.
+NATIVE_TESTS = {
+    "_convolve convolve": "tests/compiler/test_convolutions.py tests/primitives/conv",
+    "_fourier fourier": "tests/compiler/plan/test_fourier.py tests/numpy/test_fft.py",
+    "_multiply multiply": "tests/compiler/test_tile_products.py",
+    "factorize": "tests/compiler/test_own_factorizations.py tests/numpy/test_linalg.py",
+    "sort select": "tests/compiler/test_sorting.py tests/primitives/reduction",
+    "threefry": "tests/random",
+    "": "tests/runtime tests/core tests/api/test_jit.py",
+}
+
+COMPARISONS = {
+    "<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==",
+    "is": "is not", "is not": "is", "in": "not in", "not in": "in",
+}  # fmt: skip
+ARITHMETIC = {"+": "-", "-": "+", "*": "+", "//": "*", "/": "*", "%": "*", "|": "&", "&": "|"}
+NAMES = {"min": "max", "max": "min", "any": "all", "all": "any"}
+# Calls whose operands decide how fast something is, or what a message says.
+UNTOUCHED_CALLS = {"threshold", "TypeVar", "cast", "overload", "warn", "getLogger", "ParamSpec"}
+NATIVE = re.compile(r" (<=?|>=?|==|!=|\+|-|&&|\|\|) ")
+NATIVE_SWAPS = {**COMPARISONS, **ARITHMETIC, "&&": "||", "||": "&&"}
+
+
+class Mutant(NamedTuple):
+    """A fault in one place of a file: of the text from `begin` up to `end`, `new` takes the place."""
+
+    path: str
+    line: int
+    begin: int
+    end: int
+    new: str
+
+    def applied(self, text: str) -> str:
+        """The file's text with the fault."""
+        return text[: self.begin] + self.new + text[self.end :]
+
+
+# --- places ---------------------------------------------------------------------------------------
+
+
+class _Places(ast.NodeVisitor):
+    """Collects the mutants of a Python file."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        self.path, self.text = path.as_posix(), text
+        self.found: list[Mutant] = []
+        self.starts = [0]
+        for line in text.splitlines(keepends=True):
+            self.starts.append(self.starts[-1] + len(line))
+        self.lines = text.splitlines()
+
+    def _at(self, line: int, column: int) -> int:
+        """Where a node begins or ends: columns are counted in bytes of UTF-8."""
+        prefix = self.lines[line - 1].encode()[:column].decode()
+        return self.starts[line - 1] + len(prefix)
+
+    def _begin(self, node: ast.expr) -> int:
+        return self._at(node.lineno, node.col_offset)
+
+    def _end(self, node: ast.expr) -> int:
+        assert node.end_lineno is not None
+        assert node.end_col_offset is not None
+        return self._at(node.end_lineno, node.end_col_offset)
+
+    def _add(self, node: ast.expr, begin: int, end: int, new: str) -> None:
+        self.found.append(Mutant(self.path, node.lineno, begin, end, new))
+
+    def _swap_between(self, left: ast.expr, right: ast.expr, swaps: dict[str, str]) -> None:
+        begin, end = self._end(left), self._begin(right)
+        words = "|".join(sorted(map(re.escape, swaps), key=len, reverse=True))
+        operator = re.search(rf"(?<=[\s)\]])({words})(?=[\s(])", self.text[begin:end] + " ")
+        if operator and "#" not in self.text[begin:end]:
+            at = begin + operator.start(1)
+            self._add(left, at, at + len(operator[1]), swaps[operator[1]])
+
+    def visit_Compare(self, node: ast.Compare) -> None:
+        self._swap_between(node.left, node.comparators[0], COMPARISONS)
+        self.generic_visit(node)
+
+    def visit_BinOp(self, node: ast.BinOp) -> None:
+        self._swap_between(node.left, node.right, ARITHMETIC)
+        self.generic_visit(node)
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> None:
+        self._swap_between(node.values[0], node.values[1], {"and": "or", "or": "and"})
+        self.generic_visit(node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> None:
+        if isinstance(node.op, ast.USub | ast.Not):
+            begin = self._begin(node)
+            self._add(node, begin, begin + len("not " if isinstance(node.op, ast.Not) else "-"), "")
+        self.generic_visit(node)
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        if isinstance(node.value, bool):
+            self._add(node, self._begin(node), self._end(node), str(not node.value))
+        elif isinstance(node.value, int):
+            self._add(node, self._begin(node), self._end(node), str(node.value + 1))
+
+    def visit_Call(self, node: ast.Call) -> None:
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        name = node.func.id if isinstance(node.func, ast.Name) else name
+        if name in UNTOUCHED_CALLS:
+            return
+        if isinstance(node.func, ast.Name) and name in NAMES:
+            self._add(node, self._begin(node.func), self._end(node.func), NAMES[name])
+        self.generic_visit(node)
+
+    def visit_If(self, node: ast.If) -> None:
+        if "TYPE_CHECKING" in ast.unparse(node.test):
+            return
+        self._add(node.test, self._begin(node.test), self._end(node.test), "False")
+        self.generic_visit(node)
+
+    def visit_Match(self, node: ast.Match) -> None:
+        for case in node.cases[:-1]:
+            pattern = case.pattern
+            if case.guard is None:
+                end = self._at(pattern.end_lineno, pattern.end_col_offset)
+                self.found.append(Mutant(self.path, pattern.lineno, end, end, " if False"))
+        self.generic_visit(node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        for x in [*node.args.defaults, *node.args.kw_defaults, *node.body]:
+            if x is not None:
+                self.visit(x)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        for x in node.body:
+            self.visit(x)
+
+    def visit_keyword(self, node: ast.keyword) -> None:
+        if node.arg != "strict":  # of zip, which the right program never needs
+            self.visit(node.value)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        if node.value is not None:
+            self.visit(node.value)
+
+    def _pass_over(self, node: ast.AST) -> None:
+        """What is said, not done."""
+
+    visit_Raise = visit_Assert = visit_JoinedStr = visit_Import = visit_ImportFrom = _pass_over
+
+
+def _of_python(path: Path) -> list[Mutant]:
+    text = (ROOT / path).read_text()
+    places = _Places(path, text)
+    places.visit(ast.parse(text))
+    return places.found
+
+
+def _of_native(path: Path) -> list[Mutant]:
+    found, at, comment = [], 0, False
+    for number, line in enumerate((ROOT / path).read_text().splitlines(keepends=True), 1):
+        comment = comment or "/*" in line
+        is_code = (
+            not comment and not line.lstrip().startswith(("#", "//", '"""')) and "`" not in line
+        )
+        for operator in NATIVE.finditer(line) if is_code else ():
+            begin, end = at + operator.start(1), at + operator.end(1)
+            found.append(Mutant(path.as_posix(), number, begin, end, NATIVE_SWAPS[operator[1]]))
+        comment = comment and "*/" not in line
+        at += len(line)
+    return found
+
+
+def drawn(count: int, seed: int) -> list[Mutant]:
+    """`count` mutants: each folder has its share, of which each place is as likely as any other."""
+    rng = random.Random(seed)
+    chosen: list[Mutant] = []
+    for folder, share in SHARES.items():
+        root = ROOT / PACKAGE / folder
+        is_native = folder == "runtime/native"
+        kinds = ("*.h", "*.pxi", "*.pyx") if is_native else ("*.py",)
+        files = sorted(x.relative_to(ROOT) for kind in kinds for x in root.rglob(kind))
+        of = _of_native if is_native else _of_python
+        places = [mutant for file in files for mutant in of(file)]
+        chosen += rng.sample(places, round(count * share / sum(SHARES.values())))
+    rng.shuffle(chosen)
+    return chosen
+
+
+# --- which tests run which lines ------------------------------------------------------------------
+
+
+def _test_files() -> list[str]:
+    return sorted(x.relative_to(ROOT).as_posix() for x in (ROOT / "tests").rglob("test_*.py"))
+
+
+def _measure(test: str) -> tuple[str, float]:
+    begun = time.monotonic()
+    environment = {**os.environ, "COVERAGE_FILE": str(DATA)}
+    command = ["coverage", "run", "--parallel-mode", "--branch", f"--context={test}"]
+    command += [f"--source={ROOT / PACKAGE}", "-m", "pytest", "-q", "-n", "0", test]
+    subprocess.run(
+        [sys.executable, "-m", *command],
+        cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False,
+    )  # fmt: skip
+    return test, time.monotonic() - begun
+
+
+def make_map(jobs: int) -> None:
+    """Runs each test file in a process of its own under coverage, and joins what they ran."""
+    shutil.rmtree(HOME, ignore_errors=True)
+    HOME.mkdir(parents=True)
+    with ThreadPoolExecutor(jobs) as pool:
+        seconds = dict(pool.map(_measure, _test_files()))
+    TIMES.write_text(json.dumps(seconds, indent=1))
+    environment = {**os.environ, "COVERAGE_FILE": str(DATA)}
+    join = [sys.executable, "-m", "coverage", "combine", "-q", str(HOME)]
+    subprocess.run(join, cwd=ROOT, env=environment, check=True)
+
+
+def print_coverage() -> None:
+    """Prints the branch coverage of each folder of the package."""
+    environment = {**os.environ, "COVERAGE_FILE": str(DATA)}
+    report = HOME / "report.json"
+    command = [sys.executable, "-m", "coverage", "json", "-q", "-o", str(report)]
+    subprocess.run(command, cwd=ROOT, env=environment, check=True)
+    counts: dict[str, Counter[str]] = {}
+    for file, found in json.loads(report.read_text())["files"].items():
+        folder = Path(file).relative_to(PACKAGE).parts[0]
+        folder = folder if not folder.endswith(".py") else "(files)"
+        for whole in (folder, "all"):
+            counts.setdefault(whole, Counter()).update(
+                {k: v for k, v in found["summary"].items() if isinstance(v, int)}
+            )
+    for folder, n in sorted(counts.items()):
+        lines = n["covered_lines"] / max(n["num_statements"], 1)
+        branches = n["covered_branches"] / max(n["num_branches"], 1)
+        print(f"{folder:16} {lines:7.1%} of lines {branches:7.1%} of branches")
+
+
+def _covering(mutant: Mutant) -> list[str]:
+    """The test files that run the mutant's line: those of its name first, then the quickest."""
+    name = Path(mutant.path).stem
+    if "runtime/native" in mutant.path:
+        for prefixes, tests in NATIVE_TESTS.items():
+            if name.startswith(tuple(prefixes.split(" "))):
+                return tests.split()
+    from coverage import CoverageData
+
+    data = CoverageData(str(DATA))
+    data.read()
+    contexts = data.contexts_by_lineno(str(ROOT / mutant.path)).get(mutant.line, [])
+    seconds = json.loads(TIMES.read_text())
+    place = Path(mutant.path).relative_to(PACKAGE).parent.as_posix()
+
+    def order(test: str) -> tuple[int, float]:
+        is_named = Path(test).stem == f"test_{name}"
+        is_beside = Path(test).parent.as_posix() == f"tests/{place}"
+        return (0 if is_named else 1 if is_beside else 2, seconds[test])
+
+    return sorted((x for x in contexts if x), key=order)
+
+
+# --- runs -----------------------------------------------------------------------------------------
+
+
+def _make_tree() -> None:
+    """Copies the project as git knows it, and what was compiled in place."""
+    if TREE.exists():
+        shutil.rmtree(TREE)
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True)
+    files = [x for x in listed.stdout.decode().split("\0") if x]
+    files += [x.relative_to(ROOT).as_posix() for x in (ROOT / PACKAGE).rglob("*.so")]
+    for name in files:
+        if (ROOT / name).is_file():
+            (TREE / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, TREE / name)
+
+
+def _compile() -> bool:
+    command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
+    return subprocess.run(command, cwd=TREE, capture_output=True, check=False).returncode == 0
+
+
+def _fails(tests: list[str], seconds: float) -> bool:
+    """Whether one of the tests fails, or takes longer than all may."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider"]
+    environment = {**os.environ, "PYTHONPATH": str(TREE / "src")}
+    try:
+        found = subprocess.run(
+            [*command, *tests], cwd=TREE, env=environment, capture_output=True, check=False,
+            timeout=seconds,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return True
+    return found.returncode not in (0, 5)
+
+
+def _batches(tests: list[str], limit: float) -> Iterator[tuple[list[str], float]]:
+    """The first test files one by one, then all others that fit; with the time that they may take."""
+    seconds = json.loads(TIMES.read_text()) if TIMES.exists() else {}
+    rest: list[str] = []
+    for k, test in enumerate(tests):
+        limit -= seconds.get(test, 60)
+        if limit < 0 and k:
+            break
+        if k < 2:
+            yield [test], 60 + 5 * seconds.get(test, 120)
+        else:
+            rest.append(test)
+    if rest:
+        yield rest, 60 + 5 * sum(seconds.get(x, 60) for x in rest)
+
+
+def verdict(mutant: Mutant, limit: float) -> str:
+    """What the tests say of the mutant: killed, survived, uncovered, or that it is no program."""
+    tests = _covering(mutant)
+    if not tests:
+        return "uncovered"
+    file = TREE / mutant.path
+    text = file.read_text()
+    is_native = not mutant.path.endswith(".py")
+    file.write_text(mutant.applied(text))
+    try:
+        if is_native and not _compile():
+            return "refused"
+        killed = any(_fails(batch, seconds) for batch, seconds in _batches(tests, limit))
+        return "killed" if killed else "survived"
+    finally:
+        file.write_text(text)
+        if is_native:
+            _compile()
+
+
+def run(count: int, seed: int, limit: float) -> None:
+    """Tries `count` mutants, and prints those that are not killed and the counts by folder."""
+    results = HOME / f"results-{seed}.jsonl"
+    HOME.mkdir(parents=True, exist_ok=True)
+    known = {}
+    if results.exists():
+        known = {tuple(r["mutant"]): r["verdict"] for r in map(json.loads, results.open())}
+    _make_tree()
+    counts: dict[str, Counter[str]] = {}
+    for mutant in drawn(count, seed):
+        said = known.get(tuple(mutant)) or verdict(mutant, limit)
+        if tuple(mutant) not in known:
+            with results.open("a") as file:
+                file.write(json.dumps({"mutant": mutant, "verdict": said}) + "\n")
+        folder = next(x for x in SHARES if mutant.path.startswith(f"{PACKAGE}/{x}/"))
+        counts.setdefault(folder, Counter())[said] += 1
+        if said in ("survived", "uncovered"):
+            text = (ROOT / mutant.path).read_text()
+            print(f"{said}: {mutant.path}:{mutant.line}")
+            print(f"    - {text.splitlines()[mutant.line - 1].strip()}")
+            print(f"    + {mutant.applied(text).splitlines()[mutant.line - 1].strip()}", flush=True)
+    for folder, n in counts.items():
+        print(f"{folder:18}", *(f"{k} {v}" for k, v in sorted(n.items())))
+
+
+def main() -> None:
+    """Runs the command that the arguments name."""
+    assert __doc__ is not None
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("command", choices=("map", "run", "coverage"))
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--limit", type=float, default=600, help="seconds of tests for a mutant")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes of `map`")
+    given = parser.parse_args()
+    if given.command == "map":
+        make_map(given.jobs)
+    elif given.command == "coverage":
+        print_coverage()
+    else:
+        run(given.count, given.seed, given.limit)
+
+
+if __name__ == "__main__":
+    main()
