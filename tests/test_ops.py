@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import jax
 import numpy as np
 import pytest
+from tests.helpers.oracle import of_jax
 
 import jitney
 
@@ -34,16 +34,17 @@ def outcome(library, name, *args, **options):
     try:
         return np.asarray(getattr(library.ops, name)(*args, **options))
     except (TypeError, ValueError) as error:
-        return type(error)
+        return type(error).__name__
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("data", DATA.values(), ids=DATA)
 @pytest.mark.parametrize("name", NAMES)
 def test_values(name, data, options):
-    got, want = (outcome(j, name, data, IDS, **options) for j in (jitney, jax))
-    if isinstance(want, type):
-        assert got is want
+    got = outcome(jitney, name, data, IDS, **options)
+    want = of_jax(lambda j: outcome(j, name, data, IDS, **options))
+    if isinstance(want, str):
+        assert got == want
         return
     assert (got.dtype, got.shape) == (want.dtype, want.shape)
     np.testing.assert_allclose(got, want, rtol=1e-5)
@@ -58,7 +59,7 @@ def test_transformations(name):
         clean = j.jit(j.grad(lambda rows: (f(rows)[:3] ** 2).sum()))
         return j.jit(f)(ROWS), j.vmap(f, 1)(ROWS), clean(ROWS)
 
-    for got, want in zip(results(jitney), results(jax), strict=True):
+    for got, want in zip(results(jitney), of_jax(results), strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-5)
 
 

@@ -84,6 +84,7 @@ ANSWERS = [
     1 - 2j,
     "text",
     b"bytes",
+    (slice(1, None, 2), ...),
     np.dtype(ml_dtypes.bfloat16),
     [1, (2.0, "x")],
     {"a": [1], 3: None},

@@ -79,3 +79,15 @@ def test_axes_without_devices_are_no_place_of_a_new_array(name, spec, in_force, 
         return type(found).__name__, tuple(getattr(found, "spec", ())), x.tolist()
 
     assert where(jitney) == answer(lambda: where(jax))
+
+
+@pytest.mark.parametrize("made", ["array", "asarray"])
+def test_arrays_take_the_axes_of_a_mesh_without_devices(made):
+    mesh = jitney.make_mesh((1,), ("x",))
+    x = jitney.device_put(jitney.numpy.ones(4), jitney.devices()[0])
+    spec = jitney.sharding.PartitionSpec("x")
+    axes = jitney.sharding.NamedSharding(mesh.abstract_mesh, spec)
+    with jitney.set_mesh(mesh):
+        out = getattr(jitney.numpy, made)(x, device=axes)
+    assert out.sharding.spec == spec
+    assert jitney.typeof(out).sharding.spec == spec

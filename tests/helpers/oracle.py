@@ -117,6 +117,10 @@ class Raised:
         """The name of the error's class."""
         return self.names[0]
 
+    def is_a(self, error: type[BaseException]) -> bool:
+        """Whether `error` is the class or a base of it, by its name."""
+        return error.__name__ in self.names
+
 
 # ---- digests ----------------------------------------------------------------------------------
 
@@ -290,6 +294,10 @@ def encode(x: Any) -> Any:
         return {"dtype": x.name}
     if isinstance(x, bytes):
         return {"bytes": base64.b64encode(x).decode()}
+    if isinstance(x, slice):
+        return {"slice": [encode(y) for y in (x.start, x.stop, x.step)]}
+    if x is ...:
+        return {"ellipsis": None}
     if isinstance(x, (list, tuple)):
         return {type(x).__name__ if type(x) is list else "tuple": [encode(y) for y in x]}
     if isinstance(x, dict):
@@ -330,6 +338,10 @@ def decode(x: Any) -> Any:
             return _dtype(content)
         case "bytes":
             return base64.b64decode(content)
+        case "slice":
+            return slice(*map(decode, content))
+        case "ellipsis":
+            return ...
         case "list":
             return [decode(y) for y in content]
         case "tuple":
@@ -494,6 +506,16 @@ def answer(compute: Callable[[], Any], *case: Any) -> Any:
     Returns: arrays as `Value`, an error as `Raised`, all else as it is.
     """
     return oracle.answer(compute, *case)
+
+
+def of_jax(use: Callable[..., Any], *args: Any, x64: bool = False) -> Any:
+    """Returns what `answer` does of `use(jax, *args)`, with 64-bit types if `x64`."""
+
+    def compute() -> Any:
+        with jax.enable_x64(x64):
+            return use(jax, *args)
+
+    return answer(compute)
 
 
 def live(compute: Callable[[], Any]) -> Any:

@@ -6,7 +6,6 @@ import doctest
 import inspect
 import re
 
-import jax
 import numpy as np
 import pytest
 
@@ -66,7 +65,10 @@ class Near(doctest.OutputChecker):
         return rest[0] == rest[1] and np.allclose(wanted, found, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.live
 @pytest.mark.slow
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_example_with_real_jax(name: str):
+    import jax
+
     run(name, {"jnp": jax.numpy, "jax": jax}, Near())

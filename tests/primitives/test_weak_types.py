@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import jax
 import numpy as np
 import pytest
+from tests.helpers.oracle import of_jax
 
 import jitney
 
@@ -102,40 +102,33 @@ WAYS: dict[str, Callable[[Any, Function], Callable[[Any], Any]]] = {
 
 
 def types(j: Any, function: Callable[..., Any], *args: Any) -> list[Any]:
-    found = j.tree.leaves(j.eval_shape(function, *args))
-    return [(a.shape, np.dtype(a.dtype).name, bool(a.weak_type)) for a in found]
+    leaves = j.tree.leaves(j.eval_shape(function, *args))
+    return [(a.shape, np.dtype(a.dtype).name, bool(a.weak_type)) for a in leaves]
+
+
+def found(
+    j: Any, way: str, f: Function, shape: tuple[int, ...], dtype: Any, weak: bool
+) -> list[Any]:
+    return types(j, WAYS[way](j, f), j.ShapeDtypeStruct(shape, dtype, weak_type=weak))
 
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", [*FUNCTIONS, *OF_VECTORS])
 def test_derivatives(name: str, way: str) -> None:
+    f = (FUNCTIONS | OF_VECTORS)[name]
     shapes = [(3,)] if name in OF_VECTORS else [(), (3,)]
     for shape in shapes:
         for weak in (True, False):
-            found = [
-                types(
-                    j,
-                    WAYS[way](j, (FUNCTIONS | OF_VECTORS)[name]),
-                    j.ShapeDtypeStruct(shape, np.float32, weak_type=weak),
-                )
-                for j in (jitney, jax)
-            ]
-            assert found[0] == found[1], (shape, weak)
+            given = shape, np.float32, weak
+            assert found(jitney, way, f, *given) == of_jax(found, way, f, *given), (shape, weak)
 
 
 @pytest.mark.parametrize("way", ["value", "jvp", "linearize"])
 @pytest.mark.parametrize("name", FORWARDS)
 def test_forward_derivatives(name: str, way: str) -> None:
     for shape, weak in [((), True), ((), False), ((3,), True), ((3,), False)]:
-        found = [
-            types(
-                j,
-                WAYS[way](j, FORWARDS[name]),
-                j.ShapeDtypeStruct(shape, np.float32, weak_type=weak),
-            )
-            for j in (jitney, jax)
-        ]
-        assert found[0] == found[1], (shape, weak)
+        given = way, FORWARDS[name], shape, np.float32, weak
+        assert found(jitney, *given) == of_jax(found, *given), (shape, weak)
 
 
 MATRICES: dict[str, Function] = {
@@ -166,15 +159,8 @@ MATRICES: dict[str, Function] = {
 @pytest.mark.parametrize("weak", [True, False])
 @pytest.mark.parametrize("name", MATRICES)
 def test_matrices(name: str, weak: bool) -> None:
-    found = [
-        types(
-            j,
-            lambda x, j=j: MATRICES[name](j, x),
-            j.ShapeDtypeStruct((3, 3), np.float32, weak_type=weak),
-        )
-        for j in (jitney, jax)
-    ]
-    assert found[0] == found[1]
+    given = "value", MATRICES[name], (3, 3), np.float32, weak
+    assert found(jitney, *given) == of_jax(found, *given)
 
 
 # Of complex vectors: what divides and joins their parts, and transforms of them.
@@ -190,24 +176,16 @@ COMPLEX: dict[str, Function] = {
 @pytest.mark.parametrize("way", ["value", "jvp", "vjp", "linearize"])
 @pytest.mark.parametrize("name", COMPLEX)
 def test_complex_numbers(name: str, way: str) -> None:
-    found = [
-        types(
-            j,
-            WAYS[way](j, COMPLEX[name]),
-            j.ShapeDtypeStruct((3,), np.complex64, weak_type=True),
-        )
-        for j in (jitney, jax)
-    ]
-    assert found[0] == found[1]
+    given = way, COMPLEX[name], (3,), np.complex64, True
+    assert found(jitney, *given) == of_jax(found, *given)
 
 
 @pytest.mark.parametrize("compiled", [False, True])
 def test_elements_of_nothing_are_strongly_typed(compiled: bool) -> None:
-    found = []
-    for j in (jitney, jax):
-
-        def take(x: Any, j: Any = j) -> Any:
+    def is_weak(j: Any) -> bool:
+        def take(x: Any) -> Any:
             return j.numpy.take_along_axis(x, j.numpy.zeros(0, int), axis=0)
 
-        found.append((j.jit(take) if compiled else take)(j.lax.full((0,), 1.0)).weak_type)
-    assert found == [False, False]
+        return (j.jit(take) if compiled else take)(j.lax.full((0,), 1.0)).weak_type
+
+    assert is_weak(jitney) is of_jax(is_weak) is False

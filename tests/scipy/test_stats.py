@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from dataclasses import dataclass
 from typing import Any
 
-import jax
 import mpmath as mpmath_package
 import numpy as np
 import pytest
 import scipy
 import scipy.stats
+from tests.helpers.oracle import of_jax
 
 import jitney
 import jitney.numpy as jnp
@@ -76,13 +75,25 @@ INVERSE = ("ppf", "isf")
 def functions() -> list[Any]:
     found: list[Any] = []
     for number, d in enumerate(DISTRIBUTIONS):
-        module = importlib.import_module(f"jax.scipy.stats.{d.name}")
-        names = [n for n in dir(module) if n.startswith(("log", "p", "c", "s", "i", "e"))]
-        for name in names:
-            function = getattr(module, name)
-            if inspect.isfunction(function) and function.__module__.endswith(d.name):
-                found.append(pytest.param(d, name, id=f"{d.name}{number}-{name}"))
+        for name in names_in(getattr(stats, d.name)):
+            found.append(pytest.param(d, name, id=f"{d.name}{number}-{name}"))
     return found
+
+
+def names_in(module: Any) -> list[str]:
+    """Names of the functions of a distribution's module."""
+    names = [n for n in dir(module) if n.startswith(("log", "p", "c", "s", "i", "e"))]
+    files = [getattr(getattr(module, n), "__module__", None) or "" for n in names]
+    place = module.__name__.rpartition(".")[2]
+    return [n for n, file in zip(names, files, strict=True) if file.rpartition(".")[2] == place]
+
+
+@pytest.mark.parametrize("name", sorted({d.name for d in DISTRIBUTIONS}))
+def test_functions_are_those_of_jax(name: str):
+    def names(j: Any) -> list[str]:
+        return names_in(getattr(j.scipy.stats, name))
+
+    assert names(jitney) == of_jax(names)
 
 
 def arguments(d: Distribution, name: str) -> list[Any]:
@@ -133,17 +144,22 @@ def test_values(d: Distribution, name: str):
 @pytest.mark.parametrize(("d", "name"), functions())
 def test_types_and_derivatives_are_those_of_jax(d: Distribution, name: str):
     xs = [np.asarray(x, np.float32) for x in arguments(d, name)]
-    ours = getattr(getattr(stats, d.name), name)
-    theirs = getattr(importlib.import_module(f"jax.scipy.stats.{d.name}"), name)
-    mine, other = ours(*xs), theirs(*xs)
-    assert (mine.dtype, mine.shape) == (other.dtype, other.shape)
-    assert str(inspect.signature(ours)).count("=") == str(inspect.signature(theirs)).count("=")
-    assert list(inspect.signature(ours).parameters) == list(inspect.signature(theirs).parameters)
-    if d.whole or name in ("entropy", *INVERSE):
-        return
+    ours, place = getattr(getattr(stats, d.name), name), d.name
     inside = np.linspace(max(d.low, 0.1), min(d.high, 3), 9)[1:-1].astype(np.float32)
+    has_slope = not (d.whole or name in ("entropy", *INVERSE))
+
+    def results(j: Any) -> Any:
+        f = getattr(getattr(j.scipy.stats, place), name)
+        value, given = f(*xs), inspect.signature(f)
+        slope = j.vmap(j.grad(lambda x: f(x, *xs[1:])))(inside) if has_slope else None
+        return value.dtype, value.shape, str(given).count("="), list(given.parameters), slope
+
+    *facts, exact = of_jax(results)
+    value, given = ours(*xs), inspect.signature(ours)
+    assert facts == [value.dtype, value.shape, str(given).count("="), list(given.parameters)]
+    if not has_slope:
+        return
     slope = jitney.vmap(jitney.grad(lambda x: ours(x, *xs[1:])))(inside)
-    exact = jax.vmap(jax.grad(lambda x: theirs(x, *xs[1:])))(inside)
     exact = np.asarray(exact)
     finite = np.isfinite(exact)
     np.testing.assert_allclose(np.asarray(slope)[finite], exact[finite], rtol=2e-3, atol=1e-5)

@@ -85,7 +85,9 @@ def jvp(
     given = [_checked_tangent(p, t) for p, t in zip(leaves, dleaves, strict=True)]
     flat = flat_function(fun, tree, has_aux)
     with source_info.transform_name_stack("jvp"):
-        outs, douts = jvp_flat(flat, array_values(leaves), given)
+        # NumPy's scalars stay as they are: a function may branch on them, or return them.
+        values = [as_value(x) if isinstance(x, np.ndarray) else x for x in leaves]
+        outs, douts = jvp_flat(flat, values, given)
     value = flat.unflatten(outs)
     derivative = flat.unflatten([instantiated(t) for t in douts])
     return (value, derivative, flat.aux) if has_aux else (value, derivative)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -61,10 +61,38 @@ def _scalar(x: ArrayLike, dtype: Any) -> Array:
         transfer_guard.check_operand(x, "array")
     if dtype is None:
         return as_value(x)
-    if type(x) is int and not dtypes.is_extended(dtype):
-        return as_value(typed(np.array(x, dtype)))  # raises if it does not fit
+    if type(x) in _PYTHON_NUMBERS and dtypes.issubdtype(dtype, np.integer):
+        return as_value(typed(_integer(cast("complex", x), dtype)))
     refuse_complex_scalar(x, dtype, "jnp.array")
     return convert(x, dtype)
+
+
+_PYTHON_NUMBERS = {int, float, complex}
+
+
+def _integer(x: complex, dtype: Any) -> np.ndarray:
+    """A Python scalar, truncated towards 0, as an integer of `dtype`.
+
+    Raises:
+      TypeError: if it is complex.
+      OverflowError: if `dtype` cannot hold it.
+      ValueError: if it is NaN.
+    """
+    if isinstance(x, complex):
+        raise TypeError(
+            f"jnp.array: a real number is needed for dtype {dtype}, but the value is {x}, a complex "
+            "number; take its real part (`.real`)"
+        )
+    if x != x:
+        raise ValueError(f"jnp.array: NaN is no integer, but the dtype asked for is {dtype}")
+    info = dtypes.iinfo(dtype)
+    if not info.min - 1 < x < info.max + 1:
+        raise OverflowError(
+            f"jnp.array: an element of dtype {dtype} is between {info.min} and {info.max}, but the "
+            f"value is {x}; `jnp.asarray({x}).astype({dtype})` "
+            + ("saturates" if isinstance(x, float) else "wraps around")
+        )
+    return np.array(int(x), dtype)
 
 
 def _as_ndarray(x: object, dtype: DTypeLike | dtypes.ExtendedDType | None) -> np.ndarray:

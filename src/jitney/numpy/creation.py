@@ -122,6 +122,8 @@ def _check_is_there(x: object, device: Device | Sharding | None) -> None:
     if device is None or not isinstance(x, ArrayImpl) or x.placement is None:
         return
     asked = as_sharding(device)
+    if isinstance(asked, NamedSharding) and isinstance(asked.mesh, AbstractMesh):
+        return  # says how the array is divided, not on which devices
     if asked.device_set != x.placement.device_set:
         raise ValueError(
             f"an array stays on its devices, but {x.aval.str_short()} is on {x.placement} and is "

@@ -1,6 +1,6 @@
 """Contractions of every kind of operand, of sizes at which the compiler chooses other ways."""
 
-import jax
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -50,7 +50,7 @@ def operands(shapes, dtype, seed=3):
     return [np.asarray(x).astype(dtype) for x in found]
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", jax.numpy.bfloat16], ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", ml_dtypes.bfloat16], ids=str)
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_sizes_at_which_tiles_and_transposes_are_worth_it(case, dtype):
     subscripts, *shapes = case

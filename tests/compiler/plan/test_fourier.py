@@ -7,8 +7,10 @@ import pytest
 
 import jitney
 import jitney.numpy as jnp
+from jitney.compiler.codegen import symbols
 from jitney.compiler.cost import COSTS
 from jitney.compiler.plan.fourier_kernels import factors
+from jitney.runtime.native import _fourier
 
 RNG = np.random.default_rng(0)
 
@@ -107,3 +109,24 @@ def test_real_numbers_in_loops(name):
     x = np.ones(40, np.float32)
     for x[5] in (1.0, np.inf, np.nan):
         np.testing.assert_array_equal(last(x), transform(x * 3))
+
+
+@pytest.mark.parametrize("n", [1, 13, 17, 240, 4096, 8009])
+@pytest.mark.parametrize("name", ["fft", "ifft", "rfft", "irfft"])
+def test_bits_are_the_same_for_all_sets_of_instructions(name, n, monkeypatch):
+    """With vectors of each length, and without."""
+    x = normal((5, n), np.float32 if name == "rfft" else np.complex64)
+    found, addresses = [], set()
+    for level in range(3):
+        for kind, function in enumerate(("lines", "matrices", "chirps")):
+            address = _fourier.address(kind, 0, level)
+            addresses.add(address)
+            monkeypatch.setitem(symbols._symbols, f"fourier.{function}.float32", address)
+            monkeypatch.setitem(symbols._symbols, f"fourier.{function}.complex64", address)
+        jitney.clear_caches()
+        found.append(np.asarray(jitney.jit(lambda x: getattr(jnp.fft, name)(x, n))(x)))
+    wanted = getattr(np.fft, name)(x, n)
+    bound = (2 + math.log2(n)) * np.finfo(np.float32).eps * np.abs(wanted).max()
+    assert len(addresses) in (3, 6, 9)  # as many as this processor has instructions for
+    assert np.abs(found[0] - wanted).max() <= bound
+    assert found[0].tobytes() == found[1].tobytes() == found[2].tobytes()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import jax
 import numpy as np
 import pytest
+from tests.helpers.oracle import of_jax
 
 import jitney
 
@@ -90,19 +90,30 @@ def ways(j: Any, f: Callable[[Any, Any, Any, Any], Any]) -> dict[str, Callable[.
 
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_products_are_those_of_jax(name: str) -> None:
-    ours, theirs = ways(jitney, PRODUCTS[name]), ways(jax, PRODUCTS[name])
-    given = [[j.numpy.asarray(v) for v in (X, Y, M)] for j in (jitney, jax)]
-    for way in ours:
-        same(jitney.jit(ours[way])(*given[0]), jax.jit(theirs[way])(*given[1]))
-        if way in ("value", "tangent"):
-            same(ours[way](*given[0]), theirs[way](*given[1]))
+    product = PRODUCTS[name]
+
+    def results(j: Any) -> list[Any]:
+        given = [j.numpy.asarray(v) for v in (X, Y, M)]
+        found = []
+        for way, f in ways(j, product).items():
+            found.append(j.jit(f)(*given))
+            if way in ("value", "tangent"):
+                found.append(f(*given))
+        return found
+
+    for ours, theirs in zip(results(jitney), of_jax(results), strict=True):
+        same(ours, theirs)
 
 
 @pytest.mark.parametrize("name", ["x * mask", "comparison", "of a logarithm", "dot"])
 @pytest.mark.parametrize("way", ["gradient", "batch"])
 def test_transformations_outside_of_programs(name: str, way: str) -> None:
-    given = [[j.numpy.asarray(v) for v in (X, Y, M)] for j in (jitney, jax)]
-    same(ways(jitney, PRODUCTS[name])[way](*given[0]), ways(jax, PRODUCTS[name])[way](*given[1]))
+    product = PRODUCTS[name]
+
+    def result(j: Any) -> Any:
+        return ways(j, product)[way](*[j.numpy.asarray(v) for v in (X, Y, M)])
+
+    same(result(jitney), of_jax(result))
 
 
 DTYPES = ["float16", "bfloat16", "float32", "complex64", "float8_e5m2"]
@@ -110,18 +121,18 @@ DTYPES = ["float16", "bfloat16", "float32", "complex64", "float8_e5m2"]
 
 @pytest.mark.parametrize("dtype", [*DTYPES, "float64", "complex128"])
 def test_dtypes(dtype: str) -> None:
-    results = []
-    with jax.enable_x64(True), jitney.enable_x64(True):
-        for j in (jitney, jax):
-            x = j.numpy.array([INF, -3, NAN, 2]).astype(dtype)
-            m = j.numpy.array([False, False, False, True])
-            f = [lambda x, m: x * m, lambda x, m: m.astype(x.dtype) * x]
-            products = [f[0](x, m), f[1](x, m), j.jit(f[0])(x, m), j.jit(f[1])(x, m)]
-            if dtype != "float8_e5m2":
-                products += [j.numpy.dot(x, m), j.jit(j.numpy.dot)(x, m)]
-            results.append([p.astype("complex128") for p in products])
-    for ours, theirs in zip(*results, strict=True):
-        same(ours, theirs)
+    def results(j: Any) -> list[Any]:
+        x = j.numpy.array([INF, -3, NAN, 2]).astype(dtype)
+        m = j.numpy.array([False, False, False, True])
+        f = [lambda x, m: x * m, lambda x, m: m.astype(x.dtype) * x]
+        products = [f[0](x, m), f[1](x, m), j.jit(f[0])(x, m), j.jit(f[1])(x, m)]
+        if dtype != "float8_e5m2":
+            products += [j.numpy.dot(x, m), j.jit(j.numpy.dot)(x, m)]
+        return [p.astype("complex128") for p in products]
+
+    with jitney.enable_x64(True):
+        for ours, theirs in zip(results(jitney), of_jax(results, x64=True), strict=True):
+            same(ours, theirs)
 
 
 SCALARS = {
@@ -140,14 +151,18 @@ SCALARS = {
 
 @pytest.mark.parametrize("name", SCALARS)
 def test_scalars(name: str) -> None:
-    ours, theirs = SCALARS[name](jitney), SCALARS[name](jax)
+    ours, theirs = SCALARS[name](jitney), of_jax(SCALARS[name])
     same(ours, theirs)
     assert ours.weak_type == theirs.weak_type
 
 
 def test_programs_print_as_in_jax() -> None:
-    for f in (lambda x, m: x * m, lambda x, m: m * x, lambda x, m: x * True):
-        assert str(jitney.make_jaxpr(f)(X, M)) == str(jax.make_jaxpr(f)(X, M))
+    for f in (
+        lambda x, m: x * m,
+        lambda x, m: m * x,
+        lambda x, m: x * True,
+    ):
+        assert str(jitney.make_jaxpr(f)(X, M)) == of_jax(lambda j, f=f: str(j.make_jaxpr(f)(X, M)))
 
 
 @pytest.mark.filterwarnings("ignore:invalid value")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import jax
 import numpy as np
 import pytest
-from jax import lax as oracle
+from tests.helpers.oracle import jax, of_jax
 from tests.primitives.side_by_side import DTYPES, FLOATS, INTEGERS, check, sample
 
 import jitney
 import jitney.numpy as jnp
+from jitney import lax
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -58,19 +58,20 @@ REDUCTIONS = {
 @pytest.mark.parametrize("name", ["max", "min"])
 def test_derivatives_of_folds_are_shared_among_equal_extremes(name, shape):
     x = np.resize(np.array([1.0, 1.0, 2.0, 1.0, 2.0], np.float32), shape)
+    init = np.float32(np.inf if name == "min" else -np.inf)
+
+    def gradient(library, y):
+        combine = getattr(library.lax, name)
+
+        def fold(y):
+            # A lambda is not known to be an extreme: else it were reduce_max.
+            axes = tuple(range(y.ndim))
+            return library.lax.reduce(y, init, lambda p, q: combine(p, q), axes)
+
+        return library.grad(fold)(y)
+
     for y in (x, np.ones_like(x)):
-        grads = []
-        for library in (jitney, jax):
-            combine = getattr(library.lax, name)
-            init = np.float32(np.inf if name == "min" else -np.inf)
-
-            def fold(y, library=library, combine=combine, init=init):
-                # A lambda is not known to be an extreme: else it were reduce_max.
-                axes = tuple(range(y.ndim))
-                return library.lax.reduce(y, init, lambda p, q: combine(p, q), axes)
-
-            grads.append(library.grad(fold)(y))
-        np.testing.assert_array_equal(*grads)
+        np.testing.assert_array_equal(gradient(jitney, y), of_jax(gradient, y))
 
 
 @pytest.mark.parametrize("name", REDUCTIONS)
@@ -86,9 +87,9 @@ def test_running_folds(name, dtype):
             x = sample(dtype, shape)
             check(
                 lambda m, x, a=axis, r=reverse: (
-                    getattr(m, name)(jax.numpy.asarray(x), a, r)
-                    if m is oracle
-                    else getattr(m, name)(x, a, r)
+                    getattr(m, name)(x, a, r)
+                    if m is lax
+                    else getattr(m, name)(jax.numpy.asarray(x), a, r)
                 ),
                 x,
                 exact=False,
@@ -98,7 +99,7 @@ def test_running_folds(name, dtype):
 @pytest.mark.parametrize("dtype", [*FLOATS, np.complex64])
 def test_running_log_sum_exp(dtype):
     x = sample(dtype, (6, 3), dtype is np.float32)
-    check(lambda m, x: m.cumlogsumexp(jax.numpy.asarray(x) if m is oracle else x), x, exact=False)
+    check(lambda m, x: m.cumlogsumexp(x if m is lax else jax.numpy.asarray(x)), x, exact=False)
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])
@@ -107,7 +108,7 @@ def test_running_log_sum_exp_has_principal_values(n):
     for reverse in (False, True):
         check(
             lambda m, x, r=reverse: m.cumlogsumexp(
-                jax.numpy.asarray(x) if m is oracle else x, reverse=r
+                x if m is lax else jax.numpy.asarray(x), reverse=r
             ),
             x,
             exact=False,

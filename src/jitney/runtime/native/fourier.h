@@ -119,14 +119,6 @@ static inline int64_t jt_line_at(int64_t line, int64_t extent, int64_t after) {
 #undef TARGET
 #undef VECTOR
 
-#define ISA base
-#define TARGET
-#define VECTOR 16
-#include "fourier_types.h"
-#undef ISA
-#undef TARGET
-#undef VECTOR
-
 #ifdef JT_X86
 #define ISA avx2
 #define TARGET __attribute__((target("avx2,fma")))
@@ -143,6 +135,14 @@ static inline int64_t jt_line_at(int64_t line, int64_t extent, int64_t after) {
 #undef ISA
 #undef TARGET
 #undef VECTOR
+#else
+#define ISA vector
+#define TARGET
+#define VECTOR 16
+#include "fourier_types.h"
+#undef ISA
+#undef TARGET
+#undef VECTOR
 #endif
 
 #define JT_FOURIER_TABLE(isa)                                                                      \
@@ -150,12 +150,14 @@ static inline int64_t jt_line_at(int64_t line, int64_t extent, int64_t after) {
      {(void *)jt_lines_f64_##isa, (void *)jt_matrices_f64_##isa, (void *)jt_chirps_f64_##isa}}
 
 /* Address of the function for lines (kind 0), for lines as matrices (1) or as convolutions (2), of float32
-   (type 0) or float64 (1), for the best instructions up to `level` that the processor has. */
+   (type 0) or float64 (1), for the best instructions up to `level` that the processor has. Processors of
+   x86-64 without AVX2 are rare, and have no vectors here: each instance takes the compiler seconds. */
 static void *jt_fourier_function(int kind, int type, int level) {
     static void *const tables[][2][3] = {
-        JT_FOURIER_TABLE(base),
 #ifdef JT_X86
-        JT_FOURIER_TABLE(avx2), JT_FOURIER_TABLE(avx512),
+        JT_FOURIER_TABLE(single), JT_FOURIER_TABLE(avx2), JT_FOURIER_TABLE(avx512),
+#else
+        JT_FOURIER_TABLE(vector),
 #endif
     };
     return tables[jt_level(level)][type][kind];

@@ -123,6 +123,10 @@ JT_INLINE TARGET void NAME(odd)(const int ip, C *a, const T *roots, int64_t step
     }
 }
 
+static TARGET __attribute__((noinline)) void NAME(any_odd)(int ip, C *a, const T *roots, int64_t step) {
+    NAME(odd)(ip, a, roots, step);
+}
+
 JT_INLINE TARGET void NAME(few)(const int ip, C *a, const T *roots, int64_t step) {
     if (ip == 2) {
         C sum = NAME(add)(a[0], a[1]);
@@ -132,8 +136,10 @@ JT_INLINE TARGET void NAME(few)(const int ip, C *a, const T *roots, int64_t step
         NAME(four)(a);
     } else if (ip == 8) {
         NAME(eight)(a);
-    } else {
+    } else if (__builtin_constant_p(ip)) {
         NAME(odd)(ip, a, roots, step);
+    } else {
+        NAME(any_odd)(ip, a, roots, step);
     }
 }
 

@@ -242,12 +242,11 @@ static TARGET void NAME(tile)(const jt_fourier_arrays *a, int64_t line, int64_t 
     NAME(take)(a, line, count, out);
 }
 
-#if LANES > 1
 /* The lines from `line` up to `stop`. */
 static TARGET void NAME(several)(const jt_fourier_arrays *a, int64_t line, int64_t stop, char *memory) {
     for (; line < stop; line += LANES) {
         int64_t count = stop - line < LANES ? stop - line : LANES;
-        if (count > JT_FEW_LINES || LANES == 2)
+        if (count > JT_FEW_LINES || LANES <= 2)
             NAME(tile)(a, line, count, memory);
         else
             for (int64_t l = 0; l < count; l++) SINGLE(tile)(a, line + l, 1, memory);
@@ -338,7 +337,6 @@ static TARGET int32_t NAME(chirps)(void *call, void **slots, int64_t begin, int6
     }
     return 1;
 }
-#endif
 
 #undef LANES
 #undef V

@@ -42,6 +42,11 @@ def cdf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
 
 _TERMS = 72  # of the sum over k, enough up to the mean below
 _LARGE = 30.0  # from this mean on, the asymptotic series is used
+# Of 1/mu, 1/mu**2, ... in log(2 pi e mu) / 2 - entropy: Stirling's series of log(k!), averaged over k.
+_SERIES = (
+    1 / 12, 1 / 24, 19 / 360, 9 / 80, 863 / 2520, 1375 / 1008, 33953 / 5040, 57281 / 1440,
+    3250433 / 11880, 378351 / 176, 13695779093 / 720720,
+)  # fmt: skip
 
 
 def entropy(mu: ArrayLike, loc: ArrayLike = 0) -> Array:
@@ -62,7 +67,9 @@ def _entropy(mu: Array) -> Array:
         total = total + term * log_factorial
     direct = small * (1 - lax.log(small)) + total
     inverse = 1 / jnp.where(mu >= _LARGE, mu, _LARGE)
-    series = inverse * (1 / 12 + inverse * (1 / 24 + inverse * (19 / 360 + inverse * (9 / 80))))
+    series = lax.full_like(inverse, 0)
+    for coefficient in reversed(_SERIES):
+        series = inverse * (series + coefficient)
     large = 0.5 * (math.log(TWO_PI) + 1 - lax.log(inverse)) - series
     known = jnp.where(mu < _LARGE, direct, large)
     return jnp.where(mu > 0, known, jnp.where(mu == 0, 0.0, jnp.nan))

@@ -1,9 +1,8 @@
 """Sums over the iterations of a loop, which are computed after it."""
 
-import jax
-import jax.numpy as theirs
 import numpy as np
 import pytest
+from tests.helpers.oracle import of_jax
 
 import jitney
 import jitney.numpy as ours
@@ -81,12 +80,14 @@ def test_half_precision_is_rounded_in_each_turn():
 def test_gradients_of_recurrent_networks(batch, reverse):
     hidden, length = 48, 20
     shapes = [(hidden, 2 * hidden), (hidden, 2 * hidden), (2 * hidden,)]
-    weights = [RNG.normal(size=s).astype(np.float32) * 0.2 for s in shapes]
-    xs = RNG.normal(size=(length, batch, hidden)).astype(np.float32)
-    results = []
-    for package, np_ in ((jitney, ours), (jax, theirs)):
+    rng = np.random.default_rng(batch)
+    weights = [rng.normal(size=s).astype(np.float32) * np.float32(0.2) for s in shapes]
+    xs = rng.normal(size=(length, batch, hidden)).astype(np.float32)
 
-        def loss(weights, xs, package=package, np_=np_):
+    def results(package):
+        np_ = package.numpy
+
+        def loss(weights, xs):
             w, u, b = weights
 
             def cell(h, x):
@@ -97,12 +98,11 @@ def test_gradients_of_recurrent_networks(batch, reverse):
             h = np_.zeros((batch, hidden), "float32")
             return (package.lax.scan(cell, h, xs, reverse=reverse)[1] ** 2).sum()
 
-        for transformed in (
-            package.jit(package.grad(loss, argnums=(0, 1))),
-            package.jit(package.vmap(package.grad(loss), in_axes=(None, 0))),
-        ):
-            given = xs if len(results) % 2 == 0 else np.stack([xs, 2 * xs])
-            results.append(package.tree.leaves(transformed(weights, given)))
-    for own, other in zip(results[:2], results[2:], strict=True):
+        one = package.jit(package.grad(loss, argnums=(0, 1)))
+        several = package.jit(package.vmap(package.grad(loss), in_axes=(None, 0)))
+        given = np.stack([xs, 2 * xs])
+        return [package.tree.leaves(f) for f in (one(weights, xs), several(weights, given))]
+
+    for own, other in zip(results(jitney), of_jax(results), strict=True):
         for a, b in zip(own, other, strict=True):
             np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-4 * float(np.abs(b).max()))
