@@ -40,6 +40,8 @@ COMPATIBILITY = (
     "scipy/test_special",
 )
 TENTH = 10
+# `make test-quick` runs a fixed twelfth of the tests that are not slow.
+TWELFTH = 12
 
 # Programs are compiled, not loaded from the disk cache of earlier runs; tests of the disk cache turn
 # it back on.
@@ -73,16 +75,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the tests of the run with the oldest dependencies; skips `live` ones without JAX."""
+    """Marks the tests of the compatibility and the quick run; skips `live` ones without JAX."""
     without_jax = importlib.util.find_spec("jax") is None
     for item in items:
         if without_jax and item.get_closest_marker("live"):
             item.add_marker(pytest.mark.skip(reason="real JAX is not installed"))
         place = item.path.relative_to(TESTS).as_posix()
-        # By a checksum, so that the tenth stays the same when tests are added.
-        drawn = zlib.crc32(item.nodeid.encode()) % TENTH == 0
-        if drawn or place.startswith(COMPATIBILITY):
+        # By a checksum, so that the samples stay the same when tests are added.
+        number = zlib.crc32(item.nodeid.encode())
+        if number % TENTH == 0 or place.startswith(COMPATIBILITY):
             item.add_marker(pytest.mark.compat)
+        if number % TWELFTH == 1 and not item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.quick)
 
 
 def pytest_configure(config: pytest.Config) -> None:

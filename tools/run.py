@@ -51,7 +51,7 @@ COMMANDS = {
     "test": Command("test", [PYTEST]),
     "test-live": Command("oracle", [[*PYTEST, "--live-oracle", "0.03"]]),
     "compat": Command("test", [[*PYTEST, "-m", "compat"]]),
-    "test-quick": Command("test", [[*PYTEST, "-m", "not slow", "-x"]]),
+    "test-quick": Command("test", [[*PYTEST, "-m", "quick", "-x"]]),
     "oracle": Command("oracle", [[*PYTEST, "--record-oracle"]]),
     "libraries": Command("libraries", [LIBRARY_TESTS]),
     "fuzz": Command("oracle", [["python", "-m", "tests.fuzz.differential", "run"]]),
