@@ -51,9 +51,8 @@ def check_prints_alike(program: Path, *, imports_jax: bool = False, **variables:
       variables: of the environment.
     """
     arguments = [] if imports_jax else ["jitney"]
-    process = started(program, *arguments, launcher=imports_jax, **variables)
     theirs = printed_by_jax(program, *([] if imports_jax else ["jax"]), **variables)
-    ours = printed(process)
+    ours = printed(started(program, *arguments, launcher=imports_jax, **variables))
     assert theirs, f"{program} prints nothing"
     wrong = [f"{a}\n  {b}" for a, b in zip(ours, theirs, strict=True) if a != b]
     assert not wrong, "\n".join(wrong)
