@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.helpers.both import in_both
 from tests.helpers.oracle import answer
 
 import jitney
@@ -178,7 +179,7 @@ def test_log(name: str, caplog: Any) -> None:
 # --- values ---------------------------------------------------------------------------------------
 
 
-@BOTH
+@in_both
 def test_arguments_are_arrays(name: str) -> None:
     jax, jnp, io_callback = library(name)
     seen: list[Any] = []
@@ -196,7 +197,7 @@ def test_arguments_are_arrays(name: str) -> None:
     assert seen == [(True, True, (3,), "float32")] * 4
 
 
-@BOTH
+@in_both
 def test_arguments_stay_what_they_were(name: str) -> None:
     """The program's memory is used again; the arrays that a callback keeps are its own."""
     jax, jnp, io_callback = library(name)
@@ -214,7 +215,7 @@ def test_arguments_stay_what_they_were(name: str) -> None:
     assert [float(v[7]) for v in kept] == [0.0, 2.0, 4.0, 6.0]
 
 
-@BOTH
+@in_both
 @pytest.mark.parametrize("method", ["sequential", "sequential_unrolled", "expand_dims",
                                     "broadcast_all", "legacy_vectorized"])  # fmt: skip
 def test_vmap_methods(name: str, method: str) -> None:
@@ -243,7 +244,7 @@ def test_vmap_methods(name: str, method: str) -> None:
         np.testing.assert_array_equal(twice, [[0, 1, 2]] * 2)
 
 
-@BOTH
+@in_both
 def test_vmap_of_io_callbacks(name: str) -> None:
     jax, jnp, io_callback = library(name)
     seen: list[float] = []
@@ -265,7 +266,7 @@ def test_vmap_of_io_callbacks(name: str) -> None:
         )
 
 
-@BOTH
+@in_both
 def test_io_callbacks_run_once_and_in_order(name: str) -> None:
     jax, _, io_callback = library(name)
     seen: list[tuple[str, int]] = []
@@ -311,7 +312,7 @@ def test_pure_calls_without_use_are_dropped() -> None:
 # --- derivatives ----------------------------------------------------------------------------------
 
 
-@BOTH
+@in_both
 def test_custom_derivative_of_a_callback(name: str) -> None:
     jax, jnp, _ = library(name)
 
@@ -330,7 +331,7 @@ def test_custom_derivative_of_a_callback(name: str) -> None:
         np.testing.assert_allclose(f(xs), np.cos(np.arange(3.0)), rtol=1e-6)
 
 
-@BOTH
+@in_both
 def test_derivatives_are_refused(name: str) -> None:
     jax, _, io_callback = library(name)
     with pytest.raises(ValueError, match=r"(?i)pure.callback.* (no derivative|not support JVP)"):
@@ -342,7 +343,7 @@ def test_derivatives_are_refused(name: str) -> None:
 # --- errors ---------------------------------------------------------------------------------------
 
 
-@BOTH
+@in_both
 def test_exceptions(name: str) -> None:
     jax, _, io_callback = library(name)
 
@@ -366,7 +367,7 @@ def test_exceptions(name: str) -> None:
         calls[2](1.0)
 
 
-@BOTH
+@in_both
 @pytest.mark.parametrize("outer", ["eager", "jit"])
 def test_wrong_results(name: str, outer: str) -> None:
     jax, _, _ = library(name)
@@ -388,7 +389,7 @@ def test_wrong_results(name: str, outer: str) -> None:
     assert re.findall(r"\d+", message(lambda x: (x, x))) == ["1", "2"]
 
 
-@BOTH
+@in_both
 def test_wrong_calls(name: str) -> None:
     jax, jnp, _ = library(name)
     for error, match, call in (
@@ -569,7 +570,7 @@ def test_what_a_callback_raises_is_logged(kind: str, how: str) -> None:
     assert all(record[-1] for record in ours)
 
 
-@BOTH
+@in_both
 def test_callbacks_are_not_transposed(name: str) -> None:
     jax, jnp, _ = library(name)
 

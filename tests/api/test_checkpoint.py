@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.helpers.both import in_both
 from tests.helpers.oracle import answer, jax as real_jax
 
 import jitney
@@ -265,7 +266,7 @@ def test_printed_residuals(name: str, capsys: Any) -> None:
     assert "f32[] output of cos from" in capsys.readouterr().out
 
 
-@BOTH
+@in_both
 def test_static_arguments(name: str) -> None:
     jax, jnp, _ = library(name)
 
@@ -282,7 +283,7 @@ def test_static_arguments(name: str) -> None:
     assert g.__name__ == "f"
 
 
-@BOTH
+@in_both
 def test_closures_and_structures(name: str) -> None:
     jax, jnp, _ = library(name)
     constant = jnp.arange(3.0)

@@ -2,6 +2,9 @@
 
 A case is a function of (jax, jnp). What it returns is described: arrays by type, weakness and
 elements, pytrees by structure, errors by type. Cases say what they expect only by being run.
+
+`of_both` returns the results of both, for comparisons of other kinds; `check_claim` and `in_both` are
+for assertions that hold of both.
 """
 
 from __future__ import annotations
@@ -78,6 +81,23 @@ def check_claim(claim: Callable[[Any], None], *case: Any) -> None:
     """Asserts what `claim(library)` does: of jitney, and of real JAX, where the outcome is recorded."""
     claim(jitney)
     assert answer(lambda: claim(jax), *case) is None
+
+
+def in_both(test: Callable[..., None]) -> Callable[..., None]:
+    """Decorates a test of `name`, a library: "jitney", or "jax", where the outcome is recorded.
+
+    The test has parameters, and no fixtures.
+    """
+
+    @pytest.mark.parametrize("name", ["jitney", "jax"])
+    @functools.wraps(test)
+    def wrapper(name: str, **parameters: Any) -> None:
+        if name == "jitney":
+            test(name, **parameters)
+        else:
+            assert answer(lambda: test("jax", **parameters)) is None
+
+    return wrapper
 
 
 def check(case: Case, formatted: bool = False) -> None:

@@ -5,7 +5,7 @@ import operator
 
 import numpy as np
 import pytest
-from tests.helpers.both import check_claim, of_both
+from tests.helpers.both import check_claim, in_both, of_both
 
 import jitney
 import jitney.numpy as ours
@@ -74,7 +74,7 @@ def test_results_are_read_only():
         assert not np.asarray(x).flags.writeable
 
 
-@pytest.mark.parametrize("name", ["jitney", pytest.param("jax", marks=pytest.mark.live)])
+@in_both
 def test_nan_is_an_error_where_that_is_asked_for(name):
     package = importlib.import_module(name)
     x = package.numpy.array([np.inf, 1.0])
