@@ -1,6 +1,8 @@
 """`jax.debug.breakpoint`: what it shows of a program, beside real jax."""
 
 import io
+import re
+import sys
 
 import pytest
 from tests.helpers.both import of_both
@@ -9,7 +11,7 @@ import jitney
 
 
 def session(jax, commands, **options):
-    """(what a debugger shows of a jitted function, its result)."""
+    """(what a debugger shows of a jitted function, its result). Lines count from that of `session`."""
     shown = io.StringIO()
 
     def inner(x):
@@ -24,7 +26,10 @@ def session(jax, commands, **options):
 
     result = outer(jax.numpy.arange(2.0))
     jax.effects_barrier()
-    lines = [line.rstrip() for line in shown.getvalue().splitlines()]
+    first = sys._getframe().f_code.co_firstlineno
+    place = lambda m: f"{m[1]}({int(m[2]) - first})"  # noqa: E731
+    text = re.sub(r"\S+/(\w+\.py)\((\d+)\)", place, shown.getvalue())
+    lines = [line.rstrip() for line in text.splitlines()]
     return [line for line in lines if line], result.tolist()
 
 
