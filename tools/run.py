@@ -43,8 +43,9 @@ class Command(NamedTuple):
     steps: list[list[str]]
 
 
-PYTEST = ["python", "-m", "pytest", "-n", "auto"]
-LIBRARY_TESTS = [*PYTEST, "--all-libraries", "tests/libraries"]
+# A file's tests run in one process: what they share is made once.
+PYTEST = ["python", "-m", "pytest", "-n", "auto", "--dist", "loadfile"]
+LIBRARY_TESTS = ["python", "-m", "pytest", "-n", "auto", "--all-libraries", "tests/libraries"]
 RUFF = ["ruff", "check", "--output-format", "concise", "."]
 COMMANDS = {
     "tour": Command("run", [["jitney", "tour"]]),

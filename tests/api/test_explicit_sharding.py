@@ -1,16 +1,12 @@
 """Shardings as parts of types: arrays along Explicit axes of a mesh, as JAX has them."""
 
-from pathlib import Path
-
 import pytest
-from tests.helpers.programs_alike import check_prints_alike
+from tests.helpers.programs_alike import lines_alike
 
 import jitney
 from jitney.core import explicit
 
-
-def test_like_jax():
-    check_prints_alike(Path(__file__).parent / "explicit_on_meshes.py")
+test_like_jax = lines_alike(__file__, "explicit_on_meshes.py")
 
 
 def test_what_is_refused_is_named():

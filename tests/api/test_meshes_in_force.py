@@ -2,12 +2,11 @@
 
 from contextlib import nullcontext
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.helpers.oracle import answer, jax
-from tests.helpers.programs_alike import check_prints_alike
+from tests.helpers.programs_alike import lines_alike
 
 import jitney
 from jitney.experimental.layout import Format, Layout
@@ -15,11 +14,10 @@ from jitney.experimental.layout import Format, Layout
 AUTO = jitney.sharding.AxisType.Auto
 
 
-def test_like_jax():
-    check_prints_alike(
-        Path(__file__).parent / "meshes_in_force.py", imports_jax=True, PYTHONWARNINGS="ignore",
-        XLA_FLAGS="--xla_force_host_platform_device_count=8",
-    )  # fmt: skip
+test_like_jax = lines_alike(
+    __file__, "meshes_in_force.py", imports_jax=True, PYTHONWARNINGS="ignore",
+    XLA_FLAGS="--xla_force_host_platform_device_count=8",
+)  # fmt: skip
 
 
 def test_contexts_say_what_is_wrong():

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from tests.helpers.both import Cases, check, check_claim, counted
-from tests.helpers.programs_alike import check_prints_alike
+from tests.helpers.programs_alike import lines_alike
 
 import jitney
 import jitney.numpy as jtnp
@@ -239,5 +237,4 @@ def test_calls_of_compiled_programs_are_described_as_in_jax():
     check_claim(claim)
 
 
-def test_devices_and_places_are_like_jax():
-    check_prints_alike(Path(__file__).parent / "stages_on_meshes.py")
+test_devices_and_places_are_like_jax = lines_alike(__file__, "stages_on_meshes.py")

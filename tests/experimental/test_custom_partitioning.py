@@ -1,12 +1,11 @@
 """`jax.experimental.custom_partitioning`: its rules; on four devices, in processes of their own."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.helpers.oracle import RealModule, answer, jax
-from tests.helpers.programs_alike import check_prints_alike
+from tests.helpers.programs_alike import lines_alike
 
 import jitney
 import jitney.experimental.custom_partitioning as ours
@@ -15,8 +14,7 @@ import jitney.numpy as jnp
 theirs = RealModule("jax.experimental.custom_partitioning")
 
 
-def test_over_devices_like_jax():
-    check_prints_alike(Path(__file__).parent / "custom_partitioning_on_meshes.py")
+test_over_devices_like_jax = lines_alike(__file__, "custom_partitioning_on_meshes.py")
 
 
 RULES = [

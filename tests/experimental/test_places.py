@@ -1,15 +1,11 @@
 """`shard_alike`, `mesh_utils` and `topologies` on several devices, in processes of their own."""
 
-from pathlib import Path
-
 import numpy as np
-from tests.helpers.programs_alike import check_prints_alike
+from tests.helpers.programs_alike import lines_alike
 
 from jitney.experimental import mesh_utils
 
-
-def test_like_jax():
-    check_prints_alike(Path(__file__).parent / "places_on_meshes.py")
+test_like_jax = lines_alike(__file__, "places_on_meshes.py")
 
 
 class _Device:

@@ -391,6 +391,10 @@ def _near(one: Any, other: Any) -> bool:
     return bool(np.all(np.where(finite, close, (a == b) | (np.isnan(a) & np.isnan(b)))))
 
 
+class NoRecord(AssertionError):
+    """A question has no answer among the records: it is new, or has changed."""
+
+
 class Records:
     """The answers of one test module.
 
@@ -444,6 +448,21 @@ class Oracle:
         path = RECORDS / module.relative_to(TESTS).with_suffix(".json.xz")
         self.current = self.modules.setdefault(path, Records(path))
 
+    def recorded(self, compute: Callable[[], Any], *case: Any) -> Any:
+        """The answer as the records of the current module have it.
+
+        Raises:
+          NoRecord: if they have none.
+        """
+        assert self.current is not None
+        key = digest(compute, *case)
+        if key not in self.current.read:
+            raise NoRecord(
+                f"{_shown(self.current.path)} has no record for this case ({key}): the case is new "
+                "or has changed. `make oracle ORACLE=<test file>` records it with real JAX."
+            )
+        return decode(self.current.read[key])
+
     def is_drawn(self, key: str) -> bool:
         """Whether an answer is computed anew in this run."""
         return zlib.crc32(f"{self.seed} {key}".encode()) < self.share * 2**32
@@ -461,12 +480,7 @@ class Oracle:
                     "or write functions of one line in lines of their own"
                 )
             return decode(encoded)
-        if key not in self.current.read:
-            raise AssertionError(
-                f"{_shown(self.current.path)} has no record for this case ({key}): the case is new "
-                "or has changed. `make oracle ORACLE=<test file>` records it with real JAX."
-            )
-        recorded = decode(self.current.read[key])
+        recorded = self.recorded(compute, *case)
         if self.is_drawn(key):
             now = live(compute)
             assert agree(recorded, now), (

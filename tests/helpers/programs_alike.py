@@ -5,11 +5,16 @@ So they may have several devices. The lines have to be the same; those of real J
 
 from __future__ import annotations
 
+import functools
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import pytest
 from tests.helpers import oracle
 
 
@@ -34,25 +39,84 @@ def printed(process: subprocess.Popen[str]) -> list[str]:
     return out.splitlines()
 
 
-def printed_by_jax(program: Path, *arguments: str, **variables: str) -> list[str]:
-    """The lines that a program of `tests` prints with real JAX, which it imports."""
+def _question(program: Path, *arguments: str, **variables: str) -> tuple[Callable[[], Any], str]:
     name = program.relative_to(oracle.TESTS).as_posix()
-    return oracle.answer(
-        lambda: printed(started(oracle.TESTS / name, *arguments, **variables)), program.read_text()
+    return (
+        lambda: printed(started(oracle.TESTS / name, *arguments, **variables)),
+        program.read_text(),
     )
 
 
-def check_prints_alike(program: Path, *, imports_jax: bool = False, **variables: str) -> None:
-    """Runs `program` with both packages, and compares the lines that it prints.
+def printed_by_jax(program: Path, *arguments: str, **variables: str) -> list[str]:
+    """The lines that a program of `tests` prints with real JAX, which it imports."""
+    return oracle.answer(*_question(program, *arguments, **variables))
+
+
+class _Lines:
+    """The lines that a program prints with either package; it runs once in a process of tests."""
+
+    def __init__(self, program: Path, imports_jax: bool, variables: dict[str, str]) -> None:
+        self.program, self.imports_jax, self.variables = program, imports_jax, variables
+
+    @functools.cached_property
+    def ours(self) -> list[str]:
+        arguments = [] if self.imports_jax else ["jitney"]
+        return printed(
+            started(self.program, *arguments, launcher=self.imports_jax, **self.variables)
+        )
+
+    @functools.cached_property
+    def theirs(self) -> list[str]:
+        return printed_by_jax(self.program, *self._arguments, **self.variables)
+
+    @property
+    def _arguments(self) -> list[str]:
+        return [] if self.imports_jax else ["jax"]
+
+    def recorded(self, module: Path) -> list[str]:
+        """Those of real JAX as the records of a test module have them; none, if they do not."""
+        oracle.oracle.enter(module)
+        try:
+            return (
+                []
+                if oracle.oracle.recording
+                else oracle.oracle.recorded(
+                    *_question(self.program, *self._arguments, **self.variables)
+                )
+            )
+        except oracle.NoRecord:
+            return []
+
+
+def lines_alike(
+    module: str, program: str, *, imports_jax: bool = False, **variables: str
+) -> Callable[..., None]:
+    """Returns a test for each line that a program prints: it is the same with both packages.
+
+        test_sums = lines_alike(__file__, "sums_on_meshes.py")
 
     Args:
-      program: a file of `tests`. It imports the package that its argument names.
+      module: the file of the test module.
+      program: a file beside it. It imports the package that its argument names.
       imports_jax: it says `import jax` instead, and is to be launched.
       variables: of the environment.
     """
-    arguments = [] if imports_jax else ["jitney"]
-    theirs = printed_by_jax(program, *([] if imports_jax else ["jax"]), **variables)
-    ours = printed(started(program, *arguments, launcher=imports_jax, **variables))
-    assert theirs, f"{program} prints nothing"
-    wrong = [f"{a}\n  {b}" for a, b in zip(ours, theirs, strict=True) if a != b]
-    assert not wrong, "\n".join(wrong)
+    lines = _Lines(Path(module).parent / program, imports_jax, variables)
+    recorded = lines.recorded(Path(module))
+    names = [
+        f"{number} {re.sub('[^a-zA-Z0-9 ,.]+', ' ', line)[:40]}"
+        for number, line in enumerate(recorded)
+    ]
+
+    @pytest.mark.parametrize(
+        "line", range(len(recorded)) if recorded else [None], ids=names or ["all"]
+    )
+    def test(line: int | None) -> None:
+        assert lines.theirs, f"{program} prints nothing"
+        assert len(lines.ours) == len(lines.theirs)
+        if line is None:
+            assert lines.ours == lines.theirs
+        else:
+            assert lines.ours[line] == lines.theirs[line]
+
+    return test
