@@ -74,6 +74,18 @@ OF_VECTORS: dict[str, Function] = {
 }
 
 
+# Those that hold programs.
+OF_PROGRAMS: dict[str, Function] = {
+    "cond": lambda j, x: j.lax.cond(True, lambda x: x * x, lambda x: x, x),
+    "switch": lambda j, x: j.lax.switch(1, [lambda x: x, lambda x: x * 3.0], x),
+    "scan": lambda j, x: j.lax.scan(lambda c, _: (c * x, c), x, None, 3)[0],
+    "rows of scan": lambda j, x: j.lax.scan(lambda c, _: (c * x, c), x, None, 3)[1],
+    "fori_loop": lambda j, x: j.lax.fori_loop(0, 3, lambda _, c: c * x, x),
+    "map": lambda j, x: j.lax.map(lambda y: y * x, j.numpy.stack([x, x])),
+    "checkpoint": lambda j, x: j.checkpoint(lambda x: j.numpy.sin(x) * x)(x),
+}
+
+
 def _cotangent(j: Any, f: Function) -> Callable[[Any], Any]:
     def cotangent(x: Any) -> Any:
         out, back = j.vjp(lambda x: f(j, x), x)
@@ -90,12 +102,21 @@ def _strong_cotangent(j: Any, f: Function) -> Callable[[Any], Any]:
     return cotangent
 
 
+def _weak_cotangent(j: Any, f: Function) -> Callable[[Any], Any]:
+    def cotangent(x: Any) -> Any:
+        out, back = j.vjp(lambda x: f(j, x), x)
+        return back(j.lax.full(out.shape, 1.0))
+
+    return cotangent
+
+
 WAYS: dict[str, Callable[[Any, Function], Callable[[Any], Any]]] = {
     "value": lambda j, f: lambda x: f(j, x),
     "jvp": lambda j, f: lambda x: j.jvp(lambda x: f(j, x), (x,), (x,)),
     "linearize": lambda j, f: lambda x: j.linearize(lambda x: f(j, x), x)[1](x),
     "vjp": _cotangent,
     "vjp of a strong one": _strong_cotangent,
+    "vjp of a weak one": _weak_cotangent,
     "grad": lambda j, f: j.grad(lambda x: f(j, x).sum()),
     "grad of jit": lambda j, f: j.grad(lambda x: j.jit(lambda x: f(j, x))(x).sum()),
 }
@@ -113,9 +134,9 @@ def found(
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("name", [*FUNCTIONS, *OF_VECTORS])
+@pytest.mark.parametrize("name", [*FUNCTIONS, *OF_VECTORS, *OF_PROGRAMS])
 def test_derivatives(name: str, way: str) -> None:
-    f = (FUNCTIONS | OF_VECTORS)[name]
+    f = (FUNCTIONS | OF_VECTORS | OF_PROGRAMS)[name]
     shapes = [(3,)] if name in OF_VECTORS else [(), (3,)]
     for shape in shapes:
         for weak in (True, False):
@@ -161,6 +182,57 @@ MATRICES: dict[str, Function] = {
 def test_matrices(name: str, weak: bool) -> None:
     given = "value", MATRICES[name], (3, 3), np.float32, weak
     assert found(jitney, *given) == of_jax(found, *given)
+
+
+def _symmetric(j: Any, x: Any) -> Any:
+    return j.numpy.stack([j.numpy.stack([x * 3, x]), j.numpy.stack([x, x * 2])])
+
+
+# Elements of functions of a matrix [[3 x, x], [x, 2 x]].
+OF_MATRICES: dict[str, Function] = {
+    "cholesky": lambda j, a: j.numpy.linalg.cholesky(a)[0, 0],
+    "inv": lambda j, a: j.numpy.linalg.inv(a)[0, 0],
+    "solve": lambda j, a: j.numpy.linalg.solve(a, a[0])[0],
+    "triangular_solve": lambda j, a: j.scipy.linalg.solve_triangular(a, a[0])[0],
+    "tridiagonal_solve": lambda j, a: j.lax.linalg.tridiagonal_solve(a[0], a[1], a[0], a)[0, 0],
+    "cho_solve": lambda j, a: j.scipy.linalg.cho_solve((a, True), a[0])[0],
+    "lu": lambda j, a: j.lax.linalg.lu(a)[0][0, 0],
+    "qr": lambda j, a: j.numpy.linalg.qr(a)[1][0, 0],
+    "q of tall": lambda j, a: j.numpy.linalg.qr(j.numpy.concatenate([a, a]))[0][0, 0],
+    "eigenvalues": lambda j, a: j.numpy.linalg.eigh(a)[0][0],
+    "eigenvectors": lambda j, a: j.numpy.linalg.eigh(a)[1][0, 0],
+    "singular values": lambda j, a: j.numpy.linalg.svd(a, compute_uv=False)[0],
+    "singular vectors": lambda j, a: j.numpy.linalg.svd(a)[0][0, 0],
+    "those of tall": lambda j, a: j.numpy.linalg.svd(j.numpy.concatenate([a, a]), False)[0][0, 0],
+    "pinv": lambda j, a: j.numpy.linalg.pinv(a)[0, 0],
+    "det": lambda j, a: j.numpy.linalg.det(a),
+    "det of 3x3": lambda j, a: j.numpy.linalg.det(j.numpy.pad(a, (0, 1), constant_values=a[0, 0])),
+    "logarithm of det": lambda j, a: j.numpy.linalg.slogdet(j.numpy.kron(a, a))[1],
+    "expm": lambda j, a: j.scipy.linalg.expm(a)[0, 0],
+}
+
+
+@pytest.mark.parametrize("way", [w for w in WAYS if w != "grad of jit"])
+@pytest.mark.parametrize("name", OF_MATRICES)
+def test_derivatives_of_matrices(name: str, way: str) -> None:
+    f = OF_MATRICES[name]
+    for weak in (True, False):
+        given = way, lambda j, x: f(j, _symmetric(j, x)), (), np.float32, weak
+        assert found(jitney, *given) == of_jax(found, *given), weak
+
+
+def _sum_of_cotangents(j: Any, first: float | np.float32, second: float | np.float32) -> list[bool]:
+    """Weakness of the sum of what comes from `x` and from `y`, of values and under vmap."""
+    back = j.vjp(lambda x: (x, x), j.numpy.float32(2))[1]
+    rows = j.numpy.stack([first, first]), j.numpy.stack([second, second])
+    return [back((first, second))[0].weak_type, j.vmap(lambda *ct: back(ct))(*rows)[0].weak_type]
+
+
+@pytest.mark.parametrize("first", [1.0, np.float32(1)])
+@pytest.mark.parametrize("second", [1.0, np.float32(1)])
+def test_sums_of_weak_and_strong_cotangents(first: Any, second: Any) -> None:
+    weak = _sum_of_cotangents(jitney, first, second)
+    assert weak == of_jax(_sum_of_cotangents, first, second)
 
 
 # Of complex vectors: what divides and joins their parts, and transforms of them.

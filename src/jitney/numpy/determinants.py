@@ -10,6 +10,7 @@ import numpy as np
 
 from jitney.api.custom_jvp import custom_jvp
 from jitney.api.jit import jit
+from jitney.core.avals import get_aval
 from jitney.core.typing import Array, ArrayLike
 from jitney.lax import linalg as lax
 from jitney.numpy.linear_systems import solve_arrays
@@ -94,7 +95,9 @@ def det(a: ArrayLike) -> Array:
     """
     a = inexact("det", a)
     check_square("det", a)
-    return _det(a)
+    # As products of elements are, which few elements are multiplied by.
+    weak = get_aval(a).weak_type and a.shape[-1] in (2, 3)
+    return convert(_det(a), a.dtype, weak)
 
 
 @partial(jit, static_argnames=("method",))  # eager, too, as `inv`
@@ -144,7 +147,7 @@ def _slogdet_jvp(
     (a,), (t,) = primals, tangents
     sign, size = _slogdet(a)
     change = mat.diagonal(solve_arrays(a, t))
-    total = reduce_sum(change, (change.ndim - 1,))
+    total = mat.strong(reduce_sum(change, (change.ndim - 1,)))
     if not mat.is_complex(a):
         return (sign, size), (sign * of_dtype(0, a), total)
     turn = convert(unary.imag(total), a.dtype) * of_dtype(1j, a)

@@ -92,7 +92,7 @@ def inv(a: ArrayLike) -> Array:
     a = inexact("inv", a)
     check_square("inv", a)
     n = a.shape[-1]
-    return solve_arrays(a, mat.eye(n, n, a))
+    return solve_arrays(mat.strong(a), mat.eye(n, n, a))
 
 
 @partial(custom_jvp, nondiff_argnums=(2,))

@@ -30,6 +30,7 @@ from jitney.transforms.transpose import UndefinedPrimal, backward_pass
 from jitney.transforms.zero import Zero, with_zeros
 
 if TYPE_CHECKING:
+    from jitney.core.avals import AbstractValue
     from jitney.primitives.rule_types import (
         Builder,
         Cotangent,
@@ -198,6 +199,14 @@ def weakness_of(cts: Sequence[Cotangent]) -> tuple[bool, ...]:
     return tuple([isinstance(a, ShapedArray) and a.weak_type for a in types])
 
 
+def with_weakness(avals: Sequence[AbstractValue], weak: Sequence[bool]) -> list[AbstractValue]:
+    """Types of arrays, weak where `weak` says so; other types as they are."""
+    return [
+        a.update(weak_type=w) if isinstance(a, ShapedArray) and a.weak_type != w else a
+        for a, w in zip(avals, weak, strict=True)
+    ]
+
+
 @memoize_by_identity
 def transposed_program(
     closed: ClosedJaxpr,
@@ -232,12 +241,7 @@ def transposed_program(
 
     avals = [a for a, lin in zip(closed.in_avals, linear, strict=True) if not lin]
     of_cts = [a.to_cotangent_aval() for a, nz in zip(closed.out_avals, nonzero, strict=True) if nz]
-    if weak is not None:
-        of_cts = [
-            a.update(weak_type=w) if isinstance(a, ShapedArray) else a
-            for a, w in zip(of_cts, weak, strict=True)
-        ]
-    avals += of_cts
+    avals += of_cts if weak is None else with_weakness(of_cts, weak)
     info = DebugInfo("transpose", closed.jaxpr.debug_info.func_src_info)
     jaxpr, _, consts = trace_to_jaxpr(fun, avals, info)
     return ClosedJaxpr(jaxpr, consts), found[0]

@@ -28,7 +28,7 @@ from jitney.core.pytree import pytrees
 from jitney.core.trace import Tracer, set_current_trace
 from jitney.primitives import rules
 from jitney.primitives.array.creation import empty2_p
-from jitney.primitives.call.call import transposed_program
+from jitney.primitives.call.call import transposed_program, weakness_of
 from jitney.primitives.control.forwarding import forwarded_by_all
 from jitney.primitives.control.high import cond_on_arrays
 from jitney.primitives.control.tracing import (
@@ -327,7 +327,8 @@ def _(
 ) -> Any:
     linear = tuple(type(x) is UndefinedPrimal for x in operands)
     nonzero = tuple(type(ct) is not Zero for ct in cts)
-    parts = [transposed_program(b, linear, nonzero) for b in branches]
+    weak = weakness_of(cts)
+    parts = [transposed_program(b, linear, nonzero, weak) for b in branches]
     n = sum(linear)
     some = tuple([any(has[i] for _, has in parts) for i in range(n)])
     avals = tuple([x.aval.to_cotangent_aval() for x in operands if type(x) is UndefinedPrimal])

@@ -29,6 +29,7 @@ from jitney.core.trace import set_current_trace
 from jitney.primitives import rules
 from jitney.primitives.array.concatenation import stack
 from jitney.primitives.array.shape import shape_of
+from jitney.primitives.call.call import weakness_of
 from jitney.primitives.control.high import row_type, rows_type, scan_on_arrays
 from jitney.primitives.control.scan_backward import backward_program
 from jitney.primitives.control.scan_orders import regrouped, reordered
@@ -350,6 +351,8 @@ def _transposed(cts: Sequence[Cotangent], *args: Operand, **params: Param) -> An
     linear_consts = tuple([type(x) is UndefinedPrimal for x in consts])
     linear_xs = tuple([type(x) is UndefinedPrimal for x in xs])
     const_avals = [x.aval.to_cotangent_aval() for x in consts if type(x) is UndefinedPrimal]
+    of_carry: list[Any] = [instantiate(ct) for ct in ct_carry_out]
+    of_ys: list[Any] = [ct for ct in ct_ys if type(ct) is not Zero]
     program = backward_program(
         params["jaxpr"],
         len(init),
@@ -357,14 +360,12 @@ def _transposed(cts: Sequence[Cotangent], *args: Operand, **params: Param) -> An
         linear_xs,
         tuple([type(ct) is not Zero for ct in ct_ys]),
         tuple(const_avals),
+        weakness_of([*of_carry, *of_ys]),
     )
     outs = _bind(
         [x for x in consts if type(x) is not UndefinedPrimal],
-        [*(Zero(a).instantiate() for a in const_avals), *map(instantiate, ct_carry_out)],
-        [
-            *(ct for ct in ct_ys if not isinstance(ct, Zero)),
-            *(x for x in xs if type(x) is not UndefinedPrimal),
-        ],
+        [*(Zero(a).instantiate() for a in const_avals), *of_carry],
+        [*of_ys, *(x for x in xs if type(x) is not UndefinedPrimal)],
         program,
         {**params, "reverse": not params["reverse"]},
     )

@@ -14,6 +14,7 @@ from jitney.core.jaxpr import ClosedJaxpr
 from jitney.core.jaxpr_trace import retrace
 from jitney.core.memo import memoize_by_identity
 from jitney.core.record import record
+from jitney.primitives.call.call import with_weakness
 from jitney.transforms.transpose import UndefinedPrimal, backward_pass
 from jitney.transforms.zero import add_tangents, instantiate, with_zeros
 
@@ -34,6 +35,7 @@ class BackwardIteration:
       linear_consts: in which constants it is linear.
       linear_xs: in which rows.
       nonzero_ys: which rows of results have a cotangent.
+      weak: which cotangents of the carry, and of those rows, are weakly typed.
     """
 
     jaxpr: ClosedJaxpr
@@ -41,6 +43,7 @@ class BackwardIteration:
     linear_consts: tuple[bool, ...]
     linear_xs: tuple[bool, ...]
     nonzero_ys: tuple[bool, ...]
+    weak: tuple[bool, ...]
 
     def _parts(self, xs: Sequence[T]) -> tuple[Sequence[T], Sequence[T], Sequence[T]]:
         """What belongs to constants, to the carry and to rows, of one thing for each operand."""
@@ -54,11 +57,11 @@ class BackwardIteration:
     def in_avals(self, const_avals: Sequence[AbstractValue]) -> list[AbstractValue]:
         """Types of the operands; `const_avals` are those of the cotangents of linear constants."""
         consts, carry, xs = self._parts(self.jaxpr.in_avals)
+        of_ys = [a for a, nz in zip(self._y_avals(), self.nonzero_ys, strict=True) if nz]
         return [
             *(a for a, lin in zip(consts, self.linear_consts, strict=True) if not lin),
             *const_avals,
-            *(a.to_cotangent_aval() for a in carry),
-            *(a for a, nz in zip(self._y_avals(), self.nonzero_ys, strict=True) if nz),
+            *with_weakness([*(a.to_cotangent_aval() for a in carry), *of_ys], self.weak),
             *(a for a, lin in zip(xs, self.linear_xs, strict=True) if not lin),
         ]
 
@@ -105,7 +108,8 @@ def backward_program(
     linear_xs: tuple[bool, ...],
     nonzero_ys: tuple[bool, ...],
     const_avals: tuple[AbstractValue, ...],
+    weak: tuple[bool, ...],
 ) -> ClosedJaxpr:
     """The iteration as a program; `const_avals` are the types of cotangents of linear constants."""
-    back = BackwardIteration(jaxpr, n_carry, linear_consts, linear_xs, nonzero_ys)
+    back = BackwardIteration(jaxpr, n_carry, linear_consts, linear_xs, nonzero_ys, weak)
     return retrace("scan", back.body, back.in_avals(const_avals), jaxpr)

@@ -6,17 +6,17 @@ gives -1 (all ones) and the dividend; shifts past the width give 0 or the sign.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jitney.compiler.reference import scalar as reference
 from jitney.core import dtypes, explicit, text
-from jitney.core.avals import ShapedArray, shaped_array
+from jitney.core.avals import ShapedArray, get_aval, shaped_array
 from jitney.core.jaxpr import JaxprEqn
 from jitney.core.primitive import declare
-from jitney.core.trace import Tracer
+from jitney.core.trace import Tracer, state
 from jitney.primitives import rules
 from jitney.primitives.elementwise import families, masks, taylor
 from jitney.primitives.elementwise.families import (
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from jitney.primitives.rule_types import (
         Builder,
         Cotangent,
+        Dims,
         Node,
         Operand,
         Primals,
@@ -189,6 +190,17 @@ text.printing_rules["mul"] = _print_mul
 add_any_p, add_any = binary(
     "add_any", None, "Sum of two values of one type.", fn="add", weak=lambda x, _: x
 )
+
+
+def sum_of_tangents(x: Value, y: Value) -> Any:
+    """The sum of two tangents or cotangents; of values, strongly typed if one of them is.
+
+    In programs it is as weakly typed as the first.
+    """
+    if state.trace is state.eval_trace and getattr(get_aval(x), "weak_type", False):
+        x, y = y, x
+    return add_any_p.bind(x, y)
+
 
 # --- powers and angles ----------------------------------------------------------------------------
 
@@ -444,7 +456,7 @@ def _(primals: Primals, tangents: Tangents) -> tuple[Any, Any]:
         parts.append(rules.broadcast_to_result(part, shape))
     if not parts:
         return out, rules.zero_tangent(out)
-    return out, parts[0] if len(parts) == 1 else add_any(*parts)
+    return out, parts[0] if len(parts) == 1 else sum_of_tangents(*parts)
 
 
 def _strong(x: Value) -> Any:
@@ -529,7 +541,15 @@ _ALL = (
     atan2_p, complex_p, and_p, or_p, xor_p, shift_left_p, shift_right_arithmetic_p,
     shift_right_logical_p,
 )  # fmt: skip
-rules.broadcasting(*_ALL)
+rules.broadcasting(*(p for p in _ALL if p is not add_any_p))
+
+
+@add_any_p.batch
+def _(args: Sequence[Value], dims: Dims) -> tuple[Any, int]:
+    (x, y), dim = rules.align(args, dims)
+    return sum_of_tangents(x, y), dim
+
+
 for _prim in _ALL:
     if "transpose" not in _prim.rules:
         _prim.absent("transpose", why="not linear")

@@ -88,7 +88,7 @@ def _(primals: Primals, tangents: Tangents) -> Any:
     if isinstance(t, Zero):
         return factor, rules.zero_tangent(factor)
     right = solve_triangular(factor, t, left_side=False, lower=True, adjoint=True)
-    inner = solve_triangular(factor, right, left_side=True, lower=True)
+    inner = mat.strong(solve_triangular(factor, right, left_side=True, lower=True))
     half = binary.sub(mat.tril(inner), binary.mul(mat.only_diagonal(inner), mat.scalar(inner, 0.5)))
     return factor, mat.matmul(factor, half)
 
@@ -154,7 +154,7 @@ def _(primals: Primals, tangents: Tangents, **params: Param) -> Any:
             return out, rules.zero_tangent(out)
         return out, triangular_solve_p.bind(a, tb, **params)
     unit = int(params["unit_diagonal"])
-    change = mat.tril(ta, -unit) if params["lower"] else mat.triu(ta, unit)
+    change = mat.tril(ta, -unit, True) if params["lower"] else mat.triu(ta, unit, True)
     if params["transpose_a"]:
         change = mat.transpose(change)
     if params["conjugate_a"]:
@@ -282,17 +282,18 @@ def _(primals: Primals, tangents: Tangents, **params: object) -> Any:
         t = mat.transpose(mat.take_rows(mat.transpose(t), order[0]))
     moved = solve_triangular(mat.window(r, k, k), mat.window(t, m, k), left_side=False, lower=False)
     inner = mat.matmul(mat.adjoint(q), moved)
-    low = mat.widened(mat.tril(inner, -1), size, size)
+    low = mat.widened(mat.tril(mat.strong(inner), -1), size, size)
     turn = binary.sub(low, mat.adjoint(low))
     if mat.is_complex(x):
-        phase = mat.widened(mat.only_diagonal(inner), size, size)
+        phase = mat.widened(mat.only_diagonal(mat.strong(inner)), size, size)
         turn = binary.add(turn, binary.sub(phase, real_of(phase)))
     if size < m:
-        rest = binary.sub(moved, mat.matmul(q, inner))
+        rest = mat.strong(binary.sub(moved, mat.matmul(q, inner)))
         dq = binary.add(mat.matmul(q, turn), rest)
     else:
         dq = mat.matmul(q, turn)
-    dr = mat.triu(binary.sub(mat.matmul(mat.adjoint(q), t), mat.matmul(turn, r)))
+    turned = mat.strong(mat.matmul(mat.adjoint(q), t))
+    dr = mat.triu(binary.sub(turned, mat.matmul(turn, r)))
     return outs, [dq, dr, *map(rules.zero_tangent, order)]
 
 
@@ -366,7 +367,8 @@ def _(primals: Primals, tangents: Tangents, **params: Param) -> Any:
     inner = mat.matmul(mat.adjoint(vectors), mat.matmul(mat.symmetrize(t), vectors))
     values_ = convert_element_type(values, mat.dtype_of(x))
     gaps = binary.sub(mat.as_row(values_), mat.as_column(values_))
-    dvectors = mat.matmul(vectors, binary.mul(off_diagonal_inverse(gaps), inner))
+    turn = binary.mul(off_diagonal_inverse(gaps), mat.strong(inner))
+    dvectors = mat.matmul(vectors, turn)
     diagonal = mat.diagonal(inner)
     return outs, [dvectors, unary.real(diagonal) if mat.is_complex(x) else diagonal]
 
@@ -475,6 +477,7 @@ def _(
     dvalues = unary.real(diagonal) if mat.is_complex(x) else diagonal
     if not compute_uv:
         return [values], [dvalues]
+    inner = mat.strong(inner)
     s = convert_element_type(values, mat.dtype_of(x))
     row, column = mat.as_row(s), mat.as_column(s)
     gaps = binary.mul(binary.add(row, column), binary.sub(row, column))
@@ -505,7 +508,7 @@ def _is_zero(x: Value) -> Any:
 def _outside(basis: Value, x: Value, factors: Value) -> Any:
     """What of the columns of `x` is orthogonal to `basis`, scaled."""
     inside = mat.matmul(basis, mat.matmul(mat.adjoint(basis), x))
-    return binary.mul(binary.sub(x, inside), factors)
+    return binary.mul(mat.strong(binary.sub(x, inside)), factors)
 
 
 # --- without derivatives ---------------------------------------------------------------------------

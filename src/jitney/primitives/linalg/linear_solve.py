@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jitney.compiler import lower as lowering
-from jitney.core.avals import get_aval
+from jitney.core.avals import ShapedArray, get_aval
 from jitney.core.errors import api_boundary
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.flat_function import FlatFunction
@@ -19,6 +19,7 @@ from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
 from jitney.primitives import rules
+from jitney.primitives.call.call import with_weakness
 from jitney.primitives.elementwise.convert import as_value
 from jitney.transforms.batch import AxisData, batch_jaxpr
 from jitney.transforms.jvp import jvp_flat
@@ -58,7 +59,10 @@ linear_solve_p.declares_sharding = True
 
 @linear_solve_p.abstract
 def _(*avals: AbstractValue, const_lengths: _LinearSolveTuple, jaxprs: _LinearSolveTuple) -> Any:
-    return jaxprs.solve.out_avals
+    of_b = avals[sum(const_lengths) :]
+    outs = jaxprs.solve.out_avals  # the solution is as weakly typed as the right hand side
+    weak = [isinstance(a, ShapedArray) and a.weak_type for a in of_b]
+    return [*with_weakness(outs[: len(of_b)], weak), *outs[len(of_b) :]]
 
 
 def _split(args: Sequence[Any], lengths: _LinearSolveTuple) -> tuple[_LinearSolveTuple, list[Any]]:

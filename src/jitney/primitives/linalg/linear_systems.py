@@ -109,7 +109,7 @@ def _shifted(x: Value, by: int) -> Any:
     from jitney.primitives.array.concatenation import pad
 
     edges = [(0, 0, 0)] * (len(shape_of(x)) - 2) + [(by, -by, 0), (0, 0, 0)]
-    return pad(x, mat.scalar(x, 0), edges)
+    return pad(x, rules.const(x, 0), edges)
 
 
 def _tridiagonal_product(dl: Value, d: Value, du: Value, x: Value) -> Any:

@@ -78,23 +78,35 @@ def _columns(shape: tuple[int, ...]) -> Any:
 
 
 def zeros(shape: tuple[int, ...], like: Value) -> Any:
-    """Zeros of `shape` in the dtype of `like`."""
-    return full(shape, scalar(like, 0))
+    """Zeros of `shape` in the dtype of `like`, and as weakly typed."""
+    return full(shape, const(like, 0))
+
+
+def strong(x: Value) -> Any:
+    """`x` with a strong type.
+
+    What meets strongly typed factors is converted first, so that its cotangent is as weak as it is.
+    """
+    return convert_element_type(x, dtype_of(x))
 
 
 def tril(x: Value, k: int = 0, keep_weak: bool = False) -> Any:
     """Elements on and below diagonal `k`, zeros above; of strong type unless weak ones are kept."""
     shape = shape_of(x)
     mask = compare.ge(binary.add(_rows(shape), np.int32(k)), _columns(shape))
-    above = broadcast_in_dim(const(x, 0), shape, ()) if keep_weak else zeros(shape, x)
-    return select_n(mask, above, x)
+    return select_n(mask, _zeros_beside(x, keep_weak), x)
 
 
-def triu(x: Value, k: int = 0) -> Any:
-    """Elements on and above diagonal `k`, zeros below."""
+def triu(x: Value, k: int = 0, keep_weak: bool = False) -> Any:
+    """Elements on and above diagonal `k`, zeros below; of strong type unless weak ones are kept."""
     shape = shape_of(x)
     mask = compare.ge(binary.add(_rows(shape), np.int32(k - 1)), _columns(shape))
-    return select_n(mask, x, zeros(shape, x))
+    return select_n(mask, x, _zeros_beside(x, keep_weak))
+
+
+def _zeros_beside(x: Value, keep_weak: bool) -> Any:
+    shape = shape_of(x)
+    return zeros(shape, x) if keep_weak else full(shape, scalar(x, 0))
 
 
 def eye(m: int, n: int, like: Value) -> Any:

@@ -361,7 +361,7 @@ select_and_scatter_add_p.sharding(sharding_rules.as_operand(1))
 
 @select_and_scatter_add_p.abstract
 def _(source: ShapedArray, x: ShapedArray, **_: object) -> ShapedArray:
-    return source.update(shape=x.shape)
+    return source.update(shape=x.shape, weak_type=source.weak_type and x.weak_type)
 
 
 def _scattered(

@@ -418,6 +418,7 @@ def polar(
         raise ValueError(f"polar: unknown method {method!r}; it must be 'qdwh' or 'svd'")
     if x.dtype.itemsize == 2:
         raise NotImplementedError(f"polar: unsupported dtype {x.dtype}; convert to float32")
+    x = lax.convert_element_type(x, x.dtype)  # strongly typed, like the results
     u, s, vh = lax.linalg.svd(x, full_matrices=False)
     factors = jnp.conj(jnp.matrix_transpose(vh)) if side == "right" else u
     scaled = factors * s.astype(factors.dtype)[..., None, :]
