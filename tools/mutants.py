@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import functools
 import json
 import os
 import random
@@ -220,18 +221,23 @@ def _of_native(path: Path) -> list[Mutant]:
     return found
 
 
+@functools.cache
+def _places(folder: str) -> tuple[Mutant, ...]:
+    """All mutants of a folder."""
+    is_native = folder == "runtime/native"
+    kinds = ("*.h", "*.pxi", "*.pyx") if is_native else ("*.py",)
+    root = ROOT / PACKAGE / folder
+    files = sorted(x.relative_to(ROOT) for kind in kinds for x in root.rglob(kind))
+    of = _of_native if is_native else _of_python
+    return tuple(mutant for file in files for mutant in of(file))
+
+
 def drawn(count: int, seed: int) -> list[Mutant]:
     """`count` mutants: each folder has its share, of which each place is as likely as any other."""
     rng = random.Random(seed)
     chosen: list[Mutant] = []
     for folder, share in SHARES.items():
-        root = ROOT / PACKAGE / folder
-        is_native = folder == "runtime/native"
-        kinds = ("*.h", "*.pxi", "*.pyx") if is_native else ("*.py",)
-        files = sorted(x.relative_to(ROOT) for kind in kinds for x in root.rglob(kind))
-        of = _of_native if is_native else _of_python
-        places = [mutant for file in files for mutant in of(file)]
-        chosen += rng.sample(places, round(count * share / sum(SHARES.values())))
+        chosen += rng.sample(_places(folder), round(count * share / sum(SHARES.values())))
     rng.shuffle(chosen)
     return chosen
 

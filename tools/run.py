@@ -44,7 +44,7 @@ class Command(NamedTuple):
 
 
 # A file's tests run in one process: what they share is made once.
-PYTEST = ["python", "-m", "pytest", "-n", "auto", "--dist", "loadfile"]
+PYTEST = ["python", "-m", "pytest", "-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder"]
 LIBRARY_TESTS = ["python", "-m", "pytest", "-n", "auto", "--all-libraries", "tests/libraries"]
 RUFF = ["ruff", "check", "--output-format", "concise", "."]
 COMMANDS = {

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from tests.compiler.hlo.test_contractions import CASES
 from tests.fuzz.differential import compare, corpus, generate, run
+from tests.helpers.oracle import of_jax
+from tests.helpers.recorded_outcomes import use_recorded_outcomes
 
 import jitney
 from jitney.core import thresholds
@@ -21,12 +23,12 @@ SIZES = (1, 3, 8, 17, 33, 70)
 
 
 @pytest.fixture(autouse=True)
-def wide():
+def wide(monkeypatch):
+    use_recorded_outcomes(monkeypatch)
     assert thresholds.ARE_SMALL
     with jitney.enable_x64(True):
         yield
-    for library in (run.jax, jitney):
-        library.config.update("jax_enable_x64", False)
+    jitney.config.update("jax_enable_x64", False)
 
 
 def numbers(shape, dtype, seed=1):
@@ -324,14 +326,12 @@ def test_convolutions(dtype):
         def f(x, w, options=options):
             return jitney.lax.conv_general_dilated(x, w, *options)
 
-        def reference(x, w, options=options):
-            return run.jax.lax.conv_general_dilated(x, w, *options)
+        def reference(j, x, w, options=options):
+            out, pull = j.vjp(lambda x, w: j.lax.conv_general_dilated(x, w, *options), x, w)
+            return out, pull(out)
 
-        with run.jax.enable_x64(True):
-            wide = exact(x), exact(w)
-            want = reference(*wide)
-            pulled = run.jax.vjp(reference, *wide)[1](want)
-            want = np.asarray(want)
+        want, pulled = of_jax(reference, exact(x), exact(w), x64=True)
+        want = np.asarray(want)
         for apply in (lambda f: f, jitney.jit):
             got = apply(f)(x, w)
             np.testing.assert_array_equal(exact(got), exact(want.astype(dtype)))
@@ -356,8 +356,7 @@ DRAWS = {
 @pytest.mark.parametrize("name", DRAWS)
 def test_random_numbers(name):
     draw, n = DRAWS[name], 33
-    with run.jax.enable_x64(True):
-        want = draw(run.jax, run.jax.random.key(n), n)
+    want = of_jax(lambda j: draw(j, j.random.key(n), n), x64=True)
     for apply in (lambda f: f, jitney.jit):
         got = apply(lambda key: draw(jitney, key, n))(jitney.random.key(n))
         np.testing.assert_allclose(got, want, rtol=2e-5)
@@ -367,8 +366,10 @@ def test_attention():
     for shape in ((1, 3, 1, 2), (2, 33, 2, 4)):
         q, k, v = (numbers(shape, "float32", seed) / 4 for seed in range(3))
         for causal in (False, True):
-            with run.jax.enable_x64(True):
-                want = run.jax.nn.dot_product_attention(*map(exact, (q, k, v)), is_causal=causal)
+            want = of_jax(
+                lambda j, q, k, v, causal=causal: j.nn.dot_product_attention(q, k, v, is_causal=causal),
+                *map(exact, (q, k, v)), x64=True,
+            )  # fmt: skip
             for apply in (lambda f: f, jitney.jit):
                 f = apply(lambda *xs, c=causal: jitney.nn.dot_product_attention(*xs, is_causal=c))
                 np.testing.assert_allclose(f(q, k, v), want, rtol=2e-5, atol=2e-6)

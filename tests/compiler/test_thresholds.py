@@ -11,6 +11,7 @@ import sys
 
 import numpy as np
 import pytest
+from tests.helpers.oracle import oracle
 
 import jitney
 import jitney.numpy as jnp
@@ -38,6 +39,7 @@ def test_small_programs_by_the_ways_of_large_ones(part):
         "no:xdist",
         "-k",
         part,
+        *(["--record-oracle"] if oracle.recording else []),
     ]
     environment = {**os.environ, thresholds.VARIABLE: "1"}
     for name in ("PYTEST_XDIST_WORKER", "PYTEST_ADDOPTS", "PYTEST_CURRENT_TEST"):

@@ -76,6 +76,7 @@ def test_names_are_declared_once() -> None:
         declare("sin")
 
 
+@pytest.mark.slow  # loads each module of the package twice
 def test_every_module_can_be_interrupted() -> None:
     """Each is at its last line, when all that it declares is declared, and is imported again."""
     done = subprocess.run(

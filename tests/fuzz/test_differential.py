@@ -7,8 +7,8 @@ import pytest
 from tests.fuzz.differential import compare, corpus, generate, run, shrink
 from tests.fuzz.differential.operand_rules import OPERAND_RULES
 from tests.fuzz.differential.program import Block, Input, Op, Program, Type
-from tests.helpers.oracle import answer
 from tests.helpers.programs_alike import printed, started
+from tests.helpers.recorded_outcomes import use_recorded_outcomes
 
 import jitney
 
@@ -22,40 +22,9 @@ def restored():
     jitney.config.update("jax_enable_x64", False)
 
 
-COMPILED_BY_JAX, EAGER_BY_JAX = run.by_jax, run.by_jax_eagerly
-
-
-def plain(found):
-    """What is recorded of an outcome; of an error its class and what is known of its message."""
-    error = None
-    if found.error is not None:
-        name = type(found.error).__name__
-        text = f"{name}: {found.error}"
-        error = name, [words for words in compare.REFUSED if words in text]
-    return found.results, found.weak, error
-
-
-def outcomes_of_jax(body):
-    """The outcomes of JAX, compiled and eager, as recorded. They take no time."""
-
-    def outcomes():
-        try:
-            return plain(COMPILED_BY_JAX([body])[0]), plain(EAGER_BY_JAX(body))
-        finally:
-            run.real_jax().config.update("jax_enable_x64", False)
-
-    found = []
-    for results, weak, error in answer(outcomes):
-        raised = error and type(error[0], (Exception,), {})("; ".join(error[1]))
-        found.append(run.Outcome([np.asarray(x) for x in results], weak, raised, body=body))
-    return found
-
-
 @pytest.fixture(autouse=True)
 def recorded(monkeypatch):
-    """JAX's outcomes are the recorded ones."""
-    monkeypatch.setattr(run, "by_jax", lambda bodies: [outcomes_of_jax(x)[0] for x in bodies])
-    monkeypatch.setattr(run, "by_jax_eagerly", lambda body: outcomes_of_jax(body)[1])
+    use_recorded_outcomes(monkeypatch)
 
 
 def chain(*texts, exact=False, values=(0.5, -1.25, 3.0)):

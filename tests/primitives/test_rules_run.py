@@ -132,6 +132,7 @@ def found():
     return ran, wrong
 
 
+@pytest.mark.slow  # the fixture runs each rule of each primitive, under each transformation
 def test_rules_are_right(found):
     assert not found[1], "\n".join(found[1])
 

@@ -13,6 +13,7 @@ SCRIPT = Path(__file__).with_name("interrupted.py")
 LATEST = 2.0  # seconds: a tenth of one on a quiet machine, where tests do not share it
 
 
+@pytest.mark.slow  # runs programs that are interrupted at many times
 @pytest.mark.parametrize("threads", [1, 3])
 def test_programs_are_stopped(threads, tmp_path):
     """Compiled, and then as they are found on disk."""

@@ -92,6 +92,7 @@ def test_memory_is_used_again():
     assert all(offset % memory.ALIGNMENT == 0 for offset in offsets)
 
 
+@pytest.mark.slow  # compiles a program of 500 copies
 def test_many_copies():
     """Copies of long programs are calls: written out, LLVM compared each with all others of a block."""
     leaves = {k: jnp.full((k % 5,), k, np.float32) for k in range(500)}

@@ -210,6 +210,7 @@ def test_memory_is_bounded():
     assert random_walk(10**9) < 10_000
 
 
+@pytest.mark.slow  # compiles 180 programs, divided and not
 def test_random_programs(monkeypatch):
     eager = replace(COSTS, fission_gain=0.5, transfer=0, fission_trips=1)
     monkeypatch.setattr(loop_fission, "COSTS", eager)
