@@ -38,6 +38,17 @@ FUNCTIONS: dict[str, Function] = {
     "erf_inv": lambda j, x: j.lax.erf_inv(x),
     "digamma": lambda j, x: j.lax.digamma(x),
     "logit": lambda j, x: j.scipy.special.logit(x),
+    "expi": lambda j, x: j.scipy.special.expi(x),
+    "exp1": lambda j, x: j.scipy.special.exp1(x),
+    "expn": lambda j, x: j.scipy.special.expn(2, x),
+    "sici": lambda j, x: j.scipy.special.sici(x)[1],
+    "fresnel": lambda j, x: j.scipy.special.fresnel(x)[0],
+    "log_ndtr": lambda j, x: j.scipy.special.log_ndtr(x),
+    "polygamma": lambda j, x: j.scipy.special.polygamma(1, x),
+    "zeta": lambda j, x: j.scipy.special.zeta(3.0, x),
+    "xlogy": lambda j, x: j.scipy.special.xlogy(x, x),
+    "xlog1py": lambda j, x: j.scipy.special.xlog1py(2.0, x),
+    "norm.logcdf": lambda j, x: j.scipy.stats.norm.logcdf(x),
     "betaln": lambda j, x: j.scipy.special.betaln(x, 2.0),
     "median": lambda j, x: j.numpy.median(x),
     "quantile": lambda j, x: j.numpy.quantile(x, 0.3),
@@ -73,6 +84,12 @@ OF_VECTORS: dict[str, Function] = {
     "lax.fft": lambda j, x: abs(j.lax.fft(x, "rfft", (3,))),
 }
 
+
+# Those of numbers alone: parameters that are stretched to vectors have other weak types.
+OF_NUMBERS: dict[str, Function] = {
+    "beta.logpdf": lambda j, x: j.scipy.stats.beta.logpdf(x, 2.0, 3.0),
+    "poisson.logpmf": lambda j, x: j.scipy.stats.poisson.logpmf(2, x),
+}
 
 # Those that hold programs.
 OF_PROGRAMS: dict[str, Function] = {
@@ -134,10 +151,10 @@ def found(
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("name", [*FUNCTIONS, *OF_VECTORS, *OF_PROGRAMS])
+@pytest.mark.parametrize("name", [*FUNCTIONS, *OF_VECTORS, *OF_NUMBERS, *OF_PROGRAMS])
 def test_derivatives(name: str, way: str) -> None:
-    f = (FUNCTIONS | OF_VECTORS | OF_PROGRAMS)[name]
-    shapes = [(3,)] if name in OF_VECTORS else [(), (3,)]
+    f = (FUNCTIONS | OF_VECTORS | OF_NUMBERS | OF_PROGRAMS)[name]
+    shapes = ([()] if name not in OF_VECTORS else []) + ([(3,)] if name not in OF_NUMBERS else [])
     for shape in shapes:
         for weak in (True, False):
             given = shape, np.float32, weak
@@ -150,6 +167,21 @@ def test_forward_derivatives(name: str, way: str) -> None:
     for shape, weak in [((), True), ((), False), ((3,), True), ((3,), False)]:
         given = way, FORWARDS[name], shape, np.float32, weak
         assert found(jitney, *given) == of_jax(found, *given), (shape, weak)
+
+
+def _of_python_number(j: Any, f: Function) -> list[bool]:
+    """Weakness of what derivatives give at once for Python numbers."""
+    of_x = lambda x: f(j, x)  # noqa: E731
+    found = j.jvp(of_x, (1.3,), (1.3,)), j.grad(of_x)(1.3), j.vjp(of_x, 1.3)[1](1.0)
+    return [bool(a.weak_type) for a in j.tree.leaves(found)]
+
+
+@pytest.mark.parametrize(
+    "name", ["expi", "exp1", "expn", "sici", "fresnel", "log_ndtr", "polygamma", "xlogy", "scan"]
+)
+def test_derivatives_at_python_numbers(name: str) -> None:
+    f = (FUNCTIONS | OF_PROGRAMS)[name]
+    assert _of_python_number(jitney, f) == of_jax(_of_python_number, f)
 
 
 MATRICES: dict[str, Function] = {
@@ -233,6 +265,19 @@ def _sum_of_cotangents(j: Any, first: float | np.float32, second: float | np.flo
 def test_sums_of_weak_and_strong_cotangents(first: Any, second: Any) -> None:
     weak = _sum_of_cotangents(jitney, first, second)
     assert weak == of_jax(_sum_of_cotangents, first, second)
+
+
+def _slopes_of_powers(j: Any, x: Any) -> list[bool]:
+    """Weakness of derivatives of x**x, computed at once: both parts are summed as values."""
+    slope = j.grad(lambda x: x**x)
+    rows = j.numpy.stack([x, x])
+    found = slope(x), j.grad(slope)(x), j.vmap(slope)(rows), j.jit(slope)(x)
+    return [bool(a.weak_type) for a in found]
+
+
+@pytest.mark.parametrize("x", [1.3, np.float32(1.3)])
+def test_slopes_of_powers_outside_of_jit(x: Any) -> None:
+    assert _slopes_of_powers(jitney, x) == of_jax(_slopes_of_powers, x)
 
 
 # Of complex vectors: what divides and joins their parts, and transforms of them.

@@ -188,7 +188,7 @@ rules.defjvp2(
 
 def _polygamma_slope(t: Value, m: Value, x: Value) -> Any:
     higher = polygamma(_add(m, const(m, 1)), x)
-    return _mul(_strong(t), higher)
+    return _mul(t, higher)
 
 
 rules.defjvp(

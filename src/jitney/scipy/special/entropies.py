@@ -12,7 +12,7 @@ from jitney.core.typing import ArrayLike
 from jitney.numpy.promotion import is_complex, promote_args_inexact, scalar_like
 from jitney.numpy.selection import where
 from jitney.primitives.elementwise.convert import as_value
-from jitney.scipy.special.support import guarded, horner
+from jitney.scipy.special.support import guarded, horner, strong
 
 
 def expit(x: ArrayLike) -> Array:
@@ -106,7 +106,7 @@ def _xlogy_jvp(primals: tuple[Array, Array], tangents: tuple[Array, Array]) -> t
     (x, y), (dx, dy) = primals, tangents
     # At x = 0 the derivative by y is 0, even where 1 / y is infinite.
     slope = lax.div(x, where((x == 0) & (y == 0), 1.0, y))
-    return _xlogy(x, y), lax.add(lax.mul(dx, lax.log(y)), lax.mul(dy, slope))
+    return _xlogy(x, y), strong(lax.add(lax.mul(dx, lax.log(y)), lax.mul(dy, slope)))
 
 
 def xlog1py(x: ArrayLike, y: ArrayLike) -> Array:
@@ -139,7 +139,7 @@ def _xlog1py_jvp(
 ) -> tuple[Array, Array]:
     (x, y), (dx, dy) = primals, tangents
     slope = lax.div(x, where((x == 0) & (y == -1), 1.0, 1 + y))
-    return _xlog1py(x, y), lax.add(lax.mul(dx, lax.log1p(y)), lax.mul(dy, slope))
+    return _xlog1py(x, y), strong(lax.add(lax.mul(dx, lax.log1p(y)), lax.mul(dy, slope)))
 
 
 @custom_jvp

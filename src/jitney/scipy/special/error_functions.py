@@ -399,6 +399,7 @@ def ndtri(p: ArrayLike) -> Array:
 
 @custom_jvp
 def _log_ndtr(x: Array) -> Array:
+    x = strong(x)
     # exp(-x^2 / 2) is taken out below, so that nothing underflows.
     is_low = x < -1
     low = guarded(is_low, x, -1.0)
@@ -411,13 +412,14 @@ def _log_ndtr(x: Array) -> Array:
 @_log_ndtr.defjvp
 def _log_ndtr_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
     (x,), (dx,) = primals, tangents
+    x = strong(x)
     # Density over distribution: exp(-x^2 / 2) cancels where both are small.
     is_low = x < -1
     low = guarded(is_low, x, -1.0)
     below = (2 / _ROOT_TWO_PI) / _erfcx(low * -_HALF_ROOT_TWO)
     above = guarded(~is_low, x, 0.0)
     upper = lax.exp(-0.5 * lax.square(above)) / (_ROOT_TWO_PI * _ndtr(above))
-    return _log_ndtr(x), dx * where(is_low, below, upper)
+    return _log_ndtr(x), lax.mul(dx, where(is_low, below, upper))
 
 
 def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
@@ -444,7 +446,7 @@ def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
         )
     if not 0 <= series_order <= 30:
         raise ValueError(f"log_ndtr: `series_order` must be from 0 to 30, but it is {series_order}")
-    return strong(_log_ndtr(full_precision("log_ndtr", x)))
+    return _log_ndtr(full_precision("log_ndtr", x))
 
 
 # --- Owen's T ---------------------------------------------------------------------------------------

@@ -23,8 +23,9 @@ from jitney.scipy.special.support import (
     horner,
     in_float32,
     is_whole,
-    real_operands,
+    real_values,
     segment,
+    strong,
 )
 
 _EULER_GAMMA = 0.5772156649015329
@@ -127,6 +128,7 @@ def _ei(x: Array) -> Array:
 
 @custom_jvp
 def _expi(x: Array) -> Array:
+    x = strong(x)
     size = lax.abs(x)
     return where(x < 0, -_e1(size), _ei(size))
 
@@ -152,18 +154,20 @@ def expi(x: ArrayLike) -> Array:
       >>> jax.scipy.special.expi(jnp.array([-1.0, 0.0, 1.0])).round(4)
       Array([-0.2194,    -inf,  1.8951], dtype=float32)
     """
-    return in_float32(_expi)(*real_operands("expi", x))
+    return in_float32(_expi)(*real_values("expi", x))
 
 
 @custom_jvp
 def _exp1(x: Array) -> Array:
+    x = strong(x)
     return where(x < 0, jnp.nan, _e1(lax.abs(x))).astype(x.dtype)
 
 
 @_exp1.defjvp
 def _exp1_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
     (x,), (dx,) = primals, tangents
-    return _exp1(x), -dx * lax.exp(-x) / x
+    x = strong(x)
+    return _exp1(x), lax.div(lax.mul(lax.neg(dx), lax.exp(lax.neg(x))), x)
 
 
 def exp1(x: ArrayLike) -> Array:
@@ -181,7 +185,7 @@ def exp1(x: ArrayLike) -> Array:
       >>> jax.scipy.special.exp1(jnp.array([0.0, 1.0])).round(4)
       Array([   inf, 0.2194], dtype=float32)
     """
-    return in_float32(_exp1)(*real_operands("exp1", x))
+    return in_float32(_exp1)(*real_values("exp1", x))
 
 
 _SERIES_END = 2.0  # of the range of x where E_n is a series
@@ -191,6 +195,7 @@ _FRACTION_TERMS = 48  # of the continued fraction, at x = 2
 
 @custom_jvp
 def _expn(n: Array, x: Array) -> Array:
+    n, x = strong(n), strong(x)
     valid = (n >= 0) & is_whole(n) & (x >= 0)
     order = guarded(valid & (n >= 1), n, 1.0)
     inside = valid & (x > 0) & (x < jnp.inf)
@@ -235,9 +240,9 @@ def _expn_fraction(n: Array, x: Array) -> Array:
 
 @_expn.defjvp
 def _expn_jvp(primals: tuple[Array, Array], tangents: tuple[Array, Array]) -> tuple[Array, Array]:
-    (n, x), (_, dx) = primals, tangents
+    (n, x), dx = map(strong, primals), tangents[1]
     below = where(n == 0, lax.exp(-x) * (1 + 1 / x) / x, _expn(lax.abs(n - 1), x))
-    return _expn(n, x), -dx * below.astype(dx.dtype)
+    return _expn(n, x), lax.mul(lax.neg(dx), below.astype(x.dtype))
 
 
 def expn(n: ArrayLike, x: ArrayLike) -> Array:
@@ -256,7 +261,7 @@ def expn(n: ArrayLike, x: ArrayLike) -> Array:
       >>> jax.scipy.special.expn(jnp.array([1, 2, 3]), 0.0)
       Array([inf, 1. , 0.5], dtype=float32)
     """
-    return in_float32(_expn)(*broadcast_arrays(*real_operands("expn", n, x)))
+    return in_float32(_expn)(*broadcast_arrays(*real_values("expn", n, x)))
 
 
 # --- sines and cosines ----------------------------------------------------------------------------
@@ -309,6 +314,7 @@ def _ci(x: Array) -> Array:
 
 
 def _sici(x: Array) -> tuple[Array, Array]:
+    x = strong(x)
     size = lax.abs(x)
     is_near = size < _TRIGONOMETRIC_END
     near = guarded(is_near, size, 0.0)
@@ -359,7 +365,7 @@ def sici(x: ArrayLike) -> tuple[Array, Array]:
     """
     if is_complex(dtype_of(x)):
         raise ValueError(f"sici: `x` must be real, but it is {dtype_of(x)}")
-    (value,) = real_operands("sici", x)
+    (value,) = real_values("sici", x)
     return in_float32(_si)(value), in_float32(_ci)(value)
 
 
@@ -425,6 +431,7 @@ _EPSILON = 1e-8  # beyond its inverse the functions are 1/2 to double precision
 
 
 def _fresnel(x: Array) -> tuple[Array, Array]:
+    x = strong(x)
     size = lax.abs(x)
     is_near = size < _FRESNEL_END
     near = guarded(is_near, size, 0.0)
@@ -476,7 +483,7 @@ def fresnel(x: ArrayLike) -> tuple[Array, Array]:
     """
     if is_complex(dtype_of(x)):
         raise NotImplementedError("fresnel: complex operands are not supported")
-    (value,) = real_operands("fresnel", x)
+    (value,) = real_values("fresnel", x)
     return in_float32(_fresnel_s)(value), in_float32(_fresnel_c)(value)
 
 

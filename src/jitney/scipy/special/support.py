@@ -27,7 +27,12 @@ def real_operands(name: str, *operands: ArrayLike) -> list[Array]:
     Raises:
       ValueError: for complex operands.
     """
-    promoted = [strong(as_value(x)) for x in promote_args_inexact(name, *operands)]
+    return [strong(x) for x in real_values(name, *operands)]
+
+
+def real_values(name: str, *operands: ArrayLike) -> list[Array]:
+    """`real_operands` that may be weakly typed: for functions whose derivatives then are, too."""
+    promoted = [as_value(x) for x in promote_args_inexact(name, *operands)]
     if is_complex(promoted[0].dtype):
         raise ValueError(f"{name}: operands must be real, but they promote to {promoted[0].dtype}")
     return promoted
@@ -47,9 +52,10 @@ def full_precision(name: str, x: ArrayLike) -> Array:
     return value
 
 
-def strong(x: Array) -> Array:
-    """`x`, not weakly typed."""
-    return x.astype(x.dtype) if x.weak_type else x
+def strong(x: ArrayLike) -> Array:
+    """`x`, not weakly typed. Rules of derivatives are given Python scalars as they are."""
+    value = as_value(x)
+    return value.astype(value.dtype) if value.weak_type else value
 
 
 def in_float32(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -48,7 +48,7 @@ def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """Logarithm of the probability of values up to x, precise in both tails."""
     x, loc, scale = operands("norm.logcdf", x, loc, scale)
-    return log_ndtr(strong((x - loc) / scale))
+    return log_ndtr((x - loc) / scale)
 
 
 def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
