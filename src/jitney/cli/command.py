@@ -16,6 +16,8 @@ usage: jitney program.py [argument ...]    run a program; its `import jax` gives
        jitney simulate --mesh 64x8 program.py
                                            what the programs that it lowers would take on such a mesh
        jitney measure                      the rates of this machine, as options of simulate
+       jitney doctor                       versions, compiler, BLAS, cache, settings; tests itself
+       jitney cache [list|size|clear|why]  the compiled programs that are kept on disk
        jitney --help | --version
 
 `python -m jitney ...` is the same command.
@@ -54,6 +56,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from jitney.cli import measure
 
             return measure.main(rest)
+        case ["doctor", *rest]:
+            from jitney.cli import doctor
+
+            return doctor.main(rest)
+        case ["cache", *rest]:
+            from jitney.cli import cache
+
+            return cache.main(rest)
         case ["-m" | "-c" as option]:
             print(f"jitney: argument expected for the {option} option", file=sys.stderr)
             print(USAGE, end="", file=sys.stderr)

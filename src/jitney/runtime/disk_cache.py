@@ -21,6 +21,7 @@ from __future__ import annotations
 import contextlib
 import marshal
 import os
+import shutil
 import sys
 import time
 import weakref
@@ -37,6 +38,7 @@ from jitney.compiler.hlo.digest import blake2b
 from jitney.compiler.llvm import engine
 from jitney.compiler.tensor_type import parse_type
 from jitney.core import config, dtypes, forking, thresholds
+from jitney.core.record import record
 from jitney.runtime import device
 from jitney.runtime.native import _loader, _native
 from jitney.runtime.private_files import Folder, make_private
@@ -338,7 +340,7 @@ def store(place: str, key: str, module: ir.Module, program: CompiledProgram) -> 
             for name, data in new.items():
                 folder.write(name, data)
         if is_full:
-            tidy(root, spare=_most_bytes() // 8)
+            tidy(root, spare=most_bytes() // 8)
     except OSError as error:
         _report(error)
 
@@ -421,7 +423,8 @@ def _report(error: Exception) -> None:
 # --- the limit of size ----------------------------------------------------------------------------
 
 
-def _most_bytes() -> int:
+def most_bytes() -> int:
+    """How many bytes all files may take."""
     most = config.compilation_cache_max_size.value
     return MAX_BYTES if most < 0 else most
 
@@ -436,7 +439,7 @@ def _note(root: str, sizes: list[int]) -> bool:
     with Folder(root) as folder:
         total = folder.extend(_PAGES, pages)
     # Where there was no note before there may be any number of files.
-    return total == pages or total * _PAGE > _most_bytes()
+    return total == pages or total * _PAGE > most_bytes()
 
 
 def tidy(root: str, spare: int = 0) -> None:
@@ -454,7 +457,7 @@ def tidy(root: str, spare: int = 0) -> None:
                     status = entry.stat(follow_symlinks=False)
                     found.append((status.st_mtime, 512 * status.st_blocks, entry.path))
     total = sum([size for _, size, _ in found])
-    most = _most_bytes()
+    most = most_bytes()
     if total > most:
         for _, size, path in sorted(found):
             with contextlib.suppress(OSError):
@@ -473,3 +476,82 @@ def _places(root: str) -> list[str]:
             for entry in entries
             if entry.name.startswith("jitney-") and entry.is_dir(follow_symlinks=False)
         ]
+
+
+# --- what is kept ---------------------------------------------------------------------------------
+
+
+@record(frozen=True)
+class Generation:
+    """The files for one machine: a processor, a version of the compiler, a number of threads.
+
+    Attributes:
+      name: of the folder.
+      programs: how many there are.
+      nbytes: that all files take on disk.
+      last_used: when one was written or read last, in seconds since 1970.
+      is_current: whether this process uses it.
+    """
+
+    name: str
+    programs: int
+    nbytes: int
+    last_used: float
+    is_current: bool
+
+
+def generations() -> list[Generation]:
+    """All that is kept in the chosen directory, the most recently used first."""
+    place = directory()
+    if place is None or not os.path.isdir(os.path.dirname(place)):
+        return []
+    found: list[Generation] = []
+    for path in _places(os.path.dirname(place)):
+        with os.scandir(path) as entries:
+            files = [(entry.name, entry.stat(follow_symlinks=False)) for entry in entries]
+        found.append(
+            Generation(
+                os.path.basename(path),
+                sum([name.endswith(".program") for name, _ in files]),
+                sum([512 * status.st_blocks for _, status in files]),
+                max([status.st_mtime for _, status in files], default=0.0),
+                path == place,
+            )
+        )
+    return sorted(found, key=lambda x: -x.last_used)
+
+
+def clear(*, others: bool = False) -> int:
+    """Deletes all files, or those for other machines alone; returns how many bytes that frees."""
+    place = directory()
+    if place is None:
+        return 0
+    root, freed = os.path.dirname(place), 0
+    for kept in generations():
+        if others and kept.is_current:
+            continue
+        shutil.rmtree(os.path.join(root, kept.name))
+        freed += kept.nbytes
+    if freed:
+        tidy(root)
+    return freed
+
+
+def obstacle() -> str | None:
+    """Why programs are not kept, or not found; None if nothing is in the way."""
+    if not config.enable_compilation_cache.value:
+        return "the option jax_enable_compilation_cache is off"
+    place = directory()
+    if place is None:
+        return "no home directory is known, and jax_compilation_cache_dir is not set"
+    try:
+        with _opened(place):
+            pass
+    except FileNotFoundError:
+        pass  # it is made for the first program
+    except OSError as error:
+        return f"{error.filename}: {error.strerror}"
+    above = os.path.dirname(place)
+    while not os.path.exists(above):
+        above = os.path.dirname(above)
+    return None if os.access(above, os.W_OK) else f"{above}: may not be written to"

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator
 from typing import Self
 
+llvm_version_info: tuple[int, ...]
+
 class ObjectRef:
     """What is LLVM's, and freed by `close` or at the end of the context."""
 

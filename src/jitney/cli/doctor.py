@@ -1,0 +1,188 @@
+"""`jitney doctor`: on what everything runs, and whether it works: a block to paste into a report."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+USAGE = """\
+usage: jitney doctor
+
+Prints versions, the compiler and the processor that it emits code for, BLAS, threads, the cache of
+programs, the settings that the environment changes, and what `import jax` gives; tests itself in two
+seconds. The exit code is 0 if nothing is wrong. Paste the output into reports.
+"""
+# Variables that are no options; see docs/settings.md.
+_VARIABLES = frozenset(
+    "JITNEY_NUM_THREADS JITNEY_BLAS JITNEY_CHECK JITNEY_SMALL_THRESHOLDS JAX_PLATFORMS "
+    "JAX_PLATFORM_NAME XLA_FLAGS JAX_TRACEBACK_FILTERING".split()
+)
+_FEATURES = (
+    "avx512fp16",
+    "avx512bf16",
+    "amx-bf16",
+    "avx512f",
+    "avx2",
+    "fma",
+    "f16c",
+    "sse4.2",
+    "neon",
+)
+
+
+_WIDTH = 18  # of the names
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs the command; gives the exit code."""
+    if arguments:
+        asked = arguments[0] in ("-h", "--help")
+        print(USAGE, end="", file=sys.stdout if asked else sys.stderr)
+        return 0 if asked else 2
+    troubles: list[str] = []
+    for section in (_versions, _import_of_jax, _compiler, _blas, _cache, _settings, _tests):
+        for name, said in section(troubles):
+            print(f"{name:{_WIDTH}} {said}", flush=True)
+    print()
+    print(*[f"Wrong: {x}" for x in troubles] or ["Nothing is wrong."], sep="\n")
+    return 1 if troubles else 0
+
+
+def _versions(troubles: list[str]) -> Iterator[tuple[str, str]]:
+    import numpy
+    import scipy
+
+    import jitney
+    from jitney.version import PACKAGE_VERSION, __version__ as jax_version
+
+    yield "jitney", f"{PACKAGE_VERSION}, {os.path.dirname(jitney.__file__)}"
+    yield "interface", f"jax {jax_version}"
+    yield (
+        "python",
+        f"{platform.python_version()} ({platform.python_implementation()}), {sys.executable}",
+    )
+    yield "system", f"{platform.platform()}"
+    yield "numpy, scipy", f"{numpy.__version__}, {scipy.__version__}"
+
+
+def _import_of_jax(troubles: list[str]) -> Iterator[tuple[str, str]]:
+    from importlib.util import find_spec
+
+    from jitney import install
+
+    spec = None if install.is_installed() else find_spec("jax")
+    if install.is_installed():
+        said = "jitney, by install_as_jax"
+    elif spec is None:
+        said = "fails: there is no real JAX; `python -m jitney program.py` makes it give jitney"
+    else:
+        said = f"real JAX, {spec.origin}; `python -m jitney program.py` makes it give jitney"
+    yield "import jax", said
+
+
+def _compiler(troubles: list[str]) -> Iterator[tuple[str, str]]:
+    import llvmlite
+    import llvmlite.binding as llvm
+
+    from jitney.compiler.llvm import target
+    from jitney.runtime import client
+
+    host = target.host()
+    has = [name for name in _FEATURES if name in host.features]
+    devices = client.client().local_devices()
+    yield (
+        "compiler",
+        f"LLVM {'.'.join(map(str, llvm.llvm_version_info))}, llvmlite {llvmlite.__version__}",
+    )
+    yield "processor", f"{host.cpu}: vectors of {host.vector_bits} bits, {' '.join(has)}"
+    yield "devices", f"{len(devices)}, of {', '.join(str(d.pool.threads) for d in devices)} threads"
+
+
+def _blas(troubles: list[str]) -> Iterator[tuple[str, str]]:
+    import numpy
+    import scipy
+
+    from jitney.compiler import blas
+
+    if blas.mkl() is not None:
+        yield "BLAS", "Intel MKL, by JITNEY_BLAS or because the processor is Intel's"
+    for package in (scipy, numpy):
+        config: Any = package.show_config(mode="dicts")
+        found = config["Build Dependencies"]["blas"]
+        yield f"BLAS of {package.__name__}", f"{found['name']} {found['version']}"
+
+
+def _cache(troubles: list[str]) -> Iterator[tuple[str, str]]:
+    from jitney.cli.cache import shown
+    from jitney.runtime import disk_cache
+
+    reason = disk_cache.obstacle()
+    if reason is not None:
+        yield "cache", f"not used: {reason}"
+        return
+    place = disk_cache.directory()
+    assert place is not None
+    kept = disk_cache.generations()
+    programs = sum([x.programs for x in kept if x.is_current])
+    size = f"{shown(sum([x.nbytes for x in kept]))} of {shown(disk_cache.most_bytes())}"
+    yield "cache", f"{os.path.dirname(place)}: {programs} programs for this machine; {size} in all"
+
+
+def _settings(troubles: list[str]) -> Iterator[tuple[str, str]]:
+    from jitney.core.config import config
+
+    known = {f"{x}_{name.removeprefix('jax_').upper()}" for name in config.values
+             for x in ("JAX", "JITNEY")} | _VARIABLES  # fmt: skip
+    for name in sorted(os.environ):
+        if name in known:
+            yield "environment", f"{name}={os.environ[name]}"
+        elif name.startswith(("JAX_", "JITNEY_")):
+            nearest = difflib.get_close_matches(name, known, 1)
+            hint = f"; did you mean {nearest[0]}?" if nearest else ""
+            troubles.append(f"{name} is set, but there is no such setting{hint}")
+
+
+def _tests(troubles: list[str]) -> Iterator[tuple[str, str]]:
+    import numpy as np
+
+    import jitney
+    import jitney.numpy as jnp
+
+    x = np.linspace(0, 3, 1000, dtype=np.float32)
+    matrix = np.cov(np.random.default_rng(0).normal(size=(40, 200))).astype(np.float32)
+    tests: dict[str, tuple[Callable[[Any], Any], Any, Any]] = {
+        "kernel": (lambda x: jnp.sin(x) * 2 + x, x, np.sin(x) * 2 + x),
+        "loop": (
+            lambda x: jitney.lax.fori_loop(0, 5, lambda i, y: y * 0.5 + 1, x),
+            x,
+            x / 32 + 1.9375,
+        ),
+        "gradient": (jitney.grad(lambda x: (x**3).sum()), x, 3 * x**2),
+        "product": (lambda m: m @ m, matrix, matrix @ matrix),
+        "eigenvalues": (jnp.linalg.eigvalsh, matrix, np.linalg.eigvalsh(matrix)),
+        "transform": (lambda x: abs(jnp.fft.rfft(x)), x, abs(np.fft.rfft(x))),
+    }
+    for name, (function, operand, wanted) in tests.items():
+        compiled = jitney.jit(function)
+        try:
+            first, found = _timed(compiled, operand)
+            later, _ = _timed(compiled, operand)
+            error = float(np.max(np.abs(np.asarray(found) - wanted)) / np.max(np.abs(wanted)))
+        except Exception as e:
+            troubles.append(f"the test of a {name} raises {type(e).__name__}: {e}")
+            yield f"test: {name}", f"raises {type(e).__name__}"
+            continue
+        if not error < 1e-4:
+            troubles.append(f"the test of a {name} has a relative error of {error:.2g}")
+        yield f"test: {name}", f"first call {first * 1e3:.1f} ms, then {later * 1e6:.0f} us"
+
+
+def _timed(function: Callable[[Any], Any], operand: Any) -> tuple[float, Any]:
+    begun = time.perf_counter()
+    found = function(operand).block_until_ready()
+    return time.perf_counter() - begun, found
