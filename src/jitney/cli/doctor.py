@@ -8,7 +8,12 @@ import platform
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from jitney.core.array import Array
 
 USAGE = """\
 usage: jitney doctor
@@ -155,7 +160,7 @@ def _tests(troubles: list[str]) -> Iterator[tuple[str, str]]:
 
     x = np.linspace(0, 3, 1000, dtype=np.float32)
     matrix = np.cov(np.random.default_rng(0).normal(size=(40, 200))).astype(np.float32)
-    tests: dict[str, tuple[Callable[[Any], Any], Any, Any]] = {
+    tests: dict[str, tuple[Callable[..., Any], np.ndarray, np.ndarray]] = {
         "kernel": (lambda x: jnp.sin(x) * 2 + x, x, np.sin(x) * 2 + x),
         "loop": (
             lambda x: jitney.lax.fori_loop(0, 5, lambda i, y: y * 0.5 + 1, x),
@@ -182,7 +187,7 @@ def _tests(troubles: list[str]) -> Iterator[tuple[str, str]]:
         yield f"test: {name}", f"first call {first * 1e3:.1f} ms, then {later * 1e6:.0f} us"
 
 
-def _timed(function: Callable[[Any], Any], operand: Any) -> tuple[float, Any]:
+def _timed(function: Callable[..., Array], operand: np.ndarray) -> tuple[float, Array]:
     begun = time.perf_counter()
     found = function(operand).block_until_ready()
     return time.perf_counter() - begun, found
