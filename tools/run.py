@@ -24,6 +24,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -95,17 +96,28 @@ def _is_fresh(stamp: Path) -> bool:
     return stamp.exists() and all(x.stat().st_mtime <= stamp.stat().st_mtime for x in sources)
 
 
+def _say(what: str) -> None:
+    print(f"tools/run.py: {what}", file=sys.stderr, flush=True)
+
+
 def prepare(venv: Path, what: str, python: str, oldest: bool) -> Path:
     """Makes `venv` ready for commands that need `what` installed; returns its folder of programs."""
     programs, stamp = venv / "bin", venv / f".{what}"
     if _is_fresh(stamp):
         return programs
+    begun = time.monotonic()
     if not (programs / "python").exists():
+        _say(f"making the environment {venv.name}")
         subprocess.run([python, "-m", "venv", str(venv)], check=True)
     pip = [str(programs / "python"), "-m", "pip", "--disable-pip-version-check", "--quiet"]
     bounds = lower_bounds() if oldest else []
     package = f".[{','.join(EXTRAS[what])}]"
+    _say(
+        f"installing {package}: its dependencies (some 400 MB, and more for tests), and the native "
+        "core, which is compiled in half a minute on two processors"
+    )
     subprocess.run([*pip, "install", *bounds, "-e", package], cwd=ROOT, check=True)
+    _say(f"{venv.name} is ready, after {time.monotonic() - begun:.0f} s")
     for less, extras in EXTRAS.items():
         if set(extras) <= set(EXTRAS[what]):
             (venv / f".{less}").touch()

@@ -1,12 +1,15 @@
 """`jitney tour`: three programs on their way to machine code, and what they cost.
 
 For each: the jaxpr that tracing gives; the times of NumPy, of eager and of compiled code, the first
-and later ones apart; and where the time of the first call went. `--kernels` shows the kernels, too.
+and later ones apart; and where the time of the first call went. Of the first program the kernel that
+its operations are fused to, and the loop in assembly that LLVM makes of it; with `--all`, of each.
 """
 
 from __future__ import annotations
 
 import platform
+import re
+import sys
 import textwrap
 import time
 from collections.abc import Callable, Sequence
@@ -19,6 +22,12 @@ from jitney.core.record import record
 if TYPE_CHECKING:
     from jitney.core.typing import Array
 
+USAGE = """\
+usage: jitney tour [--all]
+
+Shows three programs on their way to machine code, and what they cost, in five seconds: jaxprs, the
+kernels and the busiest loop of the first (--all: of each), and times beside NumPy's.
+"""
 REPEATS = 15  # later calls that are timed; their median is shown
 
 
@@ -122,7 +131,33 @@ def _milliseconds(seconds: float) -> str:
     return f"{seconds * 1e3:.3f}"
 
 
-def _visit(program: Program, show_kernels: bool) -> tuple[Times, bool]:
+_LABEL = re.compile(r"^\s*(\.?LBB\w+):")
+_JUMP = re.compile(r"^\s+(?:j\w+|b\.\w+|b|cbnz|tbnz)\s+.*?(\.?LBB\w+)$")
+_VECTOR = re.compile(r"%[xyz]mm\d|\bv\d+\.")
+
+
+def busiest_loop(assembly: str) -> str:
+    """The loop with the largest share of instructions on vectors; "" if there is no loop.
+
+    Args:
+      assembly: of x86-64 or AArch64, as LLVM prints it.
+    """
+    lines = assembly.splitlines()
+    labels: dict[str, int] = {}
+    loops: list[list[str]] = []
+    for number, line in enumerate(lines):
+        if found := _LABEL.match(line):
+            labels[found[1]] = number
+        elif (found := _JUMP.match(line)) and found[1] in labels:
+            loops.append(lines[labels[found[1]] : number + 1])
+
+    def share(loop: list[str]) -> float:
+        return sum([bool(_VECTOR.search(line)) for line in loop]) / len(loop)
+
+    return "\n".join(max(loops, key=share)) if loops else ""
+
+
+def _visit(program: Program, show_code: bool) -> tuple[Times, bool]:
     """Runs one program; returns its times, and whether its result is NumPy's."""
     import jitney
 
@@ -138,8 +173,12 @@ def _visit(program: Program, show_kernels: bool) -> tuple[Times, bool]:
     first = _timed(wait(jitted))
     # The same stages once more, one by one, in a function of its own: nothing of it is cached yet.
     stages = jitney.jit(lambda *args: program.function(*args)).lower(*arguments).compile().timings()
-    if show_kernels:
-        print("\n" + textwrap.indent(jitted.lower(*arguments).as_text("kernels"), "    "))
+    if show_code:
+        lowered = jitted.lower(*arguments)
+        print("\nfused to kernels:\n")
+        print(textwrap.indent(lowered.as_text("kernels").strip(), "    "))
+        print("\nof which this is the busiest loop, in machine code:\n")
+        print(textwrap.indent(busiest_loop(lowered.as_text("asm")), "    ").expandtabs(8))
     times = Times(
         program.name,
         _median(lambda: program.by_numpy(*arrays)),
@@ -154,6 +193,10 @@ def _visit(program: Program, show_kernels: bool) -> tuple[Times, bool]:
 
 def main(arguments: Sequence[str] = ()) -> int:
     """Takes the tour. Gives the exit code: 1 if a result differs from NumPy's."""
+    if not set(arguments) <= {"--all"}:
+        asked = bool({"-h", "--help"} & set(arguments))
+        print(USAGE, end="", file=sys.stdout if asked else sys.stderr)
+        return 0 if asked else 2
     import jitney
     from jitney.runtime import device
 
@@ -163,7 +206,7 @@ def main(arguments: Sequence[str] = ()) -> int:
     )
     # The tour shows how programs are compiled: none is taken from what an earlier one left on disk.
     jitney.config.update("jax_enable_compilation_cache", False)
-    visits = [_visit(p, "--kernels" in arguments) for p in PROGRAMS]
+    visits = [_visit(p, p is PROGRAMS[0] or "--all" in arguments) for p in PROGRAMS]
     print("\nMilliseconds (the first call traces and compiles; the others are medians):\n")
     print(f"    {'':20}{'NumPy':>10}{'eager':>10}{'first call':>12}{'later':>10}")
     for t, _ in visits:
