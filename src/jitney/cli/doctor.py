@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import platform
 import sys
@@ -22,11 +21,6 @@ Prints versions, the compiler and the processor that it emits code for, BLAS, th
 programs, the settings that the environment changes, and what `import jax` gives; tests itself in two
 seconds. The exit code is 0 if nothing is wrong. Paste the output into reports.
 """
-# Variables that are no options; see docs/settings.md.
-_VARIABLES = frozenset(
-    "JITNEY_NUM_THREADS JITNEY_BLAS JITNEY_CHECK JITNEY_SMALL_THRESHOLDS JAX_PLATFORMS "
-    "JAX_PLATFORM_NAME XLA_FLAGS JAX_TRACEBACK_FILTERING".split()
-)
 _FEATURES = (
     "avx512fp16",
     "avx512bf16",
@@ -139,17 +133,12 @@ def _cache(troubles: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _settings(troubles: list[str]) -> Iterator[tuple[str, str]]:
-    from jitney.core.config import config
+    from jitney.core import environment
 
-    known = {f"{x}_{name.removeprefix('jax_').upper()}" for name in config.values
-             for x in ("JAX", "JITNEY")} | _VARIABLES  # fmt: skip
-    for name in sorted(os.environ):
-        if name in known:
-            yield "environment", f"{name}={os.environ[name]}"
-        elif name.startswith(("JAX_", "JITNEY_")):
-            nearest = difflib.get_close_matches(name, known, 1)
-            hint = f"; did you mean {nearest[0]}?" if nearest else ""
-            troubles.append(f"{name} is set, but there is no such setting{hint}")
+    for name, value in environment.settings().items():
+        yield "environment", f"{name}={value}"
+    for name, right in environment.misspelt().items():
+        troubles.append(f"{name} is set, but there is no such setting; did you mean {right}?")
 
 
 def _tests(troubles: list[str]) -> Iterator[tuple[str, str]]:

@@ -106,7 +106,7 @@ def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
 
     Args:
       a: matrices (..., n, n).
-      method: "lu" (also if None) or "qr".
+      method: "lu" or "qr"; both names are taken, and either factorises by LU.
 
     Returns: two arrays (...): signs (of complex matrices phases; 0 where the determinant is 0), and
       logarithms (-inf there).

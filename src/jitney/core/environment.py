@@ -1,0 +1,49 @@
+"""Environment variables that set options, and those that look as if they did.
+
+`JAX_ENABLE_X64=1` and `JITNEY_ENABLE_X64=1` give the option `jax_enable_x64` its first value; a few
+variables are not options. Any other variable of these prefixes is misspelt, or another program's.
+"""
+
+from __future__ import annotations
+
+import os
+
+from jitney.core.config import config
+from jitney.core.user_warnings import warn
+
+PREFIXES = ("JAX_", "JITNEY_")
+# Read where they matter; see docs/settings.md.
+_OTHERS = frozenset(
+    "JITNEY_NUM_THREADS JITNEY_BLAS JITNEY_CHECK JITNEY_SMALL_THRESHOLDS JAX_PLATFORM_NAME".split()
+)
+_SIMILARITY = 0.85  # of names, from which one is a misspelling of the other; 1 if they are equal
+
+
+def settings() -> dict[str, str]:
+    """The variables of this process that set something, with their values."""
+    known = _known()
+    return {name: value for name, value in sorted(os.environ.items()) if name in known}
+
+
+def misspelt() -> dict[str, str]:
+    """The variables that set nothing but nearly have the name of one that does, with that name."""
+    found = [name for name in os.environ if name.startswith(PREFIXES)]
+    known = _known() if found else set[str]()
+    unknown = [name for name in sorted(found) if name not in known]
+    if not unknown:
+        return {}
+    import difflib  # a millisecond, that most programs have no use for
+
+    nearest = {x: difflib.get_close_matches(x, known, 1, _SIMILARITY) for x in unknown}
+    return {name: match[0] for name, match in nearest.items() if match}
+
+
+def warn_of_misspelt() -> None:
+    """Warns of each variable that is misspelt."""
+    for name, right in misspelt().items():
+        warn(f"the environment variable {name} sets nothing; did you mean {right}?")
+
+
+def _known() -> set[str]:
+    options = [name.removeprefix("jax_").upper() for name in config.values]
+    return {f"{prefix}{option}" for prefix in PREFIXES for option in options} | _OTHERS
