@@ -111,7 +111,7 @@ def prepare(venv: Path, what: str, python: str, oldest: bool) -> Path:
         subprocess.run([python, "-m", "venv", str(venv)], check=True)
     pip = [str(programs / "python"), "-m", "pip", "--disable-pip-version-check", "--quiet"]
     bounds = lower_bounds() if oldest else []
-    package = f".[{','.join(EXTRAS[what])}]"
+    package = f".[{','.join(EXTRAS[what])}]" if EXTRAS[what] else "."
     _say(
         f"installing {package}: its dependencies (some 400 MB, and more for tests), and the native "
         "core, which is compiled in half a minute on two processors"

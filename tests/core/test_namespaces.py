@@ -30,7 +30,7 @@ def test_names_beside_the_table_of_contents_show() -> None:
 
 def test_functions_say_the_module_that_users_know() -> None:
     own = "jax.numpy"
-    listed = list(jnp.__all__)
+    listed = [n for n in jnp.__all__ if n not in ("int1", "uint1")]  # if ml_dtypes has them
 
     def named() -> list[str]:
         theirs = {n: getattr(jax.numpy, n) for n in listed}

@@ -4,6 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+import scipy
 from tests.helpers.oracle import Raised, of_jax
 
 import jitney
@@ -11,6 +12,7 @@ import jitney.numpy as jtnp
 from jitney.compiler.reference import linalg as reference
 
 R = np.random.RandomState(3)
+SCIPY = tuple(map(int, scipy.__version__.split(".")[:2]))
 
 
 def drawn(*shape):
@@ -343,6 +345,10 @@ def test_triangles_of_matrices_that_are_not_finite(dtype, shape, value):
 @pytest.mark.parametrize("name", ["qr", "cholesky"])
 def test_factors_before_what_is_not_finite(name, n, place, value):
     """As in LAPACK: eagerly, compiled, in a batch, and in the reference."""
+    if name == "qr" and place == (1, 0) and np.isinf(value) and SCIPY < (1, 17):
+        pytest.skip(
+            "the norm of a column with an infinity is NaN or infinite, by OpenBLAS's version"
+        )
     x = np.random.default_rng(n).normal(size=(n, n)).astype(np.float32) + 2 * n * np.eye(
         n, dtype="f4"
     )
