@@ -194,7 +194,7 @@ class _Places(ast.NodeVisitor):
             self.visit(node.value)
 
     def _pass_over(self, node: ast.AST) -> None:
-        """What is said, not done."""
+        """Imports, assertions and messages have no mutants."""
 
     visit_Raise = visit_Assert = visit_JoinedStr = visit_Import = visit_ImportFrom = _pass_over
 

@@ -59,7 +59,7 @@ def telling(
 
     def partition(*told):
         *fixed, own_mesh, given, wanted = told
-        print("  partition", fixed, own_mesh.shape, shown(given), shown(wanted))
+        print("  partition", fixed, dict(own_mesh.shape), shown(given), shown(wanted))
 
         def body(*parts):
             print("  parts", [x.shape for x in jax.tree.leaves(parts)])

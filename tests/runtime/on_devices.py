@@ -132,7 +132,7 @@ check("copies", lambda: (where(third.copy()), where(jnp.array(third)), where(jnp
 check("pinned", lambda: jax.device_put(plain, devices[0].memory("pinned_host").kind))
 
 # --- meshes
-check("mesh", lambda: (mesh, repr(mesh), mesh.shape, mesh.size, mesh.devices.tolist()))
+check("mesh", lambda: (mesh, repr(mesh), dict(mesh.shape), mesh.size, mesh.devices.tolist()))
 check("mesh too large", lambda: jax.make_mesh((3, 3), ("x", "y")))
 check("parts", lambda: on(P("x", "y")).shard_shape((8, 4)))
 check("map", lambda: on(P("y", "x")).devices_indices_map((8, 4)))

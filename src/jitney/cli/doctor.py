@@ -21,20 +21,7 @@ Prints versions, the compiler and the processor that it emits code for, BLAS, th
 programs, the settings that the environment changes, and what `import jax` gives; tests itself in two
 seconds. The exit code is 0 if nothing is wrong. Paste the output into reports.
 """
-_FEATURES = (
-    "avx512fp16",
-    "avx512bf16",
-    "amx-bf16",
-    "avx512f",
-    "avx2",
-    "fma",
-    "f16c",
-    "sse4.2",
-    "neon",
-)
-
-
-_WIDTH = 18  # of the names
+_FEATURES = "avx512fp16 avx512bf16 amx-bf16 avx512f avx2 fma f16c sse4.2 neon".split()
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -46,7 +33,7 @@ def main(arguments: Sequence[str]) -> int:
     troubles: list[str] = []
     for section in (_versions, _import_of_jax, _compiler, _blas, _cache, _settings, _tests):
         for name, said in section(troubles):
-            print(f"{name:{_WIDTH}} {said}", flush=True)
+            print(f"{name:18} {said}", flush=True)
     print()
     print(*[f"Wrong: {x}" for x in troubles] or ["Nothing is wrong."], sep="\n")
     return 1 if troubles else 0
