@@ -30,6 +30,12 @@ def test_a_fault_is_a_program_and_another_one(mutants):
             assert ast.dump(ast.parse(fault)) != ast.dump(ast.parse(text))
 
 
+def test_tests_of_native_code_are_there(mutants):
+    """A path that is not there fails, which would pass for a fault that is noticed."""
+    paths = [path for tests in mutants.NATIVE_TESTS.values() for path in tests.split()]
+    assert not [path for path in paths if not (ROOT / path).exists()]
+
+
 def test_the_seed_decides(mutants):
     assert mutants.drawn(50, seed=2) == mutants.drawn(50, seed=2) != mutants.drawn(50, seed=3)
 

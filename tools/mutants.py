@@ -56,7 +56,7 @@ SHARES = {
 }
 # Native code has no coverage: the tests of a file, by the beginning of its name.
 NATIVE_TESTS = {
-    "_convolve convolve": "tests/compiler/test_convolutions.py tests/primitives/conv",
+    "_convolve convolve": "tests/compiler/test_convolutions.py tests/primitives/convolution",
     "_fourier fourier": "tests/compiler/plan/test_fourier.py tests/numpy/test_fft.py",
     "_multiply multiply": "tests/compiler/test_tile_products.py",
     "factorize": "tests/compiler/test_own_factorizations.py tests/numpy/test_linalg.py",
