@@ -449,13 +449,7 @@ def tidy(root: str, spare: int = 0) -> None:
       root: the folder of all machines' folders.
       spare: bytes that are to be free then, so that not every further file needs another look.
     """
-    found: list[tuple[float, int, str]] = []
-    for place in _places(root):
-        with os.scandir(place) as entries:
-            for entry in entries:
-                with contextlib.suppress(FileNotFoundError):
-                    status = entry.stat(follow_symlinks=False)
-                    found.append((status.st_mtime, 512 * status.st_blocks, entry.path))
+    found = [file for place in _places(root) for file in _files(place)]
     total = sum([size for _, size, _ in found])
     most = most_bytes()
     if total > most:
@@ -467,6 +461,17 @@ def tidy(root: str, spare: int = 0) -> None:
                 break
     with Folder(root) as folder:
         folder.write(_PAGES, bytes(max(total // _PAGE, 1)))
+
+
+def _files(place: str) -> list[tuple[float, int, str]]:
+    """When each file in a folder was used last, the bytes that it takes on disk, and its path."""
+    found: list[tuple[float, int, str]] = []
+    with os.scandir(place) as entries:
+        for entry in entries:
+            with contextlib.suppress(FileNotFoundError):
+                status = entry.stat(follow_symlinks=False)
+                found.append((status.st_mtime, 512 * status.st_blocks, entry.path))
+    return found
 
 
 def _places(root: str) -> list[str]:
@@ -507,14 +512,13 @@ def generations() -> list[Generation]:
         return []
     found: list[Generation] = []
     for path in _places(os.path.dirname(place)):
-        with os.scandir(path) as entries:
-            files = [(entry.name, entry.stat(follow_symlinks=False)) for entry in entries]
+        files = _files(path)
         found.append(
             Generation(
                 os.path.basename(path),
-                sum([name.endswith(".program") for name, _ in files]),
-                sum([512 * status.st_blocks for _, status in files]),
-                max([status.st_mtime for _, status in files], default=0.0),
+                sum([file.endswith(".program") for _, _, file in files]),
+                sum([nbytes for _, nbytes, _ in files]),
+                max([used for used, _, _ in files], default=0.0),
                 path == place,
             )
         )
