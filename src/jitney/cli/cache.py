@@ -7,6 +7,8 @@ import sys
 import time
 from collections.abc import Sequence
 
+from jitney.cli import usage
+
 USAGE = """\
 usage: jitney cache [list]            its folders: programs, size, last use
        jitney cache size              the bytes that it takes, and those that it may
@@ -31,11 +33,8 @@ def main(arguments: Sequence[str]) -> int:
             return _clear(others=True)
         case ["why"]:
             return _why()
-        case ["-h" | "--help", *_]:
-            print(USAGE, end="")
-            return 0
-    print(USAGE, end="", file=sys.stderr)
-    return 2
+        case other:
+            return usage.show(USAGE, asked=other[0] in ("-h", "--help"))
 
 
 def _list() -> int:

@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from jitney.cli import usage
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -27,9 +29,7 @@ _FEATURES = "avx512fp16 avx512bf16 amx-bf16 avx512f avx2 fma f16c sse4.2 neon".s
 def main(arguments: Sequence[str]) -> int:
     """Runs the command; gives the exit code."""
     if arguments:
-        asked = arguments[0] in ("-h", "--help")
-        print(USAGE, end="", file=sys.stdout if asked else sys.stderr)
-        return 0 if asked else 2
+        return usage.show(USAGE, asked=arguments[0] in ("-h", "--help"))
     troubles: list[str] = []
     for section in (_versions, _import_of_jax, _compiler, _blas, _cache, _settings, _tests):
         for name, said in section(troubles):

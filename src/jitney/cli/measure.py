@@ -8,10 +8,11 @@ megabytes.
 from __future__ import annotations
 
 import statistics
-import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
+
+from jitney.cli import usage
 
 if TYPE_CHECKING:
     from jitney.core.array import Array
@@ -33,8 +34,7 @@ _MESSAGE_BYTES = 1 << 22
 def main(arguments: Sequence[str]) -> int:
     """Runs the command; gives the exit code."""
     if arguments:
-        print(USAGE, end="", file=sys.stdout if arguments[0] in ("-h", "--help") else sys.stderr)
-        return 0 if arguments[0] in ("-h", "--help") else 2
+        return usage.show(USAGE, asked=arguments[0] in ("-h", "--help"))
     import jitney
     from jitney.runtime.initialize import is_launched
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import platform
 import re
-import sys
 import textwrap
 import time
 from collections.abc import Callable, Sequence
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jitney.cli import usage
 from jitney.core.record import record
 
 if TYPE_CHECKING:
@@ -194,9 +194,7 @@ def _visit(program: Program, show_code: bool) -> tuple[Times, bool]:
 def main(arguments: Sequence[str] = ()) -> int:
     """Takes the tour. Gives the exit code: 1 if a result differs from NumPy's."""
     if not set(arguments) <= {"--all"}:
-        asked = bool({"-h", "--help"} & set(arguments))
-        print(USAGE, end="", file=sys.stdout if asked else sys.stderr)
-        return 0 if asked else 2
+        return usage.show(USAGE, asked=bool({"-h", "--help"} & set(arguments)))
     import jitney
     from jitney.runtime import device
 
