@@ -20,6 +20,7 @@ from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise.convert import (
     as_value,
     convert,
+    not_real,
     refuse_complex_scalar,
     scalar_operand,
 )
@@ -79,10 +80,7 @@ def _integer(x: complex, dtype: Any) -> np.ndarray:
       ValueError: if it is NaN.
     """
     if isinstance(x, complex):
-        raise TypeError(
-            f"jnp.array: a real number is needed for dtype {dtype}, but the value is {x}, a complex "
-            "number; take its real part (`.real`)"
-        )
+        raise not_real(x, dtype, "jnp.array")
     if x != x:
         raise ValueError(f"jnp.array: NaN is no integer, but the dtype asked for is {dtype}")
     info = dtypes.iinfo(dtype)

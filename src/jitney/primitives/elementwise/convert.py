@@ -145,10 +145,15 @@ def refuse_complex_scalar(x: Value, dtype: DType, function: str) -> None:
         or dtypes.issubdtype(dtype, np.complexfloating)
         or (x != x and dtypes.issubdtype(dtype, np.integer))
     ):
-        raise TypeError(
-            f"{function}: a real number is needed for dtype {dtype}, but the value is {x}, a complex "
-            "number; take its real part (`.real`)"
-        )
+        raise not_real(x, dtype, function)
+
+
+def not_real(x: Value, dtype: DType, function: str) -> TypeError:
+    """The error of a complex number where `dtype` takes real ones."""
+    return TypeError(
+        f"{function}: a real number is needed for dtype {dtype}, but the value is {x}, a complex "
+        "number; take its real part (`.real`)"
+    )
 
 
 def warn_if_imaginary_dropped(old: DType, new: DType) -> None:
