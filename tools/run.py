@@ -44,9 +44,10 @@ class Command(NamedTuple):
     steps: list[list[str]]
 
 
+PYTEST_BY_TEST = ["python", "-m", "pytest", "-n", "auto"]
 # A file's tests run in one process: what they share is made once.
-PYTEST = ["python", "-m", "pytest", "-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder"]
-LIBRARY_TESTS = ["python", "-m", "pytest", "-n", "auto", "--all-libraries", "tests/libraries"]
+PYTEST = [*PYTEST_BY_TEST, "--dist", "loadfile", "--no-loadscope-reorder"]
+LIBRARY_TESTS = [*PYTEST_BY_TEST, "--all-libraries", "tests/libraries"]
 RUFF = ["ruff", "check", "--output-format", "concise", "."]
 COMMANDS = {
     "tour": Command("run", [["jitney", "tour"]]),

@@ -58,32 +58,28 @@ class _Lines:
     def __init__(self, program: Path, imports_jax: bool, variables: dict[str, str]) -> None:
         self.program, self.imports_jax, self.variables = program, imports_jax, variables
 
+    def _arguments(self, package: str) -> list[str]:
+        return [] if self.imports_jax else [package]
+
     @functools.cached_property
     def ours(self) -> list[str]:
-        arguments = [] if self.imports_jax else ["jitney"]
+        arguments = self._arguments("jitney")
         return printed(
             started(self.program, *arguments, launcher=self.imports_jax, **self.variables)
         )
 
     @functools.cached_property
     def theirs(self) -> list[str]:
-        return printed_by_jax(self.program, *self._arguments, **self.variables)
-
-    @property
-    def _arguments(self) -> list[str]:
-        return [] if self.imports_jax else ["jax"]
+        return printed_by_jax(self.program, *self._arguments("jax"), **self.variables)
 
     def recorded(self, module: Path) -> list[str]:
         """Those of real JAX as the records of a test module have them; none, if they do not."""
+        if oracle.oracle.recording:
+            return []
         oracle.oracle.enter(module)
+        question = _question(self.program, *self._arguments("jax"), **self.variables)
         try:
-            return (
-                []
-                if oracle.oracle.recording
-                else oracle.oracle.recorded(
-                    *_question(self.program, *self._arguments, **self.variables)
-                )
-            )
+            return oracle.oracle.recorded(*question)
         except oracle.NoRecord:
             return []
 
