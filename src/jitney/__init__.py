@@ -1,13 +1,14 @@
 """jitney: JAX's programming model for CPUs, on a compiler of its own."""
 
 from jitney import version, wiring
-from jitney.core import environment
+from jitney.core import environment, tracebacks
 from jitney.core.lazy import attach
 
 __getattr__, __dir__, __all__ = attach(__name__, __file__)
 
 wiring.install()
+tracebacks.install()
 environment.warn_of_misspelt()
-del environment
+del environment, tracebacks
 
 __version__ = version.PACKAGE_VERSION

@@ -20,6 +20,7 @@ from types import ModuleType
 from typing import Any
 
 from jitney import version
+from jitney.core import tracebacks
 
 # Packages of the implementation; their names mean nothing in JAX.
 _INTERNAL = frozenset(
@@ -79,7 +80,10 @@ class _Loader(importlib.abc.Loader):
         self._spec = own.__spec__
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        return _as_jax(self._own) if spec.name == "jax" else self._own
+        if spec.name != "jax":
+            return self._own
+        tracebacks.install_in_ipython()  # which the command has started after it loaded the package
+        return _as_jax(self._own)
 
     def exec_module(self, module: ModuleType) -> None:
         if module is not self._own:

@@ -49,6 +49,22 @@ def test_ipython(how, tmp_path):
     assert "Array([0, 2, 4], dtype=int32)" in run(command, tmp_path, input=text)
 
 
+@needs_ipython
+@pytest.mark.parametrize("mode", ["off", "auto", "tracebackhide"])
+def test_tracebacks_in_ipython(mode, tmp_path):
+    program = "import jax.numpy as jnp\njnp.ones((2, 3)) @ jnp.ones((2, 3))\n"
+    words = ["-m", "IPython", "--no-banner", "--simple-prompt", "--colors=NoColor"]
+    done = subprocess.run(
+        [sys.executable, "-m", "jitney", *words], input=program + "exit\n", text=True, timeout=120,
+        env={**environment(tmp_path), "JAX_TRACEBACK_FILTERING": mode}, capture_output=True,
+    )  # fmt: skip
+    text = done.stdout + done.stderr
+    assert "TypeError" in text and "@ jnp.ones((2, 3))" in text
+    assert (f"jitney{os.sep}numpy" in text) == (mode == "off"), text
+    # IPython shows the innermost of the frames that are marked.
+    assert (f"jitney{os.sep}primitives" in text) == (mode != "auto"), text
+
+
 # Drives a kernel; prints, for each cell, its status and what it showed.
 DRIVER = """
 import json, sys

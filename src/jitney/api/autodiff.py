@@ -19,11 +19,11 @@ from jitney.api.differentiation import (
 from jitney.api.pullback import make_vjp
 from jitney.core import dtypes, source_info
 from jitney.core.avals import ShapedArray, get_aval, is_valid_operand
-from jitney.core.errors import api_boundary
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import Jaxpr
 from jitney.core.pytree import pytrees
 from jitney.core.shape_dtype import abstractify
+from jitney.core.tracebacks import api_boundary
 from jitney.core.varying import how_to_vary, varies_otherwise
 from jitney.primitives.elementwise.convert import as_value
 from jitney.transforms.jvp import jvp_flat

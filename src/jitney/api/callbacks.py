@@ -13,8 +13,8 @@ import numpy as np
 from jitney.core import dtypes, source_info
 from jitney.core.avals import ShapedArray, is_valid_operand, shaped_array
 from jitney.core.effects import debug_effect, ordered_debug_effect
-from jitney.core.errors import api_boundary
 from jitney.core.pytree import pytrees
+from jitney.core.tracebacks import api_boundary
 from jitney.primitives.host.callback import (
     VMAP_METHODS,
     FlatCallback,

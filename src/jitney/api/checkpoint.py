@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from jitney.api.jit_call import JitCall, make_call
 from jitney.core import source_info
 from jitney.core.avals import is_valid_operand
-from jitney.core.errors import ConcretizationTypeError, api_boundary
+from jitney.core.errors import ConcretizationTypeError
 from jitney.core.flat_function import FlatFunction
 from jitney.core.jaxpr import DebugInfo, Jaxpr, JaxprEqn, Literal, Var
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.pytree import pytrees
 from jitney.core.shape_dtype import abstractify
+from jitney.core.tracebacks import api_boundary
 from jitney.core.wraps import wraps
 from jitney.primitives.call.remat import bind_program, name_p
 from jitney.transforms.linearize import linearize_flat

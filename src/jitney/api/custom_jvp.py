@@ -11,9 +11,9 @@ from jitney.api.nondiff import NondiffArguments, has_tracers
 from jitney.api.signature import positional
 from jitney.core import dtypes
 from jitney.core.avals import get_aval
-from jitney.core.errors import api_boundary
 from jitney.core.pytree import pytrees
 from jitney.core.trace import is_recorded, state
+from jitney.core.tracebacks import api_boundary
 from jitney.primitives.call.custom import FlatRule, custom_jvp_call_p, visible_tangent
 from jitney.primitives.elementwise.convert import owned_results
 from jitney.transforms.zero import SymbolicZero, Zero

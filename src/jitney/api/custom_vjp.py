@@ -13,12 +13,13 @@ from jitney.api.nondiff import NondiffArguments, has_tracers
 from jitney.api.signature import positional
 from jitney.core import config, dtypes, varying
 from jitney.core.avals import get_aval
-from jitney.core.errors import UnexpectedTracerError, api_boundary
+from jitney.core.errors import UnexpectedTracerError
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.pytree import pytrees
 from jitney.core.trace import is_recorded, state
+from jitney.core.tracebacks import api_boundary
 from jitney.primitives.call.custom import (
     FlatRule,
     custom_vjp_call_p,

@@ -11,13 +11,13 @@ from jitney.api.jit_call import fun_name, trace_closed
 from jitney.api.signature import positional
 from jitney.core import source_info
 from jitney.core.avals import get_aval
-from jitney.core.errors import api_boundary
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.flat_function import FlatFunction
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
 from jitney.core.trace import set_current_trace, state
+from jitney.core.tracebacks import api_boundary
 from jitney.primitives import rules
 from jitney.primitives.call.inlined import calls_program
 from jitney.primitives.control import mapping

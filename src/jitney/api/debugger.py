@@ -16,8 +16,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 from jitney.api.callbacks import debug_callback
 from jitney.core import source_info
-from jitney.core.errors import api_boundary
 from jitney.core.record import record
+from jitney.core.tracebacks import api_boundary
 
 if TYPE_CHECKING:
     from jitney.core.typing import PyTree

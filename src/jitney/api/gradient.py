@@ -19,10 +19,10 @@ from jitney.api.differentiation import (
 )
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, get_aval
-from jitney.core.errors import api_boundary
 from jitney.core.pytree import pytrees
 from jitney.core.refs import any_refs, in_use
 from jitney.core.trace import state
+from jitney.core.tracebacks import api_boundary
 from jitney.core.wraps import wraps
 from jitney.runtime.array import array_from_numpy
 from jitney.transforms.linearize import linearize_flat

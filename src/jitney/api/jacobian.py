@@ -18,9 +18,9 @@ from jitney.api.gradient import (
 from jitney.api.vmap import vmap
 from jitney.core import dtypes, varying
 from jitney.core.avals import get_aval
-from jitney.core.errors import api_boundary
 from jitney.core.pvary import as_type
 from jitney.core.pytree import pytrees
+from jitney.core.tracebacks import api_boundary
 from jitney.core.wraps import wraps
 from jitney.primitives.array.concatenation import split
 from jitney.primitives.array.creation import broadcasted_iota

@@ -23,10 +23,10 @@ from jitney.api.jit_call import JitCall, make_call
 from jitney.api.jit_placement import places_on
 from jitney.api.make_jaxpr import result_structure
 from jitney.api.signature import CallSpec
-from jitney.core.errors import api_boundary
 from jitney.core.pytree import pytrees
 from jitney.core.sharding.mesh import entered_mesh
 from jitney.core.trace import state
+from jitney.core.tracebacks import api_boundary
 from jitney.runtime import lazy_compiler
 from jitney.runtime.dispatch import PjitFunction
 from jitney.runtime.sharding import UNSPECIFIED

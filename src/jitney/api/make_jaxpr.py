@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 from jitney.api.jit_call import make_call
 from jitney.core import explicit, varying
 from jitney.core.avals import AbstractValue, abstract_token, get_aval
-from jitney.core.errors import api_boundary
 from jitney.core.jaxpr import ClosedJaxpr
 from jitney.core.pytree import pytrees
 from jitney.core.shape_dtype import ShapeDtypeStruct, abstractify
 from jitney.core.trace import extend_axis_env
+from jitney.core.tracebacks import api_boundary
 from jitney.core.wraps import wraps
 
 if TYPE_CHECKING:

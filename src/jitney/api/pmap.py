@@ -16,10 +16,10 @@ import numpy as np
 from jitney.api import pmap_processes
 from jitney.api.jit import JitFunction, jit
 from jitney.api.shard_map import Mapped
-from jitney.core.errors import api_boundary
 from jitney.core.pytree import pytrees
 from jitney.core.sharding.mesh import AxisType, Mesh, get_abstract_mesh
 from jitney.core.sharding.partition_spec import PartitionSpec
+from jitney.core.tracebacks import api_boundary
 from jitney.core.wraps import wraps
 from jitney.primitives.array import broadcasting, shape as shapes
 from jitney.primitives.elementwise.convert import as_value

@@ -18,10 +18,10 @@ from jitney.api.differentiation import cotangent, debug_info, pull_back
 from jitney.api.jit_call import fun_name
 from jitney.core import dtypes
 from jitney.core.avals import AbstractValue, get_aval
-from jitney.core.errors import api_boundary
 from jitney.core.pytree import pytrees
 from jitney.core.pytree.errors import equality_errors_pytreedef
 from jitney.core.refs import is_ref
+from jitney.core.tracebacks import api_boundary
 from jitney.core.varying import how_to_vary, varies_otherwise
 from jitney.primitives.elementwise.convert import as_value
 from jitney.transforms.zero import Zero

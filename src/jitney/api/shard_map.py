@@ -14,7 +14,6 @@ from jitney.core.errors import (
     ConcretizationTypeError,
     TracerArrayConversionError,
     TracerIntegerConversionError,
-    api_boundary,
 )
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.jaxpr_trace import trace_to_jaxpr
@@ -29,6 +28,7 @@ from jitney.core.sharding.mesh import (
 )
 from jitney.core.sharding.partition_spec import PartitionSpec
 from jitney.core.trace import state
+from jitney.core.tracebacks import api_boundary
 from jitney.core.wraps import wraps
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.parallel import shard_map as primitive, spmd

@@ -13,7 +13,6 @@ from jitney.api import vmappables
 from jitney.api.jit_call import fun_name
 from jitney.api.signature import CallSpec, signature_of
 from jitney.core.avals import get_aval, is_valid_operand
-from jitney.core.errors import api_boundary
 from jitney.core.explicit import divided_alike, made
 from jitney.core.flat_function import FlatFunction
 from jitney.core.hi_types import is_high_value
@@ -24,6 +23,7 @@ from jitney.core.ref_checks import check_passed_once
 from jitney.core.refs import in_use
 from jitney.core.source_info import fun_sourceinfo, transform_name_stack
 from jitney.core.trace import state
+from jitney.core.tracebacks import api_boundary
 from jitney.core.wraps import wraps
 from jitney.primitives.array.canonical import canonical_axis
 from jitney.primitives.array.shape import shape_of

@@ -1,4 +1,4 @@
-"""Errors of the public API, and keeping this package's frames out of users' tracebacks.
+"""Errors of the public API.
 
 The classes are those of `jax.errors`; `docs/errors.md` has a section on each, with causes and cures.
 """
@@ -8,18 +8,13 @@ The classes are those of `jax.errors`; `docs/errors.md` has a section on each, w
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol
 
-from jitney.core import config, source_info
+from jitney.core import source_info
 
 if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
-    from jitney.core.typing import Array, PyTree
-
-F = TypeVar("F", bound=Callable[..., Any])
+    from jitney.core.typing import Array
 
 
 def _documented(error: Exception, message: object) -> str:
@@ -221,51 +216,3 @@ def escaped_tracer_message(tracer: _Traced, detail: str = "") -> str:
         + "\n`with jax.checking_leaks():` (or JAX_CHECK_TRACER_LEAKS=1) reports such values at "
         "the end of the trace, and what refers to them."
     )
-
-
-# --- tracebacks -----------------------------------------------------------------------------------
-
-
-def filtered_traceback(tb: TracebackType | None) -> TracebackType | None:
-    """`tb` without the frames of this package; with all of them if no other is there."""
-    frames: list[TracebackType] = []
-    current = tb
-    while current is not None:
-        if not source_info.is_internal(current.tb_frame.f_code):
-            frames.append(current)
-        current = current.tb_next
-    out: TracebackType | None = None
-    for frame in reversed(frames):
-        out = TracebackType(out, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
-    return out
-
-
-_FILTERED = (
-    "For simplicity, this traceback shows no frames of jitney itself; with "
-    "JAX_TRACEBACK_FILTERING=off it does."
-)
-
-
-def _note_filtering(error: Exception) -> None:
-    """Says once, behind the error's message, that there were more frames."""
-    if _FILTERED not in getattr(error, "__notes__", ()):
-        error.add_note(_FILTERED)
-
-
-def api_boundary(fun: F) -> F:
-    """For functions that users call: errors that leave them show the user's frames only."""
-
-    @functools.wraps(fun)
-    def reraise_with_filtered_traceback(*args: PyTree, **kwargs: PyTree) -> Any:
-        try:
-            return fun(*args, **kwargs)
-        except Exception as error:
-            if config.traceback_filtering.value == "off":
-                raise
-            # A bare `raise` adds no entry for this frame.
-            error.__traceback__ = filtered_traceback(error.__traceback__)
-            if config.traceback_filtering.value == "quiet_remove_frames":
-                _note_filtering(error)
-            raise
-
-    return cast("F", reraise_with_filtered_traceback)

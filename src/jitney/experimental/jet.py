@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 from jitney import lax, numpy as jnp
 from jitney.core import linear_util as lu
 from jitney.core.avals import is_valid_operand
-from jitney.core.errors import api_boundary
 from jitney.core.flat_function import FlatFunction
 from jitney.core.primitive import Primitive
 from jitney.core.pytree import pytrees
 from jitney.core.trace import set_current_trace, state
+from jitney.core.tracebacks import api_boundary
 from jitney.interpreters.tables import RuleTable
 from jitney.primitives.elementwise.convert import as_value
 from jitney.transforms import jet as series_of

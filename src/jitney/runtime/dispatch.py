@@ -11,9 +11,9 @@ import numpy as np
 
 from jitney.compiler import lower as lowering
 from jitney.core import caches, compile_log, config, dtypes
-from jitney.core.errors import api_boundary
 from jitney.core.jaxpr import ClosedJaxpr
 from jitney.core.liveness import live_inputs
+from jitney.core.tracebacks import api_boundary
 from jitney.core.user_warnings import warn
 from jitney.core.wraps import name_of
 from jitney.runtime import (

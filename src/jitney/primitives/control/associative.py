@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.core.avals import get_aval
-from jitney.core.errors import api_boundary
 from jitney.core.pytree import pytrees
+from jitney.core.tracebacks import api_boundary
 from jitney.primitives.array.canonical import canonical_axis
 from jitney.primitives.array.concatenation import concatenate, pad
 from jitney.primitives.array.shape import rev, shape_of

@@ -16,7 +16,6 @@ from jitney.compiler import lower as lowering
 from jitney.core import config, dtypes, text, varying
 from jitney.core.avals import ShapedArray, get_aval
 from jitney.core.effects import InputEffect, has_io, moved
-from jitney.core.errors import api_boundary
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, JaxprEqn
 from jitney.core.jaxpr_trace import retrace
@@ -26,6 +25,7 @@ from jitney.core.memory_space import MemorySpace
 from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
 from jitney.core.trace import Tracer, set_current_trace
+from jitney.core.tracebacks import api_boundary
 from jitney.primitives import rules
 from jitney.primitives.array.creation import empty2_p
 from jitney.primitives.call.call import transposed_program, weakness_of

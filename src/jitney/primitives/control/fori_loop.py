@@ -9,8 +9,8 @@ import numpy as np
 
 from jitney.core import config, dtypes
 from jitney.core.avals import get_aval
-from jitney.core.errors import api_boundary
 from jitney.core.trace import concrete_value
+from jitney.core.tracebacks import api_boundary
 from jitney.primitives import rules
 from jitney.primitives.control.scan import scan_from
 from jitney.primitives.control.while_loop import while_from

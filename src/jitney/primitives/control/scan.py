@@ -17,7 +17,6 @@ from jitney.compiler import lower as lowering
 from jitney.core import config, varying
 from jitney.core.avals import get_aval
 from jitney.core.effects import moved
-from jitney.core.errors import api_boundary
 from jitney.core.fixpoint import least_fixpoint, least_fixpoint_by
 from jitney.core.hi_types import is_high_value
 from jitney.core.jaxpr import ClosedJaxpr, JaxprEqn, Var
@@ -26,6 +25,7 @@ from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
 from jitney.core.refs import in_use
 from jitney.core.trace import set_current_trace
+from jitney.core.tracebacks import api_boundary
 from jitney.primitives import rules
 from jitney.primitives.array.concatenation import stack
 from jitney.primitives.array.shape import shape_of

@@ -18,7 +18,7 @@ from jitney.compiler import lower as lowering
 from jitney.core import config, varying
 from jitney.core.avals import get_aval
 from jitney.core.effects import Effect, InputEffect, moved
-from jitney.core.errors import ConcretizationTypeError, KeyReuseError, api_boundary
+from jitney.core.errors import ConcretizationTypeError, KeyReuseError
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.fixpoint import least_fixpoint, least_fixpoint_by
 from jitney.core.jaxpr import ClosedJaxpr
@@ -28,6 +28,7 @@ from jitney.core.memo import memoize_by_identity
 from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
 from jitney.core.trace import set_current_trace
+from jitney.core.tracebacks import api_boundary
 from jitney.primitives.control.forwarding import (
     constant_carries,
     unseen_constant_carries,

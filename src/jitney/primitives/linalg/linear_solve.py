@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jitney.compiler import lower as lowering
 from jitney.core.avals import ShapedArray, get_aval
-from jitney.core.errors import api_boundary
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.flat_function import FlatFunction
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
+from jitney.core.tracebacks import api_boundary
 from jitney.primitives import rules
 from jitney.primitives.call.call import with_weakness
 from jitney.primitives.elementwise.convert import as_value

@@ -14,7 +14,6 @@ import numpy as np
 
 from jitney.core import dtypes, text, varying
 from jitney.core.avals import ShapedArray, get_aval
-from jitney.core.errors import api_boundary
 from jitney.core.jaxpr import JaxprEqn, Literal
 from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
@@ -27,6 +26,7 @@ from jitney.core.refs import (
     is_ref,
 )
 from jitney.core.slices import Slice
+from jitney.core.tracebacks import api_boundary
 from jitney.primitives.elementwise.convert import convert
 from jitney.primitives.refs.elements import (
     accumulate,

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from jitney.core.avals import get_aval
-from jitney.core.errors import api_boundary
 from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
 from jitney.core.refs import AbstractRef, ReadEffect, WriteEffect, array_type, is_ref
 from jitney.core.shape_dtype import abstractify
+from jitney.core.tracebacks import api_boundary
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.refs.access import swap_p
 from jitney.primitives.refs.ref import Ref, TransformedRef

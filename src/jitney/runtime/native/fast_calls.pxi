@@ -399,7 +399,7 @@ cdef class RepeatedFunction(FastFunction):
 def hide_calls(kind):
     """Keeps calls of `kind`, a subclass of FastFunction, out of tracebacks.
 
-    They must leave by way of Python code that keeps itself out: `errors.api_boundary`. Those of a
+    They must leave by way of Python code that keeps itself out: `tracebacks.api_boundary`. Those of a
     RepeatedFunction leave as from its `plain`.
     """
     jt_hide_call(FastFunction, RepeatedFunction, kind)

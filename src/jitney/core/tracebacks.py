@@ -1,0 +1,212 @@
+"""Tracebacks that show the user's frames only.
+
+An error passes through frames of this package on its way to the user's line. They are taken out
+
+- by `api_boundary`, where an error leaves a transformation, a jitted function or a loop: these call the
+  user's functions, so that frames of both kinds lie between each other;
+- by `install`, where an error is shown that nothing has caught: by Python, in threads, by IPython. The
+  plugin of pytest, `jitney_pytest`, calls `mark`.
+
+Functions that compute at once, as `jnp.add`, have no boundary: adding two numbers takes 0.8 us, of
+which a Python function around it would take a tenth and a native one a fiftieth. Programs that catch
+their errors and print `traceback.format_exc()` show all frames.
+
+`jax_traceback_filtering` says what becomes of a frame: `docs/settings.md`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import numpy as np
+
+from jitney.core import config, source_info
+
+if TYPE_CHECKING:
+    from jitney.core.typing import PyTree
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# Files and folders that the user's functions are not called from.
+_CALLED_BY_US = (
+    contextlib.__file__,
+    functools.__file__,
+    os.path.dirname(np.__file__) + os.sep,
+)
+
+_NOTE = (
+    "For simplicity, this traceback shows no frames of jitney itself; with "
+    "JAX_TRACEBACK_FILTERING=off it does."
+)
+
+
+class UnfilteredStackTrace(Exception):
+    """Carries the whole traceback of an error, as its cause, in the mode `remove_frames`."""
+
+
+def shorten(error: BaseException) -> None:
+    """Takes this package's frames out of the traceback of `error`, as the setting says."""
+    match config.traceback_filtering.value:
+        case "off":
+            return
+        case "tracebackhide":
+            mark(error)
+            return
+        case "remove_frames":
+            _keep_whole_traceback(error)
+        case "quiet_remove_frames":
+            _note_filtering(error)
+        case _:
+            pass
+    error.__traceback__ = _users_part(error.__traceback__)
+
+
+def mark(error: BaseException) -> None:
+    """Marks this package's frames in a traceback as ones that pytest and IPython leave out."""
+    if config.traceback_filtering.value == "off":
+        return
+    for entry, is_own in _entries(error.__traceback__):
+        if is_own:
+            entry.tb_frame.f_locals["__tracebackhide__"] = True
+
+
+def _entries(tb: TracebackType | None) -> Iterator[tuple[TracebackType, bool]]:
+    """Entries from the outermost on, and whether each is of this package, or of what that calls."""
+    is_own = False
+    while tb is not None:
+        code = tb.tb_frame.f_code
+        is_own = source_info.is_internal(code) or (
+            is_own and code.co_filename.startswith(_CALLED_BY_US)
+        )
+        yield tb, is_own
+        tb = tb.tb_next
+
+
+def _has_own_frames(error: BaseException) -> bool:
+    return any(is_own for _, is_own in _entries(error.__traceback__))
+
+
+def _users_part(tb: TracebackType | None) -> TracebackType | None:
+    """`tb` without the frames of this package and of what it calls."""
+    rest: TracebackType | None = None
+    for entry, is_own in reversed(list(_entries(tb))):
+        if not is_own:
+            rest = TracebackType(rest, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return rest
+
+
+def _note_filtering(error: BaseException) -> None:
+    """Says once, behind the error's message, that there were more frames."""
+    if _has_own_frames(error) and _NOTE not in getattr(error, "__notes__", ()):
+        error.add_note(_NOTE)
+
+
+def _keep_whole_traceback(error: BaseException) -> None:
+    """Shows the whole traceback before the short one, as that of the error's cause."""
+    if not _has_own_frames(error):
+        return
+    whole = UnfilteredStackTrace("the error below, with the frames of jitney")
+    whole.__traceback__ = error.__traceback__
+    whole.__context__, whole.__cause__ = error.__context__, error.__cause__
+    whole.__suppress_context__ = error.__suppress_context__
+    error.__cause__ = whole
+
+
+def api_boundary(fun: F) -> F:
+    """For functions that call the user's: errors that leave them show the user's frames only."""
+
+    @functools.wraps(fun)
+    def reraise_with_short_traceback(*args: PyTree, **kwargs: PyTree) -> Any:
+        try:
+            return fun(*args, **kwargs)
+        except Exception as error:
+            # The outermost boundary alone has the whole traceback to keep.
+            if config.traceback_filtering.value != "remove_frames" or not _is_within_boundary():
+                shorten(error)
+            raise  # adds no entry for this frame
+
+    return cast("F", reraise_with_short_traceback)
+
+
+def _is_within_boundary() -> bool:
+    """Whether the boundary that calls this is within another one."""
+    here = inspect.currentframe()
+    boundary = None if here is None else here.f_back
+    outer = None if boundary is None else boundary.f_back
+    while outer is not None and boundary is not None:
+        if outer.f_code is boundary.f_code:  # all boundaries share it
+            return True
+        outer = outer.f_back
+    return False
+
+
+# --- where errors are shown -----------------------------------------------------------------------
+
+
+def install() -> None:
+    """Shortens the tracebacks that Python, its threads, and IPython show from now on."""
+    show, show_of_thread = sys.excepthook, threading.excepthook
+
+    def show_users_frames(
+        kind: type[BaseException], error: BaseException, tb: TracebackType | None
+    ) -> None:
+        shorten_all(error)
+        show(kind, error, error.__traceback__)
+
+    def show_users_frames_of_thread(told: Any) -> None:
+        error = told.exc_value
+        if error is not None:
+            shorten_all(error)
+            told = threading.ExceptHookArgs(
+                (told.exc_type, error, error.__traceback__, told.thread)
+            )
+        show_of_thread(told)
+
+    sys.excepthook, threading.excepthook = show_users_frames, show_users_frames_of_thread
+    install_in_ipython()
+
+
+def shorten_all(error: BaseException) -> None:
+    """Shortens the traceback of `error` and of the errors that it comes from or consists of."""
+    todo: list[BaseException | None] = [error]
+    seen: set[int] = set()
+    while todo:
+        each = todo.pop()
+        if each is None or id(each) in seen or isinstance(each, UnfilteredStackTrace):
+            continue
+        seen.add(id(each))
+        todo += _origins(each)
+        shorten(each)
+
+
+def _origins(error: BaseException) -> list[BaseException | None]:
+    """The errors that `error` comes from or consists of."""
+    found = [error.__cause__, error.__context__]
+    if isinstance(error, BaseExceptionGroup):
+        found += cast("BaseExceptionGroup[BaseException]", error).exceptions
+    return found
+
+
+def install_in_ipython() -> None:
+    """Has the running IPython, if there is one, show errors by `_show_in_ipython`."""
+    ipython: Any = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if hasattr(ipython, "get_ipython") else None
+    if shell is not None and not shell.custom_exceptions:  # the user's handler is to stay
+        shell.set_custom_exc((Exception,), _show_in_ipython)
+
+
+def _show_in_ipython(
+    shell: Any, kind: type[BaseException], error: BaseException, tb: TracebackType | None,
+    tb_offset: int | None = None,
+) -> None:  # fmt: skip
+    """IPython's handler of errors: shows what it would have shown, of a short traceback."""
+    shorten_all(error)
+    shell.showtraceback((kind, error, error.__traceback__), tb_offset=tb_offset)
