@@ -10,6 +10,14 @@ from jitney.api.checkpoint_policies import (
     Offloadable as Offloadable,
     checkpoint_policies as checkpoint_policies,
 )
+from jitney.core.lazy import listing
 from jitney.primitives.call.remat_policies import Recompute as Recompute, Saveable as Saveable
+
+__all__ = [
+    "Offloadable", "Recompute", "Saveable", "checkpoint", "checkpoint_name", "checkpoint_policies",
+    "print_saved_residuals", "remat", "saved_residuals",
+]  # fmt: skip
+
+__dir__ = listing(__name__)
 
 remat = checkpoint

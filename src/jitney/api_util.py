@@ -10,6 +10,7 @@ from jitney.api.signature import CallSpec, signature_of
 from jitney.core import linear_util as lu, source_info
 from jitney.core.flat_function import FlatFunction
 from jitney.core.jaxpr import DebugInfo
+from jitney.core.lazy import listing
 from jitney.core.pytree import pytrees
 from jitney.core.shape_dtype import abstractify as shaped_abstractify
 
@@ -193,3 +194,5 @@ __all__ = [
     "safe_map",
     "shaped_abstractify",
 ]
+
+__dir__ = listing(__name__)

@@ -9,8 +9,11 @@ from jitney.api.custom_gradient import (
 )
 from jitney.api.custom_jvp import custom_jvp as custom_jvp
 from jitney.api.custom_vjp import CustomVJPPrimal as CustomVJPPrimal, custom_vjp as custom_vjp
+from jitney.core.lazy import listing
 from jitney.primitives.call.custom import (
     custom_jvp_call_p as custom_jvp_call_p,
     custom_vjp_call_p as custom_vjp_call_p,
 )
 from jitney.transforms.zero import SymbolicZero as SymbolicZero
+
+__dir__ = listing(__name__)

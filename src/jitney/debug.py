@@ -4,6 +4,7 @@ from jitney.api.callbacks import debug_callback as callback, debug_log as log, d
 from jitney.api.debugger import breakpoint
 from jitney.api.visualize import visualize_array_sharding, visualize_sharding
 from jitney.core.effects import DebugEffect as DebugEffect, OrderedDebugEffect as OrderedDebugEffect
+from jitney.core.lazy import listing
 from jitney.primitives.array.inspection import inspect_array_sharding
 
 __all__ = [
@@ -17,3 +18,5 @@ __all__ = [
     "visualize_array_sharding",
     "visualize_sharding",
 ]
+
+__dir__ = listing(__name__)

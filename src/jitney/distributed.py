@@ -1,5 +1,8 @@
 """`jax.distributed`: one program in many processes, which `mpiexec` starts (docs/processes.md)."""
 
+from jitney.core.lazy import listing
 from jitney.runtime.initialize import initialize, is_initialized, shutdown
 
 __all__ = ["initialize", "is_initialized", "shutdown"]
+
+__dir__ = listing(__name__)

@@ -20,9 +20,12 @@ from jitney.core.dtypes import (
     prng_key as prng_key,
     result_type as result_type,
 )
+from jitney.core.lazy import listing
 
 if TYPE_CHECKING:
     from jitney.core.typing import ArrayLike, DTypeLike
+
+__dir__ = listing(__name__)
 
 
 def scalar_type_of(x: ArrayLike | DTypeLike) -> type:

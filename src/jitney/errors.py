@@ -13,4 +13,7 @@ from jitney.core.errors import (
     TracerIntegerConversionError as TracerIntegerConversionError,
     UnexpectedTracerError as UnexpectedTracerError,
 )
+from jitney.core.lazy import listing
 from jitney.core.typecheck import JaxprTypeError as JaxprTypeError
+
+__dir__ = listing(__name__)

@@ -1,8 +1,15 @@
 """`jax.export`: programs of their own, and shapes whose extents are variables."""
 
+from typing import TYPE_CHECKING
+
+from jitney.core.lazy import listing, refusing
 from jitney.core.symbolic.expressions import is_symbolic_dim as is_symbolic_dim
 from jitney.core.symbolic.scope import SymbolicScope as SymbolicScope
 from jitney.core.symbolic.shapes import (
     symbolic_args_specs as symbolic_args_specs,
     symbolic_shape as symbolic_shape,
 )
+
+__dir__ = listing(__name__)
+if not TYPE_CHECKING:  # for whom all names would exist
+    __getattr__ = refusing(__name__)

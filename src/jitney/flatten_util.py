@@ -11,10 +11,13 @@ import numpy as np
 
 from jitney import lax, numpy as jnp
 from jitney.core import dtypes
+from jitney.core.lazy import listing
 from jitney.core.pytree import pytrees
 
 if TYPE_CHECKING:
     from jitney.core.typing import Array, ArrayLike, PyTree
+
+__dir__ = listing(__name__)
 
 
 class _Unravel:

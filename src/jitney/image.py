@@ -22,6 +22,7 @@ import numpy as np
 from jitney import numpy as jnp
 from jitney.api.jit import jit
 from jitney.api.repeated import publish
+from jitney.core.lazy import listing
 from jitney.numpy.promotion import check_arraylike, is_floating, promote_dtypes_inexact
 from jitney.primitives.linalg.precision import Precision
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from jitney.primitives.linalg.precision import PrecisionLike
 
 __all__ = ["ResizeMethod", "resize", "scale_and_translate"]
+
+__dir__ = listing(__name__)
 
 
 class ResizeMethod(enum.Enum):

@@ -20,7 +20,7 @@ from types import ModuleType
 from typing import Any
 
 from jitney import version
-from jitney.core import tracebacks
+from jitney.core import absent, tracebacks
 
 # Packages of the implementation; their names mean nothing in JAX.
 _INTERNAL = frozenset(
@@ -48,7 +48,7 @@ def _as_jax(own: ModuleType) -> ModuleType:
         if name == "_src":  # private, and an attribute all the same: libraries read it
             return importlib.import_module("jax._src")
         if found is _ABSENT or name in _INTERNAL:
-            raise AttributeError(f"module 'jax' has no attribute {name!r}", name=name, obj=jax)
+            raise AttributeError(absent.missing_attribute("jax", name), name=name, obj=jax)
         if isinstance(found, ModuleType) and found.__name__ == _own_name(f"jax.{name}"):
             return importlib.import_module(f"jax.{name}")  # programs look for it in sys.modules
         if name in public:
@@ -123,7 +123,8 @@ class JaxFinder(importlib.abc.MetaPathFinder):
         except ModuleNotFoundError as error:
             if error.name != own_name:
                 raise
-            raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname) from None
+            why = absent.why_absent(fullname) or f"No module named {fullname!r}"
+            raise ModuleNotFoundError(why, name=fullname) from None
         search = getattr(own, "__path__", None)
         loader = _Loader(own)
         spec = importlib.machinery.ModuleSpec(fullname, loader, is_package=search is not None)

@@ -3,6 +3,7 @@
 jitney itself tells how long it traces, lowers and compiles: see `jitney.core.compile_log`.
 """
 
+from jitney.core.lazy import listing
 from jitney.core.monitoring import (
     clear_event_listeners as clear_event_listeners,
     record_event as record_event,
@@ -18,3 +19,5 @@ from jitney.core.monitoring import (
     unregister_event_time_span_listener as unregister_event_time_span_listener,
     unregister_scalar_listener as unregister_scalar_listener,
 )
+
+__dir__ = listing(__name__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from jitney.core.lazy import listing
 from jitney.core.trace import concrete_or_error
 from jitney.numpy import creation, promotion, reductions
 from jitney.numpy.indexing import get
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from jitney.primitives.indexing.gather import GatherScatterMode
 
 __all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]
+
+__dir__ = listing(__name__)
 
 
 def segment_sum(
@@ -166,7 +169,3 @@ def _reduced(
 
 for _name in __all__:
     globals()[_name].__module__ = "jax.ops"
-
-
-def __dir__() -> list[str]:
-    return __all__

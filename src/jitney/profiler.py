@@ -18,9 +18,19 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from jitney.core import monitoring
+from jitney.core.lazy import listing, refusing
+
+__all__ = [
+    "StepTraceAnnotation", "TraceAnnotation", "annotate_function", "start_trace", "stop_trace",
+    "trace",
+]  # fmt: skip
+
+__dir__ = listing(__name__)
+if not TYPE_CHECKING:  # for whom all names would exist
+    __getattr__ = refusing(__name__)
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -1,5 +1,6 @@
 """`jax.ref`: mutable references to arrays. See docs/mutable_arrays.md."""
 
+from jitney.core.lazy import listing
 from jitney.core.refs import AbstractRef as AbstractRef
 from jitney.lax import scatter as _scatter, scatter_add as _scatter_add
 from jitney.numpy import at as _at, indexing as _indexing
@@ -35,3 +36,5 @@ __all__ = [
     "set",
     "swap",
 ]
+
+__dir__ = listing(__name__)

@@ -1,5 +1,7 @@
 """`jax.sharding`: where arrays lie."""
 
+from typing import TYPE_CHECKING
+
 from jitney.api.placement import (
     auto_axes as auto_axes,
     explicit_axes as explicit_axes,
@@ -7,6 +9,7 @@ from jitney.api.placement import (
     reshard as reshard,
 )
 from jitney.api.shard_map_specs import Infer as Infer
+from jitney.core.lazy import listing, refusing
 from jitney.core.manual_axes import ManualAxisType as ManualAxisType
 from jitney.core.sharding.mesh import (
     AbstractMesh as AbstractMesh,
@@ -21,3 +24,7 @@ from jitney.core.sharding.named import NamedSharding as NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec as PartitionSpec
 from jitney.core.sharding.sharding import Sharding as Sharding
 from jitney.runtime.sharding import SingleDeviceSharding as SingleDeviceSharding
+
+__dir__ = listing(__name__)
+if not TYPE_CHECKING:  # for whom all names would exist
+    __getattr__ = refusing(__name__)

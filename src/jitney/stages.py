@@ -7,6 +7,9 @@ from jitney.api.stages import (
     Lowered as Lowered,
     Traced as Traced,
 )
+from jitney.core.lazy import listing
+
+__dir__ = listing(__name__)
 
 Wrapped = JitFunction  # a function with `trace` and `lower`
 CompilerOptions = dict[str, str | bool]

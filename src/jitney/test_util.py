@@ -9,10 +9,15 @@ import numpy as np
 
 from jitney.api.autodiff import jvp, vjp
 from jitney.core import dtypes
+from jitney.core.lazy import listing
 from jitney.core.pytree import pytrees
 
 if TYPE_CHECKING:
     from jitney.core.typing import ArrayLike, DTypeLike, PyTree
+
+__all__ = ["check_grads", "check_jvp", "check_vjp"]
+
+__dir__ = listing(__name__)
 
 Tolerance: TypeAlias = "float | Mapping[DTypeLike, float] | None"
 

@@ -3,6 +3,7 @@
 import dataclasses
 from typing import Any
 
+from jitney.core.lazy import listing
 from jitney.core.pytree.pytrees import (
     tree_all as all,
     tree_broadcast as broadcast,
@@ -23,6 +24,8 @@ __all__ = [
     "all", "broadcast", "flatten", "flatten_with_path", "leaves", "leaves_with_path", "map",
     "map_with_path", "reduce", "reduce_associative", "static", "structure", "transpose", "unflatten",
 ]  # fmt: skip
+
+__dir__ = listing(__name__)
 
 
 def static(**kwargs: Any) -> Any:

@@ -3,6 +3,7 @@
 from collections.abc import Hashable
 from typing import TypeVar
 
+from jitney.core.lazy import listing
 from jitney.core.pytree.pytrees import (
     DictKey as DictKey,
     FlattenedIndexKey as FlattenedIndexKey,
@@ -40,5 +41,7 @@ from jitney.core.pytree.pytrees import (
     treedef_is_leaf as treedef_is_leaf,
     treedef_tuple as treedef_tuple,
 )
+
+__dir__ = listing(__name__)
 
 KeyEntry = TypeVar("KeyEntry", bound=Hashable)

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
+import pkgutil
 import sys
 
 import pytest
 from tests.helpers.oracle import answer, jax
 
 import jitney.numpy as jnp
+
+
+def own_name(name: str) -> str:
+    """`jax.numpy` -> `jitney.numpy`."""
+    return name.replace("jax", "jitney", 1)
 
 
 @pytest.mark.parametrize("name", ["numpy", "lax", "random", "nn", "scipy.special", "scipy.linalg"])
@@ -39,3 +46,74 @@ def test_functions_say_the_module_that_users_know() -> None:
     names = answer(named)
     assert len(names) > 300
     assert [n for n in names if getattr(jnp, n).__module__ != own] == []
+
+
+def modules_of_users(package: str) -> dict[str, list[str]]:
+    """Public modules of real JAX, with what `dir` and attribute access find in them."""
+    found: dict[str, list[str]] = {}
+    root = importlib.import_module(package)
+    for info in [None, *pkgutil.walk_packages(root.__path__, f"{package}.", onerror=str)]:
+        name = package if info is None else info.name
+        if any(part.startswith("_") or part in OTHERS for part in name.split(".")):
+            continue
+        try:
+            module = importlib.import_module(name)
+        except ImportError:
+            continue
+        found[name] = sorted({*dir(module), *getattr(module, "_deprecations", ())})
+    return found
+
+
+OTHERS = ("jax2tf", "mosaic", "tools")
+# Names that JAX's `dir` has not: most are there, and found when they are asked for.
+OWN = {
+    "jax": "install_as_jax",
+    "jax.ad_checkpoint": "saved_residuals",
+    "jax.example_libraries": "optimizers stax",
+    "jax.extend.sharding": "Sharding SingleDeviceSharding",
+    "jax.interpreters.batching": "BatchTrace BatchTracer not_mapped",
+    "jax.lax": "ragged_dot_general_p",
+    "jax.numpy.linalg": "EigResult EighResult QRResult SVDResult SlogdetResult",
+    "jax.random": "PRNGImpl",
+    "jax.scipy": "optimize spatial",
+    "jax.scipy.spatial": "transform",
+    "jax.sharding": "Infer",
+    "jax.version": "PACKAGE_VERSION",
+}
+
+
+def test_modules_show_public_names_alone() -> None:
+    names = answer(lambda: modules_of_users("jax"))
+    wrong: dict[str, set[str]] = {}
+    compared = 0
+    for name, theirs in names.items():
+        try:
+            module = importlib.import_module(own_name(name))
+        except ModuleNotFoundError:  # which docs/differences.md lists
+            continue
+        shown = {n for n in dir(module) if not n.startswith("__")}
+        bad = {n for n in shown if n.startswith("_") or not hasattr(module, n)}
+        if name != "jax.extend.core.primitives":  # has the primitives that there are
+            bad |= shown - {*theirs} - {*OWN.get(name, "").split()}
+        bad |= {*getattr(module, "__all__", ())} - shown
+        if bad:
+            wrong[name] = bad
+        compared += len(shown)
+    assert compared > 2000
+    assert wrong == {}
+
+
+@pytest.mark.parametrize(
+    "name", ["export.export", "profiler.start_server", "experimental.pallas.pallas_call"]
+)
+def test_what_is_missing_says_so(name: str) -> None:
+    module, _, attribute = name.rpartition(".")
+    with pytest.raises(AttributeError) as caught:
+        getattr(importlib.import_module(f"jitney.{module}"), attribute)
+    assert str(caught.value).startswith(f"jax.{name} is not in jitney 0.1; nearest: jax.")
+
+
+def test_what_is_no_name_of_jax_is_not_called_missing() -> None:
+    with pytest.raises(AttributeError) as caught:
+        importlib.import_module("jitney.export").symbolic_shap  # noqa: B018
+    assert str(caught.value) == "module 'jax.export' has no attribute 'symbolic_shap'"

@@ -8,11 +8,14 @@ from jitney.core.symbolic.expressions import max_dim as max_dim, min_dim as min_
 from jitney.core.evaluate import eval_jaxpr as eval_jaxpr
 from jitney.core.jaxpr import Literal, Var
 from jitney.core.compile_time_eval import ensure_compile_time_eval as ensure_compile_time_eval
+from jitney.core.lazy import listing
 from jitney.core.trace import (
     Trace as Trace,
     Tracer as Tracer,
     eval_context as eval_context,
 )
+
+__dir__ = listing(__name__)
 
 Atom = Union[Var, Literal]  # as jax's; libraries ask for its `typing.get_origin`
 ParamDict = dict[str, Any]

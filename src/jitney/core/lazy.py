@@ -1,4 +1,4 @@
-"""Namespaces that load their parts when they are asked for.
+"""What namespaces show, and namespaces that load their parts when they are asked for.
 
 `import jax.numpy` should not load what a program does not use. A namespace is a package with a stub
 `__init__.pyi` that imports its public names (type checkers and readers look there), and an
@@ -12,7 +12,7 @@ import re
 import sys
 from collections.abc import Callable, Collection
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 _IMPORT = re.compile(r"^from (jitney[\w.]*) import (\w+) as (\w+)", re.M)
 # Checkers take a name imported under another one for private; public ones are assigned.
@@ -43,11 +43,7 @@ def attach(
     def __getattr__(name: str) -> Any:  # what Python calls it
         place = places.get(name)
         if place is None:
-            raise AttributeError(
-                f"module {package.replace('jitney', 'jax', 1)!r} has no attribute {name!r}",
-                name=name,
-                obj=sys.modules.get(package),
-            )
+            raise _missing(package, name)
         module, attribute = place
         # `from package import module` is an import of the submodule.
         found = sys.modules.get(f"{module}.{attribute}")
@@ -72,6 +68,44 @@ def attach(
 
     def __dir__() -> list[str]:
         held = vars(sys.modules[package]).items()
-        return sorted({*places, *(name for name, x in held if not is_left_by_loading(name, x))})
+        own = (n for n, x in held if not n.startswith("_") and not is_left_by_loading(n, x))
+        return sorted({*places, *own, *(n for n, _ in held if n.startswith("__"))})
 
     return __getattr__, __dir__, list(places)
+
+
+def refusing(module: str) -> Callable[[str], NoReturn]:
+    """The `__getattr__` of a module that lacks names of JAX: the error says what is there in place."""
+
+    def __getattr__(name: str) -> NoReturn:  # what Python calls it
+        raise _missing(module, name)
+
+    return __getattr__
+
+
+def _missing(module: str, name: str) -> AttributeError:
+    from jitney.core import absent
+
+    message = absent.missing_attribute(module.replace("jitney", "jax", 1), name)
+    # Python adds the name that was meant, where an error is shown.
+    return AttributeError(message, name=name, obj=sys.modules.get(module))
+
+
+def listing(module: str) -> Callable[[], list[str]]:
+    """The `__dir__` of a public module: what it has for users, not what it is made with.
+
+    These are the names in `__all__`; without that, those that are defined in the file or imported under
+    their own name (`from m import f as f`), and have no underscore in front.
+
+    Args:
+      module: its `__name__`.
+    """
+
+    def __dir__() -> list[str]:
+        from jitney.core import declared_names  # which takes 6 ms to load
+
+        held = vars(sys.modules[module])
+        public = held["__all__"] if "__all__" in held else declared_names.declared(held["__file__"])
+        return sorted({*public, *(name for name in held if name.startswith("__"))})
+
+    return __dir__

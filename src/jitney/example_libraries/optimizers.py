@@ -25,6 +25,7 @@ import numpy as np
 
 from jitney import numpy as jnp
 from jitney.core.array import Array as Array
+from jitney.core.lazy import listing
 from jitney.core.typing import ArrayLike, PyTree
 from jitney.tree_util import (
     PyTreeDef,
@@ -34,6 +35,16 @@ from jitney.tree_util import (
     tree_map,
     tree_unflatten,
 )
+
+__all__ = [
+    "Array", "InitFn", "JoinPoint", "Optimizer", "OptimizerState", "Params", "ParamsFn", "Schedule",
+    "State", "Step", "UpdateFn", "Updates", "adagrad", "adam", "adamax", "clip_grads", "constant",
+    "exponential_decay", "inverse_time_decay", "l2_norm", "make_schedule", "momentum", "nesterov",
+    "optimizer", "pack_optimizer_state", "piecewise_constant", "polynomial_decay", "rmsprop",
+    "rmsprop_momentum", "sgd", "sm3", "unpack_optimizer_state",
+]  # fmt: skip
+
+__dir__ = listing(__name__)
 
 Step = int
 Schedule = Callable[[Step], Any]  # numbers, or arrays of no axes

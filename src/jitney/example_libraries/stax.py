@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from jitney import lax, numpy as jnp, random
+from jitney.core.lazy import listing
 from jitney.core.typing import Array, PyTree
 from jitney.nn import (
     elu,
@@ -31,6 +32,16 @@ from jitney.nn import (
     standardize,
 )
 from jitney.nn.initializers import Initializer, glorot_normal, normal, ones, zeros
+
+__all__ = [
+    "AvgPool", "BatchNorm", "Conv", "Conv1DTranspose", "ConvTranspose", "Dense", "Dropout", "Elu",
+    "Exp", "FanInConcat", "FanInSum", "FanOut", "Flatten", "Gelu", "GeneralConv",
+    "GeneralConvTranspose", "Identity", "LeakyRelu", "LogSoftmax", "MaxPool", "Relu", "Selu",
+    "Sigmoid", "Softmax", "Softplus", "SumPool", "Tanh", "elementwise", "glorot", "logsoftmax",
+    "parallel", "randn", "serial", "shape_dependent",
+]  # fmt: skip
+
+__dir__ = listing(__name__)
 
 Shape = tuple[int, ...]
 InitFun = Callable[[Array, PyTree], tuple[PyTree, PyTree]]

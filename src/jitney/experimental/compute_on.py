@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from jitney.core import eqn_notes
+from jitney.core.lazy import listing
 from jitney.core.pytree import pytrees
 from jitney.core.wraps import wraps
 from jitney.primitives.elementwise.convert import as_value
@@ -89,3 +90,5 @@ def _checked(compute_type: str) -> str:
 
 
 __all__ = ["compute_on", "compute_on2"]
+
+__dir__ = listing(__name__)

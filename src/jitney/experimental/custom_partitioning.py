@@ -10,6 +10,7 @@ from jitney.core import errors, jaxpr_trace, source_info
 from jitney.core.avals import get_aval
 from jitney.core.flat_function import FlatFunction
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.lazy import listing
 from jitney.core.pytree import pytrees
 from jitney.core.sharding.sharding_rule import (
     BATCHING as BATCHING,
@@ -26,6 +27,8 @@ from jitney.primitives.parallel.custom_partitioning import (
 
 if TYPE_CHECKING:
     from jitney.core.typing import PyTree
+
+__dir__ = listing(__name__)
 
 
 class custom_partitioning:  # the API's name

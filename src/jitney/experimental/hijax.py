@@ -17,9 +17,12 @@ from jitney.core.hi_types import (
     aval_property as aval_property,
     register_hitype as register_hitype,
 )
+from jitney.core.lazy import listing
 from jitney.core.refs import AbstractRef as AbstractRef
 from jitney.interpreters.ad import instantiate_zeros as instantiate_zeros
 from jitney.primitives.call.hi_call import VJPHiPrimitive as VJPHiPrimitive
 from jitney.primitives.refs.ref import TransformedRef as TransformedRef
 from jitney.transforms.transpose import is_undefined_primal as is_undefined_primal
 from jitney.transforms.zero import Zero as Zero
+
+__dir__ = listing(__name__)

@@ -19,6 +19,7 @@ from jitney import lax, numpy as jnp
 from jitney.core import linear_util as lu
 from jitney.core.avals import is_valid_operand
 from jitney.core.flat_function import FlatFunction
+from jitney.core.lazy import listing
 from jitney.core.primitive import Primitive
 from jitney.core.pytree import pytrees
 from jitney.core.trace import set_current_trace, state
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from jitney.core.pytree.treedef import PyTreeDef
     from jitney.core.trace import TraceTag
     from jitney.core.typing import ArrayLike, PyTree
+
+__dir__ = listing(__name__)
 
 
 class ZeroTerm:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from jitney.core.lazy import listing
 from jitney.core.pytree import pytrees
 from jitney.primitives.array.layout import layout_constraint_p
 from jitney.primitives.elementwise.convert import as_value
@@ -48,3 +49,5 @@ def with_layout_constraint(x: PyTree, layouts: PyTree) -> Any:
 
 
 __all__ = ["Format", "Layout", "with_layout_constraint"]
+
+__dir__ = listing(__name__)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from jitney.core.lazy import listing
 from jitney.runtime import client
 from jitney.runtime.device import Device
 
@@ -114,3 +115,5 @@ def _array(devices: Sequence[Device]) -> np.ndarray:
 
 
 __all__ = ["create_device_mesh", "create_hybrid_device_mesh", "device_kind_handler_dict"]
+
+__dir__ = listing(__name__)

@@ -15,6 +15,7 @@ import numpy as np
 from jitney.api.placement import of_local_data
 from jitney.core import dtypes
 from jitney.core.array import Array
+from jitney.core.lazy import listing
 from jitney.core.pytree import pytrees
 from jitney.core.sharding.mesh import Mesh
 from jitney.core.sharding.named import NamedSharding
@@ -329,3 +330,5 @@ __all__ = [
     "global_array_to_host_local_array", "host_local_array_to_global_array", "live_devices",
     "process_allgather", "reached_preemption_sync_point", "sync_global_devices",
 ]  # fmt: skip
+
+__dir__ = listing(__name__)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from jitney import numpy as jnp, random, tree_util
 from jitney.core.dtypes import requested_dtype
+from jitney.core.lazy import listing
 from jitney.ref import addupdate, get, new_ref
 
 if TYPE_CHECKING:
@@ -160,3 +161,5 @@ def stateful_rng(seed: ArrayLike | None = None, *, impl: Any = None) -> Stateful
 
 
 __all__ = ["StatefulPRNG", "stateful_rng"]
+
+__dir__ = listing(__name__)

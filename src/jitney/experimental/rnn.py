@@ -22,11 +22,19 @@ import numpy as np
 
 from jitney import lax, numpy as jnp, random
 from jitney.api.jit import jit
+from jitney.core.lazy import listing
 from jitney.nn import sigmoid as sigmoid, tanh as tanh
 
 if TYPE_CHECKING:
     from jitney.core.typing import Array, ArrayLike
     from jitney.primitives.linalg.precision import PrecisionLike
+
+__all__ = [
+    "Shape", "get_num_params_in_lstm", "init_lstm_weight", "lstm", "lstm_ref", "sigmoid",
+    "swap_lstm_gates", "tanh", "unpack_lstm_weights",
+]  # fmt: skip
+
+__dir__ = listing(__name__)
 
 Shape = tuple[int, ...]
 Weights = dict[int, "Array"]

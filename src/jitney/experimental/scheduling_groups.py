@@ -13,6 +13,7 @@ from typing import Any
 from jitney.core import source_info
 from jitney.core.flat_function import FlatFunction
 from jitney.core.jaxpr import DebugInfo
+from jitney.core.lazy import listing
 from jitney.core.linear_util import wrap_init
 from jitney.core.pytree import pytrees
 from jitney.core.typing import PyTree
@@ -21,6 +22,8 @@ from jitney.primitives.call.function_call import xla_metadata_call_p as xla_meta
 from jitney.primitives.elementwise.convert import as_value
 
 __all__ = ["scheduling_group", "xla_metadata_call", "xla_metadata_call_p"]
+
+__dir__ = listing(__name__)
 
 
 def scheduling_group(name: str) -> Callable[[Callable[..., PyTree]], Callable[..., Any]]:

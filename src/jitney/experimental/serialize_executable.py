@@ -4,3 +4,6 @@ from jitney.api.serialized import (
     deserialize_and_load as deserialize_and_load,
     serialize as serialize,
 )
+from jitney.core.lazy import listing
+
+__dir__ = listing(__name__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from jitney.core.lazy import listing
 from jitney.core.pytree import pytrees
 from jitney.primitives.array.shard_alike import shard_alike_p
 from jitney.primitives.elementwise.convert import as_value
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from jitney.core.typing import PyTree
 
 __all__ = ["shard_alike"]
+
+__dir__ = listing(__name__)
 
 
 def shard_alike(x: PyTree, y: PyTree) -> tuple[PyTree, PyTree]:

@@ -6,10 +6,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from jitney.api import shard_map as _shard_map
+from jitney.core.lazy import listing
 
 if TYPE_CHECKING:
     from jitney.core.sharding.mesh import AbstractMesh, Mesh
     from jitney.core.typing import PyTree
+
+__dir__ = listing(__name__)
 
 
 def shard_map(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from jitney.core.lazy import listing
 from jitney.core.sharding.mesh import Mesh
 from jitney.experimental import mesh_utils
 from jitney.runtime import client
@@ -80,3 +81,5 @@ __all__ = [
     "get_topology_desc",
     "make_mesh",
 ]
+
+__dir__ = listing(__name__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from jitney.core import eqn_notes
+from jitney.core.lazy import listing
 from jitney.core.pytree import pytrees
 from jitney.primitives.array.metadata import xla_metadata_value_p
 from jitney.primitives.elementwise.convert import as_value
@@ -63,3 +64,5 @@ def set_xla_metadata(x: PyTree = _NOT_GIVEN, **kwargs: Any) -> Any:
 
 
 __all__ = ["set_xla_metadata"]
+
+__dir__ = listing(__name__)

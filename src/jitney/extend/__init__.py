@@ -1,5 +1,8 @@
 """`jax.extend`: parts of the inside that libraries build on."""
 
+from typing import TYPE_CHECKING
+
+from jitney.core.lazy import listing, refusing
 from jitney.extend import backend as backend
 from jitney.extend import core as core
 from jitney.extend import ifrt_programs as ifrt_programs
@@ -7,3 +10,7 @@ from jitney.extend import linear_util as linear_util
 from jitney.extend import random as random
 from jitney.extend import sharding as sharding
 from jitney.extend import source_info_util as source_info_util
+
+__dir__ = listing(__name__)
+if not TYPE_CHECKING:  # for whom all names would exist
+    __getattr__ = refusing(__name__)

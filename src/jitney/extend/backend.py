@@ -1,6 +1,9 @@
 """`jax.extend.backend`: the devices that programs run on, and what owns them."""
 
+from typing import TYPE_CHECKING
+
 from jitney.api.caches import clear_caches
+from jitney.core.lazy import listing, refusing
 from jitney.runtime import client
 from jitney.runtime.client import Client, client as get_backend
 from jitney.runtime.device import Device
@@ -12,6 +15,10 @@ __all__ = [
     "get_backend",
     "get_default_device",
 ]
+
+__dir__ = listing(__name__)
+if not TYPE_CHECKING:  # for whom all names would exist
+    __getattr__ = refusing(__name__)
 
 
 def backends() -> dict[str, Client]:

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+from jitney.core.lazy import listing
 from jitney.runtime.client import CompileOptions, ForeignProgram
+
+__dir__ = listing(__name__)
 
 
 def _make_plugin_program(text: str | bytes) -> ForeignProgram:

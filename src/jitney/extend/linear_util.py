@@ -1,5 +1,6 @@
 """`jax.extend.linear_util`: functions wrapped in stages."""
 
+from jitney.core.lazy import listing
 from jitney.core.linear_util import (
     StoreException as StoreException,
     WrappedFun as WrappedFun,
@@ -11,3 +12,5 @@ from jitney.core.linear_util import (
     transformation_with_aux2 as transformation_with_aux2,
     wrap_init as wrap_init,
 )
+
+__dir__ = listing(__name__)

@@ -1,5 +1,6 @@
 """`jax.extend.random`: the generators under `jax.random`, and ones of users' own."""
 
+from jitney.core.lazy import listing
 from jitney.primitives.random.generators import (
     define_prng_impl as define_prng_impl,
     rbg as rbg_prng_impl,
@@ -19,3 +20,5 @@ __all__ = [
     "define_prng_impl", "random_seed", "rbg_prng_impl", "seed_with_impl", "threefry2x32_p",
     "threefry_2x32", "threefry_prng_impl", "unsafe_rbg_prng_impl",
 ]  # fmt: skip
+
+__dir__ = listing(__name__)

@@ -7,6 +7,7 @@ Who runs a jaxpr equation by equation has what is recorded come from where the e
         outs = eqn.primitive.bind(*operands, **eqn.params)
 """
 
+from jitney.core.lazy import listing
 from jitney.core.name_stack import NameStack as NameStack, new_name_stack as new_name_stack
 from jitney.core.source_info import (
     SourceInfo as SourceInfo,
@@ -20,5 +21,7 @@ from jitney.core.source_info import (
     transform_name_stack as transform_name_stack,
     user_context as user_context,
 )
+
+__dir__ = listing(__name__)
 
 new_source_info = current

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitney.core.avals import AbstractValue
+from jitney.core.lazy import listing, refusing
 from jitney.core.primitive import Primitive
 from jitney.interpreters.tables import RuleTable, clear, set_rule
 from jitney.primitives import rules
@@ -28,6 +29,17 @@ from jitney.transforms.zero import (
 if TYPE_CHECKING:
     from jitney.core.linear_util import WrappedFun
     from jitney.core.typing import Value
+
+__all__ = [
+    "JVPTrace", "JVPTracer", "UndefinedPrimal", "Zero", "add_jaxvals", "add_jaxvals_p",
+    "add_tangents", "defbilinear", "defjvp", "defjvp2", "deflinear", "deflinear2",
+    "get_primitive_transpose", "instantiate_zeros", "is_undefined_primal", "jvp", "primitive_jvps",
+    "primitive_transposes", "zeros_like_aval",
+]  # fmt: skip
+
+__dir__ = listing(__name__)
+if not TYPE_CHECKING:  # for whom all names would exist
+    __getattr__ = refusing(__name__)
 
 primitive_jvps = RuleTable("jvp")
 """primitive -> rule(primals, tangents, **params), which returns (results, their tangents)."""

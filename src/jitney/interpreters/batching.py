@@ -9,6 +9,7 @@ from jitney.api.vmappables import (
     register_vmappable as register_vmappable,
     unregister_vmappable as unregister_vmappable,
 )
+from jitney.core.lazy import listing
 from jitney.core.primitive import Primitive
 from jitney.interpreters.tables import RuleTable, clear
 from jitney.primitives import rules
@@ -22,6 +23,14 @@ from jitney.transforms.batch import (
 
 if TYPE_CHECKING:
     from jitney.core.typing import Value
+
+__all__ = [
+    "BatchTrace", "BatchTracer", "axis_primitive_batchers", "bdim_at_front", "broadcast",
+    "defbroadcasting", "defreducer", "defvectorized", "fancy_primitive_batchers", "not_mapped",
+    "primitive_batchers", "register_vmappable", "unregister_vmappable",
+]  # fmt: skip
+
+__dir__ = listing(__name__)
 
 primitive_batchers = RuleTable("batch", replaces=("batch_with_axis",))
 """primitive -> rule(operands, dims, **params), which returns (result, its dim).

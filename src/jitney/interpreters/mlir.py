@@ -18,6 +18,7 @@ from jitney.compiler.hlo.ir import Node as Value, TensorType
 from jitney.core.avals import AbstractValue, ShapedArray
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.jaxpr_trace import trace_to_jaxpr
+from jitney.core.lazy import listing, refusing
 from jitney.core.primitive import Primitive
 from jitney.core.record import record
 from jitney.interpreters.tables import set_rule
@@ -178,3 +179,7 @@ __all__ = [
     "LoweringRule", "LoweringRuleContext", "ModuleContext", "Value", "aval_to_ir_type",
     "dtype_to_ir_type", "emit_python_callback", "ir_constant", "lower_fun", "register_lowering",
 ]  # fmt: skip
+
+__dir__ = listing(__name__)
+if not TYPE_CHECKING:  # for whom all names would exist
+    __getattr__ = refusing(__name__)

@@ -13,6 +13,7 @@ from jitney.core.jaxpr_trace import (
     JaxprTrace,
     trace_to_jaxpr,
 )
+from jitney.core.lazy import listing
 from jitney.core.trace import set_current_trace, state
 from jitney.interpreters.partial_rules import (
     JaxprTracer as JaxprTracer,
@@ -26,6 +27,15 @@ from jitney.transforms.partial import PartialTrace
 
 if TYPE_CHECKING:
     pass
+
+__all__ = [
+    "DynamicJaxprTracer", "JaxprTracer", "PartialVal", "Val", "custom_partial_eval_rules",
+    "dce_jaxpr", "dce_jaxpr_call_rule", "dce_jaxpr_closed_call_rule", "dce_jaxpr_consts",
+    "dce_rules", "partial_eval_jaxpr_custom_rules", "trace_to_jaxpr_dynamic",
+    "trace_to_jaxpr_nounits",
+]  # fmt: skip
+
+__dir__ = listing(__name__)
 
 DynamicJaxprTrace = JaxprTrace
 Val = Any

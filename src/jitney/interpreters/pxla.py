@@ -9,9 +9,12 @@ from collections import OrderedDict
 from types import SimpleNamespace
 from typing import Any, TypeAlias
 
+from jitney.core.lazy import listing
 from jitney.core.sharding.mesh import Mesh, entered_mesh, get_mesh
 
 __all__ = ["ArrayMapping", "Index", "MeshAxisName", "thread_resources"]
+
+__dir__ = listing(__name__)
 
 MeshAxisName: TypeAlias = Any
 Index: TypeAlias = int | slice | tuple[int | slice, ...]

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from jitney.core.avals import host_values as canonicalize_dtype_handlers
+from jitney.core.lazy import listing
 from jitney.core.primitive import Primitive
 from jitney.runtime import eager
 from jitney.runtime.client import Client as Backend
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from jitney.core.typing import Value
 
 __all__ = ["Backend", "apply_primitive", "canonicalize_dtype_handlers"]
+
+__dir__ = listing(__name__)
 
 
 def apply_primitive(prim: Primitive, *args: Value, **params: object) -> Any:

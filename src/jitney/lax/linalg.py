@@ -6,6 +6,7 @@ import enum
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from jitney.core.lazy import listing
 from jitney.primitives import rules
 from jitney.primitives.array.broadcasting import expand_dims
 from jitney.primitives.array.shape import squeeze
@@ -34,6 +35,8 @@ from jitney.primitives.linalg.linear_systems import (
 
 if TYPE_CHECKING:
     from jitney.core.typing import Array, ArrayLike
+
+__dir__ = listing(__name__)
 
 
 class EigImplementation(enum.Enum):

@@ -23,6 +23,7 @@ import numpy as np
 
 from jitney import lax, numpy as jnp, random
 from jitney.core import dtypes
+from jitney.core.lazy import listing
 from jitney.primitives.array.placement import placed
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ __all__ = [
     "ones", "orthogonal", "truncated_normal", "uniform", "variance_scaling", "xavier_normal",
     "xavier_uniform", "zeros",
 ]  # fmt: skip
+
+__dir__ = listing(__name__)
 
 Axes = int | Sequence[int]
 # The standard deviation of a standard normal variable cut off at -2 and 2.

@@ -17,6 +17,7 @@ import numpy as np
 from jitney.api.jit import jit_when_traced
 from jitney.api.repeated import publish
 from jitney.core import dtypes
+from jitney.core.lazy import listing
 from jitney.core.typing import Array, ArrayLike, DTypeLike
 from jitney.lax import staged
 from jitney.numpy.creation import asarray
@@ -31,6 +32,13 @@ from jitney.primitives.signal.fft import FftType
 if TYPE_CHECKING:
     from jitney.core.sharding.sharding import Sharding
     from jitney.runtime.device import Device
+
+__all__ = [
+    "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift",
+    "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
+]  # fmt: skip
+
+__dir__ = listing(__name__)
 
 Norm = Literal["backward", "ortho", "forward"] | None
 Lengths = Sequence[int] | None

@@ -15,6 +15,7 @@ import numpy as np
 from jitney.api.jit import jit_when_traced
 from jitney.api.repeated import publish
 from jitney.core import dtypes
+from jitney.core.lazy import listing
 from jitney.core.typing import Array, ArrayLike
 from jitney.numpy import products, promotion
 from jitney.numpy.decompositions import (
@@ -65,6 +66,8 @@ from jitney.numpy.selection import where
 from jitney.primitives.elementwise.convert import as_value, convert
 from jitney.primitives.linalg import matrix_helpers as mat
 from jitney.primitives.reduction.reduce import reduce_sum
+
+__dir__ = listing(__name__)
 
 # --- numbers --------------------------------------------------------------------------------------
 

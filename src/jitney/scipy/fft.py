@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from jitney.api.repeated import publish
+from jitney.core.lazy import listing
 from jitney.core.typing import Array, ArrayLike
 from jitney.lax import staged
 from jitney.numpy.fft import with_extents
@@ -28,6 +29,10 @@ from jitney.primitives.elementwise import binary, unary
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.indexing.slice import slice_in_dim
 from jitney.primitives.signal.fft import FftType
+
+__all__ = ["dct", "dctn", "idct", "idctn"]
+
+__dir__ = listing(__name__)
 
 Norm = Literal["backward", "ortho"] | None
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from jitney import numpy as jnp
 from jitney.api.repeated import publish
 from jitney.core.array import Array
+from jitney.core.lazy import listing
 from jitney.core.typing import ArrayLike
+
+__dir__ = listing(__name__)
 
 
 def trapezoid(

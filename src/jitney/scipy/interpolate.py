@@ -9,9 +9,12 @@ import numpy as np
 
 from jitney import numpy as jnp
 from jitney.core.array import Array
+from jitney.core.lazy import listing
 from jitney.core.trace import is_concrete
 from jitney.core.typing import ArrayLike
 from jitney.numpy.promotion import check_arraylike, is_inexact, promote_dtypes_inexact
+
+__dir__ = listing(__name__)
 
 _METHODS = ("linear", "nearest")
 

@@ -14,8 +14,11 @@ from jitney import lax, numpy as jnp
 from jitney.api.jit import jit_when_traced
 from jitney.api.repeated import publish
 from jitney.core.array import Array
+from jitney.core.lazy import listing
 from jitney.core.typing import ArrayLike
 from jitney.numpy.promotion import is_integer
+
+__dir__ = listing(__name__)
 
 
 def _mirror(index: Array, size: int) -> Array:

@@ -3,3 +3,7 @@
 `serialization` has the managers that libraries use, `tensorstore_impl` what they are made of, and
 `specs` says where and how an array is stored. Tensorstore is not needed to import this package.
 """
+
+from jitney.core.lazy import listing
+
+__dir__ = listing(__name__)

@@ -7,6 +7,7 @@ divisions by zero and indices out of bounds anywhere in it.
 
 from __future__ import annotations
 
+from jitney.core.lazy import listing
 import functools
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,8 @@ from jitney.primitives.elementwise.convert import as_value
 
 if TYPE_CHECKING:
     from jitney.core.typing import PyTree
+
+__dir__ = listing(__name__)
 
 del _rules
 

@@ -5,6 +5,7 @@ own them. Here devices are this process's own, so the function is called in it, 
 are.
 """
 
+from jitney.core.lazy import listing
 from jitney.experimental.colocated_python.api import (
     colocated_cpu_devices as colocated_cpu_devices,
 )
@@ -12,3 +13,5 @@ from jitney.experimental.colocated_python.func import colocated_python as coloca
 from jitney.experimental.colocated_python.obj import (
     colocated_python_class as colocated_python_class,
 )
+
+__dir__ = listing(__name__)

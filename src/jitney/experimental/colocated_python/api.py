@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, overload
 
+from jitney.core.lazy import listing
 from jitney.core.sharding.mesh import Mesh
 from jitney.runtime.device import Device
+
+__dir__ = listing(__name__)
 
 
 @overload

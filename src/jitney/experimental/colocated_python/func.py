@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from jitney.core.lazy import listing
 from jitney.core.pytree import pytrees
 from jitney.core.record import record, replace
 from jitney.core.trace import Tracer
@@ -14,6 +15,10 @@ from jitney.runtime.device import Device
 
 if TYPE_CHECKING:
     from jitney.core.typing import PyTree
+
+__all__ = ["Specialization"]
+
+__dir__ = listing(__name__)
 
 
 @record(frozen=True)

@@ -7,7 +7,12 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from jitney.core.lazy import listing
 from jitney.experimental.colocated_python.func import colocated_python
+
+__all__: list[str] = []  # the package passes the class on
+
+__dir__ = listing(__name__)
 
 
 def colocated_python_class(cls: type[object]) -> type[object]:

@@ -1,3 +1,6 @@
 """`jax.experimental.compilation_cache`: where compiled programs are kept on disk."""
 
+from jitney.core.lazy import listing
 from jitney.experimental.compilation_cache import compilation_cache as compilation_cache
+
+__dir__ = listing(__name__)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 
 from jitney.core import config
+from jitney.core.lazy import listing
+
+__dir__ = listing(__name__)
 
 
 def set_cache_dir(path: str | os.PathLike[str]) -> None:

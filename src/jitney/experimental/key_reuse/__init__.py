@@ -13,3 +13,7 @@ and outside of them:
     ...         print("used twice")
     used twice
 """
+
+from jitney.core.lazy import listing
+
+__dir__ = listing(__name__)

@@ -2,3 +2,11 @@
 
 Kernels of one's own (`pallas_call`) are not here.
 """
+
+from typing import TYPE_CHECKING
+
+from jitney.core.lazy import listing, refusing
+
+__dir__ = listing(__name__)
+if not TYPE_CHECKING:  # for whom all names would exist
+    __getattr__ = refusing(__name__)

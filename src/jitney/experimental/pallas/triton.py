@@ -2,3 +2,7 @@
 
 Libraries load the module beside the code that they run on CPUs, so it is there, and empty.
 """
+
+from jitney.core.lazy import listing
+
+__dir__ = listing(__name__)

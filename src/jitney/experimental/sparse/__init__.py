@@ -1,5 +1,6 @@
 """`jax.experimental.sparse`: sparse arrays, what is done with them, and `sparsify`."""
 
+from jitney.core.lazy import listing
 from jitney.experimental.sparse import ad as ad
 from jitney.experimental.sparse import api as api
 from jitney.experimental.sparse import bcoo as bcoo
@@ -93,3 +94,5 @@ from jitney.experimental.sparse.transform import sparsify as sparsify
 from jitney.experimental.sparse.util import CuSparseEfficiencyWarning as CuSparseEfficiencyWarning
 from jitney.experimental.sparse.util import SparseEfficiencyError as SparseEfficiencyError
 from jitney.experimental.sparse.util import SparseEfficiencyWarning as SparseEfficiencyWarning
+
+__dir__ = listing(__name__)

@@ -22,6 +22,7 @@ from jitney import numpy as jnp
 from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.avals import ShapedArray, shaped_array
+from jitney.core.lazy import listing
 from jitney.core.pytree.registry import register_pytree_node_class
 from jitney.experimental.sparse.base import JAXSparse
 from jitney.experimental.sparse.bcoo.conversion import bcoo_fromdense_p, extract
@@ -52,6 +53,14 @@ if TYPE_CHECKING:
     from jitney.core.typing import ArrayLike, DTypeLike
     from jitney.experimental.sparse.bcoo.products import DotDimensionNumbers
     from jitney.primitives.rule_types import Param, Primals, Tangents
+
+__all__ = [
+    "BCSR", "BCSRProperties", "bcsr_broadcast_in_dim", "bcsr_concatenate", "bcsr_dot_general",
+    "bcsr_dot_general_p", "bcsr_eliminate_zeros", "bcsr_extract", "bcsr_extract_p",
+    "bcsr_fromdense", "bcsr_fromdense_p", "bcsr_sum_duplicates", "bcsr_todense", "bcsr_todense_p",
+]  # fmt: skip
+
+__dir__ = listing(__name__)
 
 
 class BCSRProperties(NamedTuple):

@@ -14,6 +14,7 @@ import numpy as np
 from jitney import numpy as jnp
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, shaped_array
+from jitney.core.lazy import listing
 from jitney.core.pytree.registry import register_pytree_node_class
 from jitney.core.typing import DTypeLike as Dtype
 from jitney.experimental.sparse.base import JAXSparse
@@ -370,3 +371,5 @@ __all__ = [
     "COO", "COOInfo", "Dtype", "Shape", "coo_fromdense", "coo_fromdense_p", "coo_matmat",
     "coo_matmat_p", "coo_matvec", "coo_matvec_p", "coo_todense", "coo_todense_p",
 ]  # fmt: skip
+
+__dir__ = listing(__name__)

@@ -18,6 +18,7 @@ from jitney.api.jit import jit
 from jitney.compiler import library
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, shaped_array
+from jitney.core.lazy import listing
 from jitney.core.primitive import declare
 from jitney.experimental.sparse.coo import product_by_positions
 from jitney.experimental.sparse.util import row_pointers, rows_of
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
         Tangents,
         Value,
     )
+
+__dir__ = listing(__name__)
 
 spsolve_p = declare("spsolve")
 

@@ -12,11 +12,14 @@ import numpy as np
 from jitney import numpy as jnp, random
 from jitney.api.vmap import vmap
 from jitney.core import dtypes
+from jitney.core.lazy import listing
 from jitney.experimental.sparse.bcoo.matrix import BCOO, bcoo_sort_indices
 
 if TYPE_CHECKING:
     from jitney.core.typing import Array, DTypeLike
     from jitney.primitives.rule_types import Param
+
+__dir__ = listing(__name__)
 
 
 def random_bcoo(

@@ -14,6 +14,7 @@ from jitney.api.differentiation import array_values, debug_info
 from jitney.core import linear_util
 from jitney.core.array import Array as Array
 from jitney.core.jaxpr_trace import trace_to_jaxpr
+from jitney.core.lazy import listing
 from jitney.core.pytree import pytrees
 from jitney.core.wraps import wraps
 from jitney.experimental.sparse import sparse_rules as _sparse_rules  # noqa: F401  # fills the tables
@@ -134,3 +135,5 @@ __all__ = [
     "sparsify_fun", "sparsify_raw", "sparsify_subtrace",
     "spvalues_to_arrays", "spvalues_to_avals",
 ]  # fmt: skip
+
+__dir__ = listing(__name__)

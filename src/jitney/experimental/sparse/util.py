@@ -10,12 +10,20 @@ import numpy as np
 
 from jitney import numpy as jnp
 from jitney.api.vmap import vmap
+from jitney.core.lazy import listing
 from jitney.core.thresholds import threshold
 from jitney.core.trace import concrete_or_error
 from jitney.core.wraps import wraps
 
 if TYPE_CHECKING:
     from jitney.core.typing import Array, DTypeLike
+
+__all__ = [
+    "CuSparseEfficiencyWarning", "Shape", "SparseEfficiencyError", "SparseEfficiencyWarning",
+    "SparseInfo", "broadcasting_vmap", "nfold_vmap",
+]  # fmt: skip
+
+__dir__ = listing(__name__)
 
 Shape = tuple[int, ...]
 InAxes = int | Sequence[int | None] | None  # of `vmap`, of functions of arrays

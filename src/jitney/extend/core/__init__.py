@@ -1,5 +1,6 @@
 """`jax.extend.core`: programs, and what they are made of."""
 
+from jitney.core.lazy import listing
 from jitney.core.avals import AbstractToken as AbstractToken
 from jitney.core.avals import mapped_aval as mapped_aval
 from jitney.core.avals import unmapped_aval as unmapped_aval
@@ -43,3 +44,5 @@ from jitney.core.trace import take_current_trace as take_current_trace
 from jitney.core.typecheck import JaxprTypeError as JaxprTypeError
 from jitney.core.typecheck import check_jaxpr as check_jaxpr
 from jitney.extend.core import primitives as primitives
+
+__dir__ = listing(__name__)

@@ -50,4 +50,4 @@ def __getattr__(name: str) -> Primitive | list[str]:  # what Python calls it
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_all()})
+    return sorted({*(name for name in globals() if name.startswith("__")), *_all()})

@@ -5,9 +5,12 @@ from __future__ import annotations
 from jitney import numpy as jnp
 from jitney.api.jit import jit_when_traced
 from jitney.core.array import Array
+from jitney.core.lazy import listing
 from jitney.core.typing import ArrayLike
 from jitney.numpy.promotion import check_arraylike, promote_dtypes_inexact
 from jitney.primitives.elementwise.convert import as_value
+
+__dir__ = listing(__name__)
 
 
 def vq(obs: ArrayLike, code_book: ArrayLike, check_finite: bool = True) -> tuple[Array, Array]:

@@ -14,9 +14,14 @@ import numpy as np
 
 from jitney import lax, numpy as jnp
 from jitney.core.array import Array
+from jitney.core.lazy import listing
 from jitney.core.pytree import pytrees
 from jitney.core.typing import ArrayLike
 from jitney.flatten_util import ravel_pytree
+
+__all__ = ["bicgstab", "cg", "gmres"]
+
+__dir__ = listing(__name__)
 
 PyTree = Any
 Operator = Callable[[Array], Array]

@@ -13,10 +13,13 @@ import math
 from jitney import lax, numpy as jnp
 from jitney.api.repeated import publish
 from jitney.core.array import Array
+from jitney.core.lazy import listing
 from jitney.core.typing import ArrayLike
 from jitney.scipy.special.entropies import xlogy
 from jitney.scipy.stats import gamma
 from jitney.scipy.stats.support import operands, supported
+
+__dir__ = listing(__name__)
 
 
 def logpdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:

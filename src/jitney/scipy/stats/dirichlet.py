@@ -6,10 +6,13 @@ from jitney import lax, numpy as jnp
 from jitney.api.repeated import publish
 from jitney.core import dtypes
 from jitney.core.array import Array
+from jitney.core.lazy import listing
 from jitney.core.typing import ArrayLike
 from jitney.scipy.special.entropies import xlogy
 from jitney.scipy.special.support import strong
 from jitney.scipy.stats.support import operands, supported
+
+__dir__ = listing(__name__)
 
 
 def logpdf(x: ArrayLike, alpha: ArrayLike) -> Array:

@@ -9,9 +9,12 @@ from __future__ import annotations
 from jitney import lax, numpy as jnp
 from jitney.api.repeated import publish
 from jitney.core.array import Array
+from jitney.core.lazy import listing
 from jitney.core.typing import ArrayLike
 from jitney.nn.activations import log1mexp
 from jitney.scipy.stats.support import operands, supported
+
+__dir__ = listing(__name__)
 
 
 def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:

@@ -9,10 +9,13 @@ from __future__ import annotations
 from jitney import lax, numpy as jnp
 from jitney.api.repeated import publish
 from jitney.core.array import Array
+from jitney.core.lazy import listing
 from jitney.core.typing import ArrayLike
 from jitney.numpy.promotion import scalar_like
 from jitney.scipy.special.entropies import logit
 from jitney.scipy.stats.support import operands
+
+__dir__ = listing(__name__)
 
 
 def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:

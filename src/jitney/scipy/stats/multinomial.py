@@ -5,11 +5,14 @@ from __future__ import annotations
 from jitney import lax, numpy as jnp
 from jitney.api.repeated import publish
 from jitney.core.array import Array
+from jitney.core.lazy import listing
 from jitney.core.typing import ArrayLike
 from jitney.numpy.promotion import promote_args_numeric
 from jitney.primitives.elementwise.convert import as_value
 from jitney.scipy.special.entropies import xlogy
 from jitney.scipy.stats.support import operands, supported
+
+__dir__ = listing(__name__)
 
 
 def logpmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from jitney import lax, numpy as jnp
 from jitney.api.repeated import publish
 from jitney.core.array import Array
+from jitney.core.lazy import listing
 from jitney.core.typing import ArrayLike
 from jitney.numpy.promotion import check_arraylike, promote_dtypes_inexact
 from jitney.primitives.elementwise.convert import as_value
@@ -14,6 +15,10 @@ from jitney.scipy.stats.support import TWO_PI
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+__all__ = ["logpdf", "pdf"]
+
+__dir__ = listing(__name__)
 
 
 def logpdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike, allow_singular: None = None) -> Array:

@@ -11,11 +11,14 @@ import math
 from jitney import lax, numpy as jnp
 from jitney.api.repeated import publish
 from jitney.core.array import Array
+from jitney.core.lazy import listing
 from jitney.core.typing import ArrayLike
 from jitney.scipy.special.entropies import xlogy
 from jitney.scipy.special.gamma_functions import gammaincc
 from jitney.scipy.special.support import in_float32, strong
 from jitney.scipy.stats.support import TWO_PI, operands, supported
+
+__dir__ = listing(__name__)
 
 
 def logpmf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:

@@ -11,8 +11,11 @@ import math
 from jitney import lax, numpy as jnp
 from jitney.api.repeated import publish
 from jitney.core.array import Array
+from jitney.core.lazy import listing
 from jitney.core.typing import ArrayLike
 from jitney.scipy.stats.support import operands
+
+__dir__ = listing(__name__)
 
 
 def logpdf(x: ArrayLike, kappa: ArrayLike) -> Array:

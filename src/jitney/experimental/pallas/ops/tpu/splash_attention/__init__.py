@@ -4,6 +4,7 @@ JAX's kernels skip the blocks of queries and keys that the mask hides. Here the 
 computed by products of whole matrices.
 """
 
+from jitney.core.lazy import listing
 from jitney.experimental.pallas.ops.tpu.splash_attention.splash_attention_kernel import (
     SegmentIds as SegmentIds,
     make_masked_mha_reference as make_masked_mha_reference,
@@ -24,3 +25,5 @@ from jitney.experimental.pallas.ops.tpu.splash_attention.splash_attention_mask i
     make_local_attention_mask as make_local_attention_mask,
     make_random_mask as make_random_mask,
 )
+
+__dir__ = listing(__name__)

@@ -17,10 +17,13 @@ import numpy as np
 
 from jitney import numpy as jnp
 from jitney.ad_checkpoint import checkpoint_name
+from jitney.core.lazy import listing
 from jitney.experimental.pallas.ops.tpu.splash_attention.splash_attention_mask import Mask
 
 if TYPE_CHECKING:
     from jitney.core.typing import Array
+
+__dir__ = listing(__name__)
 
 DEFAULT_MASK_VALUE = -0.7 * float(np.finfo(np.dtype("float32")).max)
 

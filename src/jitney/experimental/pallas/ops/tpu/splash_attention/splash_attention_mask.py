@@ -11,6 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from jitney.core.lazy import listing
+
+__dir__ = listing(__name__)
+
 
 class Mask:
     """Base of masks."""
