@@ -10,8 +10,9 @@ analysis and survey of the development of mutation testing, 2011). Annotations, 
 errors and thresholds that only decide how fast something is have none. The places are drawn by the
 seed, folder by folder, so that rules, passes, kernels and native code have their share.
 
-A mutant is put into a copy of the project, build/mutants/tree. The test files that run its line, those
-named after its module first, then by their time, run until one fails: the mutant is *killed*. What
+A mutant is put into a copy of the project, build/mutants/tree-0 for the first of `--jobs` that run at a
+time. The test files that run its line, those named after its module first, then by their time, run
+until one fails: the mutant is *killed*. What
 passes all of them, or all that fit into `--limit` seconds, *survives*. Results go to
 build/mutants/results-SEED.jsonl, and a run that was cut off goes on where it stopped.
 """
@@ -33,11 +34,11 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from queue import SimpleQueue
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 HOME = ROOT / "build" / "mutants"
-TREE = HOME / "tree"
 DATA, TIMES = HOME / "coverage", HOME / "seconds.json"
 PACKAGE = Path("src/jitney")
 
@@ -319,31 +320,30 @@ def _covering(mutant: Mutant) -> list[str]:
 # --- runs -----------------------------------------------------------------------------------------
 
 
-def _make_tree() -> None:
-    """Copies the project as git knows it, and what was compiled in place."""
-    if TREE.exists():
-        shutil.rmtree(TREE)
+def _make_tree(tree: Path) -> None:
+    """Copies the project as git lists it, and what was compiled in place."""
+    shutil.rmtree(tree, ignore_errors=True)
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True)
     files = [x for x in listed.stdout.decode().split("\0") if x]
     files += [x.relative_to(ROOT).as_posix() for x in (ROOT / PACKAGE).rglob("*.so")]
     for name in files:
         if (ROOT / name).is_file():
-            (TREE / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, TREE / name)
+            (tree / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, tree / name)
 
 
-def _compile() -> bool:
+def _compile(tree: Path) -> bool:
     command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
-    return subprocess.run(command, cwd=TREE, capture_output=True, check=False).returncode == 0
+    return subprocess.run(command, cwd=tree, capture_output=True, check=False).returncode == 0
 
 
-def _fails(tests: list[str], seconds: float) -> bool:
+def _fails(tree: Path, tests: list[str], seconds: float) -> bool:
     """Whether one of the tests fails, or takes longer than all may."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider"]
-    environment = {**os.environ, "PYTHONPATH": str(TREE / "src")}
+    environment = {**os.environ, "PYTHONPATH": str(tree / "src")}
     try:
         found = subprocess.run(
-            [*command, *tests], cwd=TREE, env=environment, capture_output=True, check=False,
+            [*command, *tests], cwd=tree, env=environment, capture_output=True, check=False,
             timeout=seconds,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
@@ -367,47 +367,68 @@ def _batches(tests: list[str], limit: float) -> Iterator[tuple[list[str], float]
         yield rest, 60 + 5 * sum(seconds.get(x, 60) for x in rest)
 
 
-def verdict(mutant: Mutant, limit: float) -> str:
+def verdict(mutant: Mutant, tree: Path, limit: float) -> str:
     """What the tests say of the mutant: killed, survived, uncovered, or that it is no program."""
     tests = _covering(mutant)
     if not tests:
         return "uncovered"
-    file = TREE / mutant.path
+    file = tree / mutant.path
     text = file.read_text()
     is_native = not mutant.path.endswith(".py")
     file.write_text(mutant.applied(text))
     try:
-        if is_native and not _compile():
+        if is_native and not _compile(tree):
             return "refused"
-        killed = any(_fails(batch, seconds) for batch, seconds in _batches(tests, limit))
+        killed = any(_fails(tree, batch, seconds) for batch, seconds in _batches(tests, limit))
         return "killed" if killed else "survived"
     finally:
         file.write_text(text)
         if is_native:
-            _compile()
+            _compile(tree)
 
 
-def run(count: int, seed: int, limit: float) -> None:
+def _folder(mutant: Mutant) -> str:
+    return next(x for x in SHARES if mutant.path.startswith(f"{PACKAGE}/{x}/"))
+
+
+def _print_survivor(mutant: Mutant, said: str) -> None:
+    text = (ROOT / mutant.path).read_text()
+    print(f"{said}: {mutant.path}:{mutant.line}")
+    print(f"    - {text.splitlines()[mutant.line - 1].strip()}")
+    print(f"    + {mutant.applied(text).splitlines()[mutant.line - 1].strip()}", flush=True)
+
+
+def run(count: int, seed: int, limit: float, jobs: int) -> None:
     """Tries `count` mutants, and prints those that are not killed and the counts by folder."""
     results = HOME / f"results-{seed}.jsonl"
     HOME.mkdir(parents=True, exist_ok=True)
-    known = {}
+    known: dict[Mutant, str] = {}
     if results.exists():
-        known = {tuple(r["mutant"]): r["verdict"] for r in map(json.loads, results.open())}
-    _make_tree()
+        records = map(json.loads, results.read_text().splitlines())
+        known = {Mutant(*record["mutant"]): record["verdict"] for record in records}
+    trees: SimpleQueue[Path] = SimpleQueue()
+    for job in range(jobs):
+        _make_tree(HOME / f"tree-{job}")
+        trees.put(HOME / f"tree-{job}")
+
+    def judge(mutant: Mutant) -> tuple[Mutant, str]:
+        if mutant in known:
+            return mutant, known[mutant]
+        tree = trees.get()
+        try:
+            said = verdict(mutant, tree, limit)
+        finally:
+            trees.put(tree)
+        with results.open("a") as file:
+            file.write(json.dumps({"mutant": mutant, "verdict": said}) + "\n")
+        return mutant, said
+
     counts: dict[str, Counter[str]] = {}
-    for mutant in drawn(count, seed):
-        said = known.get(tuple(mutant)) or verdict(mutant, limit)
-        if tuple(mutant) not in known:
-            with results.open("a") as file:
-                file.write(json.dumps({"mutant": mutant, "verdict": said}) + "\n")
-        folder = next(x for x in SHARES if mutant.path.startswith(f"{PACKAGE}/{x}/"))
-        counts.setdefault(folder, Counter())[said] += 1
-        if said in ("survived", "uncovered"):
-            text = (ROOT / mutant.path).read_text()
-            print(f"{said}: {mutant.path}:{mutant.line}")
-            print(f"    - {text.splitlines()[mutant.line - 1].strip()}")
-            print(f"    + {mutant.applied(text).splitlines()[mutant.line - 1].strip()}", flush=True)
+    with ThreadPoolExecutor(jobs) as pool:
+        for mutant, said in pool.map(judge, drawn(count, seed)):
+            counts.setdefault(_folder(mutant), Counter())[said] += 1
+            if said in ("survived", "uncovered"):
+                _print_survivor(mutant, said)
     for folder, n in counts.items():
         print(f"{folder:18}", *(f"{k} {v}" for k, v in sorted(n.items())))
 
@@ -422,14 +443,14 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--limit", type=float, default=600, help="seconds of tests for a mutant")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes of `map`")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time")
     given = parser.parse_args()
     if given.command == "map":
         make_map(given.jobs)
     elif given.command == "coverage":
         print_coverage()
     else:
-        run(given.count, given.seed, given.limit)
+        run(given.count, given.seed, given.limit, given.jobs)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import pytest
 
 import jitney
 import jitney.numpy as jnp
-from jitney.primitives.elementwise.large import LARGE
+from jitney.primitives.elementwise.compiled_rules import LARGE
 from jitney.primitives.linalg.dot import MANY_PRODUCTS
 
 N = LARGE + 3

@@ -27,7 +27,7 @@ from jitney.numpy.selection import where
 from jitney.numpy.unary_math import absolute
 from jitney.primitives.array import creation
 from jitney.primitives.elementwise import binary, compare, convert, masks, select, unary
-from jitney.primitives.elementwise.large import LARGE
+from jitney.primitives.elementwise.compiled_rules import LARGE
 from jitney.runtime.array import ArrayImpl
 
 _BOOL = np.dtype(bool)

@@ -12,8 +12,8 @@ from jitney.primitives.array.shape import (
     squeeze,
 )
 from jitney.primitives.elementwise import binary, unary
+from jitney.primitives.elementwise.compiled_rules import LARGE
 from jitney.primitives.elementwise.convert import convert
-from jitney.primitives.elementwise.large import LARGE
 from jitney.primitives.linalg import matrix_helpers as mat
 
 

@@ -22,8 +22,8 @@ from jitney.primitives.array.canonical import canonical_axes, canonical_axis
 from jitney.primitives.array.concatenation import concatenate
 from jitney.primitives.array.shape import reshape, shape_of
 from jitney.primitives.elementwise import binary, compare, unary
+from jitney.primitives.elementwise.compiled_rules import LARGE
 from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand
-from jitney.primitives.elementwise.large import LARGE
 from jitney.primitives.indexing.slice import slice_in_dim
 from jitney.primitives.reduction import sort as lax_sort
 

@@ -29,8 +29,8 @@ from jitney.primitives.array.creation import full, iota
 from jitney.primitives.array.placement import placed_like
 from jitney.primitives.array.shape import reshape, rev, squeeze
 from jitney.primitives.elementwise import binary, compare, select
+from jitney.primitives.elementwise.compiled_rules import LARGE
 from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand
-from jitney.primitives.elementwise.large import LARGE
 from jitney.primitives.indexing.dynamic_slice import dynamic_slice, dynamic_slice_p
 from jitney.primitives.indexing.gather import GatherDimensionNumbers, GatherScatterMode, gather
 from jitney.primitives.indexing.slice import slice as lax_slice

@@ -21,6 +21,7 @@ from jitney.primitives.array.concatenation import concatenate
 from jitney.primitives.array.creation import broadcasted_iota, full_like
 from jitney.primitives.array.shape import reshape, rev
 from jitney.primitives.elementwise import binary, compare, select, unary
+from jitney.primitives.elementwise.compiled_rules import LARGE
 from jitney.primitives.elementwise.convert import (
     as_value,
     bitcast_convert_type,
@@ -28,7 +29,6 @@ from jitney.primitives.elementwise.convert import (
     scalar_operand,
     user_dtype,
 )
-from jitney.primitives.elementwise.large import LARGE
 from jitney.primitives.reduction import sort as lax_sort
 from jitney.runtime import host_path
 

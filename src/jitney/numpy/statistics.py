@@ -31,8 +31,8 @@ from jitney.primitives.array.broadcasting import broadcast_to, expand_dims
 from jitney.primitives.array.placement import as_named
 from jitney.primitives.array.shape import reshape, shape_of, transpose
 from jitney.primitives.elementwise import binary, unary
+from jitney.primitives.elementwise.compiled_rules import LARGE
 from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand, user_dtype
-from jitney.primitives.elementwise.large import LARGE
 
 if TYPE_CHECKING:
     from jitney.core.sharding.sharding import Sharding

@@ -12,7 +12,7 @@ from jitney.core import dtypes
 from jitney.core.avals import get_aval
 from jitney.primitives.array.placement import placed
 from jitney.primitives.elementwise import convert
-from jitney.primitives.elementwise.large import LARGE
+from jitney.primitives.elementwise.compiled_rules import LARGE
 from jitney.primitives.random.floats import bits_per_float, unit_floats
 from jitney.primitives.random.integers import offsets_below
 from jitney.random.checks import Shape, broadcast_shape, inexact_dtype, integer_dtype, shape_of

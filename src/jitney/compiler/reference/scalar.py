@@ -15,6 +15,9 @@ import numpy as np
 
 from jitney.compiler.scalar_functions import lookup
 from jitney.compiler.scalar_functions.casts import convert as convert
+from jitney.compiler.scalar_functions.complex_functions import (
+    COMPLEX_FUNCTIONS as COMPLEX_FUNCTIONS,
+)
 from jitney.compiler.scalar_functions.declaration import BOOL, Reference
 from jitney.compiler.scalar_functions.ufuncs import (
     for_small as for_small,

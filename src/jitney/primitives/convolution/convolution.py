@@ -33,7 +33,7 @@ from jitney.primitives.convolution.dimensions import (
     pads_of,
     permuted,
 )
-from jitney.primitives.elementwise import families, large
+from jitney.primitives.elementwise import compiled_rules, families
 from jitney.primitives.elementwise.convert import convert_element_type
 from jitney.primitives.linalg.precision import canonical_precision
 from jitney.transforms.zero import Zero
@@ -176,7 +176,7 @@ def _(x: np.ndarray, w: np.ndarray, **params: Any) -> np.ndarray:
     shape = dims.result_shape(x.shape, w.shape)
     features = w.shape[dims.w_axes[0]]
     if features and int(np.prod(shape)) * (w.size // features) >= MANY_PRODUCTS:
-        return large.compiled(conv_general_dilated_p, x, w, **params)
+        return compiled_rules.compiled(conv_general_dilated_p, x, w, **params)
     x, w = (scalar.convert(v, _carrier(dtype)) for v in (x, w))
     return scalar.convert(reference.convolution(x, w, dims), dtype)
 

@@ -19,6 +19,7 @@ from jitney.core.primitive import declare
 from jitney.core.trace import Tracer, state
 from jitney.primitives import rules
 from jitney.primitives.elementwise import families, masks, taylor
+from jitney.primitives.elementwise.compiled_rules import compiled_unless_finite
 from jitney.primitives.elementwise.families import (
     BITS,
     FLOAT,
@@ -224,7 +225,8 @@ _power = reference.function("pow")
 
 @pow_p.eager
 def _(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    return _power(x, y if y.dtype == x.dtype else reference.convert(y, x.dtype))
+    result = _power(x, y if y.dtype == x.dtype else reference.convert(y, x.dtype))
+    return compiled_unless_finite(pow_p, result, (x, y)) if x.dtype.kind == "c" else result
 
 
 @pow_p.lower

@@ -23,6 +23,7 @@ from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, is_valid_operand, shaped_array
 from jitney.core.primitive import Primitive, declare
 from jitney.primitives.elementwise.accuracy import check_accuracy
+from jitney.primitives.elementwise.compiled_rules import compiled_unless_finite
 
 if TYPE_CHECKING:
     from jitney.core.dtypes import DType
@@ -353,12 +354,17 @@ def check_nary(
 def _set_scalar_rules(prim: Primitive, fn: str, result: Callable[[Any], Any]) -> None:
     meaning = reference.function(fn)
     of_small, large = reference.for_small(meaning)
+    has_parts = fn in reference.COMPLEX_FUNCTIONS
 
     @prim.eager
-    def _(*values: np.ndarray, **_: object) -> np.ndarray:
+    def _(*values: np.ndarray, **params: object) -> np.ndarray:
         last = values[-1]
-        if last.dtype.kind == "V":
-            return reference.apply(fn, values)
+        kind = last.dtype.kind
+        if kind in "cV":
+            if kind == "V":
+                return reference.apply(fn, values)
+            if has_parts:
+                return compiled_unless_finite(prim, meaning(*values), values, params)
         if last.size < large and values[0].size < large:
             return of_small(*values)
         return meaning(*values)

@@ -8,8 +8,8 @@ import numpy as np
 
 from jitney.core import dtypes
 from jitney.primitives import rules
+from jitney.primitives.elementwise.compiled_rules import compile_large
 from jitney.primitives.elementwise.families import FLOAT, binary, nary, unary
-from jitney.primitives.elementwise.large import compile_large
 from jitney.primitives.rules import const, factor, op
 
 if TYPE_CHECKING:

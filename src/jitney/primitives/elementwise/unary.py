@@ -17,6 +17,7 @@ from jitney.core.primitive import declare
 from jitney.primitives import rules
 from jitney.primitives.elementwise import families, taylor
 from jitney.primitives.elementwise.accuracy import Accuracy, AccuracyMode
+from jitney.primitives.elementwise.compiled_rules import compiled_unless_finite
 from jitney.primitives.elementwise.families import (
     BITS,
     COMPLEX,
@@ -358,7 +359,10 @@ def _(x: ShapedArray, *, y: int) -> ShapedArray:
 
 @integer_pow_p.eager
 def _(x: np.ndarray, *, y: int) -> np.ndarray:
-    return reference.integer_pow(x, int(y))
+    result = reference.integer_pow(x, int(y))
+    if y < 0 and x.dtype.kind == "c":
+        return compiled_unless_finite(integer_pow_p, result, (x,), {"y": y})
+    return result
 
 
 @integer_pow_p.lower

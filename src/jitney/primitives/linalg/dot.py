@@ -18,7 +18,7 @@ from jitney.core.thresholds import threshold
 from jitney.primitives import rules, sharding_rules
 from jitney.primitives.array.out_places import out_place
 from jitney.primitives.array.shape import shape_of
-from jitney.primitives.elementwise import families, large, masks
+from jitney.primitives.elementwise import compiled_rules, families, masks
 from jitney.primitives.linalg.precision import (
     Precision as Precision,
     canonical_precision,
@@ -165,7 +165,7 @@ def _(
     contract, batch = dimension_numbers
     common, wide, result = contraction_dtypes(x, y, precision, preferred_element_type)
     if wide.kind in "iu" and _products(x, y, dimension_numbers) >= MANY_PRODUCTS:
-        return large.compiled(
+        return compiled_rules.compiled(
             dot_general_p, x, y, dimension_numbers=dimension_numbers, precision=precision,
             preferred_element_type=preferred_element_type, out_sharding=out_sharding,
         )  # fmt: skip

@@ -24,7 +24,7 @@ from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.key_reuse import uses_keys
 from jitney.core.primitive import Primitive, declare
 from jitney.primitives import rules, sharding_rules
-from jitney.primitives.elementwise.large import LARGE, compiled, without_copies
+from jitney.primitives.elementwise.compiled_rules import LARGE, compiled, without_copies
 from jitney.primitives.random.prng import PRNGImpl
 from jitney.primitives.random.threefry import threefry2x32_nodes, threefry2x32_p
 

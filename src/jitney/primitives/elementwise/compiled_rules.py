@@ -1,13 +1,20 @@
-"""Eager operations on large arrays that are compiled: those on which NumPy takes many times as long.
+"""Eager operations that are compiled.
 
-For functions of several operations there is `jit_when_traced(compiled_from=...)` (`api/jit.py`).
-The first such call of a process pays for compilation: some milliseconds, as much as one call of NumPy's
-on arrays of this size. Whether an operation is compiled depends on sizes alone, so equal calls have
-equal results.
+On large arrays these are the operations on which NumPy takes many times as long. For functions of
+several operations there is `jit_when_traced(compiled_from=...)` (`api/jit.py`). The first call of a
+process pays for compilation: some milliseconds, as much as one call of NumPy's on arrays of this size.
+
+Complex functions are compiled where NumPy's result is not finite: NumPy follows Annex G of the C
+standard only in part ((inf + inf i) / i is NaN there), and a function has the same infinities with and
+without `jit`.
+
+Whether an operation is compiled depends on its operands alone, so equal calls have equal results.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -36,6 +43,16 @@ def compile_large(prim: Primitive) -> None:
         return by_numpy(*values, **params)
 
     prim.eager_rule = prim.rules["eager"] = rule
+
+
+def compiled_unless_finite(
+    prim: Primitive,
+    result: np.ndarray,
+    values: Sequence[np.ndarray],
+    params: Mapping[str, object] = MappingProxyType({}),
+) -> Any:
+    """`result` of NumPy's complex function if all of it is finite, else that of compiled code."""
+    return result if np.isfinite(result).all() else compiled(prim, *values, **params)
 
 
 def without_copies(x: np.ndarray) -> np.ndarray:

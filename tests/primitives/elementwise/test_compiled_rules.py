@@ -1,0 +1,62 @@
+"""Eager complex functions at infinities and NaN have the values of compiled code."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import jitney as jax
+import jitney.numpy as jnp
+from jitney import lax
+
+PARTS = [0.0, -0.0, 1.0, -2.5, np.inf, -np.inf, np.nan, 3e38, -100.0]
+NUMBERS = np.array([complex(*parts) for parts in itertools.product(PARTS, PARTS)], np.complex64)
+
+UNARY = {
+    **{name: getattr(lax, name) for name in (
+        "exp", "exp2", "expm1", "log", "log1p", "sqrt", "rsqrt", "logistic", "sign",
+        "sin", "cos", "tan", "asin", "acos", "atan",
+        "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
+    )},
+    "reciprocal": lax.reciprocal,
+    "integer_pow": lambda x: lax.integer_pow(x, -3),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_unary_functions_are_those_of_compiled_code(name: str):
+    function = UNARY[name]
+    np.testing.assert_array_equal(
+        _kinds(function(jnp.array(NUMBERS))), _kinds(jax.jit(function)(NUMBERS))
+    )
+
+
+@pytest.mark.parametrize("name", ["div", "pow"])
+def test_binary_functions_are_those_of_compiled_code(name: str):
+    function = getattr(lax, name)
+    x, y = (a.ravel() for a in np.meshgrid(NUMBERS, NUMBERS))
+    compiled = jax.jit(function)(x, y)
+    np.testing.assert_array_equal(_kinds(function(jnp.array(x), jnp.array(y))), _kinds(compiled))
+
+
+def test_a_quotient_of_infinity_is_infinite():
+    x = jnp.array([complex(np.inf, np.inf)], jnp.complex64)
+    np.testing.assert_array_equal(x / 1j, [complex(np.inf, -np.inf)])
+
+
+def test_batches_and_derivatives_agree_as_well():
+    x = jnp.array([[complex(np.inf, 1.0)], [complex(np.nan, 0.0)]], jnp.complex64)
+
+    def derivative(x):
+        return jax.vmap(jax.grad(jnp.exp, holomorphic=True))(x.ravel())
+
+    np.testing.assert_array_equal(_kinds(derivative(x)), _kinds(jax.jit(derivative)(x)))
+
+
+def _kinds(x: jax.Array) -> np.ndarray:
+    """What each part is: NaN (9), an infinity (5) or the sign of a number; zeros have no sign."""
+    parts = np.stack([np.real(x), np.imag(x)])
+    signs = np.sign(np.nan_to_num(parts, nan=0.0))
+    return np.where(np.isnan(parts), 9, np.where(np.isinf(parts), 5 * signs, signs))
