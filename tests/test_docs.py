@@ -28,12 +28,13 @@ FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 LINK = re.compile(r"(?<!!)\[[^\]\n]+\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
 
 RUNNER = """
-import contextlib, io, json, sys
+import contextlib, io, json, linecache, sys
 names, printed = {"__name__": "__main__"}, []
-for code in json.load(sys.stdin):
-    out = io.StringIO()
+for i, code in enumerate(json.load(sys.stdin)):
+    out, file = io.StringIO(), f"<block {i}>"
+    linecache.cache[file] = len(code), None, code.splitlines(keepends=True), file
     with contextlib.redirect_stdout(out):
-        exec(compile(code, "<document>", "exec", dont_inherit=True), names)
+        exec(compile(code, file, "exec", dont_inherit=True), names)
     printed.append(out.getvalue())
 json.dump(printed, sys.stdout)
 """

@@ -13,6 +13,7 @@ usage: jitney program.py [argument ...]    run a program; its `import jax` gives
        jitney -c code [argument ...]       the same for a text
        jitney - [argument ...]             the same for standard input
        jitney tour                         three programs on their way to machine code, and their times
+       jitney explain program.py           what the functions that it compiles do, in their own lines
        jitney simulate --mesh 64x8 program.py
                                            what the programs that it lowers would take on such a mesh
        jitney measure                      the rates of this machine, as options of simulate
@@ -48,6 +49,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from jitney.cli import tour
 
             return tour.main(rest)
+        case ["explain", *rest]:
+            from jitney.cli import explain
+
+            return explain.main(rest)
         case ["simulate", *rest]:
             from jitney.cli import simulate
 

@@ -122,7 +122,9 @@ def lower(
         b = Builder() if builder is None else builder()
         parameters = [b.parameter(i, tensor_type(aval)) for i, aval in enumerate(closed.in_avals)]
         results = inline(b, closed, parameters)
-        return b.module(name, parameters, results)
+        module = b.module(name, parameters, results)
+        module.jaxpr = closed.jaxpr
+        return module
 
 
 def inline(b: Builder, closed: ClosedJaxpr, operands: Sequence[Node]) -> list[Node]:
@@ -143,7 +145,9 @@ def inline(b: Builder, closed: ClosedJaxpr, operands: Sequence[Node]) -> list[No
             return b.constant(np.asarray(atom.val))
         return env[atom]
 
+    outer = b.origin
     for eqn in closed.jaxpr.eqns:
+        b.origin = eqn, outer
         rules = eqn.primitive.rules
         rule = rules.get(LOWER.name)
         typed = rules.get(LOWER_WITH_AVALS.name)
@@ -169,6 +173,7 @@ def inline(b: Builder, closed: ClosedJaxpr, operands: Sequence[Node]) -> list[No
             env.update(zip(eqn.outvars, out, strict=True))
         else:
             env[eqn.outvars[0]] = out
+    b.origin = outer
     return [read(atom) for atom in closed.jaxpr.outvars]
 
 

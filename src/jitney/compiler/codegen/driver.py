@@ -13,7 +13,7 @@ symbols of the module, which get their addresses when it is loaded: the code its
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -217,11 +217,8 @@ class DriverWriter:
         if is_outside:
             e.declarations.add(f"declare i32 {code.text}(ptr, ptr, i64, i64)")
         extent = outer_extent(kernel)
-        work = body_cost(kernel) * kernel.points
-        plan = schedule(kernel)
-        axis = outermost(plan)
-        is_ordered = axis is None or not is_independent(kernel, axis)
-        if work < (COSTS.poll_steps if is_ordered else COSTS.parallel_above) or extent < 2:
+        way = division(kernel)
+        if way is None:
             # A kernel that does not look has no use for the call, which then need not be kept in a
             # register over hundreds of launches: a tenth of LLVM's time.
             looks = polls.looks(kernel)
@@ -233,13 +230,14 @@ class DriverWriter:
                 polls.check(e, status)
             return
         # Chunks of at least the work that pays, whole vectors where lanes run along the axis.
+        plan, work = schedule(kernel), body_cost(kernel) * kernel.points
+        axis = outermost(plan)
         grain = max(extent * COSTS.parallel_above // (2 * work), 1)
         if axis == plan.vector:
             chunk = COSTS.lane_chunk
             grain = -(-max(grain, COSTS.column_grain if plan.strip else 1) // chunk) * chunk
         if plan.turn is not None and len(plan.outer) == 1:  # whole blocks
             grain = -(-grain // plan.turn.side) * plan.turn.side
-        way = "in_order" if is_ordered else "parallel_for"
         run = self.native(way, "i32", "ptr, ptr, ptr, i64, i64")
         call = f"call {run}(ptr %call, ptr {code.text}, ptr %slots, i64 {extent}, i64 {grain})"
         polls.check(e, e.emit(call, "i32"))
@@ -410,6 +408,16 @@ class DriverWriter:
             name = self.gemms[key] = f"gemm.{len(self.functions)}"
             self.functions.append(_GemmWriter(step, self, name).text())
         return name
+
+
+def division(kernel: Kernel | LoopKernel) -> Literal["in_order", "parallel_for"] | None:
+    """How the work of a kernel is divided: among threads, into parts one after the other, or not."""
+    axis = outermost(schedule(kernel))
+    is_ordered = axis is None or not is_independent(kernel, axis)
+    least = COSTS.poll_steps if is_ordered else COSTS.parallel_above
+    if body_cost(kernel) * kernel.points < least or outer_extent(kernel) < 2:
+        return None
+    return "in_order" if is_ordered else "parallel_for"
 
 
 def _step_cost(step: ir.Step) -> int:

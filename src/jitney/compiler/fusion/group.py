@@ -15,7 +15,8 @@ size of the program.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeAlias
 
 from jitney.compiler.cost import COSTS
 from jitney.compiler.hlo import ir, traversal
@@ -44,10 +45,38 @@ class FusionGroup:
 
 @record
 class Grouping:
-    """The outcome: groups in an order in which they can run, and the set of materialized nodes."""
+    """The outcome.
+
+    Attributes:
+      groups: in an order in which they can run.
+      materialized: the nodes that are in memory.
+      reasons: for each of these why it is.
+    """
 
     groups: list[FusionGroup]
     materialized: set[ir.Node]
+    reasons: dict[ir.Node, Reason]
+
+
+Reason: TypeAlias = tuple[str, object]
+"""Why a node is materialized: a text, and the node or number that completes it."""
+
+RESULT = "it is a result"
+EFFECT = "an operation with an effect needs it"
+CALL = "a library reads it"
+OPERAND = "{} reads its operands from memory"
+REPEATED = "several uses would each compute it again, at the cost of {} additions an element"
+PARTS = "it is joined from parts that kernels compute on their own"
+ALONE = "{} is computed on its own"
+TOO_LARGE = "its kernel would have more than {} statements"
+THROUGH = "no kernel can read through it"
+REUSED = "{} would compute it again for each element that repeats it"
+
+
+def reason_text(reason: Reason) -> str:
+    """A reason in words."""
+    text, what = reason
+    return text.format(ir.word(what) if isinstance(what, ir.Node) else what)
 
 
 def is_alias(node: ir.Node) -> bool:
@@ -72,6 +101,7 @@ class _Marks:
 
     def __init__(self) -> None:
         self.materialized: set[ir.Node] = set()
+        self.reasons: dict[ir.Node, Reason] = {}
         self.owner: dict[ir.Node, int] = {}
         self.size: dict[int, int] = {}
         self.copies: dict[ir.Node, int] = {}
@@ -79,6 +109,12 @@ class _Marks:
         self.access_paths: dict[ir.Node, frozenset[int]] = {}
         self.reductions: set[int] = set()
         self.long_rows: set[ir.Node] = set()
+
+    def store(self, nodes: Iterable[ir.Node], reason: str, what: object = None) -> None:
+        """Materializes nodes for a reason."""
+        for node in nodes:
+            self.materialized.add(node)
+            self.reasons.setdefault(node, (reason, what))
 
     def inline(
         self, node: ir.Node, owner: int, access_paths: frozenset[int], user: ir.Node
@@ -156,15 +192,15 @@ def group(
     """
     nodes = traversal.topological_order([*results, *ordered])
     marks = _Marks()
-    marks.materialized.update(results)
-    marks.materialized.update(ordered)
-    marks.materialized.update(stored)
+    marks.store(results, RESULT)
+    marks.store(ordered, EFFECT)
+    marks.store(stored, CALL)
     costs = _costs(nodes, marks.materialized)
     for node in reversed(nodes):
         _mark(node, marks, costs, is_native, is_reduction, is_scatter)
     groups = _units(nodes, marks, set(ordered), is_native, is_reduction)
     _drop_inner_roots(nodes, marks.materialized, groups, {*results, *ordered, *stored})
-    return Grouping(groups, marks.materialized)
+    return Grouping(groups, marks.materialized, marks.reasons)
 
 
 def _own_cost(node: ir.Node) -> int:
@@ -214,26 +250,32 @@ def _mark(
         # Parts of a reduction would be reductions of their own, and add up in another order.
         divides = piecewise and (owner == _MANY or owner in marks.reductions)
         statements = access_paths * marks.copies[node]
-        if not inlined or repeated or divides or statements > COSTS.max_access_paths:
-            marks.materialized.add(node)
+        if not inlined:
+            marks.store([node], ALONE, node)
+        elif repeated:
+            marks.store([node], REPEATED, costs[node])
+        elif divides:
+            marks.store([node], PARTS)
+        elif statements > COSTS.max_access_paths:
+            marks.store([node], TOO_LARGE, COSTS.max_access_paths)
         elif owner != _MANY:
             marks.size[owner] = marks.size.get(owner, 0) + statements
             if marks.size[owner] > COSTS.kernel_statements:
-                marks.materialized.add(node)
+                marks.store([node], TOO_LARGE, COSTS.kernel_statements)
     if node in marks.materialized and is_alias(node):
-        marks.materialized.update(traversal.operands(node))
+        marks.store(traversal.operands(node), *marks.reasons[node])
         return
     assembles = isinstance(node, ir.Concatenate | ir.Pad | ir.DynamicUpdateSlice | ir.Dft)
     assembles |= isinstance(node, ir.Scatter) and is_scatter(node)
     if not inlined and not reduces and not assembles:
-        marks.materialized.update(traversal.operands(node))
+        marks.store(traversal.operands(node), OPERAND, node)
         return
     if reduces and node in marks.materialized:
         marks.reductions.add(node.id)
     owner = node.id if node in marks.materialized else marks.owner[node]
     for x in traversal.operands(node):
         if _must_be_stored(node, x, costs, marks):
-            marks.materialized.add(x)
+            marks.store([x], REUSED, node)
         elif not isinstance(x, ir.Parameter | ir.Constant):
             marks.inline(x, owner, marks.paths_to_operand(node, x), node)
 

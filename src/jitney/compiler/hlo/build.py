@@ -37,6 +37,7 @@ class Builder:
         self._interned: dict[Any, Node] = {}
         self._n = 0
         self.ordered: list[Node] = []  # see Region
+        self.origin: ir.Origin | None = None  # of the nodes that are made
         self.converted_masks: dict[Node, Node] = {}  # see `primitives.elementwise.masks`
 
     # --- interning --------------------------------------------------------------------------------
@@ -49,12 +50,14 @@ class Builder:
         node = self._interned.get(key)
         if node is None:
             node = self._interned[key] = kind(type_, self._n, *fields)
+            node.origin = self.origin
             self._n += 1
         return node
 
     def _new(self, kind: type[Any], type_: Any, *fields: Any) -> Any:
         """A node that is equal to no other (regions and functions have no content to compare)."""
         node = kind(type_, self._n, *fields)
+        node.origin = self.origin
         self._n += 1
         return node
 
@@ -424,6 +427,7 @@ class Builder:
     def region(self, types: Sequence[TensorType], body: Callable[..., Sequence[Node]]) -> Region:
         """The region that `body(builder, *parameters)` builds."""
         inner = type(self)()
+        inner.origin = self.origin
         parameters = [inner.parameter(i, t) for i, t in enumerate(types)]
         results = body(inner, *parameters)
         return Region(tuple(parameters), tuple(results), tuple(inner.ordered))

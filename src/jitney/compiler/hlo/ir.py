@@ -28,7 +28,7 @@ Constraint identifiers (`apply.C1`) are those of `docs/hlo.md` and of the verifi
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
@@ -43,6 +43,9 @@ from jitney.compiler.tensor_type import Shape, TensorType as TensorType
 from jitney.core.record import record
 from jitney.core.sharding.shardy import TensorSharding as TensorSharding
 
+if TYPE_CHECKING:
+    from jitney.core.jaxpr import Jaxpr, JaxprEqn
+
 Axes: TypeAlias = tuple[int, ...]
 MeshAxes: TypeAlias = tuple[tuple[str, int], ...]  # names and extents
 Groups: TypeAlias = tuple[tuple[int, ...], ...]  # numbers of participants
@@ -52,8 +55,23 @@ CollectiveKind: TypeAlias = Literal[
 Monoid: TypeAlias = Literal["add", "mul", "max", "min", "and", "or", "xor"]
 
 
+Origin: TypeAlias = "tuple[JaxprEqn, Origin | None]"
+"""The equation that a node was lowered from, and the origin of the call that was inlined there."""
+
+
+class HasOrigin:
+    """What carries its origin along, beside its fields: it has no part in what a program means.
+
+    Attributes:
+      origin: which equation it was lowered from; passes hand it on to what they put in its place.
+    """
+
+    __slots__ = ("origin",)
+    origin: Origin | None
+
+
 @record(eq=False)
-class Node:
+class Node(HasOrigin):
     """One value of the program. Equality is identity (nodes are interned by their builder).
 
     Attributes:
@@ -540,10 +558,17 @@ Attribute: TypeAlias = (
 
 @record(eq=False)
 class Module:
-    """A whole program: its region, and a name for printing."""
+    """A whole program.
+
+    Attributes:
+      name: for printing.
+      region: what it computes.
+      jaxpr: from which it was lowered, for readers; None where there was none.
+    """
 
     name: str
     region: Region
+    jaxpr: Jaxpr | None = None
 
 
 # --- what a kind of node declares -------------------------------------------------------------------
@@ -591,3 +616,16 @@ def fields_of(kind: type[Node]) -> NodeFields:
 def kind_name(kind: type[Node]) -> str:
     """The name of a kind of node in texts: `dynamic_slice` of `DynamicSlice`."""
     return "".join(f"_{c.lower()}" if c.isupper() else c for c in kind.__name__).lstrip("_")
+
+
+# The operation's name in Shardy, whose notation shardings are written in.
+SHARDING_CONSTRAINT = "sdy.sharding_constraint"
+
+
+def word(node: Node) -> str:
+    """The name that a node is printed with: its kind, or its scalar function."""
+    if isinstance(node, Apply):
+        return node.fn
+    if isinstance(node, ShardingConstraint):
+        return SHARDING_CONSTRAINT
+    return kind_name(type(node))

@@ -37,7 +37,7 @@ def call_of(node: ir.Node) -> library.Call | None:
     several = tuple(results) if isinstance(node.type, tuple) else (results,)
     region = ir.Region(tuple(parameters), several)
     routine = library.routine(
-        f"{PREFIX}.{text.word(node)}", region=text.print_region(region, elide_above=sys.maxsize)
+        f"{PREFIX}.{ir.word(node)}", region=text.print_region(region, elide_above=sys.maxsize)
     )
     types = tuple([x.tensor_type for x in operands])
     result_types = tuple([x.tensor_type for x in several])

@@ -243,7 +243,7 @@ class _Reader:
 
 def _kind_of(word: str) -> type[ir.Node] | None:
     """The kind of node that is printed as `word`; None of those that apply a scalar function."""
-    if word == printing.SHARDING_CONSTRAINT:
+    if word == ir.SHARDING_CONSTRAINT:
         return ir.ShardingConstraint
     for kind in ir.Node.__subclasses__():
         # `record` makes a class anew; the one without fields may not be collected yet.

@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 # Constants of more elements are shown by their first ones; such text cannot be read back.
 ELIDE_ABOVE = 64
 _SHOWN = 4
-# The operation's name in Shardy, whose notation shardings are written in.
-SHARDING_CONSTRAINT = "sdy.sharding_constraint"
-
 # Attributes that are not printed so: they are said otherwise, or have no text.
 _UNPRINTED = {
     (ir.Parameter, "index"),
@@ -82,15 +79,6 @@ def print_region(
     return "\n".join(lines)
 
 
-def word(node: ir.Node) -> str:
-    """The name that a node is printed with: its kind, or its scalar function."""
-    if isinstance(node, ir.Apply):
-        return node.fn
-    if isinstance(node, ir.ShardingConstraint):
-        return SHARDING_CONSTRAINT
-    return ir.kind_name(type(node))
-
-
 def _node(
     node: ir.Node,
     names: dict[ir.Node, str],
@@ -102,7 +90,7 @@ def _node(
         operands = array_text(node.value, elide_above)
     else:
         operands = ", ".join(names[x] for x in traversal.operands(node))
-    parts = [word(node), operands] if operands else [word(node)]
+    parts = [ir.word(node), operands] if operands else [ir.word(node)]
     parts += [f"{name}={value}" for name, value in _attributes(node)]
     parts += [
         f"{name}={print_region(region, indent, elide_above, note)}"

@@ -129,6 +129,7 @@ def rebuild_all(
         if isinstance(node, ir.Project):
             new[node] = new[node.node][node.index]
         else:
+            b.origin = node.origin
             new[node] = rebuild(b, node, new.__getitem__) if make is None else make(node)
 
 
@@ -136,12 +137,14 @@ def with_regions(node: ir.Node, change: Callable[[ir.Region], ir.Region]) -> ir.
     """The loop or conditional `node` with its regions changed; any other node as it is."""
     match node:
         case ir.While():
-            return ir.While(node.type, node.id, change(node.cond), change(node.body), node.init)
+            made = ir.While(node.type, node.id, change(node.cond), change(node.body), node.init)
         case ir.Cond():
             cases = tuple([change(region) for region in node.cases])
-            return ir.Cond(node.type, node.id, node.index, cases, node.args)
+            made = ir.Cond(node.type, node.id, node.index, cases, node.args)
         case _:
             return node
+    made.origin = node.origin
+    return made
 
 
 def rewrite(

@@ -49,4 +49,5 @@ def build(module: hlo.Module, supports: Supports) -> ir.Plan:
         tuple(r.tensor_type for r in region.results),
         memory.assign_buffers(steps),
         planner.keep_alive,
+        planner.stored,
     )

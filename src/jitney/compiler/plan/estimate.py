@@ -78,7 +78,7 @@ class Estimate:
 
 def estimate(steps: Sequence[ir.Step], machine: Machine) -> Estimate:
     """What the steps of one device's program take; of a conditional, all branches count."""
-    operations = computing = 0.0
+    total = computing = 0.0
     messages: list[Message] = []
     loops = 0
     for step, times in _all(steps, 1):
@@ -88,11 +88,11 @@ def estimate(steps: Sequence[ir.Step], machine: Machine) -> Estimate:
                 seconds = rounds(node) * machine.latency + sent(node) / machine.bandwidth
                 messages.append(Message(node, times, times * sent(node), times * seconds))
         elif not isinstance(step, ir.Loop | ir.Branch):
-            n = _operations(step)
-            operations += times * n
-            computing += times * max(n / machine.operations, _traffic(step) / machine.memory)
+            n = operations(step)
+            total += times * n
+            computing += times * max(n / machine.operations, traffic(step) / machine.memory)
         loops += _is_of_unknown_length(step)
-    return Estimate(operations, computing, messages, loops)
+    return Estimate(total, computing, messages, loops)
 
 
 def _all(steps: Sequence[ir.Step], times: int) -> Iterator[tuple[ir.Step, int]]:
@@ -110,7 +110,7 @@ def _is_of_unknown_length(step: ir.Step) -> bool:
     return isinstance(step, ir.Loop) and step.trips is None
 
 
-def _operations(step: ir.Step) -> float:
+def operations(step: ir.Step) -> float:
     """Floating-point operations, or others in their place; moves are none."""
     match step:
         case ir.Launch():
@@ -136,7 +136,7 @@ def _operations_of_kernel(kernel: kernels.Kernel | LoopKernel) -> float:
     return float(each * math.prod(kernel.extents))
 
 
-def _traffic(step: ir.Step) -> float:
+def traffic(step: ir.Step) -> float:
     """Bytes that are read and written: what is touched of each buffer, once."""
     found: dict[tuple[ir.Buffer, bool], tuple[int, int, int]] = {}
     for x in accesses(step):

@@ -151,7 +151,7 @@ def _renamed(step: ir.Step, new: ir.Buffer, old: ir.Buffer) -> ir.Step:
 
     match step:
         case ir.Launch():
-            return ir.Launch(step.kernel, tuple(map(name, step.buffers)))
+            return replace(step, buffers=tuple(map(name, step.buffers)))
         case ir.Gemm():
             return replace(step, x=name(step.x), y=name(step.y), out=name(step.out))
         case ir.LibraryCall():

@@ -10,6 +10,10 @@
 A buffer is an input or an output of the program, a constant, or a stretch of the arena that is allotted
 to it between its first and its last use. Between the launches of `RowStrips` a buffer may also be a
 stretch of the stack of the thread that works on a strip.
+
+Steps that compute something have `nodes`: those of the tensor IR that they compute, first what they
+write and then what is computed on the way. They are for readers (`jitney.explain`): no step does
+anything else for them.
 """
 
 from __future__ import annotations
@@ -20,11 +24,14 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from jitney.compiler import library
+from jitney.compiler.fusion import group as fusion
 from jitney.compiler.hlo import ir as hlo
 from jitney.compiler.hlo.ir import TensorType
 from jitney.compiler.kernels.ir import Kernel
 from jitney.compiler.kernels.loop_kernel import LoopKernel
 from jitney.core.record import field, record, replace
+
+Nodes: TypeAlias = tuple[hlo.Node, ...]
 
 
 @record(eq=False)
@@ -62,6 +69,7 @@ class Launch:
     kernel: Kernel | LoopKernel
     buffers: tuple[Buffer, ...]
     apart: str = ""
+    nodes: Nodes = ()
 
 
 @record
@@ -108,6 +116,7 @@ class Gemm:
     trans_x: bool
     trans_y: bool
     adds: bool = False
+    nodes: Nodes = ()
 
 
 @record
@@ -126,6 +135,7 @@ class LibraryCall:
     results: tuple[Buffer, ...]
     native: library.NativeCall | None = None
     beside: tuple[Buffer, ...] = ()
+    nodes: Nodes = ()
 
 
 @record
@@ -140,6 +150,7 @@ class Collective:
     node: hlo.Collective
     args: tuple[Buffer, ...]
     result: Buffer
+    nodes: Nodes = ()
 
 
 @record
@@ -155,6 +166,7 @@ class HostCall:
     results: tuple[tuple[Buffer, TensorType], ...]
     in_place: bool = False
     finish: Callable[..., None] | None = None
+    nodes: Nodes = ()
 
 
 @record
@@ -170,6 +182,7 @@ class Copy:
 
     to: Buffer
     source: Buffer
+    nodes: Nodes = ()
 
 
 @record
@@ -198,6 +211,7 @@ class Loop:
     body: list[Step]
     filled: tuple[Buffer, ...] = ()
     trips: int | None = None
+    nodes: Nodes = ()
 
     @property
     def swapped(self) -> list[SwapBuffers]:
@@ -211,6 +225,7 @@ class Branch:
 
     index: Buffer
     cases: list[list[Step]]
+    nodes: Nodes = ()
 
 
 Step: TypeAlias = (
@@ -230,7 +245,11 @@ Step: TypeAlias = (
 
 @record
 class Plan:
-    """A whole program."""
+    """A whole program.
+
+    Attributes:
+      stored: nodes that are in memory, and why; for readers.
+    """
 
     name: str
     steps: list[Step]
@@ -238,6 +257,7 @@ class Plan:
     outputs: tuple[TensorType, ...]
     arena_bytes: int = 0
     keep_alive: list[Any] = field(default_factory=list)
+    stored: dict[hlo.Node, fusion.Reason] = field(default_factory=dict)
 
 
 def touched(step: Step) -> list[Buffer]:

@@ -8,6 +8,7 @@ from jitney.compiler.cost import COSTS
 from jitney.compiler.kernels.ir import Kernel
 from jitney.compiler.kernels.split_reduction import Split, split
 from jitney.compiler.plan import ir
+from jitney.core.record import replace
 
 
 def launches(launch: ir.Launch, division: Split) -> tuple[list[ir.Launch], list[ir.Launch]]:
@@ -18,9 +19,11 @@ def launches(launch: ir.Launch, division: Split) -> tuple[list[ir.Launch], list[
         for o in kernel.outputs
     ]
     between = (*[buffers[i] for i in division.inputs], *partial)
-    parts = [ir.Launch(part, between) for part in division.parts]
+    parts = [replace(launch, kernel=part, buffers=between) for part in division.parts]
     ends = zip(kernel.outputs, division.last, partial, strict=True)
-    return parts, [ir.Launch(last, (mine, buffers[o.param])) for o, last, mine in ends]
+    return parts, [
+        replace(launch, kernel=last, buffers=(mine, buffers[o.param])) for o, last, mine in ends
+    ]
 
 
 def by_rows(

@@ -64,6 +64,7 @@ class Planner:
         self.rules = rules
         self.kernels: dict[object, list[Kernel]] = {}
         self.keep_alive: list[object] = []
+        self.stored: dict[hlo.Node, fusion.Reason] = {}
         self.loops = 0  # around the region that is being planned
 
     def is_native(self, node: hlo.Node) -> bool:
@@ -154,6 +155,7 @@ class RegionPlan:
         )
         units = sorted(grouping.groups, key=lambda unit: unit.roots[0] in last)  # stable
         self.materialized = grouping.materialized
+        planner.stored.update(grouping.reasons)
         self.uses = _uses_of_updated(region)
         self.targets = self._targets(region.results, outputs)
         self.wholes = fourier.wholes(
@@ -163,11 +165,27 @@ class RegionPlan:
         for unit in units:
             roots = [root for root in unit.roots if root not in idle]
             if roots:
+                count = len(self.steps)
                 getattr(self, f"_{unit.kind}")(roots)
+                self._note_nodes(self.steps[count:], roots)
         for result, output in zip(region.results, outputs, strict=True):
             source = self.buffer(result)
             if source is not output:
                 self.steps.append(ir.Copy(output, source))
+
+    def _note_nodes(self, steps: Sequence[ir.Step], roots: Sequence[hlo.Node]) -> None:
+        """Notes on `steps`, which compute `roots`, the nodes that they compute."""
+        nodes = dict.fromkeys(roots)
+        pending = list(roots)
+        while pending:
+            for x in operands(pending.pop()):
+                if x not in nodes and not isinstance(x, _LEAVES) and not self.has_buffer(x):
+                    nodes[x] = None
+                    pending.append(x)
+        computed = tuple(nodes)
+        for step in steps:
+            if not isinstance(step, ir.RowStrips | ir.Wait | ir.SwapBuffers) and not step.nodes:
+                step.nodes = computed
 
     # --- buffers ----------------------------------------------------------------------------------
 
@@ -405,6 +423,7 @@ class RegionPlan:
         """Puts the value of `node`, inlined so far, in memory."""
         if self.has_buffer(node) or isinstance(node, hlo.Constant):
             return
+        self.planner.stored.setdefault(node, (fusion.THROUGH, None))
         if fusion.is_alias(node):
             self.materialize(_base(node)[0])
             self.materialized.add(node)

@@ -1,0 +1,38 @@
+"""`jitney explain`: runs a program, and says in words what its compiled functions do."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from jitney.cli import compiled_programs, usage
+
+USAGE = """\
+usage: jitney explain [--function NAME] program.py [argument ...]
+
+Runs program.py, then says of each function that it compiled, in the lines of its source, what it does:
+its passes over memory, products and library calls, the bytes they move, and why values are stored.
+
+  --function NAME   of the functions of this name alone
+"""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs the command; gives the program's exit code, or 1 if no function was compiled."""
+    words = list(arguments)
+    function: str | None = None
+    if words[:1] == ["--function"] and len(words) > 1:
+        function, words = words[1], words[2:]
+    if not words or words[0].startswith("-"):
+        return usage.show(USAGE, asked=words[:1] in (["-h"], ["--help"]))
+    status, modules = compiled_programs.run_and_collect(words[0], words[1:], function)
+    if not modules:
+        wanted = "no function" if function is None else f"no function named {function}"
+        print(f"jitney explain: {words[0]} compiled {wanted}", file=sys.stderr)
+        return status or 1
+    from jitney.inspection import facts
+    from jitney.inspection.explain import Explanation
+
+    for module in modules:
+        print(f"\n{Explanation(facts.of_module(module))}")
+    return status

@@ -1,0 +1,211 @@
+"""`jitney.explain`: what a compiled function does, in words, by the lines of its source."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from jitney.compiler.hlo.partition.text import bytes_text
+from jitney.inspection import facts
+from jitney.inspection.facts import Program, Source, Work
+
+if TYPE_CHECKING:
+    from jitney.core.typing import PyTree
+
+_SHOWN_OPERATIONS = 6  # names of operations in a line
+_SHOWN_STORED = 3  # values that a step leaves in memory
+
+
+class Explanation:
+    """What became of a function; prints as text.
+
+    Attributes:
+      program: the facts, for programs that read them.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+
+    def __str__(self) -> str:
+        return "\n".join(_lines(self.program))
+
+    __repr__ = __str__
+
+
+def explain(fun: Callable[..., Any]) -> Callable[..., Explanation]:
+    """Says in words what the compiled `fun` does: its passes over memory, and why there are as many.
+
+    Args:
+      fun: a function as for `jit`, or a function that `jit` has returned.
+
+    Returns: a function of the arguments of `fun` whose result prints as text: for each step of the
+    compiled program the lines it comes from, what runs it (a kernel, BLAS, a library, Python), the
+    bytes it moves at the least and its operations, the values that it leaves in memory and why they
+    are not computed where they are used. Sizes are estimates; nothing is run.
+
+    Raises:
+      What tracing and lowering `fun` raise.
+
+    Example:
+      >>> explanation = jitney.explain(lambda x: x - x.mean())(jnp.ones(1000))
+      >>> [work.kind for work in explanation.program.work]
+      ['kernel', 'kernel']
+    """
+    from jitney.api.jit import jit
+
+    jitted = fun if hasattr(fun, "lower") else jit(fun)
+
+    def explained(*args: PyTree, **kwargs: PyTree) -> Explanation:
+        lowered: Any = jitted.lower(*args, **kwargs)  # type: ignore[attr-defined]  # jit's results do
+        return Explanation(facts.of_module(lowered._lowering.module))
+
+    return explained
+
+
+def _lines(program: Program) -> Iterator[str]:
+    arguments = ", ".join([f"{name}: {kind}" for name, kind in program.arguments])
+    _, _, place = program.place.partition(" at ")
+    yield f"{program.name}({arguments}) -> {', '.join(program.results) or 'nothing'}"
+    if place:
+        yield f"  {_short_path(place)}"
+    files = {source.file for work in program.everything() for source in work.sources}
+    home = place.rpartition(":")[0]
+    numbers = {id(work): str(n) for n, work in enumerate(program.work, 1)}
+    yield ""
+    for work in program.work:
+        yield from _work_lines(work, numbers[id(work)], "  ", home if len(files) == 1 else None)
+    if not program.work:
+        yield "  nothing is computed: the results are arguments or constants"
+    yield ""
+    totals = [work.total() for work in program.work]
+    yield (
+        f"  In all {bytes_text(sum([moved for moved, _ in totals]))} moved, "
+        f"{_flops(sum([flops for _, flops in totals]))}, "
+        f"{bytes_text(program.temporary_bytes)} of temporary memory."
+    )
+    if any([w.is_of_unknown_length for w in program.everything()]):
+        yield "  A loop whose number of iterations is not known counts once."
+    for source, users in program.recomputed:
+        where = " and ".join([numbers[id(w)] for w in users if id(w) in numbers])
+        if where:
+            yield f"  Steps {where} each compute {_expression(source)} rather than read it from memory."
+    yield from (f"  {line}" for line in _advice(program))
+
+
+def _work_lines(work: Work, number: str, indent: str, home: str | None) -> Iterator[str]:
+    head = f"{indent}{number}. {_places(work.sources, home)}: {work.what}"
+    if work.kernels > 1:
+        head += f", by {work.kernels} kernels"
+    if work.operations and work.kind in ("kernel", "strips") and work.what != "copy":
+        head += f" ({_operations(work)})"
+    facts_of_step: list[str] = []
+    if work.reads or work.writes:
+        facts_of_step.append(f"reads {_list(work.reads)}" if work.reads else "")
+        facts_of_step.append(f"writes {_list(work.writes)}" if work.writes else "")
+        facts_of_step.append(f"{bytes_text(work.traffic)} moved")
+    if work.flops:
+        facts_of_step.append(_flops(work.flops))
+    if work.is_shared:
+        facts_of_step.append("shared among threads")
+    yield head
+    if any(facts_of_step):
+        yield f"{indent}   {'; '.join([fact for fact in facts_of_step if fact])}"
+    for value in work.stored[:_SHOWN_STORED]:
+        what = _expression(value.source) if value.source is not None else value.operation
+        yield (
+            f"{indent}   in memory: {what}, {value.type} ({bytes_text(value.nbytes)}), "
+            f"because {value.reason}"
+        )
+    if len(work.stored) > _SHOWN_STORED:
+        yield f"{indent}   and {_count(len(work.stored) - _SHOWN_STORED, 'other value')} in memory"
+    for n, inner in enumerate(work.within, 1):
+        yield from _work_lines(inner, f"{number}.{n}", f"{indent}   ", home)
+
+
+def _operations(work: Work) -> str:
+    names = [f"{name} x{n}" if n > 1 else name for name, n in work.operations.most_common()]
+    shown = ", ".join(names[:_SHOWN_OPERATIONS])
+    return f"{shown}, ..." if len(names) > _SHOWN_OPERATIONS else shown
+
+
+def _places(sources: Sequence[Source], home: str | None) -> str:
+    """ "lines 12 to 15", "line 16"; with the file where a program has lines of several."""
+    if not sources:
+        return "no line of yours"
+    texts: list[str] = []
+    for file in dict.fromkeys([s.file for s in sources]):
+        lines = sorted(
+            {n for s in sources if s.file == file for n in range(s.line, s.end_line + 1)}
+        )
+        spans = [_span(first, last) for first, last in _runs(lines)]
+        word = "line" if len(lines) == 1 else "lines"
+        text = f"{word} {_list(spans)}"
+        texts.append(text if file == home else f"{os.path.basename(file)} {text}")
+    return "; ".join(texts)
+
+
+def _runs(lines: Sequence[int]) -> list[tuple[int, int]]:
+    runs: list[tuple[int, int]] = []
+    for n in lines:
+        if runs and n == runs[-1][1] + 1:
+            runs[-1] = runs[-1][0], n
+        else:
+            runs.append((n, n))
+    return runs
+
+
+def _span(first: int, last: int) -> str:
+    return str(first) if first == last else f"{first} to {last}"
+
+
+def _list(words: Sequence[str]) -> str:
+    """ "a", "a and b", "a, b and c"."""
+    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
+
+
+def _expression(source: Source) -> str:
+    text = facts.expression(source)
+    return f"{text} in line {source.line}" if source.text else text
+
+
+def _flops(n: float) -> str:
+    units = iter(("", "k", "M", "G", "T", "P"))
+    unit = next(units)
+    while n >= 1000:
+        unit, n = next(units), n / 1000
+    return f"{n:.3g} {unit}flop"
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n} {what}{'' if n == 1 else 's'}"
+
+
+def _short_path(place: str) -> str:
+    """A path from the current folder where it lies within, else as it is."""
+    relative = os.path.relpath(place)
+    return place if relative.startswith("..") else relative
+
+
+def _advice(program: Program) -> Iterable[str]:
+    """What is known to make such programs faster."""
+    for loop in [w for w in program.everything() if w.kind == "loop"]:
+        calls = [w for w in _all_within(loop) if w.kind == "python"]
+        if calls:
+            yield (
+                f"Each iteration of the loop in {_places(loop.sources, None)} calls Python "
+                f"({calls[0].what.removeprefix('calls Python: ')}), which takes microseconds: call "
+                "it once for all iterations, after the loop."
+            )
+    for work in program.everything():
+        if work.kind == "library" and work.what.endswith("by NumPy"):
+            yield (
+                f"{work.what.removesuffix(' by NumPy')} in {_places(work.sources, None)} has no "
+                "compiled code for these types: NumPy computes it."
+            )
+
+
+def _all_within(work: Work) -> Iterator[Work]:
+    for inner in work.within:
+        yield inner
+        yield from _all_within(inner)

@@ -1,0 +1,497 @@
+"""The facts of a compiled program: its steps, with the source lines they come from, sizes and costs.
+
+    program ::= Program(name, arguments, results, work, temporary_bytes)
+    work    ::= Work(kind, what, sources, operations, reads, writes, flops, ..., within)
+
+They are read off the plan, whose steps know the nodes that they compute, whose origins are equations,
+whose source information is the user's line. Nothing is measured here.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, TypeAlias
+
+from jitney.compiler import pipeline
+from jitney.compiler.codegen.driver import division
+from jitney.compiler.fusion import group as fusion
+from jitney.compiler.hlo import ir as hlo, traversal
+from jitney.compiler.kernels.ir import Kernel
+from jitney.compiler.kernels.loop_kernel import LoopKernel
+from jitney.compiler.plan import ir as plans
+from jitney.compiler.plan.accesses import reads_and_writes
+from jitney.compiler.plan.estimate import operations, traffic
+from jitney.core.jaxpr import JaxprEqn
+from jitney.core.record import field, record
+from jitney.core.source_info import SourceInfo, name_stack_of
+
+Kind: TypeAlias = Literal[
+    "kernel", "strips", "product", "library", "python", "collective", "copy", "loop", "branch"
+]
+
+# Nodes that compute nothing themselves: they say where elements of operands are, or what runs when.
+_MOVES = (
+    hlo.While, hlo.Cond, hlo.Parameter, hlo.Constant, hlo.Iota, hlo.Broadcast, hlo.Reshape,
+    hlo.Transpose, hlo.Slice, hlo.Reverse, hlo.Bitcast, hlo.Project, hlo.ShardingConstraint,
+    hlo.OptimizationBarrier,
+)  # fmt: skip
+
+
+_UPDATES = (hlo.While, hlo.DynamicUpdateSlice, hlo.Scatter)
+
+
+@record(frozen=True)
+class Source:
+    """A stretch of the user's source.
+
+    Attributes:
+      file: its path.
+      function: the name of the function.
+      line, column: where it begins; lines count from one, columns from zero.
+      end_line, end_column: where it ends.
+      is_transposed: whether this is what reverse-mode differentiation made of it.
+    """
+
+    file: str
+    function: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    is_transposed: bool = False
+
+    @property
+    def text(self) -> str:
+        """The expression, on one line; "" where the source is not known."""
+        lines = [linecache.getline(self.file, n) for n in range(self.line, self.end_line + 1)]
+        if not all(lines):
+            return ""
+        lines[-1] = lines[-1].encode()[: self.end_column].decode(errors="replace")
+        lines[0] = lines[0].encode()[self.column :].decode(errors="replace")
+        return " ".join(" ".join(lines).split())
+
+
+@record
+class Stored:
+    """A value that is written to memory between two steps.
+
+    Attributes:
+      source: the expression that it is the value of, where that is known.
+      operation: the name of the operation.
+      type: such as "float32[3,4]".
+      nbytes: its size.
+      reason: why it is in memory.
+    """
+
+    source: Source | None
+    operation: str
+    type: str
+    nbytes: int
+    reason: str
+
+
+@record
+class Work:
+    """One step of a program.
+
+    Attributes:
+      kind: what runs it.
+      what: it is in a few words, with sizes.
+      sources: the user's expressions that it computes, in the order of the source.
+      operations: how many operations of each name are fused in it; views are none.
+      reads, writes: names of the values in memory that it reads and writes.
+      traffic: bytes that are read and written, at the least.
+      flops: floating-point operations, or others in their place.
+      is_shared: whether threads share it.
+      trips: of a loop, the number of iterations if it is known.
+      stored: values that it leaves in memory for later steps.
+      within: the steps of a loop's or a branch's body, or the kernels of row strips.
+      kernels: how many kernels compute it, each a part of it.
+      step: of the plan; the first of several.
+    """
+
+    kind: Kind
+    what: str
+    sources: list[Source]
+    operations: Counter[str]
+    reads: list[str]
+    writes: list[str]
+    traffic: float
+    flops: float
+    step: plans.Step
+    is_shared: bool = False
+    trips: int | None = None
+    kernels: int = 1
+    stored: list[Stored] = field(default_factory=list)
+    within: list[Work] = field(default_factory=list)
+
+    def merge(self, part: Work) -> None:
+        """Adds what another kernel does for the same values."""
+        self.reads = list(dict.fromkeys([*self.reads, *part.reads]))
+        self.writes = list(dict.fromkeys([*self.writes, *part.writes]))
+        self.traffic += part.traffic
+        self.flops += part.flops
+        self.is_shared |= part.is_shared
+        self.kernels += 1
+
+    @property
+    def is_of_unknown_length(self) -> bool:
+        """Whether this is a loop whose number of iterations is not known."""
+        kernel = self.step.kernel if isinstance(self.step, plans.Launch) else None
+        return self.trips is None and (self.kind == "loop" or isinstance(kernel, LoopKernel))
+
+    def total(self) -> tuple[float, float]:
+        """Bytes moved and operations, with those within loops as often as they run."""
+        if self.kind not in ("loop", "branch"):
+            return self.traffic, self.flops
+        parts = [work.total() for work in self.within]
+        n = self.trips or 1
+        return n * sum([moved for moved, _ in parts]), n * sum([flops for _, flops in parts])
+
+
+@record
+class Program:
+    """What a compiled program does.
+
+    Attributes:
+      name: of the function.
+      place: "name at file:line" of the function; "" if it is not known.
+      arguments, results: names and types.
+      work: its steps.
+      temporary_bytes: memory beside arguments and results.
+      recomputed: operations that several steps compute anew, by expression, with the steps' numbers.
+      plan: from which this was read.
+    """
+
+    name: str
+    place: str
+    arguments: list[tuple[str, str]]
+    results: list[str]
+    work: list[Work]
+    temporary_bytes: int
+    recomputed: list[tuple[Source, list[Work]]]
+    plan: plans.Plan
+
+    def everything(self) -> Iterator[Work]:
+        """All steps, those within others too."""
+        return _all(self.work)
+
+
+def of_module(module: hlo.Module) -> Program:
+    """The facts of a program, as lowered."""
+    optimized = pipeline.optimize(module)
+    plan = pipeline.plan(optimized)
+    n = len(plan.inputs)
+    info = None if module.jaxpr is None else module.jaxpr.debug_info
+    known = ("",) * n if info is None else info.safe_arg_names(n)
+    names = [name or f"argument {i}" for i, name in enumerate(known)]
+    reader = _Reader(plan, names)
+    work = reader.steps(plan.steps)
+    return Program(
+        module.name,
+        "" if info is None else info.func_src_info,
+        list(zip(names, map(str, plan.inputs), strict=True)),
+        list(map(str, plan.outputs)),
+        work,
+        plan.arena_bytes,
+        _recomputed(work),
+        plan,
+    )
+
+
+def source_of(node: hlo.Node) -> Source | None:
+    """The user's expression that a node comes from; None if it is not known."""
+    equation = equation_of(node)
+    if equation is None:
+        return None
+    return source_of_equation(equation, any(map(_is_transposed, _equations(node))))
+
+
+def equation_of(node: hlo.Node) -> JaxprEqn | None:
+    """The innermost equation that the node comes from, of those whose line is known."""
+    known = (e for e in _equations(node) if e.source_info is not None and e.source_info.code)
+    return next(known, None)
+
+
+def source_of_equation(equation: JaxprEqn, is_transposed: bool = False) -> Source | None:
+    """The user's expression that recorded an equation; None if it is not known."""
+    info = equation.source_info
+    if not isinstance(info, SourceInfo) or info.code is None:
+        return None
+    positions = list(info.code.co_positions())
+    line, end_line, column, end_column = positions[info.lasti // 2]
+    if line is None:
+        return None
+    return Source(
+        info.code.co_filename, info.code.co_qualname, line, column or 0,
+        end_line or line, end_column or 0, is_transposed,
+    )  # fmt: skip
+
+
+def _equations(node: hlo.Node) -> Iterator[JaxprEqn]:
+    """The equation that a node comes from, and the calls that it was inlined from, outwards."""
+    origin = node.origin
+    while origin is not None:
+        equation, origin = origin
+        yield equation
+
+
+def _is_transposed(equation: JaxprEqn) -> bool:
+    return "transpose(" in name_stack_of(equation.source_info)
+
+
+class _Reader:
+    """Reads the steps of one plan."""
+
+    def __init__(self, plan: plans.Plan, names: Sequence[str]) -> None:
+        self.plan = plan
+        self.names: dict[plans.Buffer, str] = {}
+        self.arguments = names
+
+    def name(self, buffer: plans.Buffer) -> str:
+        """What a buffer is called."""
+        match buffer.place:
+            case "input":
+                return self.arguments[buffer.index]
+            case "output":
+                return "the result" if len(self.plan.outputs) == 1 else f"result {buffer.index}"
+            case "constant":
+                return "a constant"
+            case "arena" | "strip":
+                return self.names.get(buffer, "a temporary value")
+
+    def steps(self, steps: Iterable[plans.Step]) -> list[Work]:
+        """The facts of steps; those that only say what memory is whose are left out.
+
+        Kernels that compute parts of one value are one.
+        """
+        found: list[Work] = []
+        for step in steps:
+            if isinstance(step, plans.Wait | plans.SwapBuffers):
+                continue
+            work = self.work(step)
+            if found and _is_part_of(found[-1], work):
+                found[-1].merge(work)
+            else:
+                found.append(work)
+        return found
+
+    def work(self, step: plans.Step) -> Work:
+        """The facts of a step."""
+        kind, what = _kind(step), _what(step)
+        nodes = list(_nodes(step))
+        read, written = reads_and_writes(step)
+        work = Work(
+            kind,
+            what,
+            _sources(nodes),
+            Counter(hlo.word(x) for x in nodes if not isinstance(x, _MOVES)),
+            [],
+            [],
+            traffic(step),
+            operations(step),
+            step,
+        )
+        work.within = self.steps(_within(step))
+        work.reads = list(dict.fromkeys(map(self.name, read)))
+        self._name_written(step, written)
+        work.writes = list(dict.fromkeys(map(self.name, written)))
+        if isinstance(step, plans.Launch):
+            work.is_shared = division(step.kernel) == "parallel_for"
+            if isinstance(step.kernel, LoopKernel):
+                work.trips = step.kernel.trips
+        elif isinstance(step, plans.Loop):
+            work.trips = step.trips
+        elif isinstance(step, plans.RowStrips):
+            work.is_shared = step.count > 1
+        if not isinstance(step, plans.Copy | plans.Loop | plans.Branch):
+            work.stored = self._stored(step)
+        return work
+
+    def _name_written(self, step: plans.Step, written: Sequence[plans.Buffer]) -> None:
+        if isinstance(step, plans.RowStrips | plans.Wait | plans.SwapBuffers) or not step.nodes:
+            return
+        source = source_of(step.nodes[0])
+        if source is not None and source.text:
+            is_carried = isinstance(step.nodes[0], hlo.While)
+            name = f"a carry of line {source.line}" if is_carried else expression(source)
+            for buffer in written:
+                self.names.setdefault(buffer, name)
+
+    def _stored(self, step: plans.Step) -> list[Stored]:
+        """Values that a step writes and that are neither operands nor results of the program."""
+        found: list[Stored] = []
+        if isinstance(step, plans.RowStrips | plans.Wait | plans.SwapBuffers):
+            return found
+        _, written = reads_and_writes(step)
+        if written and all(buffer.place == "strip" for buffer in written):
+            return found
+        for node in step.nodes:
+            reason = self.plan.stored.get(node)
+            types = node.type if isinstance(node.type, tuple) else (node.type,)
+            nbytes = sum(t.nbytes for t in types)
+            if reason is not None and nbytes and reason[0] not in (fusion.RESULT, fusion.ALONE):
+                name = ", ".join(map(str, types))
+                found.append(Stored(source_of(node), hlo.word(node), name, nbytes, _reason(reason)))
+        return found
+
+
+def _reason(reason: fusion.Reason) -> str:
+    """A reason, with the user's expression for the node that it names."""
+    text, what = reason
+    source = source_of(what) if isinstance(what, hlo.Node) else None
+    if source is not None and source.text:
+        return text.format(f"{expression(source)} in line {source.line}")
+    return fusion.reason_text(reason)
+
+
+def _is_part_of(work: Work, other: Work) -> bool:
+    """Whether two launches compute parts of the same nodes."""
+    one, two = work.step, other.step
+    return (
+        isinstance(one, plans.Launch)
+        and isinstance(two, plans.Launch)
+        and one.nodes == two.nodes != ()
+    )
+
+
+def _all(work: Iterable[Work]) -> Iterator[Work]:
+    for each in work:
+        yield each
+        yield from _all(each.within)
+
+
+def _within(step: plans.Step) -> list[plans.Step]:
+    if isinstance(step, plans.RowStrips):
+        return list(step.launches)
+    inner = [x for block in plans.inner(step) for x in block]
+    return [x for x in inner if not isinstance(x, plans.Wait | plans.SwapBuffers)]
+
+
+def _nodes(step: plans.Step) -> Iterator[hlo.Node]:
+    """The nodes that a step computes, those in the regions of a loop that is one kernel, too."""
+    match step:
+        case plans.Wait() | plans.SwapBuffers():
+            return
+        case plans.RowStrips():
+            for launch in step.launches:
+                yield from _nodes(launch)
+        case _:
+            for node in step.nodes:
+                yield node
+                if isinstance(step, plans.Launch) or not isinstance(
+                    step, plans.Loop | plans.Branch
+                ):
+                    yield from _nodes_within(node)
+
+
+def _nodes_within(node: hlo.Node) -> Iterator[hlo.Node]:
+    for _, region in traversal.regions(node):
+        for inner in traversal.topological_order(traversal.roots(region)):
+            yield inner
+            yield from _nodes_within(inner)
+
+
+def _sources(nodes: Iterable[hlo.Node]) -> list[Source]:
+    """Where nodes come from, in the order of the source."""
+    found = {source_of(x) for x in nodes if not isinstance(x, hlo.Parameter | hlo.Constant)}
+    known = [source for source in found if source is not None]
+    return sorted(known, key=lambda s: (s.file, s.line, s.column, s.end_line, s.end_column))
+
+
+def _kind(step: plans.Step) -> Kind:
+    match step:
+        case plans.Launch():
+            return "kernel"
+        case plans.RowStrips():
+            return "strips"
+        case plans.Gemm():
+            return "product"
+        case plans.LibraryCall():
+            return "library"
+        case plans.HostCall():
+            return "python"
+        case plans.Collective():
+            return "collective"
+        case plans.Loop():
+            return "loop"
+        case plans.Branch():
+            return "branch"
+        case _:
+            return "copy"
+
+
+def _what(step: plans.Step) -> str:
+    match step:
+        case plans.Launch(kernel=LoopKernel() as kernel):
+            lanes = _extents(kernel.extents)
+            return f"a loop in registers{f' for each of {lanes}' if lanes else ''}"
+        case plans.Launch(kernel=Kernel() as kernel):
+            node = step.nodes[0] if step.nodes else None
+            if isinstance(node, hlo.Reduce):
+                summed = _extents([node.x.shape[d] for d in node.dims])
+                over = _extents(node.shape)
+                return f"reduces {summed}{f' for each of {over}' if over else ''}"
+            if isinstance(node, hlo.Dot):
+                return f"{_extents(node.x.shape)} @ {_extents(node.y.shape)} by a kernel"
+            is_whole = node is not None and not isinstance(node, _UPDATES)
+            shape = node.shape if is_whole else kernel.parallel
+            return f"one pass over {_extents(shape)}" if shape else "computes a number"
+        case plans.RowStrips():
+            return (
+                f"{len(step.launches)} passes, each over {step.count} strips that stay in a cache"
+            )
+        case plans.Gemm():
+            batch = f"{step.batch} x " if step.batch > 1 else ""
+            return f"{batch}{step.m}x{step.k} @ {step.k}x{step.n} by BLAS"
+        case plans.LibraryCall():
+            by = "NumPy" if step.native is None else "native code"
+            return f"{step.call.name} by {by}"
+        case plans.HostCall():
+            return f"calls Python: {step.name}"
+        case plans.Collective():
+            return step.node.kind.replace("_", " ")
+        case plans.Loop():
+            return "loop" if step.trips is None else f"loop of {step.trips} iterations"
+        case plans.Branch():
+            return f"one of {len(step.cases)} cases"
+        case plans.Copy():
+            return "copy"
+        case _:
+            raise AssertionError(step)
+
+
+def _extents(extents: Sequence[int]) -> str:
+    return "x".join(map(str, extents))
+
+
+def expression(source: Source) -> str:
+    """The expression in backquotes, shortened; of a transposed one, that it is its derivative."""
+    text = source.text
+    quoted = f"`{shortened(text)}`" if text else f"line {source.line}"
+    return f"the cotangent of {quoted}" if source.is_transposed else quoted
+
+
+def shortened(text: str, limit: int = 40) -> str:
+    """The beginning of a text that is longer than `limit`."""
+    return text if len(text) <= limit else f"{text[: limit - 3]}..."
+
+
+def _recomputed(work: Sequence[Work]) -> list[tuple[Source, list[Work]]]:
+    """Expressions that several steps compute, each for itself, in place of storing their value."""
+    users: dict[hlo.Node, list[Work]] = {}
+    for each in _all(work):
+        if each.kind == "kernel":
+            for node in dict.fromkeys(_nodes(each.step)):
+                if not isinstance(node, _MOVES):
+                    users.setdefault(node, []).append(each)
+    found: dict[Source, list[Work]] = {}
+    for node, steps in users.items():
+        source = source_of(node) if len(steps) > 1 else None
+        if source is not None:
+            for each in steps:
+                if each not in found.setdefault(source, []):
+                    found[source].append(each)
+    return list(found.items())
