@@ -436,8 +436,10 @@ def _what(step: plans.Step) -> str:
                 return f"reduces {summed}{f' for each of {over}' if over else ''}"
             if isinstance(node, hlo.Dot):
                 return f"{_extents(node.x.shape)} @ {_extents(node.y.shape)} by a kernel"
-            is_whole = node is not None and not isinstance(node, _UPDATES)
-            shape = node.shape if is_whole else kernel.parallel
+            if node is None or isinstance(node, _UPDATES):
+                shape = kernel.parallel
+            else:
+                shape = node.shape
             return f"one pass over {_extents(shape)}" if shape else "computes a number"
         case plans.RowStrips():
             return (
