@@ -46,6 +46,8 @@ TWELFTH = 12
 # Programs are compiled, not loaded from the disk cache of earlier runs; tests of the disk cache turn
 # it back on.
 os.environ["JITNEY_ENABLE_COMPILATION_CACHE"] = "0"
+# Tests hand many functions to one helper, which makes a jitted function of each.
+os.environ["JITNEY_PERFORMANCE_WARNINGS"] = "0"
 # Real jax's programs are small and run once: its optimisations cost more than they save.
 os.environ.setdefault(
     "XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"

@@ -34,6 +34,7 @@ from jitney.core.config import transfer_guard_device_to_device as transfer_guard
 from jitney.core.config import transfer_guard_device_to_host as transfer_guard_device_to_host
 from jitney.core.config import transfer_guard_host_to_device as transfer_guard_host_to_device
 from jitney.core.dtypes import float0 as float0
+from jitney.core.performance import PerformanceWarning as PerformanceWarning
 from jitney.core.shape_dtype import ShapeDtypeStruct as ShapeDtypeStruct
 from jitney.core.slices import ds as ds
 from jitney.core.source_info import named_call as named_call

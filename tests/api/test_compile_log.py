@@ -31,7 +31,7 @@ def test_compilations_are_logged(lines, loud):
     for part in (
         "tracing <lambda> for jit",
         "lowering of jit(<lambda>)",
-        "compilation of jit(<lambda>)",
+        "LLVM compilation of jit(<lambda>)",
     ):
         assert sum(f"Finished {part} in " in line for line in said) == 1
     assert sum("Compiling jit(<lambda>) for arguments of types float32[]" in s for s in said) == 1

@@ -31,7 +31,14 @@ def test_misspelt(name, nearest, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "name", ["JAX_ENABLE_X64", "JITNEY_DEBUG_NANS", "JITNEY_NUM_THREADS", "JAX_PLATFORMS"]
+    "name",
+    [
+        "JAX_ENABLE_X64",
+        "JITNEY_DEBUG_NANS",
+        "JITNEY_NUM_THREADS",
+        "JAX_PLATFORMS",
+        "JITNEY_PERFORMANCE_WARNINGS",
+    ],
 )
 def test_settings(name, monkeypatch):
     monkeypatch.setenv(name, "1")

@@ -45,11 +45,15 @@ def explain(fun: Callable[..., Any], key: Key, known: Sequence[Key], names: Sequ
     place = source_info.summarize(source_info.current()) or "an unknown place"
     lines = [f"TRACING CACHE MISS at {place}, of {source_info.fun_sourceinfo(fun)}, because of:"]
     if known:
-        nearest = min(reversed(known), key=lambda other: _distance(key, other))
-        lines += [f"  {reason}" for reason in _reasons(key, nearest, names)]
+        lines += [f"  {reason}" for reason in reasons(key, nearest(key, known), names)]
     else:
         lines += _of_new_function(fun, code)
     _log.warning("\n".join(lines))
+
+
+def nearest(key: Key, known: Sequence[Key]) -> Key:
+    """The key among `known`, oldest first, that has most in common with `key`."""
+    return min(reversed(known), key=lambda other: _distance(key, other))
 
 
 def _distance(key: Key, other: Key) -> tuple[int, int]:
@@ -78,7 +82,8 @@ def _of_new_function(fun: Callable[..., Any], code: CodeType | None) -> Iterator
         return
 
 
-def _reasons(key: Key, other: Key, names: Sequence[str]) -> Iterator[str]:
+def reasons(key: Key, other: Key, names: Sequence[str]) -> Iterator[str]:
+    """What is different in two calls, a line for each part, names being those of the arguments."""
     static, tree, avals, epoch, axes = key
     other_static, other_tree, other_avals, other_epoch, other_axes = other
     if static != other_static:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jitney.api import slow_calls
 from jitney.api.compiler_options import check_compiler_options
 from jitney.api.jit_placement import GivenPlaces, given_places
 from jitney.api.signature import (
@@ -39,6 +40,7 @@ from jitney.core import (
     config,
     jaxpr_trace,
     key_reuse,
+    performance,
     source_info,
 )
 from jitney.core.avals import AbstractValue, get_aval, is_valid_operand
@@ -129,6 +131,7 @@ class JitCall:
         self.in_places = in_places
         self.out_places = out_places
         self.cache = _cache_of(fun)
+        self.narrowing_calls = 0
         self.options: tuple[Any, ...] = (
             spec.donate_argnums, spec.donate_argnames, keep_unused, inline, self.name,
             in_places, out_places, asked_by,
@@ -232,6 +235,8 @@ class JitCall:
                 if config.explain_cache_misses.value:
                     self._explain(key, dynamic, dynamic_kwargs)
                 traced = self._trace(tree, avals, dynamic, dynamic_kwargs, static)
+                if state.trace is state.eval_trace and performance.warns():
+                    self._watch(key, traced, dynamic, dynamic_kwargs)
             program = self._program(traced, self.spec.donated(dynamic, dynamic_kwargs))
             if self.in_places is not None or self.out_places is not None:
                 program.params.update(self._places(program, dynamic, dynamic_kwargs, static))
@@ -260,10 +265,28 @@ class JitCall:
     ) -> None:
         from jitney.api import cache_misses
 
-        known = [k for k, found in list(self.cache.items()) if isinstance(found, TraceResult)]
-        cache_misses.explain(
-            self.fun, key, known, self.spec.argument_names(dynamic, kwargs, key[0])
-        )
+        names = self.spec.argument_names(dynamic, kwargs, key[0])
+        cache_misses.explain(self.fun, key, self._known(), names)
+
+    def _known(self) -> list[tuple[Any, ...]]:
+        """The keys of the traces that there are, oldest first."""
+        return [k for k, found in list(self.cache.items()) if isinstance(found, TraceResult)]
+
+    def _watch(
+        self,
+        key: tuple[Any, ...],
+        traced: TraceResult,
+        dynamic: tuple[PyTree, ...],
+        kwargs: dict[str, PyTree],
+    ) -> None:
+        """Warns if the function is traced too often."""
+
+        def reasons() -> tuple[list[str], str] | None:
+            return slow_calls.reasons(
+                key, self._known(), self.spec.argument_names(dynamic, kwargs, key[0])
+            )
+
+        slow_calls.watch_trace(self.fun, traced.closed.jaxpr, reasons)
 
     def _program(self, traced: TraceResult, donated: tuple[bool, ...]) -> TracedProgram:
         closed, outer = traced.closed, traced.outer_tracers
@@ -408,6 +431,8 @@ class JitCall:
             if any(program.params["donated_invars"]):
                 consumed = program.consumed(any_on_mesh(leaves))
             signature = None
+            if slow_calls.narrows(self, leaves):
+                remember = None
             if remember is not None:
                 signature = signatures.signature(flat[1], leaves, program.closed.in_avals, flat[4])
             live = None if self.keep_unused else live_inputs(program.closed.jaxpr)

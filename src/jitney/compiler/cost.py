@@ -284,6 +284,7 @@ class CostModel:
 
     # Lines of a module that a thread of its own compiles: some 60 us each, and 2 ms for a module.
     module_lines: int = threshold(150, small=10)
+    long_module_lines: int = 4000  # that are as long as one should wait for: a quarter of a second
     step_lines: int = 15  # of the code that takes a step of a plan
 
     kernel_statements: int = 160  # of one kernel: LLVM's cost grows faster than a function's length

@@ -21,7 +21,7 @@ from jitney.compiler.plan import build as planning, ir as plans
 from jitney.compiler.plan.text import print_plan
 from jitney.compiler.plan.verify import verify_plan
 from jitney.compiler.scalar.support import supports
-from jitney.core import config
+from jitney.core import compile_progress, config
 from jitney.core.record import record
 
 if TYPE_CHECKING:
@@ -117,6 +117,7 @@ def run(value: Any, *, first: str = PIPELINE[0].name, last: str) -> Any:
 def _apply(stage: Stage, value: Any) -> Any:
     if not stage.is_needed(value):
         return value
+    compile_progress.enters(stage.name)
     value = stage.run(value)
     _check(stage.gives, value)
     if stage.simplifies:

@@ -22,7 +22,7 @@ _EVENTS = {
 _FINISHED = {
     "tracing": "tracing %s for jit",
     "lowering": "lowering of jit(%s)",
-    "compilation": "compilation of jit(%s)",
+    "compilation": "LLVM compilation of jit(%s)",
 }
 
 

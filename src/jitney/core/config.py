@@ -127,6 +127,10 @@ compile_repeated_calls = _add(
     "jitney_compile_repeated_calls", True, called=True, context=True,
     help="Library functions whose calls repeat outside of jit become compiled programs.",
 )  # fmt: skip
+performance_warnings = _add(
+    "jitney_performance_warnings", True, context=True,
+    help="Programs that are slower than they need be are warned of, once each, with the cure.",
+)  # fmt: skip
 no_tracing = _add("jax_no_tracing", False, context=True, help="Tracing raises an error.")
 no_execution = _add(
     "jax_no_execution", False, called=True, context=True, help="Running raises an error."

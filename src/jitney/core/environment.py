@@ -45,5 +45,10 @@ def warn_of_misspelt() -> None:
 
 
 def _known() -> set[str]:
-    options = [name.removeprefix("jax_").upper() for name in config.values]
-    return {f"{prefix}{option}" for prefix in PREFIXES for option in options} | _OTHERS
+    found = {*_OTHERS}
+    for name in map(str.upper, config.values):
+        if name.startswith("JITNEY_"):
+            found.add(name)
+        else:
+            found |= {f"{prefix}{name.removeprefix('JAX_')}" for prefix in PREFIXES}
+    return found

@@ -10,17 +10,27 @@ import functools
 import inspect
 import warnings
 from types import FrameType
+from typing import Any
 
 from jitney.core import source_info
 
+# What has been shown of places that are not being run, by file: Python notes it by line.
+_shown: dict[str, dict[object, int]] = {}
 
-def warn(message: str, category: type[Warning] = UserWarning) -> None:
+
+def warn(message: str, category: type[Warning] = UserWarning, place: object = None) -> None:
     """Warns at the innermost line that is the user's; at the outermost one if there is none.
 
     Args:
       message: what is shown.
       category: the warning's class.
+      place: a `SourceInfo` of another line to warn at, if it has one.
     """
+    if isinstance(place, source_info.SourceInfo) and place.code is not None:
+        name = place.code.co_filename
+        registry: dict[Any, Any] = _shown.setdefault(name, {})
+        warnings.warn_explicit(message, category, name, place.position()[0], registry=registry)
+        return
     frame = inspect.currentframe()
     assert frame is not None  # Python has frames
     while _is_passed_over(frame) and frame.f_back is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from jitney.core import compile_progress
 from jitney.runtime.lazy_compiler import compiler, linker
 
 if TYPE_CHECKING:
@@ -25,10 +26,20 @@ def backend_compile_and_load(backend: Client, module: ir.Module) -> linking.Comp
     place = disk_cache.directory()
     key = digest(module) if place is not None else None
     if place is None or key is None:
-        return compiler().compile_module(module)
+        return _compile(module)
     linker()
     program = disk_cache.find(place, key, module)
     if program is None:
-        program = compiler().compile_module(module)
+        program = _compile(module)
         disk_cache.store(place, key, module, program)
     return program
+
+
+def _compile(module: ir.Module) -> linking.CompiledProgram:
+    from jitney.compiler.hlo.traversal import reachable, roots
+
+    return compile_progress.watched(
+        module.name,
+        lambda: len(reachable(roots(module.region))),
+        lambda: compiler().compile_module(module),
+    )

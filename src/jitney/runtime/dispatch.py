@@ -14,7 +14,6 @@ from jitney.core import caches, compile_log, config, dtypes
 from jitney.core.jaxpr import ClosedJaxpr
 from jitney.core.liveness import live_inputs
 from jitney.core.tracebacks import api_boundary
-from jitney.core.user_warnings import warn
 from jitney.core.wraps import name_of
 from jitney.runtime import (
     executable as executables,
@@ -22,6 +21,7 @@ from jitney.runtime import (
     placements,
     processes,
     signatures,
+    slow_programs,
     transfer_guard,
 )
 from jitney.runtime.array import ArrayImpl
@@ -126,27 +126,12 @@ def lower(
     closed: ClosedJaxpr, name: str = "main", builder: Callable[[], Builder] | None = None
 ) -> Lowering:
     """`closed` in the tensor IR, built by `builder`, if there is one."""
-    _warn_of_constants(closed, name)
+    slow_programs.warn_of(closed, name)
     if processes.joined.world is not None:
         executables.refuse_windows(closed, name)
     with compile_log.step("lowering", name):
         module = lowering.lower(closed, name, builder)
     return Lowering(module, closed.in_avals, closed.out_avals)
-
-
-def _warn_of_constants(closed: ClosedJaxpr, name: str) -> None:
-    """Warns if `closed` holds many bytes of arrays: each function that is compiled keeps its own."""
-    limit = config.captured_constants_warn_bytes.value
-    if limit < 0:
-        return
-    found = {id(c): getattr(c, "nbytes", 0) for c in executables.constants_of(closed)}
-    total = sum(found.values())
-    if total >= limit > 0:
-        warn(
-            f"jit({name}): the function closes over {len(found)} arrays of {total / 1e6:.3g} MB in "
-            "all, which its program holds as constants. Pass large arrays as arguments; "
-            "jax_captured_constants_warn_bytes=-1 turns this warning off."
-        )
 
 
 class PjitFunction(FastFunction):

@@ -151,6 +151,8 @@ def _outlined(written: Iterable[_Written]) -> dict[str, Outlined]:
 def divided(sizes: Sequence[int], own: int, threads: int) -> list[list[int]]:
     """Kernels in groups that take LLVM equally long, each a module that a thread compiles.
 
+    Of long programs there are more groups than threads: an interrupt waits for modules under way.
+
     Args:
       sizes: lines of the kernels' code.
       own: lines of the program's own code, which is in the first group's module.
@@ -158,7 +160,9 @@ def divided(sizes: Sequence[int], own: int, threads: int) -> list[list[int]]:
 
     Returns: the numbers of the kernels in each group; one group, if there is little code.
     """
-    groups = max(min(threads, (sum(sizes) + own) // COSTS.module_lines), 1)
+    lines_in_all = sum(sizes) + own
+    groups = max(min(threads, lines_in_all // COSTS.module_lines), 1)
+    groups = max(groups, lines_in_all // COSTS.long_module_lines)
     found: list[list[int]] = [[] for _ in range(groups)]
     lines = [own] + [0] * (groups - 1)
     for k in sorted(range(len(sizes)), key=lambda k: -sizes[k]):

@@ -24,7 +24,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 from jitney.compiler.llvm.target import Target, host
-from jitney.core import forking, shielded
+from jitney.core import compile_progress, forking, shielded
 
 if TYPE_CHECKING:
     import llvmlite.binding as llvm
@@ -236,6 +236,8 @@ def emit(texts: Sequence[str], threads: int = 1) -> Sequence[str | bytes]:
 def _objects(texts: Sequence[str], threads: int) -> list[bytes]:
     found: list[bytes] = [b""] * len(texts)
     waiting = sorted(range(len(texts)), key=lambda k: len(texts[k]))
+    compile_progress.enters("machine code")
+    has_done = compile_progress.counter(sum(map(len, texts)))
 
     def work() -> None:  # the longest first
         try:
@@ -246,6 +248,7 @@ def _objects(texts: Sequence[str], threads: int) -> list[bytes]:
                 except IndexError:
                     return
                 found[k] = make(texts[k])
+                has_done(len(texts[k]))
         finally:
             waiting.clear()  # an error ends the others, too
 

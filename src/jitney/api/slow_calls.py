@@ -1,0 +1,201 @@
+"""Calls of jitted functions that are slower than they need be: warnings with the cure.
+
+Functions that are traced too often are found by their code. A trace at a call that no trace is around
+is one more of a function that has been traced before; or the first of a function that was made of
+the same code as one that is gone, and does the same, as in a loop that makes and jits it anew.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections import Counter
+from collections.abc import Callable, Sequence
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from jitney.core import config, performance, source_info
+
+if TYPE_CHECKING:
+    from types import CodeType
+
+    from jitney.api.cache_misses import Key
+    from jitney.core.jaxpr import Jaxpr
+    from jitney.core.primitive import Primitive
+
+_Reference = weakref.ref[Callable[..., Any]]
+_Why = tuple[list[str], str]  # what is different, and the cure
+
+MANY_TRACES = 20  # of a function, or of functions of the same code
+LARGE_ARRAY = 1_000_000  # bytes, from which on a copy at each call is worth a warning
+MANY_COPIES = 3  # of one that is converted once, a program need not be told
+
+
+class _History:
+    """How often functions of some code have been traced.
+
+    Attributes:
+      code: of the functions.
+      latest: the function that was traced last.
+      traces: how often it has been.
+      functions: how many there have been, each after the one before was gone, by what they compute.
+    """
+
+    __slots__ = ("code", "functions", "latest", "traces")
+
+    def __init__(self, code: CodeType, latest: _Reference) -> None:
+        self.code = weakref.ref(code)
+        self.latest = latest
+        self.traces = 1
+        self.functions: Counter[tuple[Primitive, ...]] | None = None
+
+
+_histories: dict[int, _History] = {}  # by the identity of the code
+
+
+def watch_trace(fun: Callable[..., Any], jaxpr: Jaxpr, why: Callable[[], _Why | None]) -> None:
+    """Warns if `fun`, or functions of its code, are traced too often.
+
+    Args:
+      fun: a function that has been traced.
+      jaxpr: what came of it.
+      why: gives the `reasons` for it.
+    """
+    code = _code_of(fun)
+    if code is None or source_info.is_internal(code):
+        return
+    try:
+        this = weakref.ref(fun)
+    except TypeError:  # without weak references
+        return
+    history = _histories.get(id(code))
+    if history is None or history.code() is not code:  # a number is used again after code is gone
+        _histories[id(code)] = _History(code, this)
+        return
+    latest = history.latest()
+    if latest is fun:
+        history.traces += 1
+        if history.traces == MANY_TRACES:
+            _warn_of_traces(fun, why())
+        return
+    history.latest = this
+    history.traces = 1
+    if latest is None:
+        # A wrapper of many functions has code of its own, too, but does not compute the same.
+        operations = tuple([eqn.primitive for eqn in jaxpr.eqns])
+        functions = history.functions = history.functions or Counter()
+        functions[operations] += 1
+        if functions[operations] == MANY_TRACES - 1:  # beside the first
+            _warn_of_functions(fun)
+
+
+def _code_of(fun: Any) -> CodeType | None:
+    """The code that `fun` runs in the end, through wrappers, partials and methods."""
+    while type(fun) is not FunctionType or hasattr(fun, "__wrapped__"):
+        inner = (
+            fun.func if isinstance(fun, functools.partial) else getattr(fun, "__wrapped__", None)
+        )
+        if inner is None:
+            break
+        fun = inner
+    return getattr(fun, "__code__", None)
+
+
+def reasons(key: Key, known: Sequence[Key], names: Sequence[str]) -> _Why | None:
+    """What is different in a call from the one nearest to it, and the cure.
+
+    None if most traces have been dropped, so that calls may come again that are alike.
+
+    Args:
+      key: of the call.
+      known: the keys of the traces that there are, oldest first.
+      names: those of the flat arguments.
+    """
+    if len(known) < MANY_TRACES - 1:
+        return None
+    from jitney.api import cache_misses  # which few programs need
+
+    other = cache_misses.nearest(key, known)
+    return list(cache_misses.reasons(key, other, names)), _cure(key, other)
+
+
+def _cure(key: Key, other: Key) -> str:
+    """What to do about the first part that is different in two keys."""
+    static, tree, avals, epoch, _ = key
+    if static != other[0]:
+        return (
+            "pass what takes many values as an argument that is not static; if shapes depend on it, "
+            "round it up to one of a few"
+        )
+    if tree != other[1]:
+        return "give the arguments the same structure in all calls"
+    if [a.shape for a in avals] != [a.shape for a in other[2]]:
+        return (
+            "pad arrays to one of a few sizes, as powers of two, and mask what was added; or collect "
+            "parts of equal size"
+        )
+    if avals != other[2]:
+        return "give the arguments the same dtypes in all calls, as by jnp.asarray(x, dtype)"
+    if epoch != other[3]:
+        return "set options once, before the first call"
+    return "make the calls alike"
+
+
+def _warn_of_traces(fun: Callable[..., Any], why: _Why | None) -> None:
+    if why is None:
+        return
+    differences, cure = why
+    performance.warn(
+        "\n".join(
+            [
+                f"jit({source_info.fun_sourceinfo(fun)}) is traced and compiled for the "
+                f"{MANY_TRACES}th time, which takes far longer than to run it. This time because of",
+                *[f"  {line}" for line in differences],
+                f"Instead: {cure}.",
+            ]
+        )
+    )
+
+
+def _warn_of_functions(fun: Callable[..., Any]) -> None:
+    performance.warn(
+        f"jit({source_info.fun_sourceinfo(fun)}): for the {MANY_TRACES}th time a function is made of "
+        "these lines, traced and compiled, after the one before is gone. Programs are found by the "
+        "function itself, so nothing of the earlier ones is used. Instead: define and jit it once, "
+        "outside of the loop, and pass what changes as arguments."
+    )
+
+
+class _Counting(Protocol):
+    name: str
+    narrowing_calls: int
+
+
+def narrows(call: _Counting, leaves: Sequence[Any]) -> bool:
+    """Whether to look at calls with such operands again: arrays of NumPy's that each call narrows.
+
+    Warns when there have been many such calls.
+
+    Args:
+      call: of a jitted function, which counts them.
+      leaves: its flat operands.
+    """
+    found = None
+    for x in leaves:
+        if type(x) is np.ndarray and x.nbytes >= LARGE_ARRAY and x.dtype == np.float64:
+            found = x
+    if found is None or call.narrowing_calls >= MANY_COPIES or not performance.warns():
+        return False
+    if config.x64_enabled():
+        return False
+    call.narrowing_calls += 1
+    if call.narrowing_calls < MANY_COPIES:
+        return True
+    performance.warn(
+        f"jit({call.name}) is given an array of NumPy's again and again, float64{list(found.shape)}, "
+        f"of which each call makes a copy in float32, {found.nbytes / 1e6:.3g} MB to read. Instead: "
+        "convert it once, x = jnp.asarray(x); or compute in float64: jax_enable_x64."
+    )
+    return False
