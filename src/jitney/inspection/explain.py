@@ -81,7 +81,7 @@ def _lines(program: Program) -> Iterator[str]:
     totals = [work.total() for work in program.work]
     yield (
         f"  In all {bytes_text(sum([moved for moved, _ in totals]))} moved, "
-        f"{_flops(sum([flops for _, flops in totals]))}, "
+        f"{flops_text(sum([flops for _, flops in totals]))}, "
         f"{bytes_text(program.temporary_bytes)} of temporary memory."
     )
     if any([w.is_of_unknown_length for w in program.everything()]):
@@ -94,9 +94,9 @@ def _lines(program: Program) -> Iterator[str]:
 
 
 def _work_lines(work: Work, number: str, indent: str, home: str | None) -> Iterator[str]:
-    head = f"{indent}{number}. {_places(work.sources, home)}: {work.what}"
-    if work.kernels > 1:
-        head += f", by {work.kernels} kernels"
+    head = f"{indent}{number}. {places_text(work.sources, home)}: {work.what}"
+    if len(work.steps) > 1:
+        head += f", by {len(work.steps)} kernels"
     if work.operations and work.kind in ("kernel", "strips") and work.what != "copy":
         head += f" ({_operations(work)})"
     facts_of_step: list[str] = []
@@ -105,7 +105,7 @@ def _work_lines(work: Work, number: str, indent: str, home: str | None) -> Itera
         facts_of_step.append(f"writes {_list(work.writes)}" if work.writes else "")
         facts_of_step.append(f"{bytes_text(work.traffic)} moved")
     if work.flops:
-        facts_of_step.append(_flops(work.flops))
+        facts_of_step.append(flops_text(work.flops))
     if work.is_shared:
         facts_of_step.append("shared among threads")
     yield head
@@ -129,8 +129,8 @@ def _operations(work: Work) -> str:
     return f"{shown}, ..." if len(names) > _SHOWN_OPERATIONS else shown
 
 
-def _places(sources: Sequence[Source], home: str | None) -> str:
-    """ "lines 12 to 15", "line 16"; with the file where a program has lines of several."""
+def places_text(sources: Sequence[Source], home: str | None = None) -> str:
+    """Where expressions stand: "lines 12 to 15", "line 16"; with the file unless it is `home`."""
     if not sources:
         return "no line of yours"
     texts: list[str] = []
@@ -169,7 +169,8 @@ def _expression(source: Source) -> str:
     return f"{text} in line {source.line}" if source.text else text
 
 
-def _flops(n: float) -> str:
+def flops_text(n: float) -> str:
+    """A number of operations: `120 Mflop`."""
     units = iter(("", "k", "M", "G", "T", "P"))
     unit = next(units)
     while n >= 1000:
@@ -193,14 +194,14 @@ def _advice(program: Program) -> Iterable[str]:
         calls = [w for w in _all_within(loop) if w.kind == "python"]
         if calls:
             yield (
-                f"Each iteration of the loop in {_places(loop.sources, None)} calls Python "
+                f"Each iteration of the loop in {places_text(loop.sources, None)} calls Python "
                 f"({calls[0].what.removeprefix('calls Python: ')}), which takes microseconds: call "
                 "it once for all iterations, after the loop."
             )
     for work in program.everything():
         if work.kind == "library" and work.what.endswith("by NumPy"):
             yield (
-                f"{work.what.removesuffix(' by NumPy')} in {_places(work.sources, None)} has no "
+                f"{work.what.removesuffix(' by NumPy')} in {places_text(work.sources, None)} has no "
                 "compiled code for these types: NumPy computes it."
             )
 

@@ -108,8 +108,7 @@ class Work:
       trips: of a loop, the number of iterations if it is known.
       stored: values that it leaves in memory for later steps.
       within: the steps of a loop's or a branch's body, or the kernels of row strips.
-      kernels: how many kernels compute it, each a part of it.
-      step: of the plan; the first of several.
+      steps: of the plan; several where kernels compute parts of it.
     """
 
     kind: Kind
@@ -120,10 +119,9 @@ class Work:
     writes: list[str]
     traffic: float
     flops: float
-    step: plans.Step
+    steps: list[plans.Step]
     is_shared: bool = False
     trips: int | None = None
-    kernels: int = 1
     stored: list[Stored] = field(default_factory=list)
     within: list[Work] = field(default_factory=list)
 
@@ -134,12 +132,13 @@ class Work:
         self.traffic += part.traffic
         self.flops += part.flops
         self.is_shared |= part.is_shared
-        self.kernels += 1
+        self.steps += part.steps
 
     @property
     def is_of_unknown_length(self) -> bool:
         """Whether this is a loop whose number of iterations is not known."""
-        kernel = self.step.kernel if isinstance(self.step, plans.Launch) else None
+        step = self.steps[0]
+        kernel = step.kernel if isinstance(step, plans.Launch) else None
         return self.trips is None and (self.kind == "loop" or isinstance(kernel, LoopKernel))
 
     def total(self) -> tuple[float, float]:
@@ -292,7 +291,7 @@ class _Reader:
             [],
             traffic(step),
             operations(step),
-            step,
+            [step],
         )
         work.within = self.steps(_within(step))
         work.reads = list(dict.fromkeys(map(self.name, read)))
@@ -349,7 +348,7 @@ def _reason(reason: fusion.Reason) -> str:
 
 def _is_part_of(work: Work, other: Work) -> bool:
     """Whether two launches compute parts of the same nodes."""
-    one, two = work.step, other.step
+    one, two = work.steps[0], other.steps[0]
     return (
         isinstance(one, plans.Launch)
         and isinstance(two, plans.Launch)
@@ -486,7 +485,7 @@ def _recomputed(work: Sequence[Work]) -> list[tuple[Source, list[Work]]]:
     users: dict[hlo.Node, list[Work]] = {}
     for each in _all(work):
         if each.kind == "kernel":
-            for node in dict.fromkeys(_nodes(each.step)):
+            for node in dict.fromkeys(_nodes(each.steps[0])):
                 if not isinstance(node, _MOVES):
                     users.setdefault(node, []).append(each)
     found: dict[Source, list[Work]] = {}

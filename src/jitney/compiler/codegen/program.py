@@ -371,6 +371,13 @@ def llvm_text(plan: ir.Plan) -> str:
     return joined(*texts, entry, *outlined_functions.texts(_outlined(written.values())))
 
 
+def kernel_names(plan: ir.Plan) -> dict[Kernel | LoopKernel, str]:
+    """The names of the kernels' functions in `llvm_text` and `asm_text`."""
+    wanted = _KernelSet(plan)
+    names = {key: f"k{i}" for i, key in enumerate(wanted.kernels)}
+    return {kernel: names[key] for kernel, key in wanted.keys.items()}
+
+
 def asm_text(plan: ir.Plan) -> str:
     """The machine instructions of the kernels and the entry."""
     with forking.kernels:

@@ -1,0 +1,198 @@
+"""The texts of a program's stages, each line with the places in the source that it comes from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from jitney.compiler import pipeline
+from jitney.compiler.codegen import program as codegen
+from jitney.compiler.hlo import ir as hlo
+from jitney.compiler.hlo.text import print_module
+from jitney.compiler.kernels.loop_kernel import LoopKernel
+from jitney.compiler.kernels.text import print_kernel, print_loop
+from jitney.compiler.plan import ir as plans
+from jitney.core.jaxpr import Jaxpr
+from jitney.core.record import record
+from jitney.core.text import Settings, format_jaxpr
+from jitney.inspection.facts import Program, Source, source_of
+
+# Lines of assembly of one kernel that are shown.
+_ASSEMBLY_LINES = 1500
+
+_NOTE = re.compile(r"\s*# (.*):(\d+):(\d+) \(.*\)$")
+_MARK = re.compile(r" \x00(\d*)$")
+_LABEL = re.compile(r"^([A-Za-z_][\w.$]*):")
+_END = re.compile(r"^\.?Lfunc_end")
+
+
+@record
+class Line:
+    """A line of a text.
+
+    Attributes:
+      text: what it says.
+      places: numbers of the places that it comes from, in `Places.found`.
+    """
+
+    text: str
+    places: tuple[int, ...] = ()
+
+
+@record
+class Block:
+    """Lines under a title: a kernel, a function of the assembly, a file."""
+
+    title: str
+    lines: list[Line]
+
+
+class Places:
+    """The places in the source that a program comes from, numbered.
+
+    Attributes:
+      found: (file, line) of each.
+    """
+
+    def __init__(self) -> None:
+        self.found: list[tuple[str, int]] = []
+        self._numbers: dict[tuple[str, int], int] = {}
+
+    def number(self, file: str, line: int) -> int:
+        """The number of a line of a file."""
+        place = file, line
+        if place not in self._numbers:
+            self._numbers[place] = len(self.found)
+            self.found.append(place)
+        return self._numbers[place]
+
+    def of(self, sources: Iterable[Source | None]) -> tuple[int, ...]:
+        """The numbers of the lines that expressions stand in."""
+        lines = [
+            self.number(source.file, line)
+            for source in sources
+            if source is not None
+            for line in range(source.line, source.end_line + 1)
+        ]
+        return tuple(dict.fromkeys(lines))
+
+
+def of_jaxpr(jaxpr: Jaxpr, places: Places) -> list[Line]:
+    """The lines of a jaxpr."""
+    lines: list[Line] = []
+    for text in format_jaxpr(jaxpr, Settings(source_info=True)).splitlines():
+        note = _NOTE.search(text)
+        if note is None:
+            lines.append(Line(text.rstrip()))
+        else:
+            place = places.number(note[1], int(note[2]))
+            lines.append(Line(text[: note.start()].rstrip(), (place,)))
+    return lines
+
+
+def of_tensor_ir(module: hlo.Module, places: Places) -> list[Line]:
+    """The lines of a program in the tensor IR, after all of its passes."""
+    marks: list[tuple[int, ...]] = []
+
+    def mark(node: hlo.Node) -> str:
+        marks.append(places.of([source_of(node)]))
+        return f" \x00{len(marks) - 1}"
+
+    lines: list[Line] = []
+    for text in print_module(pipeline.optimize(module), note=mark).splitlines():
+        found = _MARK.search(text)
+        if found is None:
+            lines.append(Line(text))
+        else:
+            lines.append(Line(text[: found.start()], marks[int(found[1])]))
+    return lines
+
+
+def of_source(places: Places, around: int = 2) -> list[Block]:
+    """The lines of the files that a program comes from, with a few around them."""
+    import linecache
+
+    blocks: list[Block] = []
+    for file in dict.fromkeys([file for file, _ in places.found]):
+        numbers = {line: i for i, (name, line) in enumerate(places.found) if name == file}
+        shown = {n for line in numbers for n in range(line - around, line + around + 1)}
+        lines: list[Line] = []
+        last = 0
+        for n in sorted(shown):
+            text = linecache.getline(file, n)
+            if not text:
+                continue
+            if last and n > last + 1:
+                lines.append(Line("..."))
+            last = n
+            place = (numbers[n],) if n in numbers else ()
+            lines.append(Line(f"{n:5}  {text.rstrip()}", place))
+        blocks.append(Block(file, lines))
+    return blocks
+
+
+def of_kernels(program: Program, places: Places) -> list[Block]:
+    """The kernels, each once; its lines come from wherever it is launched."""
+    return [
+        Block(name, [Line(text, lines) for text in _kernel_text(kernel, name).splitlines()])
+        for kernel, name, lines in _kernels(program, places)
+    ]
+
+
+def of_assembly(program: Program, places: Places) -> list[Block]:
+    """The machine code of the kernels."""
+    functions = functions_of(codegen.asm_text(program.plan))
+    blocks: list[Block] = []
+    for _, name, lines in _kernels(program, places):
+        text = functions.get(name, [])
+        shown = [Line(line.expandtabs(8), lines) for line in text[:_ASSEMBLY_LINES]]
+        if len(text) > _ASSEMBLY_LINES:
+            shown.append(Line(f"... and {len(text) - _ASSEMBLY_LINES} lines"))
+        blocks.append(Block(f"{name}, {len(text)} lines", shown))
+    return blocks
+
+
+def functions_of(assembly: str) -> dict[str, list[str]]:
+    """The lines of each function of an assembly, directives left out."""
+    functions: dict[str, list[str]] = {}
+    current: list[str] | None = None
+    for line in assembly.splitlines():
+        label = _LABEL.match(line)
+        if _END.match(line):
+            current = None
+        elif label is not None and not line.startswith((".", "L")):
+            current = functions.setdefault(label[1], [])
+        elif current is not None and not line.lstrip().startswith(
+            (".cfi", ".p2align", ".size", "#")
+        ):
+            current.append(line)
+    return functions
+
+
+def _kernels(
+    program: Program, places: Places
+) -> list[tuple[plans.Kernel | LoopKernel, str, tuple[int, ...]]]:
+    """(kernel, name, places) of each kernel, in the order of their names."""
+    names = codegen.kernel_names(program.plan)
+    first: dict[str, plans.Kernel | LoopKernel] = {}
+    lines: dict[str, dict[int, None]] = {}
+    for launch in _launches(program.plan.steps):
+        name = names[launch.kernel]
+        first.setdefault(name, launch.kernel)
+        nodes = [x for x in launch.nodes if not isinstance(x, hlo.Parameter | hlo.Constant)]
+        lines.setdefault(name, {}).update(dict.fromkeys(places.of(map(source_of, nodes))))
+    return [(kernel, name, tuple(lines[name])) for name, kernel in first.items()]
+
+
+def _launches(steps: Iterable[plans.Step]) -> Iterable[plans.Launch]:
+    for step in plans.all_steps(steps):
+        if isinstance(step, plans.Launch):
+            yield step
+        elif isinstance(step, plans.RowStrips):
+            yield from step.launches
+
+
+def _kernel_text(kernel: plans.Kernel | LoopKernel, name: str) -> str:
+    if isinstance(kernel, LoopKernel):
+        return print_loop(kernel, name)
+    return print_kernel(kernel, name)

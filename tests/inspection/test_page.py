@@ -1,0 +1,179 @@
+"""Pages of `jitney.explore`: what they link, that they need nothing else, that a browser draws them."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jitney as jax
+import jitney.numpy as jnp
+from jitney.cli import command
+from jitney.inspection import texts
+
+CHROMIUM = next((c for c in ("chromium", "google-chrome") if shutil.which(c)), None)
+
+
+def layer(x, w):
+    z = x @ w
+    y = jnp.tanh(z)
+    return y - y.mean(0)
+
+
+FIRST = layer.__code__.co_firstlineno
+X, W = np.ones((400, 300), np.float32), np.ones((300, 200), np.float32)
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return jax.explore(layer, X, W).html()
+
+
+@pytest.fixture(scope="module")
+def function(page: str) -> dict[str, Any]:
+    text = re.search(r'<script id="data"[^>]*>(.*?)</script>', page, re.S)
+    assert text is not None
+    (found,) = json.loads(text[1])
+    return found
+
+
+def _lines(function: dict[str, Any], title: str, line: int) -> list[str]:
+    """The lines of a column that come from a line of `layer`."""
+    place = function["places"].index(f"test_page.py:{FIRST + line}")
+    (column,) = [c for c in function["columns"] if c["title"] == title]
+    return [x[0] for block in column["blocks"] for x in block["lines"] if place in x[1:]]
+
+
+def test_lines_are_linked_through_all_columns(function):
+    assert [line.split(maxsplit=1)[1] for line in _lines(function, "source", 2)] == [
+        "y = jnp.tanh(z)"
+    ]
+    assert [line.split()[2] for line in _lines(function, "jaxpr", 2)] == ["tanh"]
+    assert any(" = tanh %" in line for line in _lines(function, "tensor IR", 2))
+    assert any("tanh" in line for line in _lines(function, "kernels", 2))
+    assert len(_lines(function, "assembly", 2)) > 10
+    assert any("dot_general" in line for line in _lines(function, "jaxpr", 1))
+    assert not _lines(function, "kernels", 1)  # BLAS computes it
+
+
+def test_steps_edges_and_memory(function):
+    steps, edges = function["steps"], function["edges"]
+    assert steps[0]["what"] == "400x300 @ 300x200 by BLAS"
+    assert [0, 1, "320 kB"] in edges
+    assert all(i < j < len(steps) for i, j, _ in edges)
+    assert len(function["memory"]) == len(steps)
+    assert max(function["memory"]) >= 400 * 200 * 4
+
+
+def test_a_page_refers_to_nothing_else(page):
+    assert not re.search(r"https?://|src=|@import|url\(", page)
+    assert page.count("</script>") == 2
+
+
+def test_text_of_programs_cannot_end_the_data():
+    def fun(x):
+        return jnp.sin(x) + len('</script><b>&"')
+
+    text = jax.explore(fun, X).html()
+    assert text.count("</script>") == 2
+    assert "\\u003c/script>" in text
+
+
+def test_functions_of_assembly_are_told_apart():
+    text = """\
+\t.text
+k0:
+\t.cfi_startproc
+\tmovl\t$1, %eax
+.LBB0_1:
+\tretq
+.Lfunc_end0:
+\t.size\tk0, .Lfunc_end0-k0
+k1:
+\tretq
+.Lfunc_end1:
+"""
+    assert texts.functions_of(text) == {
+        "k0": ["\tmovl\t$1, %eax", ".LBB0_1:", "\tretq"],
+        "k1": ["\tretq"],
+    }
+
+
+def test_what_notebooks_show(page):
+    shown = jax.explore(layer, X, W)._repr_html_()
+    assert shown.startswith("<iframe srcdoc=")
+    assert "&lt;html" in shown
+
+
+def test_command(tmp_path: Path, capsys):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import jax, jax.numpy as jnp\n"
+        "@jax.jit\ndef f(x):\n    return jnp.sin(x).sum()\n"
+        "@jax.jit\ndef g(x):\n    return x * 2\n"
+        "print(f(jnp.ones(10)).shape, g(jnp.ones(3)))\n"
+    )
+    out = tmp_path / "page.html"
+    assert command.main(["explore", "-o", str(out), str(program)]) == 0
+    assert capsys.readouterr().out.endswith(f"{out}: f, g\n")
+    assert '"name":"f"' in out.read_text()
+    assert command.main(["explore", "--function", "g", "-o", str(out), str(program)]) == 0
+    assert '"name":"f"' not in out.read_text()
+    assert command.main(["explore", "--function"]) == 2
+    assert command.main(["explore", "--help"]) == 0
+
+
+ACTIONS = """
+<script>
+const said = [];
+const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+const columns = () => all(".column").map(column => all(".lit", column).length);
+const line = all("#column0 [data-p]").find(element => element.textContent.includes("tanh"));
+line.click();
+said.push({clicked: columns(), status: document.getElementById("status").textContent});
+document.dispatchEvent(new KeyboardEvent("keydown", {key: "Escape", bubbles: true}));
+said.push({escaped: columns()});
+line.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowUp", bubbles: true}));
+said.push({above: document.activeElement.textContent});
+document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowRight", bubbles: true}));
+said.push({beside: document.activeElement.closest(".column").getAttribute("aria-label")});
+document.querySelector("[data-view=fusion]").click();
+setTimeout(() => {
+  said.push({boxes: document.querySelectorAll("#fusion .step").length,
+             hidden: document.getElementById("code").hidden});
+  const element = document.createElement("pre");
+  element.id = "said";
+  element.textContent = JSON.stringify(said);
+  document.body.append(element);
+}, 50);
+</script></body>
+"""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="a browser draws the page")
+def test_a_browser_draws_the_page(page: str, function, tmp_path: Path):
+    file = tmp_path / "page.html"
+    file.write_text(page.replace("</body>", ACTIONS))
+    assert CHROMIUM is not None
+    done = subprocess.run(
+        [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr",
+         "--virtual-time-budget=2000", "--dump-dom", file.as_uri()],
+        capture_output=True, text=True, check=True, timeout=120,
+    )  # fmt: skip
+    assert "CONSOLE" not in done.stderr  # no errors, no warnings
+    text = re.search(r'<pre id="said">(.*?)</pre>', done.stdout, re.S)
+    assert text is not None
+    clicked, escaped, above, beside, fusion = json.loads(text[1].replace("&gt;", ">"))
+    assert all(n > 0 for n in clicked["clicked"])
+    assert clicked["clicked"][0] == 1
+    assert f"test_page.py:{FIRST + 2}: 1 line of source" in clicked["status"]
+    assert escaped["escaped"] == [0] * 5
+    assert "z = x @ w" in above["above"]
+    assert beside["beside"] == "jaxpr"
+    assert fusion == {"boxes": len(function["steps"]), "hidden": True}
