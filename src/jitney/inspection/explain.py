@@ -48,7 +48,7 @@ def explain(fun: Callable[..., Any]) -> Callable[..., Explanation]:
       What tracing and lowering `fun` raise.
 
     Example:
-      >>> explanation = jitney.explain(lambda x: x - x.mean())(jnp.ones(1000))
+      >>> explanation = jax.explain(lambda x: x - x.mean())(jnp.ones(1000))
       >>> [work.kind for work in explanation.program.work]
       ['kernel', 'kernel']
     """

@@ -93,7 +93,7 @@ def explore(fun: Callable[..., Any], *args: PyTree, **kwargs: PyTree) -> Explora
       What tracing and lowering `fun` raise.
 
     Example:
-      >>> page = jitney.explore(lambda x: jnp.tanh(x).sum(), jnp.ones(1000))
+      >>> page = jax.explore(lambda x: jnp.tanh(x).sum(), jnp.ones(1000))
       >>> page.html().count("<html")
       1
     """
