@@ -290,7 +290,7 @@ def test_donated_array_given_again():
     f = jitney.jit(lambda x: x + 1, donate_argnums=0)
     f(x)
     for _ in range(2):
-        with pytest.raises(RuntimeError, match=r"Array has been deleted with shape=float32\[4\]"):
+        with pytest.raises(RuntimeError, match=r"float32\[4\], has been deleted"):
             f(x)
 
 

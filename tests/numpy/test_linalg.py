@@ -156,7 +156,7 @@ def test_triangular_solve(left, lower, transpose):
 ERRORS = {  # call -> what our message says
     "inv(TALL)": r"inv: .*square.*\(5, 3\)",
     "det(V)": r"det: .*square.*\(4,\)",
-    "solve(A, TALL)": r"solve: .*rows.*\(4, 4\) and \(5, 3\)",
+    "solve(A, TALL)": r"(?s)solve: .*rows.*\[4,4\].*\[5,3\]",
     "norm(A, 7)": "7",
     "norm(STACK, 2)": r"norm: .*one axis.* two.*\(0, 1, 2\)",
     "norm(V, 'fro')": "'fro'",

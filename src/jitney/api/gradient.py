@@ -21,9 +21,10 @@ from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, get_aval
 from jitney.core.pytree import pytrees
 from jitney.core.refs import any_refs, in_use
-from jitney.core.trace import state
+from jitney.core.trace import Tracer, state
 from jitney.core.tracebacks import api_boundary
 from jitney.core.wraps import wraps
+from jitney.primitives.rules import shape_of
 from jitney.runtime.array import array_from_numpy
 from jitney.transforms.linearize import linearize_flat
 
@@ -38,7 +39,8 @@ def _check_scalar(out: PyTree, holomorphic: bool, name: str) -> ShapedArray:
     except TypeError:
         raise TypeError(
             f"{name}: the function must return a scalar, but returned {out}, of type "
-            f"{type(out).__name__}; with has_aux=True it may return a pair (scalar, anything else)"
+            f"{type(out).__name__}.\nInstead: for results beside it, has_aux=True, which takes a pair "
+            "(scalar, anything else)"
         ) from None
     if in_use.exist and any_refs((aval,)):
         raise TypeError(
@@ -105,10 +107,15 @@ def check_input_dtype(name: str, holomorphic: bool, allow_int: bool, x: PyTree) 
     if not dtypes.issubdtype(aval.dtype, np.inexact) and not allow_int:
         raise TypeError(
             f"{name}: arguments must be of a real or complex floating-point dtype, but one is of "
-            f"{dtypes.long_name(aval.dtype)}. Convert it by x.astype(float), or leave it out of "
-            "argnums; "
+            f"{dtypes.long_name(aval.dtype)}.\nInstead: {_as_float(x)}, or leave it out of argnums; "
             "allow_int=True gives integers and booleans gradients of float0"
         )
+
+
+def _as_float(x: PyTree) -> str:
+    """How to pass `x`, of integers or booleans, as floats."""
+    is_number = shape_of(x) == () and not isinstance(x, Tracer)
+    return f"pass {float(x)}" if is_number else "convert it by x.astype(float)"
 
 
 def checked_argnums(argnums: int | Sequence[int]) -> int | tuple[int, ...]:

@@ -40,6 +40,7 @@ from jitney.core import (
     config,
     jaxpr_trace,
     key_reuse,
+    messages,
     performance,
     source_info,
 )
@@ -186,11 +187,9 @@ class JitCall:
         for x, name in zip(leaves, names, strict=True):
             if not is_valid(x):
                 raise TypeError(
-                    f"jit({self.name}): arguments must be arrays or scalars, but {name} is of type "
-                    f"{type(x)}. "
-                    "If it is an option rather than data, name it in static_argnums or "
-                    "static_argnames; if it "
-                    "is a container, register its class by jax.tree_util.register_pytree_node"
+                    f"jit({self.name}): arguments must be arrays or scalars, or pytrees of these, but "
+                    f"{name} is of type {type(x)}.\n"
+                    f"Instead: {_as_argument(name, x)}{messages.see('jit-argument')}"
                 ) from None
 
     def _refuse_integer(
@@ -618,3 +617,17 @@ def _roles(
 
 
 __all__ = ["JitCall", "TracedProgram", "jit_params", "make_call", "trace_closed"]
+
+
+def _as_argument(name: str | None, x: object) -> str:
+    """How `x` can be an argument of a jitted function."""
+    if name == "self":
+        kind = type(x).__name__
+        return (
+            f"for its arrays as data, jax.tree_util.register_dataclass({kind}); for a constant, which "
+            "is hashed, functools.partial(jax.jit, static_argnums=0)"
+        )
+    return (
+        "for an option, name it in static_argnums or static_argnames; for a container of arrays, "
+        "register its class by jax.tree_util.register_dataclass"
+    )

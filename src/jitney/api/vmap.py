@@ -277,10 +277,10 @@ def _axis_size(
         if not -len(shape) <= d < len(shape):
             paths = [p for p, _ in pytrees.tree_flatten_with_path((args, kwargs))[0]]
             raise ValueError(
-                f"vmap: {_argument_name(fun, paths[i])} is mapped along axis {d}, so it needs rank "
-                f"{d + 1 if d >= 0 else -d} or more, but its shape is {shape}; an argument that is "
-                "the "
-                "same at all indices has None in in_axes"
+                f"vmap of {fun_name(fun)}: {_argument_name(fun, paths[i])} is mapped along axis {d}, "
+                f"so it needs rank {d + 1 if d >= 0 else -d} or more, but it is a "
+                f"{get_aval(x).str_short()} of shape {shape}.\nInstead: to give it to all calls as it "
+                f"is, {_without_axes(len(args), paths[i])}"
             )
         sizes.setdefault(shape[d], []).append(i)
     if given is not None:
@@ -309,6 +309,14 @@ def _axis_size(
             f"{get_aval(leaves[i]).str_short()}" + (f", and {n - 1} more" if n > 1 else "")
         )
     raise ValueError("vmap: mapped axes must be of one size, but there are\n" + "\n".join(lines))
+
+
+def _without_axes(count: int, path: Sequence[Any]) -> str:
+    """The `in_axes` with which the argument at `path` is not mapped."""
+    head, key = path[:2]
+    if head.idx == 1:
+        return "pass it by position, with None in in_axes"
+    return f"in_axes=({', '.join('None' if i == key.idx else '0' for i in range(count))})"
 
 
 def _has_axis(x: object, axis: object) -> bool:

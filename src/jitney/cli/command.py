@@ -14,6 +14,7 @@ usage: jitney program.py [argument ...]    run a program; its `import jax` gives
        jitney - [argument ...]             the same for standard input
        jitney tour                         three programs on their way to machine code, and their times
        jitney explain program.py           what the functions that it compiles do, in their own lines
+       jitney explain CODE                 what the error of a code means: jitney explain bool-of-tracer
        jitney explore program.py           a page of them: source, jaxpr, kernels, assembly, fusion
        jitney simulate --mesh 64x8 program.py
                                            what the programs that it lowers would take on such a mesh

@@ -1,6 +1,7 @@
 """Errors of the public API.
 
-The classes are those of `jax.errors`; `docs/errors.md` has a section on each, with causes and cures.
+The classes are those of `jax.errors`; `docs/errors.md` has a section on each, with causes and cures,
+which `jitney explain` prints by its `code`.
 """
 
 # What a message says of a tracer is the tracer's own `_origin_msg`, which users never call.
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from jitney.core import source_info
+from jitney.core import cures, messages, source_info, user_code
 
 if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
@@ -20,10 +21,9 @@ if TYPE_CHECKING:
 def _documented(error: Exception, message: object) -> str:
     """`message` and where the class of `error` is described."""
     name, text = type(error).__name__, str(message)
-    see = (
-        f"\nSee docs/errors.md, section {name}, or "
-        f"https://docs.jax.dev/en/latest/errors.html#jax.errors.{name}"
-    )
+    code = getattr(type(error), "code", "")
+    page = f"https://docs.jax.dev/en/latest/errors.html#jax.errors.{name}"
+    see = f"\nSee `jitney explain {code}`, or {page}" if code else f"\nSee {page}"
     return text if text.endswith(see) else text + see  # (that of one that was pickled does)
 
 
@@ -65,6 +65,8 @@ def _type_of(tracer: _Traced) -> str:
 class ConcretizationTypeError(JAXTypeError):
     """The value of a tracer was needed while its function was traced."""
 
+    code = "value-of-tracer"
+
     def __init__(self, tracer: _Traced, context: str = "") -> None:
         super().__init__(
             "Abstract tracer value encountered where concrete value is expected: "
@@ -75,47 +77,56 @@ class ConcretizationTypeError(JAXTypeError):
 class TracerBoolConversionError(ConcretizationTypeError):
     """Python asked whether a tracer is true: `if`, `while`, `and`, `bool(x)`."""
 
+    code = "bool-of-tracer"
+
     def __init__(self, tracer: _Traced) -> None:
+        code = user_code.current()
+        truth = cures.of_truth(code, traced=True)
         JAXTypeError.__init__(
             self,
-            f"Attempted boolean conversion of {describe(tracer)}.{tracer._origin_msg()}\nIts "
-            "values are "
-            "not known yet, so Python cannot take a branch by them. Choose between values by "
-            "`jnp.where(condition, x, y)`, between computations by `jax.lax.cond`; loop by "
-            "`jax.lax.while_loop`; or name the argument in static_argnames of jit.",
+            f"Attempted boolean conversion of {describe(tracer)}.{tracer._origin_msg()}\n"
+            f"{messages.located(truth.asked, 'bool(x)', code)} needs a value that is known only "
+            f"when the compiled function runs.\nInstead: {truth.instead}; or make the argument "
+            "static, if it takes few values: jax.jit(f, static_argnames=...).",
         )
 
 
 class TracerArrayConversionError(JAXTypeError):
     """NumPy asked for the data of a tracer."""
 
+    code = "numpy-of-tracer"
+
     def __init__(self, tracer: _Traced) -> None:
+        code = user_code.current()
+        ours = cures.of_foreign_call(code) or "the function of that name in jax.numpy"
         super().__init__(
-            f"NumPy asked for the values of a {describe(tracer)}, by __array__(), while they are "
-            "not "
-            f"known yet.{tracer._origin_msg()}\nUse the function of jax.numpy in place of NumPy's; "
-            "or keep "
-            "what NumPy computes out of the function, or call it by jax.pure_callback."
+            f"{messages.located('', 'np.asarray(x)', code)}: NumPy asked for the values of a "
+            f"{describe(tracer)}, by __array__(), which are known only when the compiled function "
+            f"runs.{tracer._origin_msg()}\nInstead: {ours}; for what NumPy alone can do, "
+            "jax.pure_callback."
         )
 
 
 class TracerIntegerConversionError(JAXTypeError):
     """Python asked for a tracer as an index: `range(x)`, `list[x]`."""
 
+    code = "index-of-tracer"
+
     def __init__(self, tracer: _Traced) -> None:
+        code = user_code.current()
         super().__init__(
-            f"Python asked for a {describe(tracer)} as an integer, by __index__(), while its value "
-            "is not "
-            f"known yet.{tracer._origin_msg()}\nTo take an element of a list, make an array of the "
-            "list "
-            "and index that; in place of range(n), loop by jax.lax.fori_loop; or name the argument "
-            "in "
-            "static_argnames of jit."
+            f"{messages.located('', 'x.__index__()', code)}: Python asked for a {describe(tracer)} "
+            "as an integer, by __index__(), whose value is known only when the compiled function "
+            f"runs.{tracer._origin_msg()}\nInstead: for an element of a list, make an array of "
+            "the list and index that; for range(n), loop by jax.lax.fori_loop; or make the "
+            "argument static, if it takes few values: jax.jit(f, static_argnames=...)."
         )
 
 
 class NonConcreteBooleanIndexError(JAXIndexError):
     """An array was indexed by a mask whose values are not known while tracing."""
+
+    code = "mask-of-tracer"
 
     def __init__(self, tracer: _Traced) -> None:
         # References refuse all masks, those of known values as well.
@@ -134,9 +145,13 @@ class NonConcreteBooleanIndexError(JAXIndexError):
 class UnexpectedTracerError(JAXTypeError):
     """A tracer was used after its function had been traced."""
 
+    code = "leaked-tracer"
+
 
 class KeyReuseError(JAXTypeError):
     """A random key was used twice."""
+
+    code = "key-reuse"
 
 
 class InconclusiveDimensionOperation(Exception):  # the API's name
@@ -151,11 +166,38 @@ class JaxRuntimeError(RuntimeError):
 
 
 def scalar_conversion_error(tracer: _Traced, kind: str) -> Exception:
-    """For int(x), float(x), complex(x)."""
+    """For int(x), float(x), complex(x), and what calls them: `math.exp(x)`."""
+    code = user_code.current()
+    ours = cures.of_foreign_call(code)
+    instead = ours or f"to change the dtype alone, `x.astype({kind})` or `jnp.array(x, {kind})`"
     return ConcretizationTypeError(
         tracer,
-        f"`{kind}(x)` makes a Python number, which needs the value; `x.astype({kind})` and "
-        f"`jnp.array(x, {kind})` change the dtype alone, and work while tracing.",
+        f"{messages.located('', f'{kind}(x)', code)} makes a Python number, which needs the value."
+        f"\nInstead: {instead}.",
+    )
+
+
+def format_error(tracer: _Traced) -> TypeError:
+    """For f"{x:.3f}"."""
+    code = user_code.current()
+    text, instead = cures.of_format(code)
+    return TypeError(
+        f"{messages.located(text, 'format(x, spec)', code)}: the value of a {_type_of(tracer)} cannot "
+        f"be written while its function is traced, only its type, {type(tracer).__name__}."
+        f"\nInstead: {instead}, which prints when the function runs."
+        f"{messages.see('format-of-tracer')}"
+    )
+
+
+def deleted_array_error(aval: AbstractValue) -> RuntimeError:
+    """For an array that was deleted or donated."""
+    code = user_code.current()
+    name = messages.variable_of(aval, code) or "the array"
+    return RuntimeError(
+        f"{messages.subject('use of an array', code)}: {name}, {aval.str_short()}, has been deleted, "
+        "or given away to a function (donate_argnums), whose result has its memory now."
+        "\nInstead: use what the function returned, or do not donate the argument."
+        f"{messages.see('donated-array')}"
     )
 
 
@@ -167,10 +209,12 @@ def check_truth_is_unambiguous(aval: AbstractValue) -> None:
             "`x.size > 0` tells whether there are any"
         )
     if aval.size > 1:
+        code = user_code.current()
+        truth = cures.of_truth(code, traced=False)
         raise ValueError(
-            f"bool(x) needs an array of one element, but x is {aval.str_short()}, of ambiguous "
-            "truth: "
-            "take x.any() or x.all()"
+            f"{messages.located(truth.asked, 'bool(x)', code)}: Python asked for one truth value of "
+            f"{aval.str_short()}, where each element has its own: it is ambiguous.\n"
+            f"Instead: {truth.instead}{messages.see('ambiguous-truth')}"
         )
 
 

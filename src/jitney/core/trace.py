@@ -287,7 +287,7 @@ class Tracer(Array):
 
     def __format__(self, spec: str) -> str:
         if spec:
-            raise TypeError(f"unsupported format string passed to {type(self).__name__}.__format__")
+            raise errors.format_error(self)
         return str(self)
 
     def __repr__(self) -> str:

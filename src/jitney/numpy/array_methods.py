@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 import numpy as np
 
-from jitney.core import explicit
+from jitney.core import cures, explicit, messages, user_code
 from jitney.core.typing import Array, ArrayLike, Axis, DTypeLike, Index, ShapeLike
 from jitney.numpy import indexing, views
 from jitney.numpy.at import IndexUpdateHelper
@@ -50,10 +50,13 @@ class ArrayMethods(_Base):
         return indexing.getitem(self, index)
 
     def __setitem__(self, index: Index, value: ArrayLike) -> NoReturn:
+        code = user_code.current()
+        assignment = messages.located(messages.statement(code), "x[index] = y", code)
         raise TypeError(
-            "x[index] = y: the elements of a JAX array cannot be assigned to, as arrays are "
-            "immutable; x = x.at[index].set(y) makes an updated array, and so do the other methods "
-            "of .at[...]"
+            f"{assignment}: the elements of a JAX array cannot be "
+            "assigned to, as arrays are immutable; compiled programs update in place what is not "
+            f"needed any more.\nInstead: {cures.of_assignment(code)}"
+            f"{messages.see('in-place')}"
         )
 
     def __iter__(self) -> Iterator[Any]:

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 
-from jitney.core import config, dtypes, errors
+from jitney.core import config, cures, dtypes, errors, messages, user_code
 from jitney.core.array import Array
 from jitney.core.record import record
 from jitney.core.slices import Slice
@@ -373,9 +373,12 @@ def _without_ellipsis(items: list[Any], rank: int) -> list[Any]:
 def _span(item: slice, extent: int, position: int) -> Span:
     parts = (item.start, item.stop, item.step)
     if any(isinstance(x, Tracer) and x.to_concrete_value() is None for x in parts):
+        code = user_code.current()
         raise IndexError(
-            f"x[start:stop]: the bounds of a slice must be static, but at position {position} they "
-            f"are traced, {item}; jax.lax.dynamic_slice takes traced starts and a static size"
+            f"{messages.subject('x[start:stop]', code)}: the bounds of a slice must be static, as "
+            f"they decide the length of the result, but at position {position} they are traced, "
+            f"{item}.\nInstead: {cures.of_slice(code)}, a window of static length."
+            f"{messages.see('slice-of-tracer')}"
         )
     if any(type(x) is DimExpr for x in (*parts, extent)):
         return _symbolic_span(parts, extent)

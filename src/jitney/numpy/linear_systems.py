@@ -10,7 +10,8 @@ import numpy as np
 
 from jitney.api.custom_jvp import custom_jvp
 from jitney.api.jit import jit
-from jitney.core import dtypes
+from jitney.core import dtypes, messages
+from jitney.core.avals import get_aval
 from jitney.core.typing import Array, ArrayLike
 from jitney.numpy import promotion
 from jitney.numpy.decompositions import svd
@@ -60,10 +61,9 @@ def solve_arrays(a: Array, b: Array) -> Array:
     vector = b.ndim == 1
     right = expand_dims(b, (1,)) if vector else b
     if right.shape[-2] != n:
-        raise ValueError(
-            f"solve: `b` must have as many rows as `a`, {n}, but it has {right.shape[-2]}: shapes "
-            f"are {a.shape} and {b.shape}"
-        )
+        must = f"`b` must have as many rows as `a`, {n}, but it has {right.shape[-2]}."
+        operands = (("a", get_aval(a)), ("b", get_aval(b)))
+        raise ValueError(messages.refusal("solve", must, operands))
     batch = broadcast_shapes(a.shape[:-2], right.shape[:-2])
     out = linear_systems.solve(
         broadcast_to(a, (*batch, n, n)), broadcast_to(right, (*batch, *right.shape[-2:]))

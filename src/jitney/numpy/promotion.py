@@ -21,6 +21,7 @@ from jitney.core.user_warnings import warn
 from jitney.primitives.array.broadcasting import broadcast_in_dim, broadcast_shapes, broadcast_to
 from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise.convert import as_value, convert_element_type_p, scalar_operand
+from jitney.primitives.elementwise.families import unlike_shapes
 
 # What is a scalar operand, by exact type.
 SCALARS: frozenset[type] = frozenset((bool, int, float, complex, *dtypes.numpy_scalar_types))
@@ -137,7 +138,7 @@ def align_ranks(name: str, *operands: ArrayLike) -> list[Any]:
     if len(ranks) <= 1:
         return list(operands)
     rank = max(ranks)
-    _check_broadcast(name, shapes)
+    _check_broadcast(name, operands, shapes)
     return [
         broadcast_in_dim(x, (1,) * (rank - len(s)) + s, tuple(range(rank - len(s), rank)))
         if s and len(s) < rank
@@ -146,17 +147,13 @@ def align_ranks(name: str, *operands: ArrayLike) -> list[Any]:
     ]
 
 
-def _check_broadcast(name: str, shapes: Sequence[Any]) -> None:
-    """Raises ValueError, which names the operation, unless `shapes` broadcast."""
+def _check_broadcast(name: str, operands: Sequence[Any], shapes: Sequence[Any]) -> None:
+    """Raises ValueError, which names the operation, unless operands of `shapes` broadcast."""
     try:
         broadcast_shapes(*shapes)
     except ValueError:
-        listed = ", ".join(str(s) for s in shapes)
-        raise ValueError(
-            f"{name}: the shapes of operands must broadcast, but they are {listed}. Axes are "
-            "matched from the last one on, and must have equal extents or extent 1; x[:, None] has "
-            "one more axis."
-        ) from None
+        avals: list[Any] = [get_aval(x) for x in operands]
+        raise ValueError(unlike_shapes(name, avals)) from None
 
 
 def rank_promotion_warning(name: str, shapes: Sequence[Any]) -> None:

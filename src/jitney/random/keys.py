@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney import lax
-from jitney.core import config, dtypes
+from jitney.core import config, dtypes, messages
 from jitney.core.user_warnings import warn
 from jitney.primitives.random import bits as ops, generators as generators, prng, seeds
 
@@ -153,8 +153,10 @@ def wrap_key_data(
     chosen = _resolve(impl, dtype)
     data: Any = key_bits_array
     if not all(hasattr(data, a) for a in ("ndim", "shape", "dtype")):
+        instead = f".\nInstead: of a seed, jax.random.key({data})" if isinstance(data, int) else ""
         raise TypeError(
-            f"jax.random.wrap_key_data: the words of keys are a uint32 array, but there is {data!r}"
+            f"{messages.subject('jax.random.wrap_key_data')}: a key, or its words in a uint32 array, "
+            f"is needed, but there is {data!r}{instead}"
         )
     if is_key_array(data):
         raise TypeError(

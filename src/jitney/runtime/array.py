@@ -23,6 +23,7 @@ import numpy as np
 from jitney.core import dtypes, errors, explicit
 from jitney.core.array import Array
 from jitney.core.avals import ShapedArray, pytype_aval_mappings, shaped_array
+from jitney.core.errors import deleted_array_error
 from jitney.core.extended_dtypes import PrimalTangentDType
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.sharding import Sharding
@@ -275,7 +276,7 @@ class ArrayImpl(NativeArray, Array):
 
     def _check_not_deleted(self) -> None:
         if self.is_deleted():
-            raise RuntimeError(f"Array has been deleted with shape={self.aval.str_short()}.")
+            raise deleted_array_error(self.aval)
 
     _check_if_deleted = _check_not_deleted  # the name that libraries know
 

@@ -64,13 +64,23 @@ def _wrong_number(path: KeyPath, kind: type, keys: list[Any], full_keys: list[An
             f"different lengths of {kind.__name__}", path,
             f"the prefix has {len(keys)} entries,\n    the value {len(full_keys)}",
         )  # fmt: skip
-    difference = " ".join(sorted(map(_name, {*keys} ^ {*full_keys})))
+    missing, more = _only(keys, full_keys), _only(full_keys, keys)
+    difference = "\n".join(
+        f"    the {which} has no {names}, which the {other} has"
+        for which, names, other in (("value", missing, "prefix"), ("prefix", more, "value"))
+        if names
+    )
     return _error(
         "different children of pytrees", path,
         f"both have a {kind}, with {len(keys)} children in the prefix,\n"
         f"    {' '.join(map(_name, keys))}\n    and {len(full_keys)} in the value,\n"
-        f"    {' '.join(map(_name, full_keys))}\n    In one alone: {difference}",
+        f"    {' '.join(map(_name, full_keys))}\n{difference}",
     )  # fmt: skip
+
+
+def _only(keys: list[Any], others: list[Any]) -> str:
+    """The keys that are not among `others`."""
+    return ", ".join(keystr((key,)) for key in keys if key not in others)
 
 
 def _error(what: str, path: KeyPath, detail: str) -> MakeError:

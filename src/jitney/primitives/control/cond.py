@@ -572,7 +572,7 @@ def cond(
     if not callable(true_fun) or not callable(false_fun):
         raise TypeError(
             f"lax.cond: `true_fun` and `false_fun` must be functions, but are {true_fun!r} and "
-            f"{false_fun!r}"
+            f"{false_fun!r}.\nInstead: between values, jnp.where(pred, x, y)"
         )
     if operand is not _MISSING:
         operands = (operand,)

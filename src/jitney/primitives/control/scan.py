@@ -8,13 +8,12 @@ loop needs in more such arrays; what does not change from iteration to iteration
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jitney.compiler import lower as lowering
-from jitney.core import config, varying
+from jitney.core import config, source_info, varying
 from jitney.core.avals import get_aval
 from jitney.core.effects import moved
 from jitney.core.fixpoint import least_fixpoint, least_fixpoint_by
@@ -34,7 +33,6 @@ from jitney.primitives.control.high import row_type, rows_type, scan_on_arrays
 from jitney.primitives.control.scan_backward import backward_program
 from jitney.primitives.control.scan_orders import regrouped, reordered
 from jitney.primitives.control.tracing import (
-    carry_name,
     check_carry,
     check_refs,
     has_type,
@@ -465,7 +463,7 @@ def scan_from(
 ) -> tuple[PyTree, PyTree]:
     """`scan`, where `f` was made from another function: the same `source` is traced once."""
     x_leaves, x_tree = pytrees.tree_flatten(xs)
-    length = _length(x_leaves, length)
+    length = _length(xs, x_leaves, length)
     iterations = _turns(unroll, length)
     if config.disable_jit_enabled():
         return _scan_eagerly(f, init, x_leaves, x_tree, length, reverse)
@@ -476,7 +474,7 @@ def scan_from(
     traced = trace_function(f, whole, [*avals, *row_avals], "scan", source)
     if in_use.exist:
         check_refs(f, traced, [*leaves, *x_leaves])
-    carry_tree = _carry_tree(traced)
+    carry_tree = _carry_tree(f, traced)
     n = carry_tree.num_leaves
     carry_avals = traced.out_avals[:n]
     if carry_tree == tree:
@@ -489,8 +487,7 @@ def scan_from(
             ]
             traced = trace_function(f, whole, [*avals, *row_avals], "scan", source)
             carry_avals = traced.out_avals[:n]
-    named = partial(carry_name, f)
-    check_carry("scan body function", named, tree, carry_tree, avals, carry_avals)
+    check_carry("lax.scan", f, tree, carry_tree, avals, carry_avals)
     outs = scan_p.bind(
         *traced.consts,
         *leaves,
@@ -516,14 +513,17 @@ def _turns(unroll: int | bool | np.integer | np.bool_, length: int) -> int:
     return int(unroll) or 1
 
 
-def _carry_tree(traced: Traced) -> Any:
+def _carry_tree(f: Callable[..., Any], traced: Traced) -> Any:
     out = traced.out
     if not isinstance(out, tuple) or len(out) != 2:
-        raise TypeError(f"lax.scan: `f` must return a pair (carry, y), but has returned {out}")
+        raise TypeError(
+            f"lax.scan: {source_info.fun_sourceinfo(f)} must return a pair (carry, y), but has "
+            f"returned {out}.\nInstead: with nothing to collect, return carry, None"
+        )
     return pytrees.treedef_children(traced.out_tree)[0]
 
 
-def _length(leaves: Sequence[Any], length: int | None) -> int:
+def _length(xs: PyTree, leaves: Sequence[Any], length: int | None) -> int:
     sizes: list[int] = []
     for x in leaves:
         if in_use.exist and is_high_value(x):  # its type says of what it has rows, not how many
@@ -549,8 +549,17 @@ def _length(leaves: Sequence[Any], length: int | None) -> int:
         )
     if len(set(sizes)) > 1:
         listed = ", ".join(map(str, dict.fromkeys(sizes)))
+        rows = [
+            f"  xs{pytrees.keystr(path)}  {rules.aval_of(x).str_short()}"
+            for path, x in pytrees.tree_flatten_with_path(xs)[0]
+        ]
         raise ValueError(
-            f"lax.scan: the arrays of `xs` must have one size along axis 0, but have {listed}"
+            "\n".join(
+                [
+                    f"lax.scan: the arrays of `xs` must have one size along axis 0, but have {listed}:",
+                    *rows,
+                ]
+            )
         )
     return sizes[0]
 

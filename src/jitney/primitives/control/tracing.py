@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from jitney.core import explicit, source_info, varying
+from jitney.core import dtypes, explicit, messages, source_info, varying
 from jitney.core.avals import AbstractValue, ShapedArray, abstract_token, get_aval
 from jitney.core.flat_function import FlatFunction
 from jitney.core.function_traces import traced_once
@@ -186,45 +187,59 @@ def strengthened(
 
 
 def check_carry(
-    what: str,
-    name_argument: Callable[[], str],
+    loop: str,
+    body: Callable[..., Any],
     in_tree: pytrees.PyTreeDef,
     out_tree: pytrees.PyTreeDef,
     in_avals: Sequence[AbstractValue],
     out_avals: Sequence[AbstractValue],
 ) -> None:
-    """Raises TypeError unless a loop body's carry comes out as it went in.
+    """Raises TypeError unless a loop's `body` gives the carry back as it came.
 
     Args:
-      what: the loop and its function, such as "scan body function".
-      name_argument: says how the function calls the carry.
+      loop: the public function, such as "lax.scan".
     """
+    own = getattr(body, "__code__", None)
+    is_wrapper = own is not None and source_info.is_internal(own)  # as that of fori_loop
+    where = "the function" if is_wrapper else source_info.fun_sourceinfo(body)
+    argument = partial(carry_name, body)
     if in_tree != out_tree:
-        argument = name_argument()
-        lines = _tree_differences(argument, in_tree, out_tree)
+        lines = _tree_differences(argument(), in_tree, out_tree)
         raise TypeError(
-            f"{what}: an iteration must give the carry back with the tree structure that it had:\n\n"
-            f"{lines}\n\nReturn the containers that came in."
+            f"{loop}: {where} must give the carry back with the tree structure that it had:\n\n"
+            f"{lines}\n\nInstead: return the containers that came in."
+            f"{messages.see('carry-type')}"
         )
     if all(map(_same, in_avals, out_avals)):
         return
-    argument = name_argument()
     paths = [p for p, _ in pytrees.tree_flatten_with_path(_example(in_tree))[0]]
-    wrong = [
-        f"{_component(argument, path)} goes in as {_short(i)} and comes out as {_short(o)}: "
-        f"{_why(i, o)}."
+    changed = [
+        (_component(argument(), path), i, o)
         for path, i, o in zip(paths, in_avals, out_avals, strict=True)
+    ]
+    wrong = [
+        f"{name} goes in as {_short(i)} and comes out as {_short(o)}: {_why(i, o)}."
+        for name, i, o in changed
         if not _same(i, o)
     ]
-    advice = _how_to_vary([
-        (i, o, f"the initial value of {_component(argument, path)}", "")
-        for path, i, o in zip(paths, in_avals, out_avals, strict=True)
-    ])  # fmt: skip
+    advice = _how_to_vary([(i, o, f"the initial value of {name}", "") for name, i, o in changed])
     shown = wrong[0] if len(wrong) == 1 else "\n".join(f"  * {line}" for line in wrong)
     raise TypeError(
-        f"{what}: an iteration must give the carry back with the types that it had:\n\n{shown}"
-        f"{advice}\n\nConvert what the function returns, or the carry that the loop begins with."
+        f"{loop}: {where} must give the carry back with the types that it had:\n\n{shown}"
+        f"{advice}\n\nInstead: {_conversion(changed)}{messages.see('carry-type')}"
     )
+
+
+def _conversion(changed: Sequence[tuple[str, AbstractValue, AbstractValue]]) -> str:
+    """How the carry keeps its type."""
+    for _, i, o in changed:
+        if isinstance(i, ShapedArray) and isinstance(o, ShapedArray) and i.dtype != o.dtype:
+            name = dtypes.long_name(i.dtype)
+            return (
+                f"convert what the function returns, .astype({name!r}), or begin with a carry of the "
+                "type that it returns."
+            )
+    return "begin with a carry of the type that the function returns."
 
 
 def _component(argument: str, path: KeyPath) -> str:

@@ -9,7 +9,6 @@ anywhere, and what has come to its end stays as it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,7 +36,6 @@ from jitney.primitives.control.forwarding import (
 )
 from jitney.primitives.control.high import while_on_arrays
 from jitney.primitives.control.tracing import (
-    carry_name,
     check_carry,
     has_type,
     strengthened,
@@ -503,7 +501,7 @@ def while_from(
     single = pytrees.tree_structure((init_val,))
     condition = _traced_condition(cond_fun, single, avals, cond_source)
     body = trace_function(body_fun, single, avals, "while_loop", body_source)
-    _check_body(tree, body, avals)
+    _check_body(body_fun, tree, body, avals)
     stronger = strengthened(avals, body.out_avals)
     if stronger is not None:
         avals = stronger
@@ -513,14 +511,7 @@ def while_from(
         ]
         condition = _traced_condition(cond_fun, single, avals, cond_source)
         body = trace_function(body_fun, single, avals, "while_loop", body_source)
-    check_carry(
-        "while_loop body function",
-        partial(carry_name, body_fun),
-        tree,
-        body.out_tree,
-        avals,
-        body.out_avals,
-    )
+    check_carry("lax.while_loop", body_fun, tree, body.out_tree, avals, body.out_avals)
     fixed = unseen_constant_carries(
         condition.closed, len(condition.consts), body.closed, len(body.consts)
     )
@@ -565,11 +556,14 @@ def _traced_condition(
     return condition
 
 
-def _check_body(tree: pytrees.PyTreeDef, body: Traced, avals: Sequence[AbstractValue]) -> None:
+def _check_body(
+    body_fun: Callable[..., Any],
+    tree: pytrees.PyTreeDef,
+    body: Traced,
+    avals: Sequence[AbstractValue],
+) -> None:
     if tree != body.out_tree:
-        check_carry(
-            "while_loop body function", lambda: "c", tree, body.out_tree, avals, body.out_avals
-        )
+        check_carry("lax.while_loop", body_fun, tree, body.out_tree, avals, body.out_avals)
 
 
 @while_p.key_use

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
 import numpy as np
 
 from jitney.compiler.reference import scalar as reference
-from jitney.core import dtypes
+from jitney.core import dtypes, messages, user_code
 from jitney.core.avals import ShapedArray, is_valid_operand, shaped_array
 from jitney.core.primitive import Primitive, declare
 from jitney.primitives.elementwise.accuracy import check_accuracy
@@ -124,10 +124,41 @@ def broadcast_shape(name: str, avals: Sequence[ShapedArray]) -> Shape:
     for extents in zip(*shapes, strict=True):
         sizes = {n for n in extents if n != 1}
         if len(sizes) > 1:
-            listed = ", ".join(str(s) for s in shapes)
-            raise TypeError(f"{name} got incompatible shapes for broadcasting: {listed}.")
+            raise TypeError(unlike_shapes(name, avals))
         out.append(sizes.pop() if sizes else 1)
     return tuple(out)
+
+
+def unlike_shapes(name: str, avals: Sequence[ShapedArray]) -> str:
+    """The message for operands whose shapes do not go together."""
+    shapes = [a.shape for a in avals if a.shape]
+    rank = max(map(len, shapes))
+    columns = zip(*[(1,) * (rank - len(s)) + s for s in shapes], strict=True)
+    unlike = next(sizes for sizes in columns if len({*sizes} - {1}) > 1)
+    met = list(dict.fromkeys(n for n in unlike if n != 1))
+    listed = ", ".join(str(s) for s in shapes)
+    labels = ("left", "right") if len(avals) == 2 else [f"operand {i}" for i in range(len(avals))]
+    return messages.refusal(
+        name,
+        f"the shapes {listed} do not go together: axes are matched from the last one on, and "
+        f"{met[0]} meets {met[1]}.",
+        tuple(zip(labels, avals, strict=True)),
+        _stretched(avals),
+        "unlike-shapes",
+    )
+
+
+def _stretched(avals: Sequence[ShapedArray]) -> str:
+    """How two operands go together if their axes are matched from the first one on."""
+    if len(avals) != 2 or avals[0].ndim == avals[1].ndim:
+        return ""
+    small, large = sorted((a.shape for a in avals), key=len)
+    if any(n not in (1, m) for n, m in zip(small, large, strict=False)):
+        return ""
+    name = messages.variable_of(min(avals, key=lambda a: a.ndim), user_code.current()) or "y"
+    new = ", None" * (len(large) - len(small))
+    axes = ":" if len(small) == 1 else "..."
+    return f"{name}[{axes}{new}], to match its axes from the first one on"
 
 
 def broadcast_nodes(b: Builder, nodes: Sequence[Any]) -> list[Any]:

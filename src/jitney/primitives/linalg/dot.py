@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.compiler.reference import contraction, scalar
-from jitney.core import dtypes, explicit, text
+from jitney.core import dtypes, explicit, messages, text
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.jaxpr import JaxprEqn
 from jitney.core.primitive import declare
@@ -61,6 +61,25 @@ def _check_axes(
         )
 
 
+def _unequal(kind: str, x: ShapedArray, y: ShapedArray, i: int, j: int) -> str:
+    """The message for axes of unequal size that are summed over, or are of a batch, together."""
+    why = "they are summed over" if kind == "contracted" else "they are axes of one batch"
+    fits = ""
+    if x.ndim == y.ndim == 2 and kind == "contracted":
+        if x.shape[i] == y.shape[1 - j]:
+            fits = "transpose the right operand"
+        elif x.shape[1 - i] == y.shape[j]:
+            fits = "transpose the left operand"
+    return messages.refusal(
+        "dot_general",
+        f"axis {i} of the left operand has {x.shape[i]} elements, axis {j} of the right one "
+        f"{y.shape[j]}; {why} and must be equal.",
+        (("left", x), ("right", y)),
+        fits,
+        "unlike-sizes",
+    )
+
+
 @dot_general_p.abstract
 def dot_type(
     x: ShapedArray,
@@ -83,11 +102,7 @@ def dot_type(
             )
         for i, j in zip(px, py, strict=True):
             if x.shape[i] != y.shape[j]:
-                raise TypeError(
-                    f"dot_general: {kind} axes must have equal size, but axis {i} of lhs: "
-                    f"{x.str_short()} has {x.shape[i]} and axis {j} of rhs: {y.str_short()} has "
-                    f"{y.shape[j]}"
-                )
+                raise TypeError(_unequal(kind, x, y, i, j))
     for aval in (x, y):
         families.check_dtype("dot_general", aval.dtype, (*(families.NUMERIC or ()), np.bool_))
     common = _higher(x.dtype, y.dtype)

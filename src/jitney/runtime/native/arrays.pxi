@@ -29,7 +29,9 @@ cdef class NativeArray:
             return self.buffer.data
         value = _wait(self.buffer)
         if value is None:
-            raise RuntimeError(f"Array has been deleted with shape={self.aval.str_short()}.")
+            from jitney.core.errors import deleted_array_error
+
+            raise deleted_array_error(self.aval)
         return value
 
     @property

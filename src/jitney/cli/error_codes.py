@@ -1,0 +1,35 @@
+"""Sections on errors, by the codes that messages name: `jitney explain bool-of-tracer`."""
+
+from __future__ import annotations
+
+import difflib
+import importlib.resources
+import os
+import re
+import sys
+
+_CODE = re.compile(r"[a-z]+(-[a-z]+)+")
+_SECTION = re.compile(r"^## ([a-z-]+)\n(.*?)(?=^## |\Z)", re.M | re.S)
+
+
+def is_code(word: str) -> bool:
+    """Whether `word` has the form of a code, and is no file."""
+    return _CODE.fullmatch(word) is not None and not os.path.exists(word)
+
+
+def sections() -> dict[str, str]:
+    """The sections of the page on errors, by code."""
+    page = importlib.resources.files("jitney.cli").joinpath("errors.md").read_text("utf-8")
+    return {code: text.strip() for code, text in _SECTION.findall(page)}
+
+
+def show(code: str) -> int:
+    """Prints the section of a code; gives the exit code of the command."""
+    known = sections()
+    if code in known:
+        print(f"{code}\n{'-' * len(code)}\n{known[code]}")
+        return 0
+    near = difflib.get_close_matches(code, known, 1)
+    meant = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+    print(f"jitney explain: there is no error {code}; {meant}", file=sys.stderr)
+    return 2

@@ -1,0 +1,140 @@
+"""Messages of errors, in one form.
+
+    x @ w: axis 1 of the left operand has 785 elements, axis 0 of the right one 784; ...
+      left   float32[32,785]   argument x of layer (model.py:11)
+      right  float32[784,128]  argument w of layer (model.py:11)
+    Instead: ...
+
+First the operation as the user wrote it and what must hold, then the operands, one a line, with their
+types and the variables that hold them, then what to write in place of it. Nothing here runs unless an
+error is raised.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from jitney.core import user_code
+from jitney.core.user_code import UserCode
+
+if TYPE_CHECKING:
+    from jitney.core.avals import AbstractValue
+
+Operand = tuple[str, "AbstractValue"]
+"""What an operand is called, and its type."""
+
+# What stands for an operation in Python, beside a call of its name.
+_SYMBOLS = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript, ast.AugAssign)
+
+
+def refusal(
+    name: str, must: str, operands: Sequence[Operand] = (), instead: str = "", anchor: str = ""
+) -> str:  # fmt: skip
+    """The message for operands that do not fit.
+
+    Args:
+      name: of the operation, as the public interface has it, for calls of which there is no source and
+        for calls of other functions that come to it.
+      must: what must hold and does not.
+      operands: what came.
+      instead: what to write in place of it.
+      anchor: the section of `docs/errors.md` on it.
+    """
+    code = user_code.current()
+    lines = [f"{subject(name, code)}: {must}", *_rows(operands, code)]
+    if instead:
+        lines.append(f"Instead: {instead}")
+    return "\n".join(lines) + (see(anchor) if anchor else "")
+
+
+def see(anchor: str) -> str:
+    """The last line of a message: where a section of `docs/errors.md` says more."""
+    return f"\nSee `jitney explain {anchor}`"
+
+
+def subject(name: str, code: UserCode | None = None) -> str:
+    """The operation as the user wrote it; with `name` if it does not show there.
+
+    Args:
+      name: of the operation.
+      code: where the user asks for it; found if it is not given.
+    """
+    code = code or user_code.current()
+    text = "" if code is None else code.text()
+    if code is None or not text:
+        return name
+    node = code.expression
+    if isinstance(node, ast.Call):
+        called = code.text(node.func).rpartition(".")[2]
+        if _shortened(text) != text:
+            text = f"{_shortened(code.text(node.func))}(...)"
+        return text if called == name.rpartition(".")[2] else f"{text}, in {name}"
+    return _shortened(text) if isinstance(node, _SYMBOLS) else f"{_shortened(text)}, in {name}"
+
+
+def statement(code: UserCode | None) -> str:
+    """The assignment or other statement where the program stands; empty if it is not known."""
+    path = () if code is None else code.path
+    found = next((node for node in path if isinstance(node, ast.stmt)), None)
+    return "" if code is None or found is None else code.text(found)
+
+
+def located(text: str, fallback: str, code: UserCode | None) -> str:
+    """ "`if x > lim` (relu, model.py:25)": what the user wrote, and where.
+
+    Args:
+      text: if it is not the expression where the program stands.
+      fallback: what is asked for, if there is no source.
+      code: where the program stands.
+    """
+    if code is None:
+        return f"`{fallback}`"
+    shown = _shortened(text or code.text()) or fallback
+    return f"`{shown}` ({', '.join(filter(None, (code.function, code.place)))})"
+
+
+def _shortened(text: str, width: int = 60) -> str:
+    return text if len(text) <= width else f"{text[: width - 4]} ..."
+
+
+# --- operands -------------------------------------------------------------------------------------
+
+
+def _rows(operands: Sequence[Operand], code: UserCode | None) -> list[str]:
+    """A line for each operand: what it is called, its type, the variable that holds it."""
+    sides = _sides(code)
+    left = max((len(label) for label, _ in operands), default=0)
+    types = [aval.str_short() for _, aval in operands]
+    width = max(map(len, types), default=0)
+    rows: list[str] = []
+    for (label, aval), text in zip(operands, types, strict=True):
+        holder = sides[label] if label in sides else variable_of(aval, code)
+        described = code.described(holder) if code is not None and holder else ""
+        rows.append(f"  {label:{left}}  {text:{width}}  {described}".rstrip())
+    return rows
+
+
+def _sides(code: UserCode | None) -> dict[str, str]:
+    """The variables on both sides of a binary operator."""
+    node = None if code is None else code.expression
+    if not isinstance(node, ast.BinOp):
+        return {}
+    both = {"left": node.left, "right": node.right}
+    return {side: n.id for side, n in both.items() if isinstance(n, ast.Name)}
+
+
+def variable_of(aval: AbstractValue, code: UserCode | None) -> str:
+    """The variable in the expression that holds a value of a type; empty if none or several do."""
+    if code is None:
+        return ""
+    found = {name for name, value in code.variables() if _has_type(value, aval)}
+    return found.pop() if len(found) == 1 else ""
+
+
+def _has_type(value: object, aval: AbstractValue) -> bool:
+    try:
+        return all(getattr(value, name) == getattr(aval, name) for name in ("shape", "dtype"))
+    except Exception:  # any object may come, whose attributes may fail
+        return False
