@@ -16,6 +16,8 @@ usage: jitney program.py [argument ...]    run a program; its `import jax` gives
        jitney explain program.py           what the functions that it compiles do, in their own lines
        jitney explain CODE                 what the error of a code means: jitney explain bool-of-tracer
        jitney explore program.py           a page of them: source, jaxpr, kernels, assembly, fusion
+       jitney bench program.py --function f
+                                           its times over sizes, beside NumPy's, JAX's and Numba's
        jitney simulate --mesh 64x8 program.py
                                            what the programs that it lowers would take on such a mesh
        jitney measure                      the rates of this machine, as options of simulate
@@ -59,6 +61,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from jitney.cli import explore
 
             return explore.main(rest)
+        case ["bench", *rest]:
+            from jitney.cli import bench
+
+            return bench.main(rest)
         case ["simulate", *rest]:
             from jitney.cli import simulate
 

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitney.cli import run
+from jitney.cli.quantities import seconds
 from jitney.core.record import record
 
 if TYPE_CHECKING:
@@ -142,8 +143,8 @@ def simulate(
     axes = ", ".join([f"{name}={n}" for name, n in extents.items()])
     lines = [
         f"{module.name} over {axes}: {math.prod(options.extents)} devices",
-        f"  time        {_seconds(found.computing + found.sending)}: computing "
-        f"{_seconds(found.computing)}, sending {_seconds(found.sending)}",
+        f"  time        {seconds(found.computing + found.sending)}: computing "
+        f"{seconds(found.computing)}, sending {seconds(found.sending)}",
         f"  operations  {found.operations:.3g} of a device",
         f"  memory      {bytes_text(read + written + plan.arena_bytes)} of a device: operands "
         f"{bytes_text(read)}, results {bytes_text(written)}, temporary "
@@ -159,15 +160,8 @@ def simulate(
         along = "+".join([name for name, _ in message.node.axes])
         lines.append(
             f"  {message.node.kind:15} {along:15} {message.node.tensor_type!s:22} "
-            f"{message.times:8} {bytes_text(message.bytes):>11} {_seconds(message.seconds):>9}"
+            f"{message.times:8} {bytes_text(message.bytes):>11} {seconds(message.seconds):>9}"
         )
     if found.loops:
         lines.append(f"  {found.loops} loops of unknown length count as one iteration")
     return "\n".join(lines)
-
-
-def _seconds(t: float) -> str:
-    """`1.50 us`, `24.0 ms`, `3.20 s`."""
-    scales = (("s", 1.0), ("ms", 1e3), ("us", 1e6), ("ns", 1e9))
-    unit, scale = next(((unit, scale) for unit, scale in scales if t * scale >= 1), scales[-1])
-    return f"{t * scale:.3g} {unit}"

@@ -1,0 +1,343 @@
+"""`jitney bench`: times a function of a program, compiled by jitney and by others, over sizes.
+
+Each contestant is a process of its own (`bench_worker`), which waits while others run. They run in
+turns, so that what else the machine does meets all alike; medians and the distance of quartiles are
+shown, and first calls, which trace and compile, apart.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import importlib.util
+import json
+import math
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jitney.cli import bench_worker, usage
+from jitney.cli.quantities import seconds
+from jitney.core.record import field, record
+
+USAGE = """\
+usage: jitney bench program.py --function NAME [option ...]
+
+Times a function of program.py that jitney compiles, beside the same code run by others. The program is
+run, but not as __main__. The function is called on vectors of random numbers, one for each parameter
+without a default, or on what make_arguments(size) of the program returns, a tuple.
+
+  --function NAME     of the function
+  --against NAMES     of numpy, jax, numba, with commas between; numpy by default. numpy and numba run
+                      the code with numpy in place of jax.numpy
+  --sizes SIZES       of the vectors, with commas between; 1e3,1e4,1e5,1e6 by default
+  --json FILE         where to write all times
+  --plot FILE         where to draw them, .svg or .png; needs matplotlib
+"""
+ROUNDS = 15  # in which each contestant is timed once
+LONGEST = 10.0  # seconds, after which there are no more rounds for a size
+FEWEST_ROUNDS = 3
+TOLERANCE = 1e-3  # relative, from which on results differ
+
+
+@record(frozen=True)
+class Options:
+    """What the words of the command say."""
+
+    program: str
+    function: str
+    contestants: tuple[str, ...]
+    sizes: tuple[int, ...]
+    json: str | None
+    plot: str | None
+
+
+@record
+class Times:
+    """Seconds of one contestant at one size.
+
+    Attributes:
+      contestant: its name.
+      size: of the arguments.
+      first: what the first call took.
+      later: what a later call took, in each round.
+    """
+
+    contestant: str
+    size: int
+    first: float
+    later: list[float] = field(default_factory=list)
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.later)
+
+    @property
+    def quartiles(self) -> tuple[float, float]:
+        low, _, high = statistics.quantiles(self.later, n=4, method="inclusive")
+        return low, high
+
+    @property
+    def noise(self) -> float:
+        """The distance of the quartiles, as a share of the median."""
+        low, high = self.quartiles
+        return (high - low) / self.median
+
+
+@record
+class Results:
+    """All that has been found.
+
+    Attributes:
+      versions: of contestants that run the function.
+      times: of each at each size.
+      failures: why others do not run it, or not at some size.
+      differing: names of those whose results are not jitney's.
+    """
+
+    versions: dict[str, str] = field(default_factory=dict)
+    times: list[Times] = field(default_factory=list)
+    failures: dict[str, str] = field(default_factory=dict)
+    differing: set[str] = field(default_factory=set)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs the command; gives the exit code."""
+    if not arguments or arguments[0] in ("-h", "--help"):
+        return usage.show(USAGE, asked=bool(arguments))
+    try:
+        options = _parse(arguments)
+    except ValueError as error:
+        print(f"jitney bench: {error}", file=sys.stderr)
+        return usage.show(USAGE, asked=False)
+    found = measure(options)
+    if "jitney" not in found.versions or not found.times:
+        print(f"jitney bench: {found.failures['jitney']}", file=sys.stderr)
+        return 1
+    print(table(options, found))
+    if options.json is not None:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump(as_json(options, found), file, indent=2)
+    if options.plot is not None:
+        draw(options, found, options.plot)
+    return 0
+
+
+def _parse(words: Sequence[str]) -> Options:
+    """The words of the command.
+
+    Raises:
+      ValueError: saying what is wrong.
+    """
+    values, rest = usage.options(USAGE, words)
+    if len(rest) != 1:
+        raise ValueError("one program is needed")
+    if not os.path.isfile(rest[0]):
+        raise ValueError(f"there is no file {rest[0]}")
+    if "function" not in values:
+        raise ValueError("--function is needed, with the name of one of the program's")
+    others = [x for x in values.get("against", "numpy").split(",") if x not in ("", "jitney")]
+    for name in others:
+        if name not in bench_worker.CONTESTANTS:
+            raise ValueError(f"--against takes numpy, jax and numba, not {name}")
+    sizes = tuple(map(_size, values.get("sizes", "1e3,1e4,1e5,1e6").split(",")))
+    plot = values.get("plot")
+    if plot is not None:
+        if not plot.endswith((".svg", ".png")):
+            raise ValueError(f"--plot {plot}: the name has to end in .svg or .png")
+        if importlib.util.find_spec("matplotlib") is None:
+            raise ValueError(
+                "--plot needs matplotlib, which is not installed: pip install matplotlib"
+            )
+    contestants = ("jitney", *dict.fromkeys(others))
+    return Options(rest[0], values["function"], contestants, sizes, values.get("json"), plot)
+
+
+def _size(text: str) -> int:
+    try:
+        size = float(text)
+    except ValueError:
+        size = 0.0
+    if size < 1 or size != int(size):
+        raise ValueError(f"--sizes takes whole numbers such as 1000 or 1e3, not {text!r}")
+    return int(size)
+
+
+# --- measuring ------------------------------------------------------------------------------------
+
+
+class _Worker:
+    """A process that runs the function as one contestant does."""
+
+    def __init__(self, contestant: str, options: Options) -> None:
+        self.contestant = contestant
+        command = [sys.executable, "-P", bench_worker.__file__]
+        self._process = subprocess.Popen(
+            [*command, contestant, options.program, options.function],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        self.greeting = self._answer()
+
+    def ask(self, **request: int) -> dict[str, Any]:
+        """The answer to a request; one that has ended says so, as "error"."""
+        assert self._process.stdin is not None
+        try:
+            print(json.dumps(request), file=self._process.stdin, flush=True)
+        except BrokenPipeError:
+            return {"error": "its process has ended"}
+        return self._answer()
+
+    def _answer(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        return json.loads(line) if line else {"error": "its process has ended"}
+
+    def end(self) -> None:
+        """Ends the process."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.kill()
+        self._process.wait()
+        self._process.stdout.close()
+        with contextlib.suppress(BrokenPipeError):  # what it was asked after it had ended
+            self._process.stdin.close()
+
+
+def measure(options: Options) -> Results:
+    """Times all contestants at all sizes, in turns."""
+    found = Results()
+    workers: list[_Worker] = []
+    try:
+        for name in options.contestants:
+            worker = _Worker(name, options)
+            workers.append(worker)
+            if "error" in worker.greeting:
+                found.failures[name] = worker.greeting["error"]
+            else:
+                found.versions[name] = worker.greeting["version"]
+        running = [w for w in workers if w.contestant in found.versions]
+        for size in options.sizes:
+            _measure_size(running, size, found)
+    finally:
+        for worker in workers:
+            worker.end()
+    return found
+
+
+def _measure_size(workers: Sequence[_Worker], size: int, found: Results) -> None:
+    racing: list[tuple[_Worker, int, Times]] = []
+    expected: list[float] | None = None
+    for worker in workers:
+        prepared = worker.ask(size=size)
+        if "error" in prepared:
+            found.failures.setdefault(worker.contestant, prepared["error"])
+            continue
+        times = Times(worker.contestant, size, prepared["first"])
+        racing.append((worker, prepared["calls"], times))
+        if expected is None:
+            expected = prepared["summary"]
+        elif not _agree(expected, prepared["summary"]):
+            found.differing.add(worker.contestant)
+    turns = racing
+    begun = time.monotonic()
+    for _ in range(ROUNDS):
+        for worker, calls, times in turns:
+            answer = worker.ask(calls=calls)
+            if "error" in answer:
+                found.failures.setdefault(worker.contestant, answer["error"])
+            else:
+                times.later.append(answer["seconds"])
+        # Whoever comes first finds caches as the last one has left them: each does in turn.
+        turns = turns[1:] + turns[:1]
+        enough = all([len(times.later) >= FEWEST_ROUNDS for _, _, times in racing])
+        if enough and time.monotonic() - begun > LONGEST:
+            break
+    found.times += [times for _, _, times in racing if len(times.later) >= FEWEST_ROUNDS]
+
+
+def _agree(some: Sequence[float], others: Sequence[float]) -> bool:
+    """Whether results with these summaries may be equal."""
+    return len(some) == len(others) and all(
+        map(functools.partial(math.isclose, rel_tol=TOLERANCE), some, others)
+    )
+
+
+# --- showing --------------------------------------------------------------------------------------
+
+
+def table(options: Options, found: Results) -> str:
+    """Times as text: a line for each size, a column for each contestant."""
+    names = [name for name in options.contestants if name in found.versions]
+    by_place = {(t.size, t.contestant): t for t in found.times}
+    rounds = max([len(t.later) for t in found.times])
+    lines = [
+        f"{options.function} of {options.program}: medians of up to {rounds} runs in turns, with the "
+        "distance of the quartiles",
+        "",
+        f"{'size':>12}" + "".join([f"{name:>20}" for name in names]),
+    ]
+    for size in options.sizes:
+        cells = [_later(by_place.get((size, name))) for name in names]
+        lines.append(f"{size:>12,}" + "".join([f"{cell:>20}" for cell in cells]))
+    lines += ["", "First calls, which trace and compile:", ""]
+    for size in options.sizes:
+        cells = [by_place.get((size, name)) for name in names]
+        texts = ["-" if t is None else seconds(t.first) for t in cells]
+        lines.append(f"{size:>12,}" + "".join([f"{text:>20}" for text in texts]))
+    lines += [f"\n{name}: {reason}" for name, reason in found.failures.items()]
+    lines += [f"\n{name}: its results are not those of jitney" for name in sorted(found.differing)]
+    return "\n".join(lines)
+
+
+def _later(times: Times | None) -> str:
+    return "-" if times is None else f"{seconds(times.median)} ± {times.noise:3.0%}"
+
+
+def as_json(options: Options, found: Results) -> dict[str, Any]:
+    """All that has been found, for other programs."""
+    return {
+        "program": options.program,
+        "function": options.function,
+        "machine": platform.machine(),
+        "python": platform.python_version(),
+        "versions": found.versions,
+        "failures": found.failures,
+        "differing": sorted(found.differing),
+        "times": [
+            {
+                "contestant": t.contestant, "size": t.size, "first": t.first, "median": t.median,
+                "quartiles": t.quartiles, "later": t.later,
+            }
+            for t in found.times
+        ],
+    }  # fmt: skip
+
+
+def draw(options: Options, found: Results, path: str) -> None:
+    """Draws times over sizes, on logarithmic axes, the quartiles as a band."""
+    matplotlib: Any = importlib.import_module("matplotlib")
+    matplotlib.use("agg")
+    pyplot: Any = importlib.import_module("matplotlib.pyplot")
+
+    figure, axes = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
+    series: Mapping[str, list[Times]] = {
+        name: [t for t in found.times if t.contestant == name] for name in found.versions
+    }
+    for name, times in series.items():
+        sizes = [t.size for t in times]
+        (line,) = axes.loglog(
+            sizes, [t.median for t in times], "o-", label=f"{name} {found.versions[name]}"
+        )
+        low, high = zip(*[t.quartiles for t in times], strict=True) if times else ((), ())
+        axes.fill_between(sizes, low, high, color=line.get_color(), alpha=0.25, linewidth=0)
+    axes.set(xlabel="size", ylabel="seconds of a call", title=options.function)
+    axes.grid(which="major", alpha=0.3)
+    axes.legend()
+    figure.savefig(path)
+    pyplot.close(figure)

@@ -1,0 +1,280 @@
+"""One contestant of `jitney bench`: a process that runs a function of a program on demand.
+
+It is run as a file, by the interpreter of the command, so that `import jax` gives what is asked for.
+Requests and answers are lines of JSON:
+
+    {"size": 1000}      makes arguments, and calls the function for the first time
+    {"calls": 50}       calls it so many times
+
+The first line that is answered says which version the contestant has. What the program prints goes to
+standard error.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import json
+import os
+import runpy
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, Protocol
+
+CONTESTANTS = ("jitney", "numpy", "jax", "numba")
+SHORTEST = 0.01  # seconds that calls must take together to be timed
+
+
+class _Jax(Protocol):
+    """What the processes of jitney and of JAX have under that name."""
+
+    def jit(self, fun: Callable[..., Any], /) -> Callable[..., Any]: ...
+    def block_until_ready(self, x: object, /) -> object: ...
+
+
+class Unable(Exception):
+    """A contestant cannot run the function; the message says why."""
+
+
+def load(contestant: str, path: str, name: str) -> tuple[Callable[..., Any], dict[str, Any], str]:
+    """(the function as the contestant runs it, the program's globals, the contestant's version).
+
+    Args:
+      contestant: one of `CONTESTANTS`.
+      path: of the program. It is run, not as `__main__`.
+      name: of the function.
+
+    Raises:
+      Unable: if the contestant is not installed, or there is no such function.
+    """
+    load_ = {"jitney": _load_jitney, "numpy": _load_numpy, "jax": _load_jax, "numba": _load_numba}
+    return load_[contestant](path, name)
+
+
+def _load_jitney(path: str, name: str) -> tuple[Callable[..., Any], dict[str, Any], str]:
+    import jitney
+
+    jitney.install_as_jax()
+    # First calls compile, whatever earlier processes have left on disk.
+    jitney.config.update("jax_enable_compilation_cache", False)
+    program, function = _run(path, name)
+    return _jitted(function, jitney), program, jitney.__version__
+
+
+def _load_jax(path: str, name: str) -> tuple[Callable[..., Any], dict[str, Any], str]:
+    try:
+        import jax
+    except ImportError as error:
+        raise Unable(f"not installed ({error})") from None
+    program, function = _run(path, name)
+    return _jitted(function, jax), program, jax.__version__
+
+
+def _load_numpy(path: str, name: str) -> tuple[Callable[..., Any], dict[str, Any], str]:
+    import numpy
+
+    program = _by_numpy(path, name)
+    return program[name], program, numpy.__version__
+
+
+def _load_numba(path: str, name: str) -> tuple[Callable[..., Any], dict[str, Any], str]:
+    try:
+        numba: Any = importlib.import_module("numba")
+    except ImportError as error:
+        raise Unable(f"not installed ({error})") from None
+    program = _by_numpy(path, name)
+    plain = {key: x for key, x in program.items() if type(x) is FunctionType}
+    program.update({key: numba.njit(x) for key, x in plain.items() if key != "make_arguments"})
+    return program[name], program, numba.__version__
+
+
+def _run(path: str, name: str) -> tuple[dict[str, Any], Callable[..., Any]]:
+    program = runpy.run_path(path, run_name=os.path.splitext(os.path.basename(path))[0])
+    found = program.get(name)
+    if not callable(found):
+        raise Unable(f"{os.path.basename(path)} has no function {name}")
+    # `run_path` clears the globals of what it has run, which functions look their names up in.
+    body = inspect.unwrap(found)
+    held = getattr(body, "__globals__", None)
+    if held is not None:
+        held.update(program)
+    return program if held is None else held, found
+
+
+def _jitted(function: Callable[..., Any], jax: _Jax) -> Callable[..., Any]:
+    """A function, jitted unless it is, that returns when its results are there."""
+    jitted = function if hasattr(function, "lower") else jax.jit(function)
+
+    @functools.wraps(function)
+    def call(*args: object, **kwargs: object) -> object:
+        return jax.block_until_ready(jitted(*args, **kwargs))
+
+    return call
+
+
+def _by_numpy(path: str, name: str) -> dict[str, Any]:
+    """The program's globals, with NumPy in place of `jax.numpy`, and functions that are not jitted."""
+    import numpy
+
+    import jitney
+    import jitney.numpy as jnp
+
+    jitney.install_as_jax()
+    program, _ = _run(path, name)
+    of_jnp = {id(getattr(jnp, n)): n for n in dir(jnp) if hasattr(numpy, n)}
+    for key, x in list(program.items()):
+        if x is jnp:
+            program[key] = numpy
+        elif id(x) in of_jnp:
+            program[key] = getattr(numpy, of_jnp[id(x)])
+        elif hasattr(x, "lower") and hasattr(x, "__wrapped__"):
+            program[key] = inspect.unwrap(x)
+    return program
+
+
+# --- arguments ------------------------------------------------------------------------------------
+
+
+def arguments(
+    function: Callable[..., Any], program: dict[str, Any], size: int, contestant: str
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """What the function is called with, positional and by name: equal for all contestants.
+
+    The program's `make_arguments(size)` gives the positional ones. Without that each parameter that has
+    no default is a vector of so many random numbers, of float32, between 0 and 1.
+    """
+    import numpy as np
+
+    make = program.get("make_arguments")
+    if callable(make):
+        made = make(size)
+        args, kwargs = (made if isinstance(made, tuple) else (made,)), {}
+    else:
+        draws = np.random.default_rng(0)
+        args, kwargs = (), {}
+        for parameter in inspect.signature(inspect.unwrap(function)).parameters.values():
+            if parameter.default is not parameter.empty or parameter.kind in (
+                parameter.VAR_POSITIONAL,
+                parameter.VAR_KEYWORD,
+            ):
+                continue
+            x = draws.random(size, np.float32)
+            if parameter.kind == parameter.KEYWORD_ONLY:
+                kwargs[parameter.name] = x
+            else:
+                args = (*args, x)
+    return _converted((args, kwargs), contestant)
+
+
+def _converted(tree: object, contestant: str) -> Any:
+    """Arguments whose arrays are the contestant's."""
+    import numpy as np
+
+    if contestant in ("numpy", "numba"):
+        import jitney as jax
+
+        convert: Callable[[Any], Any] = np.asarray
+    else:
+        import jax
+        import jax.numpy as jnp
+
+        convert = jnp.asarray
+    return jax.tree.map(lambda x: convert(x) if hasattr(x, "dtype") else x, tree)
+
+
+# --- calls ----------------------------------------------------------------------------------------
+
+
+class Contestant:
+    """A function of a program, as one contestant runs it."""
+
+    def __init__(self, contestant: str, path: str, name: str) -> None:
+        self.contestant = contestant
+        self.function, self.program, self.version = load(contestant, path, name)
+
+    def prepare(self, size: int) -> dict[str, Any]:
+        """Makes arguments, and calls the function: how long that took, and what came out of it."""
+        self.args, self.kwargs = arguments(self.function, self.program, size, self.contestant)
+        begun = time.perf_counter()
+        result = self.function(*self.args, **self.kwargs)
+        first = time.perf_counter() - begun
+        return {"first": first, "summary": self._summary(result), "calls": self._enough_calls()}
+
+    def seconds(self, calls: int) -> float:
+        """Of one of so many calls, one after the other."""
+        function, args, kwargs = self.function, self.args, self.kwargs
+        begun = time.perf_counter()
+        for _ in range(calls):
+            function(*args, **kwargs)
+        return (time.perf_counter() - begun) / calls
+
+    def _enough_calls(self) -> int:
+        """How many are long enough together."""
+        typical = statistics.median([self.seconds(1) for _ in range(3)])
+        return max(1, round(SHORTEST / max(typical, 1e-9)))
+
+    def _summary(self, result: object) -> list[float]:
+        """Numbers that are nearly equal for results that are: the mean and the mean size of each array.
+
+        Raises:
+          Unable: if NumPy's contestant has computed by this package.
+        """
+        import numpy as np
+
+        if self.contestant in ("numpy", "numba"):
+            import jitney as jax
+        else:
+            import jax
+        found: list[float] = []
+        for x in jax.tree.leaves(result):
+            if self.contestant in ("numpy", "numba") and isinstance(x, jax.Array):
+                raise Unable(
+                    f"{self.contestant} cannot run what it takes from jax beside jax.numpy"
+                )
+            values = np.asarray(x)
+            if values.size and values.dtype.kind in "biufc":
+                values = values.astype(complex)
+                found += [float(abs(values.mean())), float(abs(values).mean())]
+        return found
+
+
+def main() -> None:
+    """Answers requests until there are no more."""
+    contestant, path, name = sys.argv[1:]
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+
+    def answer(**what: object) -> None:
+        print(json.dumps(what), file=answers, flush=True)
+
+    sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
+    sys.argv[:] = [path]
+    try:
+        running = Contestant(contestant, path, name)
+    except Exception as error:
+        answer(error=_said(error))
+        return
+    answer(version=running.version)
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            if "size" in request:
+                answer(**running.prepare(request["size"]))
+            else:
+                answer(seconds=running.seconds(request["calls"]))
+        except Exception as error:
+            answer(error=_said(error))
+
+
+def _said(error: Exception) -> str:
+    """The first line of an error, as a reason."""
+    text = next(iter(str(error).strip().splitlines()), "")
+    return text if isinstance(error, Unable) else f"{type(error).__name__}: {text}"
+
+
+if __name__ == "__main__":
+    main()
