@@ -98,6 +98,7 @@ from jitney.api.shard_map import smap as smap
 from jitney.api.vmap import vmap as vmap
 from jitney.inspection.explain import explain as explain
 from jitney.inspection.page import explore as explore
+from jitney.inspection.profile import profile as profile
 from jitney.install import install_as_jax as install_as_jax
 from jitney import dlpack as dlpack
 from jitney import ad as ad

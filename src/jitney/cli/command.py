@@ -15,6 +15,7 @@ usage: jitney program.py [argument ...]    run a program; its `import jax` gives
        jitney tour                         three programs on their way to machine code, and their times
        jitney explain program.py           what the functions that it compiles do, in their own lines
        jitney explain CODE                 what the error of a code means: jitney explain bool-of-tracer
+       jitney profile program.py           where its time goes, by step and by line
        jitney explore program.py           a page of them: source, jaxpr, kernels, assembly, fusion
        jitney bench program.py --function f
                                            its times over sizes, beside NumPy's, JAX's and Numba's
@@ -65,6 +66,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from jitney.cli import bench
 
             return bench.main(rest)
+        case ["profile", *rest]:
+            from jitney.cli import profile
+
+            return profile.main(rest)
         case ["simulate", *rest]:
             from jitney.cli import simulate
 

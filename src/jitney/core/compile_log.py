@@ -13,7 +13,7 @@ from jitney.core import config, monitoring
 
 _log = logging.getLogger(__name__)
 
-_EVENTS = {
+EVENTS = {
     "tracing": "/jax/core/compile/jaxpr_trace_duration",
     "lowering": "/jax/core/compile/jaxpr_to_mlir_module_duration",
     "compilation": "/jax/core/compile/backend_compile_duration",
@@ -51,7 +51,7 @@ class step:  # reads as a function: `with compile_log.step(...)`
         if failure is not None:
             return
         seconds = time.perf_counter() - self.start
-        monitoring.record_event_duration_secs(_EVENTS[self.kind], seconds, fun_name=self.name)
+        monitoring.record_event_duration_secs(EVENTS[self.kind], seconds, fun_name=self.name)
         level = _level()
         if _log.isEnabledFor(level):
             _log.log(level, "Finished " + _FINISHED[self.kind] + " in %.6f sec", self.name, seconds)

@@ -180,8 +180,11 @@ class Program:
 
 def of_module(module: hlo.Module) -> Program:
     """The facts of a program, as lowered."""
-    optimized = pipeline.optimize(module)
-    plan = pipeline.plan(optimized)
+    return of_plan(module, pipeline.plan(pipeline.optimize(module)))
+
+
+def of_plan(module: hlo.Module, plan: plans.Plan) -> Program:
+    """The facts of a program, as lowered, with its plan."""
     n = len(plan.inputs)
     info = None if module.jaxpr is None else module.jaxpr.debug_info
     known = ("",) * n if info is None else info.safe_arg_names(n)
@@ -268,7 +271,7 @@ class _Reader:
         """
         found: list[Work] = []
         for step in steps:
-            if isinstance(step, plans.Wait | plans.SwapBuffers):
+            if isinstance(step, plans.Wait | plans.SwapBuffers | plans.Clock):
                 continue
             work = self.work(step)
             if found and _is_part_of(found[-1], work):
@@ -310,7 +313,7 @@ class _Reader:
         return work
 
     def _name_written(self, step: plans.Step, written: Sequence[plans.Buffer]) -> None:
-        if isinstance(step, plans.RowStrips | plans.Wait | plans.SwapBuffers) or not step.nodes:
+        if not isinstance(step, plans.ComputingStep) or not step.nodes:
             return
         source = source_of(step.nodes[0])
         if source is not None and source.text:
@@ -322,7 +325,7 @@ class _Reader:
     def _stored(self, step: plans.Step) -> list[Stored]:
         """Values that a step writes and that are neither operands nor results of the program."""
         found: list[Stored] = []
-        if isinstance(step, plans.RowStrips | plans.Wait | plans.SwapBuffers):
+        if not isinstance(step, plans.ComputingStep):
             return found
         _, written = reads_and_writes(step)
         if written and all(buffer.place == "strip" for buffer in written):
@@ -366,13 +369,13 @@ def _within(step: plans.Step) -> list[plans.Step]:
     if isinstance(step, plans.RowStrips):
         return list(step.launches)
     inner = [x for block in plans.inner(step) for x in block]
-    return [x for x in inner if not isinstance(x, plans.Wait | plans.SwapBuffers)]
+    return [x for x in inner if not isinstance(x, plans.Wait | plans.SwapBuffers | plans.Clock)]
 
 
 def _nodes(step: plans.Step) -> Iterator[hlo.Node]:
     """The nodes that a step computes, those in the regions of a loop that is one kernel, too."""
     match step:
-        case plans.Wait() | plans.SwapBuffers():
+        case plans.Wait() | plans.SwapBuffers() | plans.Clock():
             return
         case plans.RowStrips():
             for launch in step.launches:

@@ -5,7 +5,7 @@
            | LibraryCall(call, args, results)
            | Collective(node, args, result) | HostCall(fn, args, results) | Wait(call)
            | Copy(to, source) | SwapBuffers(carry, after)
-           | Loop(cond, predicate, body) | Branch(index, cases)
+           | Loop(cond, predicate, body) | Branch(index, cases) | Clock(counters, index)
 
 A buffer is an input or an output of the program, a constant, or a stretch of the arena that is allotted
 to it between its first and its last use. Between the launches of `RowStrips` a buffer may also be a
@@ -228,6 +228,20 @@ class Branch:
     nodes: Nodes = ()
 
 
+@record
+class Clock:
+    """Adds the time that has passed since the last look at the clock to what a step has taken.
+
+    Attributes:
+      counters: int64[1 + 2 n] for n steps: when the clock was last looked at, then for each step the
+        ticks that it has taken and how often it ran.
+      index: of the step; -1 begins: nothing is added.
+    """
+
+    counters: np.ndarray
+    index: int
+
+
 Step: TypeAlias = (
     Launch
     | RowStrips
@@ -240,7 +254,13 @@ Step: TypeAlias = (
     | SwapBuffers
     | Loop
     | Branch
+    | Clock
 )
+
+ComputingStep: TypeAlias = (
+    Launch | Gemm | LibraryCall | Collective | HostCall | Copy | Loop | Branch
+)
+"""Steps that have `nodes`."""
 
 
 @record
@@ -286,6 +306,8 @@ def touched(step: Step) -> list[Buffer]:
             return [step.predicate, *step.filled, *(e.after for e in step.swapped)]
         case Branch():
             return [step.index]
+        case Clock():
+            return []
 
 
 def inner(step: Step) -> list[list[Step]]:

@@ -184,7 +184,7 @@ class RegionPlan:
                     pending.append(x)
         computed = tuple(nodes)
         for step in steps:
-            if not isinstance(step, ir.RowStrips | ir.Wait | ir.SwapBuffers) and not step.nodes:
+            if isinstance(step, ir.ComputingStep) and not step.nodes:
                 step.nodes = computed
 
     # --- buffers ----------------------------------------------------------------------------------

@@ -64,6 +64,8 @@ def print_plan(plan: ir.Plan) -> str:
                     )
                 case ir.SwapBuffers():
                     lines.append(f"{indent}swap {step.carry} <-> {step.after}")
+                case ir.Clock():
+                    lines.append(f"{indent}clock {step.index}")
                 case ir.Loop():
                     lines.append(f"{indent}while {{")
                     lines += block(step.cond, indent + "  ")

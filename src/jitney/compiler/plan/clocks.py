@@ -1,0 +1,93 @@
+"""Clocks between the steps of a plan: how long each step takes, and how often it runs.
+
+The instrumentation of profilers (Graham, Kessler and McKusick, gprof: a call graph execution profiler,
+1982), at the granularity of kernels and library calls: some nanoseconds a step. Steps of loops whose
+bodies take less than a microsecond have no clocks of their own; the loop has one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from jitney.compiler.plan import ir
+from jitney.compiler.plan.estimate import operations, traffic
+from jitney.core.record import record, replace
+
+# What a body does at the least, in operations and bytes, for its steps to be timed: some microseconds.
+_LEAST_WORK = 20_000
+
+
+@record
+class Clocked:
+    """A plan with clocks.
+
+    Attributes:
+      plan: it.
+      original: the plan without them.
+      steps: those that are timed, by the indices of their clocks.
+      counters: see `ir.Clock`.
+    """
+
+    plan: ir.Plan
+    original: ir.Plan
+    steps: list[ir.Step]
+    counters: np.ndarray
+
+    @property
+    def calls(self) -> int:
+        """How often the program has begun."""
+        return int(self.counters[-1])
+
+    def taken(self, index: int) -> tuple[int, int]:
+        """(ticks, times) of a step."""
+        ticks, times = self.counters[1 + 2 * index : 3 + 2 * index].tolist()
+        return ticks, times
+
+
+def with_clocks(plan: ir.Plan) -> Clocked:
+    """`plan` with a clock after each of its steps."""
+    steps: list[ir.Step] = []
+    _find(plan.steps, steps)
+    # The last pair is that of the beginning of calls.
+    counters = np.zeros(3 + 2 * len(steps), np.int64)
+    indices = {id(step): i for i, step in enumerate(steps)}
+    begin = ir.Clock(counters, -1)
+    clocked = replace(
+        plan,
+        steps=[begin, *_clocked(plan.steps, indices, counters)],
+        keep_alive=[*plan.keep_alive, counters],
+    )
+    return Clocked(clocked, plan, steps, counters)
+
+
+def _find(steps: Sequence[ir.Step], found: list[ir.Step]) -> None:
+    """Appends the steps that are timed, those within others first."""
+    for step in steps:
+        for block in ir.inner(step) if _is_opened(step) else []:
+            _find(block, found)
+        if not isinstance(step, ir.SwapBuffers):
+            found.append(step)
+
+
+def _is_opened(step: ir.Step) -> bool:
+    """Whether the steps within a step take long enough for clocks of their own."""
+    inner = [x for block in ir.inner(step) for x in ir.all_steps(block)]
+    calls_out = any(isinstance(x, ir.HostCall | ir.LibraryCall) for x in inner)
+    return calls_out or sum([operations(x) + traffic(x) for x in inner]) >= _LEAST_WORK
+
+
+def _clocked(
+    steps: Sequence[ir.Step], indices: dict[int, int], counters: np.ndarray
+) -> list[ir.Step]:
+    done: list[ir.Step] = []
+    for step in steps:
+        index = indices.get(id(step))
+        if index is None:
+            done.append(step)
+            continue
+        if _is_opened(step):
+            step = ir.with_inner(step, lambda block: _clocked(block, indices, counters))
+        done += [step, ir.Clock(counters, index)]
+    return done
