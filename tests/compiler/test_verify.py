@@ -56,6 +56,11 @@ def convolution(w=WINDOWS, axes=(0, 1, 2), strides=(1,), low=(0,), groups=1):
     return ir.Convolution(t("f4", 2, 5, 7), N, IMAGE, w, dims)
 
 
+def dft(x, dim=1, inverse=False, of_real=False, to_real=0):
+    types = (x.type,) if to_real else (x.type,) * 2
+    return ir.Dft(types, N, x, x, dim, inverse, False, of_real, to_real)
+
+
 def placed(dimensions, is_open, **more):
     return ir.ShardingConstraint(X.type, N, X, ir.TensorSharding(dimensions, is_open, **more))
 
@@ -141,6 +146,12 @@ WRONG = {
     "dot.C1": ir.Dot(t("f4", 3, 3), N, X, D, ((1,), (1,)), ((), ())),
     "dot.C2": ir.Dot(t("f4", 3), N, X, X, ((1,), (1,)), ((1,), (0,))),
     "dot.C3": ir.Dot(t("f4", 4, 3), N, X, X, ((0,), (1,)), ((), ())),
+    "dft.C1": ir.Dft((X.type,) * 2, N, X, D, 1, False, False, False, 0),
+    "dft.C2": dft(C),
+    "dft.C3": dft(X, dim=2),
+    "dft.C4": dft(X, inverse=True, of_real=True),
+    "dft.C5": dft(X, to_real=8),
+    "dft.type": dft(X, of_real=True),
     "sort.C1": ir.Sort((X.type, V.type), N, (X, V), 0, 1, True),
     "sort.C2": ir.Sort((X.type,), N, (X,), 2, 1, True),
     "sort.C3": ir.Sort((X.type,), N, (X,), 0, 2, True),
@@ -297,6 +308,16 @@ def rows(*pairs, across=False, count=4, strip=2):
     return plans.RowStrips(count, strip, tuple([plans.Launch(copy, pair) for pair in pairs]))
 
 
+def looked_up():
+    """Strips of a copy, and of a launch that reads the copy where numbers say."""
+    place = kernels.Load(0, index(1, 0), I32)
+    there = kernels.Load(1, index(3, 1, terms=((0, 3),)), F32)
+    store = kernels.Store(2, index(3, 1), 1)
+    look_up = kernels.Kernel((4, 3), 0, (I32, F32, F32), (place, there), (store,))
+    last = plans.Launch(look_up, (buffer("input", 16), P, OUT))
+    return plans.RowStrips(4, 2, (*rows((IN, P)).launches, last))
+
+
 OWN, OTHER, OVER = buffer("strip", 24), buffer("strip", 24, 64), buffer("strip", 24)
 FLOAT = TensorType((10,), np.dtype(np.float32))
 
@@ -344,6 +365,7 @@ WRONG_PLANS = {
     "P6 overwritten": plan(rows((IN, OWN), (IN, OVER), (OWN, OUT))),
     "P6 outside": plan(plans.Launch(rows((IN, OWN)).launches[0].kernel, (OWN, OUT))),
     "P6 other rows": plan(rows((IN, P), (P, OUT), across=True)),
+    "P6 other rows, which values name": plan(looked_up()),
     "P6 rows": plan(rows((IN, P), (P, OUT), count=3)),
     "P6 strip": plan(rows((IN, P), (P, OUT), strip=5)),
     "P5 of an exchange": plan(*exchanging(to=buffer("arena", 40))),

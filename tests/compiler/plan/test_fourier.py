@@ -130,3 +130,29 @@ def test_bits_are_the_same_for_all_sets_of_instructions(name, n, monkeypatch):
     assert len(addresses) in (3, 6, 9)  # as many as this processor has instructions for
     assert np.abs(found[0] - wanted).max() <= bound
     assert found[0].tobytes() == found[1].tobytes() == found[2].tobytes()
+
+
+def is_kernel_in_loop(function, x):
+    _, _, loop = steps(function, x).partition("while {")
+    return "library_call" not in loop
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 5), (6, 4, 10), (12, 9, 15), (1, 8, 16)])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("name", ["fft", "ifft", "rfft", "irfft"])
+def test_short_lengths_in_loops(name, axis, shape):
+    """Kernels that are written out: each has a batch before its axis, after it, or both."""
+    transform = getattr(jnp.fft, name)
+    x = normal(shape, np.float32 if name == "rfft" else np.complex64)
+    n = max(2 * (shape[axis] - 1), 1) if name == "irfft" else shape[axis]
+
+    def last(x):
+        def step(i, _):
+            return transform(x * (i + 1.0), n, axis)
+
+        return jitney.lax.fori_loop(0, 3, step, transform(x, n, axis))
+
+    wanted = getattr(np.fft, name)(x.astype(np.result_type(x.dtype, np.float64)) * 3, n, axis)
+    bound = 4 * np.finfo(np.float32).eps * np.abs(wanted).max()
+    assert np.abs(np.asarray(jitney.jit(last)(x)) - wanted).max() <= bound
+    assert is_kernel_in_loop(last, x) == (n <= COSTS.real_transform or name in ("fft", "ifft"))

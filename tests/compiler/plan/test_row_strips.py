@@ -107,6 +107,16 @@ program f(input0: float32[61,9], input1: float32[61,9]) -> \
     )
 
 
+def test_what_one_launch_alone_touches_may_have_more_rows():
+    def f(x):
+        return nn.softmax(x), jnp.concatenate([x * 2, nn.softmax(x)])
+
+    module = module_of(f, normal(64, 33))
+    (step,) = strips(planned(module, EAGER))
+    assert {x.buffers[-1].nbytes for x in step.launches} >= {64 * 33 * 4, 128 * 33 * 4}
+    check(module, [normal(64, 33)], least=1)
+
+
 def sums_and_shares(x, scale):
     y = norm(x) * scale
     return y, y.sum(0), (y * x).sum(0)

@@ -182,23 +182,31 @@ def test_recurrences_are_loops_of_scalars():
 
 
 @pytest.mark.parametrize("mode", ["clip", "fill"])
-def test_an_unsigned_index_that_no_signed_one_holds(mode):
+@pytest.mark.parametrize(
+    ("dtype", "n", "indices"),
+    [
+        ("uint64", 7, (0, 6, 7, 2**31, 2**63 - 1, 2**63, 2**64 - 3)),
+        ("uint8", 250, (0, 127, 128, 249, 250, 255)),
+        ("uint16", 50_000, (0, 2**15, 49_999, 50_000)),
+    ],
+)
+def test_an_unsigned_index_that_no_signed_one_holds(dtype, n, indices, mode):
     attributes = (
         "update_window_dims=() inserted_window_dims=(0,) scatter_dims_to_operand_dims=(0,) "
         f"combine=max mode={mode} unique=False"
     )
     source = (
-        "module f(p0: uint64[1,1], p1: uint8[7], p2: uint8[1]) {\n"
-        f"  %3 = scatter p1, p0, p2 {attributes} : uint8[7]\n"
+        f"module f(p0: {dtype}[1,1], p1: uint8[{n}], p2: uint8[1]) {{\n"
+        f"  %3 = scatter p1, p0, p2 {attributes} : uint8[{n}]\n"
         "  return %3\n}"
     )
     module = parse_module(source)
-    for index in (0, 6, 7, 2**31, 2**63 - 1, 2**63, 2**64 - 3):
-        inputs = [np.full((1, 1), index, np.uint64), np.arange(7, dtype=np.uint8)]
+    for index in indices:
+        inputs = [np.full((1, 1), index, dtype), np.arange(n).astype(np.uint8) % 7]
         inputs.append(np.full(1, 9, np.uint8))
-        expected = np.arange(7, dtype=np.uint8)
-        if index < 7 or mode == "clip":
-            expected[min(index, 6)] = 9
+        expected = inputs[1].copy()
+        if index < n or mode == "clip":
+            expected[min(index, n - 1)] = 9
         np.testing.assert_array_equal(compiled(module, inputs)[0], expected)
         np.testing.assert_array_equal(interpret.run(module, inputs)[0], expected)
 

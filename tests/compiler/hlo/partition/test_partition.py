@@ -1,5 +1,6 @@
 """The partitioner: all devices together compute what the whole program does; texts show how."""
 
+import functools
 import math
 import os
 import subprocess
@@ -337,7 +338,21 @@ def test_loops_that_do_not_map():
     def both_ways(x):
         return lax.scan(lambda c, r: (c, x[7 - c] + r), 0, x)[1]
 
-    for function in (not_all_rows, neighbours, both_ways):
+    def running_sums(x, of_old):
+        """Sums of what a loop has made so far, with the row of the iteration or without it."""
+
+        def step(carry):
+            i, made, sums = carry
+            row = lax.dynamic_slice(x, (i, 0), (1, 16), allow_negative_indices=False)
+            new = lax.dynamic_update_slice(made, row, (i, 0), allow_negative_indices=False)
+            total = (made if of_old else new).sum()[None]
+            sums = lax.dynamic_update_slice(sums, total, (i,), allow_negative_indices=False)
+            return i + 1, new, sums
+
+        return lax.while_loop(lambda carry: carry[0] < 8, step, (0, 0 * x, jnp.zeros(8)))
+
+    of_old, of_new = (functools.partial(running_sums, of_old=which) for which in (True, False))
+    for function in (not_all_rows, neighbours, both_ways, of_old, of_new):
         partitioned(function, (MATRIX,), [(X, ())], {"x": 4})
 
 
