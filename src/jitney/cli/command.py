@@ -2,28 +2,72 @@
 
 from __future__ import annotations
 
+import importlib
+import os
 import sys
 from collections.abc import Sequence
+from types import ModuleType
 
+from jitney.cli import usage
+from jitney.core.record import record
 from jitney.version import __version__ as jax_version
 
-USAGE = """\
-usage: jitney program.py [argument ...]    run a program; its `import jax` gives jitney
-       jitney -m module [argument ...]     the same for a module
-       jitney -c code [argument ...]       the same for a text
-       jitney - [argument ...]             the same for standard input
-       jitney tour                         three programs on their way to machine code, and their times
-       jitney explain program.py           what the functions that it compiles do, in their own lines
-       jitney explain CODE                 what the error of a code means: jitney explain bool-of-tracer
-       jitney profile program.py           where its time goes, by step and by line
-       jitney explore program.py           a page of them: source, jaxpr, kernels, assembly, fusion
-       jitney bench program.py --function f
-                                           its times over sizes, beside NumPy's, JAX's and Numba's
-       jitney simulate --mesh 64x8 program.py
-                                           what the programs that it lowers would take on such a mesh
-       jitney measure                      the rates of this machine, as options of simulate
-       jitney doctor                       versions, compiler, BLAS, cache, settings; tests itself
-       jitney cache [list|size|clear|why]  the compiled programs that are kept on disk
+
+@record(frozen=True)
+class Command:
+    """One of the commands beside running a program; the module of its name in this folder does it.
+
+    Attributes:
+      arguments: what may follow its name, as the usage shows it; words to choose from as `[one|other]`.
+      what: it does.
+    """
+
+    arguments: str
+    what: str
+
+
+COMMANDS = {
+    "tour": Command("", "three programs on their way to machine code, and their times"),
+    "explain": Command(
+        "program.py | CODE",
+        "what its compiled functions do, line by line; what an error means",
+    ),
+    "profile": Command("program.py", "where its time goes, by step and by line"),
+    "explore": Command("program.py", "a page of them: source, jaxpr, kernels, assembly, fusion"),
+    "bench": Command(
+        "program.py --function f", "its times over sizes, beside NumPy's, JAX's and Numba's"
+    ),
+    "simulate": Command(
+        "--mesh 64x8 program.py", "what the programs that it lowers would take on such a mesh"
+    ),
+    "measure": Command("", "the rates of this machine, as options of simulate"),
+    "doctor": Command("", "versions, compiler, BLAS, cache, settings; tests itself"),
+    "cache": Command("[list|size|clear|why]", "the compiled programs that are kept on disk"),
+    "completion": Command("[bash|zsh|fish]", "a script that completes these words in a shell"),
+}
+OPTIONS = ("-m", "-c", "-i", "-h", "--help", "-V", "--version")
+_COLUMN = 35  # of the usage, at which it says what a command does
+
+
+def _usage_line(name: str, command: Command) -> str:
+    head = f"       jitney {name} {command.arguments}".rstrip()
+    if len(head) < _COLUMN - 1:
+        return f"{head:{_COLUMN}}{command.what}"
+    return f"{head}\n{'':{_COLUMN}}{command.what}"
+
+
+_COMMAND_LINES = "\n".join([_usage_line(name, command) for name, command in COMMANDS.items()])
+USAGE = f"""\
+usage: jitney program.py [argument ...]
+                                   run a program; its `import jax` gives jitney
+       jitney -m module [argument ...]
+                                   the same for a module
+       jitney -c code [argument ...]
+                                   the same for a text
+       jitney [- [argument ...]]   the same for standard input
+       jitney -i [program]         the same, and then Python's prompt with the program's names
+{_COMMAND_LINES}
+       jitney COMMAND --help       the options of one of these
        jitney --help | --version
 
 `python -m jitney ...` is the same command.
@@ -40,59 +84,53 @@ def version() -> str:
         return "0.1.0"
 
 
+def module_of(name: str) -> ModuleType:
+    """The module of a command: its `USAGE`, and `main(arguments)`, which runs it."""
+    return importlib.import_module(f"jitney.cli.{name}")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; gives the exit code. Whatever the program raises is raised."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     match words:
-        case [] | ["-h" | "--help", *_]:
+        case ["-h" | "--help", *_]:
             print(USAGE, end="")
             return 0
         case ["-V" | "--version", *_]:
             print(f"jitney {version()} (interface of jax {jax_version})")
             return 0
-        case ["tour", *rest]:
-            from jitney.cli import tour
+        case [name, *rest] if name in COMMANDS:
+            return _run_command(name, rest)
+        case ["-i", *rest]:
+            from jitney.cli import interactive
 
-            return tour.main(rest)
-        case ["explain", *rest]:
-            from jitney.cli import explain
+            return interactive.after(lambda: _run_program(rest or ["-c", ""]))
+    return _run_program(words)
 
-            return explain.main(rest)
-        case ["explore", *rest]:
-            from jitney.cli import explore
 
-            return explore.main(rest)
-        case ["bench", *rest]:
-            from jitney.cli import bench
+def _run_command(name: str, words: Sequence[str]) -> int:
+    module = module_of(name)
+    if words and words[0] in ("-h", "--help"):
+        return usage.show(module.USAGE, asked=True)
+    unknown = usage.unknown_option(module.USAGE, words)
+    if unknown is not None:
+        hint = usage.did_you_mean(unknown, usage.names(module.USAGE))
+        print(f"jitney {name}: unknown option {unknown}{hint}", file=sys.stderr)
+        return usage.show(module.USAGE, asked=False)
+    return module.main(words)
 
-            return bench.main(rest)
-        case ["profile", *rest]:
-            from jitney.cli import profile
 
-            return profile.main(rest)
-        case ["simulate", *rest]:
-            from jitney.cli import simulate
-
-            return simulate.main(rest)
-        case ["measure", *rest]:
-            from jitney.cli import measure
-
-            return measure.main(rest)
-        case ["doctor", *rest]:
-            from jitney.cli import doctor
-
-            return doctor.main(rest)
-        case ["cache", *rest]:
-            from jitney.cli import cache
-
-            return cache.main(rest)
-        case ["-m" | "-c" as option]:
-            print(f"jitney: argument expected for the {option} option", file=sys.stderr)
-            print(USAGE, end="", file=sys.stderr)
-            return 2
+def _run_program(words: Sequence[str]) -> int:
     from jitney.cli import run
 
     match words:
+        case [] if sys.stdin is None or sys.stdin.isatty():
+            return usage.show(USAGE, asked=True)
+        case []:
+            return run.run_code(sys.stdin.buffer.read(), [], name="")
+        case ["-m" | "-c" as option]:
+            print(f"jitney: argument expected for the {option} option", file=sys.stderr)
+            return usage.show(USAGE, asked=False)
         case ["-m", module, *rest]:
             return run.run_module(module, rest)
         case ["-c", code, *rest]:
@@ -100,7 +138,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         case ["-", *rest]:
             return run.run_code(sys.stdin.buffer.read(), rest, name="-")
         case [option, *_] if option.startswith("-"):
-            print(f"jitney: unknown option {option}", file=sys.stderr)
-            print(USAGE, end="", file=sys.stderr)
-            return 2
-    return run.run_path(words[0], words[1:])
+            hint = usage.did_you_mean(option, OPTIONS)
+            print(f"jitney: unknown option {option}{hint}", file=sys.stderr)
+            return usage.show(USAGE, asked=False)
+    status = run.run_path(words[0], words[1:])
+    if status and not os.path.exists(words[0]):
+        hint = usage.did_you_mean(words[0], COMMANDS)
+        if hint:
+            print(f"jitney: {words[0]} is no file and no command{hint}", file=sys.stderr)
+    return status

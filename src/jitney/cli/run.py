@@ -137,7 +137,7 @@ def _run(
         _end_other_processes(error.code)
         raise
     except BaseException:
-        _hide_own_frames()
+        hide_own_frames()
         raise
     return 0
 
@@ -156,7 +156,7 @@ def _end_other_processes(code: object) -> None:
         joining.end_all(f"sys.exit({code!r})", code if isinstance(code, int) else 1)
 
 
-def _hide_own_frames() -> None:
+def hide_own_frames() -> None:
     """Makes the traceback of the error under way begin with the program's own first frame."""
     show = sys.excepthook
 

@@ -9,8 +9,10 @@ import re
 import sys
 from collections.abc import Iterable, Sequence
 
-_OPTION = re.compile(r"^  (?:-\w, )?(--[\w-]+)(?: ([A-Z]+))?(?:  |$)", re.M)
-_NAME = re.compile(r"(?<![\w-])--[a-z][\w-]*")
+# Compiled when they are first used: programs that are run have no use for them.
+_OPTION = r"(?m)^  (--?[\w-]+)(?: ([A-Z]+))?(?:  |$)"
+_SHORT = r"(?<![\w-])-[a-zA-Z](?![\w-])"
+_NAME = r"(?<![\w-])--[a-z][\w-]*"
 
 
 def show(usage: str, *, asked: bool) -> int:
@@ -21,7 +23,7 @@ def show(usage: str, *, asked: bool) -> int:
 
 def names(usage: str) -> list[str]:
     """The options that a usage mentions, in order."""
-    return [*dict.fromkeys(_NAME.findall(usage))]
+    return [*dict.fromkeys(re.findall(_NAME, usage))]
 
 
 def options(usage: str, words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
@@ -32,7 +34,7 @@ def options(usage: str, words: Sequence[str]) -> tuple[dict[str, str], list[str]
     Raises:
       ValueError: if there is no such option, or its value is missing.
     """
-    takes = dict(_OPTION.findall(usage))
+    takes = dict(re.findall(_OPTION, usage))
     values: dict[str, str] = {}
     others: list[str] = []
     left = iter(words)
@@ -51,6 +53,22 @@ def options(usage: str, words: Sequence[str]) -> tuple[dict[str, str], list[str]
             raise ValueError(f"{name} takes no value")
         values[name.lstrip("-")] = value
     return values, others
+
+
+def unknown_option(usage: str, words: Sequence[str]) -> str | None:
+    """The first of the leading options among the words of a command that its usage does not have."""
+    takes = dict(re.findall(_OPTION, usage))
+    known = {*takes, *names(usage), *re.findall(_SHORT, usage), "-h", "--help", "-"}
+    left = iter(words)
+    for word in left:
+        if not word.startswith("-"):
+            break
+        name, equals, _ = word.partition("=")
+        if name not in known:
+            return name
+        if takes.get(name) and not equals:
+            next(left, None)
+    return None
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

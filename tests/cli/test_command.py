@@ -1,0 +1,205 @@
+"""The words of the command: programs, commands, options, and what is said of wrong ones."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from jitney.cli import command, completion, usage
+
+COMMANDS = [*command.COMMANDS]
+
+
+def jitney(*words: str, text: str = "", folder: Path | None = None):
+    source = str(Path(__file__).parents[2] / "src")
+    return subprocess.run(
+        [sys.executable, "-m", "jitney", *words], input=text, cwd=folder, capture_output=True,
+        text=True, timeout=60, env={**os.environ, "PYTHONPATH": source}, check=False,
+    )  # fmt: skip
+
+
+def python(*words: str, text: str = "", folder: Path | None = None):
+    return subprocess.run(
+        [sys.executable, *words],
+        input=text,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+# --- help -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("asks", ["--help", "-h"])
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_command_has_help(name, asks, capsys) -> None:
+    assert command.main([name, asks]) == 0
+    out, err = capsys.readouterr()
+    assert out == command.module_of(name).USAGE and err == ""
+    assert out.startswith(f"usage: jitney {name}")
+    assert max(map(len, out.splitlines())) <= 110
+
+
+def test_the_usage_has_all_commands(capsys) -> None:
+    assert command.main(["--help"]) == 0
+    out = capsys.readouterr().out
+    assert [*dict.fromkeys(re.findall(r"^       jitney ([a-z]+)\b", out, re.M))] == COMMANDS
+    assert max(map(len, out.splitlines())) <= 100
+
+
+def test_commands_are_the_modules_that_have_a_usage() -> None:
+    folder = Path(command.__file__).parent
+    found = {p.stem for p in folder.glob("*.py") if "\nUSAGE = " in p.read_text()}
+    assert found - {"command"} == {*COMMANDS}
+
+
+# --- wrong words ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--hepl"], "jitney: unknown option --hepl; did you mean --help?"),
+        (["--nonsense"], "jitney: unknown option --nonsense"),
+        (["cache", "--othrs"], "jitney cache: unknown option --othrs; did you mean --others?"),
+        (["tour", "--al"], "jitney tour: unknown option --al; did you mean --all?"),
+        (["bench", "--functoin", "f"], "unknown option --functoin; did you mean --function?"),
+        (
+            ["explore", "--function", "f", "--opne"],
+            "unknown option --opne; did you mean --open?",
+        ),
+        (["simulate", "--mesh", "2", "--memroy"], "--memroy; did you mean --memory?"),
+    ],
+)
+def test_unknown_options(words, said, capsys) -> None:
+    assert command.main(words) == 2
+    err = capsys.readouterr().err
+    assert err.splitlines()[0].endswith(said) and "usage: jitney" in err
+
+
+def test_options_of_the_program_are_its_own(tmp_path) -> None:
+    usage_text = command.module_of("explore").USAGE
+    assert usage.unknown_option(usage_text, ["-o", "x.html", "program.py", "--own"]) is None
+    assert usage.unknown_option(usage_text, ["--function=f", "--own"]) == "--own"
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"), [("docter", "doctor"), ("chache", "cache"), ("nothing_like_it.py", None)]
+)
+def test_commands_that_are_meant(word, hint, capsys) -> None:
+    assert command.main([word]) == 2
+    first, *others = capsys.readouterr().err.splitlines()
+    assert "can't open file" in first
+    expected = [f"jitney: {word} is no file and no command; did you mean {hint}?"]
+    assert others == (expected if hint else [])
+
+
+# --- programs -------------------------------------------------------------------------------------
+
+
+def test_standard_input() -> None:
+    text = "import sys, jax; print(sys.argv, jax.numpy.__name__, __name__)"
+    done = jitney(text=text)
+    assert (done.returncode, done.stdout) == (0, "[''] jax.numpy __main__\n")
+    assert jitney("-", "a", text="import sys; print(sys.argv)").stdout == "['-', 'a']\n"
+    assert jitney(text="import sys; sys.exit(3)").returncode == 3
+    assert jitney(text="1 / 0").stderr == python(text="1 / 0").stderr
+
+
+def test_a_terminal_is_shown_the_usage() -> None:
+    own, others = pty.openpty()
+    done = subprocess.run(
+        [sys.executable, "-m", "jitney"], stdin=others, capture_output=True, text=True, timeout=60
+    )
+    os.close(own)
+    os.close(others)
+    assert (done.returncode, done.stdout) == (0, command.USAGE)
+
+
+PROGRAMS = {
+    "ends": "x = 40\n",
+    "fails": "x = 40\ndef f():\n    1 / 0\nf()\n",
+    "exits": "import sys\nx = 40\nsys.exit(3)\n",
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_prompt_after_a_program(name, tmp_path) -> None:
+    (tmp_path / "program.py").write_text(PROGRAMS[name])
+    text = "print(x + 2, __name__)\nx.nothing\nprint('end')\n"
+    ours = jitney("-i", "program.py", text=text, folder=tmp_path)
+    theirs = python("-i", "program.py", text=text, folder=tmp_path)
+    assert ours.returncode == theirs.returncode == 0
+    assert ours.stdout.replace(">>> ", "") == theirs.stdout.replace(">>> ", "")
+    for said in (ours.stderr, theirs.stderr):
+        assert "AttributeError: 'int' object has no attribute 'nothing'" in said
+    before = [x.stderr.replace(">>> ", "").partition("AttributeError")[0] for x in (ours, theirs)]
+    for said in before:
+        assert ("ZeroDivisionError" in said) == (name == "fails")
+        assert ("SystemExit: 3" in said) == (name == "exits")
+    assert "jitney" not in before[0]
+
+
+def test_the_prompt_after_others() -> None:
+    text = "import jax; print(x, jax.__version__)\n"
+    assert jitney("-i", "-c", "x = 1", text=text).stdout.replace(">>> ", "").startswith("1 0.")
+    assert jitney("-i", text="x = 2\n" + text).stdout.replace(">>> ", "").startswith("2 0.")
+    assert jitney("-i", text="exit(4)\n").returncode == 4
+    assert jitney("-i", text="1 +\n").stderr.count("SyntaxError") == 1
+
+
+# --- completion -----------------------------------------------------------------------------------
+
+
+def completed(folder: Path, *words: str) -> list[str]:
+    """What bash completes the last of the words to."""
+    script = f"""
+{completion.bash()}
+COMP_WORDS=({" ".join([f"'{word}'" for word in words])})
+COMP_CWORD={len(words) - 1}
+_jitney
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+    done = subprocess.run(["bash", "-c", script], cwd=folder, capture_output=True, text=True)
+    assert done.stderr == ""
+    return done.stdout.split("\n")[:-1]
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+def test_bash(tmp_path) -> None:
+    (tmp_path / "be there.py").write_text("")
+    assert completed(tmp_path, "jitney", "be") == ["bench", "be there.py"]
+    assert completed(tmp_path, "jitney", "--h") == ["--help"]
+    assert completed(tmp_path, "jitney", "bench", "--f") == ["--function"]
+    assert completed(tmp_path, "jitney", "cache", "c") == ["clear"]
+    shells = ["bash", "zsh", "fish"]
+    words = completed(tmp_path, "jitney", "completion", "")
+    assert words == [*shells, "--help", "be there.py"]
+    assert completed(tmp_path, "jitney", "program.py", "--f") == [""]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_scripts(shell, capsys) -> None:
+    assert command.main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    for name in COMMANDS:
+        assert name in script
+        for word in completion.words_of(name):
+            assert word.lstrip("-") in script
+    if shutil.which(shell) is not None:
+        checked = subprocess.run([shell, "-n"], input=script, capture_output=True, text=True)
+        assert (checked.returncode, checked.stderr) == (0, "")
+
+
+def test_no_such_shell(capsys) -> None:
+    assert command.main(["completion", "csh"]) == 2
+    assert capsys.readouterr().err == completion.USAGE
