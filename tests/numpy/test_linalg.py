@@ -232,6 +232,19 @@ def test_least_squares_without_columns():
             np.testing.assert_allclose(x, y, rtol=1e-5)
 
 
+@pytest.mark.parametrize("rcond", [None, -1.0, 0.0, 1e-3, 0.3, 0.7])
+def test_least_squares_leave_out_what_is_small(rcond):
+    """Singular values 4, 2 and 1: those below `rcond` times the first are as if they were 0."""
+    rng = np.random.default_rng(0)
+    u, v = (np.linalg.qr(rng.normal(size=(n, n)))[0] for n in (5, 3))
+    a, b = (u[:, :3] * [4, 2, 1]) @ v, rng.normal(size=5)
+    x, _, rank, s = jtnp.linalg.lstsq(a.astype(np.float32), b.astype(np.float32), rcond)
+    wanted = np.linalg.lstsq(a, b, rcond)
+    assert rank == wanted[2] == {0.3: 2, 0.7: 1}.get(rcond, 3)
+    np.testing.assert_allclose(x, wanted[0], atol=1e-5)
+    np.testing.assert_allclose(s, wanted[3], rtol=1e-5)
+
+
 def test_ranks_take_one_tolerance():
     with pytest.raises(ValueError, match="`rtol` and `tol` are two names"):
         jtnp.linalg.matrix_rank(np.eye(2), rtol=1e-2, tol=1e-2)

@@ -129,10 +129,9 @@ def _programs_in_words(params: Mapping[str, Any]) -> dict[str, Any]:
         return x
 
     def of(x: object) -> Any:
-        if type(x) in (tuple, list):
-            parts: Any = x
-            made = [replaced(part) for part in parts]
-            return tuple(made) if type(x) is tuple else made
+        if type(x) is tuple:
+            parts: tuple[Any, ...] = x
+            return tuple([replaced(part) for part in parts])
         return replaced(x)
 
     return {name: of(value) for name, value in params.items()}

@@ -387,3 +387,26 @@ def test_stores_under_a_condition(name, target):
     with code_for(target):
         (got,) = run_plan(plan, [x, places])
     np.testing.assert_array_equal(got.reshape(-1), want)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("dtype", "first"), [("int8", -100), ("int32", -20), ("uint8", 90)])
+def test_places_in_few_bits_keep_their_signs(dtype, first, target):
+    """Rows that numbers name: those of a signed type may be negative, counted from the row 120."""
+    offset = 120 if first < 0 else 0
+    text = f"""
+kernel k(p0: {dtype}, p1: float32, p2: float32) for i < 2, for j < 37 {{
+  %0 = load p0[i*37 + j] : {dtype}
+  %1 = load p1[%0 + {offset}] : float32
+  store p2[i*37 + j] <- %1
+}}""".replace(" + 0]", "]")
+    kernel = parse_kernel(text.strip())
+    places = (first + np.arange(74)).astype(dtype)
+    x = RNG.random(200).astype(np.float32)
+    inputs = [plans.Buffer("input", a.nbytes, k) for k, a in enumerate((places, x))]
+    types = [TensorType(a.shape, a.dtype) for a in (places, x)]
+    results = TensorType((74,), x.dtype)
+    step = plans.Launch(kernel, (*inputs, plans.Buffer("output", 74 * 4, 0)))
+    with code_for(target):
+        (got,) = run_plan(plans.Plan("f", [step], tuple(types), (results,), 0), [places, x])
+    np.testing.assert_array_equal(got, x[places.astype(int) + offset])

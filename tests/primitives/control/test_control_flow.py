@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
@@ -416,3 +417,43 @@ def test_one_function_as_several_branches_is_traced_once():
     assert jitney.lax.cond(False, f, f, 3.0) == 9
     assert jitney.lax.switch(2, [f, lambda x: -x, f], 3.0) == 9
     assert len(traced) == 1
+
+
+def test_tangents_that_are_zero_in_all_branches_are_no_results():
+    def program(j):
+        def f(x, n):
+            return j.lax.cond(n > 0, lambda x: (x * 2, n), lambda x: (x, n * 2), x)
+
+        return lambda x: j.jvp(lambda x: f(x, j.lax.stop_gradient(x)), (x,), (x,))
+
+    def numbers(j):
+        jaxpr = j.make_jaxpr(program(j))(0.5).jaxpr
+        return [len(eqn.outvars) for eqn in jaxpr.eqns if eqn.primitive.name == "cond"]
+
+    assert numbers(jitney) == of_jax(numbers) == [3]
+
+
+@pytest.mark.parametrize("known", [(True, False), (False, True), (False, False)])
+def test_branches_of_which_part_is_known(known):
+    """The index, and the operand: what is known of them is computed at once, if any of it can be."""
+
+    def found(j):
+        pe = importlib.import_module(f"{j.__name__}.interpreters.partial_eval")
+        lu = importlib.import_module(f"{j.__name__}.extend.linear_util")
+        given = (np.int32(1), np.float32(3))
+
+        def f(index, x):
+            return [j.lax.switch(index, [lambda x: (x, x * 2), lambda x: (x + 1, 2 * x)], x)[1]]
+
+        types = [j.typeof(j.numpy.asarray(x)) for x in given]
+        pvals = [
+            pe.PartialVal.known(x) if k else pe.PartialVal.unknown(t)
+            for x, t, k in zip(given, types, known, strict=True)
+        ]
+        info = j.api_util.debug_info("test", f, given, {})
+        jaxpr, outs, consts = pe.trace_to_jaxpr_nounits(lu.wrap_init(f, debug_info=info), pvals)
+        late = [x for x, k in zip(given, known, strict=True) if not k]
+        results = j.core.eval_jaxpr(jaxpr, consts, *late)
+        return [x.is_known() for x in outs], [float(x) for x in results]
+
+    assert found(jitney) == of_jax(found) == ([False], [6])

@@ -268,3 +268,15 @@ def test_extremes_of_complex_numbers_that_are_not_numbers():
         for f in (lambda f: f, jitney.jit):
             found = f(lambda x, u, n=name: getattr(jitney.numpy.asarray(x).at[i], n)(u))(x, u)
             np.testing.assert_array_equal(found, expected)
+
+
+def test_index_vectors_are_no_batch():
+    """Also where the axes have one extent."""
+    check_error(
+        lambda lax, np: lax.gather(
+            np.ones((1, 4)),
+            np.zeros((3, 1), int),
+            lax.GatherDimensionNumbers((1,), (), (1,), (0,), (1,)),
+            (1, 1),
+        )
+    )

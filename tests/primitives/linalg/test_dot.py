@@ -74,3 +74,12 @@ def test_products_with_scalars_of_python_keep_the_dtype(dtype, scalar):
 def test_precision(precision):
     x, y = sample(np.float32, (3, 4)), sample(np.float32, (4, 2))
     check(lambda m, x, y: m.dot(x, y, precision=precision), x, y, exact=False)
+
+
+def test_batches_of_matrices_have_one_rank():
+    x, y = np.ones((2, 3, 4), np.float32), np.ones((1, 2, 4, 5), np.float32)
+    with pytest.raises(ValueError, match="batch_matmul: the operands must have one rank"):
+        lax.batch_matmul(x, y)
+    with pytest.raises(ValueError, match="batch_matmul: the operands must have rank 2 or more"):
+        lax.batch_matmul(x, y[0, 0, 0])
+    np.testing.assert_array_equal(lax.batch_matmul(x[:1], y[0, :1]), np.full((1, 3, 5), 4))

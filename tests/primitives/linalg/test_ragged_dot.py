@@ -176,3 +176,10 @@ def test_group_sizes_are_integers():
         lax.ragged_dot(ROWS, MATRICES, np.ones(3))
     with pytest.raises(NotImplementedError):
         lax.ragged_dot(ROWS, MATRICES, np.ones(3, int), group_offset=np.zeros(1, int))
+
+
+def test_sizes_that_a_batch_shares_are_not_copied():
+    operands = np.ones((2, 9, 4), np.float32), np.ones((2, 3, 4, 2), np.float32)
+    mapped = jitney.vmap(lax.ragged_dot, (0, 0, None))
+    (eqn,) = jitney.make_jaxpr(mapped)(*operands, np.ones(3, np.int32)).jaxpr.eqns
+    assert [v.aval.shape for v in eqn.invars] == [(2, 9, 4), (2, 3, 4, 2), (3,)]

@@ -229,3 +229,11 @@ def test_errors_of_extents():
     run = jitney.vmap(lambda v: jitney.lax.ppermute(v, "i", [(0, 1), (0, 2)]), axis_name="i")
     with pytest.raises(ValueError, match="unique"):
         run(X)
+
+
+def test_nothing_is_received_before_it_is_sent():
+    def received(x):
+        return jitney.lax.precv(jitney.lax.create_token(), x, "i", [(0, 1)])
+
+    with pytest.raises(ValueError, match=r"precv along .*: nothing has been sent by it"):
+        jitney.vmap(received, axis_name="i")(X)

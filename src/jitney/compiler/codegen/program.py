@@ -359,7 +359,7 @@ def joined(*modules: str) -> str:
 
 def _called(head: str) -> str:
     """The name in the first line of a function, or in its declaration."""
-    return head[head.index("@") + 1 : head.index("(", head.index("@"))]
+    return head.partition("@")[2].partition("(")[0]
 
 
 def llvm_text(plan: ir.Plan) -> str:

@@ -156,7 +156,7 @@ def while_on_arrays(
     if _writes(cond):
         raise TypeError("while_loop: the condition cannot change a mutable value of a user's type")
     held: dict[int, tuple[AvalQDD, Value]] = {}  # by identity: both parts may see one value
-    for aval, x in zip((*cond.in_avals[:n], *body.in_avals[: m - n]), values, strict=False):
+    for aval, x in zip((*cond.in_avals[:n], *body.in_avals), values, strict=True):
         if isinstance(aval, AvalQDD):
             held[id(x)] = aval, x
     n_held = len(lowered_types([aval for aval, _ in held.values()]))
