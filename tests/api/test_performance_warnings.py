@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import subprocess
 import sys
@@ -152,6 +153,24 @@ def test_a_wrapper_of_many_functions() -> None:
             jitney.jit(lambda x: functions[k % 8](x))(0.5)  # noqa: B023
 
     silent(program)
+
+
+def test_what_is_noted_of_functions_goes_with_them(monkeypatch) -> None:
+    monkeypatch.setattr(slow_calls, "_histories", {})
+    monkeypatch.setattr(slow_calls, "_most_histories", 10)
+    kept = []
+    for n in range(100):
+        names: dict = {}
+        exec(f"def f(x):\n    return x + {n}", names)
+        jitney.jit(names["f"]).trace(1.0)
+        if n == 0:
+            kept.append(names["f"])
+        del names
+        if n == 30:
+            gc.collect()
+            slow_calls._most_histories = 0
+    codes = [history.code() for history in slow_calls._histories.values()]
+    assert kept[0].__code__ in codes and len(codes) < 100 - 20
 
 
 # --- programs -------------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ import functools
 import weakref
 from collections import Counter
 from collections.abc import Callable, Sequence
-from types import FunctionType
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -53,6 +52,18 @@ class _History:
 
 
 _histories: dict[int, _History] = {}  # by the identity of the code
+_most_histories = 1000  # before those are dropped whose code is gone
+
+
+def _enter(code: CodeType, latest: _Reference) -> None:
+    """Begins the history of functions of some code."""
+    global _most_histories
+    _histories[id(code)] = _History(code, latest)
+    if len(_histories) > _most_histories:
+        for key, history in list(_histories.items()):  # which other threads may add to
+            if history.code() is None:
+                _histories.pop(key, None)
+        _most_histories = 2 * len(_histories) + 1000
 
 
 def watch_trace(fun: Callable[..., Any], jaxpr: Jaxpr, why: Callable[[], _Why | None]) -> None:
@@ -72,7 +83,7 @@ def watch_trace(fun: Callable[..., Any], jaxpr: Jaxpr, why: Callable[[], _Why | 
         return
     history = _histories.get(id(code))
     if history is None or history.code() is not code:  # a number is used again after code is gone
-        _histories[id(code)] = _History(code, this)
+        _enter(code, this)
         return
     latest = history.latest()
     if latest is fun:
@@ -93,14 +104,13 @@ def watch_trace(fun: Callable[..., Any], jaxpr: Jaxpr, why: Callable[[], _Why | 
 
 def _code_of(fun: Any) -> CodeType | None:
     """The code that `fun` runs in the end, through wrappers, partials and methods."""
-    while type(fun) is not FunctionType or hasattr(fun, "__wrapped__"):
-        inner = (
-            fun.func if isinstance(fun, functools.partial) else getattr(fun, "__wrapped__", None)
-        )
+    while True:
+        inner = getattr(fun, "__wrapped__", None)
+        if inner is None and isinstance(fun, functools.partial):
+            inner = fun.func
         if inner is None:
-            break
+            return getattr(fun, "__code__", None)
         fun = inner
-    return getattr(fun, "__code__", None)
 
 
 def reasons(key: Key, known: Sequence[Key], names: Sequence[str]) -> _Why | None:
