@@ -97,6 +97,7 @@ from jitney.api.shard_map import shard_map as shard_map
 from jitney.api.shard_map import smap as smap
 from jitney.api.vmap import vmap as vmap
 from jitney.inspection.explain import explain as explain
+from jitney.inspection.notebook import load_ipython_extension as load_ipython_extension
 from jitney.inspection.page import explore as explore
 from jitney.inspection.profile import profile as profile
 from jitney.install import install_as_jax as install_as_jax

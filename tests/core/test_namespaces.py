@@ -67,7 +67,7 @@ def modules_of_users(package: str) -> dict[str, list[str]]:
 OTHERS = ("jax2tf", "mosaic", "tools")
 # Names that JAX's `dir` has not: most are there, and found when they are asked for.
 OWN = {
-    "jax": "PerformanceWarning explain explore install_as_jax profile",
+    "jax": "PerformanceWarning explain explore install_as_jax load_ipython_extension profile",
     "jax.ad_checkpoint": "saved_residuals",
     "jax.example_libraries": "optimizers stax",
     "jax.extend.sharding": "Sharding SingleDeviceSharding",

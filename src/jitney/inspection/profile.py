@@ -9,15 +9,15 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from jitney.compiler import pipeline
 from jitney.compiler.hlo import ir as hlo
 from jitney.compiler.plan.clocks import Clocked, with_clocks
-from jitney.core import caches, compile_log, monitoring
+from jitney.core import caches
 from jitney.core.record import field, record
-from jitney.inspection import facts
+from jitney.inspection import collect, facts
 from jitney.inspection.explain import places_text
 from jitney.inspection.facts import Program, Source, Work
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 _SHOWN_STEPS = 20
 _SHOWN_LINES = 20
-_KINDS = {event: kind for kind, event in compile_log.EVENTS.items()}
 _LEAST_RATED = 2e-6  # seconds that a step takes for its rates to be shown
 _LEAST_SPAN = 0.02  # seconds between the two looks at both clocks
 
@@ -141,18 +140,19 @@ def profile() -> Iterator[Profile]:
     result = Profile()
     caches.clear_all()
     compiling.backend_compile_and_load = recorder
-    monitoring.register_event_duration_secs_listener(recorder.note_duration)
     begin = recorder.look()
-    try:
-        yield result
-    finally:
-        time.sleep(max(_LEAST_SPAN - (time.perf_counter() - begin[1]), 0.0))
-        end = recorder.look()
-        compiling.backend_compile_and_load = load
-        with suppress(AssertionError):  # all listeners may have been cleared meanwhile
-            monitoring.unregister_event_duration_listener(recorder.note_duration)
-        caches.clear_all()
-        recorder.fill(result, begin, end)
+    with collect.durations() as durations:
+        try:
+            yield result
+        finally:
+            seconds = dict(durations.seconds)
+            time.sleep(max(_LEAST_SPAN - (time.perf_counter() - begin[1]), 0.0))
+            end = recorder.look()
+            compiling.backend_compile_and_load = load
+            caches.clear_all()
+            recorder.fill(result, begin, end)
+            result.tracing, result.lowering = seconds["tracing"], seconds["lowering"]
+            result.compiling = seconds["compilation"]
 
 
 class _Recorder:
@@ -160,29 +160,15 @@ class _Recorder:
 
     Attributes:
       compiled: the functions, in order.
-      durations: seconds of tracing, lowering and compiling.
     """
 
     def __init__(self) -> None:
         self.compiled: list[_Compiled] = []
-        self.durations: dict[str, float] = {}
-        self._spans: list[tuple[float, float]] = []
 
     def __call__(self, backend: Client, module: hlo.Module) -> CompiledProgram:
         clocked = with_clocks(pipeline.plan(pipeline.optimize(module)))
         self.compiled.append(_Compiled(module, clocked))
         return pipeline.run(clocked.plan, first="codegen", last="codegen")
-
-    def note_duration(self, event: str, seconds: float, **_: str | int) -> None:
-        """A listener of `jax.monitoring`: compile times are told at their end, inner ones first."""
-        kind = _KINDS.get(event)
-        if kind is None:
-            return
-        start, inner = time.perf_counter() - seconds, 0.0
-        while self._spans and self._spans[-1][0] >= start:
-            inner += self._spans.pop()[1]
-        self._spans.append((start, seconds))
-        self.durations[kind] = self.durations.get(kind, 0.0) + max(seconds - inner, 0.0)
 
     def look(self) -> tuple[int, float]:
         """(ticks of the processor's clock, seconds of Python's) at one time."""
@@ -192,22 +178,18 @@ class _Recorder:
         def look_at_the_clock(x: float) -> object:
             return -x
 
-        count, before = len(self.compiled), dict(self.durations)
+        count = len(self.compiled)
         look_at_the_clock(0.0)
         start = time.perf_counter()
         look_at_the_clock(1.0)
         seconds = (start + time.perf_counter()) / 2
         own = self.compiled.pop(count)
-        self.durations = before
         return int(own.clocked.counters[0]), seconds
 
     def fill(self, result: Profile, begin: tuple[int, float], end: tuple[int, float]) -> None:
         """Writes what was noted into a profile."""
         result.seconds = end[1] - begin[1]
         rate = (end[0] - begin[0]) / result.seconds
-        result.tracing = self.durations.get("tracing", 0.0)
-        result.lowering = self.durations.get("lowering", 0.0)
-        result.compiling = self.durations.get("compilation", 0.0)
         for each in self.compiled:
             result.steps += _timed(each, rate)
         result.steps.sort(key=lambda step: -step.seconds)

@@ -1,0 +1,162 @@
+"""`%load_ext jitney`: `import jax` gives jitney in the notebook, `%%jitney` looks into a cell.
+
+Values are shown as HTML from then on: jaxprs, lowered and compiled functions, and arrays over several
+devices. Registered with IPython, not methods of the classes, so nothing of it is loaded elsewhere.
+"""
+
+from __future__ import annotations
+
+import html
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from jitney.inspection import collect
+
+if TYPE_CHECKING:
+    from jitney.api.stages import Compiled, Lowered
+    from jitney.core.array import Array
+    from jitney.core.jaxpr import ClosedJaxpr
+
+_USAGE = """\
+usage: %%jitney time | explain | explore | profile
+
+time      runs the cell, and says what of its time went into tracing, lowering and compilation
+explain   runs the cell, and says in words what the functions that it compiled do
+explore   runs the cell, and shows a page of them: source, jaxpr, tensor IR, kernels, assembly
+profile   runs the cell, and says where its time went, by step and by line
+"""
+_OPEN_LINES = 40  # texts of more lines are shown folded
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Called by IPython's `%load_ext jitney`."""
+    from jitney.api.stages import Compiled, Lowered
+    from jitney.core.jaxpr import ClosedJaxpr
+    from jitney.install import install_as_jax
+    from jitney.runtime.array import ArrayImpl
+
+    install_as_jax()
+    shell.register_magic_function(_run_cell, "cell", "jitney")
+    formatter = shell.display_formatter.formatters["text/html"]
+    formatter.for_type(ClosedJaxpr, jaxpr_html)
+    formatter.for_type(Lowered, lowered_html)
+    formatter.for_type(Compiled, compiled_html)
+    formatter.for_type(ArrayImpl, array_html)
+
+
+def _run_cell(line: str, cell: str) -> object:
+    """`%%jitney VERB`: runs the cell, and shows what it did."""
+    from IPython import get_ipython  # pyright: ignore[reportMissingImports]  # it calls this
+
+    shell: Any = get_ipython()
+    match line.split():
+        case ["time"]:
+            return _timed(shell, cell)
+        case ["explain"]:
+            from jitney.inspection import facts
+            from jitney.inspection.explain import Explanation
+
+            for module in _modules_of(shell, cell):
+                print(f"\n{Explanation(facts.of_module(module))}")
+        case ["explore"]:
+            from jitney.inspection.page import Exploration
+
+            modules = _modules_of(shell, cell)
+            return Exploration(modules) if modules else None
+        case ["profile"]:
+            from jitney.inspection.profile import profile
+
+            with profile() as found:
+                _run(shell, cell)
+            print(f"\n{found}")
+        case _:
+            print(_USAGE, end="")
+    return None
+
+
+def _run(shell: Any, cell: str) -> None:
+    shell.run_cell(cell, store_history=False)  # shows what it raises
+
+
+def _modules_of(shell: Any, cell: str) -> list[Any]:
+    """Runs a cell; gives the functions of the user's that it compiled."""
+    with collect.compiled_modules() as modules:
+        _run(shell, cell)
+    own = collect.of_user(modules)
+    if not own:
+        print(
+            "The cell compiled no function: what ran had been compiled before, or was not jitted."
+        )
+    return own
+
+
+def _timed(shell: Any, cell: str) -> None:
+    start = time.perf_counter()
+    with collect.durations() as found:
+        _run(shell, cell)
+    whole = time.perf_counter() - start
+    parts = [f"{kind} {1e3 * seconds:.1f} ms" for kind, seconds in found.seconds.items() if seconds]
+    count = f"{found.compilations} function{'' if found.compilations == 1 else 's'}"
+    made = f"; {', '.join(parts)} of {count}" if parts else ", nothing was compiled"
+    print(f"{1e3 * whole:.1f} ms{made}")
+
+
+# --- values -------------------------------------------------------------------------------------------
+
+
+def jaxpr_html(closed: ClosedJaxpr) -> str:
+    """A jaxpr: how many equations, the sizes of its arguments and results, its text."""
+    types = closed.in_avals, closed.out_avals
+    read, written = map(_bytes_of, types)
+    count = len(closed.jaxpr.eqns)
+    title = f"jaxpr of {count} equation{'' if count == 1 else 's'}: {read} in, {written} out"
+    return _folded(title, str(closed))
+
+
+def lowered_html(lowered: Lowered) -> str:
+    """A lowered function: what it will do in words, and its text."""
+    from jitney.inspection import facts
+    from jitney.inspection.explain import Explanation
+
+    explanation = Explanation(facts.of_module(lowered._lowering.module))
+    return _folded(f"lowered {lowered.fun_name}", str(explanation)) + _folded(
+        "tensor IR", lowered.as_text("optimized"), is_open=False
+    )
+
+
+def compiled_html(compiled: Compiled) -> str:
+    """A compiled function: its memory, and its kernels."""
+    from jitney.compiler.hlo.partition.text import bytes_text
+
+    memory: Any = compiled.memory_analysis()
+    sizes = ", ".join(
+        f"{what} {bytes_text(getattr(memory, f'{name}_size_in_bytes'))}"
+        for name, what in (("argument", "arguments"), ("output", "results"), ("temp", "temporary"))
+    )
+    return _folded(f"compiled {compiled.fun_name}: {sizes}", compiled.as_text("kernels"), False)
+
+
+def array_html(array: Array) -> str | None:
+    """An array over several devices, with how it lies on them; None of others, which print as text."""
+    devices = array.sharding.device_set
+    if len(devices) < 2:
+        return None
+    part = array.sharding.shard_shape(array.shape)
+    title = f"{array.aval.str_short()} on {len(devices)} devices, each {list(part)}"
+    return _folded(f"{title}: {array.sharding}", repr(array))
+
+
+def _folded(title: str, text: str, is_open: bool | None = None) -> str:
+    shown = text.count("\n") < _OPEN_LINES if is_open is None else is_open
+    return (
+        f"<details{' open' if shown else ''}><summary>{html.escape(title)}</summary>"
+        f"<pre>{html.escape(text)}</pre></details>"
+    )
+
+
+def _bytes_of(avals: Iterable[Any]) -> str:
+    """How much memory values of these types take."""
+    from jitney.compiler.hlo.partition.text import bytes_text
+
+    return bytes_text(sum([a.size * a.dtype.itemsize for a in avals if hasattr(a, "dtype")]))
