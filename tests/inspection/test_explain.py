@@ -88,23 +88,23 @@ def path(tmp_path):
     return str(file)
 
 
-def test_command(path, capsys):
-    assert command.main(["explain", path]) == 0
-    out = capsys.readouterr().out
-    assert out.index("loss(w: float32[20,5], x: float32[30,20]) -> float32[]") < out.index(
-        "other(x"
-    )
+def test_command(path, jitney_command):
+    status, out, _ = jitney_command("explain", path)
+    assert status == 0
+    heads = ["loss(w: float32[20,5], x: float32[30,20]) -> float32[]", "other(x: float32[30,20])"]
+    assert out.index(heads[0]) < out.index(heads[1])
     assert "  1. line 6: 30x20 @ 20x5 by a kernel (dot)" in out
     assert "sort" not in out.split("loss(")[1]  # eager operations are no functions of the program's
 
 
-def test_command_for_one_function(path, capsys):
-    assert command.main(["explain", "--function", "other", path]) == 0
-    out = capsys.readouterr().out
+def test_command_for_one_function(path, jitney_command):
+    status, out, _ = jitney_command("explain", "--function", "other", path)
+    assert status == 0
     assert "other(x" in out
     assert "loss(w" not in out
-    assert command.main(["explain", "--function", "nothing", path]) == 1
-    assert "compiled no function named nothing" in capsys.readouterr().err
+    status, _, err = jitney_command("explain", "--function", "nothing", path)
+    assert status == 1
+    assert "compiled no function named nothing" in err
 
 
 def test_command_usage(capsys):

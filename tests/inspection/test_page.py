@@ -111,7 +111,7 @@ def test_what_notebooks_show(page):
     assert "&lt;html" in shown
 
 
-def test_command(tmp_path: Path, capsys):
+def test_command(tmp_path: Path, jitney_command):
     program = tmp_path / "program.py"
     program.write_text(
         "import jax, jax.numpy as jnp\n"
@@ -120,10 +120,11 @@ def test_command(tmp_path: Path, capsys):
         "print(f(jnp.ones(10)).shape, g(jnp.ones(3)))\n"
     )
     out = tmp_path / "page.html"
-    assert command.main(["explore", "-o", str(out), str(program)]) == 0
-    assert capsys.readouterr().out.endswith(f"{out}: f, g\n")
+    status, printed, _ = jitney_command("explore", "-o", str(out), str(program))
+    assert status == 0
+    assert printed.endswith(f"{out}: f, g\n")
     assert '"name":"f"' in out.read_text()
-    assert command.main(["explore", "--function", "g", "-o", str(out), str(program)]) == 0
+    assert jitney_command("explore", "--function", "g", "-o", str(out), str(program))[0] == 0
     assert '"name":"f"' not in out.read_text()
     assert command.main(["explore", "--function"]) == 2
     assert command.main(["explore", "--help"]) == 0

@@ -137,7 +137,7 @@ def test_text_of_a_plan_with_clocks():
     assert not any(isinstance(step, ir.Clock) for step in clocked.original.steps)
 
 
-def test_command(tmp_path: Path, capsys):
+def test_command(tmp_path: Path, jitney_command):
     program = tmp_path / "program.py"
     program.write_text(
         "import jax, jax.numpy as jnp, sys\n"
@@ -145,8 +145,8 @@ def test_command(tmp_path: Path, capsys):
         "for _ in range(4): f(jnp.ones(1000))\n"
         "print(sys.argv[1:])\n"
     )
-    assert command.main(["profile", str(program), "--steps", "3"]) == 0
-    out = capsys.readouterr().out
+    status, out, _ = jitney_command("profile", str(program), "--steps", "3")
+    assert status == 0
     assert out.startswith("['--steps', '3']\n")
     assert "f, program.py line 4: " in out
     assert "return jnp.sin(x).sum()" in out
