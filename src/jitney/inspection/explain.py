@@ -54,11 +54,10 @@ def explain(fun: Callable[..., Any]) -> Callable[..., Explanation]:
     """
     from jitney.api.jit import jit
 
-    jitted = fun if hasattr(fun, "lower") else jit(fun)
+    jitted: Any = fun if hasattr(fun, "lower") else jit(fun)
 
     def explained(*args: PyTree, **kwargs: PyTree) -> Explanation:
-        lowered: Any = jitted.lower(*args, **kwargs)  # type: ignore[attr-defined]  # jit's results do
-        return Explanation(facts.of_module(lowered._lowering.module))
+        return Explanation(facts.of_module(jitted.lower(*args, **kwargs)._lowering.module))
 
     return explained
 

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import html
 import time
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
 
 from jitney.inspection import collect
 
 if TYPE_CHECKING:
     from jitney.api.stages import Compiled, Lowered
+    from jitney.compiler.hlo import ir
     from jitney.core.array import Array
+    from jitney.core.avals import AbstractValue
     from jitney.core.jaxpr import ClosedJaxpr
 
 _USAGE = """\
@@ -29,7 +32,31 @@ profile   runs the cell, and says where its time went, by step and by line
 _OPEN_LINES = 40  # texts of more lines are shown folded
 
 
-def load_ipython_extension(shell: Any) -> None:
+class Formatter(Protocol):
+    """Makes one kind of text of values."""
+
+    def for_type(self, typ: type, func: Callable[..., str | None]) -> object: ...
+
+
+class DisplayFormatter(Protocol):
+    """The formatters of a shell, by the kind of text."""
+
+    formatters: dict[str, Formatter]
+
+
+class Shell(Protocol):
+    """What is used of IPython's shell."""
+
+    display_formatter: DisplayFormatter
+
+    def register_magic_function(
+        self, func: Callable[..., object], magic_kind: str, magic_name: str
+    ) -> None: ...
+
+    def run_cell(self, raw_cell: str, store_history: bool = ...) -> object: ...
+
+
+def load_ipython_extension(shell: Shell) -> None:
     """Called by IPython's `%load_ext jitney`."""
     from jitney.api.stages import Compiled, Lowered
     from jitney.core.jaxpr import ClosedJaxpr
@@ -37,7 +64,8 @@ def load_ipython_extension(shell: Any) -> None:
     from jitney.runtime.array import ArrayImpl
 
     install_as_jax()
-    shell.register_magic_function(_run_cell, "cell", "jitney")
+    run = partial(_run_cell, shell)
+    shell.register_magic_function(run, "cell", "jitney")
     formatter = shell.display_formatter.formatters["text/html"]
     formatter.for_type(ClosedJaxpr, jaxpr_html)
     formatter.for_type(Lowered, lowered_html)
@@ -45,11 +73,8 @@ def load_ipython_extension(shell: Any) -> None:
     formatter.for_type(ArrayImpl, array_html)
 
 
-def _run_cell(line: str, cell: str) -> object:
+def _run_cell(shell: Shell, line: str, cell: str) -> object:
     """`%%jitney VERB`: runs the cell, and shows what it did."""
-    from IPython import get_ipython  # pyright: ignore[reportMissingImports]  # it calls this
-
-    shell: Any = get_ipython()
     match line.split():
         case ["time"]:
             return _timed(shell, cell)
@@ -75,11 +100,11 @@ def _run_cell(line: str, cell: str) -> object:
     return None
 
 
-def _run(shell: Any, cell: str) -> None:
+def _run(shell: Shell, cell: str) -> None:
     shell.run_cell(cell, store_history=False)  # shows what it raises
 
 
-def _modules_of(shell: Any, cell: str) -> list[Any]:
+def _modules_of(shell: Shell, cell: str) -> list[ir.Module]:
     """Runs a cell; gives the functions of the user's that it compiled."""
     with collect.compiled_modules() as modules:
         _run(shell, cell)
@@ -91,7 +116,7 @@ def _modules_of(shell: Any, cell: str) -> list[Any]:
     return own
 
 
-def _timed(shell: Any, cell: str) -> None:
+def _timed(shell: Shell, cell: str) -> None:
     start = time.perf_counter()
     with collect.durations() as found:
         _run(shell, cell)
@@ -155,8 +180,9 @@ def _folded(title: str, text: str, is_open: bool | None = None) -> str:
     )
 
 
-def _bytes_of(avals: Iterable[Any]) -> str:
+def _bytes_of(avals: Iterable[AbstractValue]) -> str:
     """How much memory values of these types take."""
+    from jitney.compiler import lower
     from jitney.compiler.hlo.partition.text import bytes_text
 
-    return bytes_text(sum([a.size * a.dtype.itemsize for a in avals if hasattr(a, "dtype")]))
+    return bytes_text(sum([lower.tensor_type(aval).nbytes for aval in avals]))
