@@ -40,3 +40,19 @@ def test_auto_axes_may_divide_what_types_leave():
     place = jitney.NamedSharding(mesh, jitney.P(None, None))
     x = jitney.ShapeDtypeStruct((2, 2), jitney.numpy.float32, sharding=place)
     assert '<@mesh, [{?}, {?}], replicated={"i"}>' in jitney.jit(lambda x: -x).lower(x).as_text()
+
+
+def test_factorizations_keep_how_a_batch_is_divided():
+    mesh = jitney.make_mesh((1,), ("i",))
+    blocks = jitney.numpy.stack([jitney.numpy.eye(3)] * 4)
+
+    def typed(*spec):
+        return jitney.device_put(blocks, jitney.NamedSharding(mesh, jitney.P(*spec)))
+
+    lower = jitney.lax.linalg.cholesky(typed("i"))
+    assert str(jitney.typeof(lower)) == "float32[4@i,3,3]"
+    lower, pivots, _ = jitney.lax.linalg.lu(typed("i"))
+    assert str(jitney.typeof(lower)) == "float32[4@i,3,3]"
+    assert str(jitney.typeof(pivots)) == "int32[4@i,3]"
+    with pytest.raises(explicit.ShardingTypeError, match="lu is of whole blocks: axes from 1 on"):
+        jitney.lax.linalg.lu(typed(None, "i"))

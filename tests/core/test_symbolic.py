@@ -134,6 +134,10 @@ def test_shapes_from_texts():
             export.symbolic_shape(text)
     with pytest.raises(ValueError, match="one of"):
         export.symbolic_shape("a", constraints=["a"])
+    with pytest.raises(ValueError, match=r"has 2 dimensions, but like=\(None,\) has 1"):
+        export.symbolic_shape("a, 3", like=(None,))
+    with pytest.raises(ValueError, match=r"says 3 for dimension 1, but like=\(None, 4\) has 4"):
+        export.symbolic_shape("a, 3", like=(None, 4))
     x = jax.ShapeDtypeStruct((2, 3), jnp.float32)
     specs = export.symbolic_args_specs(({"x": x}, x), ({"x": "a, ..."}, "b, 3"))
     assert str(specs[0]["x"].shape) == "(a, 3)" and str(specs[1].shape) == "(b, 3)"

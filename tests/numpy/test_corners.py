@@ -189,6 +189,21 @@ def test_keys_are_compared_for_equality():
     assert jitney.numpy.isclose(key, key) and not jitney.numpy.isclose(key, jitney.random.key(1))
 
 
+@pytest.mark.parametrize("function", ["min", "max"])
+@pytest.mark.parametrize("initial", [True, False])
+def test_truth_values_have_extremes_of_some(function, initial):
+    """What is left out is as if it were the value that changes no extreme."""
+    truth = np.array([[True, True, False, False], [True, True, True, False]])
+    some = np.array([[True, False, False, False], [True, True, True, False]])
+
+    def use(_, np_):
+        return getattr(np_, function)(truth, axis=1, initial=initial, where=some)
+
+    same(use)
+    wanted = getattr(np, function)(truth, axis=1, initial=initial, where=some)
+    np.testing.assert_array_equal(use(None, jitney.numpy), wanted)
+
+
 @pytest.mark.parametrize("decimals", [39, 60, 400])
 def test_rounding_to_more_decimals_than_there_are(decimals):
     same(lambda j, J: (J.round(V, decimals), J.round(V.astype(np.float16), decimals)))

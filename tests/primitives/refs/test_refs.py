@@ -502,3 +502,27 @@ def test_tracers_of_arrays_stay_as_they_are():
     rows, x = jitney.jit(f)(jitney.numpy.zeros(2))
     assert len(rows) == 2
     assert x[0] == 1
+
+
+def test_functions_of_elements_may_have_references_of_their_own():
+    """Where an operation has its function as an open program, too."""
+
+    def double(x):
+        r = jitney.new_ref(x)
+        r[...] = r[...] * 2
+        return r[...]
+
+    def scattered(x):
+        numbers = jitney.lax.ScatterDimensionNumbers((1,), (0,), (0,))
+        return jitney.lax.scatter_apply(
+            x, np.zeros((2, 1), int), double, numbers, update_shape=(2, 3)
+        )
+
+    def windows(x):
+        return jitney.lax.reduce_window(
+            x, np.float32(0), lambda a, b: double(a) + b, (1, 1), (1, 1), "SAME"
+        )
+
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    np.testing.assert_array_equal(jitney.jit(scattered)(x), x * [[4], [1]])
+    np.testing.assert_array_equal(jitney.jit(windows)(x), x)

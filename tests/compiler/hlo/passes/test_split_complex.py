@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.compiler.running import compiled
 from tests.helpers.oracle import of_jax
 
 import jitney
@@ -180,3 +181,14 @@ def test_the_pass_changes_no_meaning():
 
 def test_programs_of_real_numbers_are_left_alone():
     assert not split_complex.is_needed(jitney.jit(jitnp.sin).lower(1.0).compiler_ir().region)
+
+
+def test_a_number_is_finite_if_both_parts_are():
+    """An operation of the intermediate language: `jnp.isfinite` asks the parts itself."""
+    source = "module f(p0: complex64[5]) {\n  %1 = is_finite p0 : bool[5]\n  return %1\n}"
+    module = parse.parse_module(source)
+    x = np.array(
+        [1, complex(np.inf, 0), complex(0, np.inf), complex(np.nan, 1), complex(1, np.nan)]
+    )
+    (found,) = compiled(module, [x.astype(np.complex64)])
+    np.testing.assert_array_equal(found, [True, False, False, False, False])
