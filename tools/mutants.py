@@ -31,7 +31,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
@@ -39,7 +39,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 HOME = ROOT / "build" / "mutants"
-DATA, TIMES = HOME / "coverage", HOME / "seconds.json"
+DATA, TIMES, SETTINGS = HOME / "coverage", HOME / "seconds.json", HOME / "coveragerc"
 PACKAGE = Path("src/jitney")
 
 # How many of a hundred mutants are drawn from a folder: rules, programs, kernels, what surrounds them.
@@ -253,8 +253,17 @@ def _test_files() -> list[str]:
 def _measure(test: str) -> tuple[str, float]:
     begun = time.monotonic()
     environment = {**os.environ, "COVERAGE_FILE": str(DATA)}
-    command = ["coverage", "run", "--parallel-mode", "--branch", f"--context={test}"]
-    command += [f"--source={ROOT / PACKAGE}", "-m", "pytest", "-q", "-n", "0", test]
+    command = ["coverage", "run", f"--rcfile={SETTINGS}", "--parallel-mode", "--branch"]
+    command += [
+        f"--context={test}",
+        f"--source={ROOT / PACKAGE}",
+        "-m",
+        "pytest",
+        "-q",
+        "-n",
+        "0",
+        test,
+    ]
     subprocess.run(
         [sys.executable, "-m", *command],
         cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False,
@@ -263,9 +272,13 @@ def _measure(test: str) -> tuple[str, float]:
 
 
 def make_map(jobs: int) -> None:
-    """Runs each test file in a process of its own under coverage, and joins what they ran."""
+    """Runs each test file in a process of its own under coverage, and joins what they ran.
+
+    What a test runs in processes that it starts, such as programs on several devices, is the test's.
+    """
     shutil.rmtree(HOME, ignore_errors=True)
     HOME.mkdir(parents=True)
+    SETTINGS.write_text("[run]\npatch = subprocess\n")
     with ThreadPoolExecutor(jobs) as pool:
         seconds = dict(pool.map(_measure, _test_files()))
     TIMES.write_text(json.dumps(seconds, indent=1))
@@ -294,8 +307,43 @@ def print_coverage() -> None:
         print(f"{folder:16} {lines:7.1%} of lines {branches:7.1%} of branches")
 
 
+def _statement_at(module: ast.Module, line: int) -> tuple[range, bool]:
+    """(lines of the innermost statement at a line, whether it runs when the module is imported).
+
+    Coverage may report all of them under the first. Those of a compound statement are its head's.
+    """
+    found, is_imported = range(line, line + 1), True
+    statements = [x for x in ast.walk(module) if isinstance(x, ast.stmt)]
+    for x in sorted(statements, key=lambda x: x.lineno):
+        decorators = [d.lineno for d in getattr(x, "decorator_list", ())]
+        begin, end = min([x.lineno, *decorators]), x.end_lineno or x.lineno
+        body: list[ast.stmt] = getattr(x, "body", [])
+        if not begin <= line <= end:
+            continue
+        if isinstance(x, ast.Match):
+            end = x.subject.end_lineno or x.lineno
+        elif body:
+            end = max(body[0].lineno - 1, x.lineno)
+        is_head = begin <= line <= end
+        found = range(begin, end + 1) if is_head else range(line, line + 1)
+        is_function = isinstance(x, ast.FunctionDef | ast.AsyncFunctionDef)
+        is_imported = is_imported and (is_head or not is_function)
+    return found, is_imported
+
+
+def _lines_of_functions(module: ast.Module) -> set[int]:
+    """The lines that run when functions of the module are called."""
+    functions = [x for x in ast.walk(module) if isinstance(x, ast.FunctionDef)]
+    spans = [range(x.body[0].lineno, (x.end_lineno or x.lineno) + 1) for x in functions]
+    return {line for span in spans for line in span}
+
+
 def _covering(mutant: Mutant) -> list[str]:
-    """The test files that run the mutant's line: those of its name first, then the quickest."""
+    """The test files that run the mutant's statement: those of its name first, then the quickest.
+
+    Of a statement that runs when its module is imported, tests that call functions of the module come
+    before those that only import it.
+    """
     name = Path(mutant.path).stem
     if "runtime/native" in mutant.path:
         for prefixes, tests in NATIVE_TESTS.items():
@@ -305,16 +353,25 @@ def _covering(mutant: Mutant) -> list[str]:
 
     data = CoverageData(str(DATA))
     data.read()
-    contexts = data.contexts_by_lineno(str(ROOT / mutant.path)).get(mutant.line, [])
+    by_line = data.contexts_by_lineno(str(ROOT / mutant.path))
+
+    def tests_of(lines: Iterable[int]) -> set[str]:
+        return {test for line in lines for test in by_line.get(line, ()) if test}
+
+    module = ast.parse((ROOT / mutant.path).read_text())
+    lines, is_imported = _statement_at(module, mutant.line)
+    covering = tests_of(lines)
+    callers = tests_of(_lines_of_functions(module)) if is_imported else covering
     seconds = json.loads(TIMES.read_text())
     place = Path(mutant.path).relative_to(PACKAGE).parent.as_posix()
 
     def order(test: str) -> tuple[int, float]:
         is_named = Path(test).stem == f"test_{name}"
         is_beside = Path(test).parent.as_posix() == f"tests/{place}"
-        return (0 if is_named else 1 if is_beside else 2, seconds[test])
+        calls = test in callers
+        return (0 if is_named else 1 if is_beside and calls else 2 if calls else 3, seconds[test])
 
-    return sorted((x for x in contexts if x), key=order)
+    return sorted(covering | callers, key=order)
 
 
 # --- runs -----------------------------------------------------------------------------------------
@@ -383,8 +440,8 @@ def verdict(mutant: Mutant, tree: Path, limit: float) -> str:
         return "killed" if killed else "survived"
     finally:
         file.write_text(text)
-        if is_native:
-            _compile(tree)
+        if is_native and not _compile(tree):
+            raise RuntimeError("native code is not compiled without a fault, either: see setup.py")
 
 
 def _folder(mutant: Mutant) -> str:
