@@ -143,6 +143,17 @@ def test_files_that_are_named_exist(path: Path) -> None:
         assert any(p.exists() for p in places), f"{_name(path)} names {name}"
 
 
+def test_numbers_of_the_readme_are_measured() -> None:
+    """Each row of its table stands in the results of the benchmarks; it is short."""
+    text = (ROOT / "README.md").read_text()
+    measured = (ROOT / "benchmarks" / "results.md").read_text()
+    rows = re.findall(r"^\| (?!workload|---)(.+) \|$", text, re.M)
+    assert len(rows) == 8
+    for row in rows:
+        assert f" | {row} | " in measured, row
+    assert len(text.splitlines()) <= 80
+
+
 def update() -> None:
     """Writes what the examples print into the documents."""
     for path in DOCUMENTS:
