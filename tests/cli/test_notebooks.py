@@ -84,6 +84,7 @@ for cell in json.loads(sys.argv[2]):
         content = message["content"]
         shown.extend(content.get("traceback", []))
         shown.append(content.get("text", "") + content.get("data", {}).get("text/plain", ""))
+        shown.append(content.get("data", {}).get("text/html", ""))
 
     reply = client.execute_interactive(cell, timeout=60, output_hook=show)
     print(json.dumps([reply["content"]["status"], "".join(shown)]))
@@ -121,3 +122,24 @@ def test_kernels(how, tmp_path):
     assert "TypeError" in text[3] and "add" in text[3]
     assert "per loop" in text[4]
     assert text[5] == "1\n"
+
+
+LONG = textwrap.dedent("""
+    import jitney, jitney.numpy as jnp
+    from jitney.core import compile_progress
+    compile_progress.DELAY = compile_progress.INTERVAL = 0.01
+    def chain(x):
+        for i in range(300):
+            x = jnp.sin(x[::-1]) + i
+        return x
+    print(jitney.jit(chain)(jnp.ones(30)).shape)
+""")
+
+
+@needs_kernel
+def test_long_compilations_show_a_bar(tmp_path):
+    kernel = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    command = [sys.executable, "-c", DRIVER, json.dumps(kernel), json.dumps([LONG])]
+    [(status, text)] = [json.loads(line) for line in run(command, tmp_path).splitlines()]
+    assert status == "ok"
+    assert "</progress> compiling chain: " in text and text.endswith("(30,)\n")

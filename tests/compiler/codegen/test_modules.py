@@ -25,6 +25,7 @@ X = np.linspace(-3, 3, 600).astype(np.float32).reshape(20, 30)
         ([300, 400, 200, 350], 0, 4, [[1], [3], [0], [2]]),
         ([], 5000, 4, [[]]),  # no kernels: the program's own code is one module
         ([10, 5000], 0, 8, [[1], [0]]),
+        ([3000] * 4, 0, 2, [[0, 3], [1], [2]]),  # long: an interrupt waits for one of them
     ],
 )
 def test_groups_take_equally_long(sizes, own, threads, expected):
