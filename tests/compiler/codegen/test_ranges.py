@@ -4,12 +4,14 @@ import re
 
 import numpy as np
 import pytest
+from tests.compiler.running import TARGETS, code_for
 
 import jitney as jax
 import jitney.numpy as jnp
 from jitney.compiler.codegen.kernel_key import Range, range_of
 from jitney.compiler.cost import COSTS
 from jitney.compiler.kernels.parse import parse_kernel
+from jitney.compiler.llvm import engine
 
 
 def _kernel(extent: int) -> str:
@@ -31,6 +33,16 @@ def test_bounds_that_whole_vectors_divide_leave_no_tail():
 def test_few_lanes_are_scalars():
     code = _kernel(3)
     assert _loops(code) == 1 and "x float>" not in code
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_other_extents_have_vectors(target):
+    """Then a masked one, or single lanes where the target has no masks."""
+    with code_for(target):
+        code = _kernel(101)
+        has_masks = engine.host().has_masks
+    assert re.search(r"fmul <\d+ x float>", code)
+    assert ("fmul float" in code) == (not has_masks)
 
 
 def test_all_other_extents_share_code():

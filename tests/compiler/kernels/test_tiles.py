@@ -6,9 +6,11 @@ from tests.compiler.running import TARGETS, code_for
 
 import jitney
 import jitney.numpy as jnp
+from jitney.compiler.codegen.kernel_key import lanes_hint
+from jitney.compiler.cost import COSTS
 from jitney.compiler.kernels import interpret
 from jitney.compiler.kernels.parse import parse_kernel
-from jitney.compiler.kernels.schedule import collapse
+from jitney.compiler.kernels.schedule import collapse, schedule
 from jitney.compiler.kernels.text import print_kernel
 from jitney.compiler.kernels.tiles import tiled
 from jitney.compiler.kernels.verify import verify
@@ -111,3 +113,12 @@ def test_special_values_stay_in_their_rows_and_columns():
     assert not np.isfinite(found[:, 99]).any()
     rest = np.delete(np.delete(found, 7, 0), 99, 1)
     assert np.isfinite(rest).all()
+
+
+@pytest.mark.parametrize("sizes", [(1, 64, 64, 64), (2, 8, 4096, 64), (1, 4096, 32, 64)])
+def test_sums_of_a_tile_are_few(sizes):
+    """So they stay in registers: more rows have fewer vectors each."""
+    for kernel in tiled(contraction(*sizes)):
+        vectors = lanes_hint(kernel, schedule(kernel))
+        assert vectors & (vectors - 1) == 0
+        assert len(kernel.outputs) * vectors <= max(COSTS.tile_sums, len(kernel.outputs))

@@ -218,7 +218,7 @@ class KernelWriter:
         reductions = [
             (o.fn, self.kernel.body[o.value].dtype) for o in outputs if isinstance(o, ir.Reduce)
         ]
-        reduces_lanes = self.schedule.reduces_lanes and self.vector_lanes > 1
+        reduces_lanes = self.schedule.reduces_lanes
         widths = [lanes for lanes, _ in self._steps()] if reduces_lanes else [self.lanes]
         self.accumulators = Accumulators(self.e, reductions, widths)
         self.allocas += self.accumulators.allocas
