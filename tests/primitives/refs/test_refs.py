@@ -526,3 +526,21 @@ def test_functions_of_elements_may_have_references_of_their_own():
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
     np.testing.assert_array_equal(jitney.jit(scattered)(x), x * [[4], [1]])
     np.testing.assert_array_equal(jitney.jit(windows)(x), x)
+
+
+def test_axes_of_positions_take_the_place_of_those_that_they_index():
+    """They come first where the indexed axes are not neighbours, as with NumPy."""
+    x = np.arange(120.0, dtype=np.float32).reshape(2, 3, 4, 5)
+    rows = np.array([2, 0, 1, 1, 2, 0])
+    all_, first = slice(None), slice(0, 1)
+    for index in (
+        (all_, rows), (all_, all_, rows), (all_, rows, rows), (all_, rows, first, rows),
+        (all_, 1, rows), (all_, rows, all_, 1), (first, all_, all_, rows),
+    ):  # fmt: skip
+        r = jitney.new_ref(jitney.numpy.asarray(x))
+        np.testing.assert_array_equal(r[index], x[index])
+        assert r.at[index].shape == x[index].shape
+        r[index] = np.zeros(x[index].shape, np.float32)
+        expected = x.copy()
+        expected[index] = 0
+        np.testing.assert_array_equal(r[...], expected)

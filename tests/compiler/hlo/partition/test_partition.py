@@ -328,6 +328,20 @@ def test_loops_that_map(reverse, specs, mesh):
         assert kinds <= {"axis_index", "all_gather"}
 
 
+@pytest.mark.parametrize("spec", [((), X), (X, ())])
+def test_parts_that_are_joined(spec):
+    """Whole ones and slices, along the divided axis and along the other one."""
+
+    def joined(x):
+        return jnp.concatenate([x * 2, x[2:6], x[:, ::-1]])
+
+    def of_slices(x):
+        return jnp.concatenate([x[:, 4:8], x, x[:, :12]], 1)
+
+    for function in (joined, of_slices):
+        partitioned(function, (MATRIX,), [spec], {"x": 4}, [spec])
+
+
 def test_loops_that_do_not_map():
     def not_all_rows(x):
         return lax.fori_loop(0, 8, lambda i, c: c.at[i].set(c[i] * 2), x)
