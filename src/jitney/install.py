@@ -23,8 +23,8 @@ from jitney import version
 from jitney.core import absent, tracebacks
 
 # Packages of the implementation; their names mean nothing in JAX.
-_INTERNAL = frozenset(
-    "__main__ api cli compiler install primitives runtime transforms wiring".split()
+INTERNAL = frozenset(
+    "__main__ api cli compiler inspection install primitives runtime transforms wiring".split()
 )
 
 _ABSENT = object()
@@ -47,7 +47,7 @@ def _as_jax(own: ModuleType) -> ModuleType:
         found = getattr(own, name, _ABSENT)
         if name == "_src":  # private, and an attribute all the same: libraries read it
             return importlib.import_module("jax._src")
-        if found is _ABSENT or name in _INTERNAL:
+        if found is _ABSENT or name in INTERNAL:
             raise AttributeError(absent.missing_attribute("jax", name), name=name, obj=jax)
         if isinstance(found, ModuleType) and found.__name__ == _own_name(f"jax.{name}"):
             return importlib.import_module(f"jax.{name}")  # programs look for it in sys.modules
@@ -56,7 +56,7 @@ def _as_jax(own: ModuleType) -> ModuleType:
         return found
 
     def __dir__() -> list[str]:
-        return sorted({*vars(jax), *dir(own)} - _INTERNAL)
+        return sorted({*vars(jax), *dir(own)} - INTERNAL)
 
     public = frozenset(getattr(own, "__all__", ()))
     vars(jax).update(
@@ -116,7 +116,7 @@ class JaxFinder(importlib.abc.MetaPathFinder):
         if parts[0] != "jax":
             return None
         own_name = _own_name(fullname)
-        if parts[1:2] and parts[1] in _INTERNAL:
+        if parts[1:2] and parts[1] in INTERNAL:
             raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
         try:  # it is wanted soon: this saves a second search
             own = importlib.import_module(own_name)

@@ -52,13 +52,13 @@ def test_each_command_has_help(name, asks, capsys) -> None:
 def test_the_usage_has_all_commands(capsys) -> None:
     assert command.main(["--help"]) == 0
     out = capsys.readouterr().out
-    assert [*dict.fromkeys(re.findall(r"^       jitney ([a-z]+)\b", out, re.M))] == COMMANDS
+    assert [*dict.fromkeys(re.findall(r"^       jitney ([a-z-]+)\b", out, re.M))] == COMMANDS
     assert max(map(len, out.splitlines())) <= 100
 
 
 def test_commands_are_the_modules_that_have_a_usage() -> None:
     folder = Path(command.__file__).parent
-    found = {p.stem for p in folder.glob("*.py") if "\nUSAGE = " in p.read_text()}
+    found = {p.stem.replace("_", "-") for p in folder.glob("*.py") if "\nUSAGE = " in p.read_text()}
     assert found - {"command"} == {*COMMANDS}
 
 

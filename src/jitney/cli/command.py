@@ -43,6 +43,9 @@ COMMANDS = {
     "measure": Command("", "the rates of this machine, as options of simulate"),
     "doctor": Command("", "versions, compiler, BLAS, cache, settings; tests itself"),
     "cache": Command("[list|size|clear|why]", "the compiled programs that are kept on disk"),
+    "as-jax": Command(
+        "[status|install|remove]", "`import jax` gives jitney here, without this launcher"
+    ),
     "completion": Command("[bash|zsh|fish]", "a script that completes these words in a shell"),
 }
 OPTIONS = ("-m", "-c", "-i", "-h", "--help", "-V", "--version")
@@ -86,7 +89,7 @@ def version() -> str:
 
 def module_of(name: str) -> ModuleType:
     """The module of a command: its `USAGE`, and `main(arguments)`, which runs it."""
-    return importlib.import_module(f"jitney.cli.{name}")
+    return importlib.import_module(f"jitney.cli.{name.replace('-', '_')}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
