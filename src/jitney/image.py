@@ -24,6 +24,7 @@ from jitney.api.jit import jit
 from jitney.api.repeated import publish
 from jitney.core.lazy import listing
 from jitney.numpy.promotion import check_arraylike, is_floating, promote_dtypes_inexact
+from jitney.primitives.array.canonical import canonical_axes
 from jitney.primitives.linalg.precision import Precision
 
 if TYPE_CHECKING:
@@ -235,7 +236,7 @@ def scale_and_translate(
             "scale_and_translate: `method` must be a smooth kernel, as 'linear', but it is "
             f"{method!r}; `resize` takes nearest neighbours"
         )
-    axes = tuple(spatial_dims)
+    axes = canonical_axes(spatial_dims, x.ndim)
     if scale.shape != (len(axes),) or translation.shape != (len(axes),):
         raise ValueError(
             f"scale_and_translate: scale and translation must have one element for each of the "

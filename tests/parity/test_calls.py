@@ -58,9 +58,8 @@ def sample(which: str, share: int) -> list[Call]:
     return [c for c in calls if zlib.crc32(str(c).encode()) % share == 0]
 
 
-@pytest.mark.parametrize(("which", "share"), [("scalars", 180), ("wrong", 780)])
-def test_sample(which: str, share: int) -> None:
-    calls = {str(c): c for c in sample(which, share) if c.function not in OPEN}
+def test_sample() -> None:
+    calls = {str(c): c for c in sample("scalars", 180) if c.function not in OPEN}
     assert len(calls) > 60
     found = [
         f"{call}: {ours}, JAX {theirs}"

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import config, dtypes
+from jitney.core import config, dtypes, messages
 from jitney.core.manual_axes import NOT_MANUAL, ManualAxisType
 from jitney.core.memory_space import MemorySpace
 from jitney.core.sharding import types as sharding_types
@@ -499,7 +499,9 @@ def get_aval(x: object) -> AbstractValue:
     convert = getattr(x, "__jax_array__", None)
     if convert is not None and not isinstance(x, type):
         return get_aval(convert())
-    raise TypeError(f"an array or a scalar is needed, but got {x!r} of type {type(x)}")
+    raise TypeError(
+        messages.at_expression(f"an array or a scalar is needed, but got {x!r} of type {type(x)}")
+    )
 
 
 def is_valid_operand(x: object) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 import ml_dtypes
 import numpy as np
 
-from jitney.core import caches, config
+from jitney.core import caches, config, messages
 from jitney.core.array import Array
 from jitney.core.extended_dtypes import (
     DType as DType,
@@ -175,7 +175,9 @@ def check_valid_dtype(dtype: Any) -> None:
             "x.astype(x.dtype.newbyteorder('=')) has"
         )
     raise TypeError(
-        f"arrays cannot have dtype {dtype}: they hold numbers and booleans, not strings or objects"
+        messages.at_expression(
+            f"arrays cannot have dtype {dtype}: they hold numbers and booleans, not strings or objects"
+        )
     )
 
 
@@ -325,6 +327,8 @@ def _join(nodes: frozenset[_Node], strict: bool) -> _Node:
         return next(iter(nodes))
     for node in nodes:
         if node not in _LATTICE:
+            if isinstance(node, np.dtype):
+                check_valid_dtype(node)
             raise TypePromotionError(
                 f"{_listed(nodes)}: these dtypes have no common dtype; cast them by astype"
             )
@@ -381,9 +385,10 @@ def _promote(
             return keys[0][0], False
         names = ", ".join(long_name(d) for d, _ in keys)
         raise TypePromotionError(
-            f"dtypes ({names}) are not promoted to a common one: extended dtypes, those of keys "
-            "say, are "
-            "combined with themselves alone"
+            messages.at_expression(
+                f"dtypes ({names}) are not promoted to a common one: extended dtypes, those of keys "
+                "say, are combined with themselves alone"
+            )
         )
     if all([weak for _, weak in keys]):
         # Weak types: ordinary promotion of their dtypes. The result stays weak, but for booleans:

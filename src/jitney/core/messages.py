@@ -14,15 +14,19 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from jitney.core import user_code
 from jitney.core.user_code import UserCode
 
-if TYPE_CHECKING:
-    from jitney.core.avals import AbstractValue
 
-Operand = tuple[str, "AbstractValue"]
+class Type(Protocol):
+    """What is told of an operand: an aval."""
+
+    def str_short(self) -> str: ...
+
+
+Operand = tuple[str, Type]
 """What an operand is called, and its type."""
 
 # What stands for an operation in Python, beside a call of its name.
@@ -72,6 +76,13 @@ def subject(name: str, code: UserCode | None = None) -> str:
             text = f"{_shortened(code.text(node.func))}(...)"
         return text if called == name.rpartition(".")[2] else f"{text}, in {name}"
     return _shortened(text) if isinstance(node, _SYMBOLS) else f"{_shortened(text)}, in {name}"
+
+
+def at_expression(message: str) -> str:
+    """`message`, which names no operation, behind the expression that the user wrote."""
+    code = user_code.current()
+    text = "" if code is None or isinstance(code.expression, ast.stmt) else _shortened(code.text())
+    return f"{text}: {message}" if text else message
 
 
 def statement(code: UserCode | None) -> str:
@@ -125,7 +136,7 @@ def _sides(code: UserCode | None) -> dict[str, str]:
     return {side: n.id for side, n in both.items() if isinstance(n, ast.Name)}
 
 
-def variable_of(aval: AbstractValue, code: UserCode | None) -> str:
+def variable_of(aval: Type, code: UserCode | None) -> str:
     """The variable in the expression that holds a value of a type; empty if none or several do."""
     if code is None:
         return ""
@@ -133,7 +144,7 @@ def variable_of(aval: AbstractValue, code: UserCode | None) -> str:
     return found.pop() if len(found) == 1 else ""
 
 
-def _has_type(value: object, aval: AbstractValue) -> bool:
+def _has_type(value: object, aval: Type) -> bool:
     try:
         return all(getattr(value, name) == getattr(aval, name) for name in ("shape", "dtype"))
     except Exception:  # any object may come, whose attributes may fail

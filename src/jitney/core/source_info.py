@@ -16,6 +16,8 @@ from contextlib import AbstractContextManager
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from jitney.core.contexts import Within
 from jitney.core.name_stack import NameStack
 from jitney.core.record import record
@@ -28,6 +30,12 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 # Files whose frames are not the user's; libraries add their own.
 exclude_paths: list[str] = [_PACKAGE]
+
+# Packages that this one calls, and that call no functions of users.
+_INSTALLED = os.path.dirname(os.path.dirname(np.__file__))
+DEPENDENCIES = tuple(
+    os.path.join(_INSTALLED, name, "") for name in ("ml_dtypes", "numpy", "opt_einsum", "scipy")
+)
 
 _SAME: Any = object()
 
@@ -47,7 +55,8 @@ def is_internal(code: CodeType) -> bool:
     found = _internal.get(name)
     if found is None:
         # Entries of native code have the path that it was built from.
-        found = name.endswith("_native.pyx") or any(name.startswith(path) for path in exclude_paths)
+        is_native = name.endswith((".pyx", ".pxi")) and "jitney/" in name
+        found = is_native or any(name.startswith(path) for path in exclude_paths)
         _internal[name] = found
     return found
 

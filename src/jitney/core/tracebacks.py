@@ -16,7 +16,6 @@ their errors and print `traceback.format_exc()` show all frames.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
 import os
@@ -26,8 +25,6 @@ from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-import numpy as np
-
 from jitney.core import config, source_info
 
 if TYPE_CHECKING:
@@ -35,13 +32,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# Files and folders that the user's functions are not called from.
-_CALLED_BY_US = (
-    contextlib.__file__,
-    functools.__file__,
-    os.path.dirname(np.__file__) + os.sep,
-)
-
+_LIBRARY = os.path.dirname(os.__file__) + os.sep
 _NOTE = (
     "For simplicity, this traceback shows no frames of jitney itself; with "
     "JAX_TRACEBACK_FILTERING=off it does."
@@ -83,11 +74,16 @@ def _entries(tb: TracebackType | None) -> Iterator[tuple[TracebackType, bool]]:
     is_own = False
     while tb is not None:
         code = tb.tb_frame.f_code
-        is_own = source_info.is_internal(code) or (
-            is_own and code.co_filename.startswith(_CALLED_BY_US)
-        )
+        is_own = source_info.is_internal(code) or (is_own and _is_installed(code.co_filename))
         yield tb, is_own
         tb = tb.tb_next
+
+
+def _is_installed(name: str) -> bool:
+    """Whether a file is Python's, or of a package that this one needs."""
+    if name.startswith(source_info.DEPENDENCIES):
+        return True
+    return name.startswith(_LIBRARY) and f"{os.sep}site-packages{os.sep}" not in name
 
 
 def _has_own_frames(error: BaseException) -> bool:

@@ -16,8 +16,6 @@ from collections.abc import Iterator, Mapping
 from types import FrameType
 from typing import Any
 
-import numpy as np
-
 from jitney.core import source_info
 from jitney.core.record import record
 
@@ -25,10 +23,6 @@ _ABSENT: Any = object()
 
 # Syntax that has a place in the source.
 _Placed = ast.stmt | ast.expr | ast.excepthandler | ast.arg | ast.keyword | ast.alias | ast.pattern
-
-# NumPy and SciPy, which ask for the values of tracers that users pass to them.
-_PACKAGES = os.path.dirname(os.path.dirname(np.__file__))
-_NO_USERS = tuple(os.path.join(_PACKAGES, name, "") for name in ("numpy", "scipy"))
 
 
 @record(frozen=True, eq=False)
@@ -93,7 +87,9 @@ def current() -> UserCode | None:
     """Where the innermost frame of the user's is; None if there is none."""
     frame = inspect.currentframe()
     while frame is not None and (
-        source_info.is_internal(frame.f_code) or frame.f_code.co_filename.startswith(_NO_USERS)
+        source_info.is_internal(frame.f_code)
+        # NumPy asks for the values of tracers that users pass to it.
+        or frame.f_code.co_filename.startswith(source_info.DEPENDENCIES)
     ):
         frame = frame.f_back
     if frame is None:

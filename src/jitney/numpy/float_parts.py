@@ -163,7 +163,7 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     dtype = promotion.to_inexact(promotion.dtype_of(x1))
     weak = promotion.type_of(x1)[1] and promotion.type_of(x2)[1]
     x1, x2 = convert(x1, dtype, weak), convert(x2, dtype, weak)
-    x1, x2 = promotion.broadcast_arrays(*promotion.promote_shapes("ldexp", x1, x2))
+    x1, x2 = promotion.stretched("ldexp", x1, x2)
     mantissa, exponent = frexp(x1)
     total = binary.add(convert(exponent, dtype), x2)
     # The greatest numbers have an exponent whose power of 2 is not a number of the format.

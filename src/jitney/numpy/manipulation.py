@@ -242,7 +242,8 @@ def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
     """
     a = promotion.ensure_arraylike("swapaxes", a)
     order = np.arange(a.ndim)
-    order[axis1], order[axis2] = order[axis2], order[axis1]
+    i, j = canonical_axis(axis1, a.ndim), canonical_axis(axis2, a.ndim)
+    order[i], order[j] = j, i
     return lax_shape.transpose(a, order.tolist())
 
 

@@ -12,7 +12,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from jitney.core import config, dtypes
+from jitney.core import config, dtypes, messages
 from jitney.core.array import Array
 from jitney.core.avals import get_aval, is_valid_operand
 from jitney.core.jaxpr import Literal
@@ -35,8 +35,8 @@ def check_arraylike(name: str, *operands: object) -> None:
     for i, x in enumerate(operands):
         if not isinstance(x, Array | np.ndarray) and not is_valid_operand(x):
             raise TypeError(
-                f"{name}: operands must be arrays or scalars, but that at position {i} is of "
-                f"{type(x)}; jnp.asarray makes arrays of lists and tuples"
+                f"{messages.subject(name)}: operands must be arrays or scalars, but that at position "
+                f"{i} is of {type(x)}; jnp.asarray makes arrays of lists and tuples"
             )
 
 
@@ -226,6 +226,21 @@ def broadcast_arrays(*operands: ArrayLike) -> list[Array]:
     """Operands broadcast to their common shape."""
     shape = broadcast_shapes(*[shape_of(x) for x in operands]) if operands else ()
     return [broadcast_to(x, shape) for x in operands]
+
+
+def stretched(name: str, *operands: ArrayLike) -> list[Array]:
+    """Operands of an elementwise function broadcast to their common shape.
+
+    Raises:
+      ValueError: if ranks differ and shapes do not go together.
+      TypeError: if ranks are equal and shapes do not go together.
+    """
+    aligned = promote_shapes(name, *operands)
+    try:
+        return broadcast_arrays(*aligned)
+    except ValueError:
+        avals: list[Any] = [get_aval(x) for x in operands]
+        raise TypeError(unlike_shapes(name, avals)) from None
 
 
 def dtype_of(x: ArrayLike) -> np.dtype[Any]:

@@ -7,6 +7,7 @@ positions out of range, unless `mode` says otherwise.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -109,7 +110,7 @@ def take(
     return _take(
         a,
         indices,
-        axis=None if axis is None else int(axis),
+        axis=None if axis is None else operator.index(axis),
         mode=mode,
         unique_indices=unique_indices,
         indices_are_sorted=indices_are_sorted,
@@ -445,7 +446,7 @@ def put_along_axis(
     if axis is None:
         arr, axis = _flat(arr), 0
     if not promotion.is_integer(indices.dtype):
-        raise IndexError(
+        raise TypeError(
             f"jnp.put_along_axis: `indices` must be of an integer type, but are {indices.dtype}"
         )
     if arr.ndim != indices.ndim:

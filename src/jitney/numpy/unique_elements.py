@@ -218,7 +218,7 @@ def unique(
     if axis is None:
         x, dim = raveled(x), 0
     else:
-        dim = canonical_axis(int(axis), x.ndim)
+        dim = canonical_axis(axis, x.ndim)
     wanted = (return_index, return_inverse, return_counts)
     out = list(_unique(x, dim, size, fill_value, wanted, equal_nan))
     if return_inverse and axis is None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from jitney.core import messages
 from jitney.core.array import Array
 from jitney.core.symbolic.expressions import DimExpr, index
 from jitney.core.trace import Tracer
@@ -65,7 +66,11 @@ def canonical_axis(axis: Any, rank: int) -> int:
     axis = operator.index(axis)
     if not -rank <= axis < rank:
         axes = f"the axes {-rank} to {rank - 1}" if rank else "no axes"
-        raise ValueError(f"axis {axis} is out of bounds: an array of rank {rank} has {axes}")
+        raise ValueError(
+            messages.at_expression(
+                f"axis {axis} is out of bounds: an array of rank {rank} has {axes}"
+            )
+        )
     return axis + rank if axis < 0 else axis
 
 

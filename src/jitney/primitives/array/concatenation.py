@@ -11,7 +11,7 @@ import numpy as np
 from jitney.compiler.reference import indexing
 from jitney.core import dtypes
 from jitney.core.array import Array
-from jitney.core.avals import ShapedArray, shaped_array
+from jitney.core.avals import ShapedArray, get_aval, shaped_array
 from jitney.core.key_reuse import KeyUse
 from jitney.core.primitive import declare
 from jitney.core.symbolic.expressions import index, max_dim
@@ -200,7 +200,7 @@ def unstack(x: ArrayLike, axis: int = 0) -> tuple[Array, ...]:
       >>> lax.unstack(jnp.array([[1, 2], [3, 4]]))
       (Array([1, 2], dtype=int32), Array([3, 4], dtype=int32))
     """
-    return tuple(unstack_p.bind(x, axis=canonical_axis(axis, len(shape_of(x)))))
+    return tuple(unstack_p.bind(x, axis=canonical_axis(axis, get_aval(x).ndim)))
 
 
 # --- split ------------------------------------------------------------------------------------
@@ -258,7 +258,7 @@ def split(operand: ArrayLike, sizes: Sequence[int | np.integer], axis: int = 0) 
       >>> lax.split(jnp.arange(5), [2, 3])
       [Array([0, 1], dtype=int32), Array([2, 3, 4], dtype=int32)]
     """
-    axis = canonical_axis(axis, len(shape_of(operand)))
+    axis = canonical_axis(axis, get_aval(operand).ndim)
     return split_p.bind(operand, sizes=tuple(sizes), axis=axis)
 
 

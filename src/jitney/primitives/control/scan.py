@@ -528,7 +528,7 @@ def _length(xs: PyTree, leaves: Sequence[Any], length: int | None) -> int:
     for x in leaves:
         if in_use.exist and is_high_value(x):  # its type says of what it has rows, not how many
             continue
-        shape = shape_of(x)
+        shape = shape_of(rules.aval_of(x))
         if not shape:
             raise ValueError(
                 f"lax.scan: the arrays of `xs` are taken apart along axis 0, and {x!r} has rank 0"

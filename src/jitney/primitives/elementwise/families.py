@@ -76,7 +76,7 @@ def check_dtype(name: str, dtype: DType, accepts: Accepts, position: int | None 
         if dtype == dtypes.float0:
             raise dtypes.float0_error(name, where)
         raise TypeError(
-            f"{name} does not accept dtype {dtypes.long_name(dtype)}{where}. "
+            f"{messages.subject(name)} does not accept dtype {dtypes.long_name(dtype)}{where}. "
             f"Accepted dtypes{where} are subtypes of {_names(accepts)}."
         )
 
@@ -472,6 +472,6 @@ def check_operands(name: str, *operands: object) -> None:
     for i, x in enumerate(operands):
         if not is_valid_operand(x):
             raise TypeError(
-                f"{name}: operands must be arrays or numbers, but the one at position {i} is of type "
-                f"{type(x)}"
+                f"{messages.subject(name)}: operands must be arrays or numbers, but the one at "
+                f"position {i} is of type {type(x)}"
             )

@@ -175,9 +175,9 @@ def check_batching(
 
 
 def check_indices(op: str, indices: ShapedArray) -> None:
-    """Raises unless indices are integers (ValueError) of rank 1 or more (TypeError)."""
+    """Raises TypeError unless indices are integers of rank 1 or more."""
     if not dtypes.issubdtype(indices.dtype, np.integer):
-        raise ValueError("indices must have an integer type")
+        raise TypeError(f"{op}: the indices must be integers, but are of {indices.dtype}")
     if not indices.ndim:
         raise TypeError(
             f"{op}: the indices must have an axis for the index vectors, but are of rank 0"

@@ -531,7 +531,10 @@ def _(x: ShapedArray) -> list[ShapedArray]:
 def _(x: ShapedArray, taus: ShapedArray) -> ShapedArray:
     _, m, n = _matrix("householder_product", x)
     if m < n or taus.shape[-1] > n:
-        raise ValueError(f"householder_product got shapes {x.shape} and {taus.shape}")
+        raise TypeError(
+            "householder_product: there must be no more columns than rows, and as many `taus` or "
+            f"fewer, but the shapes are {x.shape} and {taus.shape}"
+        )
     return shaped_array(x.shape, x.dtype)
 
 

@@ -82,7 +82,7 @@ def _(
     families.check_same_dtypes("tridiagonal_solve", (dl, d, du, b))
     families.check_dtype("tridiagonal_solve", b.dtype, families.INEXACT)
     if dl.shape != d.shape or du.shape != d.shape or b.shape[:-1] != d.shape:
-        raise ValueError(
+        raise TypeError(
             "tridiagonal_solve: diagonals must have one shape, that of b without its last axis; got "
             f"{dl.shape}, {d.shape}, {du.shape} and {b.shape}"
         )
@@ -155,9 +155,9 @@ ormqr_p = declare("ormqr")
 @symmetric_product_p.abstract
 def _(a: ShapedArray, c: ShapedArray, *, alpha: float, beta: float) -> ShapedArray:
     families.check_same_dtypes("symmetric_product", (a, c))
-    if c.shape != (*a.shape[:-1], a.shape[-2]):
-        raise ValueError(
-            "symmetric_update expects compatible shapes for the two inputs; got "
+    if a.ndim < 2 or c.shape != (*a.shape[:-1], a.shape[-2]):
+        raise TypeError(
+            "symmetric_product: `c` must have the shape of a @ a.T, but the shapes of `a` and `c` are "
             f"{a.shape} and {c.shape}"
         )
     return shaped_array(c.shape, c.dtype)

@@ -99,8 +99,14 @@ def _solve_triangular(a: Array, b: Array, *, trans: int, lower: bool, unit_diago
     return _triangular_solve(a, b, trans=trans, lower=lower, unit_diagonal=unit_diagonal)
 
 
+def _check_right_side(b: Array) -> None:
+    if not b.ndim:
+        raise ValueError("right sides must be vectors or matrices, but `b` is a scalar")
+
+
 def _triangular_solve(a: Array, b: Array, *, trans: int, lower: bool, unit_diagonal: bool) -> Array:
     """`lax.linalg.triangular_solve` with batch axes broadcast, and vectors of right sides."""
+    _check_right_side(b)
     is_vector = b.ndim == 1
     right = b[:, None] if is_vector else b
     if right.shape[-2] != a.shape[-1]:
@@ -147,6 +153,7 @@ def cho_solve(
 @partial(jit_when_traced, static_argnames="lower")
 def _cho_solve(c: Array, b: Array, *, lower: bool) -> Array:
     check_square("cho_solve", c)
+    _check_right_side(b)
     is_vector = b.ndim == 1
     right = b[:, None] if is_vector else b
     solve_one = partial(_triangular_solve, lower=lower, unit_diagonal=False)

@@ -70,9 +70,9 @@ def _finite_product(x: Array, y: Array, log: Callable[[Array], Array]) -> Array:
 
 def _pair(name: str, x: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
     """Two operands of one dtype and shape."""
-    from jitney.numpy.promotion import broadcast_arrays
+    from jitney.numpy.promotion import stretched
 
-    a, b = broadcast_arrays(*promote_args_inexact(name, x, y))
+    a, b = stretched(name, *promote_args_inexact(name, x, y))
     return a, b
 
 
