@@ -97,10 +97,11 @@ def test_an_interrupt_leaves_nothing_in_force(name: str) -> None:
     run()
 
 
-# Contexts in Python: what they end is not state, or is a file's, or a part of a process's exchange.
+# Contexts in Python: what they end is not state, or is a file's, a part of a process's exchange, or
+# what listens to compilations (`collect`, `profile`).
 IN_PYTHON = {
-    "compile_log.py", "disk_cache.py", "multihost_utils.py", "private_files.py", "process_programs.py",
-    "profiler.py",
+    "collect.py", "compile_log.py", "disk_cache.py", "multihost_utils.py", "private_files.py",
+    "process_programs.py", "profile.py", "profiler.py",
 }  # fmt: skip
 
 

@@ -18,7 +18,10 @@ ROOT = pathlib.Path(jitney.__file__).parent
 # terms, limits of formats and of other packages; and copies of native code's numbers, whose both sides
 # `compiler/test_thresholds.py` tries at true sizes.
 OTHERS = {
+    "api/slow_calls.py": {"LARGE_ARRAY", "MANY_TRACES"},
     "api/visualize.py": {"_MAX_COLORS", "_LINES", "_COLUMNS_PER_LINE"},
+    "cli/bench.py": {"ROUNDS"},
+    "cli/command.py": {"_COLUMN"},
     "cli/measure.py": {"_N", "_BYTES", "_MESSAGES", "_MESSAGE_BYTES"},
     "cli/run.py": {"_YOUNG_OBJECTS"},
     "cli/tour.py": {"REPEATS"},
@@ -29,6 +32,7 @@ OTHERS = {
     "compiler/hlo/text.py": {"ELIDE_ABOVE"},
     "compiler/lapack.py": {"_LANES", "MAX_ELEMENTS"},
     "compiler/library.py": {"_MUCH"},
+    "compiler/plan/clocks.py": {"_LEAST_WORK"},
     "compiler/plan/fourier_kernels.py": {"_SMALL_PRIMES"},
     "compiler/plan/memory.py": {"ALIGNMENT"},
     "compiler/reference/order.py": {"_POSITION_BITS"},
@@ -37,13 +41,22 @@ OTHERS = {
         "_OPERANDS", "_PART", "_PARTS", "_PLACES", "_DIGITS", "_BLOCK", "_POSITIONS",
     },
     "compiler/tile_products.py": {"_BLOCK", "_ROW"},
+    "core/compile_progress.py": {"MANY_OPERATIONS", "_COLUMNS"},
     "core/leaks.py": {"_MAX_STEPS"},
     "core/text.py": {"WIDTH", "SHARING_THRESHOLD"},
+    "inspection/explain.py": {"_SHOWN_OPERATIONS", "_SHOWN_STORED"},
+    "inspection/notebook.py": {"_OPEN_LINES"},
+    "inspection/page.py": {"_DRAWN_STEPS"},
+    "inspection/profile.py": {"_SHOWN_STEPS", "_SHOWN_LINES"},
+    "inspection/texts.py": {"_ASSEMBLY_LINES"},
     "numpy/einstein.py": {"_USUAL_EXTENT"},
     "runtime/array.py": {"MAX_AXES"},
     "runtime/call_patterns.py": {"_MAX_PARTS"},
     "runtime/disk_cache.py": {"MAX_BYTES", "MAX_FILE_BYTES", "_DIGEST", "_PAGE"},
     "runtime/processes.py": {"_DIGEST", "_TEXT", "_LOOKS"},
+    "runtime/slow_programs.py": {
+        "LONG_PROGRAM", "EQUAL_STEPS", "MANY_ITERATIONS", "LARGE_CONSTANTS",
+    },
 }  # fmt: skip
 NUMERIC = (
     "compiler/scalar", "experimental", "scipy", "random", "primitives/random", "nn/scaled.py",
@@ -60,7 +73,7 @@ COUNTS = """
     recomputed_paths max_access_paths max_parts max_cost loose_arena lane_chunk shortest_vector
     strip_launches strip_detours summed_rows_most convolution_items convolution_partial_sums
     sort_steps transfer fission_gain fission_attempts bounded_steps line_bytes divisions
-    panel_share link_latency link_bandwidth device_operations device_memory step_lines
+    panel_share link_latency link_bandwidth long_module_lines device_operations device_memory step_lines
     kernel_statements max_carried loop_statements max_effort inline_uses outline_above
     call_effort calls_per_effort access_effort digested_bytes
 """

@@ -15,7 +15,7 @@ words of their operands, in the slot `key_words`; those that hold programs get p
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -130,8 +130,7 @@ def _programs_in_words(params: Mapping[str, Any]) -> dict[str, Any]:
 
     def of(x: object) -> Any:
         if type(x) is tuple:
-            parts: tuple[Any, ...] = x
-            return tuple([replaced(part) for part in parts])
+            return tuple([replaced(part) for part in cast("tuple[object, ...]", x)])
         return replaced(x)
 
     return {name: of(value) for name, value in params.items()}
