@@ -47,8 +47,10 @@ def scalar_type(dtype: np.dtype) -> TensorType:
 
 
 def scalar_region(closed: ClosedJaxpr, dtypes: Sequence[np.dtype]) -> Region:
-    """A program of scalars as a region of the tensor IR."""
+    """A program of scalars, without mutable references, as a region of the tensor IR."""
     from jitney.compiler.hlo.build import Builder
+
+    closed = _discharged(closed)
 
     def body(b: Builder, *args: Node) -> list[Node]:
         return inline(b, closed, args)
