@@ -32,7 +32,6 @@ OTHERS = {
     "compiler/hlo/text.py": {"ELIDE_ABOVE"},
     "compiler/lapack.py": {"_LANES", "MAX_ELEMENTS"},
     "compiler/library.py": {"_MUCH"},
-    "compiler/plan/clocks.py": {"_LEAST_WORK"},
     "compiler/plan/fourier_kernels.py": {"_SMALL_PRIMES"},
     "compiler/plan/memory.py": {"ALIGNMENT"},
     "compiler/reference/order.py": {"_POSITION_BITS"},
@@ -73,7 +72,8 @@ COUNTS = """
     recomputed_paths max_access_paths max_parts max_cost loose_arena lane_chunk shortest_vector
     strip_launches strip_detours summed_rows_most convolution_items convolution_partial_sums
     sort_steps transfer fission_gain fission_attempts bounded_steps line_bytes divisions
-    panel_share link_latency link_bandwidth long_module_lines device_operations device_memory step_lines
+    panel_share link_latency link_bandwidth device_operations device_memory step_lines
+    long_module_lines clocked_work
     kernel_statements max_carried loop_statements max_effort inline_uses outline_above
     call_effort calls_per_effort access_effort digested_bytes
 """

@@ -51,7 +51,10 @@ def shown(program, tmp_path, mode="auto", words=()):
     path.write_text(program)
     done = subprocess.run(
         [sys.executable, *words, str(path)], capture_output=True, text=True, timeout=120,
-        env={**os.environ, "PYTHONPATH": SOURCE, "JAX_TRACEBACK_FILTERING": mode},
+        env={
+            **os.environ, "PYTHONPATH": SOURCE, "JAX_TRACEBACK_FILTERING": mode,
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # the plugin is named, installed or not
+        },
     )  # fmt: skip
     text = done.stderr + done.stdout
     return text, text.count(PACKAGE)

@@ -287,6 +287,9 @@ class CostModel:
     long_module_lines: int = 4000  # that are as long as one should wait for: a quarter of a second
     step_lines: int = 15  # of the code that takes a step of a plan
 
+    # Operations and bytes of a loop's body from which on a profile times its steps: some microseconds.
+    clocked_work: int = 20_000
+
     kernel_statements: int = 160  # of one kernel: LLVM's cost grows faster than a function's length
     entry_steps: int = threshold(200, small=3)  # of one function of the entry, for the same reason
     max_carried: int = 96  # scalars per lane of a loop kernel: what registers and L1 hold

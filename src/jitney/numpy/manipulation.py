@@ -242,7 +242,10 @@ def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
     """
     a = promotion.ensure_arraylike("swapaxes", a)
     order = np.arange(a.ndim)
-    i, j = canonical_axis(axis1, a.ndim), canonical_axis(axis2, a.ndim)
+    try:
+        i, j = canonical_axis(axis1, a.ndim), canonical_axis(axis2, a.ndim)
+    except ValueError as error:
+        raise IndexError(str(error)) from None  # JAX's class
     order[i], order[j] = j, i
     return lax_shape.transpose(a, order.tolist())
 

@@ -11,12 +11,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from jitney.compiler.cost import COSTS
 from jitney.compiler.plan import ir
 from jitney.compiler.plan.estimate import operations, traffic
 from jitney.core.record import record, replace
-
-# What a body does at the least, in operations and bytes, for its steps to be timed: some microseconds.
-_LEAST_WORK = 20_000
 
 
 @record
@@ -75,7 +73,7 @@ def _is_opened(step: ir.Step) -> bool:
     """Whether the steps within a step take long enough for clocks of their own."""
     inner = [x for block in ir.inner(step) for x in ir.all_steps(block)]
     calls_out = any(isinstance(x, ir.HostCall | ir.LibraryCall) for x in inner)
-    return calls_out or sum([operations(x) + traffic(x) for x in inner]) >= _LEAST_WORK
+    return calls_out or sum([operations(x) + traffic(x) for x in inner]) >= COSTS.clocked_work
 
 
 def _clocked(
