@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import linecache
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Literal, TypeAlias
 
 from jitney.compiler import pipeline
@@ -39,6 +39,7 @@ _MOVES = (
 )  # fmt: skip
 
 
+_LEAVES = (hlo.Parameter, hlo.Constant)
 _UPDATES = (hlo.While, hlo.DynamicUpdateSlice, hlo.Scatter)
 
 
@@ -198,7 +199,7 @@ def of_plan(module: hlo.Module, plan: plans.Plan) -> Program:
         list(map(str, plan.outputs)),
         work,
         plan.arena_bytes,
-        _recomputed(work),
+        _recomputed(work, plan),
         plan,
     )
 
@@ -283,7 +284,7 @@ class _Reader:
     def work(self, step: plans.Step) -> Work:
         """The facts of a step."""
         kind, what = _kind(step), _what(step)
-        nodes = list(_nodes(step))
+        nodes = list(nodes_of(step, self.plan.stored))
         read, written = reads_and_writes(step)
         work = Work(
             kind,
@@ -372,21 +373,24 @@ def _within(step: plans.Step) -> list[plans.Step]:
     return [x for x in inner if not isinstance(x, plans.Wait | plans.SwapBuffers | plans.Clock)]
 
 
-def _nodes(step: plans.Step) -> Iterator[hlo.Node]:
+def nodes_of(step: plans.Step, stored: Container[hlo.Node]) -> Iterator[hlo.Node]:
     """The nodes that a step computes, those in the regions of a loop that is one kernel, too."""
-    match step:
-        case plans.Wait() | plans.SwapBuffers() | plans.Clock():
-            return
-        case plans.RowStrips():
-            for launch in step.launches:
-                yield from _nodes(launch)
-        case _:
-            for node in step.nodes:
-                yield node
-                if isinstance(step, plans.Launch) or not isinstance(
-                    step, plans.Loop | plans.Branch
-                ):
-                    yield from _nodes_within(node)
+    if isinstance(step, plans.RowStrips):
+        for launch in step.launches:
+            yield from nodes_of(launch, stored)
+    if not isinstance(step, plans.ComputingStep):
+        return
+    found = dict.fromkeys(step.nodes)
+    pending = list(step.nodes)
+    while pending:
+        for x in traversal.operands(pending.pop()):
+            if x not in found and x not in stored and not isinstance(x, _LEAVES):
+                found[x] = None
+                pending.append(x)
+    for node in found:
+        yield node
+        if not isinstance(step, plans.Loop | plans.Branch):
+            yield from _nodes_within(node)
 
 
 def _nodes_within(node: hlo.Node) -> Iterator[hlo.Node]:
@@ -398,7 +402,7 @@ def _nodes_within(node: hlo.Node) -> Iterator[hlo.Node]:
 
 def _sources(nodes: Iterable[hlo.Node]) -> list[Source]:
     """Where nodes come from, in the order of the source."""
-    found = {source_of(x) for x in nodes if not isinstance(x, hlo.Parameter | hlo.Constant)}
+    found = {source_of(x) for x in nodes if not isinstance(x, _LEAVES)}
     known = [source for source in found if source is not None]
     return sorted(known, key=lambda s: (s.file, s.line, s.column, s.end_line, s.end_column))
 
@@ -483,12 +487,12 @@ def shortened(text: str, limit: int = 40) -> str:
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
 
 
-def _recomputed(work: Sequence[Work]) -> list[tuple[Source, list[Work]]]:
+def _recomputed(work: Sequence[Work], plan: plans.Plan) -> list[tuple[Source, list[Work]]]:
     """Expressions that several steps compute, each for itself, in place of storing their value."""
     users: dict[hlo.Node, list[Work]] = {}
     for each in _all(work):
         if each.kind == "kernel":
-            for node in dict.fromkeys(_nodes(each.steps[0])):
+            for node in dict.fromkeys(nodes_of(each.steps[0], plan.stored)):
                 if not isinstance(node, _MOVES):
                     users.setdefault(node, []).append(each)
     found: dict[Source, list[Work]] = {}

@@ -15,7 +15,7 @@ from jitney.compiler.plan import ir as plans
 from jitney.core.jaxpr import Jaxpr
 from jitney.core.record import record
 from jitney.core.text import Settings, format_jaxpr
-from jitney.inspection.facts import Program, Source, source_of
+from jitney.inspection.facts import Program, Source, nodes_of, source_of
 
 # Lines of assembly of one kernel that are shown.
 _ASSEMBLY_LINES = 1500
@@ -179,7 +179,7 @@ def _kernels(
     for launch in _launches(program.plan.steps):
         name = names[launch.kernel]
         first.setdefault(name, launch.kernel)
-        nodes = [x for x in launch.nodes if not isinstance(x, hlo.Parameter | hlo.Constant)]
+        nodes = nodes_of(launch, program.plan.stored)
         lines.setdefault(name, {}).update(dict.fromkeys(places.of(map(source_of, nodes))))
     return [(kernel, name, tuple(lines[name])) for name, kernel in first.items()]
 

@@ -199,7 +199,7 @@ def group(
     for node in reversed(nodes):
         _mark(node, marks, costs, is_native, is_reduction, is_scatter)
     groups = _units(nodes, marks, set(ordered), is_native, is_reduction)
-    _drop_inner_roots(nodes, marks.materialized, groups, {*results, *ordered, *stored})
+    _drop_inner_roots(nodes, marks, groups, {*results, *ordered, *stored})
     return Grouping(groups, marks.materialized, marks.reasons)
 
 
@@ -478,11 +478,12 @@ def _units(
 
 def _drop_inner_roots(
     nodes: Sequence[ir.Node],
-    materialized: set[ir.Node],
+    marks: _Marks,
     groups: Sequence[FusionGroup],
     kept: set[ir.Node],
 ) -> None:
     """Takes the memory of roots that nothing but their own group reads, at the same element."""
+    materialized = marks.materialized
     group_of = {root: group for group in groups for root in group.roots}
     readers: dict[ir.Node, FusionGroup | None] = {}  # None: several, or what needs memory
     for node in reversed(nodes):
@@ -497,6 +498,8 @@ def _drop_inner_roots(
                 if readers.get(root) is group and root not in kept and root.dtype.kind != "c"
             ]
             materialized.difference_update(inner)
+            for root in inner:
+                del marks.reasons[root]
             group.roots = [root for root in group.roots if root not in inner]
 
 

@@ -11,9 +11,9 @@ A buffer is an input or an output of the program, a constant, or a stretch of th
 to it between its first and its last use. Between the launches of `RowStrips` a buffer may also be a
 stretch of the stack of the thread that works on a strip.
 
-Steps that compute something have `nodes`: those of the tensor IR that they compute, first what they
-write and then what is computed on the way. They are for readers (`jitney.explain`): no step does
-anything else for them.
+Steps that compute something have `nodes`: those of the tensor IR whose values they write. What is
+computed on the way are their operands, up to nodes that the plan has `stored`. They are for readers
+(`jitney.explain`): no step does anything else for them.
 """
 
 from __future__ import annotations

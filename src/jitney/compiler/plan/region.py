@@ -167,25 +167,13 @@ class RegionPlan:
             if roots:
                 count = len(self.steps)
                 getattr(self, f"_{unit.kind}")(roots)
-                self._note_nodes(self.steps[count:], roots)
+                for step in self.steps[count:]:
+                    if isinstance(step, ir.ComputingStep) and not step.nodes:
+                        step.nodes = tuple(roots)
         for result, output in zip(region.results, outputs, strict=True):
             source = self.buffer(result)
             if source is not output:
                 self.steps.append(ir.Copy(output, source))
-
-    def _note_nodes(self, steps: Sequence[ir.Step], roots: Sequence[hlo.Node]) -> None:
-        """Notes on `steps`, which compute `roots`, the nodes that they compute."""
-        nodes = dict.fromkeys(roots)
-        pending = list(roots)
-        while pending:
-            for x in operands(pending.pop()):
-                if x not in nodes and not isinstance(x, _LEAVES) and not self.has_buffer(x):
-                    nodes[x] = None
-                    pending.append(x)
-        computed = tuple(nodes)
-        for step in steps:
-            if isinstance(step, ir.ComputingStep) and not step.nodes:
-                step.nodes = computed
 
     # --- buffers ----------------------------------------------------------------------------------
 
