@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -67,6 +68,14 @@ def test_the_document_lists_all_options():
     for option in config._all_states().values():
         assert f"`{option.name}`" in (acting if option.effective else others), option.name
         assert f"`{option.name}`" not in (others if option.effective else acting), option.name
+
+
+def test_options_without_effect_are_read_by_nothing():
+    root = Path(jax.__file__).parent
+    code = "".join(f.read_text() for f in root.rglob("*.py") if f.name not in ("config.py",))
+    for name, option in vars(config).items():
+        if not getattr(option, "effective", True):
+            assert not re.search(rf"\bconfig\.{name}\b", code), name
 
 
 def test_explicit_64_bit_dtypes_can_be_errors():

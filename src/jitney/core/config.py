@@ -79,7 +79,7 @@ debug_infs = _add(
 )
 debug_key_reuse = _add(
     "jax_debug_key_reuse", False, traced=True, context=True,
-    help="Using a key twice raises an error.", effective=False,
+    help="Using a key twice raises an error.",
 )  # fmt: skip
 check_tracer_leaks = _add(
     "jax_check_tracer_leaks", False, traced=True, context=True,
@@ -120,9 +120,7 @@ enable_custom_prng = _add(
     "jax_enable_custom_prng", False, traced=True, context=True,
     help="PRNGKey makes typed keys, as jax.random.key does.",
 )  # fmt: skip
-softmax_custom_jvp = _add(
-    "jax_softmax_custom_jvp", False, effective=False, traced=True, context=True
-)
+softmax_custom_jvp = _add("jax_softmax_custom_jvp", False, traced=True, context=True)
 compile_repeated_calls = _add(
     "jitney_compile_repeated_calls", True, called=True, context=True,
     help="Library functions whose calls repeat outside of jit become compiled programs.",
