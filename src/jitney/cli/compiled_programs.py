@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -12,11 +13,14 @@ if TYPE_CHECKING:
 
 
 def run_and_collect(
-    path: str, arguments: Sequence[str], function: str | None
+    command: str, path: str, arguments: Sequence[str], function: str | None
 ) -> tuple[int, list[ir.Module]]:
-    """Runs a program; gives its exit code, and the functions of its own that were compiled, in order.
+    """Runs a program; gives an exit code, and the functions of its own that were compiled, in order.
+
+    The code is the program's, or 1 if it compiled no function, which is said on standard error.
 
     Args:
+      command: which asks.
       path, arguments: of the program.
       function: the name of the only function that is asked for; None for all.
     """
@@ -25,4 +29,9 @@ def run_and_collect(
     with collect.compiled_modules() as modules:
         status = run.run_path(path, arguments)
     own = collect.of_user(modules)
-    return status, [module for module in own if function in (None, module.name)]
+    found = [module for module in own if function in (None, module.name)]
+    if not found:
+        wanted = "no function" if function is None else f"no function named {function}"
+        print(f"jitney {command}: {path} compiled {wanted}", file=sys.stderr)
+        status = status or 1
+    return status, found

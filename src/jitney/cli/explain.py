@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 from jitney.cli import compiled_programs, error_codes, usage
@@ -30,11 +29,9 @@ def main(arguments: Sequence[str]) -> int:
         function, words = words[1], words[2:]
     if not words or words[0].startswith("-"):
         return usage.show(USAGE, asked=words[:1] in (["-h"], ["--help"]))
-    status, modules = compiled_programs.run_and_collect(words[0], words[1:], function)
+    status, modules = compiled_programs.run_and_collect("explain", words[0], words[1:], function)
     if not modules:
-        wanted = "no function" if function is None else f"no function named {function}"
-        print(f"jitney explain: {words[0]} compiled {wanted}", file=sys.stderr)
-        return status or 1
+        return status
     from jitney.inspection import facts
     from jitney.inspection.explain import Explanation
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 from jitney.cli import compiled_programs, usage
@@ -36,11 +35,9 @@ def main(arguments: Sequence[str]) -> int:
             return usage.show(USAGE, asked=option in ("-h", "--help"))
     if not words:
         return usage.show(USAGE, asked=False)
-    status, modules = compiled_programs.run_and_collect(words[0], words[1:], function)
+    status, modules = compiled_programs.run_and_collect("explore", words[0], words[1:], function)
     if not modules:
-        wanted = "no function" if function is None else f"no function named {function}"
-        print(f"jitney explore: {words[0]} compiled {wanted}", file=sys.stderr)
-        return status or 1
+        return status
     from jitney.inspection.page import Exploration
 
     page = Exploration(modules)

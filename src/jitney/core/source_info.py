@@ -79,6 +79,15 @@ class Place:
     lasti: int
 
 
+def span(code: CodeType, lasti: int) -> tuple[int | None, int | None, int | None, int | None]:
+    """(first line, last line, first column, last column) of an instruction; None where unknown.
+
+    Lines count from one, columns from zero, in bytes of UTF-8. All four are unknown, or columns alone,
+    under `python -X no_debug_ranges`.
+    """
+    return list(code.co_positions())[lasti // 2]
+
+
 class SourceInfo:
     """A place in the user's code, and the scopes it was in.
 
@@ -111,8 +120,7 @@ class SourceInfo:
     def position(self) -> tuple[int, int]:
         """(line, column); columns count from zero, as in JAX."""
         assert self.code is not None
-        positions = list(self.code.co_positions())
-        line, _, column, _ = positions[self.lasti // 2]
+        line, _, column, _ = span(self.code, self.lasti)
         return line or 0, column or 0
 
 

@@ -105,8 +105,7 @@ def _file_name(frame: FrameType) -> str:
 
 def _positions(frame: FrameType) -> tuple[int, int, int, int] | None:
     """First line, last line, first column, last column; None if they are not known."""
-    found = list(frame.f_code.co_positions())[frame.f_lasti // 2]
-    line, last_line, column, last_column = found
+    line, last_line, column, last_column = source_info.span(frame.f_code, frame.f_lasti)
     if line is None or last_line is None or column is None or last_column is None:
         return None  # python -X no_debug_ranges
     return line, last_line, column, last_column

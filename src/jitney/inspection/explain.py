@@ -52,12 +52,9 @@ def explain(fun: Callable[..., Any]) -> Callable[..., Explanation]:
       >>> [work.kind for work in explanation.program.work]
       ['kernel', 'kernel']
     """
-    from jitney.api.jit import jit
-
-    jitted: Any = fun if hasattr(fun, "lower") else jit(fun)
 
     def explained(*args: PyTree, **kwargs: PyTree) -> Explanation:
-        return Explanation(facts.of_module(jitted.lower(*args, **kwargs)._lowering.module))
+        return Explanation(facts.of_module(facts.lowered_module(fun, args, kwargs)))
 
     return explained
 
@@ -190,7 +187,7 @@ def _short_path(place: str) -> str:
 def _advice(program: Program) -> Iterable[str]:
     """What is known to make such programs faster."""
     for loop in [w for w in program.everything() if w.kind == "loop"]:
-        calls = [w for w in _all_within(loop) if w.kind == "python"]
+        calls = [w for w in facts.with_inner(loop.within) if w.kind == "python"]
         if calls:
             yield (
                 f"Each iteration of the loop in {places_text(loop.sources, None)} calls Python "
@@ -203,9 +200,3 @@ def _advice(program: Program) -> Iterable[str]:
                 f"{work.what.removesuffix(' by NumPy')} in {places_text(work.sources, None)} has no "
                 "compiled code for these types: NumPy computes it."
             )
-
-
-def _all_within(work: Work) -> Iterator[Work]:
-    for inner in work.within:
-        yield inner
-        yield from _all_within(inner)

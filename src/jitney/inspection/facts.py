@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import linecache
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
-from typing import Literal, TypeAlias
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from jitney.compiler import pipeline
 from jitney.compiler.codegen.driver import division
@@ -25,11 +25,26 @@ from jitney.compiler.plan.accesses import reads_and_writes
 from jitney.compiler.plan.estimate import operations, traffic
 from jitney.core.jaxpr import JaxprEqn
 from jitney.core.record import field, record
-from jitney.core.source_info import SourceInfo, name_stack_of
+from jitney.core.source_info import SourceInfo, name_stack_of, span
+
+if TYPE_CHECKING:
+    from jitney.core.typing import PyTree
 
 Kind: TypeAlias = Literal[
     "kernel", "strips", "product", "library", "python", "collective", "copy", "loop", "branch"
 ]
+
+_KINDS: dict[type, Kind] = {
+    plans.Launch: "kernel",
+    plans.RowStrips: "strips",
+    plans.Gemm: "product",
+    plans.LibraryCall: "library",
+    plans.HostCall: "python",
+    plans.Collective: "collective",
+    plans.Copy: "copy",
+    plans.Loop: "loop",
+    plans.Branch: "branch",
+}
 
 # Nodes that compute nothing themselves: they say where elements of operands are, or what runs when.
 _MOVES = (
@@ -37,8 +52,6 @@ _MOVES = (
     hlo.Transpose, hlo.Slice, hlo.Reverse, hlo.Bitcast, hlo.Project, hlo.ShardingConstraint,
     hlo.OptimizationBarrier,
 )  # fmt: skip
-
-
 _LEAVES = (hlo.Parameter, hlo.Constant)
 _UPDATES = (hlo.While, hlo.DynamicUpdateSlice, hlo.Scatter)
 
@@ -176,7 +189,17 @@ class Program:
 
     def everything(self) -> Iterator[Work]:
         """All steps, those within others too."""
-        return _all(self.work)
+        return with_inner(self.work)
+
+
+def lowered_module(
+    fun: Callable[..., Any], args: Sequence[PyTree], kwargs: Mapping[str, PyTree]
+) -> hlo.Module:
+    """The program of a function, jitted or not, for arguments, as lowered."""
+    from jitney.api.jit import jit
+
+    jitted: Any = fun if hasattr(fun, "lower") else jit(fun)
+    return jitted.lower(*args, **kwargs)._lowering.module
 
 
 def of_module(module: hlo.Module) -> Program:
@@ -223,8 +246,7 @@ def source_of_equation(equation: JaxprEqn, is_transposed: bool = False) -> Sourc
     info = equation.source_info
     if not isinstance(info, SourceInfo) or info.code is None:
         return None
-    positions = list(info.code.co_positions())
-    line, end_line, column, end_column = positions[info.lasti // 2]
+    line, end_line, column, end_column = span(info.code, info.lasti)
     if line is None:
         return None
     return Source(
@@ -283,12 +305,11 @@ class _Reader:
 
     def work(self, step: plans.Step) -> Work:
         """The facts of a step."""
-        kind, what = _kind(step), _what(step)
         nodes = list(nodes_of(step, self.plan.stored))
         read, written = reads_and_writes(step)
         work = Work(
-            kind,
-            what,
+            _KINDS[type(step)],
+            _what(step),
             _sources(nodes),
             Counter(hlo.word(x) for x in nodes if not isinstance(x, _MOVES)),
             [],
@@ -360,17 +381,17 @@ def _is_part_of(work: Work, other: Work) -> bool:
     )
 
 
-def _all(work: Iterable[Work]) -> Iterator[Work]:
+def with_inner(work: Iterable[Work]) -> Iterator[Work]:
+    """Steps, each followed by those within it."""
     for each in work:
         yield each
-        yield from _all(each.within)
+        yield from with_inner(each.within)
 
 
 def _within(step: plans.Step) -> list[plans.Step]:
     if isinstance(step, plans.RowStrips):
         return list(step.launches)
-    inner = [x for block in plans.inner(step) for x in block]
-    return [x for x in inner if not isinstance(x, plans.Wait | plans.SwapBuffers | plans.Clock)]
+    return [x for block in plans.inner(step) for x in block]
 
 
 def nodes_of(step: plans.Step, stored: Container[hlo.Node]) -> Iterator[hlo.Node]:
@@ -405,28 +426,6 @@ def _sources(nodes: Iterable[hlo.Node]) -> list[Source]:
     found = {source_of(x) for x in nodes if not isinstance(x, _LEAVES)}
     known = [source for source in found if source is not None]
     return sorted(known, key=lambda s: (s.file, s.line, s.column, s.end_line, s.end_column))
-
-
-def _kind(step: plans.Step) -> Kind:
-    match step:
-        case plans.Launch():
-            return "kernel"
-        case plans.RowStrips():
-            return "strips"
-        case plans.Gemm():
-            return "product"
-        case plans.LibraryCall():
-            return "library"
-        case plans.HostCall():
-            return "python"
-        case plans.Collective():
-            return "collective"
-        case plans.Loop():
-            return "loop"
-        case plans.Branch():
-            return "branch"
-        case _:
-            return "copy"
 
 
 def _what(step: plans.Step) -> str:
@@ -490,7 +489,7 @@ def shortened(text: str, limit: int = 40) -> str:
 def _recomputed(work: Sequence[Work], plan: plans.Plan) -> list[tuple[Source, list[Work]]]:
     """Expressions that several steps compute, each for itself, in place of storing their value."""
     users: dict[hlo.Node, list[Work]] = {}
-    for each in _all(work):
+    for each in with_inner(work):
         if each.kind == "kernel":
             for node in dict.fromkeys(nodes_of(each.steps[0], plan.stored)):
                 if not isinstance(node, _MOVES):

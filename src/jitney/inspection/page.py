@@ -97,10 +97,7 @@ def explore(fun: Callable[..., Any], *args: PyTree, **kwargs: PyTree) -> Explora
       >>> page.html().count("<html")
       1
     """
-    from jitney.api.jit import jit
-
-    jitted: Any = fun if hasattr(fun, "lower") else jit(fun)
-    return Exploration([jitted.lower(*args, **kwargs)._lowering.module])
+    return Exploration([facts.lowered_module(fun, args, kwargs)])
 
 
 def _function(module: hlo.Module, program: Program) -> dict[str, Any]:

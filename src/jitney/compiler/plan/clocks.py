@@ -85,7 +85,6 @@ def _clocked(
         if index is None:
             done.append(step)
             continue
-        if _is_opened(step):
-            step = ir.with_inner(step, lambda block: _clocked(block, indices, counters))
+        step = ir.with_inner(step, lambda block: _clocked(block, indices, counters))
         done += [step, ir.Clock(counters, index)]
     return done
