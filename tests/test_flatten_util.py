@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.helpers.both import check_claim
+from tests.helpers.oracle import of_jax
 from tests.helpers.rule_checks import agree, module
+
+import jitney
 
 A = np.array([[4.0, 1.5, 0.2], [1.0, 3.0, 0.1], [0.0, 0.4, 2.0]], np.float32)
 B = np.array([1.0, 2.0, -1.0], np.float32)
@@ -37,3 +40,15 @@ def test_unravel_errors():
             unravel(vector.astype(int))
 
     check_claim(claim)
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [{"a": 1.0}, {"a": 1.0, "b": 2.0}, {"a": 1.0, "b": B}, {"a": 1, "b": 2.0}, {"a": 1, "b": 2}],
+)
+def test_python_numbers_stay_weakly_typed(tree):
+    def claim(j):
+        vector, unravel = module(j, "flatten_util").ravel_pytree(tree)
+        return vector.weak_type, [x.weak_type for x in unravel(vector).values()]
+
+    assert claim(jitney) == of_jax(claim)

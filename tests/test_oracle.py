@@ -58,6 +58,16 @@ def test_digest_passes_over_what_it_does_not_depend_on(digests, old, new):
     assert digests(BASE) == digests(BASE.replace(old, new, 1))
 
 
+def test_digest_knows_a_file_by_its_place_among_the_tests(tmp_path, monkeypatch):
+    found = set()
+    for checkout in ("one", "other"):
+        monkeypatch.setattr(module, "TESTS", tmp_path / checkout)
+        (tmp_path / checkout).mkdir()
+        path = tmp_path / checkout / "m.py"
+        found.add(digest(function_of(path, "def f():\n    return __file__\n")))
+    assert len(found) == 1
+
+
 def test_digest_covers_closures_and_operands():
     def asking(x, y=0):
         return lambda: helper(x) + y
@@ -144,8 +154,9 @@ def test_recorded_answers_are_read(asked):
         oracle.answer(lambda: np.arange(4.0))
 
 
-def test_a_wrong_record_is_caught_where_it_is_drawn(asked):
+def test_a_wrong_record_is_caught_where_it_is_drawn(asked, monkeypatch):
     oracle, records, ask = asked
+    monkeypatch.setattr(module, "installed_version", lambda: module.VERSIONS[-1])
     records.write({digest(ask): encode(np.array([0.0, 1.0, 2.5]))})
     assert oracle.answer(ask)[2] == 2.5  # not drawn
     oracle.share = 0.5
@@ -155,7 +166,36 @@ def test_a_wrong_record_is_caught_where_it_is_drawn(asked):
         oracle.answer(ask)
 
 
+def test_answers_of_an_older_version_stand_where_the_newest_has_none(asked, monkeypatch):
+    oracle, records, ask = asked
+    newest, older = module.VERSIONS
+    keys = [module.key_of(digest(ask), v) for v in (newest, older)]
+    assert keys[0] != keys[1]
+    records.write({keys[1]: encode("old")})
+    assert oracle.answer(ask) == "old"
+    oracle.share = 1.0
+    monkeypatch.setattr(module, "installed_version", lambda: newest)
+    assert oracle.answer(ask) == "old"  # of which the newest says nothing
+    monkeypatch.setattr(module, "installed_version", lambda: older)
+    with pytest.raises(AssertionError, match="is wrong about"):
+        oracle.answer(ask)
+    oracle.current = Records(records.path)
+    oracle.current.write({keys[0]: encode("new"), keys[1]: encode("old")})
+    assert oracle.answer(ask) == "new"
+    oracle.recording = True  # by the older one, which does not take the answer away
+    assert oracle.answer(ask) == "new" and [*oracle.current.written] == keys[:1]
+
+
+def test_answers_are_recorded_by_known_versions_alone(asked, monkeypatch):
+    oracle, _, ask = asked
+    oracle.recording = True
+    monkeypatch.setattr(module, "installed_version", lambda: "0.1")
+    with pytest.raises(RuntimeError, match="answers are recorded by JAX"):
+        oracle.answer(ask)
+
+
 def test_answers_are_recorded_and_merged(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "installed_version", lambda: module.VERSIONS[0])
     monkeypatch.setattr(module, "RECORDS", tmp_path / "oracle")
     monkeypatch.setattr(module, "TESTS", tmp_path)
     oracle = Oracle()

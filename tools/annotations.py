@@ -35,6 +35,7 @@ LIMITS = {
     "nn": 1,
     "numpy": 1,
     "primitives": 1,
+    "private": 14,  # signatures that are JAX's
     "random": 1,
     "runtime": 5,
     "scipy": 1,
@@ -55,6 +56,7 @@ RESULT_LIMITS = {
     "nn": 0,
     "numpy": 4,
     "primitives": 32,
+    "private": 14,
     "random": 7,
     "runtime": 8,
     "scipy": 2,

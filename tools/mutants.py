@@ -60,7 +60,7 @@ NATIVE_TESTS = {
     "_convolve convolve": "tests/compiler/test_convolutions.py tests/primitives/convolution",
     "_fourier fourier": "tests/compiler/plan/test_fourier.py tests/numpy/test_fft.py",
     "_multiply multiply": "tests/compiler/test_tile_products.py",
-    "factorize": "tests/compiler/test_own_factorizations.py tests/numpy/test_linalg.py",
+    "_factorize factorize": "tests/compiler/test_own_factorizations.py tests/numpy/test_linalg.py",
     "sort select": "tests/compiler/test_sorting.py tests/primitives/reduction",
     "threefry": "tests/random",
     "": "tests/runtime tests/core tests/api/test_jit.py",

@@ -6,9 +6,9 @@ from jitney.core.lazy import attach
 
 __getattr__, __dir__, __all__ = attach(__name__, __file__)
 
+environment.check()
 wiring.install()
 tracebacks.install()
-environment.warn_of_misspelt()
 del environment, tracebacks
 
 __version__ = version.PACKAGE_VERSION

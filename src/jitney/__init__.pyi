@@ -45,7 +45,10 @@ from jitney.runtime.array import Shard as Shard
 from jitney.runtime.device import Device as Device
 from jitney.core.sharding.named import NamedSharding as NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec as _PartitionSpec
+from jitney.core.sharding.mesh import get_abstract_mesh as get_abstract_mesh
+from jitney.core.sharding.mesh import get_mesh as get_mesh
 from jitney.core.sharding.mesh import set_mesh as set_mesh
+from jitney.core.sharding.mesh import use_abstract_mesh as use_abstract_mesh
 from jitney.api.gradient import fwd_and_bwd as fwd_and_bwd
 from jitney.api.gradient import grad as grad
 from jitney.api.autodiff import jvp as jvp
@@ -83,6 +86,8 @@ from jitney.api.jacobian import hessian as hessian
 from jitney.api.jacobian import jacfwd as jacfwd
 from jitney.api.jacobian import jacobian as jacobian
 from jitney.api.jacobian import jacrev as jacrev
+from jitney.api.compiler_options import CompilerEffortLevel as CompilerEffortLevel
+from jitney.api.inlining import Inline as Inline
 from jitney.api.jit import jit as jit
 from jitney.api.make_jaxpr import eval_shape as eval_shape
 from jitney.api.make_jaxpr import make_jaxpr as make_jaxpr

@@ -1,7 +1,8 @@
 """`jax.ad_checkpoint`: what belongs to `jax.checkpoint`."""
 
+from typing import TYPE_CHECKING
+
 from jitney.api.checkpoint import (
-    checkpoint as checkpoint,
     checkpoint_name as checkpoint_name,
     print_saved_residuals as print_saved_residuals,
     saved_residuals as saved_residuals,
@@ -10,14 +11,14 @@ from jitney.api.checkpoint_policies import (
     Offloadable as Offloadable,
     checkpoint_policies as checkpoint_policies,
 )
-from jitney.core.lazy import listing
+from jitney.core.lazy import listing, refusing
 from jitney.primitives.call.remat_policies import Recompute as Recompute, Saveable as Saveable
 
 __all__ = [
-    "Offloadable", "Recompute", "Saveable", "checkpoint", "checkpoint_name", "checkpoint_policies",
-    "print_saved_residuals", "remat", "saved_residuals",
+    "Offloadable", "Recompute", "Saveable", "checkpoint_name", "checkpoint_policies",
+    "print_saved_residuals", "saved_residuals",
 ]  # fmt: skip
 
 __dir__ = listing(__name__)
-
-remat = checkpoint
+if not TYPE_CHECKING:  # for whom all names would exist
+    __getattr__ = refusing(__name__)

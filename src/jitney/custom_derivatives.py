@@ -1,5 +1,7 @@
 """`jax.custom_derivatives`: functions that bring their own derivatives."""
 
+from typing import TYPE_CHECKING
+
 from jitney.api.custom_gradient import (
     closure_convert as closure_convert,
     custom_gradient as custom_gradient,
@@ -9,7 +11,7 @@ from jitney.api.custom_gradient import (
 )
 from jitney.api.custom_jvp import custom_jvp as custom_jvp
 from jitney.api.custom_vjp import CustomVJPPrimal as CustomVJPPrimal, custom_vjp as custom_vjp
-from jitney.core.lazy import listing
+from jitney.core.lazy import listing, refusing
 from jitney.primitives.call.custom import (
     custom_jvp_call_p as custom_jvp_call_p,
     custom_vjp_call_p as custom_vjp_call_p,
@@ -17,3 +19,5 @@ from jitney.primitives.call.custom import (
 from jitney.transforms.zero import SymbolicZero as SymbolicZero
 
 __dir__ = listing(__name__)
+if not TYPE_CHECKING:  # for whom all names would exist
+    __getattr__ = refusing(__name__)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from jitney import lax, numpy as jnp
-from jitney.core import dtypes
+from jitney.core import dtypes, user_warnings
 from jitney.core.lazy import listing
 from jitney.core.pytree import pytrees
 
@@ -45,8 +44,7 @@ class _Unravel:
         parts = lax.split(jnp.asarray(vector), sizes)
         leaves = [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
         if any(kind != dtype for kind in kinds):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # imaginary parts of what was real are zero
+            with user_warnings.held():  # imaginary parts of what was real are zero
                 leaves = [
                     lax.convert_element_type(x, kind) for x, kind in zip(leaves, kinds, strict=True)
                 ]
@@ -81,5 +79,7 @@ def ravel_pytree(pytree: PyTree) -> tuple[Array, Callable[[ArrayLike], PyTree]]:
     kinds = tuple(x.dtype for x in arrays)
     shapes = tuple(x.shape for x in arrays)
     dtype = kinds[0] if all(k == kinds[0] for k in kinds) else jnp.result_type(*arrays)
-    vector = jnp.concatenate([jnp.ravel(lax.convert_element_type(x, dtype)) for x in arrays])
+    if any(k != dtype for k in kinds):
+        arrays = [lax.convert_element_type(x, dtype) for x in arrays]
+    vector = jnp.concatenate([jnp.ravel(x) for x in arrays])
     return vector, _Unravel(tree, shapes, kinds, dtype)

@@ -15,24 +15,29 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jitney import version
 from jitney.core import absent, tracebacks
 
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution, DistributionFinder
+
 # Packages of the implementation; their names mean nothing in JAX.
 INTERNAL = frozenset(
-    "__main__ api cli compiler inspection install primitives runtime transforms wiring".split()
+    "__main__ api cli compiler inspection install primitives private runtime transforms wiring".split()
 )
 
+_ROOTS = {"jax": "jitney", "jaxlib": "jitney._src.lib"}
 _ABSENT = object()
 
 
 def _own_name(fullname: str) -> str:
-    """`jax.numpy` -> `jitney.numpy`."""
-    return "jitney" + fullname.removeprefix("jax")
+    """`jax.numpy` -> `jitney.numpy`, `jaxlib.xla_client` -> `jitney._src.lib.xla_client`."""
+    root, dot, rest = fullname.partition(".")
+    return f"{_ROOTS[root]}{dot}{rest}"
 
 
 def _as_jax(own: ModuleType) -> ModuleType:
@@ -101,19 +106,19 @@ class _Loader(importlib.abc.Loader):
 
 
 class JaxFinder(importlib.abc.MetaPathFinder):
-    """Finds `jax` and its submodules in this package."""
+    """Finds `jax`, `jaxlib` and their submodules in this package."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """The spec for names in `jax`, None for others.
+        """The spec for names in `jax` and `jaxlib`, None for others.
 
         Raises:
           ModuleNotFoundError: if this package has no such module. Other finders must not be asked:
             they would look into this package's folder and load a second copy.
         """
         parts = fullname.split(".")
-        if parts[0] != "jax":
+        if parts[0] not in _ROOTS:
             return None
         own_name = _own_name(fullname)
         if parts[1:2] and parts[1] in INTERNAL:
@@ -131,6 +136,12 @@ class JaxFinder(importlib.abc.MetaPathFinder):
         if search is not None:
             spec.submodule_search_locations = list(search)
         return spec
+
+    def find_distributions(self, context: DistributionFinder.Context) -> Iterator[Distribution]:
+        """Finds what `importlib.metadata` says of `jax` and `jaxlib`."""
+        from jitney.private import distributions
+
+        return distributions.find(context)
 
 
 class _Entry(str):

@@ -1,9 +1,10 @@
 """`jax.profiler`: when parts of a program ran, as a file for trace viewers.
 
 Between `start_trace` and `stop_trace` are recorded: the spans that the program annotates, in the thread
-that they run in, and how long this package took to trace, lower and compile (`jax.monitoring`). The
-file is in the Trace Event Format, which Perfetto (ui.perfetto.dev), chrome://tracing and TensorBoard
-show. Without a trace going on, an annotation costs a test.
+that they run in, and how long this package took to trace, lower and compile (`jax.monitoring`); within
+`jitney.profile` also the steps of compiled functions. The file is in the Trace Event Format, which
+Perfetto (ui.perfetto.dev), chrome://tracing and TensorBoard show. Without a trace going on, an
+annotation costs a test.
 """
 
 from __future__ import annotations
@@ -15,48 +16,65 @@ import os
 import platform
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, NoReturn, ParamSpec, TypeVar
 
 from jitney.core import monitoring
 from jitney.core.lazy import listing, refusing
 
 __all__ = [
-    "StepTraceAnnotation", "TraceAnnotation", "annotate_function", "start_trace", "stop_trace",
-    "trace",
+    "ProfileOptions", "ProfileSession", "StepTraceAnnotation", "TraceAnnotation",
+    "annotate_function", "export_profile_data", "register_subprocess", "start_server", "start_trace",
+    "stop_server", "stop_trace", "trace",
 ]  # fmt: skip
 
 __dir__ = listing(__name__)
 if not TYPE_CHECKING:  # for whom all names would exist
     __getattr__ = refusing(__name__)
 
+if TYPE_CHECKING:
+    from jitney.core.profile_data import ProfileData
+
 P = ParamSpec("P")
 R = TypeVar("R")
 Event = dict[str, object]
 
+_TRACKS = 1 << 30  # numbers of tracks that are no threads: no thread has such a one
 
-class _Recording:
-    """A trace that is going on.
+
+class Recording:
+    """When parts of a program ran.
 
     Attributes:
-      folder: of the files, given by the user.
-      perfetto: whether a second file is wanted, of the name that Perfetto's users expect.
       events: what was recorded, appended to by all threads; times are in microseconds since `start`.
-      threads: the names of these threads.
+      threads: the names of these threads, and of the tracks that are none.
     """
 
-    def __init__(self, folder: Path, perfetto: bool) -> None:
-        self.folder = folder
-        self.perfetto = perfetto
+    def __init__(self) -> None:
         self.events: list[Event] = []
         self.threads: dict[int, str] = {}
         self.start = time.perf_counter()
 
     def add(self, name: str, start: float, end: float, details: dict[str, str]) -> None:
+        """Adds a span of this thread; times are those of `time.perf_counter`."""
         thread = threading.get_native_id()
         self.threads.setdefault(thread, threading.current_thread().name)
+        self._add(thread, name, start, end, details)
+
+    def add_track(
+        self, name: str, spans: Iterable[tuple[str, float, float, dict[str, str]]]
+    ) -> None:
+        """Adds spans under a name of their own; each is what `add` takes. They nest or are apart."""
+        track = _TRACKS + len([number for number in self.threads if number >= _TRACKS])
+        self.threads[track] = name
+        for span in spans:
+            self._add(track, *span)
+
+    def _add(
+        self, thread: int, name: str, start: float, end: float, details: dict[str, str]
+    ) -> None:
         event: Event = {
             "ph": "X", "name": name, "pid": os.getpid(), "tid": thread,
             "ts": (start - self.start) * 1e6, "dur": (end - start) * 1e6,
@@ -66,38 +84,201 @@ class _Recording:
         self.events.append(event)
 
     def add_duration(self, event: str, seconds: float, **metadata: str | int) -> None:
-        """A listener of `jax.monitoring`: durations are told at their end."""
+        """A listener of `jax.monitoring`: durations are given at their end."""
         end = time.perf_counter()
         self.add(event, end - seconds, end, {k: str(v) for k, v in metadata.items()})
 
-    def write(self) -> None:
-        """Writes the files."""
+    def text(self) -> str:
+        """The recording in the Trace Event Format."""
         names: list[Event] = [
             {"ph": "M", "name": "thread_name", "pid": os.getpid(), "tid": thread,
              "args": {"name": name}}
             for thread, name in self.threads.items()
         ]  # fmt: skip
-        text = json.dumps({"displayTimeUnit": "ns", "traceEvents": [*names, *self.events]})
-        folder = self.folder / "plugins" / "profile" / time.strftime("%Y_%m_%d_%H_%M_%S")
-        folder.mkdir(parents=True, exist_ok=True)
-        files = [f"{platform.node() or 'localhost'}.trace.json.gz"]
-        for file in [*files, "perfetto_trace.json.gz"] if self.perfetto else files:
-            (folder / file).write_bytes(gzip.compress(text.encode()))
+        return json.dumps({"displayTimeUnit": "ns", "traceEvents": [*names, *self.events]})
+
+
+class ProfileOptions:
+    """What is recorded, and how.
+
+    Attributes:
+      host_tracer_level: 0 records nothing; all others the same.
+
+    The other attributes are JAX's; they are kept, and nothing here asks for them.
+    """
+
+    __slots__ = (
+        "advanced_configuration", "duration_ms", "enable_hlo_proto", "host_tracer_level",
+        "include_dataset_ops", "python_tracer_level", "raise_error_on_start_failure",
+        "repository_path", "session_id", "start_timestamp_ns",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.advanced_configuration: dict[str, bool | int | str] = {}
+        self.duration_ms = 0
+        self.enable_hlo_proto = True
+        self.host_tracer_level = 2
+        self.include_dataset_ops = True
+        self.python_tracer_level = 1
+        self.raise_error_on_start_failure = False
+        self.repository_path = ""
+        self.session_id = ""
+        self.start_timestamp_ns = 0
 
 
 class _State:
     """The trace that is going on in this process, if any."""
 
-    recording: _Recording | None = None
+    session: ProfileSession | None = None
+    recording: Recording | None = None  # None also if the session records nothing
     lock = threading.Lock()
+
+
+class ProfileSession:
+    """A trace: what `jax.profiler.trace()` gives, and a context itself.
+
+    Args:
+      log_dir: a folder, for a file that is written at the end; None for none.
+      create_perfetto_link: writes `perfetto_trace.json.gz`, too.
+      create_perfetto_trace: writes `perfetto_trace.json.gz`, too.
+      profiler_options: see `ProfileOptions`.
+
+    Example:
+      >>> with jax.profiler.ProfileSession() as session:
+      ...     with jax.profiler.TraceAnnotation("product"):
+      ...         _ = jnp.ones((3, 3)) @ jnp.ones((3, 3))
+      >>> (plane,) = session.profile_data.planes
+      >>> "product" in [event.name for line in plane.lines for event in line.events]
+      True
+    """
+
+    def __init__(
+        self,
+        log_dir: os.PathLike[str] | str | None = None,
+        create_perfetto_link: bool = False,
+        create_perfetto_trace: bool = False,
+        profiler_options: ProfileOptions | None = None,
+    ) -> None:
+        self.log_dir = log_dir
+        self.create_perfetto_link = create_perfetto_link
+        self.create_perfetto_trace = create_perfetto_trace
+        self.profiler_options = profiler_options
+        self._recording: Recording | None = None
+        self._data: ProfileData | None = None
+
+    @property
+    def is_running(self) -> bool:
+        return _State.session is self
+
+    @property
+    def profile_data(self) -> ProfileData | None:
+        """What was recorded, once the trace has ended."""
+        if self._data is None and self._recording is not None and not self.is_running:
+            from jitney.core.profile_data import ProfileData  # it is not needed for files
+
+            self._data = ProfileData(self._recording.text())
+        return self._data
+
+    def start(self) -> ProfileSession:
+        """Begins to record.
+
+        Raises:
+          RuntimeError: if a trace is going on already.
+        """
+        options = self.profiler_options
+        with _State.lock:
+            if _State.session is not None:
+                raise RuntimeError(
+                    "jax.profiler.start_trace: a trace is being recorded already, and there is one at "
+                    "a time; jax.profiler.stop_trace() ends it"
+                )
+            self._recording, self._data = Recording(), None
+            _State.session = self
+            if getattr(options, "host_tracer_level", 1):
+                _State.recording = self._recording
+        monitoring.register_event_duration_secs_listener(self._recording.add_duration)
+        return self
+
+    def stop(self) -> None:
+        """Ends the trace, and writes its file if there is a folder for it.
+
+        Raises:
+          RuntimeError: if it is not going on.
+        """
+        with _State.lock:
+            if _State.session is not self or self._recording is None:
+                raise RuntimeError("ProfileSession.stop: this trace is not being recorded")
+            _State.session = _State.recording = None
+        with suppress(AssertionError):  # all listeners may have been cleared meanwhile
+            monitoring.unregister_event_duration_listener(self._recording.add_duration)
+        if self.log_dir is not None:
+            self.export_profile_data(self.log_dir)
+
+    def export_profile_data(
+        self,
+        log_dir: os.PathLike[str] | str,
+        create_perfetto_link: bool | None = None,
+        create_perfetto_trace: bool | None = None,
+        session_id: str | None = None,
+    ) -> None:
+        """Writes what was recorded to a folder: see `start_trace`."""
+        if self._recording is None:
+            raise RuntimeError("ProfileSession.export_profile_data: nothing was recorded yet")
+        asked = (create_perfetto_link, create_perfetto_trace)
+        own = (self.create_perfetto_link, self.create_perfetto_trace)
+        wants = any([b if a is None else a for a, b in zip(asked, own, strict=True)])
+        _write(self._recording.text(), log_dir, wants, session_id)
+
+    def __enter__(self) -> ProfileSession:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
+def _write(
+    text: str, log_dir: os.PathLike[str] | str, perfetto: bool, session_id: str | None = None
+) -> None:
+    """Writes the files of a trace."""
+    folder = Path(log_dir) / "plugins" / "profile"
+    folder /= session_id or time.strftime("%Y_%m_%d_%H_%M_%S")
+    folder.mkdir(parents=True, exist_ok=True)
+    files = [f"{platform.node() or 'localhost'}.trace.json.gz"]
+    for file in [*files, "perfetto_trace.json.gz"] if perfetto else files:
+        (folder / file).write_bytes(gzip.compress(text.encode()))
+
+
+def export_profile_data(
+    profile_data: ProfileData | ProfileSession,
+    log_dir: os.PathLike[str] | str,
+    create_perfetto_link: bool = False,
+    create_perfetto_trace: bool = False,
+    session_id: str | None = None,
+) -> None:
+    """Writes what was recorded to a folder.
+
+    Args:
+      profile_data: what was recorded, or the trace, which has ended.
+      log_dir: see `start_trace`.
+      create_perfetto_link: see `start_trace`.
+      create_perfetto_trace: see `start_trace`.
+      session_id: name of the folder in `plugins/profile`; the time by default.
+    """
+    wants = create_perfetto_link or create_perfetto_trace
+    if isinstance(profile_data, ProfileSession):
+        profile_data.export_profile_data(
+            log_dir, create_perfetto_link, create_perfetto_trace, session_id
+        )
+    else:
+        _write(profile_data.as_text(), log_dir, wants, session_id)
 
 
 def start_trace(
     log_dir: os.PathLike[str] | str,
     create_perfetto_link: bool = False,
     create_perfetto_trace: bool = False,
-    profiler_options: object = None,
-) -> None:
+    profiler_options: ProfileOptions | None = None,
+) -> ProfileSession:
     """Begins to record; `stop_trace` writes what was.
 
     Args:
@@ -105,20 +286,15 @@ def start_trace(
       create_perfetto_link: writes `perfetto_trace.json.gz`, too, to be opened at ui.perfetto.dev.
         Unlike in JAX, no server is started that hands it over.
       create_perfetto_trace: writes `perfetto_trace.json.gz`, too.
-      profiler_options: accepted for compatibility.
+      profiler_options: see `ProfileOptions`.
+
+    Returns: the trace, which has what was recorded once it has ended.
 
     Raises:
       RuntimeError: if a trace is going on already.
     """
-    with _State.lock:
-        if _State.recording is not None:
-            raise RuntimeError(
-                "jax.profiler.start_trace: a trace is being recorded already, and there is one at a "
-                "time; jax.profiler.stop_trace() ends it"
-            )
-        made = _Recording(Path(log_dir), create_perfetto_link or create_perfetto_trace)
-        _State.recording = made
-    monitoring.register_event_duration_secs_listener(made.add_duration)
+    session = ProfileSession(log_dir, create_perfetto_link, create_perfetto_trace, profiler_options)
+    return session.start()
 
 
 def stop_trace() -> None:
@@ -127,26 +303,25 @@ def stop_trace() -> None:
     Raises:
       RuntimeError: if there is none.
     """
-    with _State.lock:
-        ended, _State.recording = _State.recording, None
-    if ended is None:
+    session = _State.session
+    if session is None:
         raise RuntimeError(
             "jax.profiler.stop_trace: no trace is being recorded; "
             "jax.profiler.start_trace(log_dir) begins one"
         )
-    with suppress(AssertionError):  # all listeners may have been cleared meanwhile
-        monitoring.unregister_event_duration_listener(ended.add_duration)
-    ended.write()
+    session.stop()
 
 
 @contextmanager
 def trace(
-    log_dir: os.PathLike[str] | str,
+    log_dir: os.PathLike[str] | str | None = None,
     create_perfetto_link: bool = False,
     create_perfetto_trace: bool = False,
-    profiler_options: object = None,
-) -> Iterator[None]:
-    """A context that is recorded: `start_trace` before it and `stop_trace` after it.
+    profiler_options: ProfileOptions | None = None,
+) -> Iterator[ProfileSession]:
+    """A context that is recorded, in a file if `log_dir` is given: see `start_trace`.
+
+    It gives a `ProfileSession`, whose `profile_data` is what was recorded.
 
     Example:
       >>> import pathlib, tempfile
@@ -157,11 +332,14 @@ def trace(
       >>> len(list(pathlib.Path(folder).glob("plugins/profile/*/*.trace.json.gz")))
       1
     """
-    start_trace(log_dir, create_perfetto_link, create_perfetto_trace, profiler_options)
-    try:
-        yield
-    finally:
-        stop_trace()
+    session = ProfileSession(log_dir, create_perfetto_link, create_perfetto_trace, profiler_options)
+    with session:
+        yield session
+
+
+def going_on() -> Recording | None:
+    """The trace that is being recorded, if any."""
+    return _State.recording
 
 
 class TraceAnnotation:
@@ -232,3 +410,48 @@ def annotate_function(
             return func(*args, **kwargs)
 
     return annotated
+
+
+# Packages take these when they are imported, to use them if they are told to.
+
+
+def start_server(port: int, requires_backend: bool = True) -> NoReturn:
+    """Refuses to start a server that viewers fetch traces from: there is none.
+
+    Args:
+      port: where it would listen.
+      requires_backend: whether devices would be looked for first.
+
+    Raises:
+      NotImplementedError: always.
+    """
+    raise _no_server("start_server")
+
+
+def stop_server() -> NoReturn:
+    """Refuses to stop a server: none can have been started.
+
+    Raises:
+      NotImplementedError: always.
+    """
+    raise _no_server("stop_server")
+
+
+def register_subprocess(pid: int, port: int) -> NoReturn:
+    """Refuses to take another process's traces, which its server would hand over.
+
+    Args:
+      pid: the process.
+      port: where its server listens.
+
+    Raises:
+      NotImplementedError: always.
+    """
+    raise _no_server("register_subprocess")
+
+
+def _no_server(name: str) -> NotImplementedError:
+    return NotImplementedError(
+        f"jax.profiler.{name}: jitney has no server of traces; jax.profiler.trace writes a file for "
+        "trace viewers"
+    )

@@ -12,6 +12,7 @@ from jitney.api.shard_map_specs import Infer as Infer
 from jitney.core.lazy import listing, refusing
 from jitney.core.manual_axes import ManualAxisType as ManualAxisType
 from jitney.core.sharding.mesh import (
+    AbstractDevice as AbstractDevice,
     AbstractMesh as AbstractMesh,
     AxisType as AxisType,
     Mesh as Mesh,
@@ -23,6 +24,7 @@ from jitney.core.sharding.mesh import (
 from jitney.core.sharding.named import NamedSharding as NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec as PartitionSpec
 from jitney.core.sharding.sharding import Sharding as Sharding
+from jitney.core.unreduced_kind import UnreducedKind as UnreducedKind
 from jitney.runtime.sharding import SingleDeviceSharding as SingleDeviceSharding
 
 __dir__ = listing(__name__)

@@ -87,7 +87,11 @@ def _wide(x: ArrayLike) -> np.ndarray:
     return value.astype(np.complex128 if value.dtype.kind == "c" else np.float64)
 
 
-def _assert_close(what: str, found: PyTree, wanted: PyTree, atol: float, rtol: float) -> None:
+def assert_close(what: str, found: PyTree, wanted: PyTree, atol: float, rtol: float) -> None:
+    """Asserts that pytrees have one structure, and leaves that are equal up to a tolerance.
+
+    Leaves of float0 are passed over. Raises AssertionError, whose text begins with `what`.
+    """
     a, b = pytrees.tree_structure(found), pytrees.tree_structure(wanted)
     assert a == b, f"{what}: structures differ: {a} and {b}"
     pairs = zip(pytrees.tree_leaves(found), pytrees.tree_leaves(wanted), strict=True)
@@ -157,8 +161,8 @@ def check_jvp(
     expected = f(*args)
     atol, rtol, eps = _limits(args, expected, atol, rtol, eps)
     prefix = f"{err_msg} " if err_msg else ""
-    _assert_close(f"{prefix}JVP primal", v_out, expected, atol, rtol)
-    _assert_close(f"{prefix}JVP tangent", t_out, _numerical_jvp(f, args, tangent, eps), atol, rtol)
+    assert_close(f"{prefix}JVP primal", v_out, expected, atol, rtol)
+    assert_close(f"{prefix}JVP tangent", t_out, _numerical_jvp(f, args, tangent, eps), atol, rtol)
 
 
 def check_vjp(
@@ -187,14 +191,14 @@ def check_vjp(
     expected = f(*args)
     atol, rtol, eps = _limits(args, expected, atol, rtol, eps)
     prefix = f"{err_msg} " if err_msg else ""
-    _assert_close(f"{prefix}VJP primal", v_out, expected, atol, rtol)
+    assert_close(f"{prefix}VJP primal", v_out, expected, atol, rtol)
     tangent = pytrees.tree_map(lambda x: _random_like(rng, x), args)
     tangent_out = _numerical_jvp(f, args, tangent, eps)
     cotangent = pytrees.tree_map(lambda x: _random_like(rng, x), v_out)
     cotangent_out = pull_back(cotangent)
     by_vjp, by_differences = _inner(tangent, cotangent_out), _inner(tangent_out, cotangent)
     # The pairing of complex numbers is over the real ones.
-    _assert_close(
+    assert_close(
         f"{prefix}VJP cotangent projection",
         np.real(by_vjp), np.real(by_differences), atol, rtol,
     )  # fmt: skip

@@ -5,5 +5,5 @@ The module is public as `jax.version`, so the plain names are JAX's.
 
 PACKAGE_VERSION = "0.1.0"
 
-__version_info__ = (0, 10, 2)
+__version_info__ = (0, 12, 0, 1)
 __version__ = ".".join(map(str, __version_info__))

@@ -2,7 +2,7 @@
 transformations get the few operations that they use themselves from `primitives`; jaxprs get the
 module that prints them; lowering and evaluation get the transformations of keys into words and of
 programs with mutable references into those without, and evaluation the programs that leave sums for
-later.
+later; and modules the names that they have in JAX from others.
 
 `install` is called once, when the package is imported, before any array is made.
 """
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitney.compiler import lower
-from jitney.core import jaxpr
+from jitney.core import jaxpr, lazy
 from jitney.core.array import Array
 from jitney.core.jaxpr import ClosedJaxpr
 from jitney.core.refs import in_use
@@ -43,6 +43,7 @@ def install() -> None:
             member.__qualname__ = f"Array.{name}"
     native_setup.install(Array)
     jaxpr.use_printer(_jaxpr_text)
+    lazy.use_reexports(_reexported)
     expressions.use_values(_value_of_dim)
     tangent_algebra.install()
     lower.use_discharge(_on_arrays)
@@ -55,6 +56,12 @@ def install() -> None:
 
 def _on_arrays(closed: ClosedJaxpr) -> ClosedJaxpr:
     return discharge.discharged(lojax.lowered(closed)) if in_use.exist else closed
+
+
+def _reexported(module: str, name: str) -> Any:
+    from jitney.private import reexports
+
+    return reexports.find(module, name)
 
 
 def _value_of_dim(dim: expressions.DimExpr) -> Any:

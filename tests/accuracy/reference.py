@@ -55,7 +55,7 @@ def _erf_inv(x: Longs) -> Longs:
 
 def _digamma(x: Longs) -> Longs:
     pole = (x <= 0) & (x == np.floor(x))
-    return np.where(pole, np.nan, _sampled("psi")(x))
+    return np.where(x == 0, -np.inf, np.where(pole, np.nan, _sampled("psi")(x)))
 
 
 def _bessel(order: int) -> Callable[[Longs], Longs]:
@@ -83,7 +83,7 @@ def _bessel(order: int) -> Callable[[Longs], Longs]:
 # name -> (reference, number of operands)
 REFERENCES: dict[str, tuple[Callable[..., Any], int]] = {
     "exp": (np.exp, 1), "exp2": (np.exp2, 1), "expm1": (np.expm1, 1), "log": (np.log, 1),
-    "log1p": (np.log1p, 1), "logistic": (_logistic, 1), "tanh": (np.tanh, 1),
+    "log2": (np.log2, 1), "log1p": (np.log1p, 1), "logistic": (_logistic, 1), "tanh": (np.tanh, 1),
     "sinh": (np.sinh, 1), "cosh": (np.cosh, 1), "sin": (np.sin, 1), "cos": (np.cos, 1),
     "tan": (np.tan, 1), "asin": (np.arcsin, 1), "acos": (np.arccos, 1), "atan": (np.arctan, 1),
     "asinh": (np.arcsinh, 1), "acosh": (np.arccosh, 1), "atanh": (np.arctanh, 1),

@@ -108,7 +108,7 @@ auto, explicit, both = MESHES.values()
 divided = jax.device_put(HOST, NamedSharding(auto, P("x")))
 on_axes = NamedSharding(auto.abstract_mesh, P())
 show("axes of a mesh", lambda: (wsc(divided, on_axes), jax.jit(lambda x: wsc(x, on_axes))(divided)))
-show("of another", lambda: wsc(divided, NamedSharding(AbstractMesh((2,), ("y",)), P("y"))))
+show("of another", lambda: wsc(divided, NamedSharding(AbstractMesh((2,), ("y",), (AUTO,)), P("y"))))
 show("on no mesh", lambda: wsc(BEFORE, on_axes))
 show("order", lambda: wsc(divided, NamedSharding(Mesh(DEVICES[1::-1], "x"), P("x"))))
 show("other devices", lambda: wsc(divided, NamedSharding(Mesh(DEVICES[2:4], "x"), P("x"))))
@@ -138,13 +138,13 @@ with jax.set_mesh(explicit):
     show("normal", lambda: normal(jax.random.key(0), (4, 2), out_sharding=P("x")))
     show("rows", lambda: tuple([row.shape for row in rows]))
     show("types", lambda: types(lambda x: (jnp.ones(2), x, x * 2), HOST))
-    with use_abstract_mesh(AbstractMesh((2,), ("y",))):
+    with use_abstract_mesh(AbstractMesh((2,), ("y",), (AUTO,))):
         show("other axes", lambda: jnp.arange(8))
     with use_abstract_mesh(AbstractMesh((2,), ("y",), (EXPLICIT,))):
         show("other Explicit axes", lambda: (jnp.arange(8), reshard(HOST, P("y"))))
 
     def more_devices():
-        with use_abstract_mesh(AbstractMesh((4,), ("x",))):
+        with use_abstract_mesh(AbstractMesh((4,), ("x",), (AUTO,))):
             return jnp.ones(4)
 
     show("more devices", more_devices)

@@ -6,7 +6,10 @@ import contextlib
 import importlib
 import io
 import logging
+import os
 import re
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -378,14 +381,19 @@ def test_wrong_results(name: str, outer: str) -> None:
 
         with pytest.raises(jax.errors.JaxRuntimeError) as info:
             jax.block_until_ready((jax.jit(f) if outer == "jit" else f)(1.0))
+        if name == "jitney":
+            first = str(info.value).splitlines()[0]
+            assert f"pure_callback of <lambda> ({os.path.basename(__file__)}:" in first
         return str(info.value).splitlines()[-1]
 
-    assert message(lambda x: np.ones(2, np.float32)) == (
-        "RuntimeError: Incorrect output shape for return value #0: Expected: (), Actual: (2,)"
-    )
-    assert message(lambda x: 3) == (
-        "RuntimeError: Incorrect output dtype for return value #0: Expected: float32, Actual: int32"
-    )
+    shape, dtype = message(lambda x: np.ones(2, np.float32)), message(lambda x: 3)
+    if name == "jitney":
+        assert shape.endswith("of shape (), as its result_shape_dtypes say, but is of shape (2,)")
+        assert dtype.endswith(
+            "of dtype float32, as its result_shape_dtypes say, but is of dtype int32"
+        )
+    assert shape.startswith("RuntimeError: ")
+    assert dtype.startswith("RuntimeError: ")
     assert re.findall(r"\d+", message(lambda x: (x, x))) == ["1", "2"]
 
 
@@ -570,6 +578,24 @@ def test_what_a_callback_raises_is_logged(kind: str, how: str) -> None:
     assert all(record[-1] for record in ours)
 
 
+@pytest.mark.parametrize("how", ["eager", "jit"])
+def test_what_a_callback_raises_is_shown_once(how: str) -> None:
+    """Its traceback has the user's frames, and stderr has no second one."""
+    program = """if True:
+        import sys
+        import jax, jax.numpy as jnp
+        def fail(x):
+            raise ValueError("of the callback")
+        def call(x):
+            return jax.pure_callback(fail, jax.ShapeDtypeStruct((), jnp.float32), x)
+        (jax.jit(call) if sys.argv[1] == "jit" else call)(1.0)
+    """
+    command = [sys.executable, "-m", "jitney", "-c", program, how]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.stderr.count("ValueError: of the callback") == 1
+    assert "in fail" in done.stderr and "callback.py" not in done.stderr
+
+
 @in_both
 def test_callbacks_are_not_transposed(name: str) -> None:
     jax, jnp, _ = library(name)
@@ -579,3 +605,24 @@ def test_callbacks_are_not_transposed(name: str) -> None:
 
     with pytest.raises(ValueError, match=r"(?i)io.callback.* transpose"):
         jax.linear_transpose(f, jnp.float32(1))(jnp.float32(1))
+
+
+@pytest.mark.parametrize("call", ["pure_callback", "io_callback"])
+def test_callbacks_are_given_strongly_typed_arrays(call: str) -> None:
+    def run(jax: Any) -> list[bool]:
+        seen: list[bool] = []
+
+        def callback(x: Any) -> np.ndarray:
+            seen.append(x.weak_type)
+            return np.asarray(x)
+
+        experimental = importlib.import_module(f"{jax.__name__}.experimental")
+        make = jax.pure_callback if call == "pure_callback" else experimental.io_callback
+        for x in (2.0, jax.numpy.asarray(2.0), 3):
+            shape = jax.typeof(jax.numpy.asarray(x))
+            make(callback, shape, x)
+            jax.jit(lambda x, shape=shape: make(callback, shape, x))(x)
+        jax.effects_barrier()
+        return seen
+
+    assert run(jitney) == answer(lambda: run(importlib.import_module("jax")))

@@ -26,7 +26,7 @@ def compiled(large):
 def test_from_the_limit_on(make):
     large = make((16, 16), np.float32)
     jax.config.update(LIMIT, large.nbytes)
-    with pytest.warns(UserWarning, match=r"jit\(<lambda>\): .*over 1 arrays of 0\.00102 MB"):
+    with pytest.warns(UserWarning, match=r"jit\(<lambda>\): .*over 1 array of 0\.00102 MB"):
         compiled(large)
 
 
@@ -34,7 +34,7 @@ def test_arrays_of_inner_functions_count_once():
     large = jnp.ones((16, 16))
     inner = jax.jit(lambda x: x @ large)
     jax.config.update(LIMIT, large.nbytes)
-    with pytest.warns(UserWarning, match=r"over 1 arrays of 0\.00102 MB"):
+    with pytest.warns(UserWarning, match=r"over 1 array of 0\.00102 MB"):
         jax.jit(lambda x: inner(x) + inner(2 * x))(jnp.zeros(16))
 
 

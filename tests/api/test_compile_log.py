@@ -132,7 +132,15 @@ def test_static_arguments(lines):
     f = jitney.jit(lambda x, n: x * n, static_argnums=1)
     f(1.0, 2)
     (text,) = explained(lines, lambda: f(1.0, 3))
-    assert "different static arguments: now 1: 3 and before 1: 2" in text
+    assert "different static arguments: now n=3 and before n=2" in text
+    named = jitney.jit(lambda x, n: x * n, static_argnames="n")
+    named(1.0, n=2)
+    *_, text = explained(lines, lambda: named(1.0, n=3))
+    assert "different static arguments: now n=3 and before n=2" in text
+    several = jitney.jit(lambda x, *sizes: x * sizes[1], static_argnums=(1, 2))
+    several(1.0, 2, 3)
+    *_, text = explained(lines, lambda: several(1.0, 2, 4))
+    assert "now sizes[0]=2, sizes[1]=4 and before sizes[0]=2, sizes[1]=3" in text
 
 
 def test_functions_made_in_loops(lines):
@@ -146,3 +154,17 @@ def test_functions_made_in_loops(lines):
 def test_functions_of_the_package_are_not_explained(lines):
     assert not explained(lines, lambda: jnp.sin(jnp.arange(7, dtype=np.float32)))
     assert explained(lines, lambda: jitney.jit(operator.neg)(1))  # without source
+
+
+def test_functions_of_other_files_are_not_the_same_lines(lines):
+    """Code is compared without its file."""
+    functions = []
+    for file in ("one.py", "two.py"):
+        names = {}
+        exec(compile("def f(x):\n    return x - 5\n", file, "exec"), names)
+        functions.append(names["f"])
+    one, two = functions
+    assert one.__code__ == two.__code__
+    again = type(one)(one.__code__, one.__globals__)
+    texts = explained(lines, *[lambda f=f: jitney.jit(f)(1.0) for f in (one, two, again)])
+    assert ["of the same lines" in text for text in texts] == [False, False, True]

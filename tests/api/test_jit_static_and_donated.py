@@ -285,12 +285,29 @@ def test_static_object_is_looked_at_in_each_call():
     assert [int(s(1)) for _ in range(3)] == [3, 3, 3]
 
 
+def test_zeros_of_both_signs_are_two_static_arguments():
+    """They are equal, but functions may tell them apart."""
+    jnp = jitney.numpy
+    f = jitney.jit(lambda x, n: jnp.copysign(x, n), static_argnums=1)
+    assert [float(f(1.0, zero)) for zero in (0.0, -0.0)] == [1.0, -1.0]
+    out = jnp.array([9])
+
+    @jitney.jit
+    def filled(x):
+        return [jnp.take(x, out, mode="fill", fill_value=zero) for zero in (0.0, -0.0)]
+
+    assert [np.signbit(y).tolist() for y in filled(jnp.ones(3))] == [[False], [True]]
+
+
 def test_donated_array_given_again():
     x = jitney.numpy.arange(4.0)
     f = jitney.jit(lambda x: x + 1, donate_argnums=0)
     f(x)
     for _ in range(2):
-        with pytest.raises(RuntimeError, match=r"float32\[4\], has been deleted"):
+        with pytest.raises(
+            RuntimeError,
+            match=r"float32\[4\], has been deleted: .* given away to <lambda> at test_jit_static",
+        ):
             f(x)
 
 

@@ -14,7 +14,8 @@ import pytest
 import jitney
 import jitney.numpy as jnp
 from jitney.api import slow_calls
-from jitney.runtime import slow_programs
+from jitney.core import user_code
+from jitney.runtime import executable, slow_programs
 
 OPTION = "jitney_performance_warnings"
 
@@ -73,7 +74,7 @@ def test_many_static_values() -> None:
         for n in range(2 * slow_calls.MANY_TRACES):
             f(1.0, n / 8)
 
-    check(program, 3, "different static arguments: now 1: 2.375", "an argument that is not static")
+    check(program, 3, "different static arguments: now k=2.375", "an argument that is not static")
 
 
 def test_many_structures() -> None:
@@ -188,10 +189,55 @@ def unrolled(steps: int):
 
 def test_a_loop_that_is_unrolled() -> None:
     rnn = unrolled(slow_programs.LONG_PROGRAM)
-    line = inspect.getsourcelines(rnn)[1] + 2
-    with pytest.warns(jitney.PerformanceWarning, match="5,000 equal steps.*lax.scan") as found:
+    line = inspect.getsourcelines(rnn)[1] + 1
+    message = "5,000 equal steps of this loop.*lax.scan"
+    with pytest.warns(jitney.PerformanceWarning, match=message) as found:
         jitney.jit(rnn).lower(1.0)
     assert [(w.filename, w.lineno) for w in found] == [(__file__, line)]
+
+
+def test_a_loop_in_another_function_than_its_steps() -> None:
+    def step(x):
+        return x * 2 + 1
+
+    def rnn(x):
+        for _ in range(slow_programs.LONG_PROGRAM):
+            x = step(x)
+        return x
+
+    line = inspect.getsourcelines(step)[1] + 1
+    message = "5,000 equal steps of which this line is one: a loop"
+    with pytest.warns(jitney.PerformanceWarning, match=message) as found:
+        jitney.jit(rnn).lower(1.0)
+    assert [(w.filename, w.lineno) for w in found] == [(__file__, line)]
+
+
+def test_loops_around_lines() -> None:
+    def program(x):
+        y = x * 2
+        for _ in [x * 3]:
+            while True:
+                y = y + 1
+                break
+        y = sum([y * i for i in range(3)])
+        for _ in range(2):
+            f = lambda z: z - 1  # noqa: E731
+        return f(y)
+
+    first = program.__code__.co_firstlineno
+    equations = jitney.make_jaxpr(program)(1.0).eqns
+    found = {
+        (str(e.primitive), e.source_info.position()[0] - first): user_code.loop_around(
+            e.source_info
+        )
+        for e in equations
+    }
+    lines = {place: loop and loop[1] - first for place, loop in found.items()}
+    assert lines["mul", 1] is None
+    assert lines["mul", 2] is None  # what it goes over
+    assert lines["add", 4] == 3
+    assert lines["mul", 6] == 6
+    assert lines["sub", 8] is None  # a function that a loop makes
 
 
 def test_a_short_loop_and_one_that_is_rolled() -> None:
@@ -302,7 +348,7 @@ def test_many_bytes_that_are_closed_over(monkeypatch) -> None:
     def program():
         jitney.jit(lambda i: large[i])(3)
 
-    check(program, 1, "closes over 1 arrays of 0.004 MB", "Pass large arrays as arguments")
+    check(program, 1, "closes over 1 array of 0.004 MB", "Pass large arrays as arguments")
     monkeypatch.setattr(slow_programs, "LARGE_CONSTANTS", 4001)
     silent(program)
 
@@ -334,3 +380,18 @@ def test_the_option_turns_them_off() -> None:
 
     jitney.config.update(OPTION, False)
     silent(program)
+
+
+def test_programs_without_values_of_their_constants_are_walked():
+    """Libraries keep such programs in the parameters of their operations."""
+    constant = np.ones(3, np.float32)
+    closed = jitney.make_jaxpr(jitney.jit(lambda x: x + 1))(1.0)
+    inner = jitney.make_jaxpr(lambda x: x + constant)(1.0).jaxpr
+    assert inner.constvars and not inner.is_closed and inner.known_consts == []
+    [equation] = closed.eqns
+    holder = closed.replace(eqns=[equation.replace(params={**equation.params, "jaxpr": inner})])
+    assert list(executable.constants_of(holder)) == []
+    slow_programs.warn_of(holder, "holder")
+    known = inner.with_consts([constant])
+    holder = closed.replace(eqns=[equation.replace(params={**equation.params, "jaxpr": known})])
+    assert [x is constant for x in executable.constants_of(holder)] == [True]

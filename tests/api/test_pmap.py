@@ -44,7 +44,7 @@ def test_axis_size():
 
 
 def test_more_indices_than_devices():
-    with pytest.raises(ValueError, match=r"pmap of f: the mapped axis has 2 indices.*1 devices"):
+    with pytest.raises(ValueError, match=r"pmap of f: the mapped axis has 2 indices.*1 device"):
 
         def f(x):
             return x

@@ -1,5 +1,6 @@
 """`jax.profiler`: what a trace's file holds."""
 
+import functools
 import gzip
 import json
 import threading
@@ -56,3 +57,13 @@ def test_one_trace_at_a_time(tmp_path):
     assert not annotation.is_enabled()
     (perfetto,) = tmp_path.glob("plugins/profile/*/perfetto_trace.json.gz")
     assert json.loads(gzip.decompress(perfetto.read_bytes()))["traceEvents"] == events_of(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "name, given",
+    [("start_server", (9999, False)), ("stop_server", ()), ("register_subprocess", (1, 2))],
+)
+def test_there_is_no_server_but_its_functions(name, given):
+    function = functools.partial(getattr(profiler, name), *given)  # as packages do when imported
+    with pytest.raises(NotImplementedError, match=f"profiler.{name}: .*no server"):
+        function()

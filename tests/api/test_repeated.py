@@ -6,7 +6,6 @@ import subprocess
 import sys
 import threading
 import types
-import warnings
 
 import numpy as np
 import pytest
@@ -18,7 +17,7 @@ import jitney
 import jitney.numpy as jnp
 from jitney.api import repeated
 from jitney.api.repeated import COMPILED_AT, LibraryFunction
-from jitney.core import config
+from jitney.core import config, user_warnings
 
 CALLS = COMPILED_AT + 2
 OFTEN = repeated.LONGEST_REST * (repeated.SMALL_COMPILED_AT + 4)  # for functions of one operation
@@ -343,7 +342,7 @@ def test_errors_stay(call):
 
 def test_warnings_come_with_each_call():
     def body(x):
-        warnings.warn("look", UserWarning, stacklevel=2)
+        user_warnings.warn("look")
         return several(x)
 
     fun = repeated.repeated(body)

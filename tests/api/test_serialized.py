@@ -133,7 +133,7 @@ def test_refusals():
     for wrong in (b"", b"abc", pickle.dumps(3), pickle.dumps({"format": 0})):
         with pytest.raises(ValueError, match="not those of a program"):
             deserialize_and_load(wrong, *trees)
-    with pytest.raises(ValueError, match="compiled for 1 devices, but execution_devices has 2"):
+    with pytest.raises(ValueError, match="compiled for 1 device, but execution_devices has 2"):
         deserialize_and_load(data, *trees, execution_devices=jitney.devices() * 2)
     with pytest.raises(RuntimeError, match="tpu"):
         deserialize_and_load(data, *trees, backend="tpu")

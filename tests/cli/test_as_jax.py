@@ -102,3 +102,11 @@ def test_usage(capsys: pytest.CaptureFixture[str]):
     assert as_jax.main(["--help"]) == 0
     assert capsys.readouterr().out.startswith("usage: jitney as-jax")
     assert as_jax.main(["replace"]) == 2
+
+
+def test_without_jitney_the_stub_says_what_to_do(tmp_path):
+    (tmp_path / "jax.py").write_text(as_jax._JAX)
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", "import jax"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert "Instead: pip uninstall jax jaxlib; then, for real JAX, pip install jax" in done.stderr

@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -68,8 +69,10 @@ def test_commands_are_the_modules_that_have_a_usage() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--hepl"], "jitney: unknown option --hepl; did you mean --help?"),
-        (["--nonsense"], "jitney: unknown option --nonsense"),
+        (["--hepl"], "jitney: --hepl is no option of jitney; did you mean --help?"),
+        (["--nonsense"], "jitney: --nonsense is no option of jitney"),
+        (["-u", "p.py"], "-u is no option of jitney, but of Python: python -u -m jitney"),
+        (["-m"], "jitney: -m needs a value"),
         (["cache", "--othrs"], "jitney cache: unknown option --othrs; did you mean --others?"),
         (["tour", "--al"], "jitney tour: unknown option --al; did you mean --all?"),
         (["bench", "--functoin", "f"], "unknown option --functoin; did you mean --function?"),
@@ -82,8 +85,51 @@ def test_commands_are_the_modules_that_have_a_usage() -> None:
 )
 def test_unknown_options(words, said, capsys) -> None:
     assert command.main(words) == 2
-    err = capsys.readouterr().err
-    assert err.splitlines()[0].endswith(said) and "usage: jitney" in err
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith("usage: jitney")
+    assert second.partition(" (")[0].endswith(said) and second.endswith(" --help)")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            "cache clera",
+            "jitney cache: there is no clera; did you mean clear? (jitney cache --help)",
+        ),
+        ("cache clear all", "jitney cache: there is no clear all; did you mean clear?"),
+        ("as-jax instal", "there is no instal; did you mean install?"),
+        ("completion csh", "jitney completion: there is no csh"),
+    ],
+)
+def test_words_that_a_command_does_not_know(words, said, capsys) -> None:
+    assert command.main(words.split()) == 2
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith("usage: jitney") and said in second
+
+
+def test_a_word_that_is_almost_an_option(tmp_path, capsys, monkeypatch) -> None:
+    (tmp_path / "program.py").write_text("import sys\nprint(sys.argv[1:])\n")
+    done = jitney("profile", "program.py", "--trac", "x", folder=tmp_path)
+    assert done.stdout.startswith("['--trac', 'x']")
+    assert done.stderr == "jitney profile: --trac went to program.py; did you mean --trace?\n"
+    assert jitney("profile", "program.py", "--", "--trac", folder=tmp_path).stderr == ""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["explore", "p.py", "-o", "none/x.html"],
+        ["profile", "-o", "none/x.html", "p.py"],
+        ["profile", "p.py", "--trace", "none/x.json"],
+        ["bench", "p.py", "--function", "f", "--json", "none/x.json"],
+    ],
+)
+def test_files_without_a_folder_are_refused_before_the_program_runs(words, tmp_path) -> None:
+    (tmp_path / "p.py").write_text("print('runs')\n")
+    done = jitney(*words, folder=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "there is no folder none" in done.stderr
 
 
 def test_options_of_the_program_are_its_own(tmp_path) -> None:
@@ -93,13 +139,20 @@ def test_options_of_the_program_are_its_own(tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "hint"), [("docter", "doctor"), ("chache", "cache"), ("nothing_like_it.py", None)]
+    ("word", "hint"),
+    [
+        ("docter", "doctor"),
+        ("chache", "cache"),
+        ("nothing_like_it.py", None),
+        ("help", "--help"),
+        ("version", "--version"),
+    ],
 )
 def test_commands_that_are_meant(word, hint, capsys) -> None:
     assert command.main([word]) == 2
     first, *others = capsys.readouterr().err.splitlines()
     assert "can't open file" in first
-    expected = [f"jitney: {word} is no file and no command; did you mean {hint}?"]
+    expected = [f"jitney: {word} is neither a file nor a command; did you mean {hint}?"]
     assert others == (expected if hint else [])
 
 
@@ -112,7 +165,8 @@ def test_standard_input() -> None:
     assert (done.returncode, done.stdout) == (0, "[''] jax.numpy __main__\n")
     assert jitney("-", "a", text="import sys; print(sys.argv)").stdout == "['-', 'a']\n"
     assert jitney(text="import sys; sys.exit(3)").returncode == 3
-    assert jitney(text="1 / 0").stderr == python(text="1 / 0").stderr
+    said = [x for x in jitney(text="1 / 0").stderr.splitlines() if not x.startswith("    ")]
+    assert said == python(text="1 / 0").stderr.splitlines()  # which shows no lines of the source
 
 
 def test_a_terminal_is_shown_the_usage() -> None:
@@ -200,6 +254,48 @@ def test_scripts(shell, capsys) -> None:
         assert (checked.returncode, checked.stderr) == (0, "")
 
 
-def test_no_such_shell(capsys) -> None:
-    assert command.main(["completion", "csh"]) == 2
-    assert capsys.readouterr().err == completion.USAGE
+# --- reports of programs that end early -----------------------------------------------------------
+
+ENDS = {
+    "sys.exit(0)": (0, ""),
+    "sys.exit(3)": (3, ""),
+    "sys.exit('no room')": (1, "no room"),
+    "1 / 0": (1, "ZeroDivisionError"),
+    "raise KeyboardInterrupt": (-signal.SIGINT, "KeyboardInterrupt"),
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("name", ["explain", "profile", "explore"])
+def test_reports_come_however_a_program_ends(name, end, tmp_path) -> None:
+    (tmp_path / "program.py").write_text(
+        "import sys, jax, jax.numpy as jnp\n"
+        "f = jax.jit(lambda x: jnp.sin(x).sum())\n"
+        f"f(jnp.ones(100))\n{end}\n"
+    )
+    done = jitney(name, "program.py", folder=tmp_path)
+    code, said = ENDS[end]
+    assert done.returncode == code and said in done.stderr
+    assert "jitney" not in done.stderr
+    assert "<lambda>" in done.stdout
+    assert (tmp_path / "explore.html").exists() == (name == "explore")
+
+
+def test_reports_may_be_cut_short(tmp_path: Path) -> None:
+    """`jitney explain program.py | head -1` ends without a traceback."""
+    program = tmp_path / "program.py"
+    program.write_text("import jax\njax.jit(lambda x: x + 1)(1.0)\n")
+    source = str(Path(__file__).parents[2] / "src")
+    line = f"{sys.executable} -m jitney explain {program} | true"
+    done = subprocess.run(
+        line, shell=True, capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": source},
+    )  # fmt: skip
+    assert done.stderr == ""
+
+
+def test_jitted_functions_of_the_package_are_explained(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text("import jax\nimport jax.numpy as jnp\njax.jit(jnp.sinh)(jnp.ones(3))\n")
+    done = jitney("explain", str(program))
+    assert done.returncode == 0 and "sinh(x: float32[3]) -> float32[3]" in done.stdout

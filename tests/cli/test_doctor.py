@@ -1,10 +1,14 @@
 """`jitney doctor` and `jitney cache`."""
 
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
-from jitney.cli import cache, command, doctor
+from jitney import install
+from jitney.cli import as_jax, cache, command, doctor
 from jitney.core import config
 
 
@@ -40,8 +44,14 @@ def test_doctor_names_settings_that_there_are_not(capsys, monkeypatch):
     monkeypatch.setenv("JAX_DEBUG_NANS", "0")
     assert command.main(["doctor"]) == 1
     out = capsys.readouterr().out
-    assert "Wrong: JAX_ENABLE_X46 is set, but there is no such setting; did you mean " in out
+    assert "Wrong: JAX_ENABLE_X46 is set, but it is not a setting; did you mean " in out
     assert "JAX_DEBUG_NANS=0" in out
+
+
+def test_doctor_knows_jitney_by_the_name_of_jax(capsys, monkeypatch):
+    monkeypatch.setattr(install, "is_installed", lambda: False)
+    monkeypatch.setattr(as_jax, "installed", lambda name: ("0.10.2", True))
+    assert dict(doctor._import_of_jax([]))["import jax"].startswith("jitney, by `jitney as-jax")
 
 
 def test_doctor_says_which_test_fails(capsys, monkeypatch):
@@ -57,7 +67,7 @@ def test_cache_is_listed_and_measured(kept, capsys):
     assert command.main(["cache"]) == 0
     out = capsys.readouterr().out
     assert out.startswith(f"{kept}\n")
-    assert out.count("1 programs") == 2
+    assert out.count("1 program ") == 2
     assert out.count("this machine") == out.count("another machine or version") == 1
     assert cache.main(["size"]) == 0
     assert capsys.readouterr().out == "49.2 kB of at most 1.07 GB\n"
@@ -81,6 +91,42 @@ def test_cache_says_why_it_is_not_used(kept, capsys, monkeypatch):
     monkeypatch.setattr(config.enable_compilation_cache, "global_value", False)
     assert cache.main(["why"]) == 1
     assert "jax_enable_compilation_cache is off" in capsys.readouterr().out
+
+
+WHY = """
+import jax, jax.numpy as jnp, numpy as np
+shape = jax.ShapeDtypeStruct((), jnp.float32)
+plain = jax.jit(lambda x: jnp.sin(x) + 1)
+calling = jax.jit(lambda x: jax.pure_callback(np.sin, shape, x))
+plain(1.0), calling(1.0), jax.jit(jnp.cosh)(1.0), jnp.sort(jnp.ones(3))
+"""
+
+
+def test_cache_says_why_programs_are_not_found(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(WHY)
+    source = str(Path(__file__).parents[2] / "src")
+    environment = {**os.environ, "PYTHONPATH": source, "JAX_ENABLE_COMPILATION_CACHE": "1"}
+    environment["JITNEY_ENABLE_COMPILATION_CACHE"] = "1"
+    environment["JAX_COMPILATION_CACHE_DIR"] = str(tmp_path / "cache")
+    said = [
+        subprocess.run(
+            [sys.executable, "-m", "jitney", "cache", "why", str(program)], env=environment,
+            capture_output=True, text=True, check=True,
+        ).stdout.strip().splitlines()
+        for _ in range(2)
+    ]  # fmt: skip
+    calls = "<lambda>: compiled, and not kept: it calls Python"
+    new, old = "not found: compiled, and kept now", "found in the cache"
+    assert said[0] == [f"<lambda>: {new}", calls, f"cosh: {new}"]
+    assert said[1] == [f"<lambda>: {old}", calls, f"cosh: {old}"]
+
+
+def test_cache_says_that_its_folder_cannot_be_made(capsys, monkeypatch):
+    monkeypatch.setattr(config.enable_compilation_cache, "global_value", True)
+    monkeypatch.setattr(config.compilation_cache_dir, "global_value", "/proc/none")
+    assert cache.main(["why"]) == 1
+    assert "/proc: may not be written to" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["doctor", "cache"])

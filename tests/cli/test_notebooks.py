@@ -50,6 +50,18 @@ def test_ipython(how, tmp_path):
 
 
 @needs_ipython
+def test_misspelt_names_in_ipython(tmp_path):
+    program = "import jax.numpy as jnp\njnp.sqroot\n"
+    words = ["-m", "IPython", "--no-banner", "--simple-prompt", "--colors=NoColor"]
+    done = subprocess.run(
+        [sys.executable, "-m", "jitney", *words], input=program + "exit\n", text=True, timeout=120,
+        env=environment(tmp_path), capture_output=True,
+    )  # fmt: skip
+    shown = done.stdout + done.stderr
+    assert shown.count("has no attribute 'sqroot'. Did you mean: 'sqrt'?") == 1, shown
+
+
+@needs_ipython
 @pytest.mark.parametrize("mode", ["off", "auto", "tracebackhide"])
 def test_tracebacks_in_ipython(mode, tmp_path):
     program = "import jax.numpy as jnp\njnp.ones((2, 3)) @ jnp.ones((2, 3))\n"

@@ -19,7 +19,7 @@ import jitney.tree_util
 
 assert tree_util is jitney.tree_util is jax.tree_util
 assert tree_util.__spec__.name == "jitney.tree_util"
-assert jax.__version__ == "0.10.2" and sys.modules["__main__"].__dict__ is globals()
+assert jax.__version__ == "0.12.0.1" and sys.modules["__main__"].__dict__ is globals()
 for name in ("compiler", "primitives", "runtime", "transforms", "api"):
     try:
         importlib.import_module("jax." + name)
@@ -86,6 +86,23 @@ def test_like_python(folder: Path, words: tuple[str, ...]) -> None:
     assert ours.stdout == theirs.stdout
     lines = [x for x in theirs.stderr.splitlines() if "<frozen runpy>" not in x]
     assert ours.stderr.splitlines() == lines
+
+
+@pytest.mark.parametrize("word", ["-c", "-"])
+def test_messages_name_expressions_of_texts(folder: Path, word: str) -> None:
+    program = "import jax.numpy as jnp\nrows = jnp.ones((2, 3))\n" + "rows @ rows\n"
+    command = [sys.executable, "-m", "jitney", word, *[program] * (word == "-c")]
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, input=program, timeout=60
+    )
+    assert "TypeError: rows @ rows: axis 1 of the left operand" in done.stderr
+
+
+def test_code_of_exec_is_no_part_of_the_text(folder: Path) -> None:
+    inner = "import jax.numpy as jnp\njnp.ones((2, 3)) @ jnp.ones((2, 3))"
+    program = f"code = {inner!r}\nfirst = second = third = (1, 2, 3, 4)\nexec(code)"
+    done = run(folder, "-c", program, command=("-m", "jitney"))
+    assert "TypeError: dot_general: axis 1 of the left operand" in done.stderr
 
 
 def test_command(folder: Path) -> None:

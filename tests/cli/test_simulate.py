@@ -55,12 +55,21 @@ def test_command(tmp_path):
     assert any(line.startswith("  memory      ") for line in lines)
 
 
+def test_programs_without_a_mesh_are_told_what_is_simulated(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text("import jax\njax.jit(lambda x: x + 1)(1.0)\n")
+    command = [sys.executable, "-m", "jitney", "simulate", path, "--mesh", "4x4"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 1
+    assert "program.py lowered nothing for arguments on a mesh" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["program.py"], "--mesh is needed"), (["--mesh", "axb", "p.py"], "--mesh axb: invalid"),
+        (["program.py"], "--mesh is needed"), (["--mesh", "axb", "p.py"], "--mesh needs positive"),
         (["--mesh"], "--mesh needs a value"), (["--mesh", "2x2"], "a program is needed"),
-        (["--mesh", "2", "--latency", "-1", "p.py"], "rates are positive"),
+        (["--mesh", "2", "--latency", "-1", "p.py"], "--latency needs positive numbers"),
         (["--speed", "2", "p.py"], "unknown option --speed"),
     ],
 )  # fmt: skip

@@ -7,7 +7,7 @@ import jitney
 import jitney.numpy as jnp
 from jitney import lax
 from jitney.compiler import lapack
-from jitney.runtime.native import _native
+from jitney.runtime.native import _factorize
 
 RNG = np.random.default_rng(1)
 DTYPES = ["float32", "float64"]
@@ -16,9 +16,9 @@ DTYPES = ["float32", "float64"]
 @pytest.fixture(params=[0, 1, 2], ids=["base", "avx2", "avx512"])
 def instructions(request):
     """Each set of instructions that the processor has."""
-    before = _native.limit_instructions(request.param)
+    before = _factorize.limit_instructions(request.param)
     yield
-    _native.limit_instructions(before)
+    _factorize.limit_instructions(before)
 
 
 def eps(dtype):

@@ -67,7 +67,6 @@ CASES = {
     "second": {"spec": ((None, "y"), {})},
     "both": {"spec": (("x", "y"), {})},
     "two_along_one": {"spec": ((("x", "y"), None), {})},
-    "more_entries": {"spec": (("x", "y", None), {})},
     "unreduced": {"spec": (("x",), {"unreduced": {"y"}})},
     "reduced": {"spec": ((), {"reduced": {"x"}})},
     "auto": {"spec": (("x", "y"), {}), "kinds": (A, A)},
@@ -115,6 +114,13 @@ def test_copies_have_all_attributes(case):
     ours = made(OURS, **case)
     assert ours.update() == ours
     assert pickle.loads(pickle.dumps(ours)) == ours
+
+
+def test_more_entries_than_axes_are_refused():
+    more = {"spec": (("x", "y", None), {})}
+    assert answer(lambda: str(made(theirs(), **more))).name == "ValueError"
+    with pytest.raises(ValueError, match="has more entries than an array of shape"):
+        made(OURS, **more)
 
 
 def test_types_are_equal_by_all_attributes():

@@ -60,3 +60,22 @@ def test_import_warns_once_at_the_users_line():
     assert done.stdout == "[1.]\n"
     assert done.stderr.count("JAX_ENABLE_X46 sets nothing; did you mean JAX_ENABLE_X64?") == 1
     assert done.stderr.startswith("<string>:1: UserWarning")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("JAX_ENABLE_X64", "maybe", "'maybe' is not a truth value. Instead: 1, true,"),
+        ("JITNEY_DEFAULT_MATMUL_PRECISION", "exact", "exact"),
+        ("JITNEY_NUM_THREADS", "0", "'0' is not a number of threads, 1 or more"),
+    ],
+)
+def test_import_refuses_impossible_values(name, value, said):
+    done = subprocess.run(
+        [sys.executable, "-c", "import jitney"], capture_output=True, text=True, check=False,
+        env={**os.environ, name: value},
+    )  # fmt: skip
+    assert done.returncode == 1
+    *frames, message = done.stderr.splitlines()
+    assert message.startswith(f"ValueError: the environment variable {name}: ") and said in message
+    assert sum(["File" in line for line in frames]) <= 3

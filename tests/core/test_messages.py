@@ -115,6 +115,26 @@ def test_functions_of_other_packages(function, asked, ours):
     assert f"Instead: {ours}" in text or f"in {ours}" in text
 
 
+def test_leaves_that_cannot_be_differentiated():
+    def loss(rate, params):
+        return rate * params["w"].sum()
+
+    params = {"w": x, "steps": [x, 3]}
+    for transform in (jax.grad, jax.jacrev):
+        text = message(transform(loss, argnums=-1), 1.0, params)
+        assert "but params['steps'][1] is of int32" in text
+        assert "pass 3.0, or pass it in an argument that argnums leaves out" in text
+    assert "but argument rate is of int32" in message(jax.grad(loss), 1, params)
+    assert "but argument rate is of int32" in message(jax.jacfwd(loss), 1, params)
+
+
+def test_sizes_that_are_not_known():
+    for function in (jnp.where, jnp.nonzero, jnp.argwhere, jnp.flatnonzero):
+        text = message(jax.jit(function), x)
+        assert f"decides the shape of the result of jnp.{function.__name__}" in text
+        assert "so it must be known, or be given by `size`" in text
+
+
 def test_formats():
     loss = 3.0
     text = message(jax.jit(lambda x: f"loss {loss} {x:.3f} {x * 2:8.2f}"), 1.0)
@@ -122,7 +142,9 @@ def test_formats():
     assert (
         'jax.debug.print("loss {loss} {x:.3f} {value2:8.2f}", loss=loss, x=x, value2=x * 2)' in text
     )
-    assert 'jax.debug.print("x = {x}", x=x)' in message(jax.jit(lambda x: format(x, ".3f")), 1.0)
+    assert 'jax.debug.print("x = {x:.3f}", x=x)' in message(
+        jax.jit(lambda x: format(x, ".3f")), 1.0
+    )
 
 
 def test_slices():
@@ -226,7 +248,7 @@ def test_transformations():
     assert "pass 3.0" in message(jax.grad(lambda x: x), 3)
     assert "jnp.where(pred, x, y)" in message(lax.cond, True, x, x)
     assert "jax.random.key(0)" in message(jax.random.normal, 0, (3,))
-    assert "the value has no ['b']" in message(jax.tree.map, max, {"a": 1, "b": 2}, {"a": 1})
+    assert "without ['b']" in message(jax.tree.map, max, {"a": 1, "b": 2}, {"a": 1})
 
 
 def test_methods_of_jit():

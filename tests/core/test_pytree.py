@@ -7,12 +7,13 @@ import contextlib
 import copy
 import dataclasses
 import functools
+import gc
 import pickle
 import sys
 import time
 import types
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -242,6 +243,32 @@ def place_of(error: Exception) -> str:
 def their_place_of(error: Exception) -> str:
     """The path in the second line of JAX's message."""
     return str(error).splitlines()[1].strip()
+
+
+@pytest.mark.parametrize(
+    ("p", "g", "rows"),
+    [
+        ([1, [2]], [1, [2, 3]], ["p[1]  list of 1 element", "g[1]  list of 2 elements"]),
+        ({"a": (1,)}, {"a": [1]}, ["p['a']  tuple", "g['a']  list"]),
+        ({"a": (1,)}, {"a": None}, ["p['a']  tuple", "g['a']  None"]),
+        ({"a": (1,)}, {"a": 2.0}, ["p['a']  tuple", "g['a']  leaf of type float"]),
+        (
+            {"a": 1},
+            {"b": 1, "a": 1},
+            ["p  dict of ['a'], without ['b']", "g  dict of ['a'], ['b']"],
+        ),
+    ],
+)
+def test_mapped_trees_are_called_what_the_user_calls_them(p: Any, g: Any, rows: list[str]) -> None:
+    def both(x: Any, y: Any) -> Any:
+        return x, y
+
+    with pytest.raises(ValueError, match="pytree structure error at p") as caught:
+        tree.map(both, p, g)
+    assert [line.strip() for line in str(caught.value).splitlines()[1:]] == rows
+    with pytest.raises(ValueError, match="pytree structure error at p") as caught:
+        tree.map_with_path(lambda _, x, *rest: both(x, rest), p, p, g)
+    assert [line.strip() for line in str(caught.value).splitlines()[1:]] == rows
 
 
 @pytest.mark.parametrize(("a", "b"), MISMATCHES, ids=repr)
@@ -477,3 +504,65 @@ def test_kinds_of_keys_have_different_hashes():
 def test_metadata_of_static_fields():
     assert tree.static().metadata == {"static": True}
     assert tree.static(metadata={"static": False, "a": 1}).metadata == {"static": False, "a": 1}
+
+
+@contextlib.contextmanager
+def _collecting_at(allocation: int, act: Callable[[], None]) -> Iterator[None]:
+    """Collects garbage, which calls `act`, once, at that allocation from here on."""
+    acts = [act]
+
+    def called(phase: str, info: Any) -> None:
+        if phase == "start" and acts:
+            acts.pop()()
+
+    gc.collect()
+    thresholds = gc.get_threshold()
+    gc.callbacks.append(called)
+    gc.set_threshold(allocation, 1000, 1000)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.callbacks.remove(called)
+
+
+_ALLOCATIONS = range(1, 13)  # more than flattening a dictionary makes
+
+
+def test_dictionary_flattened_while_structures_are_dropped() -> None:
+    """Collecting garbage may run code, and that may have more structures than are kept."""
+
+    def fill() -> None:
+        for i in range(4200):
+            tree_util.tree_structure({f"other {allocation} {i}": 1})
+
+    for allocation in _ALLOCATIONS:
+        x = {f"{allocation} {i:02d}": 1.0 for i in range(40)}
+        tree_util.tree_structure(x)
+        with _collecting_at(allocation, fill):
+            leaves, structure = tree_util.tree_flatten(x)
+        assert structure.unflatten(leaves) == x
+
+
+def test_dictionary_changed_while_it_is_flattened() -> None:
+    """Each value stays with its key, whatever a collection of garbage does to the dictionary."""
+
+    def replace(x: dict[str, int]) -> None:
+        x["99"] = x.pop(next(iter(x)))
+
+    def remove(x: dict[str, int]) -> None:
+        for key in list(x)[1:]:
+            del x[key]
+
+    def add(x: dict[str, int]) -> None:
+        x.update({str(i): i for i in range(50, 60)})
+
+    keys = [str(i) for i in range(10, 50)]  # the same objects: those are fast
+    for change in (replace, remove, add):
+        for allocation in _ALLOCATIONS:
+            x = {key: int(key) for key in keys}
+            before = dict(x)
+            tree_util.tree_structure(x)
+            with _collecting_at(allocation, functools.partial(change, x)):
+                leaves, structure = tree_util.tree_flatten(x)
+            assert structure.unflatten(leaves) in (before, x)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import importlib
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.helpers.oracle import answer
 
+from jitney import numpy as jnp
 from jitney.core import user_warnings
+from jitney.flatten_util import ravel_pytree
 
 FILE = "program_of_a_user.py"
 
@@ -70,3 +73,28 @@ def test_there_is_one_way_to_warn() -> None:
         if p.name != "user_warnings.py" and "warnings.warn" in p.read_text()
     ]
     assert not others, "use jitney.core.user_warnings"
+
+
+def test_what_others_show_once_is_not_shown_again() -> None:
+    """Compiling repeated calls, and taking real parts, leave Python's memory of warnings alone."""
+    unravel = ravel_pytree((jnp.ones(2), 1j))[1]
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("default")
+        for _ in range(12):
+            warnings.warn("mine", UserWarning, stacklevel=1)
+            jnp.convolve(jnp.ones(5), jnp.ones(3)), jnp.polyval(jnp.ones(3), jnp.ones(4))
+            unravel(jnp.ones(3, complex))
+    assert [str(w.message) for w in found] == ["mine"]
+
+
+def test_warnings_are_held_in_one_thread() -> None:
+    with warnings.catch_warnings(record=True) as found, ThreadPoolExecutor(1) as other:
+        warnings.simplefilter("always")
+        with user_warnings.held() as held:
+            user_warnings.warn("here")
+            with user_warnings.held() as inner:
+                user_warnings.warn("inside")
+            other.submit(user_warnings.warn, "there").result()
+        user_warnings.warn("after")
+    assert (held, inner) == (["here"], ["inside"])
+    assert [str(w.message) for w in found] == ["there", "after"]

@@ -1,6 +1,8 @@
 """`jax.experimental.custom_partitioning`: its rules; on four devices, in processes of their own."""
 
+import gc
 import re
+import weakref
 
 import numpy as np
 import pytest
@@ -10,6 +12,8 @@ from tests.helpers.programs_alike import lines_alike
 import jitney
 import jitney.experimental.custom_partitioning as ours
 import jitney.numpy as jnp
+from jitney.compiler.hlo.sharding_propagation import PartBuilder
+from jitney.primitives.parallel.custom_partitioning import _Division
 
 theirs = RealModule("jax.experimental.custom_partitioning")
 
@@ -133,3 +137,15 @@ def test_closed_over_constants_and_tracers():
         jitney.grad(lambda x: around(x, 2.0).sum())(jnp.ones(2))
     with pytest.raises(NotImplementedError, match="custom_vmap around"):
         jitney.vmap(lambda x: around(x, 2.0))(jnp.ones((2, 2)))
+
+
+def test_kinds_of_calls_keep_their_programs():
+    """A program that is gone would leave its number to another, which is then taken for it."""
+    program = jitney.make_jaxpr(lambda x: x)(1.0)
+    kept = weakref.ref(program)
+    division = _Division(program, {}, None)
+    builder = PartBuilder.for_one_program({division.key: [()]})
+    del program, division
+    gc.collect()
+    assert kept() is not None
+    assert builder().places_of(kept()) == ()

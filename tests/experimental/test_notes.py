@@ -61,32 +61,27 @@ def metadata_of_a_function(jax, jnp):
 @same
 def computed_on_the_host(jax, jnp):
     _, on = modules(jax)
-
-    @on.compute_on("device_host")
-    @jax.jit
-    def inner(x):
-        return jnp.sin(x)
-
-    def f(x):
-        with on.compute_on("device_host"):
-            x = x * 2
-        return inner(x) + 1
-
-    return notes(jax.make_jaxpr(f)(1.0)), jax.jit(f)(1.0), jax.grad(f)(1.0)
+    space = jax.memory.Space.Device
+    f = on.compute_on(lambda x: x * x, compute_type="device_host", out_memory_spaces=space)
+    g = on.compute_on(compute_type="device_host", out_memory_spaces=space)(lambda x: jnp.sin(x))
+    return f(3.0), jax.jit(f)(3.0), jax.grad(f)(3.0), jax.vmap(f)(jnp.arange(3.0)), jax.jit(g)(1.0)
 
 
 @same
-def computed_on_the_host_by_the_second_form(jax, jnp):
-    _, on = modules(jax)
-    space = jax.memory.Space.Device
-    f = on.compute_on2(lambda x: x * x, compute_type="device_host", out_memory_spaces=space)
-    return f(3.0), jax.jit(f)(3.0), jax.grad(f)(3.0), jax.vmap(f)(jnp.arange(3.0))
+def what_compute_on_was(jax, jnp):
+    return modules(jax)[1].compute_on("device_host")
+
+
+@same
+def second_form(jax, jnp):
+    return modules(jax)[1].compute_on2
 
 
 def _computed_on(place):
     def case(jax, jnp):
-        with modules(jax)[1].compute_on(place):
-            return np.asarray(jnp.ones(2))
+        space = jax.memory.Space.Device
+        f = modules(jax)[1].compute_on(jnp.ones, compute_type=place, out_memory_spaces=space)
+        return np.asarray(jax.jit(lambda: f(2))())
 
     return case
 
@@ -115,8 +110,9 @@ def test_same(case):
 def test_traced_anew():
     from jitney.experimental.compute_on import compute_on
 
-    f = jitney.jit(lambda x: x + 1)
-    plain = f.trace(1.0).jaxpr
-    with compute_on("device_host"):
-        noted = f.trace(1.0).jaxpr
+    def f(x):
+        return x + 1
+
+    host = compute_on(f, compute_type="device_host", out_memory_spaces=jitney.memory.Space.Device)
+    plain, noted = jitney.jit(f).trace(1.0).jaxpr, jitney.jit(host).trace(1.0).jaxpr
     assert [plain.eqns[0].ctx.compute_type, noted.eqns[0].ctx.compute_type] == [None, "device_host"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import pickle
 from pathlib import Path
 
@@ -225,6 +226,18 @@ def meshes(jax, jnp):
             m == jax.sharding.Mesh(jax.devices(), "x"), m.empty, repr(n), m.shape_tuple,
             m.are_all_axes_auto, repr(jax.sharding.AbstractMesh((2,), ("x",))), str(m.device_ids),
             repr(jax.sharding.get_mesh()), repr(jax.sharding.get_abstract_mesh()))  # fmt: skip
+
+
+@same
+def types_of_the_axes_of_meshes(jax, jnp):
+    kinds = [jax.sharding.AxisType[n] for n in ("Auto", "Explicit", "Manual")]
+    asked = """are_all_axes_auto are_all_axes_explicit are_all_axes_manual _any_axis_auto
+        _any_axis_explicit _any_axis_manual _any_axis_auto_or_manual _are_all_axes_auto_or_manual
+        _name_to_type"""
+    rows = [types for n in range(3) for types in itertools.product(kinds, repeat=n)]
+    meshes = [jax.sharding.AbstractMesh((2, 2)[: len(t)], ("x", "y")[: len(t)], t) for t in rows]
+    meshes.append(jax.sharding.Mesh(jax.devices(), "x"))
+    return [[repr(getattr(m, name)) for name in asked.split()] for m in meshes]
 
 
 @same

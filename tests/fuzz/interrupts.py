@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-LONGEST = 120  # seconds that an interrupt with its checks may take before it counts as a hang
 
 
 class Interrupt(BaseException):
@@ -313,10 +312,11 @@ def interrupt_exit(seed: int) -> None:
     jax.jit(lambda x: jnp.cos(x) + jnp.sort(x)).lower(x).compile()
 
 
-def _worker(name: str, seed: int, count: int) -> None:
+def _worker(name: str, seed: int, count: int, seconds: float) -> None:
     import faulthandler
 
     faulthandler.enable()
+    faulthandler.dump_traceback_later(0.9 * seconds)  # where it hangs, before it is killed
     if name == "loading":
         interrupt_loading(seed)
     elif name == "exit":
@@ -325,7 +325,13 @@ def _worker(name: str, seed: int, count: int) -> None:
         interrupt_phase(name, seed, count)
 
 
-def _run(name: str, seed: int, count: int) -> str | None:
+def _crowd() -> float:
+    """How many times as long things take as on this machine alone: processes that wait for a core."""
+    cores = os.cpu_count() or 1
+    return max(1.0, os.getloadavg()[0] / cores) if hasattr(os, "getloadavg") else 1.0
+
+
+def _run(name: str, seed: int, count: int, longest: float) -> str | None:
     """Interrupts a phase in a process of its own: None, or what has gone wrong."""
     command = [
         sys.executable,
@@ -336,20 +342,21 @@ def _run(name: str, seed: int, count: int) -> str | None:
         "--worker",
         name,
     ]
+    seconds = (longest + 5 * count) * _crowd()
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "JAX_COMPILATION_CACHE_DIR": folder}
         on = "1" if name == "disk" else "0"
         environment |= {"JAX_ENABLE_COMPILATION_CACHE": on, "JITNEY_ENABLE_COMPILATION_CACHE": on}
         try:
             done = subprocess.run(
-                [*command, "--seed", str(seed), "--count", str(count)], cwd=ROOT, env=environment,
-                capture_output=True, text=True, timeout=LONGEST + 5 * count, check=False,
+                [*command, "--seed", str(seed), "--count", str(count), "--seconds", str(seconds)],
+                cwd=ROOT, env=environment, capture_output=True, timeout=seconds, check=False,
             )  # fmt: skip
         except subprocess.TimeoutExpired as error:
-            return f"hangs\n{error.stderr}"
+            return f"hangs\n{(error.stderr or b'').decode()}"
     # An interrupted program exits by its exception; a crash is a signal, or an abort.
     is_well = done.returncode >= 0 if name == "exit" else done.returncode == 0
-    return None if is_well else f"exit code {done.returncode}\n{done.stderr[-3000:]}"
+    return None if is_well else f"exit code {done.returncode}\n{done.stderr.decode()[-3000:]}"
 
 
 def main() -> None:
@@ -358,10 +365,14 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=2000, help="interrupts")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--phases", nargs="+", default=[*NAMES, *FRESH], choices=[*NAMES, *FRESH])
+    parser.add_argument(
+        "--seconds", type=float, default=120,
+        help="that an interrupt with its checks may take, alone, before it counts as a hang",
+    )  # fmt: skip
     parser.add_argument("--worker", help="a phase to be interrupted in this process")
     options = parser.parse_args()
     if options.worker:
-        _worker(options.worker, options.seed, options.count)
+        _worker(options.worker, options.seed, options.count, options.seconds)
         return
     failures = 0
     for index, name in enumerate(options.phases):
@@ -370,7 +381,7 @@ def main() -> None:
         size = 1 if name in FRESH else 50
         for begin in range(0, share, size):
             seed = options.seed + begin
-            wrong = _run(name, seed, min(size, share - begin))
+            wrong = _run(name, seed, min(size, share - begin), options.seconds)
             if wrong:
                 failures += 1
                 print(f"{name}, seed {seed}: {wrong}", flush=True)

@@ -67,14 +67,14 @@ def outcome(case: Case, library: Any, numpy: Any) -> Any:
             return ("raises", type(error).__name__)
 
 
-def outcome_of_jax(case: Case) -> Any:
-    """The outcome with real JAX, as recorded."""
-    return answer(lambda: outcome(case, jax, jnp))
+def outcome_of_jax(case: Case, last: str | None = None) -> Any:
+    """The outcome with real JAX, as recorded; see `answer` for `last`."""
+    return answer(lambda: outcome(case, jax, jnp), last=last)
 
 
-def of_both(use: Callable[[Any], Any], *case: Any) -> tuple[Any, Any]:
+def of_both(use: Callable[[Any], Any], *case: Any, last: str | None = None) -> tuple[Any, Any]:
     """What `use(library)` returns of jitney, and of real JAX, as recorded; see `answer` for `case`."""
-    return use(jitney), answer(lambda: use(jax), *case)
+    return use(jitney), answer(lambda: use(jax), *case, last=last)
 
 
 def check_claim(claim: Callable[[Any], None], *case: Any) -> None:
@@ -100,18 +100,19 @@ def in_both(test: Callable[..., None]) -> Callable[..., None]:
     return wrapper
 
 
-def check(case: Case, formatted: bool = False) -> None:
+def check(case: Case, formatted: bool = False, last: str | None = None) -> None:
     """Asserts that the case comes out the same with both.
 
     Args:
       case: a function of (jax, jnp).
       formatted: whether it returns texts that NumPy formats: other versions of it ask JAX itself.
+      last: the last version of JAX that has what is asked about.
     """
     if formatted and not np.__version__.startswith(NUMPY):
         pytest.importorskip("jax", reason=f"texts are recorded with NumPy {NUMPY}, JAX is missing")
         want = live(lambda: outcome(case, jax, jnp))
     else:
-        want = outcome_of_jax(case)
+        want = outcome_of_jax(case, last)
     got = outcome(case, jitney, jtnp)
     assert got == want
 

@@ -8,9 +8,14 @@ A test asks with a function of no arguments that computes the answer with real J
 
 `jax` stands for the real package and is imported at its first use. In most runs the function is not
 called: its *digest* (the text of its source and of the functions of `tests` that it calls, the values
-that it closes over and the global constants that it reads, and JAX's version) is looked up among the
-records of the test module. A digest without a record fails, and says how to record. Since the digest
-covers what the answer depends on, a record can be missing but not outdated.
+that it closes over and the global constants that it reads) is looked up among the records of the test
+module. A digest without a record fails, and says how to record. Since the digest covers what the
+question depends on, a record can be missing but not outdated.
+
+A record says which version of JAX has answered. The answers that count are those of the newest of
+`VERSIONS`; one of an older version stands where the newest is not matched yet, or has removed what is
+asked about. It is computed anew by that version alone, and stays until the newest is asked.
+`python -m tests.helpers.oracle` counts the answers of each version.
 
 Modes, chosen by options of pytest (see `tests/conftest.py`):
 
@@ -31,6 +36,7 @@ import dataclasses
 import functools
 import hashlib
 import importlib
+import importlib.metadata
 import inspect
 import json
 import lzma
@@ -48,7 +54,7 @@ import numpy as np
 
 TESTS = Path(__file__).parent.parent
 RECORDS = TESTS / "oracle"
-VERSION = "0.10.2"  # of the JAX that answered
+VERSIONS = ("0.12.0.1", "0.10.2")  # of the JAX that answered, the newest first
 DIGEST_BYTES = 12  # 96 bits: a collision among 10^5 questions has a probability of 10^-19
 
 
@@ -125,11 +131,14 @@ class Raised:
 # ---- digests ----------------------------------------------------------------------------------
 
 
+_SEED = b"0.10.2"  # all records would be others with another
+
+
 class _Digest:
     """A hash of what a function depends on, the same in all versions of Python."""
 
     def __init__(self) -> None:
-        self.hash = hashlib.sha256(VERSION.encode())
+        self.hash = hashlib.sha256(_SEED)
         self.seen: dict[int, int] = {}
         self.kept: list[Any] = []
 
@@ -203,7 +212,10 @@ class _Digest:
                 self.text("empty")
         for name in sorted(set(_global_names(f.__code__)) & f.__globals__.keys()):
             self.text("global", name)
-            self.add(f.__globals__[name])
+            if name == "__file__":  # checkouts stand in different folders
+                self.text("file", Path(f.__globals__[name]).relative_to(TESTS).as_posix())
+            else:
+                self.add(f.__globals__[name])
         return None
 
     def type(self, x: type) -> None:
@@ -395,11 +407,16 @@ class NoRecord(AssertionError):
     """A question has no answer among the records: it is new, or has changed."""
 
 
+def key_of(digest: str, version: str) -> str:
+    """The key of an answer of a version of JAX; the first records have the digest alone."""
+    return digest if version == "0.10.2" else f"{digest} {version}"
+
+
 class Records:
     """The answers of one test module.
 
     Attributes:
-      path: their file: a JSON object {digest: encoded answer}, compressed.
+      path: their file: a JSON object {key: encoded answer}, compressed; see `key_of`.
     """
 
     def __init__(self, path: Path) -> None:
@@ -448,46 +465,80 @@ class Oracle:
         path = RECORDS / module.relative_to(TESTS).with_suffix(".json.xz")
         self.current = self.modules.setdefault(path, Records(path))
 
-    def recorded(self, compute: Callable[[], Any], *case: Any) -> Any:
-        """The answer as the records of the current module have it.
+    def find(self, found: str) -> tuple[str, str]:
+        """(key, version of JAX) of the newest answer to the question of digest `found`.
 
         Raises:
-          NoRecord: if they have none.
+          NoRecord: if the records of the current module have none.
         """
         assert self.current is not None
-        key = digest(compute, *case)
-        if key not in self.current.read:
-            raise NoRecord(
-                f"{_shown(self.current.path)} has no record for this case ({key}): the case is new "
-                "or has changed. `make oracle ORACLE=<test file>` records it with real JAX."
-            )
+        for version in VERSIONS:
+            key = key_of(found, version)
+            if key in self.current.read:
+                return key, version
+        raise NoRecord(
+            f"{_shown(self.current.path)} has no record for this case ({found}): the case is new or "
+            "has changed. `make oracle ORACLE=<test file>` records it with real JAX."
+        )
+
+    def recorded(self, compute: Callable[[], Any], *case: Any) -> Any:
+        """The answer as the records of the current module have it, see `find`."""
+        key, _ = self.find(digest(compute, *case))
+        assert self.current is not None
         return decode(self.current.read[key])
 
     def is_drawn(self, key: str) -> bool:
         """Whether an answer is computed anew in this run."""
         return zlib.crc32(f"{self.seed} {key}".encode()) < self.share * 2**32
 
-    def answer(self, compute: Callable[[], Any], *case: Any) -> Any:
+    def answer(self, compute: Callable[[], Any], *case: Any, last: str | None = None) -> Any:
         """See `answer`."""
         if self.current is None:
             raise RuntimeError("answer() is for the body of a test, not for its module")
-        key = digest(compute, *case)
+        found = digest(compute, *case)
         if self.recording:
-            encoded = _computed(compute)
+            key, encoded = self._recorded_now(found, compute, last)
             if not agree(decode(self.current.written.setdefault(key, encoded)), decode(encoded)):
                 raise AssertionError(
-                    f"two answers for one digest ({key}): name in `case` what they differ in, "
+                    f"two answers for one digest ({found}): name in `case` what they differ in, "
                     "or write functions of one line in lines of their own"
                 )
             return decode(encoded)
-        recorded = self.recorded(compute, *case)
-        if self.is_drawn(key):
+        key, version = self.find(found)
+        recorded = decode(self.current.read[key])
+        if self.is_drawn(key) and version == installed_version():
             now = live(compute)
             assert agree(recorded, now), (
                 f"{_shown(self.current.path)} is wrong about {key}: "
                 f"recorded {recorded!r}, real JAX says {now!r}"
             )
         return recorded
+
+    def _recorded_now(
+        self, found: str, compute: Callable[[], Any], last: str | None
+    ) -> tuple[str, Any]:
+        """(key, encoded answer) of what is recorded; a newer answer that there is stays."""
+        assert self.current is not None
+        version = installed_version()
+        if version not in VERSIONS:
+            raise RuntimeError(f"answers are recorded by JAX {VERSIONS[0]}, not by {version}")
+        newer = [*VERSIONS[: VERSIONS.index(version)]] if last in (None, version) else [last]
+        for other in newer:
+            key = key_of(found, other)
+            if key in self.current.read:
+                return key, self.current.read[key]
+        if last not in (None, version):
+            raise RuntimeError(f"this is to be recorded by JAX {last}, not by {version}")
+        return key_of(found, version), _computed(compute)
+
+
+@functools.cache
+def installed_version() -> str | None:
+    """The version of real JAX in this environment; None if there is none."""
+    try:
+        return importlib.metadata.version("jax")
+    except importlib.metadata.PackageNotFoundError:
+        return None
 
 
 def _shown(path: Path) -> str:
@@ -510,16 +561,17 @@ def _computed(compute: Callable[[], Any]) -> Any:
 oracle = Oracle()
 
 
-def answer(compute: Callable[[], Any], *case: Any) -> Any:
+def answer(compute: Callable[[], Any], *case: Any, last: str | None = None) -> Any:
     """Returns what real JAX makes of `compute()`, from the records or live.
 
     Args:
       compute: a function of no arguments that calls real JAX by `tests.helpers.oracle.jax`.
       case: what the answer depends on and `compute` reaches by ways that its digest does not see.
+      last: the last version of JAX that has what is asked about; no other one is asked.
 
     Returns: arrays as `Value`, an error as `Raised`, all else as it is.
     """
-    return oracle.answer(compute, *case)
+    return oracle.answer(compute, *case, last=last)
 
 
 def of_jax(use: Callable[..., Any], *args: Any, x64: bool = False) -> Any:
@@ -564,7 +616,32 @@ def merge(directory: Path, whole: bool) -> list[str]:
     lines = []
     for path, entries in parts.items():
         records = Records(path)
-        kept = entries if whole else {**records.read, **entries}
+        kept = entries if whole else _without_older({**records.read, **entries}, entries)
         records.write(kept)
         lines.append(f"{_shown(path)}: {len(kept)} answers, {path.stat().st_size} bytes")
     return lines
+
+
+def _without_older(kept: dict[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """`kept` without what older versions have answered to the questions of which `new` has answers."""
+    for key in new:
+        found, _, version = key.partition(" ")
+        for older in VERSIONS[VERSIONS.index(version) + 1 :] if version else ():
+            kept.pop(key_of(found, older), None)
+    return kept
+
+
+def _count() -> None:
+    """Prints how many answers each version has given, and which modules have some of older ones."""
+    counts: collections.Counter[str] = collections.Counter()
+    for path in sorted(RECORDS.rglob("*.json.xz")):
+        found = collections.Counter(key.partition(" ")[2] or "0.10.2" for key in Records(path).read)
+        counts += found
+        older = {v: n for v, n in found.items() if v != VERSIONS[0]}
+        if older:
+            print(_shown(path), *[f"{n} of {v}" for v, n in older.items()])
+    print(*[f"{counts[v]} answers of {v}" for v in VERSIONS], sep="; ")
+
+
+if __name__ == "__main__":
+    _count()

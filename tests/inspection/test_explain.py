@@ -7,6 +7,7 @@ import pytest
 import jitney as jax
 import jitney.numpy as jnp
 from jitney.cli import command
+from jitney.inspection import quantities
 
 PROGRAM = """\
 import jax
@@ -88,6 +89,26 @@ def path(tmp_path):
     return str(file)
 
 
+def test_carries_do_not_have_the_names_of_their_first_values():
+    def squared(v):
+        first = jnp.outer(v, v)
+        return jax.lax.fori_loop(0, 500, lambda i, c: jnp.tanh(c @ c) * 0.5, first).sum()
+
+    text = str(jax.explain(squared)(jnp.ones(50)))
+    carry = f"a carry of line {squared.__code__.co_firstlineno + 2}"
+    loop = text[text.index("loop of 500 iterations") :]
+    assert f"reads {carry}; writes `c @ c`" in loop and f"writes {carry};" in loop
+    assert "jnp.outer" not in loop
+
+
+@pytest.mark.parametrize(
+    ("n", "text"),
+    [(0, "0 flop/s"), (445e3, "445 kflop/s"), (999_900, "1 Mflop/s"), (2e9, "2 Gflop/s")],
+)
+def test_rates_have_three_digits(n, text):
+    assert quantities.flops_rate(n) == text
+
+
 def test_command(path, jitney_command):
     status, out, _ = jitney_command("explain", path)
     assert status == 0
@@ -105,6 +126,45 @@ def test_command_for_one_function(path, jitney_command):
     status, _, err = jitney_command("explain", "--function", "nothing", path)
     assert status == 1
     assert "compiled no function named nothing" in err
+
+
+EAGER = """\
+import jax
+import jax.numpy as jnp
+
+@jax.jit
+def loss(w, x):
+    return jnp.sum(jnp.tanh(x @ w) ** 2)
+
+@jax.jit
+def chain(x):
+    return jnp.sin(jnp.sin(x))
+
+w, x = jnp.ones((50, 20)), jnp.ones((30, 50))
+w = w - 0.1 * jax.grad(loss)(w, x)
+jax.vmap(chain)(x)
+"""
+
+
+@pytest.mark.parametrize("tool", ["explain", "profile", "explore"])
+def test_what_is_differentiated_outside_of_jit_is_shown(tmp_path, jitney_command, tool):
+    program, page = tmp_path / "eager.py", tmp_path / "page.html"
+    program.write_text(EAGER)
+    words = [tool, *(["-o", str(page)] if tool == "explore" else []), str(program)]
+    status, out, err = jitney_command(*words)
+    assert status == 0, err
+    text = page.read_text() if tool == "explore" else out
+    for title in ("forward pass of loss", "gradient of loss", "vmap of chain"):
+        assert title in text
+
+
+def test_the_name_of_what_is_differentiated_selects(tmp_path, jitney_command):
+    program = tmp_path / "eager.py"
+    program.write_text(EAGER)
+    status, out, _ = jitney_command("explain", "--function", "loss", str(program))
+    assert status == 0
+    assert "gradient of loss(" in out
+    assert "chain" not in out
 
 
 def test_command_usage(capsys):

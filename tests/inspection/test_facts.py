@@ -118,7 +118,7 @@ def test_a_value_that_several_steps_read_says_why_it_is_stored():
     stored = [v for w in _program(twice, X).everything() for v in w.stored]
     assert [v.source.text for v in stored] == ["jnp.exp(jnp.sin(x))"]
     assert stored[0].nbytes == X.nbytes
-    assert "compute it again" in stored[0].reason
+    assert "would repeat its computation" in stored[0].reason
 
 
 def test_loops_say_how_often_they_run():
@@ -156,7 +156,7 @@ def test_expressions_of_several_lines_are_joined():
 
 
 def test_derivatives_are_told_apart():
-    program = _program(jax.grad(lambda x: jnp.tanh(x @ W).sum()), X)
+    program = _program(jax.grad(lambda x: (jnp.tanh(x @ W) ** 3).sum()), X)
     flags = {s.is_transposed for w in program.everything() for s in w.sources}
     assert flags == {False, True}
     assert any("the cotangent of" in name for w in program.everything() for name in w.writes)

@@ -68,8 +68,10 @@ def test_explore(outputs):
 
 
 def test_profile(outputs):
-    assert "compiled functions" in _text(outputs[4])
-    assert "one pass" in _text(outputs[4]) or "reduces 5" in _text(outputs[4])
+    *_, shown = [out["data"] for out in outputs[4] if "data" in out]  # after the cell's value
+    assert "compiled functions" in shown["text/plain"]
+    assert "one pass" in shown["text/plain"] or "reduces 5" in shown["text/plain"]
+    assert shown["text/html"].startswith("<iframe srcdoc=")
 
 
 def test_usage(outputs):

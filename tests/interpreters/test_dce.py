@@ -114,3 +114,30 @@ def test_pruned_programs(make, count, used):
             for f in (pruned, whole)
         ]
         np.testing.assert_allclose(*slopes, rtol=1e-5)
+
+
+def loops(jaxpr):
+    """Lengths of the groups of operands and results of each scan, and how they print."""
+    trees = [
+        (e.params["ft_in"], e.params["ft_out"]) for e in jaxpr.eqns if e.primitive.name == "scan"
+    ]
+    return [([len(part) for part in t.unpack()], repr(t)) for pair in trees for t in pair]
+
+
+def test_groups_of_operands_remain_groups():
+    """Those of a loop backwards are a list of lists; it is pruned twice."""
+
+    def backwards(x, y, z):
+        def loop(*given):
+            return shifting(jitney)(*given)[0]
+
+        return jitney.vjp(loop, x, y, z)[1]((jitney.numpy.ones(()),) * 3)
+
+    jaxpr = jitney.make_jaxpr(backwards)(1.0, 2.0, 3.0).jaxpr
+    assert loops(jaxpr)[-2][0] == [0, 3, 0], loops(jaxpr)
+    whole, _ = partial_eval.dce_jaxpr(jaxpr, [True] * 3)
+    assert loops(whole)[-2:] == loops(jaxpr)[-2:]
+    some, _ = partial_eval.dce_jaxpr(jaxpr, [False, True, True])
+    assert loops(some)[-2][0] == [0, 2, 0] and loops(some)[-1][0] == [2, 0]
+    one, _ = partial_eval.dce_jaxpr(some, [False, True])
+    assert loops(one)[-2][0] == [0, 1, 0] and loops(one)[-1][0] == [1, 0]

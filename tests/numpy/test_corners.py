@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import io
+import math
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ import pytest
 from tests.helpers.oracle import of_jax
 
 import jitney
+import jitney.numpy as jnp
 from jitney.core import config
 
 X = np.linspace(-1.0, 2.0, 12, dtype=np.float32).reshape(3, 4)
@@ -260,3 +262,26 @@ def test_set_functions_take_complex_nan_for_one():
         same(lambda lib, np, equal=equal: np.unique(x, True, True, True, equal_nan=equal))
     for name in ("union1d", "intersect1d", "setdiff1d", "setxor1d", "isin"):
         same(lambda lib, np, name=name: getattr(np, name)(x, y))
+
+
+@pytest.mark.parametrize("dtype", ["int4", "uint4"])
+def test_divisors_of_narrow_integers(dtype):
+    low = -7 if dtype == "int4" else 0
+    pairs = [(a, b) for a in range(low, low + 15) for b in range(low, low + 15)]
+    x, y = (jnp.array(column).astype(dtype) for column in zip(*pairs, strict=True))
+    want = [math.gcd(a, b) for a, b in pairs]
+    for gcd in (jnp.gcd, jitney.jit(jnp.gcd)):
+        assert gcd(x, y).dtype == dtype
+        assert gcd(x, y).astype(int).tolist() == want
+    least = [(a, b) for a, b in pairs if math.lcm(a, b) < low + 15]
+    x, y = (jnp.array(column).astype(dtype) for column in zip(*least, strict=True))
+    for lcm in (jnp.lcm, jitney.jit(jnp.lcm)):
+        assert lcm(x, y).astype(int).tolist() == [math.lcm(a, b) for a, b in least]
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.int32, np.complex64])
+def test_covariances_of_no_variables_have_the_default_dtype(dtype: Any) -> None:
+    """As of real JAX 0.10.2: what there is nothing of is not converted."""
+    nothing = jnp.ones((0, 3), dtype)
+    for found in (jnp.cov(nothing), jnp.corrcoef(nothing), jitney.jit(jnp.cov)(nothing)):
+        assert (found.shape, found.dtype) == ((0, 0), np.float32)

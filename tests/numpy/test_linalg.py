@@ -219,7 +219,7 @@ def test_systems_of_one_more_axis_and_of_none():
         for f in (jtnp.linalg.solve, jitney.jit(jtnp.linalg.solve)):
             found = f(a.astype(np.float32), b.astype(np.float32))
             np.testing.assert_allclose(found, np.linalg.solve(a, b), rtol=1e-2, atol=1e-2)
-    with pytest.raises(ValueError, match="solve: `a` must be square matrices"):
+    with pytest.raises(ValueError, match=r"solve.*: `a` must be square matrices"):
         jtnp.linalg.solve(np.eye(2)[None], np.ones((3, 2)))
 
 
@@ -390,16 +390,18 @@ def test_singular_vectors_of_infinities(batch, shape):
 @pytest.mark.parametrize("n", [2, 3, 5, 8, 13, 16])
 @pytest.mark.parametrize("batch", [(), (1,)])
 def test_vectors_of_one_matrix_have_the_signs_of_lapack(batch, n):
+    """Which depend on the processor, as rounding does: it is asked here, by the routines JAX calls."""
+    lapack = scipy.linalg.lapack
     for seed in range(3):
-        x = np.random.default_rng(seed).normal(size=(*batch, n, n)).astype(np.float32)
-        symmetric = x + np.swapaxes(x, -1, -2)
-        vectors, parts = of_jax(
-            lambda j, x=x, s=symmetric: (j.numpy.linalg.eigh(s)[1], j.numpy.linalg.svd(x))
-        )
+        x = np.random.default_rng(seed).normal(size=(n, n)).astype(np.float32)
+        symmetric = x + x.T
+        _, vectors, _ = lapack.ssyevd(symmetric, lower=1)
+        parts = lapack.sgesdd(x)[:3]
         for eigh in (jtnp.linalg.eigh, jitney.jit(jtnp.linalg.eigh)):
-            np.testing.assert_allclose(eigh(symmetric)[1], vectors, atol=2e-4)
-        for found, want in zip(jtnp.linalg.svd(x), parts, strict=True):
-            np.testing.assert_allclose(found, want, rtol=1e-4, atol=2e-4)
+            found = eigh(symmetric.reshape(*batch, n, n))[1]
+            np.testing.assert_allclose(found.reshape(n, n), vectors, atol=2e-4)
+        for found, want in zip(jtnp.linalg.svd(x.reshape(*batch, n, n)), parts, strict=True):
+            np.testing.assert_allclose(found.reshape(want.shape), want, rtol=1e-4, atol=2e-4)
 
 
 def test_derivatives_of_pseudoinverses_need_no_large_square_matrix():

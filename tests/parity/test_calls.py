@@ -112,12 +112,51 @@ jax.numpy.histogram2d(2, v)
 jax.scipy.linalg.cholesky(v)
 jax.scipy.linalg.cho_factor(2.0)
 jax.scipy.linalg.sqrtm(v)
+jax.numpy.linalg.slogdet(jax.lax.full((1, 1), 0.5))
+jax.numpy.linalg.slogdet(jax.lax.full((2, 2), 0.5))
+jax.numpy.linalg.slogdet(jax.lax.full((3, 3), 0.5))
+jax.scipy.special.kl_div(jax.lax.full((2,), 0.5), 0.5)
+jax.scipy.special.kl_div(0.5, jax.lax.full((2,), 0.5))
+jax.scipy.special.rel_entr(jax.lax.full((2,), 0.5), 0.5)
+jax.scipy.special.owens_t(jnp.ones(2, 'float16'), 0.5)
+jax.numpy.fft.rfftn(2)
+jax.numpy.fft.rfftn(jnp.asarray(0.5))
 """
 
 
 @pytest.mark.parametrize("line", MENDED.strip().splitlines())
 def test_mended(line: str) -> None:
     assert differences([str(read(line))]) == {}
+
+
+# Operands without axes that were an IndexError from within: (call, class).
+WITHOUT_AXES = {
+    "jax.numpy.linalg.cross(v, jnp.ones(()))": "ValueError",
+    "jax.nn.glu(0.5)": "ValueError",
+    "jax.nn.glu(m, axis=5)": "ValueError",
+    "jax.numpy.piecewise(v, 2.0, v)": "TypeError",
+    "jax.lax.linalg.householder_product(m, 0.5)": "TypeError",
+    "jax.lax.linalg.householder_product(jnp.ones((3, 3), complex), v)": "TypeError",
+    "jax.numpy.split(jnp.array(0.5), 1)": "IndexError",
+    "jax.numpy.dsplit(np.int64(1), 2)": "IndexError",
+    "jax.numpy.array_split(2, 1)": "IndexError",
+    "jax.scipy.stats.dirichlet.pdf(2, v)": "ValueError",
+    "jax.numpy.polyval(jnp.array(0.5), m)": "ValueError",
+    "jax.scipy.linalg.qr_multiply(m, np.float32(0.5))": "ValueError",
+    "jax.scipy.linalg.qr_multiply(2, m)": "ValueError",
+    "jax.lax.index_take(jnp.array(0.5), (i, i), (0, 1))": "ValueError",
+    "jax.numpy.unwrap(jnp.array(0.5))": "ValueError",
+    "jax.scipy.signal.istft(2)": "ValueError",
+    "jax.scipy.signal.stft(0.5)": "ValueError",
+    "jax.scipy.signal.welch(0.5)": "ValueError",
+    "jax.scipy.signal.csd(0.5, v)": "ValueError",
+    "jax.lax.linalg.cholesky_update(m, jnp.ones(3, complex))": "TypeError",
+}
+
+
+@pytest.mark.parametrize("line", WITHOUT_AXES)
+def test_operands_without_axes_are_refused_by_name(line: str) -> None:
+    assert side("jitney").outcome(read(line))[:2] == ("raises", WITHOUT_AXES[line])
 
 
 def test_the_table_has_most_functions() -> None:

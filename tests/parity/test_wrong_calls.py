@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import linecache
-import re
 import traceback
 import warnings
 import zlib
@@ -82,7 +81,9 @@ def error_of(call: Call) -> Exception | None:
 
 
 # Functions that are NumPy's own.
-OF_NUMPY = ("jax.numpy.array_repr", "jax.numpy.array_str")
+OF_NUMPY = tuple(
+    f"jax.numpy.{name}" for name in ("array_repr", "array_str", "can_cast", "iterable")
+)
 
 
 @pytest.mark.parametrize("part", range(PARTS))
@@ -98,29 +99,24 @@ def test_tracebacks_end_at_the_users_call(part: int) -> None:
         assert entries[0].colno == 0 and (entries[0].end_colno or 0) > len(call.function), call
 
 
-def names(call: Call, message: str) -> bool:
-    """Whether a message shows the call, or names its function or one of its arguments."""
-    if str(call)[:40] in message:
-        return True
-    words = [call.function.rpartition(".")[2], *(name for name, _ in call.kwargs)]
-    return any(re.search(rf"\b{re.escape(word)}\b", message) for word in words) or "`" in message
+def shows(call: Call, message: str) -> bool:
+    """Whether a message begins with the call, with its function if it is long, or with a part of it."""
+    begin = message.partition(": ")[0].partition(", in ")[0].removesuffix("(...)")
+    return str(call).startswith(begin) or (" " in begin and begin in str(call))
 
 
-def test_messages_name_the_call() -> None:
-    """But for those of Python and NumPy themselves: "'float' object is not iterable"."""
-    raised: list[tuple[Call, Exception]] = []
-    for call in chosen():
+@pytest.mark.parametrize("part", range(PARTS))
+def test_messages_begin_with_the_call(part: int) -> None:
+    for call in part_of(part):
         error = error_of(call)
-        if error is not None:
-            raised.append((call, error))
-    named = [call for call, error in raised if names(call, str(error))]
-    assert len(raised) > 1500
-    assert len(named) > 0.85 * len(raised)
-    assert [call for call, error in raised if not str(error)] == []
+        if error is None or call.function in OF_NUMPY:
+            continue
+        tracebacks.shorten(error)
+        assert shows(call, str(error)), (call, error)
 
 
-def test_messages_that_name_nothing_are_told_apart() -> None:
+def test_messages_that_show_no_call_are_told_apart() -> None:
     call = Call("jax.numpy.sin", ("None",))
-    assert not names(call, "something went wrong")
-    assert not names(call, "sinister")
-    assert names(call, f"{call}: something went wrong")
+    assert not shows(call, "sin: something went wrong")
+    assert not shows(call, "something went wrong")
+    assert shows(call, f"{call}: something went wrong")

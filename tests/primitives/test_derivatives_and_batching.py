@@ -156,13 +156,14 @@ CASES: dict[str, Case] = {
         name: Case(
             lambda lax, a, x, name=name: getattr(lax, name)(a, x),
             (POSITIVE[:3] * 3, POSITIVE[3:] * 4),
+            same=("vmap",),  # the derivative by x has a formula of its own for large operands
             step=1e-5,
             rtol=1e-7,
         )
         for name in ("igamma", "igammac")
     },
     "igamma_scalars": Case(
-        lambda lax, a, x: lax.igamma(a, x), (POSITIVE[0], POSITIVE[1]), rtol=1e-7
+        lambda lax, a, x: lax.igamma(a, x), (POSITIVE[0], POSITIVE[1]), same=("vmap",), rtol=1e-7
     ),
     "random_gamma_grad": Case(
         lambda lax, x: lax.random_gamma_grad(POSITIVE[:3] * 3, x),

@@ -75,6 +75,7 @@ ELSEWHERE = {
     "checkify": "tests/experimental/test_checkify.py",
     "mesh": "tests/api/test_meshes.py",
     "over_devices": "tests/api/test_meshes.py",
+    "by_steps": "tests/runtime/test_debug_checks.py",
     "varying": "tests/api/test_meshes.py",
     "sharding": "tests/api/test_explicit_sharding.py",
     "checks_place": "tests/api/test_meshes_in_force.py",

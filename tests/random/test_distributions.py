@@ -229,7 +229,7 @@ def test_binomial_of_infinitely_many_trials():
 
 
 @pytest.mark.parametrize("method", ["cholesky", "eigh", "svd"])
-@pytest.mark.parametrize("n", [1, 2, 3, 6, 12, 16])
+@pytest.mark.parametrize("n", [1, 2, 3, 6, 12])  # of more, signs depend on the processor
 def test_normal_vectors_of_one_covariance_are_those_of_jax(n, method):
     """Roots by eigenvectors have LAPACK's signs."""
     # Of few bits: their products are exact, the same on every machine.

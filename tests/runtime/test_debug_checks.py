@@ -58,12 +58,66 @@ def test_infinities():
         jax.jit(lambda x: 1 / x)(jnp.zeros(2))
 
 
-def test_loops_are_named():
-    def loop(x):
-        return jax.lax.fori_loop(0, 3, lambda i, c: jnp.log(c), x)
+def falling(c, y):
+    c = jnp.log(c - y)  # line 62
+    return c, c
 
-    with jax.debug_nans(True), pytest.raises(FloatingPointError, match=rf"scan.* at {HERE}"):
-        jax.jit(loop)(1.0)
+
+def forwards(x):
+    return jax.lax.scan(falling, 3.0, x)[0]
+
+
+def backwards(x):
+    return jax.lax.scan(falling, 3.0, x, reverse=True)[1]
+
+
+def while_small(x):
+    return jax.lax.while_loop(
+        lambda s: s[0] < 5, lambda s: (s[0] + 1, falling(*s[1])), (0, (x, 2 * x))
+    )
+
+
+def counted(x):
+    return jax.lax.fori_loop(0, 3, lambda i, c: falling(c, i)[0], x)
+
+
+def chosen(x):
+    return jax.lax.cond(x[0] < 1, lambda c: falling(c, 1)[0], lambda c: c, x)
+
+
+def nested(x):
+    return jax.lax.scan(lambda c, _: (forwards(x + c), None), 0.0, x)[0]
+
+
+ROW = jnp.arange(3.0)
+
+
+@pytest.mark.parametrize(
+    ("function", "iterations"),
+    [(forwards, [2]), (backwards, [1]), (while_small, [0]), (counted, [1]), (chosen, []),
+     (nested, [2, 0]), (jax.value_and_grad(forwards), [2])],
+)  # fmt: skip
+@pytest.mark.parametrize("outer", [jax.jit, lambda f: f], ids=["jit", "eager"])
+def test_the_line_in_the_body_of_a_loop_is_found(function, iterations, outer):
+    with jax.debug_nans(True), pytest.raises(FloatingPointError) as caught:
+        outer(function)(ROW)
+    text = str(caught.value)
+    assert re.search(rf"\(nan\) encountered in log at {HERE}:62:\d+ \(falling\)", text)
+    assert [int(n) for n in re.findall(r"in iteration (\d+) of the loop at ", text)] == iterations
+
+
+def test_loops_on_references_are_named_alone():
+    def loop(x):
+        ref = jax.new_ref(x)
+
+        def body(_, c):
+            ref[...] = jnp.log(ref[...] - 1)
+            return c + ref[...]
+
+        return jax.lax.fori_loop(0, 3, body, x)
+
+    with jax.debug_nans(True), pytest.raises(FloatingPointError, match=rf"\(nan\).* at {HERE}"):
+        jax.jit(loop)(1.5)
 
 
 def test_it_is_logged_that_the_program_is_evaluated_again(caplog):

@@ -1,5 +1,9 @@
 """`device_put`: what is there already stays the same array, and specifications that do not fit."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 import jitney as jax
@@ -41,3 +45,56 @@ def test_pjit_is_jit():
     from jitney.experimental.pjit import pjit
 
     assert pjit(lambda x, n: x + n, static_argnums=1)(1, 2) == 3
+
+
+# Within jit, over two devices: the type and the place of results. As real JAX 0.10.2 has them, but for
+# Auto axes, along which JAX leaves to its partitioner what it was told, and has P().
+WITHIN_JIT = """
+import numpy as np, jax, jax.numpy as jnp
+from jax.sharding import AxisType, NamedSharding, PartitionSpec as P, SingleDeviceSharding
+x = jnp.arange(8.0)
+second = SingleDeviceSharding(jax.devices()[1])
+print(jax.jit(lambda x: jax.device_put(x, second) * 2)(x).sharding.device_set)
+for kind in (AxisType.Explicit, AxisType.Auto):
+    place = NamedSharding(jax.make_mesh((2,), ("x",), axis_types=(kind,)), P("x"))
+    put = lambda x: jax.device_put(x, place)
+    print(jax.make_jaxpr(put)(x).out_avals[0].str_short())
+    for f in (put, lambda x: put(x) * 2, lambda x: jax.jit(put)(x) + 1,
+              lambda x: jax.lax.scan(lambda c, _: (put(c) * 2, None), put(x), None, length=3)[0],
+              jax.grad(lambda x: (put(x) ** 2).sum())):
+        found = jax.jit(f)(x)
+        assert len(found.sharding.device_set) == 2
+        print(found.sharding.spec, *np.asarray(found)[:3])
+    batch = jax.jit(jax.vmap(put))(jnp.ones((4, 8)))
+    print(batch.sharding.spec, batch.sum())
+try:
+    jax.jit(lambda x: jax.device_put(x, P("x")))(x)
+except ValueError as error:
+    print("jax.set_mesh" in str(error))
+"""
+PLACED = """\
+{CpuDevice(id=1)}
+float32[8@x]
+P('x',) 0.0 1.0 2.0
+P('x',) 0.0 2.0 4.0
+P('x',) 1.0 2.0 3.0
+P('x',) 0.0 8.0 16.0
+P('x',) 0.0 2.0 4.0
+P(None, 'x') 32.0
+float32[8]
+P('x',) 0.0 1.0 2.0
+P('x',) 0.0 2.0 4.0
+P('x',) 1.0 2.0 3.0
+P('x',) 0.0 8.0 16.0
+P('x',) 0.0 2.0 4.0
+P(None, 'x') 32.0
+True
+"""
+
+
+def test_places_within_jit():
+    env = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
+    done = subprocess.run(
+        [sys.executable, "-m", "jitney", "-c", WITHIN_JIT], env=env, capture_output=True, text=True
+    )
+    assert done.stderr == "" and done.stdout == PLACED

@@ -34,7 +34,7 @@ def test_devices_of_all_processes():
         ("value", "processes 0, 2; process 1"),
         ("program", "the program <lambda> that is compiled differs from process to process"),
         ("constant", "the program <lambda> that is compiled differs from process to process"),
-        ("late", "jax.distributed.initialize: the devices of this process are known already"),
+        ("late", "the devices of this process are known already"),
         ("process_id", "process 1: process_id=0, but MPI's rank of this process is 1"),
         ("num_processes", "process 1: num_processes=4, but mpiexec has started 3"),
         ("local_device_ids", "process 1: local_device_ids=[5]"),

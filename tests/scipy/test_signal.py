@@ -258,7 +258,7 @@ ERRORS = [
     (ValueError, r"fit into .*5\) and \(1, 20", lambda s, x: s.convolve(x.reshape(4, 5), x[None])),
     (ValueError, "2-dimensional", lambda s, x: s.convolve2d(x, x)),
     (NotImplementedError, "overwrite_data", lambda s, x: s.detrend(x, overwrite_data=True)),
-    (ValueError, "detrend: `type` must be .*'other'", lambda s, x: s.detrend(x, type="other")),
+    (ValueError, "detrend.*: `type` must be .*'other'", lambda s, x: s.detrend(x, type="other")),
     (ValueError, "`bp` must be positions from 0 to 20", lambda s, x: s.detrend(x, bp=[30])),
     (ValueError, "out of bounds", lambda s, x: s.fftconvolve(x, x, axes=(2,))),
     (ValueError, "oundary", lambda s, x: s.stft(x, boundary="other", nperseg=8)),

@@ -41,6 +41,11 @@ def lower_slope(a: mpf, x: mpf) -> mpf:
     return mp.diff(lambda t: mp.gammainc(t, 0, x, regularized=True), a, h=mpf(10) ** -20)
 
 
+def density(a: mpf, x: mpf) -> mpf:
+    """The derivative of the same function by x."""
+    return mp.exp((a - 1) * mp.log(x) - x - mp.loggamma(a))
+
+
 # (ours, exact, points, the bound of errors in float32 and float64 in units of the last place)
 FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any], Points, float]] = {
     "i0": (special.i0, partial(mp.besseli, 0), grid(SIGNED), 60),
@@ -82,8 +87,14 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any], Points, float
         grid([*SIZES, -1e-30, -1e-10, -0.3, -0.9999], [0.0, *SIGNED]), 200,
     ),
     "hyp1f1": (
-        special.hyp1f1, mp.hyp1f1,
-        grid((1e-30, 1e-4, 0.5, 2.5), (1e-10, 0.5, 2.5), (1e-30, -1e-4, 0.5, 7.5, 50.3, -500.0, -1e4)),
+        special.hyp1f1, partial(mp.hyp1f1, maxterms=10**6),
+        [
+            *grid((1e-30, 1e-4, 0.5, 2.5), (1e-10, 0.5, 2.5),
+                  (1e-30, -1e-4, 0.5, 7.5, 50.3, -500.0, -1e4)),
+            # Sums of many terms, which overflow where they are not scaled.
+            *grid((-1.5, 0.5, 1.5), (50.0, 1e3, 1e4, 1e6), (-200.0, -1e3, 1e3)),
+            (1.5, 1e6, -2e5), (1.0, 2.0, -2000.0), (100.0, 120.0, -80.0),
+        ],
         300,
     ),
 }  # fmt: skip

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
+from jitney.api.argument_flags import mirrored, spread
 from jitney.api.differentiation import (
     array_values,
     check_callable,
@@ -33,6 +34,7 @@ from jitney.transforms.transpose import UndefinedPrimal, backward_pass
 from jitney.transforms.zero import Zero
 
 if TYPE_CHECKING:
+    from jitney.api.argument_flags import Flags
     from jitney.core.typing import ArrayLike, AxisName, PyTree
 
 P = ParamSpec("P")
@@ -121,7 +123,10 @@ def _checked_tangent(primal: ArrayLike, tangent: PyTree) -> Any:
 
 @api_boundary
 def linearize(
-    fun: Callable[..., PyTree], *primals: PyTree, has_aux: bool = False
+    fun: Callable[..., PyTree],
+    *primals: PyTree,
+    has_aux: bool = False,
+    in_nzs: Flags | None = None,
 ) -> tuple[PyTree, ...]:
     """Value of `fun` at `primals`, and its derivative there as a function of tangents.
 
@@ -132,9 +137,15 @@ def linearize(
       fun: takes and returns pytrees of arrays.
       *primals: its arguments.
       has_aux: whether `fun` returns a pair of which the second part is not differentiated.
+      in_nzs: a tree of booleans in tuples, a prefix of the arguments: where it is False, tangents are
+        zero, whatever the derivative is given. All are True by default.
 
     Returns: (value, derivative), and what is not differentiated with `has_aux`. The derivative takes
-      as many tangents as there are arguments.
+      as many tangents as there are arguments. Its attribute `out_nzs` says which results can have
+      tangents that are not zero.
+
+    Raises:
+      ValueError: if `in_nzs` is not such a tree.
 
     Example:
       >>> y, slope = jax.linearize(lambda x: x * x, 3.0)
@@ -144,7 +155,11 @@ def linearize(
     check_callable(fun)
     leaves, tree = pytrees.tree_flatten(primals)
     flat = flat_function(fun, tree, has_aux)
-    outs, linear = linearize_flat(flat, array_values(leaves), debug_info(fun, "linearize"))
+    wanted = (
+        None if in_nzs is None else spread("the in_nzs argument of jax.linearize", in_nzs, tree)
+    )
+    info = debug_info(fun, "linearize")
+    outs, linear = linearize_flat(flat, array_values(leaves), info, wanted)
     out_tree = flat.out_tree
     avals = [get_aval(x) for x in leaves]
 
@@ -176,7 +191,8 @@ def linearize(
 
     value = pytrees.tree_unflatten(out_tree, outs)
     consts, linear = linear.consts, linear.without_consts()
-    partial = pytrees.Partial(functools.partial(fun_lin, linear.jaxpr), consts)
+    partial: Any = pytrees.Partial(functools.partial(fun_lin, linear.jaxpr), consts)
+    partial.out_nzs = mirrored(linear.nonzero_out, out_tree)
     return (value, partial, flat.aux) if has_aux else (value, partial)
 
 
@@ -199,6 +215,8 @@ def vjp(
     *primals: PyTree,
     has_aux: bool = False,
     reduce_axes: Sequence[AxisName] = (),
+    saveable_args: Flags = True,
+    in_nzs: Flags | None = None,
 ) -> tuple[PyTree, ...]:
     """Value of `fun` at `primals`, and the function from cotangents of it to cotangents of `primals`.
 
@@ -207,13 +225,20 @@ def vjp(
       *primals: its arguments.
       has_aux: whether `fun` returns a pair of which the second part is not differentiated.
       reduce_axes: must be empty; JAX has given it up.
+      saveable_args: a tree of booleans in tuples, a prefix of the arguments: where it is False, the
+        pullback does not hold the argument. Its `args_res` has `NotSaveable()` in the place of one that
+        is needed, which has to be put there before the pullback is called.
+      in_nzs: likewise: where it is False, tangents are zero, and so are cotangents. All are True by
+        default.
 
     Returns: (value, pullback), and what is not differentiated with `has_aux`. The pullback takes a
       cotangent of the structure of the value and returns a tuple, one entry per argument. It is a
-      pytree, whose leaves are the values that it needs.
+      pytree, whose leaves are the values that it needs. Its attribute `out_nzs` says which results can
+      have tangents that are not zero.
 
     Raises:
       TypeError: if an argument is no pytree of arrays.
+      ValueError: if `saveable_args` or `in_nzs` is not such a tree.
 
     Example:
       >>> y, pullback = jax.vjp(jnp.dot, jnp.array([1.0, 2.0]), jnp.array([3.0, 4.0]))
@@ -226,9 +251,13 @@ def vjp(
     check_operands(leaves, "vjp")
     flat = flat_function(fun, tree, has_aux)
     values = array_values(leaves)
-    outs, linear = linearize_flat(flat, values, debug_info(fun, "vjp"))
+    wanted = None if in_nzs is None else spread("the in_nzs argument of jax.vjp", in_nzs, tree)
+    kept = None
+    if saveable_args is not True:
+        kept = spread("the saveable_args argument of jax.vjp", saveable_args, tree)
+    outs, linear = linearize_flat(flat, values, debug_info(fun, "vjp"), wanted)
     out_avals = [get_aval(x) for x in outs]
-    pullback = make_vjp(fun, linear, values, tree, out_avals, flat.out_tree)
+    pullback = make_vjp(fun, linear, values, tree, out_avals, flat.out_tree, kept)
     value = flat.unflatten(outs)
     return (value, pullback, flat.aux) if has_aux else (value, pullback)
 

@@ -24,13 +24,20 @@ Key = tuple[Any, ...]  # static arguments, structure, types, number of the setti
 
 _log = logging.getLogger(__name__)
 
-# Functions that were explained, by their code: made anew in a loop, they share it.
-_functions: weakref.WeakKeyDictionary[CodeType, weakref.ref[Callable[..., Any]]] = (
+# Functions that were explained, by their code: made anew in a loop, they share it. Then by its file,
+# which code is compared without.
+_functions: weakref.WeakKeyDictionary[CodeType, dict[str, weakref.ref[Callable[..., Any]]]] = (
     weakref.WeakKeyDictionary()
 )
 
 
-def explain(fun: Callable[..., Any], key: Key, known: Sequence[Key], names: Sequence[str]) -> None:
+def explain(
+    fun: Callable[..., Any],
+    key: Key,
+    known: Sequence[Key],
+    names: Sequence[str],
+    static_name: Callable[[int | str], str],
+) -> None:
     """Logs why `fun` is traced.
 
     Args:
@@ -38,6 +45,7 @@ def explain(fun: Callable[..., Any], key: Key, known: Sequence[Key], names: Sequ
       key: of the call.
       known: keys of the traces that there are, oldest first.
       names: of the flat arguments.
+      static_name: gives the name of a static argument by what stands for it in keys.
     """
     code = getattr(fun, "__code__", None)
     if code is not None and source_info.is_internal(code):
@@ -45,7 +53,7 @@ def explain(fun: Callable[..., Any], key: Key, known: Sequence[Key], names: Sequ
     place = source_info.summarize(source_info.current()) or "an unknown place"
     lines = [f"TRACING CACHE MISS at {place}, of {source_info.fun_sourceinfo(fun)}, because of:"]
     if known:
-        lines += [f"  {reason}" for reason in reasons(key, nearest(key, known), names)]
+        lines += [f"  {reason}" for reason in reasons(key, nearest(key, known), names, static_name)]
     else:
         lines += _of_new_function(fun, code)
     _log.warning("\n".join(lines))
@@ -67,7 +75,8 @@ def _of_new_function(fun: Callable[..., Any], code: CodeType | None) -> Iterator
     yield "  never seen function, or all that was kept of it has been dropped"
     if code is None:
         return
-    before = _functions.get(code)
+    by_file = _functions.setdefault(code, {})
+    before = by_file.get(code.co_filename)
     if before is not None and before() is not fun:
         yield (
             "  but a function of the same lines has been traced before: functions are told apart "
@@ -77,17 +86,20 @@ def _of_new_function(fun: Callable[..., Any], code: CodeType | None) -> Iterator
             "outside of the loop."
         )
     try:
-        _functions[code] = weakref.ref(fun)
+        by_file[code.co_filename] = weakref.ref(fun)
     except TypeError:
         return
 
 
-def reasons(key: Key, other: Key, names: Sequence[str]) -> Iterator[str]:
+def reasons(
+    key: Key, other: Key, names: Sequence[str], static_name: Callable[[int | str], str]
+) -> Iterator[str]:
     """What is different in two calls, a line for each part, names being those of the arguments."""
     static, tree, avals, epoch, axes = key
     other_static, other_tree, other_avals, other_epoch, other_axes = other
     if static != other_static:
-        yield f"different static arguments: now {_shown(static)} and before {_shown(other_static)}"
+        now, before = (_shown(each, static_name) for each in (static, other_static))
+        yield f"different static arguments: now {now} and before {before}"
     if tree != other_tree:
         yield "different input pytree:"
         for path, before, now, reason in equality_errors_pytreedef(other_tree, tree):
@@ -106,8 +118,9 @@ def reasons(key: Key, other: Key, names: Sequence[str]) -> Iterator[str]:
         yield f"different named axes: now {axes} and before {other_axes}"
 
 
-def _shown(static: Key | None) -> str:
-    return ", ".join([f"{where}: {item.value!r}" for where, item in static or ()]) or "none"
+def _shown(static: Key | None, static_name: Callable[[int | str], str]) -> str:
+    shown = [f"{static_name(where)}={item.value!r}" for where, item in static or ()]
+    return ", ".join(shown) or "none"
 
 
 def _place(path: Sequence[Any]) -> str:

@@ -62,19 +62,18 @@ def checkpoint(
     Returns: a function of the same arguments and with the same results.
 
     Raises:
-      NotImplementedError: if `concrete` is given: it does not exist any more.
+      TypeError: if `concrete` is given: it does not exist any more.
 
     Example:
       >>> jax.grad(jax.checkpoint(lambda x: jnp.sin(jnp.sin(x))))(0.0)
       Array(1., dtype=float32, weak_type=True)
     """
     if concrete is not _REMOVED:
-        raise NotImplementedError(
-            "jax.checkpoint: the option `concrete` has been taken out; name the arguments that "
-            "decide which "
-            "operations there are in `static_argnums`"
+        raise TypeError(
+            "jax.checkpoint: JAX 0.11 has removed the option `concrete`; name the arguments that "
+            "decide which operations there are in `static_argnums`"
         )
-    call = _CheckpointCall(make_call(fun, static_argnums, static_argnames))
+    call = _CheckpointCall(make_call(fun, static_argnums, static_argnames, asked_by="checkpoint"))
 
     @wraps(fun)
     @api_boundary
@@ -139,7 +138,7 @@ def saved_residuals(
     """Types of the values that the derivative of `f` at these arguments keeps, and what they are."""
     leaves, tree = pytrees.tree_flatten((args, kwargs))
     paths = [p for p, _ in pytrees.tree_flatten_with_path((args, kwargs))[0]]
-    call = make_call(f)
+    call = make_call(f, asked_by="saved_residuals")
     names = call.spec.argument_names(args, kwargs, ())
 
     flat = FlatFunction(f, tree, has_kwargs=True)

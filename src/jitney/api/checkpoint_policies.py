@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jitney.core.record import record
 from jitney.primitives.call.remat_policies import Recompute, Saveable
 
 if TYPE_CHECKING:
@@ -45,55 +44,39 @@ def _has_batch(params: dict[str, Any]) -> bool:
     return isinstance(numbers, tuple) and len(numbers) == 2 and bool(numbers[1][0] or numbers[1][1])
 
 
-@record(frozen=True)
-class DotsSaveable:
+def dots_saveable(prim: Primitive, *_: Any, **__: Any) -> bool:
     """Keeps results of contractions, of which recomputation is expensive."""
-
-    only_if_no_batch_dims: bool
-
-    def __call__(self, prim: Primitive, *_: Any, **params: Any) -> bool:
-        if prim.name not in _CONTRACTIONS:
-            return False
-        return not (self.only_if_no_batch_dims and _has_batch(params))
+    return prim.name in _CONTRACTIONS
 
 
-dots_saveable = DotsSaveable(only_if_no_batch_dims=False)
-dots_with_no_batch_dims_saveable = DotsSaveable(only_if_no_batch_dims=True)
+def dots_with_no_batch_dims_saveable(prim: Primitive, *_: Any, **params: Any) -> bool:
+    """Keeps results of contractions without batch dimensions."""
+    return prim.name in _CONTRACTIONS and not _has_batch(params)
 
 
 def _name(prim: Primitive, params: dict[str, Any]) -> str | None:
     return params["name"] if prim.name == "name" else None
 
 
-@record(frozen=True)
-class SaveOnlyTheseNames:
-    """Keeps what `checkpoint_name` gave one of some names."""
-
-    saveable_names: frozenset[str]
-
-    def __call__(self, prim: Primitive, *_: Any, **params: Any) -> bool:
-        return _name(prim, params) in self.saveable_names
-
-
-@record(frozen=True)
-class SaveAnyNamesButThese:
-    """Keeps what `checkpoint_name` gave a name, but for some names."""
-
-    names: frozenset[str]
-
-    def __call__(self, prim: Primitive, *_: Any, **params: Any) -> bool:
-        name = _name(prim, params)
-        return name is not None and name not in self.names
-
-
 def save_only_these_names(*names_which_can_be_saved: str) -> Policy:
     """Keeps values of these names alone."""
-    return SaveOnlyTheseNames(frozenset(names_which_can_be_saved))
+    names = frozenset(names_which_can_be_saved)
+
+    def policy(prim: Primitive, *_: Any, **params: Any) -> bool:
+        return _name(prim, params) in names
+
+    return policy
 
 
 def save_any_names_but_these(*names_not_to_save: str) -> Policy:
     """Keeps values of any name, but these."""
-    return SaveAnyNamesButThese(frozenset(names_not_to_save))
+    names = frozenset(names_not_to_save)
+
+    def policy(prim: Primitive, *_: Any, **params: Any) -> bool:
+        name = _name(prim, params)
+        return name is not None and name not in names
+
+    return policy
 
 
 def save_anything_except_these_names(*names_not_to_save: str) -> Policy:

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterable
 
 from jitney.core.errors import JaxRuntimeError
+
+
+class CompilerEffortLevel(enum.Enum):
+    """How much work XLA puts into a program: what programs for JAX give as an option. See above."""
+
+    UNKNOWN = 0
+    O0 = 9
+    O1 = 19
+    O2 = 29
+    O3 = 39
+
 
 # Beside XLA's flags, which begin with "xla_": those of a compilation.
 _NAMES = frozenset(

@@ -48,6 +48,9 @@ class custom_jvp(Generic[P, R]):  # the API's name
 
     __name__: str
 
+    jvp: Callable[..., Any] | None = None
+    symbolic_zeros: bool = False
+
     def __init__(
         self,
         fun: Callable[P, R],
@@ -58,8 +61,6 @@ class custom_jvp(Generic[P, R]):  # the API's name
         self.fun: Callable[..., R] = fun
         self._nondiff = NondiffArguments(fun, nondiff_argnums, nondiff_argnames)
         self.nondiff_argnums = self._nondiff.positions
-        self.jvp: Callable[..., Any] | None = None
-        self.symbolic_zeros = False
         self.shares_program = False  # whether equations of equal types hold one program
         self._call = self._nondiff.call
 

@@ -16,7 +16,7 @@ from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec
 from jitney.core.sharding.sharding import Sharding
 from jitney.core.trace import Tracer, state
-from jitney.primitives.array import placement
+from jitney.primitives.array import placement, resharding
 from jitney.primitives.elementwise.convert import as_value
 from jitney.runtime import client, transfer_guard
 from jitney.runtime.array import ArrayImpl
@@ -27,6 +27,11 @@ if TYPE_CHECKING:
     from jitney.core.typing import PyTree
 
 _PLACES = (Device, Sharding, PartitionSpec, Format)
+
+
+def _device_meant(place: object) -> str:
+    """The device for an object that is no place: of the name of a platform, its first."""
+    return f'jax.devices("{place}")[0]' if place in ("cpu", "gpu", "tpu") else "jax.devices()[0]"
 
 
 def device_put(
@@ -75,7 +80,8 @@ def device_put(
         if not isinstance(place, _PLACES):
             raise ValueError(
                 "device_put takes None, a Device, a Sharding, or a pytree of these as its second "
-                f"argument and as src. Received invalid value: {place}"
+                f"argument and as src. Received invalid value: {place}\n"
+                f"Instead: {_device_meant(place)}"
             )
 
     leaves, tree = pytrees.tree_flatten(x)
@@ -152,7 +158,7 @@ def with_sharding_constraint(x: PyTree, shardings: PyTree) -> PyTree:
                 f"value, which has to be a jax.Array on a mesh then, not {type(leaf)}. Put it there "
                 "by jax.device_put"
             )
-        out.append(placement.sharding_constraint(as_value(leaf), place))
+        out.append(resharding.sharding_constraint(as_value(leaf), place))
     return pytrees.tree_unflatten(tree, out)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
@@ -17,8 +18,10 @@ from jitney.api.differentiation import (
     flat_function,
     pull_back,
 )
+from jitney.api.signature import name_at
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, get_aval
+from jitney.core.call_arguments import signature_of
 from jitney.core.pytree import pytrees
 from jitney.core.refs import any_refs, in_use
 from jitney.core.trace import Tracer, state
@@ -59,6 +62,27 @@ def _check_scalar(out: PyTree, holomorphic: bool, name: str) -> ShapedArray:
 P = ParamSpec("P")
 R = TypeVar("R")
 
+Describe = Callable[[int], str]
+"""What messages call a leaf of the arguments, by its number."""
+
+
+def name_of_leaf(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int],
+    args: Sequence[PyTree],
+    chosen: Sequence[PyTree],
+    number: int,
+) -> str:
+    """ "argument x", "params['n']": what messages call a leaf of the arguments at `argnums`."""
+    path = pytrees.tree_flatten_with_path(tuple(chosen))[0][number][0]
+    numbers = (argnums,) if isinstance(argnums, int) else argnums
+    place = numbers[path[0].idx] % len(args)
+    signature = signature_of(fun)
+    parameters = [] if signature is None else [*signature.parameters.values()]
+    name = name_at(parameters, place) if parameters else f"args[{place}]"
+    inner = pytrees.keystr(path[1:])
+    return f"{name}{inner}" if inner else f"argument {name}"
+
 
 def check_output_dtype(name: str, holomorphic: bool, out: PyTree) -> None:
     """Raises TypeError if `name` cannot differentiate a result like `out`."""
@@ -86,8 +110,24 @@ def check_output_dtype(name: str, holomorphic: bool, out: PyTree) -> None:
     )
 
 
-def check_input_dtype(name: str, holomorphic: bool, allow_int: bool, x: PyTree) -> None:
-    """Raises TypeError if `name` cannot differentiate with respect to `x`."""
+def check_input_dtype(
+    name: str,
+    holomorphic: bool,
+    allow_int: bool,
+    x: PyTree,
+    describe: Describe | None = None,
+    number: int = 0,
+) -> None:
+    """Raises TypeError if `name` cannot differentiate with respect to `x`.
+
+    Args:
+      name: of the transformation.
+      holomorphic: whether arguments are complex.
+      allow_int: whether integers may come.
+      x: an argument, or a leaf of one.
+      describe: makes what messages call it, of `number`.
+      number: of the leaf, among those that the function is differentiated with respect to.
+    """
     aval: Any = get_aval(x)
     if in_use.exist and any_refs((aval,)):
         raise TypeError(
@@ -99,15 +139,15 @@ def check_input_dtype(name: str, holomorphic: bool, allow_int: bool, x: PyTree) 
     if holomorphic:
         if not dtypes.issubdtype(aval.dtype, np.complexfloating):
             raise TypeError(
-                f"{name} with holomorphic=True: arguments must be of a complex dtype, but one is "
-                "of "
-                f"{dtypes.long_name(aval.dtype)}"
+                f"{name} with holomorphic=True: arguments must be of a complex dtype, but "
+                f"{describe(number) if describe else 'one'} is of {dtypes.long_name(aval.dtype)}"
             )
         return
     if not dtypes.issubdtype(aval.dtype, np.inexact) and not allow_int:
         raise TypeError(
-            f"{name}: arguments must be of a real or complex floating-point dtype, but one is of "
-            f"{dtypes.long_name(aval.dtype)}.\nInstead: {_as_float(x)}, or leave it out of argnums; "
+            f"{name}: arguments must be of a real or complex floating-point dtype, but "
+            f"{describe(number) if describe else 'one'} is of {dtypes.long_name(aval.dtype)}."
+            f"\nInstead: {_as_float(x)}, or pass it in an argument that argnums leaves out; "
             "allow_int=True gives integers and booleans gradients of float0"
         )
 
@@ -204,7 +244,7 @@ def value_and_grad(
     argnums = checked_argnums(argnums)
     name = "value_and_grad"
 
-    @wraps(fun)
+    @wraps(fun, "value-and-gradient")
     @api_boundary
     def value_and_grad_f(*args: PyTree, **kwargs: PyTree) -> Any:
         return _value_and_grad(name, fun, argnums, has_aux, holomorphic, allow_int, args, kwargs)
@@ -227,12 +267,13 @@ def _value_and_grad(
     check_operands(leaves, name)
     is_evaluated = state.trace is state.eval_trace
     values = array_values(leaves, is_evaluated)
-    for x in values:
-        check_input_dtype("grad", holomorphic, allow_int, x)
+    describe = functools.partial(name_of_leaf, fun, argnums, args, chosen)
+    for k, x in enumerate(values):
+        check_input_dtype(name, holomorphic, allow_int, x, describe, k)
     flat = flat_function(partial, tree, has_aux)
     outs, linear = linearize_flat(flat, values, debug_info(fun, name))
     value = flat.unflatten(outs)
-    aval = _check_scalar(value, holomorphic, "grad")
+    aval = _check_scalar(value, holomorphic, name)
     one = np.array(1, aval.dtype)
     ct: Any = one.item() if aval.weak_type else one[()]
     # NumPy's numbers lose the bits that are not enabled; arrays keep those that they have.
@@ -281,7 +322,7 @@ def grad(
     refuse_reduce_axes("grad", reduce_axes)
     argnums = checked_argnums(argnums)
 
-    @wraps(fun)
+    @wraps(fun, "gradient")
     @api_boundary
     def grad_f(*args: PyTree, **kwargs: PyTree) -> Any:
         value, gradient = _value_and_grad(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec
 
@@ -10,10 +11,12 @@ import numpy as np
 from jitney.api.autodiff import jvp, vjp
 from jitney.api.differentiation import check_callable
 from jitney.api.gradient import (
+    Describe,
     argnums_partial,
     check_input_dtype,
     check_output_dtype,
     checked_argnums,
+    name_of_leaf,
 )
 from jitney.api.vmap import vmap
 from jitney.core import dtypes, varying
@@ -27,7 +30,7 @@ from jitney.primitives.array.creation import broadcasted_iota
 from jitney.primitives.array.shape import reshape, shape_of
 from jitney.primitives.elementwise.binary import add
 from jitney.primitives.elementwise.compare import eq
-from jitney.primitives.elementwise.convert import convert, convert_element_type_p
+from jitney.primitives.elementwise.convert import convert
 
 if TYPE_CHECKING:
     from jitney.core.manual_axes import ManualAxisType
@@ -36,8 +39,8 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 
 
-def _standard_basis(tree: PyTree, *, of_tangents: bool) -> Any:
-    """A pytree like `tree` of which entry i has 1 at flat position i and 0 elsewhere.
+def standard_basis(tree: PyTree, *, of_tangents: bool) -> Any:
+    """Returns a pytree like `tree` of which entry i has 1 at flat position i and 0 elsewhere.
 
     Within a `shard_map` its entries vary as tangents of `tree` do, or else cotangents.
     """
@@ -48,13 +51,7 @@ def _standard_basis(tree: PyTree, *, of_tangents: bool) -> Any:
     eye = _eye(n, dtype)
     parts = split(eye, tuple(np.int64(s) for s in sizes), 1)
     shaped = [
-        # Recorded even where it changes nothing, as in JAX.
-        convert_element_type_p.bind(
-            reshape(part, (n, *shape_of(x))),
-            new_dtype=get_aval(x).dtype,
-            weak_type=get_aval(x).weak_type,
-            sharding=None,
-        )
+        convert(reshape(part, (n, *shape_of(x))), get_aval(x).dtype, get_aval(x).weak_type)
         for part, x in zip(parts, leaves, strict=True)
     ]
     typed = [
@@ -74,8 +71,8 @@ def _eye(n: int, dtype: np.dtype) -> Any:
     return convert(eq(add(rows, np.int32(0)), columns), dtype)
 
 
-def _divided(tree: PyTree, axis: int, matrix: Array) -> Any:
-    """`matrix` cut along `axis` into parts of the shapes of the leaves of `tree`."""
+def divided(tree: PyTree, axis: int, matrix: Array) -> Any:
+    """Returns `matrix` cut along `axis` into parts of the shapes of the leaves of `tree`."""
     leaves, structure = pytrees.tree_flatten(tree)
     sizes = tuple(np.int64(np.prod(shape_of(x))) for x in leaves)
     axis = axis % len(shape_of(matrix))
@@ -119,12 +116,13 @@ def jacfwd(
     check_callable(fun)
     argnums = checked_argnums(argnums)
 
-    @wraps(fun)
+    @wraps(fun, "Jacobian")
     @api_boundary
     def jacobian_f(*args: PyTree, **kwargs: PyTree) -> Any:
         partial, chosen = argnums_partial(fun, argnums, args, kwargs)
-        for x in pytrees.tree_leaves(chosen):
-            _check_input("jacfwd", holomorphic, x)
+        describe = functools.partial(name_of_leaf, fun, argnums, args, chosen)
+        for k, x in enumerate(pytrees.tree_leaves(chosen)):
+            check_input("jacfwd", holomorphic, x, describe, k)
         aux: list[Any] = []
 
         def push(tangents: PyTree) -> Any:
@@ -136,16 +134,19 @@ def jacfwd(
                     check_output_dtype("jacfwd", True, x)
             return (out[0], out[1])
 
-        values, columns = vmap(push, out_axes=(None, -1))(_standard_basis(chosen, of_tangents=True))
+        values, columns = vmap(push, out_axes=(None, -1))(standard_basis(chosen, of_tangents=True))
         del values
         example = chosen if not isinstance(argnums, int) else chosen[0]
-        result = pytrees.tree_map(lambda m: _divided(example, -1, m), columns)
+        result = pytrees.tree_map(lambda m: divided(example, -1, m), columns)
         return (result, aux[0]) if has_aux else result
 
     return jacobian_f
 
 
-def _check_input(name: str, holomorphic: bool, x: ArrayLike) -> None:
+def check_input(
+    name: str, holomorphic: bool, x: ArrayLike, describe: Describe | None = None, number: int = 0
+) -> None:  # fmt: skip
+    """Raises TypeError if `name` cannot push tangents of `x` forward."""
     aval: Any = get_aval(x)
     if not holomorphic and not dtypes.issubdtype(aval.dtype, np.floating):
         advice = (
@@ -153,10 +154,10 @@ def _check_input(name: str, holomorphic: bool, x: ArrayLike) -> None:
             "arguments, and for those of integers, take jax.jvp"
         )
         raise TypeError(
-            f"{name}: arguments must be of a real floating-point dtype, but one is of "
-            f"{dtypes.long_name(aval.dtype)}; {advice}"
+            f"{name}: arguments must be of a real floating-point dtype, but "
+            f"{describe(number) if describe else 'one'} is of {dtypes.long_name(aval.dtype)}; {advice}"
         )
-    check_input_dtype(name, holomorphic, False, x)
+    check_input_dtype(name, holomorphic, False, x, describe, number)
 
 
 def jacrev(
@@ -190,20 +191,21 @@ def jacrev(
     check_callable(fun)
     argnums = checked_argnums(argnums)
 
-    @wraps(fun)
+    @wraps(fun, "Jacobian")
     @api_boundary
     def jacobian_f(*args: PyTree, **kwargs: PyTree) -> Any:
         partial, chosen = argnums_partial(fun, argnums, args, kwargs)
-        for x in pytrees.tree_leaves(chosen):
-            check_input_dtype("jacrev", holomorphic, allow_int, x)
+        describe = functools.partial(name_of_leaf, fun, argnums, args, chosen)
+        for k, x in enumerate(pytrees.tree_leaves(chosen)):
+            check_input_dtype("jacrev", holomorphic, allow_int, x, describe, k)
         out = vjp(partial, *chosen, has_aux=has_aux)
         value, pullback = out[0], out[1]
         for x in pytrees.tree_leaves(value):
             check_output_dtype("jacrev", holomorphic, x)
-        rows = vmap(pullback)(_standard_basis(value, of_tangents=False))
+        rows = vmap(pullback)(standard_basis(value, of_tangents=False))
         rows = rows[0] if isinstance(argnums, int) else rows
         example = chosen[0] if isinstance(argnums, int) else chosen
-        by_argument = pytrees.tree_map(lambda m: _divided(value, 0, m), rows)
+        by_argument = pytrees.tree_map(lambda m: divided(value, 0, m), rows)
         result = pytrees.tree_transpose(
             pytrees.tree_structure(example), pytrees.tree_structure(value), by_argument
         )

@@ -19,6 +19,7 @@ from typing import (
 )
 
 from jitney.api import stages
+from jitney.api.inlining import Inline, at_tracing
 from jitney.api.jit_call import JitCall, make_call
 from jitney.api.jit_placement import places_on
 from jitney.api.make_jaxpr import result_structure
@@ -159,7 +160,7 @@ def jit(
     keep_unused: bool = ...,
     device: Device | None = ...,
     backend: str | None = ...,
-    inline: bool = ...,
+    inline: bool | Inline = ...,
     abstracted_axes: None = ...,
     compiler_options: dict[str, Any] | None = ...,
 ) -> Jitted[P, R]: ...
@@ -179,7 +180,7 @@ def jit(
     keep_unused: bool = ...,
     device: Device | None = ...,
     backend: str | None = ...,
-    inline: bool = ...,
+    inline: bool | Inline = ...,
     abstracted_axes: None = ...,
     compiler_options: dict[str, Any] | None = ...,
 ) -> Callable[[Callable[P, R]], Jitted[P, R]]: ...
@@ -198,7 +199,7 @@ def jit(
     keep_unused: bool = False,
     device: Device | None = None,
     backend: str | None = None,
-    inline: bool = False,
+    inline: bool | Inline = False,
     abstracted_axes: None = None,
     compiler_options: dict[str, Any] | None = None,
 ) -> Any:
@@ -214,7 +215,8 @@ def jit(
         use these arrays afterwards, not even if the call fails.
       donate_argnames: names of such arguments.
       keep_unused: whether to keep arguments that `fun` does not use.
-      inline: whether calls within other traced functions leave no `jit` equation.
+      inline: a `jax.Inline`, which says what becomes of calls within other traced functions: with
+        JAX_EARLY they leave no `jit` equation. True stands for JAX_LATE.
       in_shardings: where arguments are put that nobody has put anywhere: a Sharding, or a PartitionSpec
         on the mesh in force, or a prefix of the tuple of arguments with these; None says nothing.
       out_shardings: where results are put, likewise.
@@ -259,7 +261,8 @@ def jit(
             compiler_options=compiler_options,
         )
     call = make_call(
-        fun, static_argnums, static_argnames, donate_argnums, donate_argnames, keep_unused, inline,
+        fun, static_argnums, static_argnames, donate_argnums, donate_argnames, keep_unused,
+        inline is not False and at_tracing(inline),
         in_shardings=in_shardings, out_shardings=out_shardings, compiler_options=compiler_options,
     )  # fmt: skip
     lazy_compiler.start()
@@ -278,7 +281,7 @@ def pjit(
     keep_unused: bool = False,
     device: Device | None = None,
     backend: str | None = None,
-    inline: bool = False,
+    inline: bool | Inline = False,
     abstracted_axes: None = None,
     compiler_options: dict[str, Any] | None = None,
 ) -> Any:
@@ -303,7 +306,8 @@ def pjit(
             donate_argnums=donate_argnums, donate_argnames=donate_argnames,
         )  # fmt: skip
     call = make_call(
-        fun, static_argnums, static_argnames, donate_argnums, donate_argnames, keep_unused, inline,
+        fun, static_argnums, static_argnames, donate_argnums, donate_argnames, keep_unused,
+        inline is not False and at_tracing(inline),
         in_shardings=in_shardings, out_shardings=out_shardings, asked_by="pjit",
         compiler_options=compiler_options,
     )  # fmt: skip

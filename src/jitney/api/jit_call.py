@@ -16,6 +16,7 @@ import functools
 import inspect
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,6 +58,7 @@ from jitney.core.refs import any_refs, in_use, is_ref
 from jitney.core.shape_dtype import abstractify, is_abstract_operand
 from jitney.core.sharding.mesh import made
 from jitney.core.trace import Tracer, state
+from jitney.core.wraps import transformations_of
 from jitney.primitives.call.call import jit_p
 from jitney.runtime import debug_checks, dispatch, placements, signatures
 from jitney.runtime.assignment import any_on_mesh, assign
@@ -66,6 +68,7 @@ from jitney.transforms.lojax import run_lowered
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from jitney.api.inlining import Inline
     from jitney.core.pytree.treedef import PyTreeDef
     from jitney.core.typing import PyTree
 
@@ -265,7 +268,7 @@ class JitCall:
         from jitney.api import cache_misses
 
         names = self.spec.argument_names(dynamic, kwargs, key[0])
-        cache_misses.explain(self.fun, key, self._known(), names)
+        cache_misses.explain(self.fun, key, self._known(), names, self.spec.static_name)
 
     def _known(self) -> list[tuple[Any, ...]]:
         """The keys of the traces that there are, oldest first."""
@@ -281,9 +284,8 @@ class JitCall:
         """Warns if the function is traced too often."""
 
         def reasons() -> tuple[list[str], str] | None:
-            return slow_calls.reasons(
-                key, self._known(), self.spec.argument_names(dynamic, kwargs, key[0])
-            )
+            names = self.spec.argument_names(dynamic, kwargs, key[0])
+            return slow_calls.reasons(key, self._known(), names, self.spec.static_name)
 
         slow_calls.watch_trace(self.fun, traced.closed.jaxpr, reasons)
 
@@ -346,7 +348,10 @@ class JitCall:
         if config.no_tracing.value:
             raise RuntimeError(f"jit({self.name}) has to be traced anew, but no_tracing is set")
         names = tuple(self.spec.argument_names(dynamic, kwargs, static))
-        info = DebugInfo(self.traced_for, source_info.fun_sourceinfo(self.fun), names)
+        place = source_info.fun_sourceinfo(self.fun)
+        is_plain = type(self.fun) is FunctionType and not self.fun.__dict__  # seen without a call
+        made_by = () if is_plain else transformations_of(self.fun)
+        info = DebugInfo(self.traced_for, place, names, None, made_by)
 
         def merged(inner_args: tuple[PyTree, ...], inner_kwargs: dict[str, PyTree]) -> Any:
             full_args, full_kwargs = self.spec.merge(inner_args, inner_kwargs, static)
@@ -545,31 +550,36 @@ def make_call(
     donate_argnums: int | Sequence[int] | None = None,
     donate_argnames: str | Iterable[str] | None = None,
     keep_unused: bool = False,
-    inline: bool = False,
+    inline: bool | Inline = False,
     name: str | None = None,
     in_shardings: PyTree = None,
     out_shardings: PyTree = None,
     asked_by: str = "jit",
     compiler_options: Mapping[str, Any] | None = None,
 ) -> JitCall:
-    """`fun` with its options checked against its signature; `asked_by`: "jit" or "pjit".
+    """`fun` with its options checked against its signature; `asked_by` is what the user called.
 
     Raises:
       TypeError: if `fun` is not callable, or options are of the wrong type.
       ValueError: if an option names an argument that `fun` does not have, or that is both static
-        and donated; if donated ones are named, and Python cannot tell the signature.
+        and donated; if donated ones are named, and Python cannot tell the signature; if `inline` is
+        neither a boolean nor an `Inline`.
     """
+    if not isinstance(inline, bool):
+        from jitney.api import inlining
+
+        inline = inlining.at_tracing(inline)
     if not callable(fun):
-        raise TypeError(f"jit needs a function, but got {fun} of type {type(fun).__name__}")
+        raise TypeError(f"{asked_by} needs a function, but got {fun} of type {type(fun).__name__}")
     if isinstance(fun, staticmethod):
         raise TypeError(
-            f"jit needs a function, but got {fun}; put jit under @staticmethod, not over it"
+            f"{asked_by} needs a function, but got {fun}; put {asked_by} under @staticmethod, not "
+            "over it"
         )
     if inspect.isgeneratorfunction(fun):
         raise TypeError(
-            f"jit needs a function that returns arrays, but {fun} is a generator function; return "
-            "a tuple "
-            "of what it yields, or loop by jax.lax.scan"
+            f"{asked_by} needs a function that returns arrays, but {fun} is a generator function; "
+            "return a tuple of what it yields, or loop by jax.lax.scan"
         )
     signature = signature_of(fun)
     numbers, names = _roles(signature, fun, static_argnums, static_argnames, "static")

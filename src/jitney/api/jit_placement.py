@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from jitney.core import messages
 from jitney.core.pytree import pytrees
 from jitney.core.pytree.errors import prefix_errors
 from jitney.core.record import record
@@ -58,7 +59,7 @@ class GivenPlaces:
       leaves: Shardings, PartitionSpecs on the mesh in force, Formats, `UNSPECIFIED` where nothing is
         said, or `WHOLE_ON_MESH`.
       tree: that of which these are the leaves.
-      asked_by: "jit"; or "pjit", which knows the mesh of `with mesh:` too.
+      asked_by: what the user called: "jit"; or "pjit", which knows the mesh of `with mesh:` too.
     """
 
     option: str
@@ -104,7 +105,8 @@ class GivenPlaces:
             return ValueError(
                 f"{self.asked_by}: in_shardings must have one entry for each positional argument, "
                 "or be one "
-                f"place for all, but is of length {len(prefix)} for {len(full)} arguments"
+                f"place for all, but is of length {len(prefix)} for "
+                f"{messages.counted(len(full), 'argument')}"
             )
         if self.option == "in_shardings" and type(prefix) is not tuple:
             return ValueError(
@@ -175,7 +177,7 @@ def given_places(option: str, given: PyTree, asked_by: str = "jit") -> GivenPlac
     Raises:
       TypeError: if a leaf of it is no place.
     """
-    if given is None and asked_by == "jit":
+    if given is None and asked_by != "pjit":
         return None
     if isinstance(given, list) and option == "in_shardings":
         given = tuple(given)  # one entry for each argument
@@ -195,7 +197,7 @@ def given_places(option: str, given: PyTree, asked_by: str = "jit") -> GivenPlac
                 f"Unconstrained dims are not allowed in {option} of jit, which says where values are: "
                 f"got {spec}. jax.lax.with_sharding_constraint takes such specs"
             )
-    nothing = UNSPECIFIED if asked_by == "jit" else WHOLE_ON_MESH
+    nothing = WHOLE_ON_MESH if asked_by == "pjit" else UNSPECIFIED
     said = [nothing if place is None else place for place in leaves]
     if all([place is UNSPECIFIED for place in said]):
         if tree == _LEAF:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from jitney.api.device_put import device_put
-from jitney.core import explicit
+from jitney.core import explicit, messages
 from jitney.core.avals import get_aval, is_valid_operand
 from jitney.core.errors import UnexpectedTracerError
 from jitney.core.pytree import pytrees
@@ -19,7 +19,7 @@ from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 from jitney.core.sharding.sharding import Sharding
 from jitney.core.trace import Tracer, state
 from jitney.core.wraps import wraps
-from jitney.primitives.array.placement import as_mesh, on_mesh_in_force, reshard as resharded
+from jitney.primitives.array.resharding import as_mesh, on_mesh_in_force, reshard as resharded
 from jitney.primitives.elementwise.convert import as_value
 from jitney.runtime import assembly, client, windows
 from jitney.runtime.array import ArrayImpl, array_of, host_array, placed_array
@@ -32,21 +32,24 @@ if TYPE_CHECKING:
 
 
 def make_mesh(
-    axis_shapes: Sequence[int],
-    axis_names: Sequence[Any],
+    axis_sizes: Sequence[int] | None = None,
+    axis_names: Sequence[Any] | None = None,
     axis_types: Sequence[AxisType] | None = None,
     *,
     devices: Sequence[Any] | None = None,
+    axis_shapes: Sequence[int] | None = None,
 ) -> Mesh:
     """A mesh of the given extents and names.
 
     Args:
-      axis_shapes: the extent of each axis.
+      axis_sizes: the extent of each axis.
       axis_names: the name of each axis.
       axis_types: who decides along each axis; all `Explicit` by default.
       devices: the devices; all there are by default.
+      axis_shapes: what JAX 0.10 calls `axis_sizes`.
 
     Raises:
+      TypeError: if sizes or names are not given.
       ValueError: if there are fewer devices than the extents' product, or extents are no integers.
 
     Example:
@@ -54,20 +57,24 @@ def make_mesh(
       >>> mesh.axis_names
       ('rows', 'columns')
     """
-    if not all([isinstance(n, int | np.integer) for n in axis_shapes]):
+    sizes = axis_shapes if axis_sizes is None else axis_sizes
+    if sizes is None or axis_names is None or (axis_sizes is not None and axis_shapes is not None):
+        raise TypeError(
+            "jax.make_mesh: the sizes of the axes and their names must be given, each once: "
+            "jax.make_mesh((2, 4), ('x', 'y'))"
+        )
+    if not all([isinstance(n, int | np.integer) for n in sizes]):
         raise ValueError(
-            "jax.make_mesh: `axis_shapes` must be integers, the sizes of the axes, but is "
-            f"{axis_shapes}"
+            f"jax.make_mesh: `axis_sizes` must be integers, the sizes of the axes, but is {sizes}"
         )
     present = list(devices if devices is not None else _all_devices())
-    wanted = int(np.prod(axis_shapes, dtype=int))
+    wanted = int(np.prod(sizes, dtype=int))
     if wanted > len(present):
         raise ValueError(
-            f"jax.make_mesh: axes of sizes {tuple(axis_shapes)} need {wanted} devices, but there "
-            "are "
-            f"{len(present)}"
+            f"jax.make_mesh: axes of sizes {tuple(sizes)} need "
+            f"{messages.counted(wanted, 'device')}, but {messages.there_are(len(present))}"
         )
-    grid = np.array(present[:wanted], dtype=object).reshape(tuple(axis_shapes))
+    grid = np.array(present[:wanted], dtype=object).reshape(tuple(sizes))
     types = axis_types if axis_types is not None else (AxisType.Explicit,) * len(axis_names)
     return Mesh(grid, axis_names, types)
 
@@ -229,7 +236,8 @@ def of_local_data(
     for axis, (n, own, there) in enumerate(zip(data.shape, own_shape, whole, strict=True)):
         if n not in (own, there):
             raise ValueError(
-                f"make_array_from_process_local_data: axis {axis} of the data has {n} elements, where "
+                f"make_array_from_process_local_data: axis {axis} of the data has "
+                f"{messages.counted(n, 'element')}, where "
                 f"this process's devices hold {own} of the {there} elements of the array: data have "
                 f"shape {own_shape} or {whole}, not {data.shape}"
             )

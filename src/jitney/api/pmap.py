@@ -16,6 +16,7 @@ import numpy as np
 from jitney.api import pmap_processes
 from jitney.api.jit import JitFunction, jit
 from jitney.api.shard_map import Mapped
+from jitney.core import messages
 from jitney.core.pytree import pytrees
 from jitney.core.sharding.mesh import AxisType, Mesh, get_abstract_mesh
 from jitney.core.sharding.partition_spec import PartitionSpec
@@ -222,7 +223,8 @@ class _Mapped:
         extent = self.extent(values, axes)
         if extent != len(own):
             raise ValueError(
-                f"pmap of {self.name}: the mapped axis has {extent} indices, and this process has "
+                f"pmap of {self.name}: the mapped axis has {messages.counted(extent, 'index')}, and "
+                "this process has "
                 f"{len(own)} of the {len(there)} devices: each process gives one for each of its own"
             )
         mesh = self.mesh(len(there))
@@ -336,8 +338,10 @@ class _Mapped:
         if outer * size > len(there):
             within = f", within an axis of {outer}" if outer > 1 else ""
             raise ValueError(
-                f"pmap of {self.name}: the mapped axis has {size} indices{within}, and there are "
-                f"{len(there)} devices; each index needs one. Use jax.vmap, or map over fewer."
+                f"pmap of {self.name}: the mapped axis has "
+                f"{messages.counted(size, 'index')}{within}, and "
+                f"{messages.there_are(len(there), 'device')}; each index needs one. Use jax.vmap, "
+                "or map over fewer."
             )
         grid = np.array(there[:size], dtype=object)
         return Mesh(grid, (self.axis_name,), (AxisType.Auto,))

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jitney.api.argument_flags import mirrored
 from jitney.api.differentiation import cotangent, debug_info, pull_back
 from jitney.api.jit_call import fun_name
-from jitney.core import dtypes
+from jitney.core import dtypes, messages
 from jitney.core.avals import AbstractValue, get_aval
 from jitney.core.pytree import pytrees
 from jitney.core.pytree.errors import equality_errors_pytreedef
@@ -61,6 +62,11 @@ class GradRef(_Marker):
 @_marker
 class NotNeeded(_Marker):
     """Stands in `VJP.args_res` for an argument whose value the backward pass does not need."""
+
+
+@_marker
+class NotSaveable(_Marker):
+    """Stands in `VJP.args_res` for an argument that is needed, and that `vjp` was not to keep."""
 
 
 @_marker
@@ -111,6 +117,7 @@ class VJP:
       opaque_residuals: a list of all other residuals.
       in_tree, out_tree: structures of the arguments (a tuple) and of the result.
       jaxpr: the linear program that is transposed.
+      out_nzs: which results can have tangents that are not zero, as a tree like the result.
 
     Example:
       >>> y, pullback = jax.vjp(lambda x, w: jnp.exp(x) + 2.0 * w, 0.0, 3.0)
@@ -143,6 +150,10 @@ class VJP:
         return self.static.out_tree
 
     @property
+    def out_nzs(self) -> Any:
+        return mirrored(self.static.linear.nonzero_out, self.out_tree)
+
+    @property
     def jaxpr(self) -> Jaxpr:
         """The linear program whose transpose this is: its constants are the residuals."""
         return self.static.linear.jaxpr
@@ -167,7 +178,8 @@ class VJP:
             raise TypeError(
                 f"the function that vjp applied to {name} returned takes one argument, a cotangent of "
                 f"the structure of the result of {name}; that of {name} was called with "
-                f"{len(cotangents)} arguments. Where the result is a tuple, so is the cotangent."
+                f"{messages.counted(len(cotangents), 'argument')}. Where the result is a tuple, so "
+                "is the cotangent."
             )
         given = _checked_cotangents(static, cotangents[0])
         found = pull_back(static.linear, self._residuals(), given, self.wanted)
@@ -226,13 +238,19 @@ class VJP:
         of_arguments: list[Any] = []
         for argument, entry in zip(kept, self.args_res, strict=True):
             structure = pytrees.tree_structure(argument)
-            if _is_absent(entry):
-                of_arguments += [None] * structure.num_leaves
+            if _is_absent(entry) or isinstance(entry, NotSaveable):
+                of_arguments += [entry] * structure.num_leaves
             else:
                 of_arguments += structure.flatten_up_to(entry)
         out: list[Any] = []
         for place in static.places:
             value = next(opaque) if place is None else of_arguments[place]
+            if isinstance(value, NotSaveable):
+                raise ValueError(
+                    f"the pullback of {fun_name(static.fun)} needs the value of leaf {place} of its "
+                    "arguments, which saveable_args has left out of args_res; put it there before the "
+                    "call"
+                )
             if _is_absent(value):
                 raise TypeError(
                     f"the pullback of {fun_name(static.fun)} needs the value of leaf {place} of its "
@@ -264,8 +282,12 @@ def make_vjp(
     in_tree: PyTreeDef,
     out_avals: Sequence[AbstractValue],
     out_tree: PyTreeDef,
+    kept: Sequence[bool] | None = None,
 ) -> VJP:
-    """The pullback of `fun`, whose derivative at the flat arguments `values` is `linear`."""
+    """The pullback of `fun`, whose derivative at the flat arguments `values` is `linear`.
+
+    `kept` says which arguments it may hold; all by default.
+    """
     by_identity = {id(x): k for k, x in enumerate(values)}
     places = [by_identity.get(id(c)) for c in linear.consts]
     args_res: list[Any] = [NotNeeded()] * len(values)
@@ -274,7 +296,7 @@ def make_vjp(
         if place is None:
             opaque.append(const)
         else:
-            args_res[place] = const
+            args_res[place] = const if kept is None or kept[place] else NotSaveable()
     in_avals = [get_aval(x) for x in values]
     static = Static(
         fun, linear.without_consts(), in_avals, out_avals, in_tree, out_tree, tuple(places)

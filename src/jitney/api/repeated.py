@@ -23,7 +23,6 @@ from __future__ import annotations
 import importlib
 import inspect
 import types
-import warnings
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -33,7 +32,7 @@ import numpy as np
 
 from jitney.api.jit_call import trace_closed
 from jitney.compiler import lower
-from jitney.core import caches, config, source_info
+from jitney.core import caches, config, source_info, tracebacks, user_warnings
 from jitney.core.avals import get_aval
 from jitney.core.flat_function import FlatFunction
 from jitney.core.jaxpr import DebugInfo
@@ -42,7 +41,7 @@ from jitney.core.sharding.mesh import made
 from jitney.core.thresholds import threshold
 from jitney.runtime import call_patterns, key_reuse, processes, signatures, transfer_guard
 from jitney.runtime.array import ArrayImpl
-from jitney.runtime.dispatch import RepeatedFunction, hide_calls
+from jitney.runtime.dispatch import RepeatedFunction, hide_calls, set_on_error
 from jitney.runtime.executable import Executable, Lowering
 
 if TYPE_CHECKING:
@@ -219,6 +218,7 @@ class LibraryFunction(RepeatedFunction):
 
 
 hide_calls(LibraryFunction)
+set_on_error(tracebacks.leave_call)
 
 
 def clear() -> None:
@@ -263,8 +263,7 @@ def _compiled(
 
     With `must_be_exact` there is none whose results could have other bits.
     """
-    with warnings.catch_warnings(record=True) as warned:
-        warnings.simplefilter("always")
+    with user_warnings.held() as warned:
         try:
             leaves = call_patterns.leaves_of(patterns, names, args, kwargs)
             if _copies(leaves, result):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from jitney.api.jit_call import TracedProgram
 from jitney.api.stages import Compiled
+from jitney.core import messages
 from jitney.core.jaxpr import is_high
 from jitney.core.refs import any_refs
 from jitney.primitives.call.loaded import loaded_jaxpr
@@ -186,8 +187,9 @@ def deserialize_and_load(
     numbers: list[int] = head["devices"]
     if chosen is not None and len(chosen) != max(1, len(numbers)):
         raise ValueError(
-            f"deserialize_and_load: jit({head['name']}) was compiled for {max(1, len(numbers))} "
-            f"devices, but execution_devices has {len(chosen)}: {list(chosen)}"
+            f"deserialize_and_load: jit({head['name']}) was compiled for "
+            f"{messages.counted(max(1, len(numbers)), 'device')}, but execution_devices has "
+            f"{len(chosen)}: {list(chosen)}"
         )
     devices = {} if chosen is None else dict(zip(numbers, chosen, strict=False))
     placed = _Unpickler(head["placed"], owner, devices).load()

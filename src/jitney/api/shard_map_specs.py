@@ -18,6 +18,7 @@ from jitney.core.sharding.mesh import AxisType, Mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 from jitney.core.trace import Tracer
+from jitney.core.unreduced_kind import refuse_extremes
 from jitney.primitives.parallel.collectives import varying_along
 from jitney.primitives.parallel.shard_map import Region, names_in
 from jitney.runtime.array import ArrayImpl, array_from_numpy
@@ -170,6 +171,7 @@ def _check_sums(what: str, region: Region, spec: PartitionSpec) -> None:
       ValueError: if types do not say how arrays lie along all axes of the mesh.
       NotImplementedError: if some of the axes are not the region's.
     """
+    refuse_extremes(spec.unreduced_kind, f"shard_map {what} has {spec}")
     kind = "unreduced" if spec.unreduced else "reduced"
     mesh = region.mesh
     if region.manual != frozenset(mesh.axis_names):

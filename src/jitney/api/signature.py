@@ -9,9 +9,9 @@ from __future__ import annotations
 import inspect
 import weakref
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from jitney.core import caches
+from jitney.core import caches, messages
 from jitney.core.pytree import pytrees
 from jitney.core.record import record
 from jitney.core.source_info import fun_sourceinfo
@@ -204,6 +204,12 @@ class CallSpec:
             flags += [name in self.donate_argnames] * pytrees.count_leaves(kwargs[name])
         return tuple(flags)
 
+    def static_name(self, where: int | str) -> str:
+        """What a static argument is called that was given at a position, or by a name."""
+        if isinstance(where, str) or self.signature is None:
+            return str(where)
+        return name_at([*self.signature.parameters.values()], where)
+
     def argument_names(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], static: Any
     ) -> list[str]:
@@ -219,8 +225,39 @@ class CallSpec:
         return names
 
 
+def _hashable(value: object) -> str:
+    """What to pass as a static argument in place of a value that has no hash."""
+    if type(value) is list:
+        frozen = _frozen(value)
+        shown = "" if frozen is None else f", {frozen!r}"
+        return f"a tuple{shown if messages.is_short(shown) else ''}"
+    if type(value) is set:
+        return "a frozenset"
+    if type(value) is dict:
+        return "a tuple of the items, which the function makes a dict of"
+    if hasattr(value, "__array__"):
+        return "an argument that is not static, as arrays are; what decides a shape is a tuple"
+    return f"give {type(value).__name__} a hash, as by @dataclasses.dataclass(frozen=True)"
+
+
+def name_at(parameters: Sequence[inspect.Parameter], position: int) -> str:
+    """The parameter that gets the argument at a position: "n", "sizes[0]" of `*sizes`."""
+    for k, parameter in enumerate(parameters[: position + 1]):
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            return f"{parameter.name}[{position - k}]"
+    return parameters[position].name if position < len(parameters) else str(position)
+
+
+def _frozen(value: object) -> Any:
+    """A list of numbers and texts, lists within it too, as a tuple; None of other objects."""
+    if type(value) in (list, tuple):
+        parts = [_frozen(x) for x in cast("Sequence[object]", value)]
+        return None if any(p is None for p in parts) else tuple(parts)
+    return value if type(value) in (bool, int, float, str) else None
+
+
 class _StaticValue:
-    """A static argument as part of a key: equal if type and value are."""
+    """A static argument as part of a key: equal if type and value are, zeros if their signs are."""
 
     __slots__ = ("_hash", "value")
 
@@ -232,7 +269,8 @@ class _StaticValue:
                 f"static argument {where!r} must be hashable, but is of type {type(value)}: "
                 f"{error}. Programs "
                 "are found again by the values of static arguments, which need __hash__ and __eq__"
-            ) from error
+                f"\nInstead: {_hashable(value)}"
+            ) from None
         self.value = value
 
     def __hash__(self) -> int:
@@ -246,12 +284,15 @@ class _StaticValue:
         if type(self.value) is not type(other.value):
             return False
         try:
-            return bool(self.value == other.value)
+            is_equal = bool(self.value == other.value)
         except Exception as error:
             raise ValueError(
                 "static arguments should be comparable using __eq__, but comparing two of type "
                 f"{type(self.value)} raised {type(error).__name__}: {error}"
             ) from error
+        if is_equal and type(self.value) is float and self.value == 0:
+            return repr(self.value) == repr(other.value)
+        return is_equal
 
 
 @record(frozen=True)

@@ -113,7 +113,9 @@ def _code_of(fun: Any) -> CodeType | None:
         fun = inner
 
 
-def reasons(key: Key, known: Sequence[Key], names: Sequence[str]) -> _Why | None:
+def reasons(
+    key: Key, known: Sequence[Key], names: Sequence[str], static_name: Callable[[int | str], str]
+) -> _Why | None:
     """What is different in a call from the one nearest to it, and the cure.
 
     None if most traces have been dropped, so that calls may come again that are alike.
@@ -122,13 +124,14 @@ def reasons(key: Key, known: Sequence[Key], names: Sequence[str]) -> _Why | None
       key: of the call.
       known: the keys of the traces that there are, oldest first.
       names: those of the flat arguments.
+      static_name: gives the name of a static argument by what stands for it in keys.
     """
     if len(known) < MANY_TRACES - 1:
         return None
     from jitney.api import cache_misses  # which few programs need
 
     other = cache_misses.nearest(key, known)
-    return list(cache_misses.reasons(key, other, names)), _cure(key, other)
+    return list(cache_misses.reasons(key, other, names, static_name)), _cure(key, other)
 
 
 def _cure(key: Key, other: Key) -> str:

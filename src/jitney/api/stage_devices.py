@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from jitney.core import messages
 from jitney.core.record import record
 from jitney.core.sharding.mesh import AbstractMesh, Mesh
 from jitney.core.sharding.named import NamedSharding, has_devices, on_devices
@@ -48,14 +49,14 @@ class NamedDevices:
         """The same, axes of meshes on devices: those that it names, or else those `given`.
 
         Raises:
-          RuntimeError: if it names none, but axes of a mesh, and none are given.
-          ValueError: if it names others than are given, or a mesh is of another size.
+          RuntimeError: if it names none, but axes of a mesh, and none or another number are given.
+          ValueError: if it names others than are given.
         """
         devices = self._known()
         if given is not None:
             given = tuple(given)
             if devices is None:
-                self._check_size(len(given), "device_assignment has")
+                self._check_size(len(given), "device_assignment has", RuntimeError)
                 devices = given
             elif devices != given:
                 ids = [[d.id for d in some] for some in (given, devices)]
@@ -103,11 +104,12 @@ class NamedDevices:
             found = (client.default_device(),)
         return found
 
-    def _check_size(self, n: int, who: str) -> None:
+    def _check_size(self, n: int, who: str, error: type[Exception] = ValueError) -> None:
         for mesh in self._axes():
             if mesh.size != n:
-                raise ValueError(
-                    f"{self.name} was lowered for {mesh}, of {mesh.size} devices, and {who} {n}"
+                raise error(
+                    f"{self.name} was lowered for {mesh}, of "
+                    f"{messages.counted(mesh.size, 'device')}, and {who} {n}"
                 )
 
 

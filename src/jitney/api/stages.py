@@ -148,6 +148,11 @@ class Traced(Stage):
     def jaxpr(self) -> ClosedJaxpr:
         return self.program.closed
 
+    @property
+    def effects(self) -> Any:
+        """The effects of the program."""
+        return self.program.closed.effects
+
     def lower(self, *, lowering_platforms: Sequence[str] | None = None) -> Lowered:
         """The program in the compiler's own tensor IR."""
         start = time.perf_counter()
@@ -195,9 +200,9 @@ class Lowered(Stage):
 
         Raises:
           JaxRuntimeError: if one is named that XLA does not have.
-          RuntimeError: if there are no devices: it was lowered for the axes of a mesh alone.
-          ValueError: if there are more or fewer devices than the mesh has, or arguments and shardings
-            are on others.
+          RuntimeError: if there are no devices, or another number than that of the mesh that it was
+            lowered for.
+          ValueError: if arguments and shardings are on others.
         """
         check_compiler_options(compiler_options)
         named = self._named.resolved(device_assignment)

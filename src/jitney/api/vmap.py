@@ -12,6 +12,7 @@ import numpy as np
 from jitney.api import vmappables
 from jitney.api.jit_call import fun_name
 from jitney.api.signature import CallSpec, signature_of
+from jitney.core import messages
 from jitney.core.avals import get_aval, is_valid_operand
 from jitney.core.explicit import divided_alike, made
 from jitney.core.flat_function import FlatFunction
@@ -98,7 +99,7 @@ def vmap(
                     f"{type(leaf)}"
                 )
 
-    @wraps(fun)
+    @wraps(fun, "vmap")
     @api_boundary
     def vmap_f(*args: PyTree, **kwargs: PyTree) -> Any:
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
@@ -244,7 +245,7 @@ def _flat_axes(name: str, tree: PyTreeDef, axes: PyTree, kws: bool = False) -> l
     wrong = prefix_errors(got, value, is_leaf=lambda x: x is None)
     raise ValueError(
         f"{name} has to be a tree prefix of what it is for, but is {got} for "
-        f"{pytrees.tree_structure(value)} ({len(wrong)} differences):"
+        f"{pytrees.tree_structure(value)} ({messages.counted(len(wrong), 'difference')}):"
         + "".join(f"\n{make(name)}" for make in wrong)
     )
 
@@ -276,11 +277,11 @@ def _axis_size(
         shape = shape_of(x)
         if not -len(shape) <= d < len(shape):
             paths = [p for p, _ in pytrees.tree_flatten_with_path((args, kwargs))[0]]
+            instead = _other_axis(len(args), paths, dims, i, given, len(shape))
             raise ValueError(
                 f"vmap of {fun_name(fun)}: {_argument_name(fun, paths[i])} is mapped along axis {d}, "
-                f"so it needs rank {d + 1 if d >= 0 else -d} or more, but it is a "
-                f"{get_aval(x).str_short()} of shape {shape}.\nInstead: to give it to all calls as it "
-                f"is, {_without_axes(len(args), paths[i])}"
+                f"so it needs rank {d + 1 if d >= 0 else -d} or more, but its shape "
+                f"is {shape}.\nInstead: {instead}"
             )
         sizes.setdefault(shape[d], []).append(i)
     if given is not None:
@@ -309,6 +310,23 @@ def _axis_size(
             f"{get_aval(leaves[i]).str_short()}" + (f", and {n - 1} more" if n > 1 else "")
         )
     raise ValueError("vmap: mapped axes must be of one size, but there are\n" + "\n".join(lines))
+
+
+def _other_axis(
+    count: int,
+    paths: Sequence[Sequence[Any]],
+    dims: Sequence[int | None],
+    i: int,
+    size: int | None,
+    rank: int,
+) -> str:
+    """What to map in place of an axis that leaf `i` does not have."""
+    others = [d for p, d in zip(paths, dims, strict=True) if p[:2] != paths[i][:2]]
+    if size is not None or any(d is not None for d in others):
+        return f"to give it to all calls as it is, {_without_axes(count, paths[i])}"
+    if rank == 0:
+        return "an array with an axis to map; the function itself takes a scalar"
+    return "map it along an axis that it has, in_axes=0" + (f" to {rank - 1}" if rank > 1 else "")
 
 
 def _without_axes(count: int, path: Sequence[Any]) -> str:

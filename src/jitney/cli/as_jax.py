@@ -40,15 +40,27 @@ _JAX = '''\
 import sys
 
 del sys.modules["jax"]
-import jitney
+try:
+    import jitney
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        "`jax` is jitney in this environment (jitney as-jax install), and jitney is not installed. "
+        "Instead: pip uninstall jax jaxlib; then, for real JAX, pip install jax"
+    ) from error
 
 jitney.install_as_jax()
 import jax
 '''
-_JAXLIB = f'''\
-"""Stands for jaxlib, which jitney does without: see `jitney as-jax`."""
+_JAXLIB = '''\
+"""`import jaxlib` gives what jitney has in place of it: see `jitney as-jax`."""
 
-__version__ = "{jax_version}"
+import sys
+
+del sys.modules["jaxlib"]
+import jitney  # without which jax says what to do
+
+jitney.install_as_jax()
+import jaxlib
 '''
 
 
@@ -62,7 +74,7 @@ def main(arguments: Sequence[str] = ()) -> int:
         case ["remove"]:
             return _remove()
         case words:
-            return usage.show(USAGE, asked=words[:1] in (["-h"], ["--help"]))
+            return usage.refuse_word(USAGE, words, ["status", "install", "remove"])
 
 
 def _status() -> int:
@@ -98,7 +110,10 @@ def _remove() -> int:
     if not ours:
         print("jitney as-jax: nothing of jitney's is installed by the name of jax", file=sys.stderr)
         return 1
-    return _pip("uninstall", "--yes", *ours)
+    status = _pip("uninstall", "--yes", *ours)
+    if status == 0:
+        print("`import jax` no longer gives jitney in this environment")
+    return status
 
 
 def _pip(*words: str) -> int:

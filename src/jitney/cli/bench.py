@@ -23,8 +23,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jitney.cli import bench_worker, usage
-from jitney.cli.quantities import seconds
 from jitney.core.record import field, record
+from jitney.inspection.quantities import seconds
 
 USAGE = """\
 usage: jitney bench program.py --function NAME [option ...]
@@ -110,12 +110,11 @@ class Results:
 def main(arguments: Sequence[str]) -> int:
     """Runs the command; gives the exit code."""
     if not arguments or arguments[0] in ("-h", "--help"):
-        return usage.show(USAGE, asked=bool(arguments))
+        return usage.show(USAGE, arguments)
     try:
         options = _parse(arguments)
     except ValueError as error:
-        print(f"jitney bench: {error}", file=sys.stderr)
-        return usage.show(USAGE, asked=False)
+        return usage.refuse(USAGE, error)
     found = measure(options)
     if "jitney" not in found.versions or not found.times:
         print(f"jitney bench: {found.failures['jitney']}", file=sys.stderr)
@@ -139,7 +138,7 @@ def _parse(words: Sequence[str]) -> Options:
     if len(rest) != 1:
         raise ValueError("one program is needed")
     if not os.path.isfile(rest[0]):
-        raise ValueError(f"there is no file {rest[0]}")
+        raise ValueError(f"{rest[0]} is not a file")
     if "function" not in values:
         raise ValueError("--function is needed, with the name of one of the program's")
     others = [x for x in values.get("against", "numpy").split(",") if x not in ("", "jitney")]
@@ -155,6 +154,9 @@ def _parse(words: Sequence[str]) -> Options:
             raise ValueError(
                 "--plot needs matplotlib, which is not installed: pip install matplotlib"
             )
+    for option in ("json", "plot"):
+        if option in values:
+            usage.check_file(option, values[option])
     contestants = ("jitney", *dict.fromkeys(others))
     return Options(rest[0], values["function"], contestants, sizes, values.get("json"), plot)
 

@@ -49,7 +49,7 @@ def load(contestant: str, path: str, name: str) -> tuple[Callable[..., Any], dic
       name: of the function.
 
     Raises:
-      Unable: if the contestant is not installed, or there is no such function.
+      Unable: if the contestant is not installed, or no function has that name.
     """
     load_ = {"jitney": _load_jitney, "numpy": _load_numpy, "jax": _load_jax, "numba": _load_numba}
     return load_[contestant](path, name)

@@ -7,7 +7,8 @@ import sys
 import time
 from collections.abc import Sequence
 
-from jitney.cli import usage
+from jitney.cli import run, usage
+from jitney.core.messages import counted
 
 USAGE = """\
 usage: jitney cache [list]            its folders: programs, size, last use
@@ -15,6 +16,9 @@ usage: jitney cache [list]            its folders: programs, size, last use
        jitney cache clear             deletes all of it
        jitney cache clear --others    deletes what other machines and older versions have left
        jitney cache why               why programs are not kept or not found, if something is in the way
+       jitney cache why program.py [argument ...]
+                                      runs a program; which of its functions were found, which were not,
+                                      and why those are not kept that are not
 
 The folder is that of JAX_COMPILATION_CACHE_DIR, or jitney in the user's cache directory.
 """
@@ -33,8 +37,10 @@ def main(arguments: Sequence[str]) -> int:
             return _clear(others=True)
         case ["why"]:
             return _why()
+        case ["why", path, *rest]:
+            return _why_of(path, rest)
         case other:
-            return usage.show(USAGE, asked=other[0] in ("-h", "--help"))
+            return usage.refuse_word(USAGE, other, ["list", "size", "clear", "why"])
 
 
 def _list() -> int:
@@ -48,7 +54,8 @@ def _list() -> int:
     for each in found:
         used = time.strftime("%Y-%m-%d %H:%M", time.localtime(each.last_used))
         whose = "this machine" if each.is_current else "another machine or version"
-        print(f"  {each.programs:6} programs {shown(each.nbytes):>10}  used {used}  {whose}")
+        programs = counted(each.programs, "program")
+        print(f"  {programs:>15} {shown(each.nbytes):>10}  used {used}  {whose}")
     if not found:
         print("  empty")
     return 0
@@ -79,6 +86,23 @@ def _why() -> int:
     reason = disk_cache.obstacle()
     print(f"The cache is not used: {reason}." if reason else "Nothing is in the way: it is used.")
     return 1 if reason else 0
+
+
+def _why_of(path: str, arguments: Sequence[str]) -> int:
+    from jitney.inspection import collect, titles
+
+    with collect.cache_outcomes() as found:
+        ended = run.run_to_end(path, arguments)
+    if not ended.has_run:
+        return ended.leave()
+    said = {"found": "found in the cache", "kept": "not found: compiled, and kept now"}
+    print()
+    for each in found:
+        why = said.get(each.outcome, f"compiled, and not kept: {each.outcome}")
+        print(f"{titles.title_of(each.module)}: {why}")
+    if not found:
+        print(f"{path} compiled no function.")
+    return ended.leave()
 
 
 def shown(nbytes: int) -> str:

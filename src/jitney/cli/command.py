@@ -49,6 +49,7 @@ COMMANDS = {
     "completion": Command("[bash|zsh|fish]", "a script that completes these words in a shell"),
 }
 OPTIONS = ("-m", "-c", "-i", "-h", "--help", "-V", "--version")
+_OF_PYTHON = frozenset(f"-{letter}" for letter in "bBdEIOPqRsSuvWxX")
 _COLUMN = 35  # of the usage, at which it says what a command does
 
 
@@ -114,13 +115,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run_command(name: str, words: Sequence[str]) -> int:
     module = module_of(name)
     if words and words[0] in ("-h", "--help"):
-        return usage.show(module.USAGE, asked=True)
+        return usage.show(module.USAGE, words)
     unknown = usage.unknown_option(module.USAGE, words)
     if unknown is not None:
         hint = usage.did_you_mean(unknown, usage.names(module.USAGE))
-        print(f"jitney {name}: unknown option {unknown}{hint}", file=sys.stderr)
-        return usage.show(module.USAGE, asked=False)
-    return module.main(words)
+        return usage.refuse(module.USAGE, f"unknown option {unknown}{hint}")
+    try:
+        status = module.main(words)
+        sys.stdout.flush()
+    except BrokenPipeError:  # what reads the report has seen enough of it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return status
 
 
 def _run_program(words: Sequence[str]) -> int:
@@ -128,12 +134,11 @@ def _run_program(words: Sequence[str]) -> int:
 
     match words:
         case [] if sys.stdin is None or sys.stdin.isatty():
-            return usage.show(USAGE, asked=True)
+            return usage.show(USAGE, ["--help"])
         case []:
             return run.run_code(sys.stdin.buffer.read(), [], name="")
         case ["-m" | "-c" as option]:
-            print(f"jitney: argument expected for the {option} option", file=sys.stderr)
-            return usage.show(USAGE, asked=False)
+            return usage.refuse(USAGE, f"{option} needs a value")
         case ["-m", module, *rest]:
             return run.run_module(module, rest)
         case ["-c", code, *rest]:
@@ -141,12 +146,16 @@ def _run_program(words: Sequence[str]) -> int:
         case ["-", *rest]:
             return run.run_code(sys.stdin.buffer.read(), rest, name="-")
         case [option, *_] if option.startswith("-"):
-            hint = usage.did_you_mean(option, OPTIONS)
-            print(f"jitney: unknown option {option}{hint}", file=sys.stderr)
-            return usage.show(USAGE, asked=False)
+            if option[:2] in _OF_PYTHON:
+                hint = f", but of Python: python {option} -m jitney"
+            else:
+                hint = usage.did_you_mean(option, OPTIONS)
+            return usage.refuse(USAGE, f"{option} is no option of jitney{hint}")
     status = run.run_path(words[0], words[1:])
     if status and not os.path.exists(words[0]):
-        hint = usage.did_you_mean(words[0], COMMANDS)
+        hint = usage.did_you_mean(words[0], [*COMMANDS, *OPTIONS])
+        if words[0] in ("help", "version"):
+            hint = f"; did you mean --{words[0]}?"
         if hint:
-            print(f"jitney: {words[0]} is no file and no command{hint}", file=sys.stderr)
+            print(f"jitney: {words[0]} is neither a file nor a command{hint}", file=sys.stderr)
     return status

@@ -1,4 +1,4 @@
-"""The functions that a program compiles, for the commands that show what became of them."""
+"""The functions that a program compiles, for the commands that show them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from jitney.cli import run
 
 if TYPE_CHECKING:
     from jitney.compiler.hlo import ir
+    from jitney.inspection.collect import Run
 
 
 def run_and_collect(
     command: str, path: str, arguments: Sequence[str], function: str | None
-) -> tuple[int, list[ir.Module]]:
-    """Runs a program; gives an exit code, and the functions of its own that were compiled, in order.
+) -> tuple[run.Ended, list[ir.Module]]:
+    """Runs a program; gives how it ended, and the functions of its own that were compiled, in order.
 
-    The code is the program's, or 1 if it compiled no function, which is said on standard error.
+    If it compiled none that is said on standard error.
 
     Args:
       command: which asks.
@@ -27,11 +28,29 @@ def run_and_collect(
     from jitney.inspection import collect
 
     with collect.compiled_modules() as modules:
-        status = run.run_path(path, arguments)
-    own = collect.of_user(modules)
-    found = [module for module in own if function in (None, module.name)]
-    if not found:
-        wanted = "no function" if function is None else f"no function named {function}"
-        print(f"jitney {command}: {path} compiled {wanted}", file=sys.stderr)
-        status = status or 1
-    return status, found
+        ended = run.run_to_end(path, arguments)
+    found = [module for module in modules if function in (None, module.name)]
+    return _told(ended, found, command, path, function), found
+
+
+def run_with_clocks(
+    command: str, path: str, arguments: Sequence[str], function: str | None
+) -> tuple[run.Ended, list[Run]]:
+    """The same with what is known of the functions' calls; see `collect.clocked_runs`."""
+    from jitney.inspection import collect
+
+    with collect.clocked_runs() as runs:
+        ended = run.run_to_end(path, arguments)
+    found = [each for each in runs if function in (None, each.module.name)]
+    return _told(ended, found, command, path, function), found
+
+
+def _told(
+    ended: run.Ended, found: Sequence[object], command: str, path: str, function: str | None
+) -> run.Ended:
+    """How a program ended; with exit code 1 if nothing was found, which is said on standard error."""
+    if found or not ended.has_run:
+        return ended
+    wanted = "no function" if function is None else f"no function named {function}"
+    print(f"jitney {command}: {path} compiled {wanted}", file=sys.stderr)
+    return run.Ended(1, None) if ended.is_well else ended

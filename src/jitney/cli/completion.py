@@ -58,7 +58,7 @@ def main(arguments: Sequence[str]) -> int:
         case ["fish"]:
             print(fish(), end="")
         case words:
-            return usage.show(USAGE, asked=words[:1] in (["-h"], ["--help"]))
+            return usage.refuse_word(USAGE, words, ["bash", "zsh", "fish"])
     return 0
 
 

@@ -9,7 +9,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.cli import usage
+from jitney.cli import as_jax, usage
+from jitney.core.messages import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,20 +22,24 @@ usage: jitney doctor
 
 Prints versions, the compiler and the processor that it emits code for, BLAS, threads, the cache of
 programs, the settings that the environment changes, and what `import jax` gives; tests itself in two
-seconds. The exit code is 0 if nothing is wrong. Paste the output into reports.
+seconds. The exit code is 0 if nothing is wrong. Paste the output into reports of faults.
 """
+_OF_OTHERS = (
+    "XLA_FLAGS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OPENBLAS_CORETYPE", "MKL_NUM_THREADS",
+)  # fmt: skip
 _FEATURES = "avx512fp16 avx512bf16 amx-bf16 avx512f avx2 fma f16c sse4.2 neon".split()
 
 
 def main(arguments: Sequence[str]) -> int:
     """Runs the command; gives the exit code."""
     if arguments:
-        return usage.show(USAGE, asked=arguments[0] in ("-h", "--help"))
+        return usage.show(USAGE, arguments)
     troubles: list[str] = []
     for section in (_versions, _import_of_jax, _compiler, _blas, _cache, _settings, _tests):
         for name, said in section(troubles):
             print(f"{name:18} {said}", flush=True)
     print()
+    print("A report of a fault has this text, the program, and all of the traceback.")
     print(*[f"Wrong: {x}" for x in troubles] or ["Nothing is wrong."], sep="\n")
     return 1 if troubles else 0
 
@@ -64,6 +69,8 @@ def _import_of_jax(troubles: list[str]) -> Iterator[tuple[str, str]]:
     spec = None if install.is_installed() else find_spec("jax")
     if install.is_installed():
         said = "jitney, by install_as_jax"
+    elif as_jax.installed("jax")[1]:
+        said = "jitney, by `jitney as-jax install`; `jitney as-jax remove` takes it out"
     elif spec is None:
         said = "fails: there is no real JAX; `python -m jitney program.py` makes it give jitney"
     else:
@@ -86,7 +93,9 @@ def _compiler(troubles: list[str]) -> Iterator[tuple[str, str]]:
         f"LLVM {'.'.join(map(str, llvm.llvm_version_info))}, llvmlite {llvmlite.__version__}",
     )
     yield "processor", f"{host.cpu}: vectors of {host.vector_bits} bits, {' '.join(has)}"
-    yield "devices", f"{len(devices)}, of {', '.join(str(d.pool.threads) for d in devices)} threads"
+    threads = [device.pool.threads for device in devices]
+    each = "" if len(devices) == 1 else " each"
+    yield "devices", f"{len(devices)}, of {counted(max(threads), 'thread')}{each}"
 
 
 def _blas(troubles: list[str]) -> Iterator[tuple[str, str]]:
@@ -97,10 +106,14 @@ def _blas(troubles: list[str]) -> Iterator[tuple[str, str]]:
 
     if blas.mkl() is not None:
         yield "BLAS", "Intel MKL, by JITNEY_BLAS or because the processor is Intel's"
-    for package in (scipy, numpy):
+    blas.exported("cython_blas")  # loads SciPy's
+    for package, use in ((scipy, "products of compiled code"), (numpy, "those of eager code")):
         config: Any = package.show_config(mode="dicts")
         found = config["Build Dependencies"]["blas"]
-        yield f"BLAS of {package.__name__}", f"{found['name']} {found['version']}"
+        name = package.__name__
+        threads = blas.threads(name)
+        has = "" if threads is None else f", {counted(threads, 'thread')}"
+        yield f"BLAS of {name}", f"{found['name']} {found['version']}{has}: {use}"
 
 
 def _cache(troubles: list[str]) -> Iterator[tuple[str, str]]:
@@ -122,10 +135,11 @@ def _cache(troubles: list[str]) -> Iterator[tuple[str, str]]:
 def _settings(troubles: list[str]) -> Iterator[tuple[str, str]]:
     from jitney.core import environment
 
-    for name, value in environment.settings().items():
+    others = {name: os.environ[name] for name in _OF_OTHERS if name in os.environ}
+    for name, value in {**environment.settings(), **others}.items():
         yield "environment", f"{name}={value}"
     for name, right in environment.misspelt().items():
-        troubles.append(f"{name} is set, but there is no such setting; did you mean {right}?")
+        troubles.append(f"{name} is set, but it is not a setting; did you mean {right}?")
 
 
 def _tests(troubles: list[str]) -> Iterator[tuple[str, str]]:

@@ -13,7 +13,7 @@ _SECTION = re.compile(r"^## ([a-z-]+)\n(.*?)(?=^## |\Z)", re.M | re.S)
 
 
 def is_code(word: str) -> bool:
-    """Whether `word` has the form of a code, and is no file."""
+    """Whether `word` has the form of a code, and is not a file."""
     return _CODE.fullmatch(word) is not None and not os.path.exists(word)
 
 

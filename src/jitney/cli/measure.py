@@ -25,8 +25,6 @@ Prints options for `jitney simulate`: how fast a process computes and reads memo
 processes the latency and the bandwidth of messages between them.
 """
 _ROUNDS = 7
-_N = 1024  # rows and columns of the matrices
-_BYTES = 1 << 26  # of the array that is read and written: far more than the caches hold
 _MESSAGES = 50  # one after the other
 _MESSAGE_BYTES = 1 << 22
 
@@ -34,7 +32,7 @@ _MESSAGE_BYTES = 1 << 22
 def main(arguments: Sequence[str]) -> int:
     """Runs the command; gives the exit code."""
     if arguments:
-        return usage.show(USAGE, asked=arguments[0] in ("-h", "--help"))
+        return usage.show(USAGE, arguments)
     import jitney
     from jitney.runtime.initialize import is_launched
 
@@ -50,14 +48,10 @@ def main(arguments: Sequence[str]) -> int:
 
 def computing() -> dict[str, float]:
     """Operations, and bytes of memory, that a process does in a second."""
-    import jitney
-    from jitney import numpy as jnp
+    from jitney.inspection import machine
 
-    x = jnp.ones((_N, _N), jnp.float32)
-    product = _seconds(jitney.jit(lambda x: x @ x), x)
-    y = jnp.ones(_BYTES // 4, jnp.float32)
-    pass_ = _seconds(jitney.jit(lambda y: y + 1), y)
-    return {"operations": 2.0 * _N**3 / product, "memory": 2.0 * _BYTES / pass_}
+    rates = machine.computing(_seconds)
+    return {"operations": rates.operations, "memory": rates.memory}
 
 
 def messages() -> dict[str, float]:

@@ -7,22 +7,42 @@ from collections.abc import Sequence
 from jitney.cli import run, usage
 
 USAGE = """\
-usage: jitney profile program.py [argument ...]
+usage: jitney profile program.py [option ...] [--] [argument ...]
 
 Runs program.py, then prints where its time went: tracing, compilation, Python, and compiled functions
-step by step (kernels, products, library calls, with operations and bytes a second) and line by line.
-Compiled functions have clocks between their steps, and are compiled anew, not read from disk.
+step by step (kernels, products, library calls, with operations and bytes a second) and line by line;
+and which lines' values take memory. Compiled functions have clocks between their steps, and are
+compiled anew, not read from disk.
+
+  -o FILE        writes a page of it, with the source and its times, in place of printing
+  --open         shows the page in the browser; profile.html by default
+  --trace FILE   writes when each step ran, for ui.perfetto.dev
+
+Options may follow program.py, too. After -- all words are the program's.
 """
 
 
 def main(arguments: Sequence[str]) -> int:
     """Runs the command; gives the program's exit code."""
-    words = list(arguments)
-    if not words or words[0].startswith("-"):
-        return usage.show(USAGE, asked=words[:1] in (["-h"], ["--help"]))
+    try:
+        options, words = usage.around_program(USAGE, arguments, {"o": usage.PAGES, "trace": ()})
+    except ValueError as wrong:
+        return usage.refuse(USAGE, wrong)
+    path, trace = options.get("o", ""), options.get("trace", "")
+    if not words:
+        return usage.show(USAGE, [])
     from jitney.inspection.profile import profile
 
-    with profile() as found:
-        status = run.run_path(words[0], words[1:])
-    print(f"\n{words[0]}: {found}")
-    return status
+    with profile(timeline=bool(trace)) as found:
+        ended = run.run_to_end(words[0], words[1:])
+    if not ended.has_run:
+        return ended.leave()
+    if "open" in options:
+        print(f"\n{found.open(path or None)}")
+    elif path:
+        print(f"\n{found.save(path)}")
+    else:
+        print(f"\n{words[0]}: {found}")
+    if trace:
+        print(f"\n{found.save_timeline(trace)}: for ui.perfetto.dev")
+    return ended.leave()

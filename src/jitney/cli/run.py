@@ -18,6 +18,8 @@ from collections.abc import Callable, Sequence
 from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
+from jitney.core import user_code
+from jitney.core.record import record
 from jitney.install import install_as_jax
 
 # Allocations between collections of young objects: as many as Python has had since 3.13. Libraries and
@@ -60,10 +62,15 @@ def run_code(source: str | bytes, arguments: Sequence[str], name: str = "-c") ->
     _set_path("")
     sys.argv[:] = [name, *arguments]
     filename = "<string>" if name == "-c" else "<stdin>"
-    if name == "-c" and sys.version_info >= (3, 13):  # tracebacks show the code's lines
-        lines = str(source).splitlines(keepends=True)
-        linecache.cache[filename] = len(source), None, lines, filename
-    return _run(lambda: _compile(source, filename), None, None)
+    # Messages show its expressions, and tracebacks, where Python writes them itself, its lines.
+    lines = _lines(source)
+    linecache.cache[filename] = len(source), None, lines, filename
+
+    def get_code() -> CodeType:
+        code = user_code.texts[filename] = _compile(source, filename)
+        return code
+
+    return _run(get_code, None, None)
 
 
 def run_module(name: str, arguments: Sequence[str]) -> int:
@@ -100,6 +107,53 @@ def _find_module(name: str) -> tuple[importlib.machinery.ModuleSpec | None, str]
     if not hasattr(spec.loader, "get_code"):
         return None, f"No code object available for {name}"
     return spec, ""
+
+
+@record(frozen=True, eq=False)
+class Ended:
+    """How a program ended.
+
+    Attributes:
+      status: its exit code; of one that could not be begun, that of Python.
+      error: what it raised, SystemExit or KeyboardInterrupt too; None if it came to its end.
+    """
+
+    status: int
+    error: BaseException | None
+
+    @property
+    def has_run(self) -> bool:
+        """Whether it could be begun."""
+        return self.status == 0 or self.error is not None
+
+    @property
+    def is_well(self) -> bool:
+        """Whether it came to its end, or left with an exit code of 0."""
+        left = isinstance(self.error, SystemExit) and not self.error.code
+        return self.status == 0 or left
+
+    def leave(self) -> int:
+        """Raises what the program raised; gives its exit code otherwise."""
+        if self.error is not None:
+            raise self.error
+        return self.status
+
+
+def run_to_end(path: str, arguments: Sequence[str]) -> Ended:
+    """Runs a program as `run_path` does, and holds back what it raises: reports come first."""
+    try:
+        return Ended(run_path(path, arguments), None)
+    except BaseException as error:
+        return Ended(1, error)
+
+
+def _lines(source: str | bytes) -> list[str]:
+    """The lines of a text; none if its encoding is not what it says, which compiling it reports."""
+    try:
+        text = source if isinstance(source, str) else importlib.util.decode_source(source)
+    except (SyntaxError, UnicodeDecodeError):
+        return []
+    return text.splitlines(keepends=True)
 
 
 def _compile(source: str | bytes, filename: str) -> CodeType:

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.cli import run
-from jitney.cli.quantities import seconds
+from jitney.cli import run, usage
 from jitney.core.record import record
+from jitney.inspection.quantities import seconds
 
 if TYPE_CHECKING:
     from jitney.compiler.hlo import ir
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jitney.compiler.plan.estimate import Machine
 
 USAGE = """\
-usage: jitney simulate --mesh 64x8 [option ...] program.py [argument ...]
+usage: jitney simulate program.py --mesh 64x8 [option ...] [--] [argument ...]
 
 Estimates the programs that program.py lowers for arguments on a mesh, on a mesh of 64 by 8 devices.
 
@@ -33,12 +33,11 @@ Estimates the programs that program.py lowers for arguments on a mesh, on a mesh
   --operations NUMBER   a second that a device does
   --memory BYTES        a second that a device reads and writes
 """
-_RATES = ("latency", "bandwidth", "operations", "memory")
 
 
 @record(frozen=True)
 class Options:
-    """What the words before the program say."""
+    """What the command's options say."""
 
     extents: tuple[int, ...]
     machine: Machine
@@ -48,15 +47,14 @@ def main(arguments: Sequence[str]) -> int:
     """Runs the command; gives the exit code."""
     words = list(arguments)
     if not words or words[0] in ("-h", "--help"):
-        print(USAGE, end="")
-        return 0
+        return usage.show(USAGE, words)
     try:
         options, rest = _parse(words)
-    except ValueError as error:
-        print(f"jitney simulate: {error}", file=sys.stderr)
-        print(USAGE, end="", file=sys.stderr)
-        return 2
+    except ValueError as wrong:
+        return usage.refuse(USAGE, wrong)
     from jitney.runtime import placements
+
+    reported: list[str] = []
 
     def report(
         module: ir.Module,
@@ -65,15 +63,24 @@ def main(arguments: Sequence[str]) -> int:
         results: Sequence[Spec | None],
     ) -> None:
         print(simulate(module, specs, mesh, options, results))
+        reported.append(module.name)
 
     placements.observers.append(report)
     try:
-        return run.run_path(rest[0], rest[1:])
+        ended = run.run_to_end(rest[0], rest[1:])
     finally:
         placements.observers.remove(report)
+    if reported or not (ended.has_run and ended.is_well):
+        return ended.leave()
+    print(
+        f"jitney simulate: {rest[0]} lowered nothing for arguments on a mesh "
+        "(jax.jit(f).lower(x), where x or its type has a NamedSharding)",
+        file=sys.stderr,
+    )
+    return 1
 
 
-def _parse(words: list[str]) -> tuple[Options, list[str]]:
+def _parse(words: Sequence[str]) -> tuple[Options, list[str]]:
     """The options, and the program with its arguments.
 
     Raises:
@@ -81,30 +88,25 @@ def _parse(words: list[str]) -> tuple[Options, list[str]]:
     """
     from jitney.compiler.plan.estimate import Machine
 
-    extents: tuple[int, ...] = ()
-    rates: dict[str, float] = {}
-    while words and words[0].startswith("--"):
-        name, equals, value = words.pop(0)[2:].partition("=")
-        if not equals:
-            if not words:
-                raise ValueError(f"--{name} needs a value")
-            value = words.pop(0)
-        try:
-            if name == "mesh":
-                extents = tuple([int(n) for n in value.split("x")])
-            elif name in _RATES:
-                rates[name] = float(value)
-            else:
-                raise ValueError(f"unknown option --{name}")
-        except ValueError as error:
-            raise ValueError(f"--{name} {value}: {error}") from None
-    if not extents or min(extents) < 1:
+    given, program = usage.around_program(USAGE, words)
+    if "mesh" not in given:
         raise ValueError("--mesh is needed, with extents such as 64x8")
-    if any([rate <= 0 for rate in rates.values()]):
-        raise ValueError("rates are positive")
-    if not words:
+    extents = tuple([int(_number("mesh", n, int)) for n in given.pop("mesh").split("x")])
+    rates = {name: _number(name, value, float) for name, value in given.items()}
+    if not program:
         raise ValueError("a program is needed")
-    return Options(extents, Machine(**rates)), words
+    return Options(extents, Machine(**rates)), program
+
+
+def _number(option: str, text: str, kind: Callable[[str], float]) -> float:
+    """A positive number that is the value of an option, or a part of it."""
+    try:
+        number = kind(text)
+    except ValueError:
+        number = 0
+    if not number > 0:
+        raise ValueError(f"--{option} needs positive numbers, but there is {text!r}")
+    return number
 
 
 def simulate(

@@ -7,8 +7,10 @@ its operations are fused to, and the loop in assembly that LLVM makes of it; wit
 
 from __future__ import annotations
 
+import os
 import platform
 import re
+import sys
 import textwrap
 import time
 from collections.abc import Callable, Sequence
@@ -25,10 +27,14 @@ if TYPE_CHECKING:
 USAGE = """\
 usage: jitney tour [--all]
 
-Shows three programs on their way to machine code, and what they cost, in five seconds: jaxprs, the
+Shows three programs on their way to machine code, and what they cost, in ten seconds: jaxprs, the
 kernels and the busiest loop of the first (--all: of each), and times beside NumPy's.
 """
 REPEATS = 15  # later calls that are timed; their median is shown
+# Seconds before them: NumPy's BLAS and SciPy's, which programs call, have threads that wait for the
+# next product by spinning, on the processors of the other's.
+PAUSE = 0.15
+WARM_UP = 0.02  # seconds of calls that are not timed
 
 
 @record(frozen=True)
@@ -123,7 +129,10 @@ def _timed(call: Callable[[], Any]) -> float:
 
 
 def _median(call: Callable[[], Any]) -> float:
-    call()
+    time.sleep(PAUSE)
+    begin = time.perf_counter()
+    while time.perf_counter() - begin < WARM_UP:
+        call()
     return float(np.median([_timed(call) for _ in range(REPEATS)]))
 
 
@@ -194,7 +203,7 @@ def _visit(program: Program, show_code: bool) -> tuple[Times, bool]:
 def main(arguments: Sequence[str] = ()) -> int:
     """Takes the tour. Gives the exit code: 1 if a result differs from NumPy's."""
     if not set(arguments) <= {"--all"}:
-        return usage.show(USAGE, asked=bool({"-h", "--help"} & set(arguments)))
+        return usage.show(USAGE, [word for word in arguments if word != "--all"])
     import jitney
     from jitney.runtime import device
 
@@ -221,7 +230,8 @@ def main(arguments: Sequence[str] = ()) -> int:
         "\nprograms are kept on disk, and later processes load them without it."
     )
     print(
-        "Read on in docs/path_of_a_program.md. `jitney program.py` runs a program that imports jax."
+        "Read on in docs/path_of_a_program.md. A program that imports jax runs by\n\n"
+        f"    {os.path.relpath(sys.executable)} -m jitney program.py"
     )
     wrong = [t.name for t, right in visits if not right]
     if wrong:

@@ -5,9 +5,10 @@ A usage has a line for each option, `--name VALUE   what it does`, or `--name   
 
 from __future__ import annotations
 
+import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 # Compiled when they are first used: programs that are run have no use for them.
 _OPTION = r"(?m)^  (--?[\w-]+)(?: ([A-Z]+))?(?:  |$)"
@@ -15,10 +16,32 @@ _SHORT = r"(?<![\w-])-[a-zA-Z](?![\w-])"
 _NAME = r"(?<![\w-])--[a-z][\w-]*"
 
 
-def show(usage: str, *, asked: bool) -> int:
-    """Prints a command's usage, to standard error unless the user asked; gives the exit code."""
+def show(usage: str, words: Sequence[str]) -> int:
+    """Prints a command's usage, to standard error unless the user asked; gives the exit code.
+
+    Args:
+      usage: of the command.
+      words: that it cannot do; the first may ask for help.
+    """
+    asked = [*words[:1]] in (["-h"], ["--help"])
     print(usage, end="", file=sys.stdout if asked else sys.stderr)
     return 0 if asked else 2
+
+
+def refuse(usage: str, wrong: object) -> int:
+    """Says how a command is used, in a line, and what is wrong with its words; gives the exit code."""
+    command = usage.split()[2] if usage.startswith("usage: jitney ") else ""
+    name = f"jitney {command}" if command[:1].isalpha() and "." not in command else "jitney"
+    print(f"{usage.splitlines()[0]}\n{name}: {wrong} ({name} --help)", file=sys.stderr)
+    return 2
+
+
+def refuse_word(usage: str, words: Sequence[str], known: Iterable[str]) -> int:
+    """Refuses the words of a command that takes one of those that are known; gives the exit code."""
+    if not words or words[0] in ("-h", "--help"):
+        return show(usage, words)
+    text = " ".join(words)
+    return refuse(usage, f"there is no {text}{did_you_mean(words[0], known)}")
 
 
 def names(usage: str) -> list[str]:
@@ -32,7 +55,7 @@ def options(usage: str, words: Sequence[str]) -> tuple[dict[str, str], list[str]
     Options that take no value have "".
 
     Raises:
-      ValueError: if there is no such option, or its value is missing.
+      ValueError: if an option is unknown, or its value is missing.
     """
     takes = dict(re.findall(_OPTION, usage))
     values: dict[str, str] = {}
@@ -41,18 +64,112 @@ def options(usage: str, words: Sequence[str]) -> tuple[dict[str, str], list[str]
     for word in left:
         if not word.startswith("-") or word == "-":
             others.append(word)
-            continue
-        name, equals, value = word.partition("=")
-        if name not in takes:
-            raise ValueError(f"unknown option {name}{did_you_mean(name, takes)}")
-        if takes[name] and not equals:
-            value = next(left, "")
-            if not value:
-                raise ValueError(f"{name} needs a value")
-        elif equals and not takes[name]:
-            raise ValueError(f"{name} takes no value")
-        values[name.lstrip("-")] = value
+        elif not _read(takes, word, left, values):
+            raise ValueError(_unknown(takes, word))
     return values, others
+
+
+def around_program(
+    usage: str, words: Sequence[str], files: Mapping[str, tuple[str, ...]] | None = None
+) -> tuple[dict[str, str], list[str]]:
+    """Splits the words of a command that runs a program.
+
+    Options of the command stand before the program or at once after it. From the first other word on,
+    or after `--`, all words are the program's.
+
+    Where a word of the program is almost an option of the command, a line on standard error says so.
+
+    Args:
+      usage: of the command.
+      words: of the command.
+      files: options whose values are files that will be written, each with the endings that
+        `check_file` takes. Paths are made absolute: the program may change the working directory.
+
+    Returns: (the options' values by name without dashes, "" of those that take none; the program and
+    its own words, empty without one).
+
+    Raises:
+      ValueError: if an option before the program is unknown, if the value of one is missing, or if
+        a file cannot be written.
+    """
+    takes = dict(re.findall(_OPTION, usage))
+    values: dict[str, str] = {}
+    program: list[str] = []
+    left = iter(words)
+    for word in left:
+        if _read(takes, word, left, values):
+            continue
+        if program:
+            own = list(left) if word == "--" else [word, *left]
+            program += own
+            if word != "--":
+                _note_similar(usage, takes, program)
+            break
+        if word.startswith("-"):
+            raise ValueError(_unknown(takes, word))
+        program = [word]
+    for name, endings in (files or {}).items():
+        if name in values:
+            check_file(name, values[name], endings)
+            values[name] = os.path.abspath(values[name])
+    return values, program
+
+
+def _note_similar(usage: str, takes: Mapping[str, str], program: Sequence[str]) -> None:
+    for word in program[1:]:
+        name = word.partition("=")[0]
+        meant = did_you_mean(name, takes) if name.startswith("--") and name not in takes else ""
+        if meant:
+            command = usage.split()[2]
+            print(f"jitney {command}: {name} went to {program[0]}{meant}", file=sys.stderr)
+
+
+PAGES = (".html", ".htm")
+
+
+def check_file(option: str, path: str, endings: tuple[str, ...] = ()) -> None:
+    """Refuses the path of a file to write where that cannot be, or would destroy another file.
+
+    Args:
+      option: whose value it is, without dashes.
+      path: of the file.
+      endings: of names of files that may be written over; any, if there are none.
+
+    Raises:
+      ValueError: if it is refused; the message names the option.
+    """
+    folder = os.path.dirname(path)
+    given = f"{'-' if len(option) == 1 else '--'}{option} {path}"
+    if folder and not os.path.isdir(folder):
+        raise ValueError(f"{given}: there is no folder {folder}")
+    if os.path.isdir(path):
+        raise ValueError(f"{given}: this is a folder; a file's name is needed")
+    if path.endswith(endings or "") or not os.path.exists(path) or not os.path.getsize(path):
+        return
+    raise ValueError(
+        f"{given}: there is such a file, and its name is not a page's ({endings[0]}). Options of the "
+        "program stand after --"
+    )
+
+
+def _read(takes: Mapping[str, str], word: str, left: Iterator[str], values: dict[str, str]) -> bool:
+    """Whether `word` is an option that there is; notes its value, which may be the next word."""
+    name, equals, value = word.partition("=")
+    if name not in takes:
+        return False
+    if takes[name] and not equals:
+        value = next(left, "")
+        if not value:
+            raise ValueError(f"{name} needs a value")
+    elif equals and not takes[name]:
+        raise ValueError(f"{name} takes no value")
+    values[name.lstrip("-")] = value
+    return True
+
+
+def _unknown(takes: Mapping[str, str], word: str) -> str:
+    name = word.partition("=")[0]
+    return f"unknown option {name}{did_you_mean(name, takes)}"
 
 
 def unknown_option(usage: str, words: Sequence[str]) -> str | None:

@@ -28,6 +28,11 @@ import numpy as np
 
 from jitney.core.contexts import Between
 
+_GET_THREADS = [
+    f"{prefix}openblas_get_num_threads{suffix}"
+    for prefix in ("scipy_", "")
+    for suffix in ("", "64_")
+]
 _SET_THREADS = ("openblas_set_num_threads_local", "scipy_openblas_set_num_threads_local")
 _NUMPYS, SCIPYS = "numpy.libs", "scipy.libs"  # the folders of wheels
 _USES_SCIPYS = "scipy.linalg._fblas"  # the module that brings SciPy's into the process
@@ -164,6 +169,16 @@ def _setter(library: ctypes.CDLL) -> int:
         if found is not None:
             return address(found)
     return 0
+
+
+def threads(package: str) -> int | None:
+    """How many threads the OpenBLAS of a package has, "numpy" or "scipy"; None if that is not known."""
+    library = _loaded(f"{package}.libs")
+    for name in _GET_THREADS if library is not None else ():
+        found = getattr(library, name, None)
+        if found is not None:
+            return found()
+    return None
 
 
 def capsule_address(capsule: object) -> int:

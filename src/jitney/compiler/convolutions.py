@@ -206,6 +206,11 @@ def _work(x: TensorType, w: TensorType, **params: Unpack[_Params]) -> int:
     return max(params["rows"] * taps * per_group * params["features"] // 8, 1)
 
 
+def _operations(x: TensorType, w: TensorType, **params: Unpack[_Params]) -> float:
+    results = params["batch"] * math.prod(params["out"]) * params["features"]
+    return 2.0 * results * math.prod(params["window"]) * params["channels"] / params["groups"]
+
+
 def _room(x: TensorType, w: TensorType, **params: Unpack[_Params]) -> int:
     """Bytes of workspace of an item."""
     return params["room"]
@@ -244,7 +249,9 @@ def _declare(
         return _items(params, along)
 
     native = NativeCode(address, _computes, options, items=items, workspace=_room)
-    library.declare(LibraryFunction(f"convolution.{name}", types, reference, native, _work))
+    library.declare(
+        LibraryFunction(f"convolution.{name}", types, reference, native, _work, _operations)
+    )
 
 
 _declare(0, "forward", _forward_types, _forward, "out")

@@ -213,6 +213,10 @@ class _OfLines:
         return max(lines * _OfLines.job(params).line_work, 1)
 
     @staticmethod
+    def operations(*types: TensorType, **params: Any) -> float:
+        return _OfLines.job(params).operations
+
+    @staticmethod
     def room(*types: TensorType, **params: Any) -> int:
         return _OfLines.job(params).room
 
@@ -249,6 +253,10 @@ class _OfMatrices:
         return params["in_item"] * sum([job.lines * job.line_work for job in _jobs(params)])
 
     @staticmethod
+    def operations(*types: TensorType, **params: Any) -> float:
+        return params["lines"] * sum([job.operations for job in _jobs(params)])
+
+    @staticmethod
     def options(**params: Any) -> list[int]:
         first, second = _jobs(params)
         numbers_from = first.numbers_from * (1 if first.planes_from or first.kind == OF_REAL else 2)
@@ -281,6 +289,10 @@ class _OfChirps:
     @staticmethod
     def work(*types: TensorType, **params: Any) -> int:
         return params["in_item"] * sum([2 * job.lines * job.line_work for job in _jobs(params)])
+
+    @staticmethod
+    def operations(*types: TensorType, **params: Any) -> float:
+        return Job(*params["line"]).operations
 
     @staticmethod
     def options(**params: Any) -> list[int]:
@@ -381,7 +393,9 @@ def _declare(kind: int, name: str, about: Any, room: Callable[..., int]) -> None
     native = NativeCode(
         _address_of(kind), _computes, about.options, items=about.items, workspace=room
     )
-    library.declare(LibraryFunction(name, about.types, about.reference, native, about.work))
+    library.declare(
+        LibraryFunction(name, about.types, about.reference, native, about.work, about.operations)
+    )
 
 
 _declare(0, "fourier.lines", _OfLines, _OfLines.room)

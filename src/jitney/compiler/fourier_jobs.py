@@ -158,6 +158,12 @@ class Job:
         return (3 if self.chirped else 2) * ((self.chirped or self.n) + 2) * 2 * TILE
 
     @property
+    def operations(self) -> float:
+        """Floating-point operations: 5 n log2(n) for a line of complex numbers, half for real ones."""
+        each = 5.0 if self.kind == OF_COMPLEX else 2.5
+        return each * self.lines * self.n * math.log2(max(self.n, 1))
+
+    @property
     def line_work(self) -> int:
         """Additions for a line, in vectors."""
         n = self.chirped or self.n

@@ -56,6 +56,7 @@ def _declare(
     result_types: Callable[..., Results],
     reference: library.Implementation,
     weight: float,
+    operations: Callable[..., float],
     rank: int = 2,
     divides: Sequence[np.dtype] = (),
     lanes: int = 0,
@@ -68,7 +69,8 @@ def _declare(
       options: the names of its parameters, in the order in which it is told them: sizes of a matrix
         first.
       result_types, reference: as of library functions.
-      weight: operations by those of as many products.
+      weight: operations by those of as many products, with what it costs to call LAPACK.
+      operations: floating-point operations of a real matrix, of its parameters.
       rank: how many of the parameters are lengths of axes; 0 if products are of the first two alone.
       divides: the dtypes of which threads divide a matrix.
       lanes: the rows of the largest real matrices that are computed in the lanes of vectors.
@@ -98,7 +100,15 @@ def _declare(
         lambda dtype: function(name, dtype), computes, told, first, uses_blas=True,
         divides=frozenset(divides), together=_LANES if lanes else 1,
     )  # fmt: skip
-    library.declare(LibraryFunction(f"lapack.{name}", result_types, reference, native, work))
+
+    def counted(*types: TensorType, **params: int) -> float:
+        batch = math.prod(types[0].shape[: types[0].rank - first])
+        # A complex product with a sum has four real ones.
+        return batch * operations(**params) * (1 if types[0].dtype in REAL else 4)
+
+    library.declare(
+        LibraryFunction(f"lapack.{name}", result_types, reference, native, work, counted)
+    )
 
 
 def routine(name: str, *options: int) -> Routine:
@@ -270,24 +280,104 @@ def _cholesky_update(r: Array, w: Array, n: int) -> list[Array]:
     return [linalg.cholesky_update(r, w)]
 
 
-_declare("cholesky", "n", _cholesky_types, _cholesky, 0.5, 1, divides=REAL)
-_declare("lu", "m n", _lu_types, _lu, 1, divides=REAL)
-_declare("geqrf", "m n", _geqrf_types, _geqrf, 2)
-_declare("householder_product", "m n k", _householder_types, _householder_product, 2)
-_declare("qr", "m n columns", _qr_types, _qr, 4, lanes=16)
-_declare("eigh", "n lower lanes", _eigh_types, _eigh, 15, 1, lanes=16)
-_declare("svd", "m n rows columns lanes", _svd_types, _svd, 20, lanes=16)
-_declare("triangular_solve", "m n left lower form unit", _solution_types, _triangular_solve, 1)
-_declare("ormqr", "m n columns k left transpose", _ormqr_types, _ormqr, 4)
-_declare("hessenberg", "n", _hessenberg_types, _hessenberg, 4, 1)
-_declare("tridiagonal", "n lower", _tridiagonal_types, _tridiagonal, 2, 1)
-_declare("schur", "n vectors", _schur_types, _schur, 30, 1)
-_declare("eig", "n left right", _eig_types, _eig, 30, 1)
+# --- operations: Golub and Van Loan, Matrix Computations, fourth edition --------------------------
+
+
+def _cholesky_operations(n: int) -> float:
+    return n**3 / 3
+
+
+def _lu_operations(m: int, n: int) -> float:
+    least, most = sorted((m, n))
+    return most * least**2 - least**3 / 3
+
+
+def _geqrf_operations(m: int, n: int) -> float:
+    least, most = sorted((m, n))
+    return 2 * least**2 * (most - least / 3)
+
+
+def _householder_operations(m: int, n: int, k: int) -> float:
+    return 4 * m * n * k - 2 * (m + n) * k**2 + 4 * k**3 / 3
+
+
+def _qr_operations(m: int, n: int, columns: int) -> float:
+    return _geqrf_operations(m, n) + _householder_operations(m, columns, min(m, n))
+
+
+def _eigh_operations(n: int, **_: int) -> float:
+    return 9 * n**3
+
+
+def _svd_operations(m: int, n: int, rows: int, **_: int) -> float:
+    least, most = sorted((m, n))
+    if rows < 0:
+        return 4 * most * least**2 - 4 * least**3 / 3
+    if rows == least:
+        return 14 * most * least**2 + 8 * least**3
+    return 4 * most**2 * least + 8 * most * least**2 + 9 * least**3
+
+
+def _triangular_operations(m: int, n: int, left: int, **_: int) -> float:
+    return m * n * (m if left else n)
+
+
+def _ormqr_operations(m: int, n: int, k: int, left: int, **_: int) -> float:
+    along, across = (m, n) if left else (n, m)
+    return 4 * along * across * k - 2 * across * k**2
+
+
+def _hessenberg_operations(n: int) -> float:
+    return 10 * n**3 / 3
+
+
+def _tridiagonal_operations(n: int, lower: int) -> float:
+    return 4 * n**3 / 3
+
+
+def _tridiagonal_solve_operations(n: int, columns: int, perturbed: int) -> float:
+    return n * (3 + 5 * columns)
+
+
+def _cholesky_update_operations(n: int) -> float:
+    return 3 * n**2
+
+
+def _schur_operations(n: int, vectors: int) -> float:
+    return (25 if vectors else 10) * n**3
+
+
+def _eig_operations(n: int, left: int, right: int) -> float:
+    return (25 if left or right else 10) * n**3
+
+
+_declare("cholesky", "n", _cholesky_types, _cholesky, 0.5, _cholesky_operations, 1, divides=REAL)
+_declare("lu", "m n", _lu_types, _lu, 1, _lu_operations, divides=REAL)
+_declare("geqrf", "m n", _geqrf_types, _geqrf, 2, _geqrf_operations)
 _declare(
-    "tridiagonal_solve", "n columns perturbed", _tridiagonal_solve_types, _tridiagonal_solve, 8, 0,
-    first=1,
+    "householder_product", "m n k", _householder_types, _householder_product, 2,
+    _householder_operations,
 )  # fmt: skip
-_declare("cholesky_update", "n", _cholesky_update_types, _cholesky_update, 3, 1)
+_declare("qr", "m n columns", _qr_types, _qr, 4, _qr_operations, lanes=16)
+_declare("eigh", "n lower lanes", _eigh_types, _eigh, 15, _eigh_operations, 1, lanes=16)
+_declare("svd", "m n rows columns lanes", _svd_types, _svd, 20, _svd_operations, lanes=16)
+_declare(
+    "triangular_solve", "m n left lower form unit", _solution_types, _triangular_solve, 1,
+    _triangular_operations,
+)  # fmt: skip
+_declare("ormqr", "m n columns k left transpose", _ormqr_types, _ormqr, 4, _ormqr_operations)
+_declare("hessenberg", "n", _hessenberg_types, _hessenberg, 4, _hessenberg_operations, 1)
+_declare("tridiagonal", "n lower", _tridiagonal_types, _tridiagonal, 2, _tridiagonal_operations, 1)
+_declare("schur", "n vectors", _schur_types, _schur, 30, _schur_operations, 1)
+_declare("eig", "n left right", _eig_types, _eig, 30, _eig_operations, 1)
+_declare(
+    "tridiagonal_solve", "n columns perturbed", _tridiagonal_solve_types, _tridiagonal_solve, 8,
+    _tridiagonal_solve_operations, 0, first=1,
+)  # fmt: skip
+_declare(
+    "cholesky_update", "n", _cholesky_update_types, _cholesky_update, 3,
+    _cholesky_update_operations, 1,
+)  # fmt: skip
 
 
 # --- the native functions -------------------------------------------------------------------------

@@ -128,7 +128,9 @@ class LibraryFunction:
       reference: the results by NumPy and SciPy (*arrays, **params). It is called from the running
         program where there is no machine code.
       native: machine code, if there is some.
-      work: operations for one item of a batch, about (*types, **params).
+      work: operations for one item of a batch, about (*types, **params): threads divide a batch by it.
+      operations: floating-point operations of a call, by the algorithm that textbooks give for it
+        (*types, **params); None if they are about those of `work`.
       updates: whether its one result is its first operand with something changed, in whose memory it
         can be computed.
     """
@@ -138,6 +140,7 @@ class LibraryFunction:
     reference: Implementation
     native: NativeCode | None = None
     work: Callable[..., int] = _unknown_work
+    operations: Callable[..., float] | None = None
     updates: bool = False
 
 
@@ -293,6 +296,7 @@ class NativeCall:
       keeps_to_one_thread: whether BLAS does.
       workspace: bytes of memory beside operands and results.
       work: operations of all items, about.
+      operations: floating-point operations of all items.
     """
 
     symbol: str
@@ -302,6 +306,7 @@ class NativeCall:
     keeps_to_one_thread: bool
     workspace: int
     work: int
+    operations: float
 
 
 def native_call(call: Call) -> NativeCall | None:
@@ -318,7 +323,7 @@ def native_call(call: Call) -> NativeCall | None:
         batch = math.prod(first.shape[: first.rank - native.rank])
     from jitney.compiler.cost import COSTS  # late: importing jitney needs no costs
 
-    work = function.work(*call.args, **params)
+    work, counted = function.work(*call.args, **params), function.operations
     alone = batch > 1 or work < COSTS.blas_threads_above or first.dtype in native.divides
     grain = max(COSTS.parallel_above // (2 * work), 1)
     return NativeCall(
@@ -329,6 +334,7 @@ def native_call(call: Call) -> NativeCall | None:
         keeps_to_one_thread=native.uses_blas and alone,
         workspace=0 if native.workspace is None else batch * native.workspace(*call.args, **params),
         work=batch * work,
+        operations=batch * work if counted is None else float(counted(*call.args, **params)),
     )
 
 

@@ -170,18 +170,27 @@ def _products(x: TensorType, y: TensorType, **params: Unpack[_Params]) -> int:
     return max(blocks * COSTS.tile_product, 1)
 
 
+def _none(*types: TensorType, **params: Unpack[_Params]) -> float:
+    return 0.0
+
+
+def _of_products(x: TensorType, y: TensorType, **params: Unpack[_Params]) -> float:
+    return 2.0 * x.shape[0] * params["m"] * params["n"] * params["k"]
+
+
 def _declare(
     which: int, name: str, types: Callable[..., Sequence[TensorType]],
     reference: library.Implementation, items: Callable[..., int], work: Callable[..., int],
+    operations: Callable[..., float],
 ) -> None:  # fmt: skip
     def address(dtype: np.dtype) -> int:
         assert _Native.address is not None
         return _Native.address(which)
 
     native = NativeCode(address, _computes, _options, items=items)
-    library.declare(LibraryFunction(f"tiles.{name}", types, reference, native, work))
+    library.declare(LibraryFunction(f"tiles.{name}", types, reference, native, work, operations))
 
 
-_declare(0, "rows", _row_types, _rows, _row_items, _packed_bytes)
-_declare(1, "columns", _column_types, _columns, _column_items, _packed_bytes)
-_declare(2, "product", _product_types, _product, _product_items, _products)
+_declare(0, "rows", _row_types, _rows, _row_items, _packed_bytes, _none)
+_declare(1, "columns", _column_types, _columns, _column_items, _packed_bytes, _none)
+_declare(2, "product", _product_types, _product, _product_items, _products, _of_products)

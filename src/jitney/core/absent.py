@@ -39,17 +39,45 @@ _NEAREST = {
     "jax.ffi": _CALLBACK,
     "jax.interpreters.ad.linearize": "jax.linearize",
     "jax.interpreters.mlir": "jax.interpreters.mlir.lower_fun gives a primitive its program",
-    "jax.profiler.ProfileData": _TRACE,
-    "jax.profiler.ProfileEvent": _TRACE,
-    "jax.profiler.ProfileOptions": _TRACE,
-    "jax.profiler.ProfilePlane": _TRACE,
     "jax.profiler.device_memory_profile": _MEMORY,
-    "jax.profiler.register_subprocess": _TRACE,
     "jax.profiler.save_device_memory_profile": _MEMORY,
-    "jax.profiler.start_server": _TRACE,
-    "jax.profiler.stop_server": _TRACE,
     "jax.sharding.AbstractDevice": "jax.sharding.AbstractMesh",
     "jax.tools": _TEXT,
+}
+
+# Names that JAX has removed, which were in use for long -> (by which version, what to use). Programs
+# of before 2024 have those without a version.
+_REMOVED = {
+    "jax.tree_all": ("", "jax.tree.all"),
+    "jax.tree_flatten": ("", "jax.tree.flatten"),
+    "jax.tree_leaves": ("", "jax.tree.leaves"),
+    "jax.tree_map": ("", "jax.tree.map"),
+    "jax.tree_multimap": ("", "jax.tree.map"),
+    "jax.tree_reduce": ("", "jax.tree.reduce"),
+    "jax.tree_structure": ("", "jax.tree.structure"),
+    "jax.tree_transpose": ("", "jax.tree.transpose"),
+    "jax.tree_unflatten": ("", "jax.tree.unflatten"),
+    "jax.tree_util.tree_multimap": ("", "jax.tree.map"),
+    "jax.experimental.host_callback": ("", "jax.pure_callback or jax.debug.callback"),
+    "jax.experimental.optimizers": ("", "jax.example_libraries.optimizers"),
+    "jax.experimental.stax": ("", "jax.example_libraries.stax"),
+    "jax.numpy.DeviceArray": ("", "jax.Array"),
+    "jax.numpy.alltrue": ("", "jax.numpy.all"),
+    "jax.numpy.cumproduct": ("", "jax.numpy.cumprod"),
+    "jax.numpy.in1d": ("", "jax.numpy.isin"),
+    "jax.numpy.product": ("", "jax.numpy.prod"),
+    "jax.numpy.row_stack": ("", "jax.numpy.vstack"),
+    "jax.numpy.sometrue": ("", "jax.numpy.any"),
+    "jax.numpy.trapz": ("", "jax.scipy.integrate.trapezoid"),
+    "jax.ops.index_add": ("", "x.at[index].add(y)"),
+    "jax.ops.index_update": ("", "x.at[index].set(y)"),
+    "jax.partial": ("", "functools.partial"),
+    "jax.random.KeyArray": ("", "jax.Array"),
+    "jax.random.shuffle": ("", "jax.random.permutation"),
+    "jax.xla_computation": ("", "jax.jit(f).lower(...)"),
+    "jax.ad_checkpoint.checkpoint": ("0.10", "jax.checkpoint"),
+    "jax.ad_checkpoint.remat": ("0.10", "jax.checkpoint"),
+    "jax.experimental.compute_on.compute_on2": ("0.11", "compute_on, which has its arguments"),
 }
 
 
@@ -59,6 +87,9 @@ def why_absent(name: str) -> str | None:
     Args:
       name: as users write it: `jax.export.export`.
     """
+    if name in _REMOVED:
+        version, instead = _REMOVED[name]
+        return f"{f'JAX {version}' if version else 'JAX'} has removed {name}; use {instead}"
     parts = name.split(".")
     for count in range(len(parts), 1, -1):
         nearest = _NEAREST.get(".".join(parts[:count]))

@@ -10,6 +10,20 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 
+class OfData:
+    """An attribute of arrays that hold data, for those that do not: an error that says so."""
+
+    __slots__ = ("__name__",)
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.__name__ = name
+
+    def __get__(self, x: Array | None, owner: type | None = None) -> Any:
+        if x is None:
+            return self
+        raise x.__without_data__(self.__name__)
+
+
 class Array:
     """An immutable n-dimensional array.
 
@@ -49,6 +63,23 @@ class Array:
     @property
     def weak_type(self) -> bool:
         return self.aval.weak_type
+
+    # --- place: what arrays that hold data say themselves -----------------------------------------
+
+    addressable_data = OfData()
+    addressable_shards = OfData()
+    committed = OfData()
+    copy_to_host_async = OfData()
+    device = OfData()
+    global_shards = OfData()
+    is_fully_addressable = OfData()
+    is_fully_replicated = OfData()
+    sharding = OfData()
+    traceback = OfData()
+
+    def __without_data__(self, name: str) -> Exception:
+        """The error for an attribute that needs data."""
+        return AttributeError(f"{type(self).__name__} has no {name}", name=name, obj=self)
 
     def item(self, *args: int) -> bool | int | float | complex:
         """The element as a Python scalar: the only one, or the one at an index."""

@@ -98,6 +98,55 @@ class AbstractValue:
     def normalize(self) -> AbstractValue:
         return self
 
+    # --- what kinds of values define that have it ---------------------------------------------------
+
+    if not TYPE_CHECKING:
+
+        def update(self, **changes: object) -> AbstractValue:
+            """The type with some attributes replaced."""
+            raise _undefined(self, "update")
+
+        def inc_rank(self, size: int | None, spec: object) -> AbstractValue:
+            """Type of `size` values along a new axis."""
+            raise _undefined(self, "inc_rank")
+
+        def dec_rank(self, size: int | None, spec: object) -> AbstractValue:
+            """Type of one value along an axis."""
+            raise _undefined(self, "dec_rank")
+
+        def reshard(self, sharding: object) -> AbstractValue:
+            """The type of values that lie as `sharding` says."""
+            raise _undefined(self, "reshard")
+
+        def leading_axis_spec(self) -> Any:
+            """The position of the axis that `scan` goes along."""
+            return 0
+
+        def vspace_add(self, x: Any, y: Any) -> Any:
+            """The sum of two values of this type."""
+            return x + y
+
+    def to_ct_aval(self) -> AbstractValue:
+        return self.to_cotangent_aval()
+
+    def at_least_vspace(self) -> AbstractValue:
+        """Type of the vector space that tangents lie in."""
+        return self.to_tangent_aval()
+
+    def update_weak_type(self, weak_type: bool) -> AbstractValue:
+        """The type with another weakness, for types that have one."""
+        return self
+
+    def update_manual_axis_type(self, mat: ManualAxisType) -> AbstractValue:
+        """The type of values that relate so along the axes of a `shard_map`, for types that say it."""
+        return self
+
+
+def _undefined(aval: AbstractValue, method: str) -> TypeError:
+    return TypeError(
+        f"{type(aval).__name__}.{method}: values of type {aval} have no such operation"
+    )
+
 
 class ShapedArray(AbstractValue):
     """An array of known shape and dtype, and where it lies.
@@ -303,6 +352,18 @@ class ShapedArray(AbstractValue):
     def at_least_vspace(self) -> ShapedArray:
         """Type of the vector space that tangents lie in."""
         return self.to_tangent_aval()
+
+    def update_weak_type(self, weak_type: bool) -> ShapedArray:
+        """The type with another weakness."""
+        return self.update(weak_type=weak_type)
+
+    def update_manual_axis_type(self, mat: ManualAxisType) -> ShapedArray:
+        """The type of values that relate as `mat` says along the axes of a `shard_map`."""
+        return self.update(manual_axis_type=mat)
+
+    def reshard(self, sharding: NamedSharding | None) -> ShapedArray:
+        """The type of values that lie as `sharding` says; None leaves them where they are."""
+        return self if sharding is None else self.update(sharding=sharding)
 
     def str_short(self, short_dtypes: bool = False, mesh_axis_types: bool = False) -> str:
         name = dtypes.short_name(self.dtype) if short_dtypes else dtypes.long_name(self.dtype)

@@ -129,6 +129,11 @@ performance_warnings = _add(
     "jitney_performance_warnings", True, context=True,
     help="Programs that are slower than they need be are warned of, once each, with the cure.",
 )  # fmt: skip
+print_notes = _add(
+    "jitney_print_notes",
+    True,
+    help="On a terminal, `print` of an array in a traced function is noted, once for each line.",
+)
 no_tracing = _add("jax_no_tracing", False, context=True, help="Tracing raises an error.")
 no_execution = _add(
     "jax_no_execution", False, called=True, context=True, help="Running raises an error."
@@ -244,9 +249,18 @@ def _all_states() -> dict[str, State]:
     return _states
 
 
-def _find(name: str) -> State:
+def option(name: str) -> State:
+    """Returns the option `name`, such as "jax_enable_x64".
+
+    Raises:
+      AttributeError: if there is no option of that name.
+    """
     if name not in _states and name not in _all_states():
-        raise AttributeError(f"Unrecognized config option: {name}")
+        import difflib
+
+        near = difflib.get_close_matches(str(name), _states, 1)
+        instead = f"\nInstead: {near[0]}" if near else ""
+        raise AttributeError(f"Unrecognized config option: {name}{instead}")
     return _states[name]
 
 
@@ -263,11 +277,11 @@ class Config:
           AttributeError: if there is no option of that name.
           ValueError: if the option does not take this value.
         """
-        _find(name).set_global(val)
+        option(name).set_global(val)
 
     def read(self, name: str) -> Any:
         """The value of an option in force here and now."""
-        return _find(name).value
+        return option(name).value
 
     _read = read
 
@@ -300,7 +314,7 @@ class Config:
         absl_flags.parse_flags(self.values, self.update)
 
     def __getattr__(self, name: str) -> Any:
-        return _find(name).value
+        return option(name).value
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(

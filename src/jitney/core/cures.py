@@ -9,8 +9,11 @@ from __future__ import annotations
 import ast
 import importlib
 import types
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
+from jitney.core import user_code
 from jitney.core.user_code import UserCode
 
 # --- truth values ---------------------------------------------------------------------------------
@@ -141,8 +144,14 @@ def _of_filter(code: UserCode) -> str:
 
 
 def _reduced(code: UserCode) -> str:
-    text = code.text()
-    if not text or isinstance(code.expression, ast.stmt):
+    asked = code.expression
+    match asked:
+        case ast.Call(func=ast.Name(id="bool"), args=[ast.expr() as operand]):
+            asked = operand
+        case _:
+            pass
+    text = "" if asked is None else code.text(asked)
+    if not text or isinstance(asked, ast.stmt):
         return _MASK_DEFAULT
     array = text if text.isidentifier() else f"({text})"
     return f"{array}.any() or {array}.all()"
@@ -159,8 +168,23 @@ _UPDATES: dict[type[ast.operator], str] = {
 }
 
 
-def of_assignment(code: UserCode | None) -> str:
-    """The update without a change in place of `x[index] = value` or `x[index] += value`."""
+def of_store(code: UserCode | None) -> str:
+    """The update in place of `a[index] = x` for a NumPy array `a`; empty for other expressions."""
+    match None if code is None else code.expression:
+        case ast.Subscript(ctx=ast.Store()):
+            assert code is not None
+            return of_assignment(code, "jnp.asarray({})")
+        case _:
+            return ""
+
+
+def of_assignment(code: UserCode | None, array_form: str = "{}") -> str:
+    """The update without a change in place of `x[index] = value` or `x[index] += value`.
+
+    Args:
+      code: where.
+      array_form: how the array is written that is updated: "{}" stands for it.
+    """
     if code is None or len(code.path) < 2:
         return "x = x.at[index].set(value)"
     target, statement = code.path[:2]
@@ -177,37 +201,161 @@ def of_assignment(code: UserCode | None) -> str:
             call = f"set({code.text(value)})"
         case _:
             call = "set(value)"
-    return f"{array} = {array}.at[{index}].{call}"
+    return f"{array} = {array_form.format(array)}.at[{index}].{call}"
 
 
-# --- text -----------------------------------------------------------------------------------------
+# --- numbers ------------------------------------------------------------------------------------
+
+_NUMBERS = ("int", "float", "complex")
 
 
-def of_format(code: UserCode | None) -> tuple[str, str]:
-    """(the f-string, the call of `jax.debug.print` in place of it)."""
-    nodes = () if code is None else code.path
-    string = next((n for n in nodes if isinstance(n, ast.JoinedStr)), None)
-    if code is None or string is None:
-        return "", 'jax.debug.print("x = {x}", x=x)'
-    parts: list[str] = []
-    values: dict[str, str] = {}
-    for part in string.values:
-        if isinstance(part, ast.FormattedValue):
-            text = ast.unparse(part.value)
-            name = text if text.isidentifier() else f"value{len(values)}"
-            values[name] = text
-            parts.append("{" + name + _spec(part) + "}")
-        elif isinstance(part, ast.Constant):
-            parts.append(str(part.value))
-    named = ", ".join(f"{name}={text}" for name, text in values.items())
-    return ast.unparse(string), f'jax.debug.print("{"".join(parts)}", {named})'
+def converted(node: ast.AST | None) -> ast.expr | None:
+    """What `int(x)`, `float(x)`, `complex(x)` or `x.item()` makes a number of; None for others."""
+    match node:
+        case ast.Call(func=ast.Name(id=name), args=[x], keywords=[]) if name in _NUMBERS:
+            return None if isinstance(x, ast.Constant) else x
+        case ast.Call(func=ast.Attribute(value=x, attr="item"), args=[], keywords=[]):
+            return x
+        case _:
+            return None
 
 
-def _spec(part: ast.FormattedValue) -> str:
-    if not isinstance(part.format_spec, ast.JoinedStr):
+def of_number(code: UserCode | None, kind: str, wanted: str) -> str:
+    """What to write in place of `int(x)`, `float(x)`, `complex(x)`, `x.item()` of a traced array.
+
+    Args:
+      code: where.
+      kind: the Python type of the array's elements.
+      wanted: the type of the number; empty for that of the elements.
+    """
+    wanted = wanted or kind
+    node = None if code is None else code.expression
+    array = converted(node)
+    outside = (
+        "What Python needs as a number, such as an extent, is computed outside of the traced function, "
+        "and passed by static_argnums."
+    )
+    if code is None or array is None:
+        same = f", or `x.astype({wanted})` or `jnp.array(x, {wanted})`" if wanted else ""
+        return f"the array as it is{same}, which serves in arithmetic. {outside}"
+    text = code.text(array)
+    is_short = isinstance(array, ast.Name | ast.Call | ast.Attribute | ast.Subscript)
+    owner = text if is_short else f"({text})"
+    same = text if wanted == kind else f"{owner}.astype({wanted})"
+    uses = "in arithmetic, and as an index" if wanted == "int" else "in arithmetic"
+    return f"`{same}`, an array, which serves {uses}. {outside}"
+
+
+def arguments(written: Callable[[ast.expr], str], call: ast.Call, first: int = 0) -> list[str]:
+    """The arguments of a call from the one at `first`, as `written` has each."""
+    named = [
+        f"**{written(k.value)}" if k.arg is None else f"{k.arg}={written(k.value)}"
+        for k in call.keywords
+    ]
+    return [*map(written, call.args[first:]), *named]
+
+
+# --- containers -----------------------------------------------------------------------------------
+
+
+def of_container(code: UserCode | None, kind: type, is_left: bool) -> str:
+    """The operation on an array and a list, tuple, set or dict, with the latter as an array.
+
+    Args:
+      code: where.
+      kind: of the container.
+      is_left: whether it is the left operand.
+    """
+    operation: Callable[[ast.expr, ast.expr], ast.expr]
+    match None if code is None else code.expression:
+        case (
+            ast.BinOp(left=left, op=op, right=right)
+            | ast.AugAssign(target=left, op=op, value=right)
+        ):
+            operation = partial(_binary, op)
+        case ast.Compare(left=left, ops=[sign], comparators=[right]):
+            operation = partial(_comparison, sign)
+        case _:
+            return f"jnp.asarray of the {kind.__name__}"
+    held = left if is_left else right
+    if kind is dict:
+        new: ast.expr = ast.Name("leaf")
+    else:
+        elements = ast.List([ast.Starred(held)]) if kind is set else held
+        new = ast.Call(ast.Name("jnp.asarray"), [elements], [])
+    text = ast.unparse(operation(new, right) if is_left else operation(left, new))
+    return f"jax.tree.map(lambda leaf: {text}, {ast.unparse(held)})" if kind is dict else text
+
+
+def _binary(op: ast.operator, left: ast.expr, right: ast.expr) -> ast.expr:
+    return ast.BinOp(left, op, right)
+
+
+def _comparison(sign: ast.cmpop, left: ast.expr, right: ast.expr) -> ast.expr:
+    return ast.Compare(left, [sign], [right])
+
+
+# --- lists and trees ------------------------------------------------------------------------------
+
+
+def of_separate(code: UserCode, count: int) -> str:
+    """The call with its first `count` arguments in a list; empty if they do not all stand there."""
+    call = code.expression
+    if not isinstance(call, ast.Call) or len(call.args) < count:
         return ""
-    return ":" + "".join(
-        str(c.value) for c in part.format_spec.values if isinstance(c, ast.Constant)
+    if any(isinstance(each, ast.Starred) for each in call.args):
+        return ""
+    listed = ", ".join(map(code.text, call.args[:count]))
+    rest = arguments(code.text, call, count)
+    return f"{code.text(call.func)}({', '.join([f'[{listed}]', *rest])})"
+
+
+_OF_TREES = ("map", "tree_map", "map_with_path", "tree_map_with_path")
+
+
+def mapped_trees(number: int, longest: int = 30) -> tuple[str, str] | None:
+    """What the user wrote for the first tree that a function is mapped over, and for another.
+
+    None where the call is not in the user's source, or has what is too long to show.
+
+    Args:
+      number: of the other tree, among those after the first.
+      longest: characters of what is not too long.
+    """
+    code = user_code.current()
+    match None if code is None else code.expression:
+        case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name), args=[_, first, *rest]):
+            assert code is not None
+        case _:
+            return None
+    before = [first, *rest[: number + 1]]
+    if (
+        name not in _OF_TREES
+        or len(rest) <= number
+        or any(isinstance(x, ast.Starred) for x in before)
+    ):
+        return None
+    written = (code.text(first), code.text(rest[number]))
+    return written if all(len(text) <= longest for text in written) else None
+
+
+def of_key(code: UserCode, has_value: bool) -> str:
+    """What to write in place of `d[i]` where an array is the key; empty for other expressions.
+
+    Args:
+      code: where.
+      has_value: whether the array is not traced.
+    """
+    match code.expression:
+        case ast.Subscript(value=container, slice=index):
+            held, key = code.text(container), code.text(index)
+        case _:
+            return ""
+    if has_value:
+        return f"{held}[{key}.item()]" if key.isidentifier() else f"{held}[({key}).item()]"
+    return (
+        f"jnp.stack([*{held}.values()])[number], or jax.lax.switch(number, functions), where number is "
+        "the place among the entries; a key that is known beforehand is passed by static_argnums"
     )
 
 
@@ -249,7 +397,7 @@ def of_foreign_call(code: UserCode | None) -> str:
     match None if code is None else code.expression:
         case ast.Call(func=ast.Attribute(value=owner, attr=name)):
             assert code is not None
-            module = _value(code, owner)
+            module = value_of(code, owner)
         case _:
             return ""
     root, _, rest = getattr(module, "__name__", "").partition(".")
@@ -264,13 +412,13 @@ def of_foreign_call(code: UserCode | None) -> str:
     return "" if found is None else f"{_SHORT.get(public, public)}.{name}"
 
 
-def _value(code: UserCode, node: ast.expr) -> Any:
+def value_of(code: UserCode, node: ast.expr) -> Any:
     """What a name, or an attribute of a module, stands for; None if it is something else."""
     match node:
         case ast.Name(id=name):
-            return code.frame.f_locals.get(name, code.frame.f_globals.get(name))
+            return code.value_of(name)
         case ast.Attribute(value=owner, attr=name):
-            module = _value(code, owner)
+            module = value_of(code, owner)
             return getattr(module, name, None) if isinstance(module, types.ModuleType) else None
         case _:
             return None

@@ -135,16 +135,28 @@ def _as_dtype(d: DTypeLike | ExtendedDType) -> Any:
         return _as_dtype(d.dtype)
     try:
         return np.dtype(d)
-    except TypeError as error:
-        raise TypeError(f"data type {d!r} not understood") from error
+    except TypeError:
+        raise TypeError(f"{d!r} names no dtype{_instead(d)}") from None
 
 
-def canonicalize_dtype(d: DTypeLike | ExtendedDType, allow_extended_dtype: bool = False) -> Any:
-    """The dtype that values of dtype `d` have here: 64-bit ones are narrowed unless x64 is on."""
-    dtype = d if isinstance(d, np.dtype) else _as_dtype(d)
-    if config.x64_enabled() or isinstance(dtype, ExtendedDType):
-        return dtype
-    return _NARROWED.get(dtype, dtype)  # `narrowed`, without a call: this is on every way
+def _instead(d: object) -> str:
+    """What may have been meant by an object that names no dtype: a line of the message."""
+    if isinstance(d, str):
+        import difflib
+
+        near = difflib.get_close_matches(d, [np.dtype(t).name for t in numpy_scalar_types], 1)
+        return f"\nInstead: {near[0]!r}" if near else ""
+    if isinstance(d, int) and not isinstance(d, bool):
+        return "\nInstead: a dtype, such as jnp.float32; the extents of a shape are one tuple"
+    return ""
+
+
+def canonicalize_dtype(dtype: DTypeLike | ExtendedDType, allow_extended_dtype: bool = False) -> Any:
+    """The dtype that values of `dtype` have here: 64-bit ones are narrowed unless x64 is on."""
+    own = dtype if isinstance(dtype, np.dtype) else _as_dtype(dtype)
+    if config.x64_enabled() or isinstance(own, ExtendedDType):
+        return own
+    return _NARROWED.get(own, own)  # `narrowed`, without a call: this is on every way
 
 
 def requested_dtype(d: DTypeLike | ExtendedDType) -> Any:
@@ -596,17 +608,14 @@ def check_user_dtype_supported(
     asked = _as_dtype(dtype)
     check_valid_dtype(asked)
     if asked in _NARROWED and not config.x64_enabled() and not config.keeps_wide():
-        where = f" requested in {fun_name}" if fun_name else ""
+        where = f" in {fun_name}" if fun_name else ""
         if config.explicit_x64_dtypes.value == "error":
             raise ValueError(
                 f"Explicitly requested dtype {asked.name}{where} is a 64-bit type, which exists "
-                "with "
-                "jax_enable_x64 alone, and jax_explicit_x64_dtypes is error"
+                "with jax_enable_x64 alone, and jax_explicit_x64_dtypes is error"
             )
         warn(
             f"Explicitly requested dtype {asked.name}{where} becomes {_NARROWED[asked].name}, as "
-            "64-bit "
-            "types are off; the option jax_enable_x64 and the environment variable JAX_ENABLE_X64 "
-            "turn "
-            "them on."
+            "64-bit types are off; the option jax_enable_x64 and the environment variable "
+            "JAX_ENABLE_X64 turn them on."
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from jitney.core.config import config
+from jitney.core.options import refused
 from jitney.core.user_warnings import warn
 
 PREFIXES = ("JAX_", "JITNEY_")
@@ -38,8 +39,28 @@ def misspelt() -> dict[str, str]:
     return {name: match[0] for name, match in nearest.items() if match}
 
 
-def warn_of_misspelt() -> None:
-    """Warns of each variable that is misspelt."""
+def threads() -> int | None:
+    """What JITNEY_NUM_THREADS asks for; None if it is not set.
+
+    Raises:
+      ValueError: if it is not a number of threads.
+    """
+    text = os.environ.get("JITNEY_NUM_THREADS", "")
+    if text and not (text.isdigit() and int(text)):
+        why = f"{text!r} is not a number of threads, 1 or more"
+        raise ValueError(f"the environment variable JITNEY_NUM_THREADS: {why}")
+    return int(text) if text else None
+
+
+def check() -> None:
+    """Warns of each variable that is misspelt.
+
+    Raises:
+      ValueError: if a variable has a value that its option cannot have.
+    """
+    threads()
+    for name, why in refused.items():
+        raise ValueError(f"the environment variable {name}: {why}")
     for name, right in misspelt().items():
         warn(f"the environment variable {name} sets nothing; did you mean {right}?")
 

@@ -9,13 +9,16 @@ which `jitney explain` prints by its `code`.
 
 from __future__ import annotations
 
+import os
+from types import CodeType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from jitney.core import cures, messages, source_info, user_code
+from jitney.core import cures, messages, print_cures, source_info, user_code
 
 if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
     from jitney.core.typing import Array
+    from jitney.core.user_code import UserCode
 
 
 def _documented(error: Exception, message: object) -> str:
@@ -62,15 +65,35 @@ def _type_of(tracer: _Traced) -> str:
     return type(tracer).__name__ if aval is None else aval.str_short()
 
 
+def _or_static(tracer: _Traced) -> str:
+    """What else may be done about a value that is needed: nothing where it comes of an array."""
+    inner: Any = tracer
+    while inner is not None:
+        ask = getattr(getattr(inner, "_trace", None), "depends_on_arrays", None)
+        if ask is not None:
+            return "" if ask(inner) else _STATIC
+        # That of a derivative, or of a mapped value, is the tracer of the function around it.
+        inner = getattr(inner, "primal", getattr(inner, "val", None))
+    return ""
+
+
+_STATIC = "; or make the argument static, if it takes few values: jax.jit(f, static_argnames=...)"
+_INDEX_DEFAULT = (
+    "for an element of a list, make an array of the list and index that; for range(n), loop by "
+    "jax.lax.fori_loop"
+)
+
+
 class ConcretizationTypeError(JAXTypeError):
     """The value of a tracer was needed while its function was traced."""
 
     code = "value-of-tracer"
 
     def __init__(self, tracer: _Traced, context: str = "") -> None:
+        said, instead, cure = context.partition("\nInstead: ")
         super().__init__(
             "Abstract tracer value encountered where concrete value is expected: "
-            f"{describe(tracer)}\n{context}{tracer._origin_msg()}\n"
+            f"{describe(tracer)}\n{said}{tracer._origin_msg()}{instead}{cure}"
         )
 
 
@@ -86,8 +109,7 @@ class TracerBoolConversionError(ConcretizationTypeError):
             self,
             f"Attempted boolean conversion of {describe(tracer)}.{tracer._origin_msg()}\n"
             f"{messages.located(truth.asked, 'bool(x)', code)} needs a value that is known only "
-            f"when the compiled function runs.\nInstead: {truth.instead}; or make the argument "
-            "static, if it takes few values: jax.jit(f, static_argnames=...).",
+            f"when the compiled function runs.\nInstead: {truth.instead}{_or_static(tracer)}.",
         )
 
 
@@ -98,12 +120,14 @@ class TracerArrayConversionError(JAXTypeError):
 
     def __init__(self, tracer: _Traced) -> None:
         code = user_code.current()
+        update = cures.of_store(code)
+        written = messages.statement(code) if update else ""
         ours = cures.of_foreign_call(code) or "the function of that name in jax.numpy"
+        instead = update or f"{ours}; for what NumPy alone can do, jax.pure_callback."
         super().__init__(
-            f"{messages.located('', 'np.asarray(x)', code)}: NumPy asked for the values of a "
+            f"{messages.located(written, 'np.asarray(x)', code)}: NumPy asked for the values of a "
             f"{describe(tracer)}, by __array__(), which are known only when the compiled function "
-            f"runs.{tracer._origin_msg()}\nInstead: {ours}; for what NumPy alone can do, "
-            "jax.pure_callback."
+            f"runs.{tracer._origin_msg()}\nInstead: {instead}"
         )
 
 
@@ -117,9 +141,7 @@ class TracerIntegerConversionError(JAXTypeError):
         super().__init__(
             f"{messages.located('', 'x.__index__()', code)}: Python asked for a {describe(tracer)} "
             "as an integer, by __index__(), whose value is known only when the compiled function "
-            f"runs.{tracer._origin_msg()}\nInstead: for an element of a list, make an array of "
-            "the list and index that; for range(n), loop by jax.lax.fori_loop; or make the "
-            "argument static, if it takes few values: jax.jit(f, static_argnames=...)."
+            f"runs.{tracer._origin_msg()}\nInstead: {_INDEX_DEFAULT}{_or_static(tracer)}."
         )
 
 
@@ -138,7 +160,7 @@ class NonConcreteBooleanIndexError(JAXIndexError):
             "x[mask] needs a boolean mask whose values are known, as they decide the shape of the "
             f"result, but got {got}\nTo keep the shape, choose by `jnp.where(mask, x, y)` or set "
             "by `x.at[mask].set(y)`; for at most n elements, take "
-            "`x[jnp.nonzero(mask, size=n)]`.\n"
+            "`x[jnp.nonzero(mask, size=n)]`."
         )
 
 
@@ -168,19 +190,50 @@ class JaxRuntimeError(RuntimeError):
 def scalar_conversion_error(tracer: _Traced, kind: str) -> Exception:
     """For int(x), float(x), complex(x), and what calls them: `math.exp(x)`."""
     code = user_code.current()
-    ours = cures.of_foreign_call(code)
-    instead = ours or f"to change the dtype alone, `x.astype({kind})` or `jnp.array(x, {kind})`"
+    update = cures.of_store(code)
+    written = messages.statement(code) if update else ""
+    ours = update or cures.of_foreign_call(code)
+    return _number_error(tracer, written, f"{kind}(x)", code, ours and f"{ours}.", kind)
+
+
+def item_error(tracer: _Traced) -> Exception:
+    """For x.item()."""
+    return _number_error(tracer, "", "x.item()", user_code.current(), "")
+
+
+def _number_error(
+    tracer: _Traced, written: str, fallback: str, code: UserCode | None, instead: str, wanted: str = ""
+) -> Exception:  # fmt: skip
+    """For what makes a Python number.
+
+    Args:
+      tracer: of which.
+      written: what the user wrote, if it is not the expression where the program stands.
+      fallback: what is asked for, if there is no source.
+      code: where the program stands.
+      instead: what to write, if that is known already.
+      wanted: the type of the number; empty for that of the elements.
+    """
+    printed = "" if instead else print_cures.of_printed(code)
+    if printed:
+        instead = f"{printed}, which prints when the function runs."
     return ConcretizationTypeError(
         tracer,
-        f"{messages.located('', f'{kind}(x)', code)} makes a Python number, which needs the value."
-        f"\nInstead: {instead}.",
+        f"{messages.located(written, fallback, code)} makes a Python number, which needs the "
+        f"value.\nInstead: {instead or cures.of_number(code, _kind_of(tracer), wanted)}",
     )
+
+
+def _kind_of(tracer: _Traced) -> str:
+    """The Python type of a tracer's elements: "int", "float", "complex"; empty for others."""
+    kind = getattr(getattr(tracer.aval, "dtype", None), "kind", "")
+    return {"i": "int", "u": "int", "f": "float", "c": "complex"}.get(kind, "")
 
 
 def format_error(tracer: _Traced) -> TypeError:
     """For f"{x:.3f}"."""
     code = user_code.current()
-    text, instead = cures.of_format(code)
+    text, instead = print_cures.of_format(code)
     return TypeError(
         f"{messages.located(text, 'format(x, spec)', code)}: the value of a {_type_of(tracer)} cannot "
         f"be written while its function is traced, only its type, {type(tracer).__name__}."
@@ -189,14 +242,29 @@ def format_error(tracer: _Traced) -> TypeError:
     )
 
 
-def deleted_array_error(aval: AbstractValue) -> RuntimeError:
-    """For an array that was deleted or donated."""
+def deleted_array_error(
+    aval: AbstractValue, given_to: tuple[str, CodeType, int] | None
+) -> RuntimeError:
+    """For an array that was deleted or donated.
+
+    Args:
+      aval: its type.
+      given_to: the function that it was donated to, and where that was called; None for others.
+    """
     code = user_code.current()
     name = messages.variable_of(aval, code) or "the array"
+    subject = messages.at_expression(f"{name}, {aval.str_short()}, has been", code)
+    if given_to is None:
+        return RuntimeError(
+            f"{subject} deleted, by a call of its method `delete`.\nInstead: delete it later"
+            f"{messages.see('donated-array')}"
+        )
+    function, caller, lasti = given_to
+    line = source_info.span(caller, lasti)[0]
+    place = f"{os.path.basename(caller.co_filename)}:{line}"
     return RuntimeError(
-        f"{messages.subject('use of an array', code)}: {name}, {aval.str_short()}, has been deleted, "
-        "or given away to a function (donate_argnums), whose result has its memory now."
-        "\nInstead: use what the function returned, or do not donate the argument."
+        f"{subject} deleted: its memory was given away to {function} at {place} (donate_argnums), for "
+        f"its result.\nInstead: use what {function} returned, or do not donate the argument."
         f"{messages.see('donated-array')}"
     )
 

@@ -17,9 +17,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeGuard, cast
 
-from jitney.core import config, sums
+from jitney.core import config, messages, sums
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval
 from jitney.core.contexts import Within
 from jitney.core.manual_axes import ManualAxisType
@@ -97,11 +97,16 @@ def is_explicit(avals: Sequence[AbstractValue]) -> bool:
     return made.any and any([sharding_of(aval) is not None for aval in avals])
 
 
+def has_explicit_axes(place: object) -> TypeGuard[NamedSharding]:
+    """Whether `place` is a sharding on a mesh of which types know axes."""
+    return isinstance(place, NamedSharding) and AxisType.Explicit in place.mesh.axis_types
+
+
 def typed(aval: AbstractValue, place: object) -> Any:
     """The type of a value of type `aval` that lies as `place`, a sharding, says."""
     if not isinstance(aval, ShapedArray):
         return aval
-    if isinstance(place, NamedSharding) and AxisType.Explicit in place.mesh.axis_types:
+    if has_explicit_axes(place):
         return aval.update(sharding=place.update(mesh=place.mesh.abstract_mesh, memory_kind=None))
     return aval if aval.has_default_place else aval.update(sharding=None)
 
@@ -123,7 +128,8 @@ def place_of(aval: AbstractValue, mesh: Mesh | None = None) -> NamedSharding | N
             if fits(one, axes):
                 return sharding.update(mesh=with_axes_of(one, axes))
     raise ValueError(
-        f"{aval.str_short()} is on {axes}, and there is no mesh of {axes.size} devices"
+        f"{aval.str_short()} is on {axes}, and there is no mesh of "
+        f"{messages.counted(axes.size, 'device')}"
     )
 
 

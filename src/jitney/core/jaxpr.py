@@ -1,12 +1,13 @@
 """Jaxprs: typed, pure, first-order programs as data.
 
-    closed ::= ClosedJaxpr(jaxpr, consts)
-    jaxpr  ::= { lambda constvars ; invars . let eqn* in outvars }
+    jaxpr  ::= { lambda constvars ; invars . let eqn* in outvars } [consts]
     eqn    ::= outvars = primitive[params] invars
     atom   ::= Var | Literal
 
-A jaxpr is a flat list of equations in order of execution; each variable is bound once. Variables
-compare by identity; jaxprs compare by identity, too. Programs are walked by loops over `eqns`.
+A jaxpr is closed if it has the values of its constants, or has no constants; otherwise the caller gives
+them. Both are of one class. A jaxpr is a flat list of equations in order of execution; each variable is
+bound once. Variables compare by identity; jaxprs compare by identity, too. Programs are walked by loops
+over `eqns`.
 """
 
 from __future__ import annotations
@@ -35,10 +36,26 @@ if TYPE_CHECKING:
 _counter = itertools.count()
 
 
+class Names(Protocol):
+    """What hands out names of variables: `jax.core.JaxprPpContext`."""
+
+    def name(self, var: Var, /) -> str:
+        """The name of a variable, a new one if it has none."""
+        ...
+
+
 class Printer(Protocol):
     """What makes text of jaxprs: the module `core.text`, which stands above this one."""
 
     Settings: Callable[..., Any]
+
+    def result_paths(self, result: object, /) -> tuple[str, ...]:
+        """The paths of the leaves of a result, each as "result['a'][0]"."""
+        ...
+
+    def literal_text(self, literal: Literal, /) -> str:
+        """The text of a literal: its value and type."""
+        ...
 
     def format_eqn(self, eqn: JaxprEqn, /) -> str:
         """The text of one equation."""
@@ -73,6 +90,10 @@ class Var:
         self.aval = aval
         self.count = next(_counter)
 
+    def pretty_print(self, context: Names, *, print_dtype: bool = True) -> str:
+        """The name that the variable has in texts of `context`, which hands out names in turn."""
+        return context.name(self)
+
     def __repr__(self) -> str:
         return f"Var(id={self.count}):{self.aval.str_short()}"
 
@@ -81,6 +102,10 @@ class DropVar(Var):
     """The variable of a result that nothing uses; prints as `_`."""
 
     __slots__ = ()
+
+    def pretty_print(self, context: Names, *, print_dtype: bool = True) -> str:
+        """An underscore."""
+        return "_"
 
     def __repr__(self) -> str:
         return "_"
@@ -108,6 +133,11 @@ class Literal:
         except (TypeError, AttributeError):
             return None
 
+    def pretty_print(self, context: Names, *, print_dtype: bool = True) -> str:
+        """The value, with its type if `print_dtype`."""
+        text = printer().literal_text(self)
+        return text if print_dtype else text.rpartition(":")[0]
+
     __hash__: ClassVar[None] = None  # type: ignore[assignment]  # unhashable, as in JAX
 
     def __repr__(self) -> str:
@@ -126,12 +156,26 @@ class DebugInfo(NamedTuple):
       func_src_info: "name at file:line".
       arg_names: a name for each flat argument, such as "x['k'][0]"; None where unknown.
       result_paths: likewise for results, such as "result['a']".
+      made_by: transformations of the function before `traced_for`, the first first.
     """
 
     traced_for: str
     func_src_info: str
     arg_names: tuple[str | None, ...] | None = None
     result_paths: tuple[str, ...] | Callable[[], tuple[str, ...]] | None = None
+    made_by: tuple[str, ...] = ()
+
+    def then(
+        self, transformation: str, arg_names: tuple[str | None, ...] | None = None
+    ) -> DebugInfo:
+        """Of what a transformation makes of the program, whose results are others.
+
+        Args:
+          transformation: its name.
+          arg_names: of the arguments of what it makes.
+        """
+        made_by = (*self.made_by, self.traced_for)
+        return DebugInfo(transformation, self.func_src_info, arg_names, None, made_by)
 
     @property
     def func_name(self) -> str:
@@ -160,6 +204,51 @@ class DebugInfo(NamedTuple):
         if paths is None or callable(paths) or len(paths) != n:
             return ("",) * n
         return paths
+
+    def assert_arg_names(self, expected_count: int) -> None:
+        """Asserts that there are so many names of arguments, where they are known."""
+        names = self.arg_names
+        assert names is None or len(names) == expected_count, (expected_count, self)
+
+    def assert_result_paths(self, expected_count: int) -> None:
+        """Asserts that there are so many paths of results, where they are known."""
+        paths = self.result_paths
+        assert paths is None or callable(paths) or len(paths) == expected_count, (
+            expected_count,
+            self,
+        )
+
+    def filter_arg_names(self, keep: Sequence[bool]) -> tuple[str | None, ...] | None:
+        """The names of the arguments that are kept; None where they are unknown."""
+        names = self.arg_names
+        if names is None:
+            return None
+        return tuple([name for name, kept in zip(names, keep, strict=True) if kept])
+
+    def filter_result_paths(self, keep: Sequence[bool]) -> tuple[str, ...] | None:
+        """The paths of the results that are kept; None where they are unknown."""
+        paths = self.resolve_result_paths().result_paths
+        if paths is None or callable(paths):
+            return None
+        return tuple([path for path, kept in zip(paths, keep, strict=True) if kept])
+
+    def replace_func_name(self, name: str) -> DebugInfo:
+        """The same of a function of another name."""
+        _, space, where = self.func_src_info.partition(" ")
+        return self._replace(func_src_info=f"{name}{space}{where}")
+
+    def resolve_result_paths(self) -> DebugInfo:
+        """The same with paths of results that are computed, if they were not yet."""
+        paths = self.result_paths
+        return self._replace(result_paths=paths()) if callable(paths) else self
+
+    def set_result_paths(self, ans: object) -> DebugInfo:
+        """The same with the paths of the leaves of a result."""
+        return self._replace(result_paths=printer().result_paths(ans))
+
+    def with_unknown_names(self) -> DebugInfo:
+        """The same of arguments and results without names."""
+        return self._replace(arg_names=None, result_paths=None)
 
 
 class JaxprEqnContext(NamedTuple):
@@ -263,27 +352,56 @@ _NO_DEBUG_INFO = DebugInfo("unknown", "<unknown>")
 
 
 class Jaxpr:
-    """An open program: its constants are variables (`constvars`) given by whoever runs it."""
+    """A program.
+
+    `Jaxpr(constvars, invars, outvars, eqns, effects, debug_info)` is open: its constants are variables,
+    given by the caller. `Jaxpr(jaxpr, consts)` is `jaxpr` with their values, a closed program.
+
+    Attributes:
+      constvars, invars: variables of constants and operands.
+      eqns: equations, in order.
+      outvars: results.
+      effects: of the equations.
+      debug_info: where the program comes from.
+      consts: a value for each of `constvars`, which an open program does not know.
+      jaxpr: the program without the values of its constants.
+      is_open: whether it is made without them.
+    """
 
     __slots__ = (
         "__weakref__",
+        "consts",
         "constvars",
         "debug_info",
         "effects",
         "eqns",
         "invars",
+        "is_open",
+        "jaxpr",
         "outvars",
     )
+    constvars: list[Var]
+    invars: list[Var]
+    outvars: list[Atom]
+    eqns: list[JaxprEqn]
+    effects: frozenset[Effect] | set[Effect]
+    debug_info: DebugInfo
+    consts: list[Any]
+    jaxpr: Jaxpr
+    is_open: bool
 
     def __init__(
         self,
-        constvars: Sequence[Var],
-        invars: Sequence[Var],
-        outvars: Sequence[Atom],
-        eqns: Sequence[JaxprEqn],
+        constvars: Sequence[Var] | Jaxpr = (),
+        invars: Sequence[Any] = (),
+        outvars: Sequence[Atom] = (),
+        eqns: Sequence[JaxprEqn] = (),
         effects: frozenset[Effect] | set[Effect] = no_effects,
         debug_info: DebugInfo | None = None,
     ) -> None:
+        if isinstance(constvars, Jaxpr):
+            self._close(constvars, invars)
+            return
         self.constvars = list(constvars)
         self.invars = list(invars)
         self.outvars = list(outvars)
@@ -292,6 +410,51 @@ class Jaxpr:
         if effects and any([isinstance(e, InputEffect) for e in effects]):
             self.effects = self._own_effects(effects)
         self.debug_info = debug_info or _NO_DEBUG_INFO
+        self.is_open = True
+
+    def _close(self, program: Jaxpr, consts: Sequence[Any]) -> None:
+        """Makes this `program` with the values of its constants."""
+        assert len(consts) == len(program.constvars), (len(consts), len(program.constvars))
+        self.jaxpr = program if program.is_open else program.jaxpr
+        self.constvars, self.invars = program.constvars, program.invars
+        self.outvars, self.eqns = program.outvars, program.eqns
+        self.effects, self.debug_info = program.effects, program.debug_info
+        self.consts = list(consts)
+        self.is_open = False
+
+    if not TYPE_CHECKING:  # for whom all names would exist
+
+        def __getattr__(self, name: str) -> Any:
+            """What an open program does not store: itself, a cycle of references, and constants."""
+            if name == "jaxpr":
+                return self
+            if name != "consts":
+                raise AttributeError(f"'Jaxpr' object has no attribute {name!r}")
+            if self.constvars:
+                raise AttributeError(
+                    f"This jaxpr has {len(self.constvars)} constants as variables, without values: "
+                    "jaxpr.with_consts(values) is the program that has them"
+                )
+            return []
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the values of its constants are known."""
+        return not (self.is_open and self.constvars)
+
+    @property
+    def known_consts(self) -> list[Any]:
+        """The values of its constants; none of a program that is not closed."""
+        return self.consts if self.is_closed else []
+
+    @property
+    def literals(self) -> list[Any]:
+        return self.consts
+
+    @property
+    def num_consts(self) -> int:
+        """The number of its constants."""
+        return len(self.constvars)
 
     def _own_effects(self, effects: frozenset[Effect] | set[Effect]) -> frozenset[Effect]:
         """`effects`, with those on operands of equations told as on operands of the program."""
@@ -311,6 +474,10 @@ class Jaxpr:
         return is_high(self)
 
     @property
+    def all_invars(self) -> list[Var]:
+        return [*self.constvars, *self.invars]
+
+    @property
     def in_avals(self) -> list[AbstractValue]:
         return [v.aval for v in self.invars]
 
@@ -318,11 +485,41 @@ class Jaxpr:
     def out_avals(self) -> list[AbstractValue]:
         return [v.aval for v in self.outvars]
 
-    def replace(self, **changes: Any) -> Jaxpr:
-        """A copy with some fields replaced."""
-        fields = {name: changes.pop(name, getattr(self, name)) for name in _JAXPR_FIELDS}
-        assert not changes, f"Jaxpr has no fields {sorted(changes)}"
-        return Jaxpr(**fields)
+    def replace(
+        self, *, jaxpr: Jaxpr | None = None, consts: Sequence[Any] | None = None, **changes: Any
+    ) -> Jaxpr:
+        """A copy with some fields replaced, with another program, or with other constants."""
+        if changes:
+            fields = {name: changes.pop(name, getattr(self, name)) for name in _JAXPR_FIELDS}
+            assert not changes, f"Jaxpr has no fields {sorted(changes)}"
+            jaxpr = Jaxpr(**fields)
+        jaxpr = jaxpr or self.jaxpr
+        if consts is None:
+            return jaxpr if self.is_open else Jaxpr(jaxpr, self.consts)
+        return Jaxpr(jaxpr, consts)
+
+    def with_consts(self, consts: Sequence[Any]) -> Jaxpr:
+        """The program with a value for each of its constants."""
+        return Jaxpr(self.jaxpr, consts)
+
+    def map_jaxpr(self, f: Callable[[Jaxpr], Jaxpr]) -> Jaxpr:
+        changed = f(self.jaxpr)
+        return changed if self.is_open else Jaxpr(changed, self.consts)
+
+    def copy(self) -> Jaxpr:
+        """The same program over variables of its own, as if it had been traced again."""
+        new: dict[Atom, Var] = {v: Var(v.aval) for v in (*self.constvars, *self.invars)}
+        eqns: list[JaxprEqn] = []
+        for eqn in self.eqns:
+            operands = [a if isinstance(a, Literal) else new[a] for a in eqn.invars]
+            new.update((v, type(v)(v.aval)) for v in eqn.outvars)
+            eqns.append(eqn.replace(invars=operands, outvars=[new[v] for v in eqn.outvars]))
+        return self.replace(
+            constvars=[new[v] for v in self.constvars],
+            invars=[new[v] for v in self.invars],
+            outvars=[a if isinstance(a, Literal) else new[a] for a in self.outvars],
+            eqns=eqns,
+        )
 
     def pretty_print(
         self,
@@ -349,109 +546,23 @@ class Jaxpr:
 _JAXPR_FIELDS = ("constvars", "invars", "outvars", "eqns", "effects", "debug_info")
 
 
-class ClosedJaxpr:
-    """A program with the values of its constants.
-
-    Attributes:
-      jaxpr: the program.
-      consts: a value for each of `jaxpr.constvars`.
-    """
-
-    __slots__ = ("__weakref__", "consts", "jaxpr")
-
-    def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any]) -> None:
-        assert len(consts) == len(jaxpr.constvars), (len(consts), len(jaxpr.constvars))
-        self.jaxpr = jaxpr
-        self.consts = list(consts)
-
-    @property
-    def literals(self) -> list[Any]:
-        return self.consts
-
-    @property
-    def eqns(self) -> list[JaxprEqn]:
-        return self.jaxpr.eqns
-
-    @property
-    def constvars(self) -> list[Var]:
-        return self.jaxpr.constvars
-
-    @property
-    def invars(self) -> list[Var]:
-        return self.jaxpr.invars
-
-    @property
-    def outvars(self) -> list[Atom]:
-        return self.jaxpr.outvars
-
-    @property
-    def in_avals(self) -> list[AbstractValue]:
-        return self.jaxpr.in_avals
-
-    @property
-    def out_avals(self) -> list[AbstractValue]:
-        return self.jaxpr.out_avals
-
-    @property
-    def effects(self) -> frozenset[Effect] | set[Effect]:
-        return self.jaxpr.effects
-
-    @property
-    def debug_info(self) -> DebugInfo:
-        return self.jaxpr.debug_info
-
-    @property
-    def is_high(self) -> bool:
-        return self.jaxpr.is_high
-
-    def map_jaxpr(self, f: Callable[[Jaxpr], Jaxpr]) -> ClosedJaxpr:
-        return ClosedJaxpr(f(self.jaxpr), self.consts)
-
-    def replace(self, *, jaxpr: Jaxpr | None = None, consts: Sequence[Any] | None = None) -> Any:
-        """A copy with another program or other constants."""
-        return ClosedJaxpr(jaxpr or self.jaxpr, self.consts if consts is None else consts)
-
-    def copy(self) -> ClosedJaxpr:
-        """The same program over variables of its own, as if it had been traced again."""
-        jaxpr = self.jaxpr
-        new: dict[Atom, Var] = {v: Var(v.aval) for v in (*jaxpr.constvars, *jaxpr.invars)}
-        eqns: list[JaxprEqn] = []
-        for eqn in jaxpr.eqns:
-            operands = [a if isinstance(a, Literal) else new[a] for a in eqn.invars]
-            new.update((v, type(v)(v.aval)) for v in eqn.outvars)
-            eqns.append(eqn.replace(invars=operands, outvars=[new[v] for v in eqn.outvars]))
-        renamed = jaxpr.replace(
-            constvars=[new[v] for v in jaxpr.constvars],
-            invars=[new[v] for v in jaxpr.invars],
-            outvars=[a if isinstance(a, Literal) else new[a] for a in jaxpr.outvars],
-            eqns=eqns,
-        )
-        return ClosedJaxpr(renamed, self.consts)
-
-    def pretty_print(self, **kwargs: bool) -> str:
-        return self.jaxpr.pretty_print(**kwargs)
-
-    def __repr__(self) -> str:
-        return self.jaxpr.pretty_print()
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(self.jaxpr.pretty_print())
+ClosedJaxpr = Jaxpr  # of which the values of constants are known
 
 
-def jaxprs_in_params(params: Mapping[str, object]) -> Iterator[Jaxpr | ClosedJaxpr]:
+def jaxprs_in_params(params: Mapping[str, object]) -> Iterator[Jaxpr]:
     """The programs held by an equation's parameters, directly or in tuples, in order."""
     for value in params.values():
-        if isinstance(value, Jaxpr | ClosedJaxpr):
+        if isinstance(value, Jaxpr):
             yield value
         elif _is_sequence(value):
-            yield from [x for x in value if isinstance(x, Jaxpr | ClosedJaxpr)]
+            yield from [x for x in value if isinstance(x, Jaxpr)]
 
 
-def is_high(program: Jaxpr | ClosedJaxpr) -> bool:
+def is_high(program: Jaxpr) -> bool:
     """Whether there are, in a program, values that stand for others, or users' operations on such."""
     if not in_use.exist:
         return False
-    jaxpr = program.jaxpr if isinstance(program, ClosedJaxpr) else program
+    jaxpr = program.jaxpr
     found = _high.get(jaxpr)
     if found is None:
         found = _high[jaxpr] = any(
@@ -474,7 +585,7 @@ def _is_sequence(x: object) -> TypeIs[tuple[object, ...] | list[object]]:
     return isinstance(x, tuple | list)
 
 
-def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr | ClosedJaxpr]:
+def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
     """The programs held by the parameters of all of `jaxpr`'s equations."""
     for eqn in jaxpr.eqns:
         yield from jaxprs_in_params(eqn.params)

@@ -49,6 +49,7 @@ from jitney.core.pvary import in_order, pvary_p, reduced_vary_cast_p
 from jitney.core.ref_checks import check_none_returned
 from jitney.core.refs import in_use
 from jitney.core.sharding.mesh import get_abstract_mesh, made
+from jitney.core.thresholds import threshold
 from jitney.core.trace import (
     Trace,
     Tracer,
@@ -98,6 +99,12 @@ class DynamicJaxprTracer(Tracer):
     def __repr__(self) -> str:
         return f"JitTracer({self.aval})"
 
+    def __str__(self) -> str:
+        from jitney.core import print_notes
+
+        print_notes.of_print()
+        return repr(self)
+
     @property
     def val(self) -> Atom:
         return self.atom
@@ -110,6 +117,7 @@ class JaxprTrace(Trace):
 
     __slots__ = (
         "_const_tracers",
+        "_copies",
         "_keep_alive",
         "const_values",
         "constvars",
@@ -140,6 +148,8 @@ class JaxprTrace(Trace):
         # How many scopes around are not to be noted: they are around whatever runs the program, too.
         self.outer_scopes = 0
         self._const_tracers: dict[int, DynamicJaxprTracer] = {}
+        # What was copied of arrays that may be written to while the trace goes on.
+        self._copies: dict[int, np.ndarray] = {}
         # Objects whose id() is a key above must live as long as the trace.
         self._keep_alive: list[Any] = []
 
@@ -154,16 +164,24 @@ class JaxprTrace(Trace):
         self._invalid = True
         self.nested.clear()
         self._const_tracers.clear()
+        self._copies.clear()
 
     # --- values in ------------------------------------------------------------------------------
 
-    def new_arg(self, aval: AbstractValue) -> DynamicJaxprTracer:
-        """A tracer for one more argument of the jaxpr."""
+    def new_arg(
+        self, aval: AbstractValue, source_info: source_info.SourceInfo | None = None
+    ) -> DynamicJaxprTracer:
+        """Returns a tracer for one more argument of the jaxpr, the last one.
+
+        Args:
+          aval: its type.
+          source_info: where it comes from, for libraries that add arguments while a function is traced.
+        """
         var = Var(aval)
         self.invars.append(var)
         if aval.has_qdd:
-            return self._tracer_of(var, None)
-        return DynamicJaxprTracer(self, aval, var, None)
+            return self._tracer_of(var, source_info)
+        return DynamicJaxprTracer(self, aval, var, source_info)
 
     def _tracer_of(self, var: Var, origin: source_info.SourceInfo | None) -> DynamicJaxprTracer:
         """The tracer of a variable, which may be one of a mutable value in its first state."""
@@ -180,7 +198,7 @@ class JaxprTrace(Trace):
     def new_const(self, x: Value) -> DynamicJaxprTracer:
         """The tracer of a value from outside of the trace."""
         tracer = self._const_tracers.get(id(x))
-        if tracer is None:
+        if tracer is None or (id(x) in self._copies and _is_changed(x, self._copies[id(x)])):
             tracer = self._make_const(x)
             self._const_tracers[id(x)] = tracer
             self._keep_alive.append(x)
@@ -195,9 +213,13 @@ class JaxprTrace(Trace):
             aval = get_aval(x)
             literal = literal_value(x, aval)
             if literal is not None:
+                if isinstance(x, np.ndarray):
+                    self._note_copy(x, literal)
                 return DynamicJaxprTracer(self, aval, Literal(literal, aval), None)
         if isinstance(x, np.ndarray):  # its owner may write to it while the program lives
-            x = np.array(x, aval.dtype, order="C")
+            copy = np.array(x, aval.dtype, order="C")
+            self._note_copy(x, copy)
+            x = copy
         convert = None if aval.is_high else getattr(x, "__jax_array__", None)
         if convert is not None and not isinstance(x, Tracer):
             return self.to_tracer(convert())  # perhaps a value of this very trace
@@ -209,6 +231,15 @@ class JaxprTrace(Trace):
         if aval.has_qdd:
             return self._tracer_of(var, None)
         return DynamicJaxprTracer(self, aval, var, None)
+
+    def _note_copy(self, x: np.ndarray, copy: np.ndarray) -> None:
+        """Notes what was copied of an array, if it or one that it is a view of may be written to."""
+        array: Any = x
+        while isinstance(array, np.ndarray):
+            if array.flags.writeable:
+                self._copies[id(x)] = copy
+                return
+            array = array.base
 
     def new_valueless(self, x: object, aval: AbstractValue) -> DynamicJaxprTracer:
         """The tracer of `x`, which has a type, but no value."""
@@ -396,12 +427,21 @@ class JaxprTrace(Trace):
                 eqns.append(eqn)
         return eqns
 
+    def depends_on_arrays(self, tracer: DynamicJaxprTracer) -> bool:
+        """Whether an argument that the tracer's value depends on is no scalar."""
+        avals: list[Any] = [v.aval for v, _ in self._arguments(tracer)]
+        return any(getattr(aval, "ndim", 0) > 0 for aval in avals)
+
     def _argument_names(self, tracer: DynamicJaxprTracer) -> list[str]:
+        return [name for _, name in self._arguments(tracer) if name]
+
+    def _arguments(self, tracer: DynamicJaxprTracer) -> list[tuple[Var, str | None]]:
+        """The arguments that the tracer's value depends on, and their names."""
         atoms = {id(tracer.atom)}
         for eqn in self._dependencies(tracer.atom):
             atoms.update(id(a) for a in eqn.invars)
         names = self.debug_info.safe_arg_names(len(self.invars))
-        return [n for v, n in zip(self.invars, names, strict=True) if id(v) in atoms and n]
+        return [(v, n) for v, n in zip(self.invars, names, strict=True) if id(v) in atoms]
 
     def _operation_lines(self, tracer: DynamicJaxprTracer) -> list[str]:
         return [
@@ -412,6 +452,23 @@ class JaxprTrace(Trace):
 
 # Operand of a program of a mutable type -> its state after the program.
 _last_states: weakref.WeakKeyDictionary[Var, Any] = weakref.WeakKeyDictionary()
+
+
+# How much of an array that is used again is compared with its copy: all up to so many bytes, and some
+# elements of a larger one, which show that it has been filled anew. Either takes a few microseconds, of
+# the fifteen or so that an operation takes to be recorded; to compare all of a large array would take
+# half as long each time as to copy it.
+_COMPARED_BYTES, _COMPARED_ELEMENTS = threshold(1 << 14, small=16), threshold(64, small=16)
+
+
+def _is_changed(x: Any, copy: np.ndarray) -> bool:
+    """Whether `x` has been written to since `copy` was made of it."""
+    if x.shape != copy.shape:
+        return True
+    if copy.nbytes > _COMPARED_BYTES:
+        step = copy.size // _COMPARED_ELEMENTS | 1  # odd, so that it is not always the same columns
+        x, copy = x.flat[::step], copy.flat[::step]
+    return np.asarray(x, copy.dtype).tobytes() != copy.tobytes()
 
 
 def literal_value(x: Value, aval: AbstractValue) -> np.ndarray | None:

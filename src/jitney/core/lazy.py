@@ -12,7 +12,7 @@ import re
 import sys
 from collections.abc import Callable, Collection
 from types import FunctionType, ModuleType
-from typing import Any, NoReturn
+from typing import Any
 
 _IMPORT = re.compile(r"^from (jitney[\w.]*) import (\w+) as (\w+)", re.M)
 # Checkers take a name imported under another one for private; public ones are assigned.
@@ -43,7 +43,7 @@ def attach(
     def __getattr__(name: str) -> Any:  # what Python calls it
         place = places.get(name)
         if place is None:
-            raise _missing(package, name)
+            return _from_elsewhere(package, name)
         module, attribute = place
         # `from package import module` is an import of the submodule.
         found = sys.modules.get(f"{module}.{attribute}")
@@ -74,13 +74,36 @@ def attach(
     return __getattr__, __dir__, list(places)
 
 
-def refusing(module: str) -> Callable[[str], NoReturn]:
-    """The `__getattr__` of a module that lacks names of JAX: the error says what is there in place."""
+def refusing(module: str) -> Callable[[str], Any]:
+    """The `__getattr__` of a module that has other names than JAX's.
 
-    def __getattr__(name: str) -> NoReturn:  # what Python calls it
-        raise _missing(module, name)
+    Names that JAX's module only takes from other modules are looked up there. For others there is an
+    error, which says what is there in place.
+    """
+
+    def __getattr__(name: str) -> Any:  # what Python calls it
+        return _from_elsewhere(module, name)
 
     return __getattr__
+
+
+_Finder = Callable[[str, str], Any]
+_finders: list[_Finder] = []
+
+
+def use_reexports(find: _Finder) -> None:
+    """Takes the function (public module of JAX, name) -> what that has from other modules, or None."""
+    _finders[:] = [find]
+
+
+def _from_elsewhere(module: str, name: str) -> Any:
+    """What the module has by `name` in JAX, from another module. Raises AttributeError if nothing."""
+    if not name.startswith("__"):
+        for find in _finders:
+            found = find(module.replace("jitney", "jax", 1), name)
+            if found is not None:
+                return found
+    raise _missing(module, name)
 
 
 def _missing(module: str, name: str) -> AttributeError:

@@ -6,6 +6,8 @@ import weakref
 from collections.abc import Iterable
 from typing import Any, NoReturn, Protocol, Self
 
+from jitney.core.unreduced_kind import UnreducedKind, check_kind, refuse_extremes
+
 _interned: weakref.WeakValueDictionary[tuple[frozenset[Any], ...], ManualAxisType]
 _interned = weakref.WeakValueDictionary()
 
@@ -26,9 +28,11 @@ class ManualAxisType:
       varying: axes along which they differ.
       unreduced: axes along which they are terms of a sum that is yet to be taken.
       reduced: axes along which they are equal, and cotangents are terms of a sum.
+      unreduced_kind: what the terms are of; a sum, or None where there are none.
 
     Raises:
       ValueError: if an axis is in two of these.
+      NotImplementedError: if the terms are to be of a maximum or minimum.
     """
 
     __slots__ = ("__weakref__", "reduced", "unreduced", "varying")
@@ -43,7 +47,11 @@ class ManualAxisType:
         varying: Iterable[Any] = (),
         unreduced: Iterable[Any] = (),
         reduced: Iterable[Any] = (),
+        unreduced_kind: UnreducedKind | None = None,
     ) -> Self:
+        if unreduced_kind is not None:
+            check_kind(unreduced_kind, frozenset(unreduced))
+            refuse_extremes(unreduced_kind, "ManualAxisType")
         key = frozenset(varying), frozenset(unreduced), frozenset(reduced)
         found: Any = _interned.get(key)
         if found is not None:
@@ -71,13 +79,28 @@ class ManualAxisType:
     def __deepcopy__(self, memo: object) -> Self:
         return self
 
+    @property
+    def unreduced_kind(self) -> UnreducedKind | None:
+        return UnreducedKind.sum if self.unreduced else None
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is said of any axis."""
+        return not self
+
+    @property
+    def vur(self) -> frozenset[Any]:
+        """All axes of which something is said."""
+        return self.varying | self.unreduced | self.reduced
+
     def _key(self) -> tuple[frozenset[Any], ...]:
         return self.varying, self.unreduced, self.reduced
 
-    def update(self, **changes: Iterable[Any]) -> ManualAxisType:
+    def update(self, **changes: Any) -> ManualAxisType:
         """A copy with some attributes replaced."""
-        kept = {"varying": self.varying, "unreduced": self.unreduced, "reduced": self.reduced}
-        return ManualAxisType(**(kept | changes))
+        kept: dict[str, Any] = {"varying": self.varying, "unreduced": self.unreduced}
+        changed: dict[str, Any] = kept | {"reduced": self.reduced} | changes
+        return ManualAxisType(**changed)
 
     def to_ct_mat(self) -> ManualAxisType:
         """The type of cotangents: `unreduced` and `reduced` change places."""

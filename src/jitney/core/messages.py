@@ -13,21 +13,28 @@ error is raised.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 from typing import Protocol
 
 from jitney.core import user_code
 from jitney.core.user_code import UserCode
 
+# What `located` makes of an expression.
+_LOCATED = re.compile(r"`[^`]+` \(")
+
 
 class Type(Protocol):
-    """What is told of an operand: an aval."""
+    """What messages show of an operand: an aval."""
 
     def str_short(self) -> str: ...
 
 
 Operand = tuple[str, Type]
 """What an operand is called, and its type."""
+
+# Endings of nouns, and those of their plurals where these are more than an s.
+_PLURALS = (("axis", "axes"), ("index", "indices"), ("try", "tries"))
 
 # What stands for an operation in Python, beside a call of its name.
 _SYMBOLS = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript, ast.AugAssign)
@@ -66,23 +73,48 @@ def subject(name: str, code: UserCode | None = None) -> str:
       code: where the user asks for it; found if it is not given.
     """
     code = code or user_code.current()
-    text = "" if code is None else code.text()
+    text = _expression(code)
     if code is None or not text:
         return name
     node = code.expression
     if isinstance(node, ast.Call):
-        called = code.text(node.func).rpartition(".")[2]
-        if _shortened(text) != text:
-            text = f"{_shortened(code.text(node.func))}(...)"
-        return text if called == name.rpartition(".")[2] else f"{text}, in {name}"
-    return _shortened(text) if isinstance(node, _SYMBOLS) else f"{_shortened(text)}, in {name}"
+        last = name.rpartition(".")[2]
+        function: ast.expr | None = node.func
+        shows_it = False
+        while function is not None and not shows_it:  # `grad(f)(x)` shows what it is
+            shows_it = code.text(function).rpartition(".")[2] == last
+            function = function.func if isinstance(function, ast.Call) else None
+    else:
+        shows_it = isinstance(node, _SYMBOLS)
+    return text if shows_it else f"{text}, in {name}"
 
 
-def at_expression(message: str) -> str:
+def _expression(code: UserCode | None) -> str:
+    """What the user wrote; of a call that is long, its function."""
+    if code is None:
+        return ""
+    text, node = code.text(), code.expression
+    if isinstance(node, ast.Tuple | ast.List) and isinstance(node.ctx, ast.Store):
+        # Python unpacks a value, where it notes the targets alone.
+        parent = code.path[1] if len(code.path) > 1 else None
+        text = code.text(parent) if isinstance(parent, ast.Assign) else text
+    if isinstance(node, ast.Call) and not is_short(text):
+        return f"{shortened(code.text(node.func))}(...)"
+    return shortened(text)
+
+
+def at_expression(message: str, code: UserCode | None = None) -> str:
     """`message`, which names no operation, behind the expression that the user wrote."""
-    code = user_code.current()
-    text = "" if code is None or isinstance(code.expression, ast.stmt) else _shortened(code.text())
+    code = code or user_code.current()
+    is_statement = code is not None and isinstance(code.expression, ast.stmt)
+    text = "" if is_statement else _expression(code)
     return f"{text}: {message}" if text else message
+
+
+def begins_with_expression(line: str, code: UserCode) -> bool:
+    """Whether the first line of a message shows what the user wrote."""
+    text = _expression(code)
+    return bool(text and line.startswith(text)) or bool(_LOCATED.match(line))
 
 
 def statement(code: UserCode | None) -> str:
@@ -102,11 +134,38 @@ def located(text: str, fallback: str, code: UserCode | None) -> str:
     """
     if code is None:
         return f"`{fallback}`"
-    shown = _shortened(text or code.text()) or fallback
+    shown = shortened(text or code.text()) or fallback
     return f"`{shown}` ({', '.join(filter(None, (code.function, code.place)))})"
 
 
-def _shortened(text: str, width: int = 60) -> str:
+def is_short(text: str) -> bool:
+    """Whether a text is shown as it is."""
+    return shortened(text) == text
+
+
+def counted(n: object, noun: str) -> str:
+    """ "1 element", "2 elements": a number, and a noun of so many things.
+
+    Args:
+      n: a number, or a symbolic extent.
+      noun: in the singular.
+    """
+    if str(n) == "1":
+        return f"1 {noun}"
+    for ending, plural in _PLURALS:
+        if noun.endswith(ending):
+            return f"{n} {noun.removesuffix(ending)}{plural}"
+    return f"{n} {noun}s"
+
+
+def there_are(n: object, noun: str = "") -> str:
+    """ "there is 1", "there are 2 elements": how many there are."""
+    verb = "is" if str(n) == "1" else "are"
+    return f"there {verb} {counted(n, noun) if noun else n}"
+
+
+def shortened(text: str, width: int = 60) -> str:
+    """The beginning of a text that is longer than `width`, and " ..."."""
     return text if len(text) <= width else f"{text[: width - 4]} ..."
 
 

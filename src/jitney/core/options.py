@@ -32,6 +32,8 @@ local = Local()
 _epoch_numbers = itertools.count()
 _epochs: dict[tuple[Any, ...], int] = {}
 _global_epochs = (0, 0)  # of tracing, of calling
+# Environment variables of values that options cannot have, and why: `environment.check` raises them.
+refused: dict[str, str] = {}
 _traced_states: tuple[State, ...] = ()
 _called_states: tuple[State, ...] = ()
 
@@ -87,7 +89,7 @@ class State:
                 try:
                     return self.parse(_from_text(text, self.default))
                 except ValueError as error:
-                    raise ValueError(f"environment variable {variable}: {error}") from None
+                    refused[variable] = str(error)
         return self.default
 
     @property
@@ -168,9 +170,15 @@ def _from_text(text: str, default: object) -> Any:
             return True
         if lowered in ("n", "no", "f", "false", "off", "0", ""):
             return False
-        raise ValueError(f"invalid truth value {text!r}")
+        raise ValueError(
+            f"{text!r} is not a truth value. Instead: 1, true, yes or on; or 0, false, no or off."
+        )
     if isinstance(default, int | float):
-        return type(default)(text)
+        try:
+            return type(default)(text)
+        except ValueError:
+            kind = "an integer" if isinstance(default, int) else "a number"
+            raise ValueError(f"{text!r} is not {kind}.") from None
     return text
 
 

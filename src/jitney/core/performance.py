@@ -30,7 +30,7 @@ def warn(message: str, place: object = None) -> None:
 
     Args:
       message: why it is slow, and the cure.
-      place: where an equation comes from, as a `SourceInfo`; the innermost line of the user's that is
-        being run by default.
+      place: where an equation comes from, as a `SourceInfo`, or (file, line); the innermost line of the
+        user's that is being run by default.
     """
     warn_as(message, PerformanceWarning, place)

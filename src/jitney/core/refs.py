@@ -24,6 +24,8 @@ from jitney.core.effects import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from jitney.core.manual_axes import ManualAxisType
+
 
 class RefEffect(InputEffect):
     """Base of what can happen to a reference."""
@@ -151,6 +153,25 @@ class AbstractRef(AbstractValue):
         return AbstractRef(self.inner_aval.to_cotangent_aval(), self.memory_space, self.kind)
 
     to_ct_aval = to_cotangent_aval
+
+    @property
+    def manual_axis_type(self) -> Any:
+        return self._array().manual_axis_type
+
+    @property
+    def mat(self) -> Any:
+        return self._array().manual_axis_type
+
+    def update_weak_type(self, weak_type: bool) -> AbstractRef:
+        """The type of references to arrays of another weakness."""
+        return self._of(self._array().update_weak_type(weak_type))
+
+    def update_manual_axis_type(self, mat: ManualAxisType) -> AbstractRef:
+        """The type of references to arrays that relate so along the axes of a `shard_map`."""
+        return self._of(self._array().update_manual_axis_type(mat))
+
+    def _of(self, inner_aval: AbstractValue) -> AbstractRef:
+        return AbstractRef(inner_aval, self.memory_space, self.kind)
 
     def strip_weak_type(self) -> AbstractRef:
         return AbstractRef(self.inner_aval.strip_weak_type(), self.memory_space, self.kind)

@@ -11,7 +11,7 @@ import inspect
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
@@ -37,6 +37,9 @@ DEPENDENCIES = tuple(
     os.path.join(_INSTALLED, name, "") for name in ("ml_dtypes", "numpy", "opt_einsum", "scipy")
 )
 
+# Where classes of this package say that they are from.
+NAMES = ("jitney", "jax", "jaxlib")
+
 _SAME: Any = object()
 
 # By the file's name: hashing a code object goes over all that it holds.
@@ -59,6 +62,11 @@ def is_internal(code: CodeType) -> bool:
         found = is_native or any(name.startswith(path) for path in exclude_paths)
         _internal[name] = found
     return found
+
+
+def is_own(value: object) -> bool:
+    """Whether an object is of this package, by the modules that its class and bases show."""
+    return any(base.__module__.partition(".")[0] in NAMES for base in type(value).__mro__)
 
 
 def include_frame(frame: FrameType) -> bool:
@@ -86,6 +94,19 @@ def span(code: CodeType, lasti: int) -> tuple[int | None, int | None, int | None
     under `python -X no_debug_ranges`.
     """
     return list(code.co_positions())[lasti // 2]
+
+
+def stretch(lines: Sequence[str], column: int, end_column: int | None) -> str:
+    """What stands in lines from a column of the first to one of the last, on one line.
+
+    Columns count bytes of UTF-8; None is the end of the line.
+    """
+    parts = [line.encode() for line in lines]
+    if not parts:
+        return ""
+    parts[-1] = parts[-1][:end_column]
+    parts[0] = parts[0][column:]
+    return " ".join(b"".join(parts).decode(errors="replace").split())
 
 
 class SourceInfo:

@@ -28,7 +28,6 @@ from jitney.core import source_info
 from jitney.core.avals import AbstractValue, ShapedArray
 from jitney.core.jaxpr import (
     Atom,
-    ClosedJaxpr,
     DropVar,
     Jaxpr,
     JaxprEqn,
@@ -36,6 +35,7 @@ from jitney.core.jaxpr import (
     Var,
     jaxprs_in_params,
 )
+from jitney.core.pytree import pytrees
 from jitney.core.record import field, record
 
 if TYPE_CHECKING:
@@ -232,10 +232,6 @@ class Context:
 # --- programs -------------------------------------------------------------------------------------
 
 
-def _open(program: Jaxpr | ClosedJaxpr) -> Jaxpr:
-    return program.jaxpr if isinstance(program, ClosedJaxpr) else program
-
-
 def _note_unused(jaxpr: Jaxpr, context: Context) -> None:
     """Finds the results of `jaxpr`'s equations that nothing reads."""
     used = {a for eqn in jaxpr.eqns for a in eqn.invars if isinstance(a, Var)}
@@ -254,7 +250,7 @@ def _shared_programs(jaxpr: Jaxpr) -> list[tuple[Jaxpr, str]]:
     queue: deque[Jaxpr] = deque([jaxpr])
     while queue:
         for eqn in queue.popleft().eqns:
-            for program in map(_open, jaxprs_in_params(eqn.params)):
+            for program in [p.jaxpr for p in jaxprs_in_params(eqn.params)]:
                 uses[program] += 1
                 named = eqn.primitive.name == "jit"
                 names.setdefault(program, eqn.params["name"] if named else "jaxpr")
@@ -340,6 +336,12 @@ def _atom_doc(atom: Atom, context: Context, settings: Settings) -> Doc:
     return Text(atom_text(atom, context))
 
 
+def result_paths(result: object) -> tuple[str, ...]:
+    """The paths of the leaves of a function's result, each as "result['a'][0]"."""
+    found = pytrees.tree_leaves_with_path(result)
+    return tuple([f"result{pytrees.keystr(path)}" for path, _ in found])
+
+
 def literal_text(literal: Literal) -> str:
     """A literal with its type, such as `2.0:f32[]`."""
     if isinstance(literal.aval, ShapedArray) and _is_array(literal.val) and literal.val.ndim == 0:
@@ -406,10 +408,10 @@ def _params_doc(params: Sequence[tuple[str, Any]], context: Context, settings: S
 
 
 def _param_doc(value: object, context: Context, settings: Settings) -> Doc:
-    if isinstance(value, Jaxpr | ClosedJaxpr):
-        return _program_doc(_open(value), context, settings)
+    if isinstance(value, Jaxpr):
+        return _program_doc(value.jaxpr, context, settings)
     if _are_programs(value):
-        items = [_program_doc(_open(v), context, settings) for v in value]
+        items = [_program_doc(v.jaxpr, context, settings) for v in value]
         return Group(
             concat(
                 Text("("),
@@ -428,8 +430,8 @@ def _param_doc(value: object, context: Context, settings: Settings) -> Doc:
 _ADDRESS = re.compile("0x[0-9a-f]+")  # of objects: texts of a program are always the same
 
 
-def _are_programs(x: object) -> TypeGuard[tuple[Jaxpr | ClosedJaxpr, ...]]:
-    return _is_tuple(x) and len(x) > 0 and all(isinstance(v, Jaxpr | ClosedJaxpr) for v in x)
+def _are_programs(x: object) -> TypeGuard[tuple[Jaxpr, ...]]:
+    return _is_tuple(x) and len(x) > 0 and all(isinstance(v, Jaxpr) for v in x)
 
 
 def _is_tuple(x: object) -> TypeGuard[tuple[object, ...]]:
@@ -446,7 +448,11 @@ def _program_doc(jaxpr: Jaxpr, context: Context, settings: Settings) -> Doc:
 
 
 # Parameters that are left out of the text while they have these values, for any primitive.
-_HIDDEN_WHEN: dict[str, tuple[Any, ...]] = {"accuracy": (None,), "out_dtype": (None,)}
+_HIDDEN_WHEN: dict[str, tuple[Any, ...]] = {
+    "accuracy": (None,),
+    "out_dtype": (None,),
+    "unroll": (None,),
+}
 
 
 def hidden_params_removed(eqn: JaxprEqn) -> dict[str, Any]:

@@ -14,6 +14,7 @@ by the innermost transformation first, whether or not its operands are that one'
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -174,6 +175,25 @@ class Tracer(Array):
     def committed(self) -> bool:
         return False
 
+    @property
+    def memory_space(self) -> Any:
+        raise ValueError(
+            f"{type(self).__name__} has no memory space: jax.typeof(x).memory_space is the one of its "
+            f"type.{self._origin_msg()}"
+        )
+
+    dimension_as_value: Any = None  # of users' types for extents
+
+    def __without_data__(self, name: str) -> Exception:
+        if name == "device":
+            return AttributeError(
+                f"{type(self).__name__} has no device: the value is not known yet; jax.typeof(x) says "
+                f"where it lies.{self._origin_msg()}",
+                name=name,
+                obj=self,
+            )
+        return errors.ConcretizationTypeError(self, f"`x.{name}` needs an array that has values.")
+
     def get_state(self) -> Any:
         """The state that a mutable value of a user's type is in: `core.hi_types`."""
         return self._trace.state_of(self)
@@ -229,10 +249,7 @@ class Tracer(Array):
         raise errors.TracerArrayConversionError(self)  # as for floats
 
     def item(self, *args: int) -> Any:
-        value = self._known(
-            errors.ConcretizationTypeError,
-            "`x.item()` makes a Python number, which needs the value.",
-        )
+        value = self._known(errors.item_error)
         return value.item(*args) if hasattr(value, "item") else value
 
     def _needs_value(self, method: str) -> Exception:
@@ -391,21 +408,22 @@ def find_top_trace(*values: Value) -> Trace:
 class OpaqueTraceState:
     """A snapshot that tells whether the trace state has changed since; compares by content."""
 
-    __slots__ = ("_axes", "_trace_id")
+    __slots__ = ("_axes", "_trace")
 
     def __init__(self) -> None:
-        self._trace_id = id(state.trace)
+        # The one reference of the trace, which outlives it: its id would be that of a later trace.
+        self._trace = weakref.ref(state.trace)
         self._axes = state.axis_env
 
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, OpaqueTraceState)
-            and self._trace_id == other._trace_id
+            and self._trace is other._trace
             and self._axes == other._axes
         )
 
     def __hash__(self) -> int:
-        return hash((self._trace_id, self._axes))
+        return hash((id(self._trace), self._axes))
 
 
 def get_opaque_trace_state(convention: str | None = None) -> OpaqueTraceState:

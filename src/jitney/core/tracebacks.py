@@ -4,12 +4,15 @@ An error passes through frames of this package on its way to the user's line. Th
 
 - by `api_boundary`, where an error leaves a transformation, a jitted function or a loop: these call the
   user's functions, so that frames of both kinds lie between each other;
+- by `leave_call`, where one leaves a native function that counts its calls (`api/repeated.py`);
 - by `install`, where an error is shown that nothing has caught: by Python, in threads, by IPython. The
   plugin of pytest, `jitney_pytest`, calls `mark`.
 
-Functions that compute at once, as `jnp.add`, have no boundary: adding two numbers takes 0.8 us, of
-which a Python function around it would take a tenth and a native one a fiftieth. Programs that catch
-their errors and print `traceback.format_exc()` show all frames.
+Operators, methods of arrays and the functions of `jax.lax` have no boundary: adding two numbers takes
+0.8 us, of which a Python function around it would take a tenth and a native one a fiftieth. Programs
+that catch their errors and print `traceback.format_exc()` show all frames.
+
+At the same places the error's message is completed by what the user wrote: `core/completion.py`.
 
 `jax_traceback_filtering` says what becomes of a frame: `docs/settings.md`.
 """
@@ -22,7 +25,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from types import TracebackType
+from types import FrameType, ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from jitney.core import config, source_info
@@ -33,6 +36,8 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 _LIBRARY = os.path.dirname(os.__file__) + os.sep
+# What native code of ours and Python's lists raise without a frame of ours, among others.
+_OF_NATIVE_CODE = (TypeError, IndexError, MemoryError)
 _NOTE = (
     "For simplicity, this traceback shows no frames of jitney itself; with "
     "JAX_TRACEBACK_FILTERING=off it does."
@@ -44,7 +49,11 @@ class UnfilteredStackTrace(Exception):
 
 
 def shorten(error: BaseException) -> None:
-    """Takes this package's frames out of the traceback of `error`, as the setting says."""
+    """Takes this package's frames out of the traceback of `error`, as the setting says.
+
+    Its message is completed first: frames hold the operands that it tells of.
+    """
+    _complete(error)
     match config.traceback_filtering.value:
         case "off":
             return
@@ -62,11 +71,59 @@ def shorten(error: BaseException) -> None:
 
 def mark(error: BaseException) -> None:
     """Marks this package's frames in a traceback as ones that pytest and IPython leave out."""
+    _complete(error)
     if config.traceback_filtering.value == "off":
         return
     for entry, is_own in _entries(error.__traceback__):
         if is_own:
             entry.tb_frame.f_locals["__tracebackhide__"] = True
+
+
+def leave_call(
+    error: BaseException, function: Callable[..., Any], args: tuple[PyTree, ...],
+    kwargs: dict[str, PyTree],
+) -> None:  # fmt: skip
+    """What native code calls when a public function has raised an error: completes and shortens it.
+
+    Nothing is done in calls that this package makes itself.
+    """
+    here = inspect.currentframe()
+    caller = None if here is None else here.f_back  # native code has no frame
+    if caller is not None and not source_info.is_internal(caller.f_code):
+        _complete_call(error, caller, function, args, kwargs)
+        if config.traceback_filtering.value != "remove_frames":
+            shorten_all(error)
+
+
+def _complete_call(
+    error: BaseException, caller: FrameType, function: Callable[..., Any],
+    args: tuple[PyTree, ...], kwargs: dict[str, PyTree],
+) -> None:  # fmt: skip
+    """Completes the message of what a call by the user has raised, unless code of the user's did."""
+    if source_info.is_internal(caller.f_code):
+        return
+    if all(is_own for _, is_own in _entries(error.__traceback__)):
+        from jitney.core import completion
+
+        completion.complete_call(error, function, args, kwargs)
+
+
+def _complete(error: BaseException) -> None:
+    """Completes the message of an error of this package's, which ends in a frame of ours."""
+    user: TracebackType | None = None
+    own: TracebackType | None = None
+    for entry, is_own in _entries(error.__traceback__):
+        if not is_own:
+            user, own = entry, None
+        elif own is None:
+            own = entry
+    # NumPy raises a ValueError of its own where ours is why.
+    is_native = type(error) in _OF_NATIVE_CODE or (type(error) is ValueError and error.__cause__)
+    if user is not None and (own is not None or is_native):
+        from jitney.core import completion
+
+        frame = None if own is None else own.tb_frame
+        completion.complete_within(error, user.tb_frame, user.tb_lasti, frame)
 
 
 def _entries(tb: TracebackType | None) -> Iterator[tuple[TracebackType, bool]]:
@@ -124,6 +181,10 @@ def api_boundary(fun: F) -> F:
         try:
             return fun(*args, **kwargs)
         except Exception as error:
+            here = inspect.currentframe()
+            if here is not None and here.f_back is not None:
+                _complete_call(error, here.f_back, fun, args, kwargs)
+            del here  # a frame that refers to itself
             # The outermost boundary alone has the whole traceback to keep.
             if config.traceback_filtering.value != "remove_frames" or not _is_within_boundary():
                 shorten(error)
@@ -172,6 +233,20 @@ def install() -> None:
 
 def shorten_all(error: BaseException) -> None:
     """Shortens the traceback of `error` and of the errors that it comes from or consists of."""
+    for each in _with_origins(error):
+        shorten(each)
+
+
+def drop_own_frames(error: BaseException) -> None:
+    """Leaves the user's frames alone in tracebacks that become a part of a message, without a note."""
+    for each in _with_origins(error):
+        _complete(each)
+        if config.traceback_filtering.value != "off":
+            each.__traceback__ = _users_part(each.__traceback__)
+
+
+def _with_origins(error: BaseException) -> Iterator[BaseException]:
+    """`error`, and the errors that it comes from or consists of, each once."""
     todo: list[BaseException | None] = [error]
     seen: set[int] = set()
     while todo:
@@ -180,7 +255,7 @@ def shorten_all(error: BaseException) -> None:
             continue
         seen.add(id(each))
         todo += _origins(each)
-        shorten(each)
+        yield each
 
 
 def _origins(error: BaseException) -> list[BaseException | None]:
@@ -199,10 +274,26 @@ def install_in_ipython() -> None:
         shell.set_custom_exc((Exception,), _show_in_ipython)
 
 
+def _add_name_that_was_meant(error: BaseException) -> None:
+    """Adds "Did you mean: 'sqrt'?" for a name of ours, as Python does where it shows errors itself."""
+    if not isinstance(error, AttributeError) or not isinstance(error.obj, ModuleType):
+        return
+    message, name = str(error), error.name or ""
+    if error.obj.__name__.partition(".")[0] in source_info.NAMES and message.endswith(
+        f"no attribute {name!r}"
+    ):
+        import difflib
+
+        near = difflib.get_close_matches(name, dir(error.obj), 1)
+        if near:
+            error.args = (f"{message}. Did you mean: {near[0]!r}?",)
+
+
 def _show_in_ipython(
     shell: Any, kind: type[BaseException], error: BaseException, tb: TracebackType | None,
     tb_offset: int | None = None,
 ) -> None:  # fmt: skip
     """IPython's handler of errors: shows what it would have shown, of a short traceback."""
     shorten_all(error)
+    _add_name_that_was_meant(error)
     shell.showtraceback((kind, error, error.__traceback__), tb_offset=tb_offset)

@@ -8,27 +8,27 @@ out.C1   results are variables in scope, or literals
 
 from __future__ import annotations
 
+from jitney.core import messages
 from jitney.core.avals import AbstractValue, ShapedArray
-from jitney.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
+from jitney.core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
 
 
 class JaxprTypeError(TypeError):
     """A jaxpr is not well formed."""
 
 
-def check_jaxpr(jaxpr: Jaxpr | ClosedJaxpr) -> None:
+def check_jaxpr(jaxpr: Jaxpr) -> None:
     """Checks `jaxpr` and the jaxprs within it.
 
     Raises:
       JaxprTypeError: naming the constraint, the equation and the types.
     """
-    stack: list[Jaxpr] = [jaxpr.jaxpr if isinstance(jaxpr, ClosedJaxpr) else jaxpr]
+    stack: list[Jaxpr] = [jaxpr]
     while stack:
         current = stack.pop()
         _check_one(current)
         for eqn in current.eqns:
-            for inner in jaxprs_in_params(eqn.params):
-                stack.append(inner.jaxpr if isinstance(inner, ClosedJaxpr) else inner)
+            stack += jaxprs_in_params(eqn.params)
 
 
 def _check_one(jaxpr: Jaxpr) -> None:
@@ -66,7 +66,8 @@ def _check_eqn(eqn: JaxprEqn) -> None:
     expected = list(out) if eqn.primitive.multiple_results else [out]
     if len(expected) != len(eqn.outvars):
         raise JaxprTypeError(
-            f"{eqn.primitive} gives {len(expected)} results but binds {len(eqn.outvars)}: "
+            f"{eqn.primitive} gives {messages.counted(len(expected), 'result')} but binds "
+            f"{len(eqn.outvars)}: "
             f"{eqn} [eqn.C1]"
         )
     for var, aval in zip(eqn.outvars, expected, strict=True):

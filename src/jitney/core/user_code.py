@@ -2,7 +2,8 @@
 
 An error names `x @ w`, not the operation that computes it. From version 3.11 on, Python has the
 columns of each instruction of a frame; the source is there for programs in files and notebooks, and
-from 3.13 on behind `-c`. All this is looked up when the message of an error is made, never before.
+behind `jitney -c`; behind `python -c` from 3.13 on. All this is looked up when the message of an error
+is made, never before.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ import functools
 import inspect
 import linecache
 import os
-from collections.abc import Iterator, Mapping
-from types import FrameType
+from collections.abc import Iterator, Mapping, Sequence
+from types import CodeType, FrameType
 from typing import Any
 
 from jitney.core import source_info
@@ -24,6 +25,15 @@ _ABSENT: Any = object()
 # Syntax that has a place in the source.
 _Placed = ast.stmt | ast.expr | ast.excepthandler | ast.arg | ast.keyword | ast.alias | ast.pattern
 
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+# Programs that are no files, by the names that Python gives these: "<string>", which is the name of
+# what `exec` runs, too. `linecache` has their lines.
+texts: dict[str, CodeType] = {}
+
 
 @record(frozen=True, eq=False)
 class UserCode:
@@ -32,13 +42,15 @@ class UserCode:
     Attributes:
       path: the syntax there: the expression, what it is a part of, and so on outwards; empty if
         there is no source.
-      source: of the file.
+      lines: of the file.
       frame: which runs it.
+      line: that runs; a frame whose function has ended may have gone on to another.
     """
 
     path: tuple[ast.AST, ...]
-    source: str
+    lines: Sequence[str]
     frame: FrameType
+    line: int
 
     @property
     def expression(self) -> ast.AST | None:
@@ -48,13 +60,16 @@ class UserCode:
     def text(self, node: ast.AST | None = None) -> str:
         """A part of the source, the expression by default, on one line; empty if there is none."""
         node = node or self.expression
-        found = None if node is None else ast.get_source_segment(self.source, node)
-        return " ".join(found.split()) if found else ""
+        if not isinstance(node, _Placed) or node.end_lineno is None:
+            return ""
+        # `ast` has a function for this that splits the whole file each time.
+        lines = self.lines[node.lineno - 1 : node.end_lineno]
+        return source_info.stretch(lines, node.col_offset, node.end_col_offset)
 
     @property
     def place(self) -> str:
         """ "model.py:11", the line that runs."""
-        return f"{_file_name(self.frame)}:{self.frame.f_lineno}"
+        return f"{_file_name(self.frame)}:{self.line}"
 
     @property
     def function(self) -> str:
@@ -66,12 +81,16 @@ class UserCode:
         """The variables in the expression, in order, and what they hold."""
         if self.expression is None:
             return
-        scopes: tuple[Mapping[str, Any], ...] = (self.frame.f_locals, self.frame.f_globals)
         names = [n for n in ast.walk(self.expression) if isinstance(n, ast.Name)]
         for node in sorted(names, key=lambda n: (n.lineno, n.col_offset)):
-            value = next((s[node.id] for s in scopes if node.id in s), _ABSENT)
+            value = self.value_of(node.id, _ABSENT)
             if value is not _ABSENT:
                 yield node.id, value
+
+    def value_of(self, name: str, default: Any = None) -> Any:
+        """What a variable holds."""
+        scopes: tuple[Mapping[str, Any], ...] = (self.frame.f_locals, self.frame.f_globals)
+        return next((scope[name] for scope in scopes if name in scope), default)
 
     def described(self, name: str) -> str:
         """ "argument x of layer (model.py:11)" if `name` is one, else `name`."""
@@ -94,18 +113,58 @@ def current() -> UserCode | None:
         frame = frame.f_back
     if frame is None:
         return None
-    lines = linecache.getlines(frame.f_code.co_filename, frame.f_globals)
-    source = "".join(lines)
-    return UserCode(_path(source, _positions(frame)), source, frame)
+    return at(frame, frame.f_lasti)
+
+
+def at(frame: FrameType, lasti: int) -> UserCode:
+    """The place of an instruction, by its offset, of the code that a frame runs."""
+    lines = _lines_of(frame.f_code, frame.f_globals)
+    line = source_info.span(frame.f_code, lasti)[0] or frame.f_lineno
+    return UserCode(_path(lines, _positions(frame.f_code, lasti)), lines, frame, line)
+
+
+def loop_around(info: source_info.SourceInfo) -> tuple[str, int] | None:
+    """(file, line) of the innermost loop of Python, in the same function, whose body has a place.
+
+    None if there is none, or no source.
+    """
+    code = info.code
+    if code is None:
+        return None
+    lines = _lines_of(code)
+    inner: ast.AST | None = None
+    for node in _path(lines, _positions(code, info.lasti)):
+        if isinstance(node, _FUNCTIONS):
+            return None
+        if isinstance(node, _LOOPS) and inner in node.body:
+            return code.co_filename, node.lineno
+        if isinstance(node, _COMPREHENSIONS):
+            return code.co_filename, node.lineno
+        inner = node
+    return None
+
+
+def _lines_of(code: CodeType, namespace: dict[str, Any] | None = None) -> list[str]:
+    """The lines of the file that code is from; none if it only has the name of one in `texts`."""
+    whole = texts.get(code.co_filename)
+    if whole is not None and not _is_part(code, whole):
+        return []
+    return linecache.getlines(code.co_filename, namespace)
+
+
+def _is_part(code: CodeType, whole: CodeType) -> bool:
+    """Whether `code` is that of a module, or of a function or class within."""
+    inner = [c for c in whole.co_consts if isinstance(c, CodeType)]
+    return code is whole or any(_is_part(code, each) for each in inner)
 
 
 def _file_name(frame: FrameType) -> str:
     return os.path.basename(frame.f_code.co_filename)
 
 
-def _positions(frame: FrameType) -> tuple[int, int, int, int] | None:
+def _positions(code: CodeType, lasti: int) -> tuple[int, int, int, int] | None:
     """First line, last line, first column, last column; None if they are not known."""
-    line, last_line, column, last_column = source_info.span(frame.f_code, frame.f_lasti)
+    line, last_line, column, last_column = source_info.span(code, lasti)
     if line is None or last_line is None or column is None or last_column is None:
         return None  # python -X no_debug_ranges
     return line, last_line, column, last_column
@@ -119,9 +178,9 @@ def _tree(source: str) -> ast.AST | None:
         return None
 
 
-def _path(source: str, positions: tuple[int, int, int, int] | None) -> tuple[ast.AST, ...]:
+def _path(lines: Sequence[str], positions: tuple[int, int, int, int] | None) -> tuple[ast.AST, ...]:
     """The innermost expression around the positions, and what it is a part of."""
-    node = _tree(source) if source and positions else None
+    node = _tree("".join(lines)) if lines and positions else None
     if node is None or positions is None:
         return ()
     first_line, last_line, first_column, last_column = positions

@@ -8,14 +8,39 @@ from __future__ import annotations
 
 import functools
 import inspect
+import threading
 import warnings
 from types import FrameType
-from typing import Any
+from typing import Any, cast
 
 from jitney.core import source_info
+from jitney.core.contexts import Within
 
 # What has been shown of places that are not being run, by file: Python notes it by line.
 _shown: dict[str, dict[object, int]] = {}
+
+
+class _State(threading.local):
+    """What one thread does with its warnings.
+
+    Attributes:
+      held: where they are collected instead of shown; None where they are shown.
+    """
+
+    held: list[str] | None = None
+
+
+_state = _State()
+
+
+def held() -> Within[list[str]]:
+    """Collects the messages of this package's warnings, in this thread, and shows none of them.
+
+    `warnings.catch_warnings` also takes those of other threads, and has Python forget at which lines it
+    has warned: what is shown once would be shown again after each use.
+    """
+    messages = list[str]()
+    return Within(_state, ("held",), (messages,), messages)
 
 
 def warn(message: str, category: type[Warning] = UserWarning, place: object = None) -> None:
@@ -24,12 +49,17 @@ def warn(message: str, category: type[Warning] = UserWarning, place: object = No
     Args:
       message: what is shown.
       category: the warning's class.
-      place: a `SourceInfo` of another line to warn at, if it has one.
+      place: another line to warn at, a `SourceInfo` if it has one, or (file, line).
     """
+    if _state.held is not None:
+        _state.held.append(message)
+        return
     if isinstance(place, source_info.SourceInfo) and place.code is not None:
-        name = place.code.co_filename
+        place = place.code.co_filename, place.position()[0]
+    if isinstance(place, tuple):
+        name, line = cast("tuple[str, int]", place)
         registry: dict[Any, Any] = _shown.setdefault(name, {})
-        warnings.warn_explicit(message, category, name, place.position()[0], registry=registry)
+        warnings.warn_explicit(message, category, name, line, registry=registry)
         return
     frame = inspect.currentframe()
     assert frame is not None  # Python has frames

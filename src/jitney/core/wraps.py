@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -19,12 +20,17 @@ def name_of(fun: Callable[..., Any]) -> str:
     return name_of(fun.func) if isinstance(fun, functools.partial) else UNNAMED
 
 
-def wraps(fun: Callable[..., Any]) -> Callable[[F], F]:
+def wraps(fun: Callable[..., Any], transformation: str = "") -> Callable[[F], F]:
     """`functools.wraps` for any callable.
 
     A callable object may have anything as its name or its annotations, if its attributes are made as
     they are asked for: what a function cannot have is replaced. Partials and objects without a name
     get one. Attributes that users have set on `fun` are those of the wrapper, too.
+
+    Args:
+      fun: which the decorated function stands for.
+      transformation: what the decorated function is of `fun`, such as "gradient": `transformations_of`
+        gives it.
     """
 
     def decorate(wrapper: F) -> F:
@@ -46,6 +52,37 @@ def wraps(fun: Callable[..., Any]) -> Callable[[F], F]:
                 if attribute[:2] != "__" or attribute == "__signature__":
                     wrapper.__dict__[attribute] = value
         setattr(wrapper, "__wrapped__", fun)  # noqa: B010  # which functions do not declare
+        if transformation:
+            wrapper.__dict__["__transformation__"] = _Mark(transformation, wrapper)
         return wrapper
 
     return decorate
+
+
+class _Mark:
+    """What transformation made a function, and which: its wrappers have its attributes, too.
+
+    The function is not named by its id, which is another's once it is gone.
+    """
+
+    __slots__ = ("function", "transformation")
+
+    def __init__(self, transformation: str, function: Callable[..., Any]) -> None:
+        self.transformation = transformation
+        self.function = weakref.ref(function)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return str, (self.transformation,)  # what functions are sent by pickles their attributes
+
+
+def transformations_of(fun: Callable[..., Any]) -> tuple[str, ...]:
+    """The transformations, as `wraps` notes them, that made a function, the first first."""
+    found: list[str] = []
+    current: Any = fun
+    while current is not None:
+        noted = getattr(current, "__dict__", {}).get("__transformation__")
+        if type(noted) is _Mark and noted.function() is current:
+            found.append(noted.transformation)
+        is_partial = isinstance(current, functools.partial)
+        current = current.func if is_partial else getattr(current, "__wrapped__", None)
+    return tuple(reversed(found))

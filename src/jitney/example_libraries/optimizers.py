@@ -19,13 +19,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from jitney import numpy as jnp
 from jitney.core.array import Array as Array
-from jitney.core.lazy import listing
+from jitney.core.lazy import listing, refusing
 from jitney.core.typing import ArrayLike, PyTree
 from jitney.tree_util import (
     PyTreeDef,
@@ -45,6 +45,8 @@ __all__ = [
 ]  # fmt: skip
 
 __dir__ = listing(__name__)
+if not TYPE_CHECKING:  # for whom all names would exist
+    __getattr__ = refusing(__name__)
 
 Step = int
 Schedule = Callable[[Step], Any]  # numbers, or arrays of no axes

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from jitney.core import eqn_notes
-from jitney.core.lazy import listing
+from jitney.core.lazy import listing, refusing
 from jitney.core.pytree import pytrees
 from jitney.core.wraps import wraps
 from jitney.primitives.elementwise.convert import as_value
@@ -17,63 +16,58 @@ from jitney.primitives.elementwise.convert import as_value
 if TYPE_CHECKING:
     from jitney.core.typing import PyTree
 
+_NOT_GIVEN = object()
 _TYPES = re.compile(r"device_host|device|tpu_sparsecore|gpu_stream:\d+")
 
 
-def compute_on(compute_type: str) -> contextlib.AbstractContextManager[None]:
-    """Within the context, or the decorated function, operations are noted to be computed there.
-
-    Values do not depend on it: all is computed on the CPU. Equations say it, `eqn.ctx.compute_type`.
-
-    Args:
-      compute_type: "device_host", "device", "tpu_sparsecore", or "gpu_stream:" and a number.
-
-    Raises:
-      TypeError: if it is no string.
-      ValueError: if there is no such place.
-
-    Example:
-      >>> from jax.experimental.compute_on import compute_on
-      >>> @jax.jit
-      ... def f(x):
-      ...     with compute_on("device_host"):
-      ...         return x + 1
-      >>> f(1.0)
-      Array(2., dtype=float32, weak_type=True)
-    """
-    return eqn_notes.noting(compute_type=_checked(compute_type))
-
-
-def compute_on2(
+def compute_on(
     f: Callable[..., PyTree] | None = None,
     *,
-    compute_type: str,
-    out_memory_spaces: PyTree,
+    compute_type: str | None = None,
+    out_memory_spaces: PyTree = _NOT_GIVEN,
     compiler_options: dict[str, Any] | None = None,
 ) -> Any:
     """`f`, whose operations are noted to be computed on `compute_type`.
 
+    Values do not depend on it: all is computed on the CPU. Equations say it, `eqn.ctx.compute_type`.
+
     Args:
       f: takes and returns pytrees of arrays. Left out, a decorator is returned.
-      compute_type: as for `compute_on`.
+      compute_type: "device_host", "device", "tpu_sparsecore", or "gpu_stream:" and a number.
       out_memory_spaces: where results lie; all kinds of memory are the host's.
       compiler_options: of XLA; they mean nothing here.
 
     Raises:
-      TypeError, ValueError: as `compute_on`.
+      TypeError: if `compute_type` is no string, or an option is missing.
+      ValueError: if there is no such place.
+
+    Example:
+      >>> from jax.experimental.compute_on import compute_on
+      >>> device = jax.memory.Space.Device
+      >>> f = compute_on(lambda x: x + 1, compute_type="device_host", out_memory_spaces=device)
+      >>> jax.jit(f)(1.0)
+      Array(2., dtype=float32, weak_type=True)
     """
+    if compute_type is None or out_memory_spaces is _NOT_GIVEN:
+        raise TypeError(
+            "compute_on: `compute_type` and `out_memory_spaces` must be given by name. JAX 0.11 has "
+            "removed compute_on(place), a context and a decorator; "
+            "compute_on(f, compute_type=place, out_memory_spaces=jax.memory.Space.Device) is a "
+            "function that does the same"
+        )
+    place = _checked(compute_type)
     if f is None:
         return functools.partial(
-            compute_on2, compute_type=compute_type, out_memory_spaces=out_memory_spaces,
+            compute_on, compute_type=place, out_memory_spaces=out_memory_spaces,
             compiler_options=compiler_options,
         )  # fmt: skip
-    _checked(compute_type)
+    function = f
 
-    @wraps(f)
+    @wraps(function)
     def computed(*args: PyTree, **kwargs: PyTree) -> PyTree:
         args, kwargs = pytrees.tree_map(as_value, (args, kwargs))
-        with compute_on(compute_type):
-            return f(*args, **kwargs)
+        with eqn_notes.noting(compute_type=place):
+            return function(*args, **kwargs)
 
     return computed
 
@@ -89,6 +83,8 @@ def _checked(compute_type: str) -> str:
     return compute_type
 
 
-__all__ = ["compute_on", "compute_on2"]
+__all__ = ["compute_on"]
 
 __dir__ = listing(__name__)
+if not TYPE_CHECKING:  # for whom all names would exist
+    __getattr__ = refusing(__name__)

@@ -19,8 +19,25 @@ from jitney.core.hi_types import (
 )
 from jitney.core.lazy import listing
 from jitney.core.refs import AbstractRef as AbstractRef
+from jitney.experimental.hijax_rules import (
+    HiPrim as HiPrim,
+    MappingSpec as MappingSpec,
+    RefAccum as RefAccum,
+    ValAccum as ValAccum,
+    bdims_at_front as bdims_at_front,
+    jvp_from_lin as jvp_from_lin,
+    linearize_from_jvp as linearize_from_jvp,
+    unmap_avals as unmap_avals,
+    vjp_from_jvp as vjp_from_jvp,
+    vjp_from_lin as vjp_from_lin,
+    vmap_rule as vmap_rule,
+)
 from jitney.interpreters.ad import instantiate_zeros as instantiate_zeros
-from jitney.primitives.call.hi_call import VJPHiPrimitive as VJPHiPrimitive
+from jitney.primitives.call.hi_call import (
+    GradAccum as GradAccum,
+    NullAccum as NullAccum,
+    VJPHiPrimitive as VJPHiPrimitive,
+)
 from jitney.primitives.refs.ref import TransformedRef as TransformedRef
 from jitney.transforms.transpose import is_undefined_primal as is_undefined_primal
 from jitney.transforms.zero import Zero as Zero

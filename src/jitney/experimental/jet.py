@@ -16,10 +16,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitney import lax, numpy as jnp
-from jitney.core import linear_util as lu
+from jitney.core import linear_util as lu, messages
 from jitney.core.avals import is_valid_operand
 from jitney.core.flat_function import FlatFunction
-from jitney.core.lazy import listing
+from jitney.core.lazy import listing, refusing
 from jitney.core.primitive import Primitive
 from jitney.core.pytree import pytrees
 from jitney.core.trace import set_current_trace, state
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from jitney.core.typing import ArrayLike, PyTree
 
 __dir__ = listing(__name__)
+if not TYPE_CHECKING:  # for whom all names would exist
+    __getattr__ = refusing(__name__)
 
 
 class ZeroTerm:
@@ -118,8 +120,9 @@ def jet(
 def _check_arrays(primals: Sequence[Any], series: Sequence[Any]) -> None:
     if len(primals) != len(series):
         raise ValueError(
-            f"jet: each argument needs a list of terms, but there are {len(primals)} arguments and "
-            f"{len(series)} lists"
+            "jet: each argument needs a list of terms, but "
+            f"{messages.there_are(len(primals), 'argument')} "
+            f"and {messages.counted(len(series), 'list')}"
         )
     for i, (x, terms) in enumerate(zip(primals, series, strict=True)):
         if not pytrees.treedef_is_leaf(pytrees.tree_structure(x)):

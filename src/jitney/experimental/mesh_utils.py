@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from jitney.core import messages
 from jitney.core.lazy import listing
 from jitney.runtime import client
 from jitney.runtime.device import Device
@@ -47,8 +48,9 @@ def create_device_mesh(
     chosen = list(client.client().devices() if devices is None else np.asarray(devices).flat)
     if math.prod(mesh_shape) != len(chosen):
         raise ValueError(
-            f"create_device_mesh: a mesh of shape {tuple(mesh_shape)} has {math.prod(mesh_shape)} "
-            f"devices, but there are {len(chosen)}"
+            f"create_device_mesh: a mesh of shape {tuple(mesh_shape)} has "
+            f"{messages.counted(math.prod(mesh_shape), 'device')}, but "
+            f"{messages.there_are(len(chosen))}"
         )
     handler = device_kind_handler_dict.get(chosen[-1].device_kind) if chosen else None
     if handler is not None:
@@ -95,7 +97,8 @@ def create_hybrid_device_mesh(
     if math.prod(dcn_mesh_shape) != len(granules):
         raise ValueError(
             f"create_hybrid_device_mesh: a mesh of granules of shape {tuple(dcn_mesh_shape)} has "
-            f"{math.prod(dcn_mesh_shape)} of them, but there are {len(granules)}, by {attribute}"
+            f"{math.prod(dcn_mesh_shape)} of them, but {messages.there_are(len(granules))}, by "
+            f"{attribute}"
         )
     order = sorted(granules) if should_sort_granules_by_key else list(granules)
     meshes = [create_device_mesh(mesh_shape, granules[key]) for key in order]

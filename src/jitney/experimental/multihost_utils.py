@@ -15,7 +15,7 @@ import numpy as np
 from jitney.api.placement import of_local_data
 from jitney.core import dtypes
 from jitney.core.array import Array
-from jitney.core.lazy import listing
+from jitney.core.lazy import listing, refusing
 from jitney.core.pytree import pytrees
 from jitney.core.sharding.mesh import Mesh
 from jitney.core.sharding.named import NamedSharding
@@ -332,3 +332,5 @@ __all__ = [
 ]  # fmt: skip
 
 __dir__ = listing(__name__)
+if not TYPE_CHECKING:  # for whom all names would exist
+    __getattr__ = refusing(__name__)

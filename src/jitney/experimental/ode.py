@@ -22,7 +22,7 @@ from jitney.api.jit import jit
 from jitney.api.vmap import vmap
 from jitney.core import dtypes
 from jitney.core.avals import is_valid_operand
-from jitney.core.lazy import listing
+from jitney.core.lazy import listing, refusing
 from jitney.core.pytree import pytrees
 from jitney.flatten_util import ravel_pytree
 
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from jitney.core.typing import Array, ArrayLike, PyTree
 
 __dir__ = listing(__name__)
+if not TYPE_CHECKING:  # for whom all names would exist
+    __getattr__ = refusing(__name__)
 
 # Nodes, stages, and weights of the results of orders 5 and (as a difference) 4.
 _NODES = (1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0, 1.0)

@@ -22,7 +22,7 @@ import numpy as np
 
 from jitney import lax, numpy as jnp, random
 from jitney.api.jit import jit
-from jitney.core.lazy import listing
+from jitney.core.lazy import listing, refusing
 from jitney.nn import sigmoid as sigmoid, tanh as tanh
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ __all__ = [
 ]  # fmt: skip
 
 __dir__ = listing(__name__)
+if not TYPE_CHECKING:  # for whom all names would exist
+    __getattr__ = refusing(__name__)
 
 Shape = tuple[int, ...]
 Weights = dict[int, "Array"]

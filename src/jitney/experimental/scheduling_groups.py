@@ -34,8 +34,9 @@ def scheduling_group(name: str) -> Callable[[Callable[..., PyTree]], Callable[..
       >>> jax.make_jaxpr(scheduling_group("first")(jnp.sin))(1.0)
       { lambda ; a:f32[]. let
           b:f32[] = xla_metadata_call[
+            ad_metadata=same
             jaxpr={ lambda ; c:f32[]. let d:f32[] = sin c in (d,) }
-            scheduling_group=first
+            xla_metadata=(('scheduling_group', 'first'),)
           ] a
         in (b,) }
     """
@@ -59,7 +60,10 @@ def xla_metadata_call(f: Callable[..., PyTree] | None = None, **meta: Any) -> An
         flat = FlatFunction(function, tree, has_kwargs=True)
         info = DebugInfo("xla_metadata_call", source_info.fun_sourceinfo(function))
         outs = xla_metadata_call_p.bind(
-            *map(as_value, leaves), subfuns=(wrap_init(flat, debug_info=info),), **meta
+            *map(as_value, leaves),
+            subfuns=(wrap_init(flat, debug_info=info),),
+            xla_metadata=tuple(meta.items()),
+            ad_metadata="same",
         )
         return pytrees.tree_unflatten(flat.out_tree, outs)
 

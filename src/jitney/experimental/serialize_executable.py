@@ -1,9 +1,13 @@
 """`jax.experimental.serialize_executable`: compiled programs as bytes, for other processes to load."""
 
+from typing import TYPE_CHECKING
+
 from jitney.api.serialized import (
     deserialize_and_load as deserialize_and_load,
     serialize as serialize,
 )
-from jitney.core.lazy import listing
+from jitney.core.lazy import listing, refusing
 
 __dir__ = listing(__name__)
+if not TYPE_CHECKING:  # for whom all names would exist
+    __getattr__ = refusing(__name__)

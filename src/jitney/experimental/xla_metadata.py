@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import functools
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from jitney.api.jit import jit
 from jitney.core import eqn_notes
 from jitney.core.lazy import listing
 from jitney.core.pytree import pytrees
+from jitney.core.wraps import wraps
 from jitney.primitives.array.metadata import xla_metadata_value_p
 from jitney.primitives.elementwise.convert import as_value
 
 if TYPE_CHECKING:
     from jitney.core.typing import PyTree
 
+P = ParamSpec("P")
+R = TypeVar("R")
 _NOT_GIVEN = object()
 
 
@@ -63,6 +69,78 @@ def set_xla_metadata(x: PyTree = _NOT_GIVEN, **kwargs: Any) -> Any:
     )
 
 
-__all__ = ["set_xla_metadata"]
+__all__ = [
+    "fuse_limit", "must_fuse_call", "set_xla_metadata", "xla_metadata_call", "xla_metadata_call2",
+]  # fmt: skip
 
 __dir__ = listing(__name__)
+
+
+def fuse_limit() -> XlaMetadataContextManager:
+    """A context whose operations have the attribute `FUSE_LIMIT`: a bound of fusion for XLA.
+
+    What is fused here does not depend on it.
+    """
+    return XlaMetadataContextManager({"FUSE_LIMIT": True})
+
+
+def must_fuse_call(identifier: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """A decorator that gives calls of a function the attribute `MUST_FUSE`.
+
+    What is fused here does not depend on it.
+
+    Example:
+      >>> from jax.experimental.xla_metadata import must_fuse_call
+      >>> must_fuse_call("sums")(lambda x: jnp.square(x).sum())(jnp.arange(3.0))
+      Array(5., dtype=float32)
+    """
+    return functools.partial(xla_metadata_call, MUST_FUSE=identifier)
+
+
+def xla_metadata_call(f: Any = None, /, **meta: object) -> Any:
+    """`f`, whose calls are one operation with attributes for the compiler.
+
+    Args:
+      f: a function of pytrees of arrays; left out, this is a decorator.
+      **meta: names and values of attributes; values are strings, booleans or numbers.
+
+    Raises:
+      TypeError: if a value is something else.
+    """
+    return xla_metadata_call2(f, meta)
+
+
+def xla_metadata_call2(
+    f: Any = None,
+    /,
+    metadata: Mapping[str, object] | None = None,
+    *,
+    ad_metadata: object = "same",
+) -> Any:
+    """`f`, whose calls are one operation with attributes for the compiler.
+
+    Args:
+      f: a function of pytrees of arrays; left out, this is a decorator.
+      metadata: names and values of attributes; values are strings, booleans or numbers.
+      ad_metadata: of operations that derivatives add, for XLA; they have those of the call here.
+
+    Raises:
+      TypeError: if a value is something else.
+    """
+    if f is None:
+        return functools.partial(xla_metadata_call2, metadata=metadata, ad_metadata=ad_metadata)
+    given = dict(metadata or {})
+    for name, value in given.items():
+        if not isinstance(value, str | bool | int | float):
+            raise TypeError(
+                f"xla_metadata_call: values of attributes must be strings, booleans or numbers, but "
+                f"{name} is {value!r} of type {type(value)}"
+            )
+    called = jit(f)
+
+    @wraps(f)
+    def with_metadata(*args: Any, **kwargs: Any) -> Any:
+        with XlaMetadataContextManager(given):
+            return called(*args, **kwargs)
+
+    return with_metadata

@@ -1,6 +1,6 @@
 """`jax.extend.backend`: the devices that programs run on, and what owns them."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from jitney.api.caches import clear_caches
 from jitney.core.lazy import listing, refusing
@@ -9,11 +9,13 @@ from jitney.runtime.client import Client, client as get_backend
 from jitney.runtime.device import Device
 
 __all__ = [
+    "backend_xla_version",
     "backends",
     "clear_backends",
     "clear_in_memory_compilation_cache",
     "get_backend",
     "get_default_device",
+    "register_backend_cache",
 ]
 
 __dir__ = listing(__name__)
@@ -32,9 +34,48 @@ def get_default_device() -> Device:
     return client.default_device()
 
 
+def backend_xla_version(platform: str | None = None) -> int | None:
+    """The version of XLA that a platform's devices have: None, as there is none.
+
+    Raises:
+      RuntimeError: if there is no such platform.
+    """
+    get_backend(platform)
+    return None
+
+
+class _Cache(Protocol):
+    """What can be cleared."""
+
+    def cache_clear(self) -> None: ...
+
+
+_users_caches: list[_Cache] = []
+
+
+def register_backend_cache(cache: _Cache, for_what: str) -> None:
+    """Has `clear_backends` clear a user's cache.
+
+    Args:
+      cache: has a method `cache_clear`, as functions under `functools.cache` have.
+      for_what: what it holds, for the reader.
+
+    Raises:
+      TypeError: if it has no such method.
+    """
+    if not callable(getattr(cache, "cache_clear", None)):
+        raise TypeError(
+            f"register_backend_cache: the cache of {for_what} must have a method cache_clear, but "
+            f"{type(cache)} has none"
+        )
+    _users_caches.append(cache)
+
+
 def clear_backends() -> None:
-    """Forgets everything compiled; the device stays."""
+    """Forgets everything compiled, and what registered caches hold; the device stays."""
     clear_caches()
+    for cache in _users_caches:
+        cache.cache_clear()
 
 
 clear_in_memory_compilation_cache = clear_backends

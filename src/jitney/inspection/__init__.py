@@ -1,5 +1,7 @@
-"""What became of a program: tools that show it in the user's lines.
+"""What programs are compiled to: tools that show it in the user's lines.
 
 `facts` is the one model: the steps of a compiled program, each with the source lines it comes from, its
-sizes and its costs. `explain` prints it in words, `page` draws it beside all texts of the program.
+sizes and its costs; `memory` says which values are alive when, `timing` what the steps take, `machine`
+what they could at the least. `explain` prints them in words, `page` draws them beside all texts of the
+program, `profile` gathers them over a whole run.
 """

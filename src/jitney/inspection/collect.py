@@ -2,48 +2,201 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
-from jitney.core import compile_log, monitoring, source_info
+import numpy as np
+
+from jitney.core import caches, compile_log, monitoring, source_info
+from jitney.core.record import record
+from jitney.inspection import titles
 
 if TYPE_CHECKING:
     from jitney.compiler.codegen.linking import CompiledProgram
     from jitney.compiler.hlo import ir
+    from jitney.compiler.plan import ir as plans
+    from jitney.compiler.plan.clocks import Clocked
+    from jitney.core.typing import Value
     from jitney.runtime.client import Client
 
 _KINDS = {event: kind for kind, event in compile_log.EVENTS.items()}
+_PACKAGE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
+_KEPT_BYTES = 1 << 30  # of the arguments of a call that are copied
+
+
+def machine_code(plan: plans.Plan) -> CompiledProgram:
+    """A plan, with clocks say, compiled: not read from disk, and not kept there."""
+    from jitney.runtime.lazy_compiler import compiler
+
+    return compiler().run(plan, first="codegen", last="codegen")
 
 
 @contextmanager
-def compiled_modules() -> Iterator[list[ir.Module]]:
-    """The programs that are compiled, or found on disk, within the context."""
+def _compiling_users(
+    compile_one: Callable[[ir.Module, Callable[[], CompiledProgram]], CompiledProgram],
+) -> Generator[None]:
+    """Has the user's programs compiled within the context by `compile_one(module, as_usual)`."""
     from jitney.runtime import compiling
 
-    modules: list[ir.Module] = []
     load = compiling.backend_compile_and_load
 
-    def load_and_note(backend: Client, module: ir.Module) -> CompiledProgram:
-        modules.append(module)
-        return load(backend, module)
+    def load_users(backend: Client, module: ir.Module) -> CompiledProgram:
+        as_usual = partial(load, backend, module)
+        return compile_one(module, as_usual) if _is_users(module) else as_usual()
 
-    compiling.backend_compile_and_load = load_and_note
+    compiling.backend_compile_and_load = load_users
     try:
-        yield modules
+        yield
     finally:
         compiling.backend_compile_and_load = load
 
 
-def of_user(modules: list[ir.Module]) -> list[ir.Module]:
-    """The programs that come from functions of the user's, not from operations of this package."""
-    return [module for module in modules if _is_users(module)]
+@contextmanager
+def compiled_modules() -> Iterator[list[ir.Module]]:
+    """The user's programs that are compiled, or found on disk, within the context."""
+    modules: list[ir.Module] = []
+
+    def note(module: ir.Module, as_usual: Callable[[], CompiledProgram]) -> CompiledProgram:
+        modules.append(module)
+        return as_usual()
+
+    with _compiling_users(note):
+        yield modules
+
+
+@record
+class Run:
+    """A program, and what is known of its calls.
+
+    Attributes:
+      module: as lowered.
+      arguments: of its first call; None if it was not called, or they take too much memory to be kept.
+      clocked: the program that was called, with clocks; None if it has none.
+    """
+
+    module: ir.Module
+    arguments: Sequence[Value] | None = None
+    clocked: Clocked | None = None
+
+
+@contextmanager
+def clocked_runs() -> Iterator[list[Run]]:
+    """The user's programs that are compiled within the context, with clocks, and their arguments.
+
+    They are neither read from disk nor kept there, and are forgotten when the context ends.
+    """
+    from jitney.compiler import pipeline
+    from jitney.compiler.plan import ir as plans
+    from jitney.compiler.plan.clocks import with_clocks
+    from jitney.core.record import replace
+
+    runs: list[Run] = []
+
+    def with_clocks_in_it(
+        module: ir.Module, as_usual: Callable[[], CompiledProgram]
+    ) -> CompiledProgram:
+        clocked = with_clocks(pipeline.plan(pipeline.optimize(module)))
+        run = Run(module, clocked=clocked)
+        runs.append(run)
+        types = clocked.plan.inputs
+
+        def note(*values: np.ndarray) -> tuple[()]:
+            if run.arguments is None:
+                run.arguments = [value.copy() for value in values]
+            return ()
+
+        plan = clocked.plan
+        if sum([t.nbytes for t in types]) <= _KEPT_BYTES:
+            inputs = tuple([(plans.Buffer("input", t.nbytes, i), t) for i, t in enumerate(types)])
+            look = plans.HostCall("look at the arguments", note, inputs, ())
+            plan = replace(plan, steps=[look, *plan.steps])
+        return machine_code(plan)
+
+    try:
+        with _compiling_users(with_clocks_in_it):
+            yield runs
+    finally:
+        caches.clear_all()
 
 
 def _is_users(module: ir.Module) -> bool:
-    file = None if module.jaxpr is None else module.jaxpr.debug_info.func_filename
-    return file is not None and not any(map(file.startswith, source_info.exclude_paths))
+    """Whether a program comes from a function of the user's, or the user has jitted one of ours.
+
+    Other programs are operations of this package, called outside of `jit`.
+    """
+    info = titles.debug_info_of(module)
+    file = None if info is None else info.func_filename
+    if file is not None and not any(map(file.startswith, source_info.exclude_paths)):
+        return True
+    return titles.is_jitted(module) and _is_compiled_by_user()
+
+
+@record
+class Kept:
+    """What the cache on disk did for a program.
+
+    Attributes:
+      module: the program.
+      outcome: "found", "kept", or why it was not kept.
+    """
+
+    module: ir.Module
+    outcome: str
+
+
+@contextmanager
+def cache_outcomes() -> Iterator[list[Kept]]:
+    """What the cache on disk does for the user's programs that are compiled within the context."""
+    from jitney.compiler.hlo.digest import digest
+    from jitney.runtime import disk_cache
+
+    found: list[Kept] = []
+
+    def note(module: ir.Module, as_usual: Callable[[], CompiledProgram]) -> CompiledProgram:
+        place = disk_cache.directory()
+        key = None if place is None else digest(module)
+
+        def is_kept() -> bool:
+            return place is not None and key is not None and disk_cache.is_kept(place, key)
+
+        was_kept = is_kept()
+        program = as_usual()
+        if was_kept:
+            outcome = "found"
+        elif is_kept():
+            outcome = "kept"
+        elif program.links.callbacks:
+            outcome = "it calls Python"
+        else:
+            outcome = disk_cache.obstacle() or "it holds large constants"
+        found.append(Kept(module, outcome))
+        return program
+
+    with _compiling_users(note):
+        yield found
+
+
+# What stands between a call of a jitted function and its compilation, and what calls it for us.
+_BETWEEN = tuple(os.path.join(_PACKAGE, x, "") for x in ("api", "compiler", "core", "runtime"))
+_REPEATED = os.path.join(_PACKAGE, "api", "repeated.py")
+
+
+def _is_compiled_by_user() -> bool:
+    """Whether the program that is compiled now is called, or compiled, by code that is not ours."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not file.startswith(_PACKAGE):
+            return True
+        if file == _REPEATED or not file.startswith((*_BETWEEN, __file__)):
+            return False
+        frame = frame.f_back
+    return False
 
 
 class Durations:
@@ -60,7 +213,7 @@ class Durations:
         self._spans: list[tuple[float, float]] = []
 
     def note(self, event: str, seconds: float, **_: str | int) -> None:
-        """A listener of `jax.monitoring`: durations are told at their end, inner ones first."""
+        """A listener of `jax.monitoring`: durations come at their end, inner ones first."""
         kind = _KINDS.get(event)
         if kind is None:
             return

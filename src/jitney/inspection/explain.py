@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitney.compiler.hlo.partition.text import bytes_text
-from jitney.inspection import facts
+from jitney.inspection import facts, quantities
 from jitney.inspection.facts import Program, Source, Work
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ _SHOWN_STORED = 3  # values that a step leaves in memory
 
 
 class Explanation:
-    """What became of a function; prints as text.
+    """What a function is compiled to; prints as text.
 
     Attributes:
       program: the facts, for programs that read them.
@@ -62,7 +62,7 @@ def explain(fun: Callable[..., Any]) -> Callable[..., Explanation]:
 def _lines(program: Program) -> Iterator[str]:
     arguments = ", ".join([f"{name}: {kind}" for name, kind in program.arguments])
     _, _, place = program.place.partition(" at ")
-    yield f"{program.name}({arguments}) -> {', '.join(program.results) or 'nothing'}"
+    yield f"{program.title}({arguments}) -> {', '.join(program.results) or 'nothing'}"
     if place:
         yield f"  {_short_path(place)}"
     files = {source.file for work in program.everything() for source in work.sources}
@@ -77,15 +77,15 @@ def _lines(program: Program) -> Iterator[str]:
     totals = [work.total() for work in program.work]
     yield (
         f"  In all {bytes_text(sum([moved for moved, _ in totals]))} moved, "
-        f"{flops_text(sum([flops for _, flops in totals]))}, "
+        f"{quantities.flops(sum([flops for _, flops in totals]))}, "
         f"{bytes_text(program.temporary_bytes)} of temporary memory."
     )
     if any([w.is_of_unknown_length for w in program.everything()]):
         yield "  A loop whose number of iterations is not known counts once."
-    for source, users in program.recomputed:
+    for named, users in program.recomputed:
         where = " and ".join([numbers[id(w)] for w in users if id(w) in numbers])
         if where:
-            yield f"  Steps {where} each compute {_expression(source)} rather than read it from memory."
+            yield f"  Steps {where} each compute {named.with_line} rather than read it from memory."
     yield from (f"  {line}" for line in _advice(program))
 
 
@@ -101,16 +101,15 @@ def _work_lines(work: Work, number: str, indent: str, home: str | None) -> Itera
         facts_of_step.append(f"writes {_list(work.writes)}" if work.writes else "")
         facts_of_step.append(f"{bytes_text(work.traffic)} moved")
     if work.flops:
-        facts_of_step.append(flops_text(work.flops))
+        facts_of_step.append(quantities.flops(work.flops))
     if work.is_shared:
         facts_of_step.append("shared among threads")
     yield head
     if any(facts_of_step):
         yield f"{indent}   {'; '.join([fact for fact in facts_of_step if fact])}"
     for value in work.stored[:_SHOWN_STORED]:
-        what = _expression(value.source) if value.source is not None else value.operation
         yield (
-            f"{indent}   in memory: {what}, {value.type} ({bytes_text(value.nbytes)}), "
+            f"{indent}   in memory: {value.name.with_line}, {value.type} ({bytes_text(value.nbytes)}), "
             f"because {value.reason}"
         )
     if len(work.stored) > _SHOWN_STORED:
@@ -158,20 +157,6 @@ def _span(first: int, last: int) -> str:
 def _list(words: Sequence[str]) -> str:
     """ "a", "a and b", "a, b and c"."""
     return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
-
-
-def _expression(source: Source) -> str:
-    text = facts.expression(source)
-    return f"{text} in line {source.line}" if source.text else text
-
-
-def flops_text(n: float) -> str:
-    """A number of operations: `120 Mflop`."""
-    units = iter(("", "k", "M", "G", "T", "P"))
-    unit = next(units)
-    while n >= 1000:
-        unit, n = next(units), n / 1000
-    return f"{n:.3g} {unit}flop"
 
 
 def _count(n: int, what: str) -> str:

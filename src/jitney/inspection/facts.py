@@ -1,6 +1,6 @@
 """The facts of a compiled program: its steps, with the source lines they come from, sizes and costs.
 
-    program ::= Program(name, arguments, results, work, temporary_bytes)
+    program ::= Program(title, arguments, results, work, temporary_bytes)
     work    ::= Work(kind, what, sources, operations, reads, writes, flops, ..., within)
 
 They are read off the plan, whose steps know the nodes that they compute, whose origins are equations,
@@ -12,7 +12,7 @@ from __future__ import annotations
 import linecache
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from jitney.compiler import pipeline
 from jitney.compiler.codegen.driver import division
@@ -23,11 +23,17 @@ from jitney.compiler.kernels.loop_kernel import LoopKernel
 from jitney.compiler.plan import ir as plans
 from jitney.compiler.plan.accesses import reads_and_writes
 from jitney.compiler.plan.estimate import operations, traffic
-from jitney.core.jaxpr import JaxprEqn
+from jitney.core.avals import is_valid_operand
+from jitney.core.jaxpr import is_high
+from jitney.core.pytree import pytrees
 from jitney.core.record import field, record
-from jitney.core.source_info import SourceInfo, name_stack_of, span
+from jitney.core.refs import any_refs
+from jitney.inspection import titles
+from jitney.inspection.sources import Source as Source, source_of as source_of
+from jitney.inspection.values import Named, Values
 
 if TYPE_CHECKING:
+    from jitney.api.jit import JitFunction
     from jitney.core.typing import PyTree
 
 Kind: TypeAlias = Literal[
@@ -56,51 +62,20 @@ _LEAVES = (hlo.Parameter, hlo.Constant)
 _UPDATES = (hlo.While, hlo.DynamicUpdateSlice, hlo.Scatter)
 
 
-@record(frozen=True)
-class Source:
-    """A stretch of the user's source.
-
-    Attributes:
-      file: its path.
-      function: the name of the function.
-      line, column: where it begins; lines count from one, columns from zero.
-      end_line, end_column: where it ends.
-      is_transposed: whether this is what reverse-mode differentiation made of it.
-    """
-
-    file: str
-    function: str
-    line: int
-    column: int
-    end_line: int
-    end_column: int
-    is_transposed: bool = False
-
-    @property
-    def text(self) -> str:
-        """The expression, on one line; "" where the source is not known."""
-        lines = [linecache.getline(self.file, n) for n in range(self.line, self.end_line + 1)]
-        if not all(lines):
-            return ""
-        lines[-1] = lines[-1].encode()[: self.end_column].decode(errors="replace")
-        lines[0] = lines[0].encode()[self.column :].decode(errors="replace")
-        return " ".join(" ".join(lines).split())
-
-
 @record
 class Stored:
     """A value that is written to memory between two steps.
 
     Attributes:
       source: the expression that it is the value of, where that is known.
-      operation: the name of the operation.
+      name: what it is called; the name of the operation where the source is not known.
       type: such as "float32[3,4]".
       nbytes: its size.
       reason: why it is in memory.
     """
 
     source: Source | None
-    operation: str
+    name: Named
     type: str
     nbytes: int
     reason: str
@@ -170,36 +145,69 @@ class Program:
 
     Attributes:
       name: of the function.
+      title: of the program: the function's name, after what transformations made of it.
       place: "name at file:line" of the function; "" if it is not known.
       arguments, results: names and types.
       work: its steps.
       temporary_bytes: memory beside arguments and results.
-      recomputed: operations that several steps compute anew, by expression, with the steps' numbers.
+      recomputed: values that several steps compute anew, with the steps.
       plan: from which this was read.
+      values: their names.
     """
 
     name: str
+    title: str
     place: str
     arguments: list[tuple[str, str]]
     results: list[str]
     work: list[Work]
     temporary_bytes: int
-    recomputed: list[tuple[Source, list[Work]]]
+    recomputed: list[tuple[Named, list[Work]]]
     plan: plans.Plan
+    values: Values
 
     def everything(self) -> Iterator[Work]:
         """All steps, those within others too."""
         return with_inner(self.work)
+
+    def labels(self) -> list[str]:
+        """The number of each of `everything`: "2", and "2.1" of a step within it."""
+        return list(_labels(self.work, ""))
 
 
 def lowered_module(
     fun: Callable[..., Any], args: Sequence[PyTree], kwargs: Mapping[str, PyTree]
 ) -> hlo.Module:
     """The program of a function, jitted or not, for arguments, as lowered."""
+    return _jitted(fun).lower(*args, **kwargs)._lowering.module
+
+
+def operands_of(
+    fun: Callable[..., Any], args: Sequence[PyTree], kwargs: Mapping[str, PyTree]
+) -> list[Any] | None:
+    """The operands of a function's program for arguments.
+
+    None if some argument is not a value but a type, or if the program has others (references, say).
+    """
+    from jitney.api.jit import JitFunction
+
+    jitted = _jitted(fun)
+    if not isinstance(jitted, JitFunction):
+        return None
+    closed = jitted.trace(*args, **kwargs).jaxpr
+    dynamic, named, _ = jitted.call.spec.split(tuple(args), dict(kwargs))
+    leaves = pytrees.tree_leaves((dynamic, named))
+    is_plain = not is_high(closed) and not any_refs(closed.in_avals)
+    if not is_plain or len(leaves) != len(closed.in_avals):
+        return None
+    return leaves if all(map(is_valid_operand, leaves)) else None
+
+
+def _jitted(fun: Callable[..., Any]) -> JitFunction:
     from jitney.api.jit import jit
 
-    jitted: Any = fun if hasattr(fun, "lower") else jit(fun)
-    return jitted.lower(*args, **kwargs)._lowering.module
+    found: object = fun if hasattr(fun, "lower") else jit(fun)
+    return cast("JitFunction", found)
 
 
 def of_module(module: hlo.Module) -> Program:
@@ -210,68 +218,32 @@ def of_module(module: hlo.Module) -> Program:
 def of_plan(module: hlo.Module, plan: plans.Plan) -> Program:
     """The facts of a program, as lowered, with its plan."""
     n = len(plan.inputs)
-    info = None if module.jaxpr is None else module.jaxpr.debug_info
+    info = titles.debug_info_of(module)
     known = ("",) * n if info is None else info.safe_arg_names(n)
     names = [name or f"argument {i}" for i, name in enumerate(known)]
-    reader = _Reader(plan, names)
+    values = Values(module.jaxpr, names)
+    reader = _Reader(plan, names, values)
     work = reader.steps(plan.steps)
     return Program(
         module.name,
+        titles.title_of(module),
         "" if info is None else info.func_src_info,
         list(zip(names, map(str, plan.inputs), strict=True)),
         list(map(str, plan.outputs)),
         work,
         plan.arena_bytes,
-        _recomputed(work, plan),
+        _recomputed(work, plan, values),
         plan,
+        values,
     )
-
-
-def source_of(node: hlo.Node) -> Source | None:
-    """The user's expression that a node comes from; None if it is not known."""
-    equation = equation_of(node)
-    if equation is None:
-        return None
-    return source_of_equation(equation, any(map(_is_transposed, _equations(node))))
-
-
-def equation_of(node: hlo.Node) -> JaxprEqn | None:
-    """The innermost equation that the node comes from, of those whose line is known."""
-    known = (e for e in _equations(node) if e.source_info is not None and e.source_info.code)
-    return next(known, None)
-
-
-def source_of_equation(equation: JaxprEqn, is_transposed: bool = False) -> Source | None:
-    """The user's expression that recorded an equation; None if it is not known."""
-    info = equation.source_info
-    if not isinstance(info, SourceInfo) or info.code is None:
-        return None
-    line, end_line, column, end_column = span(info.code, info.lasti)
-    if line is None:
-        return None
-    return Source(
-        info.code.co_filename, info.code.co_qualname, line, column or 0,
-        end_line or line, end_column or 0, is_transposed,
-    )  # fmt: skip
-
-
-def _equations(node: hlo.Node) -> Iterator[JaxprEqn]:
-    """The equation that a node comes from, and the calls that it was inlined from, outwards."""
-    origin = node.origin
-    while origin is not None:
-        equation, origin = origin
-        yield equation
-
-
-def _is_transposed(equation: JaxprEqn) -> bool:
-    return "transpose(" in name_stack_of(equation.source_info)
 
 
 class _Reader:
     """Reads the steps of one plan."""
 
-    def __init__(self, plan: plans.Plan, names: Sequence[str]) -> None:
+    def __init__(self, plan: plans.Plan, names: Sequence[str], values: Values) -> None:
         self.plan = plan
+        self.values = values
         self.names: dict[plans.Buffer, str] = {}
         self.arguments = names
 
@@ -299,9 +271,25 @@ class _Reader:
             work = self.work(step)
             if found and _is_part_of(found[-1], work):
                 found[-1].merge(work)
+                self._leave_out_partial(found[-1])
             else:
                 found.append(work)
         return found
+
+    def _leave_out_partial(self, work: Work) -> None:
+        """Leaves what kernels of one value write for each other out of what they read and write."""
+        read: list[plans.Buffer] = []
+        written: dict[plans.Buffer, None] = {}
+        for step in work.steps:
+            reads, writes = reads_and_writes(step)
+            for buffer in reads:
+                if buffer not in written:
+                    read.append(buffer)
+                elif buffer not in writes:
+                    del written[buffer]
+            written.update(dict.fromkeys(writes))
+        work.reads = list(dict.fromkeys(map(self.name, read)))
+        work.writes = list(dict.fromkeys(map(self.name, written)))
 
     def work(self, step: plans.Step) -> Work:
         """The facts of a step."""
@@ -318,6 +306,8 @@ class _Reader:
             operations(step),
             [step],
         )
+        if isinstance(step, plans.Loop):
+            self._name_carries(step)
         work.within = self.steps(_within(step))
         work.reads = list(dict.fromkeys(map(self.name, read)))
         self._name_written(step, written)
@@ -337,12 +327,26 @@ class _Reader:
     def _name_written(self, step: plans.Step, written: Sequence[plans.Buffer]) -> None:
         if not isinstance(step, plans.ComputingStep) or not step.nodes:
             return
-        source = source_of(step.nodes[0])
-        if source is not None and source.text:
-            is_carried = isinstance(step.nodes[0], hlo.While)
-            name = f"a carry of line {source.line}" if is_carried else expression(source)
-            for buffer in written:
+        is_carried = isinstance(step.nodes[0], hlo.While)
+        nodes = step.nodes if len(step.nodes) == len(written) else step.nodes[:1] * len(written)
+        for buffer, node in zip(written, nodes, strict=True):
+            named = self.values.named(node)
+            if named is not None:
+                name = f"a carry of line {named.line}" if is_carried else named.text
                 self.names.setdefault(buffer, name)
+
+    def _name_carries(self, loop: plans.Loop) -> None:
+        """Names what a loop writes again and again, which had the name of the first value."""
+        named = self.values.named(loop.nodes[0]) if loop.nodes else None
+        if named is None:
+            return
+        pending = _within(loop)
+        while pending:
+            step = pending.pop()
+            pending += _within(step)
+            for buffer in reads_and_writes(step)[1]:
+                if buffer in self.names:
+                    self.names[buffer] = f"a carry of line {named.line}"
 
     def _stored(self, step: plans.Step) -> list[Stored]:
         """Values that a step writes and that are neither operands nor results of the program."""
@@ -358,17 +362,15 @@ class _Reader:
             nbytes = sum(t.nbytes for t in types)
             if reason is not None and nbytes and reason[0] not in (fusion.RESULT, fusion.ALONE):
                 name = ", ".join(map(str, types))
-                found.append(Stored(source_of(node), hlo.word(node), name, nbytes, _reason(reason)))
+                called = self.values.named(node) or Named(hlo.word(node))
+                found.append(Stored(source_of(node), called, name, nbytes, self._reason(reason)))
         return found
 
-
-def _reason(reason: fusion.Reason) -> str:
-    """A reason, with the user's expression for the node that it names."""
-    text, what = reason
-    source = source_of(what) if isinstance(what, hlo.Node) else None
-    if source is not None and source.text:
-        return text.format(f"{expression(source)} in line {source.line}")
-    return fusion.reason_text(reason)
+    def _reason(self, reason: fusion.Reason) -> str:
+        """A reason, with the user's expression for the node that it names."""
+        text, what = reason
+        named = self.values.named(what) if isinstance(what, hlo.Node) else None
+        return fusion.reason_text(reason) if named is None else text.format(named.with_line)
 
 
 def _is_part_of(work: Work, other: Work) -> bool:
@@ -386,6 +388,12 @@ def with_inner(work: Iterable[Work]) -> Iterator[Work]:
     for each in work:
         yield each
         yield from with_inner(each.within)
+
+
+def _labels(work: Iterable[Work], outer: str) -> Iterator[str]:
+    for i, each in enumerate(work, 1):
+        yield f"{outer}{i}"
+        yield from _labels(each.within, f"{outer}{i}.")
 
 
 def _within(step: plans.Step) -> list[plans.Step]:
@@ -410,7 +418,7 @@ def nodes_of(step: plans.Step, stored: Container[hlo.Node]) -> Iterator[hlo.Node
                 pending.append(x)
     for node in found:
         yield node
-        if not isinstance(step, plans.Loop | plans.Branch):
+        if not isinstance(step, plans.Loop | plans.Branch | plans.Copy):
             yield from _nodes_within(node)
 
 
@@ -474,31 +482,26 @@ def _extents(extents: Sequence[int]) -> str:
     return "x".join(map(str, extents))
 
 
-def expression(source: Source) -> str:
-    """The expression in backquotes, shortened; of a transposed one, that it is its derivative."""
-    text = source.text
-    quoted = f"`{shortened(text)}`" if text else f"line {source.line}"
-    return f"the cotangent of {quoted}" if source.is_transposed else quoted
+def line_text(file: str, line: int) -> str:
+    """A line of a file, without what it is indented by; "" where the source is not known."""
+    return linecache.getline(file, line).strip()
 
 
-def shortened(text: str, limit: int = 40) -> str:
-    """The beginning of a text that is longer than `limit`."""
-    return text if len(text) <= limit else f"{text[: limit - 3]}..."
-
-
-def _recomputed(work: Sequence[Work], plan: plans.Plan) -> list[tuple[Source, list[Work]]]:
-    """Expressions that several steps compute, each for itself, in place of storing their value."""
+def _recomputed(
+    work: Sequence[Work], plan: plans.Plan, values: Values
+) -> list[tuple[Named, list[Work]]]:
+    """Values that several steps compute, each for itself, in place of storing them."""
     users: dict[hlo.Node, list[Work]] = {}
     for each in with_inner(work):
         if each.kind == "kernel":
             for node in dict.fromkeys(nodes_of(each.steps[0], plan.stored)):
                 if not isinstance(node, _MOVES):
                     users.setdefault(node, []).append(each)
-    found: dict[Source, list[Work]] = {}
+    found: dict[Named, list[Work]] = {}
     for node, steps in users.items():
-        source = source_of(node) if len(steps) > 1 else None
-        if source is not None:
+        named = values.named(node) if len(steps) > 1 else None
+        if named is not None:
             for each in steps:
-                if each not in found.setdefault(source, []):
-                    found[source].append(each)
+                if each not in found.setdefault(named, []):
+                    found[named].append(each)
     return list(found.items())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -87,14 +87,15 @@ def _run_cell(shell: Shell, line: str, cell: str) -> object:
         case ["explore"]:
             from jitney.inspection.page import Exploration
 
-            modules = _modules_of(shell, cell)
-            return Exploration(modules) if modules else None
+            with collect.clocked_runs() as runs:
+                _run(shell, cell)
+            return Exploration(runs) if _any(runs) else None
         case ["profile"]:
             from jitney.inspection.profile import profile
 
             with profile() as found:
                 _run(shell, cell)
-            print(f"\n{found}")
+            return found
         case _:
             print(_USAGE, end="")
     return None
@@ -108,12 +109,16 @@ def _modules_of(shell: Shell, cell: str) -> list[ir.Module]:
     """Runs a cell; gives the functions of the user's that it compiled."""
     with collect.compiled_modules() as modules:
         _run(shell, cell)
-    own = collect.of_user(modules)
-    if not own:
+    return modules if _any(modules) else []
+
+
+def _any(compiled: Sequence[object]) -> bool:
+    """Whether a cell compiled a function, which is said if not."""
+    if not compiled:
         print(
             "The cell compiled no function: what ran had been compiled before, or was not jitted."
         )
-    return own
+    return bool(compiled)
 
 
 def _timed(shell: Shell, cell: str) -> None:

@@ -1,7 +1,7 @@
-"""`jitney.explore`: a page that shows a function's source beside all that became of it.
+"""`jitney.explore`: a page that shows a function's source beside all that it is compiled to.
 
 The page is one HTML file without references to anything else: the texts and facts as JSON, and the
-program that draws them (`page.html`).
+program that draws them (`page.html`). Pictures, tables and quantities in them are written here.
 """
 
 from __future__ import annotations
@@ -9,65 +9,75 @@ from __future__ import annotations
 import html
 import json
 import os
-import webbrowser
 from collections.abc import Callable, Sequence
-from importlib import resources
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jitney.compiler import pipeline
 from jitney.compiler.hlo import ir as hlo
 from jitney.compiler.hlo.partition.text import bytes_text
 from jitney.compiler.plan import ir as plans
 from jitney.compiler.plan.accesses import reads_and_writes
-from jitney.inspection import facts, texts
-from jitney.inspection.explain import Explanation, flops_text, places_text
+from jitney.compiler.plan.clocks import with_clocks
+from jitney.core.messages import counted
+from jitney.core.record import record
+from jitney.inspection import facts, machine, memory, quantities, roofline, tables, texts, timing
+from jitney.inspection.collect import Run
+from jitney.inspection.documents import Document, filled
+from jitney.inspection.explain import Explanation, places_text
 from jitney.inspection.facts import Program, Work
+from jitney.inspection.timing import Timed
 
 if TYPE_CHECKING:
     from jitney.core.typing import PyTree
 
 # Steps that the picture of the fusion shows; pages of more list the others in words.
 _DRAWN_STEPS = 200
+_HELD = 12  # values at the peak of memory that are listed
 
 
-class Exploration:
-    """What became of functions, as a page.
+@record
+class _Explored:
+    """A function of a page.
+
+    Attributes:
+      module: as lowered.
+      program: its facts.
+      steps: with the times of one call; empty if none was measured.
+      how: they were measured, or why not.
+    """
+
+    module: hlo.Module
+    program: Program
+    steps: list[Timed]
+    how: str
+
+
+class Exploration(Document):
+    """What functions are compiled to, as a page.
 
     Attributes:
       programs: the facts, one for each function.
     """
 
-    def __init__(self, modules: Sequence[hlo.Module]) -> None:
-        self.programs = [facts.of_module(module) for module in modules]
-        self._modules = modules
+    usual_file = "explore.html"
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        """Runs those that can be, some times, to measure their steps."""
+        self._explored = [_explored(run) for run in runs]
+        self.programs = [each.program for each in self._explored]
 
     def html(self) -> str:
         """The page: one HTML document that needs no other file and no network."""
-        functions = [
-            _function(module, program)
-            for module, program in zip(self._modules, self.programs, strict=True)
-        ]
-        names = ", ".join([program.name for program in self.programs])
+        steps = [step for each in self._explored for step in each.steps]
+        rates = timing.roof(steps) if steps else None
+        functions = [_function(each, rates) for each in self._explored]
+        names = ", ".join([program.title for program in self.programs])
         # In a script element nothing but "</" could end the text before its time.
         data = json.dumps(functions, separators=(",", ":")).replace("<", "\\u003c")
-        template = resources.files(__package__ or "jitney.inspection").joinpath("page.html")
-        page = template.read_text(encoding="utf-8")
-        return page.replace("{{title}}", html.escape(names)).replace("{{data}}", data)
-
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Writes the page to a file; gives its path."""
-        file = Path(path)
-        file.write_text(self.html(), encoding="utf-8")
-        return file
-
-    def open(self, path: str | os.PathLike[str] = "explore.html") -> Path:
-        """Writes the page to a file, and shows it in the browser."""
-        file = self.save(path)
-        webbrowser.open(file.resolve().as_uri())
-        return file
+        return filled("page.html", title=html.escape(names), data=data)
 
     def __repr__(self) -> str:
-        names = ", ".join([program.name for program in self.programs])
+        names = ", ".join([program.title for program in self.programs])
         return f"<page of {names}: .save(path), .open()>"
 
     def _repr_html_(self) -> str:
@@ -79,12 +89,15 @@ class Exploration:
 def explore(fun: Callable[..., Any], *args: PyTree, **kwargs: PyTree) -> Exploration:
     """Shows the compiled `fun` as a page: its source beside jaxpr, tensor IR, kernels and assembly.
 
-    A click on a line lights up what it comes from and what became of it in all columns. The page has
-    a picture of the fusion, with the bytes between the steps, and of the memory in use over time, too.
+    A click on a line lights up what it comes from and what it is compiled to in all columns. The page
+    has pictures of the fusion, with the bytes between the steps, of the memory in use over time, and of
+    the times of the steps under the roof of the machine, too.
 
     Args:
       fun: a function as for `jit`, or a function that `jit` has returned.
-      args, kwargs: its arguments; arrays may be `ShapeDtypeStruct`s. Nothing is run.
+      args, kwargs: its arguments; arrays may be `ShapeDtypeStruct`s. With arrays the compiled program
+        is run a few times, for a third of a second, and its steps are timed, unless it calls Python or
+        needs several devices; nothing is donated.
 
     Returns: an `Exploration`, which `.save(path)` writes to a file and `.open()` shows; notebooks show
     it as it is.
@@ -97,26 +110,48 @@ def explore(fun: Callable[..., Any], *args: PyTree, **kwargs: PyTree) -> Explora
       >>> page.html().count("<html")
       1
     """
-    return Exploration([facts.lowered_module(fun, args, kwargs)])
+    module = facts.lowered_module(fun, args, kwargs)
+    return Exploration([Run(module, facts.operands_of(fun, args, kwargs))])
 
 
-def _function(module: hlo.Module, program: Program) -> dict[str, Any]:
+def _explored(run: Run) -> _Explored:
+    """A function with the times of its steps, as far as they can be known."""
+    clocked = run.clocked
+    if clocked is None:
+        clocked = with_clocks(pipeline.plan(pipeline.optimize(run.module)))
+    program = facts.of_plan(run.module, clocked.original)
+    if timing.can_run_again(clocked.original) and run.arguments is not None:
+        taken, calls = timing.of_calls(clocked, run.arguments)
+        how = f"Medians of {calls} calls with the arguments of the first one."
+    elif clocked.calls:
+        taken = timing.of_own_calls(clocked)
+        how = f"Means of the program's own {clocked.calls} calls."
+    else:
+        return _Explored(run.module, program, [], "Not measured: there are no arguments to run it.")
+    return _Explored(run.module, program, timing.timed(program, clocked, taken), how)
+
+
+def _function(explored: _Explored, rates: machine.Rates | None) -> dict[str, Any]:
     """The data of one function."""
+    module, program = explored.module, explored.program
     places = texts.Places()
     jaxpr = [] if module.jaxpr is None else texts.of_jaxpr(module.jaxpr, places)
     tensor_ir = texts.of_tensor_ir(module, places)
     kernels = texts.of_kernels(program, places)
     steps = [_step(work, places) for work in program.work[:_DRAWN_STEPS]]
-    assembly = texts.of_assembly(program, places)
+    llvm, assembly = texts.of_code(program, places)
+    times = _times(explored, places, rates)
+    held = _memory(program, places)
     columns = [
         ("source", texts.of_source(places)),
         ("jaxpr", [texts.Block("", jaxpr)]),
         ("tensor IR", [texts.Block("", tensor_ir)]),
         ("kernels", kernels),
+        ("LLVM", llvm),
         ("assembly", assembly),
     ]
     return {
-        "name": program.name,
+        "name": program.title,
         "explanation": str(Explanation(program)),
         "places": [f"{os.path.basename(file)}:{line}" for file, line in places.found],
         "columns": [
@@ -126,7 +161,8 @@ def _function(module: hlo.Module, program: Program) -> dict[str, Any]:
         "steps": steps,
         "undrawn": max(len(program.work) - _DRAWN_STEPS, 0),
         "edges": edges(program.work[:_DRAWN_STEPS]),
-        "memory": live_bytes(program),
+        "memory": held,
+        "times": times,
     }
 
 
@@ -139,7 +175,7 @@ def _block(block: texts.Block) -> dict[str, Any]:
 
 def _step(work: Work, places: texts.Places) -> dict[str, Any]:
     moved, flops = work.total()
-    costs = [bytes_text(moved), *([flops_text(flops)] if flops else [])]
+    costs = [bytes_text(moved), *([quantities.flops(flops)] if flops else [])]
     return {
         "kind": work.kind,
         "what": work.what,
@@ -148,6 +184,55 @@ def _step(work: Work, places: texts.Places) -> dict[str, Any]:
         "costs": ", ".join(costs),
         "reasons": [f"{value.type} in memory: {value.reason}" for value in work.stored],
         "places": list(places.of(work.sources)),
+    }
+
+
+def _times(explored: _Explored, places: texts.Places, rates: machine.Rates | None) -> str:
+    """The picture and the table of measured times, as HTML."""
+    hint = f'<p class="hint">{html.escape(explored.how)}'
+    steps = sorted(explored.steps, key=lambda step: -step.seconds)
+    if not steps or rates is None:
+        return f"{hint}</p>"
+    whole = sum([step.seconds for step in steps])
+    everything = list(explored.program.everything())
+    positions = {id(work): i for i, work in enumerate(everything)}
+    labels = explored.program.labels()
+    rows: list[list[tables.Cell]] = []
+    dots: list[roofline.Dot] = []
+    linked: list[tuple[int, ...]] = []
+    for step in steps:
+        at = positions[id(step.work)]
+        lines = places_text(step.work.sources)
+        rows.append(tables.step_row(step, labels[at], at, lines, whole, rates))
+        linked.append(places.of(step.work.sources))
+        dot = tables.dot(step, labels[at], f"step {labels[at]}", whole, rates, linked[-1])
+        dots += [] if dot is None else [dot]
+    hint += f" This machine: {rates}. {tables.HINT}</p>"
+    picture = roofline.svg(dots, rates) if dots else ""
+    caption = f"steps of one call, {quantities.seconds(whole)}"
+    return f"{hint}{picture}{tables.table(caption, tables.STEP_HEADS, rows, linked)}"
+
+
+def _memory(program: Program, places: texts.Places) -> dict[str, Any]:
+    """The data of the picture of memory."""
+    found = memory.of_program(program)
+    held = [
+        {
+            "text": f"{bytes_text(value.nbytes)}  {places_text([value.source] if value.source else [])}"
+            f"  {value.what}",
+            "places": list(places.of([value.source])),
+        }
+        for value in found.held[:_HELD]
+    ]
+    rest = found.held[_HELD:]
+    if rest:
+        total = bytes_text(sum([value.nbytes for value in rest]))
+        held.append({"text": f"{total}  {counted(len(rest), 'further value')}", "places": []})
+    return {
+        "live": found.live,
+        "texts": [bytes_text(n) for n in found.live],
+        "peak": found.peak,
+        "held": held,
     }
 
 
@@ -178,24 +263,3 @@ def _effects(steps: Sequence[plans.Step]) -> tuple[list[plans.Buffer], list[plan
         read += reads
         written += writes
     return read, written
-
-
-def live_bytes(program: Program) -> list[int]:
-    """Bytes of temporary values that are alive in each of the outermost steps, at the most."""
-    first: dict[plans.Buffer, int] = {}
-    last: dict[plans.Buffer, int] = {}
-    numbers = [i for i, work in enumerate(program.work) for _ in work.steps]
-    steps = [step for work in program.work for step in work.steps]
-    for at, step in enumerate(steps):
-        for buffer in plans.all_touched(step):
-            if buffer.place == "arena":
-                first.setdefault(buffer, at)
-                last[buffer] = at
-    live = [0] * len(steps)
-    for buffer, start in first.items():
-        for at in range(start, last[buffer] + 1):
-            live[at] += buffer.nbytes
-    return [
-        max([n for n, number in zip(live, numbers, strict=True) if number == i])
-        for i in range(len(program.work))
-    ]

@@ -6,20 +6,37 @@ neither read from disk nor kept there. Programs without a profile have no clocks
 
 from __future__ import annotations
 
+import html
 import os
+import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jitney import profiler
 from jitney.compiler import pipeline
 from jitney.compiler.hlo import ir as hlo
+from jitney.compiler.hlo.partition.text import bytes_text
 from jitney.compiler.plan.clocks import Clocked, with_clocks
-from jitney.core import caches
-from jitney.core.record import field, record
-from jitney.inspection import collect, facts
+from jitney.core import caches, monitoring
+from jitney.core.record import record
+from jitney.inspection import (
+    collect,
+    facts,
+    machine,
+    memory,
+    profile_page,
+    quantities,
+    timeline,
+    timing,
+)
+from jitney.inspection.documents import Document
 from jitney.inspection.explain import places_text
-from jitney.inspection.facts import Program, Source, Work
+from jitney.inspection.facts import Program
+from jitney.inspection.figures import Figures, Function
+from jitney.inspection.timing import Timed
 
 if TYPE_CHECKING:
     from jitney.compiler.codegen.linking import CompiledProgram
@@ -27,99 +44,62 @@ if TYPE_CHECKING:
 
 _SHOWN_STEPS = 20
 _SHOWN_LINES = 20
-_LEAST_RATED = 2e-6  # seconds that a step takes for its rates to be shown
-_LEAST_SPAN = 0.02  # seconds between the two looks at both clocks
+_SHOWN_FUNCTIONS = 10  # with their peak of memory
 
 
 @record
-class Timed:
-    """What a step took.
+class Profile(Figures, Document):
+    """Where the time went; prints as tables."""
 
-    Attributes:
-      program: the function that it belongs to.
-      work: the step; of a loop or branch only what is not in the steps within it.
-      seconds: of all its runs together.
-      times: how often it ran.
-    """
+    usual_file = "profile.html"
 
-    program: Program
-    work: Work
-    seconds: float
-    times: int
+    _recording: profiler.Recording | None = None
 
-    @property
-    def flops_rate(self) -> float:
-        """Operations a second."""
-        return self.work.flops * self.times / self.seconds if self.seconds else 0.0
+    def html(self) -> str:
+        """A page: tables, the roofline, and the source with its times. It needs no other file."""
+        return profile_page.page(self)
 
-    @property
-    def bytes_rate(self) -> float:
-        """Bytes a second that were read and written."""
-        return self.work.traffic * self.times / self.seconds if self.seconds else 0.0
+    def save_timeline(self, path: str | os.PathLike[str]) -> Path:
+        """Writes when tracing, compilation and each step ran to a file for Perfetto; gives its path.
 
-
-@record
-class _Compiled:
-    """A function that was compiled with clocks."""
-
-    module: hlo.Module
-    clocked: Clocked
-
-
-@record
-class Profile:
-    """Where the time went; prints as tables.
-
-    Attributes:
-      seconds: of the whole context.
-      tracing, lowering, compiling: of them, before compiled functions ran.
-      steps: of compiled functions, the longest first.
-    """
-
-    seconds: float = 0.0
-    tracing: float = 0.0
-    lowering: float = 0.0
-    compiling: float = 0.0
-    steps: list[Timed] = field(default_factory=list)
-
-    @property
-    def running(self) -> float:
-        """Seconds in compiled functions."""
-        return sum([step.seconds for step in self.steps])
-
-    @property
-    def python(self) -> float:
-        """Seconds in everything else: Python, operations outside of compiled functions, waiting."""
-        rest = self.seconds - self.tracing - self.lowering - self.compiling - self.running
-        return max(rest, 0.0)
-
-    def by_line(self) -> dict[tuple[str, int], float]:
-        """Seconds of compiled functions by (file, line) of the source, the longest first.
-
-        The time of a step that computes several expressions is shared among their lines evenly.
+        Raises:
+          ValueError: if the profile was taken without a timeline.
         """
-        found: dict[tuple[str, int], float] = {}
-        for step in self.steps:
-            places = dict.fromkeys([(s.file, s.line) for s in step.work.sources])
-            for place in places:
-                found[place] = found.get(place, 0.0) + step.seconds / len(places)
-        return dict(sorted(found.items(), key=lambda item: -item[1]))
+        if self._recording is None:
+            raise ValueError(
+                "Profile.save_timeline: the profile has sums alone. "
+                "Instead: jitney.profile(timeline=True)"
+            )
+        file = Path(path)
+        file.write_text(self._recording.text(), encoding="utf-8")
+        return file
 
     def __str__(self) -> str:
-        return "\n".join([*_summary(self), *_step_table(self), *_line_table(self)])
+        lines = [*_summary(self), *_step_table(self), *_line_table(self), *_memory_table(self)]
+        return "\n".join(lines)
 
     __repr__ = __str__
 
+    def _repr_html_(self) -> str:
+        """For notebooks: the page in a frame of its own."""
+        shown = html.escape(self.html(), quote=True)
+        return f'<iframe srcdoc="{shown}" style="width:100%;height:640px;border:0"></iframe>'
+
 
 @contextmanager
-def profile() -> Iterator[Profile]:
+def profile(*, timeline: bool = False) -> Iterator[Profile]:
     """A context whose compiled functions are timed, step by step.
 
     Functions are compiled anew within it, with clocks: all that was compiled before is forgotten, and
-    so is what is compiled here when it ends. The clocks cost some nanoseconds a step.
+    so is what is compiled here when it ends. The clocks cost some nanoseconds a step. In a trace of
+    `jax.profiler` that is being recorded, the steps are spans.
+
+    Args:
+      timeline: whether to keep when each step ran, for `save_timeline`.
 
     Returns: a context with a `Profile`, which is complete when the context has ended. It prints as
-    tables of time by step, with operations and bytes a second, and by line of the source.
+    tables of time by step, with operations and bytes a second, and by line of the source, and of peak
+    memory; `.save(path)` writes a page of them.
 
     Raises:
       RuntimeError: within another one.
@@ -136,115 +116,134 @@ def profile() -> Iterator[Profile]:
         raise RuntimeError(
             "jitney.profile: a profile is being taken already, and there is one at a time"
         )
-    recorder, load = _Recorder(), compiling.backend_compile_and_load
     result = Profile()
+    recording = profiler.Recording() if timeline else None
+    begun = profiler.going_on()
+    recorder, load = _Recorder(bool(recording or begun)), compiling.backend_compile_and_load
     caches.clear_all()
     compiling.backend_compile_and_load = recorder
-    begin = recorder.look()
+    if recording is not None:
+        monitoring.register_event_duration_secs_listener(recording.add_duration)
+    begin = timing.look()
     with collect.durations() as durations:
         try:
             yield result
         finally:
             seconds = dict(durations.seconds)
-            time.sleep(max(_LEAST_SPAN - (time.perf_counter() - begin[1]), 0.0))
-            end = recorder.look()
+            ended = time.perf_counter()
             compiling.backend_compile_and_load = load
             caches.clear_all()
-            recorder.fill(result, begin, end)
+            result.seconds = ended - begin[1]
+            result.peak_bytes = _peak_bytes()
+            rate = timing.ticks_per_second(begin)
+            recorder.fill(result, rate)
             result.tracing, result.lowering = seconds["tracing"], seconds["lowering"]
             result.compiling = seconds["compilation"]
+            if recording is not None:
+                with suppress(AssertionError):  # all listeners may have been cleared meanwhile
+                    monitoring.unregister_event_duration_listener(recording.add_duration)
+                result._recording = recording
+            for each in [recording, begun if begun is profiler.going_on() else None]:
+                if each is not None:
+                    recorder.draw(each, lambda ticks: begin[1] + (ticks - begin[0]) / rate)
+
+
+@record
+class _Compiled:
+    """A function that was compiled with clocks."""
+
+    module: hlo.Module
+    clocked: Clocked
+    _facts: Program | None = None
+
+    @property
+    def program(self) -> Program:
+        """Its facts."""
+        if self._facts is None:
+            self._facts = facts.of_plan(self.module, self.clocked.original)
+        return self._facts
 
 
 class _Recorder:
-    """Compiles with clocks in place of `backend_compile_and_load`, and notes what it compiled.
+    """Compiles with clocks in place of `backend_compile_and_load`, and notes what it compiled."""
 
-    Attributes:
-      compiled: the functions, in order.
-    """
-
-    def __init__(self) -> None:
-        self.compiled: list[_Compiled] = []
+    def __init__(self, has_timeline: bool) -> None:
+        self._most_events = timeline.MOST_EVENTS if has_timeline else 0
+        self._compiled: list[_Compiled] = []
 
     def __call__(self, backend: Client, module: hlo.Module) -> CompiledProgram:
-        clocked = with_clocks(pipeline.plan(pipeline.optimize(module)))
-        self.compiled.append(_Compiled(module, clocked))
-        return pipeline.run(clocked.plan, first="codegen", last="codegen")
+        plan = pipeline.plan(pipeline.optimize(module))
+        clocked = with_clocks(plan, self._most_events)
+        self._compiled.append(_Compiled(module, clocked))
+        return collect.machine_code(clocked.plan)
 
-    def look(self) -> tuple[int, float]:
-        """(ticks of the processor's clock, seconds of Python's) at one time."""
-        from jitney.api.jit import jit
-
-        @jit
-        def look_at_the_clock(x: float) -> object:
-            return -x
-
-        count = len(self.compiled)
-        look_at_the_clock(0.0)
-        start = time.perf_counter()
-        look_at_the_clock(1.0)
-        seconds = (start + time.perf_counter()) / 2
-        own = self.compiled.pop(count)
-        return int(own.clocked.counters[0]), seconds
-
-    def fill(self, result: Profile, begin: tuple[int, float], end: tuple[int, float]) -> None:
-        """Writes what was noted into a profile."""
-        result.seconds = end[1] - begin[1]
-        rate = (end[0] - begin[0]) / result.seconds
-        for each in self.compiled:
-            result.steps += _timed(each, rate)
+    def fill(self, result: Profile, rate: float) -> None:
+        """Writes what was noted into a profile; `rate` is that of the clocks, ticks a second."""
+        for each in self._ran():
+            clocked, program = each.clocked, each.program
+            taken = [clocked.taken(i) for i in range(len(clocked.steps))]
+            seconds = [(ticks / rate, times) for ticks, times in taken]
+            result.steps += timing.timed(program, clocked, seconds)
+            found = Function(program, clocked.calls, memory.of_program(program))
+            result.functions.append(found)
         result.steps.sort(key=lambda step: -step.seconds)
 
+    def draw(self, recording: profiler.Recording, seconds_of: Callable[[int], float]) -> None:
+        """Adds when steps ran to a recording, a track for each function."""
+        for each in self._ran():
+            spans = timeline.spans(each.program, each.clocked, seconds_of)
+            recording.add_track(f"compiled {each.program.title}", spans)
 
-def _timed(compiled: _Compiled, rate: float) -> list[Timed]:
-    """The steps of one function that ran.
+    def _ran(self) -> list[_Compiled]:
+        return [each for each in self._compiled if each.clocked.calls]
 
-    Args:
-      compiled: the function.
-      rate: ticks a second.
-    """
-    clocked = compiled.clocked
-    if not clocked.calls:
-        return []
 
-    program = facts.of_plan(compiled.module, clocked.original)
-    indices = {id(step): i for i, step in enumerate(clocked.steps)}
-    found: list[Timed] = []
-    for work in program.everything():
-        known = [indices[id(step)] for step in work.steps if id(step) in indices]
-        taken = [clocked.taken(i) for i in known]
-        if taken and any([times for _, times in taken]):
-            seconds = sum([ticks for ticks, _ in taken]) / rate
-            found.append(Timed(program, work, seconds, max([times for _, times in taken])))
-    return found
+def _peak_bytes() -> int:
+    """Memory of the process when it was most; 0 where that is not known."""
+    try:
+        import resource  # which Windows lacks
+    except ImportError:
+        return 0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak
+
+
+# --- as text --------------------------------------------------------------------------------------
 
 
 def _summary(profile: Profile) -> Iterator[str]:
     yield f"{profile.seconds:.3f} s in all:"
-    for seconds, what in (
-        (profile.tracing, "tracing"),
-        (profile.lowering, "lowering"),
-        (profile.compiling, "compilation"),
-        (profile.running, "compiled functions"),
-        (profile.python, "Python, and operations outside of compiled functions"),
-    ):
+    for seconds, what in profile.parts():
         yield f"  {seconds:9.3f} s {_share(seconds, profile.seconds)}  {what}"
+    if not profile.functions:
+        yield ""
+        yield (
+            "  No compiled function ran: all operations were called one by one. jax.jit compiles a "
+            "function that is called\n  often; `python -m cProfile` says which lines of Python take "
+            "the time."
+        )
 
 
 def _step_table(profile: Profile) -> Iterator[str]:
     if not profile.steps:
         return
+    rates = timing.roof(profile.steps)
     yield ""
-    yield "  seconds  share     times  compiled functions, step by step"
+    yield "  seconds  share     times  compiled functions, step by step (share of the machine's roof)"
     for step in profile.steps[:_SHOWN_STEPS]:
-        where = f"{step.program.name}, {places_text(step.work.sources)}: {step.work.what}"
+        where = f"{step.program.title}, {places_text(step.work.sources)}: {step.work.what}"
         yield (
             f"{step.seconds:9.3f} {_share(step.seconds, profile.seconds)} {step.times:9}  {where}"
-            f"{_rates(step)}"
+            f"{_rates(step, rates)}"
         )
     rest = profile.steps[_SHOWN_STEPS:]
     if rest:
         seconds = sum([step.seconds for step in rest])
         yield f"{seconds:9.3f} {_share(seconds, profile.seconds)}            {len(rest)} other steps"
+    yield ""
+    yield f"  This machine: {rates}."
+    if any(step.is_rated and step.is_in_caches(rates) for step in profile.steps[:_SHOWN_STEPS]):
+        yield '  Steps "in caches" move their bytes faster than memory allows.'
 
 
 def _line_table(profile: Profile) -> Iterator[str]:
@@ -253,23 +252,56 @@ def _line_table(profile: Profile) -> Iterator[str]:
         return
     yield ""
     yield "  seconds  share  line"
-    for (file, line), seconds in lines:
-        text = Source(file, "", line, 0, line, 1 << 20).text
-        place = f"{os.path.basename(file)}:{line}"
-        yield f"{seconds:9.3f} {_share(seconds, profile.seconds)}  {place:24} {text}".rstrip()
+    for place, seconds in lines:
+        yield f"{seconds:9.3f} {_share(seconds, profile.seconds)}  {_line(place)}"
+
+
+def _memory_table(profile: Profile) -> Iterator[str]:
+    functions = [function for function in profile.functions if function.memory.held]
+    functions.sort(key=lambda function: -max(function.memory.live))
+    if functions:
+        yield ""
+        yield (
+            "     peak  temporary memory, without arguments and results, of compiled functions, by line"
+        )
+    titles = [function.program.title for function in functions]
+    for function in functions[:_SHOWN_FUNCTIONS]:
+        peak, lines = max(function.memory.live), function.memory.lines()
+        title = function.program.title
+        if titles.count(title) > 1:
+            title += f"({', '.join([kind for _, kind in function.program.arguments])})"
+        yield f"  {title}: {bytes_text(peak)} at most, of which"
+        for place, nbytes in list(lines.items())[:_SHOWN_LINES]:
+            yield f"{bytes_text(nbytes):>9}  {_line(place)}"
+        rest = peak - sum(list(lines.values())[:_SHOWN_LINES])
+        if rest > 0:
+            yield f"{bytes_text(rest):>9}  other values"
+    if len(functions) > _SHOWN_FUNCTIONS:
+        yield f"  and {len(functions) - _SHOWN_FUNCTIONS} functions with less"
+    if profile.peak_bytes:
+        yield ""
+        yield f"  The process had {bytes_text(profile.peak_bytes)} of memory at the most."
+
+
+def _line(place: tuple[str, int]) -> str:
+    file, line = place
+    short = f"{os.path.basename(file)}:{line}"
+    return f"{short:24} {facts.line_text(file, line)}".rstrip()
 
 
 def _share(seconds: float, whole: float) -> str:
     return f"{100 * seconds / whole:4.0f} %" if whole else "     "
 
 
-def _rates(step: Timed) -> str:
+def _rates(step: Timed, rates: machine.Rates) -> str:
     """Operations and bytes a second, of steps that are long enough for them to mean something."""
-    if step.work.kind in ("loop", "branch") or step.seconds < _LEAST_RATED * step.times:
+    if not step.is_rated:
         return ""
-    rates: list[str] = []
+    texts: list[str] = []
     if step.work.flops:
-        rates.append(f"{step.flops_rate / 1e9:.3g} Gflop/s")
+        texts.append(quantities.flops_rate(step.flops_rate))
     if step.work.traffic:
-        rates.append(f"{step.bytes_rate / 1e9:.3g} GB/s")
-    return f"  ({', '.join(rates)})" if rates else ""
+        texts.append(quantities.bytes_rate(step.bytes_rate))
+    if texts:
+        texts.append(step.roof_text(rates))
+    return f"  ({', '.join(texts)})" if texts else ""

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from jitney.compiler import pipeline
 from jitney.compiler.codegen import program as codegen
+from jitney.compiler.codegen.marked import Marks, line_of_directive
 from jitney.compiler.hlo import ir as hlo
 from jitney.compiler.hlo.text import print_module
 from jitney.compiler.kernels.loop_kernel import LoopKernel
@@ -17,13 +18,16 @@ from jitney.core.record import record
 from jitney.core.text import Settings, format_jaxpr
 from jitney.inspection.facts import Program, Source, nodes_of, source_of
 
-# Lines of assembly of one kernel that are shown.
-_ASSEMBLY_LINES = 1500
+# Lines of LLVM or machine code of one kernel that are shown.
+_CODE_LINES = 1500
 
 _NOTE = re.compile(r"\s*# (.*):(\d+):(\d+) \(.*\)$")
 _MARK = re.compile(r" \x00(\d*)$")
 _LABEL = re.compile(r"^([A-Za-z_][\w.$]*):")
 _END = re.compile(r"^\.?Lfunc_end")
+_LEFT_OUT = re.compile(r"^\s*(\.(cfi|p2align|size|loc|file)|#|\.?L(tmp|func_begin)\d*:)")
+_STATEMENT = re.compile(r"^\s*%(\d+) = ")
+_OUTPUT = re.compile(r"^\s*(store|reduce) ")
 
 
 @record
@@ -132,41 +136,75 @@ def of_source(places: Places, around: int = 2) -> list[Block]:
 
 
 def of_kernels(program: Program, places: Places) -> list[Block]:
-    """The kernels, each once; its lines come from wherever it is launched."""
-    return [
-        Block(name, [Line(text, lines) for text in _kernel_text(kernel, name).splitlines()])
-        for kernel, name, lines in _kernels(program, places)
-    ]
-
-
-def of_assembly(program: Program, places: Places) -> list[Block]:
-    """The machine code of the kernels."""
-    functions = functions_of(codegen.asm_text(program.plan))
+    """The kernels, each once; heads come from wherever a kernel is launched."""
     blocks: list[Block] = []
-    for _, name, lines in _kernels(program, places):
-        text = functions.get(name, [])
-        shown = [Line(line.expandtabs(8), lines) for line in text[:_ASSEMBLY_LINES]]
-        if len(text) > _ASSEMBLY_LINES:
-            shown.append(Line(f"... and {len(text) - _ASSEMBLY_LINES} lines"))
-        blocks.append(Block(f"{name}, {len(text)} lines", shown))
+    for kernel, name, whole in _kernels(program, places):
+        outputs = iter(kernel.outputs)
+        lines: list[Line] = []
+        for text in _kernel_text(kernel, name).splitlines():
+            number = _STATEMENT.match(text)
+            part: object = None
+            if number is not None:
+                part = kernel.body[int(number[1])]
+            elif _OUTPUT.match(text):
+                part = next(outputs, None)
+            lines.append(Line(text, _of_node(getattr(part, "node", None), places)))
+        lines[0].places = whole
+        blocks.append(Block(name, lines))
     return blocks
 
 
-def functions_of(assembly: str) -> dict[str, list[str]]:
-    """The lines of each function of an assembly, directives left out."""
-    functions: dict[str, list[str]] = {}
-    current: list[str] | None = None
+def of_code(program: Program, places: Places) -> tuple[list[Block], list[Block]]:
+    """The LLVM assembly of the kernels, and their machine code.
+
+    Instructions come from the lines of the node that they are part of, heads from all of the kernel's;
+    those that make up a loop, and what LLVM has merged, from none.
+    """
+    marks = Marks()
+    functions = functions_of(codegen.asm_text(program.plan, marks))
+    llvm: list[Block] = []
+    machine: list[Block] = []
+    for _, name, whole in _kernels(program, places):
+        written = [Line(text, _of_node(node, places)) for text, node in marks.lines.get(name, [])]
+        known = [
+            Line(text.expandtabs(8), _of_node(marks.node_at(line), places))
+            for text, line in functions.get(name, [])
+        ]
+        for blocks, lines in ((llvm, written), (machine, known)):
+            if lines:
+                lines[0].places = whole
+            shown = lines[:_CODE_LINES]
+            if len(lines) > _CODE_LINES:
+                shown.append(Line(f"... and {len(lines) - _CODE_LINES} lines"))
+            blocks.append(Block(f"{name}, {len(lines)} lines", shown))
+    return llvm, machine
+
+
+def functions_of(assembly: str) -> dict[str, list[tuple[str, int]]]:
+    """The instructions and labels of each function of an assembly, with the line of their location.
+
+    The line is 0 where none is known.
+    """
+    functions: dict[str, list[tuple[str, int]]] = {}
+    current: list[tuple[str, int]] | None = None
+    at = 0
     for line in assembly.splitlines():
         label = _LABEL.match(line)
+        location = line_of_directive(line)
         if _END.match(line):
             current = None
         elif label is not None and not line.startswith((".", "L")):
-            current = functions.setdefault(label[1], [])
-        elif current is not None and not line.lstrip().startswith(
-            (".cfi", ".p2align", ".size", "#")
-        ):
-            current.append(line)
+            current, at = functions.setdefault(label[1], []), 0
+        elif location is not None:
+            at = location
+        elif current is not None and not _LEFT_OUT.match(line):
+            text = line.partition("#")[0].rstrip() if line.startswith("\t") else line
+            current.append((text, at if line.startswith("\t") else 0))
     return functions
+
+
+def _of_node(node: hlo.Node | None, places: Places) -> tuple[int, ...]:
+    return () if node is None else places.of([source_of(node)])
 
 
 def _kernels(

@@ -15,6 +15,7 @@ from jitney.core.primitive import Primitive
 from jitney.interpreters.tables import RuleTable, clear, set_rule
 from jitney.primitives import rules
 from jitney.primitives.elementwise.binary import add_any_p as add_jaxvals_p
+from jitney.transforms import jvp as forward
 from jitney.transforms.jvp import JVPTrace as JVPTrace, JVPTracer as JVPTracer, jvp_flat
 from jitney.transforms.transpose import (
     UndefinedPrimal as UndefinedPrimal,
@@ -27,19 +28,39 @@ from jitney.transforms.zero import (
 )
 
 if TYPE_CHECKING:
+    from jitney.core.jaxpr import ClosedJaxpr
     from jitney.core.linear_util import WrappedFun
     from jitney.core.typing import Value
 
 __all__ = [
     "JVPTrace", "JVPTracer", "UndefinedPrimal", "Zero", "add_jaxvals", "add_jaxvals_p",
     "add_tangents", "defbilinear", "defjvp", "defjvp2", "deflinear", "deflinear2",
-    "get_primitive_transpose", "instantiate_zeros", "is_undefined_primal", "jvp", "primitive_jvps",
-    "primitive_transposes", "zeros_like_aval",
+    "get_primitive_transpose", "instantiate_zeros", "is_undefined_primal", "jvp", "jvp_jaxpr",
+    "primitive_jvps", "primitive_transposes", "zeros_like_aval",
 ]  # fmt: skip
 
 __dir__ = listing(__name__)
 if not TYPE_CHECKING:  # for whom all names would exist
     __getattr__ = refusing(__name__)
+
+
+def jvp_jaxpr(
+    jaxpr: ClosedJaxpr, nonzeros: Sequence[bool], instantiate: bool | Sequence[bool]
+) -> tuple[ClosedJaxpr, list[bool]]:
+    """The program that computes results and their tangents.
+
+    Args:
+      jaxpr: a program.
+      nonzeros: which arguments have a tangent; these tangents follow the arguments.
+      instantiate: which results' tangents are results even if they are zero.
+
+    Returns: (the program: arguments, tangents of some -> results, tangents of some; which results have
+      one).
+    """
+    wanted = instantiate if isinstance(instantiate, bool) else tuple(instantiate)
+    closed, found = forward.jvp_jaxpr(jaxpr, tuple(nonzeros), wanted)
+    return closed, list(found)
+
 
 primitive_jvps = RuleTable("jvp")
 """primitive -> rule(primals, tangents, **params), which returns (results, their tangents)."""

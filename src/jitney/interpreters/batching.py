@@ -9,6 +9,9 @@ from jitney.api.vmappables import (
     register_vmappable as register_vmappable,
     unregister_vmappable as unregister_vmappable,
 )
+from jitney.core.evaluate import jaxpr_as_fun
+from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.lazy import listing
 from jitney.core.primitive import Primitive
 from jitney.interpreters.tables import RuleTable, clear
@@ -17,20 +20,73 @@ from jitney.transforms.batch import (
     AxisData,
     BatchTrace as BatchTrace,
     BatchTracer as BatchTracer,
+    batch_flat,
     move_to,
     not_mapped as not_mapped,
+    whole_aval,
 )
 
 if TYPE_CHECKING:
     from jitney.core.typing import Value
 
 __all__ = [
-    "BatchTrace", "BatchTracer", "axis_primitive_batchers", "bdim_at_front", "broadcast",
-    "defbroadcasting", "defreducer", "defvectorized", "fancy_primitive_batchers", "not_mapped",
-    "primitive_batchers", "register_vmappable", "unregister_vmappable",
+    "BatchTrace", "BatchTracer", "axis_primitive_batchers", "batch_jaxpr_axes", "bdim_at_front",
+    "broadcast", "defbroadcasting", "defreducer", "defvectorized", "fancy_primitive_batchers",
+    "not_mapped", "primitive_batchers", "register_vmappable", "unregister_vmappable", "zero_if_mapped",
 ]  # fmt: skip
 
 __dir__ = listing(__name__)
+
+
+class ZeroIfMapped:
+    """The type of `zero_if_mapped`."""
+
+    def __repr__(self) -> str:
+        return "zero_if_mapped"
+
+
+zero_if_mapped = ZeroIfMapped()
+"""The place of a result's axis for `batch_jaxpr_axes`: in front, if the result is mapped at all."""
+
+
+def batch_jaxpr_axes(
+    closed_jaxpr: ClosedJaxpr,
+    axis_data: AxisData,
+    in_axes: Sequence[int | None],
+    out_axes_dest: Sequence[int | ZeroIfMapped | None],
+) -> tuple[ClosedJaxpr, list[bool]]:
+    """The program mapped over an axis of its arguments.
+
+    Args:
+      closed_jaxpr: a program.
+      axis_data: the axis.
+      in_axes: where each argument has it; None without.
+      out_axes_dest: where each result is to have it, whether mapped or not; `zero_if_mapped`.
+
+    Returns: (the program; which results have the axis).
+
+    Raises:
+      ValueError: if a mapped result is to have no axis.
+    """
+    mapped: list[bool] = []
+
+    def placed(x: Value, dim: int | None, wanted: int | ZeroIfMapped | None) -> Any:
+        place = (None if dim is None else 0) if isinstance(wanted, ZeroIfMapped) else wanted
+        mapped.append(place is not None)
+        if place is None and dim is not None:
+            raise ValueError("batch_jaxpr_axes: a result is mapped that is to have no such axis")
+        return x if place is None else move_to(x, dim, place, axis_data.size, axis_data.along)
+
+    def fun(*args: Value) -> list[Any]:
+        outs, dims = batch_flat(jaxpr_as_fun(closed_jaxpr), axis_data, args, in_axes)
+        return [placed(*out) for out in zip(outs, dims, out_axes_dest, strict=True)]
+
+    pairs = zip(closed_jaxpr.in_avals, in_axes, strict=True)
+    avals = [whole_aval(aval, axis_data, dim) for aval, dim in pairs]
+    info = DebugInfo("vmap", closed_jaxpr.jaxpr.debug_info.func_src_info)
+    jaxpr, _, consts = trace_to_jaxpr(fun, avals, info)
+    return ClosedJaxpr(jaxpr, consts), mapped
+
 
 primitive_batchers = RuleTable("batch", replaces=("batch_with_axis",))
 """primitive -> rule(operands, dims, **params), which returns (result, its dim).

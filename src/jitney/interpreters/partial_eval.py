@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from jitney.core import linear_util as lu
 from jitney.core.avals import AbstractValue
-from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
+from jitney.core.jaxpr import Jaxpr, JaxprEqn, Literal, Var
 from jitney.core.jaxpr_trace import (
     DynamicJaxprTracer as DynamicJaxprTracer,
     JaxprTrace,
@@ -22,6 +22,14 @@ from jitney.interpreters.partial_rules import (
     dce_rules as dce_rules,
     partial_eval_jaxpr_custom_rules as partial_eval_jaxpr_custom_rules,
 )
+from jitney.interpreters.programs import (
+    abstract_eval_fun as abstract_eval_fun,
+    close_jaxpr as close_jaxpr,
+    convert_constvars_jaxpr as convert_constvars_jaxpr,
+    move_binders_to_back as move_binders_to_back,
+    partial_eval_jaxpr_nounits as partial_eval_jaxpr_nounits,
+    prune_closed_jaxpr_outputs as prune_closed_jaxpr_outputs,
+)
 from jitney.primitives.call.call import call_params, jit_p
 from jitney.transforms.partial import PartialTrace
 
@@ -29,9 +37,24 @@ if TYPE_CHECKING:
     pass
 
 __all__ = [
-    "DynamicJaxprTracer", "JaxprTracer", "PartialVal", "Val", "custom_partial_eval_rules",
-    "dce_jaxpr", "dce_jaxpr_call_rule", "dce_jaxpr_closed_call_rule", "dce_jaxpr_consts",
-    "dce_rules", "partial_eval_jaxpr_custom_rules", "trace_to_jaxpr_dynamic",
+    "DynamicJaxprTracer",
+    "JaxprTracer",
+    "PartialVal",
+    "Val",
+    "abstract_eval_fun",
+    "close_jaxpr",
+    "convert_constvars_jaxpr",
+    "custom_partial_eval_rules",
+    "dce_jaxpr",
+    "dce_jaxpr_call_rule",
+    "dce_jaxpr_closed_call_rule",
+    "dce_jaxpr_consts",
+    "dce_rules",
+    "move_binders_to_back",
+    "partial_eval_jaxpr_custom_rules",
+    "partial_eval_jaxpr_nounits",
+    "prune_closed_jaxpr_outputs",
+    "trace_to_jaxpr_dynamic",
     "trace_to_jaxpr_nounits",
 ]  # fmt: skip
 
@@ -160,9 +183,8 @@ def _prune_call(used: list[bool], eqn: JaxprEqn, param: str) -> tuple[list[bool]
     if not any(used) and not eqn.effects:
         return [False] * len(eqn.invars), None
     inner = eqn.params[param]
-    closed = isinstance(inner, ClosedJaxpr)
-    jaxpr, used_in = dce_jaxpr(inner.jaxpr if closed else inner, used)
-    smaller: Any = ClosedJaxpr(jaxpr, inner.consts) if closed else jaxpr
+    jaxpr, used_in = dce_jaxpr(inner.jaxpr, used)
+    smaller: Any = inner.replace(jaxpr=jaxpr)
     params = {**eqn.params, param: smaller}
     if eqn.primitive is jit_p:
         params = call_params(eqn.params, smaller)

@@ -13,7 +13,7 @@ from typing import Any
 from jitney.core.avals import AbstractValue, get_aval
 from jitney.core.jaxpr import JaxprEqn, Var
 from jitney.core.primitive import Primitive
-from jitney.core.trace import set_current_trace
+from jitney.core.trace import Tracer, set_current_trace
 from jitney.core.typing import Value
 from jitney.interpreters.tables import RuleTable
 from jitney.transforms.partial import PartialTrace
@@ -49,7 +49,7 @@ class PartialVal(tuple[Any, Any]):
         return get_aval(self[1]) if self.is_known() else self[0]
 
 
-class JaxprTracer:
+class JaxprTracer(Tracer):
     """A value of partial evaluation, as rules see it.
 
     Attributes:
@@ -57,7 +57,9 @@ class JaxprTracer:
       recipe: the tracer that records an unknown value; None for known ones.
     """
 
-    __slots__ = ("_trace", "pval", "recipe")
+    __slots__ = ("pval", "recipe")
+
+    _trace: Any
 
     def __init__(self, trace: TraceView, pval: PartialVal, recipe: Value | None) -> None:
         self._trace = trace

@@ -2,6 +2,8 @@
 
 from jitney.primitives.elementwise.accuracy import AccuracyMode as AccuracyMode
 from jitney.primitives.elementwise.accuracy import Tolerance as Tolerance
+from jitney.primitives.elementwise.polynomial import polynomial as polynomial
+from jitney.primitives.elementwise.polynomial import polynomial_p as polynomial_p
 from jitney.primitives.elementwise.unary import abs as abs
 from jitney.primitives.elementwise.unary import abs_p as abs_p
 from jitney.primitives.elementwise.unary import acos as acos
@@ -46,12 +48,16 @@ from jitney.primitives.elementwise.unary import is_finite_p as is_finite_p
 from jitney.primitives.elementwise.unary import log as log
 from jitney.primitives.elementwise.unary import log1p as log1p
 from jitney.primitives.elementwise.unary import log1p_p as log1p_p
+from jitney.primitives.elementwise.unary import log2 as log2
+from jitney.primitives.elementwise.unary import log2_p as log2_p
 from jitney.primitives.elementwise.unary import log_p as log_p
 from jitney.primitives.elementwise.unary import logistic as logistic
 from jitney.primitives.elementwise.unary import logistic_p as logistic_p
 from jitney.primitives.elementwise.unary import neg as neg
 from jitney.primitives.elementwise.unary import neg_p as neg_p
 from jitney.primitives.elementwise.unary import not_p as not_p
+from jitney.primitives.elementwise.unary import one_minus_square as one_minus_square
+from jitney.primitives.elementwise.unary import one_minus_square_p as one_minus_square_p
 from jitney.primitives.elementwise.unary import population_count as population_count
 from jitney.primitives.elementwise.unary import population_count_p as population_count_p
 from jitney.primitives.elementwise.unary import real as real
@@ -173,7 +179,7 @@ from jitney.primitives.array.tokens import after_all_p as after_all_p
 from jitney.primitives.array.tokens import create_token as create_token
 from jitney.primitives.array.tokens import create_token_p as create_token_p
 from jitney.primitives.array.placement import device_put_p as device_put_p
-from jitney.primitives.array.placement import sharding_constraint_p as sharding_constraint_p
+from jitney.primitives.array.resharding import sharding_constraint_p as sharding_constraint_p
 from jitney.core.dtypes import dtype as dtype
 from jitney.primitives.random.bit_generator import RandomAlgorithm as RandomAlgorithm
 from jitney.primitives.random.bit_generator import rng_bit_generator as rng_bit_generator

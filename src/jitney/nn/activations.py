@@ -11,6 +11,7 @@ from jitney.api.custom_jvp import custom_jvp
 from jitney.api.jit import jit_when_traced
 from jitney.api.repeated import repeated
 from jitney.numpy.promotion import promote_dtypes_inexact
+from jitney.primitives.array.canonical import canonical_axis
 
 if TYPE_CHECKING:
     from jitney.core.typing import Array, ArrayLike
@@ -318,7 +319,7 @@ def glu(x: ArrayLike, axis: int = -1) -> Array:
       Array([0.5, 1. ], dtype=float32)
     """
     x = jnp.asarray(x)
-    size = x.shape[axis]
+    size = x.shape[canonical_axis(axis, x.ndim)]
     assert size % 2 == 0, f"glu: `x` must have two halves along axis {axis}, but is {x.shape}"
     first, second = jnp.split(x, 2, axis)
     return first * sigmoid(second)

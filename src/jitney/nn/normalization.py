@@ -16,8 +16,10 @@ from jitney.core.trace import concrete_or_error
 from jitney.core.user_warnings import warn
 from jitney.numpy.log_sums import axes_of, logsumexp
 from jitney.numpy.promotion import promote_dtypes_inexact
+from jitney.primitives.array.placement import placed
 
 if TYPE_CHECKING:
+    from jitney.core.sharding.named import ShardingLike
     from jitney.core.typing import Array, ArrayLike, Axis, DTypeLike
 
 
@@ -164,7 +166,12 @@ def standardize(
 
 
 def one_hot(
-    x: ArrayLike, num_classes: int, *, dtype: DTypeLike | None = None, axis: int = -1
+    x: ArrayLike,
+    num_classes: int,
+    *,
+    dtype: DTypeLike | None = None,
+    axis: int = -1,
+    out_sharding: ShardingLike | None = None,
 ) -> Array:
     """1 at the index that x names, 0 elsewhere; all 0 where it names none.
 
@@ -173,6 +180,7 @@ def one_hot(
       num_classes: extent of the new axis.
       dtype: of the result; the default floating dtype if None.
       axis: where the new axis goes.
+      out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
 
     Returns: array of the shape of x with one more axis.
 
@@ -197,7 +205,11 @@ def one_hot(
             DeprecationWarning,
         )
     asked = dtypes.canonicalize_dtype(float if dtype is None else dtype)
-    return _one_hot(x, num_classes=count, dtype=asked, axis=axis)
+    try:
+        axis = operator.index(axis)
+    except TypeError:
+        raise TypeError(f"jax.nn.one_hot: `axis` must be one integer, but it is {axis!r}") from None
+    return placed(_one_hot(x, num_classes=count, dtype=asked, axis=axis), None, out_sharding)
 
 
 @jit_when_traced(static_argnames=("num_classes", "dtype", "axis"))

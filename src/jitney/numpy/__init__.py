@@ -15,7 +15,7 @@ _lookup, __dir__, __all__ = attach(
 pi, e, inf, nan = _np.pi, _np.e, _np.inf, _np.nan
 euler_gamma, newaxis = _np.euler_gamma, None
 
-__array_api_version__ = "2024.12"
+__array_api_version__ = "2025.12"
 
 _REMOVED = {
     "fix": "jax.numpy.fix does not exist, as JAX 0.10 has removed it; jax.numpy.trunc rounds "

@@ -210,6 +210,7 @@ from jitney.numpy.reductions import count_nonzero as count_nonzero
 from jitney.numpy.reductions import max as max
 from jitney.numpy.averages import mean as mean
 from jitney.numpy.reductions import min as min
+from jitney.numpy.reductions import minmax as minmax
 from jitney.numpy.arg_extremes import nanargmax as nanargmax
 from jitney.numpy.arg_extremes import nanargmin as nanargmin
 from jitney.numpy.reductions import prod as prod
@@ -301,6 +302,7 @@ from jitney.numpy.sorting import partition as partition
 from jitney.numpy.sorting import searchsorted as searchsorted
 from jitney.numpy.sorting import sort as sort
 from jitney.numpy.sorting import sort_complex as sort_complex
+from jitney.numpy.sorting import top_k as top_k
 from jitney.numpy.statistics import bincount as bincount
 from jitney.numpy.statistics import corrcoef as corrcoef
 from jitney.numpy.statistics import cov as cov

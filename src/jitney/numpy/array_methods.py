@@ -19,8 +19,8 @@ from jitney.core import cures, explicit, messages, user_code
 from jitney.core.typing import Array, ArrayLike, Axis, DTypeLike, Index, ShapeLike
 from jitney.numpy import indexing, views
 from jitney.numpy.at import IndexUpdateHelper
-from jitney.primitives.array.shape import rev, squeeze, transpose
-from jitney.primitives.indexing.slice import slice as lax_slice
+from jitney.primitives.array.concatenation import unstack
+from jitney.primitives.array.shape import rev, transpose
 from jitney.runtime.array import ArrayImpl, array_from_numpy
 
 if TYPE_CHECKING:
@@ -121,6 +121,12 @@ class ArrayMethods(_Base):
                 f"Array.view: `type` must be None, as arrays have no subclasses, but got {type!r}"
             )
         return views.view(self, dtype)
+
+    def to_device(self, device: Device | Sharding, *, stream: object = None) -> Array:
+        """The array on a device, or where a sharding says; of a tracer, moved within the program."""
+        from jitney.api.device_put import device_put
+
+        return device_put(self, device)
 
     def byteswap(self) -> Array:
         """The bytes of each element in reversed order."""
@@ -384,12 +390,7 @@ def _rows(x: Array) -> list[Array]:
         return [array_from_numpy(np.asarray(row), aval) for row in x._data()]
     if type(x) is ArrayImpl and not x.is_fully_replicated and x.is_fully_addressable:
         return _rows(array_from_numpy(x._data(), explicit.typed(x.aval, None)))  # whole, on no mesh
-    rest = x.shape[1:]
-    strides = (1,) * x.ndim
-    zeros = (0,) * len(rest)
-    return [
-        squeeze(lax_slice(x, (k, *zeros), (k + 1, *rest), strides), (0,)) for k in range(x.shape[0])
-    ]
+    return list(unstack(x)) if x.shape[0] else []
 
 
 def attributes(methods: type) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import numpy as np
 from jitney.core.typing import Array, ArrayLike, PyTree
 from jitney.numpy import promotion, selection
 from jitney.numpy.arg_extremes import argmax
-from jitney.numpy.nonzero_indices import nonzero
+from jitney.numpy.nonzero_indices import nonzero_of
 from jitney.primitives.array import creation
 from jitney.primitives.array.broadcasting import broadcast_shapes, broadcast_to
 from jitney.primitives.array.concatenation import stack
@@ -78,7 +78,7 @@ def where(
     """
     if x is None and y is None:
         promotion.check_arraylike("where", condition)
-        return nonzero(condition, size=size, fill_value=fill_value)
+        return nonzero_of("jnp.where", condition, size, fill_value)
     if size is not None or fill_value is not None:
         raise ValueError(
             "jnp.where: `size` and `fill_value` are for one argument alone, whose indices are "
@@ -165,6 +165,11 @@ def piecewise(
 
     promotion.check_arraylike("piecewise", x)
     conditions = array(condlist, dtype=np.dtype(bool))
+    if not conditions.ndim:
+        raise TypeError(
+            "jnp.piecewise: `condlist` must be a sequence of conditions, or one with an axis for them, "
+            f"but it is {condlist!r}"
+        )
     count, given = conditions.shape[0], len(funclist)
     if given == count + 1:
         functions = [funclist[-1], *funclist[:-1]]

@@ -190,8 +190,30 @@ def _of_plain_sequence(xs: Sequence[Any], leaves: list[Any], dtype: Any) -> Arra
                                    for x, a in zip(leaves, arrays, strict=True)])  # fmt: skip
     if dtypes.is_extended(dtype):
         raise TypeError(f"jnp.array: cannot make keys of dtype {dtype} of numbers")
-    value = np.array(_rebuilt(xs, iter(leaves)), dtype)
+    rows = _rebuilt(xs, iter(leaves))
+    try:
+        value = np.array(rows, dtype)
+    except ValueError as error:
+        if "inhomogeneous" not in str(error):
+            raise
+        raise ValueError(f"jnp.array: {_uneven(rows)}") from None
     return _of_numpy(value, dtype)
+
+
+def _uneven(rows: list[Any]) -> str:
+    """Which parts of nested lists have unequal lengths."""
+    shape: tuple[int, ...] = ()
+    level: list[Any] = [rows]
+    while all(isinstance(x, list) for x in level):
+        lengths = sorted({len(x) for x in level})
+        if len(lengths) > 1:
+            found = ", ".join(map(str, lengths))
+            return (
+                f"lists beside each other must have one length, but within shape {shape} they have the "
+                f"lengths {found}; numbers that are missing may be jnp.nan"
+            )
+        shape, level = (*shape, lengths[0]), [y for x in level for y in x]
+    return f"within shape {shape} there must be numbers alone, or lists of one length alone"
 
 
 _KIND_DTYPES = ((complex, np.complex128), (float, np.float64), (int, np.int64), (bool, np.bool_))

@@ -13,7 +13,7 @@ from jitney.api import dlpack
 from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.avals import shaped_array
-from jitney.core.sharding.mesh import AbstractMesh, AxisType
+from jitney.core.sharding.mesh import AbstractMesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.trace import state
 from jitney.core.typing import ArrayLike, DTypeLike, PyTree, ShapeLike
@@ -24,7 +24,7 @@ from jitney.numpy.views import astype
 from jitney.primitives.array import creation as lax_creation
 from jitney.primitives.array.broadcasting import broadcast_to
 from jitney.primitives.array.canonical import canonical_shape
-from jitney.primitives.array.placement import placed, placed_like
+from jitney.primitives.array.placement import placed, placed_like, with_devices
 from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise.convert import (
     as_value,
@@ -102,19 +102,9 @@ def array(
         dtype = user_dtype(dtype, "array")
     if copy and isinstance(object, np.ma.MaskedArray):
         object = object.data  # a copy is of the data, the mask is left behind
-    device = _with_devices(device)
+    device = with_devices(device)
     _check_is_there(object, device)
     return placed(array_of(object, dtype, bool(copy), ndmin), device, out_sharding)
-
-
-def _with_devices(device: Device | Sharding | None) -> Device | Sharding | None:
-    """`device`, or None if it says nothing of a place: the axes of a mesh alone, none of them explicit.
-
-    Explicit axes are part of the type of the result, so they count without devices too.
-    """
-    if not isinstance(device, NamedSharding) or not isinstance(device.mesh, AbstractMesh):
-        return device
-    return device if AxisType.Explicit in device.mesh.axis_types else None
 
 
 def _check_is_there(x: object, device: Device | Sharding | None) -> None:
@@ -165,7 +155,7 @@ def asarray(
         raise NotImplementedError(_ORDER.format("asarray", order))
     if dtype is not None:
         dtype = user_dtype(dtype, "asarray")
-    device = _with_devices(device)
+    device = with_devices(device)
     _check_is_there(a, device)
     return placed(array_of(a, dtype, bool(copy), 0), device, out_sharding)
 

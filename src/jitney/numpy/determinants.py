@@ -102,7 +102,7 @@ def det(a: ArrayLike) -> Array:
 
 @partial(jit, static_argnames=("method",))  # eager, too, as `inv`
 def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
-    """Sign and logarithm of the absolute value of the determinant.
+    """Sign of a determinant, and the logarithm of its absolute value.
 
     Args:
       a: matrices (..., n, n).
@@ -125,7 +125,9 @@ def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
         raise ValueError(
             f"jnp.linalg.slogdet: `method` must be 'lu', 'qr' or None, but it is {method!r}"
         )
-    return SlogdetResult(*_slogdet(a))
+    # As `det`'s, which is one product for so few elements.
+    weak = get_aval(a).weak_type and a.shape[-1] in (1, 2)
+    return SlogdetResult(*(convert(x, x.dtype, weak) for x in _slogdet(a)))
 
 
 @custom_jvp

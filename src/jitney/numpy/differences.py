@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jitney.api.jit import jit_when_traced
-from jitney.core import dtypes
+from jitney.core import dtypes, messages
 from jitney.core.trace import concrete_or_error
 from jitney.core.typing import Array, ArrayLike, Axis
 from jitney.numpy import promotion
@@ -173,8 +173,8 @@ def gradient(
         spacings = spacings * len(axes)
     elif len(spacings) != len(axes):
         raise TypeError(
-            "jnp.gradient: spacings must be one for all axes, or one for each, but there are "
-            f"{len(spacings)} for axes {axes}"
+            "jnp.gradient: spacings must be one for all axes, or one for each, but "
+            f"{messages.there_are(len(spacings))} for axes {axes}"
         )
     out = [_slopes(x, h, k) for h, k in zip(spacings, axes, strict=True)]
     return out[0] if len(axes) == 1 else out
@@ -306,6 +306,7 @@ def unwrap(
     if promotion.is_complex(x.dtype):
         raise ValueError(f"jnp.unwrap: `p` must be real, but it is {x.dtype}; see jnp.angle")
     common = dtypes.result_type(x, period)
+    axis = canonical_axis(axis, x.ndim)
     if x.shape[axis] == 0:
         return convert(x, common)
     whole = not promotion.is_inexact(common)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
-from jitney.core import dtypes
+from jitney.core import dtypes, messages
 from jitney.core.symbolic.expressions import DimExpr
 from jitney.core.typing import Array, ArrayLike, DTypeLike
 from jitney.numpy import promotion
 from jitney.numpy.out_sharding import lying
-from jitney.primitives.array import placement
+from jitney.primitives.array import placement, resharding
 from jitney.primitives.array.broadcasting import broadcast_in_dim, broadcast_to, expand_dims
 from jitney.primitives.array.creation import broadcasted_iota
 from jitney.primitives.array.shape import shape_of, squeeze, transpose
@@ -84,14 +84,20 @@ def einsum(
 
     arrays, args = _arguments(subscripts, operands)
     promotion.check_arraylike("einsum", *arrays)
-    found: Any = opt_einsum.contract_path(
-        *args, einsum_call=True, use_blas=True, optimize=_strategy(optimize, len(arrays))
-    )
+    try:
+        found: Any = opt_einsum.contract_path(
+            *args, einsum_call=True, use_blas=True, optimize=_strategy(optimize, len(arrays))
+        )
+    except ValueError:
+        wrong = _what_is_wrong(subscripts, [shape_of(x) for x in arrays])
+        if not wrong:
+            raise
+        raise ValueError(f"jnp.einsum: {wrong}") from None
     _, contractions = found  # with `einsum_call`, a pair instead of a PathInfo
     steps = [(tuple(c[0]), c[2]) for c in contractions]
     place = None
     if out_sharding is not None:
-        place = placement.as_named(out_sharding, "einsum")
+        place = resharding.as_named(out_sharding, "einsum")
     if place is not None and len(steps) > 1:  # nobody says how what is between lies
 
         def contracted(*given: Array) -> Array:
@@ -102,6 +108,33 @@ def einsum(
             place, "einsum", contracted, *[convert.as_value(cast("Any", x)) for x in arrays]
         )
     return _einsum(arrays, steps, precision, preferred_element_type, _dot_general, place)
+
+
+def _what_is_wrong(subscripts: object, shapes: Sequence[tuple[int, ...]]) -> str:
+    """Why subscripts do not fit operands; empty if that is not told here."""
+    if not isinstance(subscripts, str) or "." in subscripts:
+        return ""
+    inputs, _, output = subscripts.replace(" ", "").partition("->")
+    terms = inputs.split(",")
+    if len(terms) != len(shapes):
+        return (
+            f"'{inputs}' names {messages.counted(len(terms), 'operand')}, but "
+            f"{messages.there_are(len(shapes))}"
+        )
+    seen: dict[str, tuple[int, int]] = {}
+    for k, (term, shape) in enumerate(zip(terms, shapes, strict=True)):
+        if len(term) != len(shape):
+            axes = messages.counted(len(term), "axis")
+            return f"'{term}' names {axes}, but operand {k} has shape {shape}"
+        for label, size in zip(term, shape, strict=True):
+            first, known = seen.setdefault(label, (k, size))
+            if known == 1:
+                seen[label] = k, size
+            elif size not in (1, known):
+                places = f"operand {first} ({known}) and in operand {k} ({size})"
+                return f"label '{label}' must have one size, but has two, in {places}"
+    missing = [label for label in output if label not in seen]
+    return f"label '{missing[0]}' of the result is in no operand" if missing else ""
 
 
 def _arguments(

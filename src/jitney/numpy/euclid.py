@@ -26,6 +26,10 @@ def gcd_of(x: Array, y: Array) -> Array:
 
     The least integer, which has no absolute value, counts by its magnitude.
     """
+    if x.dtype.kind == "V":  # of fewer than eight bits
+        is_signed = dtypes.issubdtype(x.dtype, np.signedinteger)
+        wide = np.dtype(np.int8 if is_signed else np.uint8)
+        return convert(gcd_of(convert(x, wide), convert(y, wide)), x.dtype)
     a, b = host_path.host_data(x), host_path.host_data(y)
     if a is not None and b is not None:
         magnitudes = [

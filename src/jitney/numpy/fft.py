@@ -25,7 +25,7 @@ from jitney.numpy.manipulation import moveaxis, roll
 from jitney.numpy.promotion import ensure_arraylike, promote_args_inexact
 from jitney.primitives.array.concatenation import pad
 from jitney.primitives.elementwise import binary, unary
-from jitney.primitives.elementwise.convert import as_value
+from jitney.primitives.elementwise.convert import convert
 from jitney.primitives.indexing.slice import slice as lax_slice
 from jitney.primitives.signal.fft import FftType
 
@@ -107,7 +107,8 @@ def _transform(name: str, kind: FftType, a: ArrayLike, s: Lengths, axes: Axes, n
         )
     if not where:
         if kind is FftType.RFFT:
-            return as_value(promote_args_inexact(name, x)[0])
+            (x,) = promote_args_inexact(name, x)
+            return convert(x, dtypes.dtype(x))
         return x if x.dtype.kind == "c" else staged.fft(x, fft_type=FftType.FFT, fft_lengths=())
     if s is not None:
         lengths = [operator.index(n) for n in s]
@@ -117,8 +118,8 @@ def _transform(name: str, kind: FftType, a: ArrayLike, s: Lengths, axes: Axes, n
             lengths[-1] = max(2 * (lengths[-1] - 1), 0)
     if any(n < 0 or (n == 0 and s is not None) for n in lengths):
         raise ValueError(
-            f"jax.numpy.fft.{name}: Shape should be positive, got {tuple(lengths)} along axes "
-            f"{tuple(where)} of an array of shape {x.shape}."
+            f"jax.numpy.fft.{name}: there must be one element or more to transform along each axis, "
+            f"but there are {tuple(lengths)} along the axes {tuple(where)} of shape {x.shape}"
         )
     extents = list(lengths)
     if kind is FftType.IRFFT:

@@ -178,8 +178,7 @@ def _roll_dynamic(a: Array, shift: Array, axes: tuple[int, ...]) -> Array:
     shifts = broadcast_in_dim(shift, (count,), tuple(range(shift.ndim)))
     if len(axes) == 1:
         axes = axes * count
-    for k, axis in enumerate(axes):
-        one = lax_shape.squeeze(lax_slice(shifts, (k,), (k + 1,), (1,)), (0,))
+    for one, axis in zip(concatenation.unstack(shifts), axes, strict=True):
         n = a.shape[axis]
         one = convert(one, _INT32)
         extent = binary.max(scalar_operand(n, _INT32, False), scalar_operand(1, _INT32, False))

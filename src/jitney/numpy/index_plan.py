@@ -260,7 +260,7 @@ def _scalar(item: Index, axis: int, extent: int) -> Scalar:
 def _items(index: Index) -> tuple[Any, ...]:
     if isinstance(index, str):
         raise TypeError(
-            f"x[{index!r}]: an index cannot be a string, as arrays have no named fields"
+            f"x[...]: an index cannot be the string {index!r}, as arrays have no named fields"
         )
     if isinstance(index, Sequence) and not isinstance(index, Array | np.ndarray):
         if isinstance(index, tuple):  # a named tuple
@@ -284,7 +284,9 @@ def _canonical_item(x: Index) -> Any:
     if isinstance(x, np.integer):
         return x
     if isinstance(x, str):
-        raise TypeError(f"x[{x!r}]: an index cannot be a string, as arrays have no named fields")
+        raise TypeError(
+            f"x[...]: an index cannot be the string {x!r}, as arrays have no named fields"
+        )
     if _is_sequence(x):
         x = _array_of_sequence(x)
     elif isinstance(x, float | complex | np.generic):
@@ -372,12 +374,14 @@ def _without_ellipsis(items: list[Any], rank: int) -> list[Any]:
 
 def _span(item: slice, extent: int, position: int) -> Span:
     parts = (item.start, item.stop, item.step)
-    if any(isinstance(x, Tracer) and x.to_concrete_value() is None for x in parts):
+    traced = [x for x in parts if isinstance(x, Tracer) and x.to_concrete_value() is None]
+    if traced:
         code = user_code.current()
         raise IndexError(
             f"{messages.subject('x[start:stop]', code)}: the bounds of a slice must be static, as "
             f"they decide the length of the result, but at position {position} they are traced, "
-            f"{item}.\nInstead: {cures.of_slice(code)}, a window of static length."
+            f"{item}.{traced[0]._origin_msg()}\nInstead: {cures.of_slice(code)}, a window of "
+            "static length."
             f"{messages.see('slice-of-tracer')}"
         )
     if any(type(x) is DimExpr for x in (*parts, extent)):

@@ -6,6 +6,7 @@ A slice start:stop:step stands for `arange(start, stop, step)`; an imaginary ste
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,7 @@ class _Grid:
         common = _promoted(axes)
         return self._combined(triangular.meshgrid(*common, indexing="ij", sparse=self._sparse))
 
-    def _combined(self, grids: list[Any]) -> Array | list[Array]:
+    def _combined(self, grids: Sequence[Any]) -> Array | list[Array]:
         raise NotImplementedError(type(self).__name__)
 
 
@@ -74,7 +75,7 @@ class _Mgrid(_Grid):
     _sparse = False
     _name = "mgrid"
 
-    def _combined(self, grids: list[Any]) -> Array | list[Array]:
+    def _combined(self, grids: Sequence[Any]) -> Array | list[Array]:
         return joining.stack(grids, 0) if grids else creation.array([], int)
 
 
@@ -92,7 +93,7 @@ class _Ogrid(_Grid):
     _sparse = True
     _name = "ogrid"
 
-    def _combined(self, grids: list[Any]) -> Array | list[Array]:
+    def _combined(self, grids: Sequence[Any]) -> Array | list[Array]:
         return list(grids)
 
 

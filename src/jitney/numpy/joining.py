@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 
 from jitney.api.jit import jit_when_traced
+from jitney.core import messages
 from jitney.core.array import Array
 from jitney.core.symbolic.expressions import DimExpr
 from jitney.core.trace import concrete_or_error
@@ -320,17 +321,17 @@ def atleast_1d(arys: ArrayLike, /) -> Array: ...
 
 
 @overload
-def atleast_1d(*arys: ArrayLike) -> Array | list[Array]: ...
+def atleast_1d(*arys: ArrayLike) -> Array | tuple[Array, ...]: ...
 
 
 @jit_when_traced
-def atleast_1d(*arys: ArrayLike) -> Array | list[Array]:
+def atleast_1d(*arys: ArrayLike) -> Array | tuple[Array, ...]:
     """Arrays of rank 1 at least.
 
     Args:
       *arys: arrays; scalars get one axis.
 
-    Returns: an array, or a list of arrays unless one is given.
+    Returns: an array, or a tuple of arrays unless one is given.
 
     Example:
       >>> jnp.atleast_1d(3.0)
@@ -344,17 +345,17 @@ def atleast_2d(arys: ArrayLike, /) -> Array: ...
 
 
 @overload
-def atleast_2d(*arys: ArrayLike) -> Array | list[Array]: ...
+def atleast_2d(*arys: ArrayLike) -> Array | tuple[Array, ...]: ...
 
 
 @jit_when_traced
-def atleast_2d(*arys: ArrayLike) -> Array | list[Array]:
+def atleast_2d(*arys: ArrayLike) -> Array | tuple[Array, ...]:
     """Arrays of rank 2 at least, new axes in front.
 
     Args:
       *arys: arrays.
 
-    Returns: an array, or a list of arrays unless one is given.
+    Returns: an array, or a tuple of arrays unless one is given.
 
     Example:
       >>> jnp.atleast_2d(jnp.array([1, 2]))
@@ -370,17 +371,17 @@ def atleast_3d(arys: ArrayLike, /) -> Array: ...
 
 
 @overload
-def atleast_3d(*arys: ArrayLike) -> Array | list[Array]: ...
+def atleast_3d(*arys: ArrayLike) -> Array | tuple[Array, ...]: ...
 
 
 @jit_when_traced
-def atleast_3d(*arys: ArrayLike) -> Array | list[Array]:
+def atleast_3d(*arys: ArrayLike) -> Array | tuple[Array, ...]:
     """Arrays of rank 3 at least: (n,) becomes (1, n, 1), (m, n) becomes (m, n, 1).
 
     Args:
       *arys: arrays.
 
-    Returns: an array, or a list of arrays unless one is given.
+    Returns: an array, or a tuple of arrays unless one is given.
 
     Example:
       >>> jnp.atleast_3d(jnp.array([1, 2])).shape
@@ -394,10 +395,10 @@ def atleast_3d(*arys: ArrayLike) -> Array | list[Array]:
 
 def _at_least(
     name: str, arys: tuple[Any, ...], widen: Callable[[Array], Array]
-) -> Array | list[Array]:
+) -> Array | tuple[Array, ...]:
     promotion.check_arraylike(name, *arys)
     out = [widen(as_value(x)) for x in arys]
-    return out[0] if len(out) == 1 else out
+    return out[0] if len(out) == 1 else tuple(out)
 
 
 # --- splitting ------------------------------------------------------------------------------------
@@ -408,6 +409,11 @@ def _split(
 ) -> list[Array]:
     ary = promotion.ensure_arraylike(name, ary)
     axis = operator.index(concrete_or_error(None, axis, f"in jax.numpy.{name} argument `axis`"))
+    if not -ary.ndim <= axis < ary.ndim:
+        raise IndexError(
+            f"jnp.{name}: axis {axis} is out of bounds: operand `ary` has "
+            f"{messages.counted(ary.ndim, 'dimension')}"
+        )
     size = ary.shape[axis]
     given: Any = indices_or_sections
     if isinstance(given, tuple | list) or np.ndim(given) > 0:
@@ -417,6 +423,8 @@ def _split(
             else int(concrete_or_error(np.int64, i, f"in jax.numpy.{name} argument 1"))
             for i in given
         ]
+        if type(size) is not DimExpr:  # positions are taken as those of slices are
+            points = [p if type(p) is DimExpr else slice(p).indices(size)[1] for p in points]
         sizes = [hi - lo for lo, hi in itertools.pairwise([0, *points, size])]
     else:
         count = int(concrete_or_error(np.int64, given, f"in jax.numpy.{name} argument 1"))
@@ -460,7 +468,7 @@ def split(
       ((3, 4), (3, 4))
       >>> head, body, tail = jnp.split(jnp.linspace(0.0, 1.0, 11), [2, 9])
       >>> tail
-      Array([0.9, 1. ], dtype=float32)
+      Array([0.90000004, 1.        ], dtype=float32)
     """
     return _split("split", ary, indices_or_sections, axis)
 

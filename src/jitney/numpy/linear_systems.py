@@ -157,6 +157,10 @@ def pinv(
              [0. , 0. ]], dtype=float32)
     """
     a = inexact("pinv", a)
+    if a.ndim < 2:
+        raise ValueError(
+            f"jnp.linalg.pinv: `a` must be matrices (..., m, n), but has shape {a.shape}"
+        )
     m, n = a.shape[-2:]
     real = dtypes.finfo(a.dtype).dtype
     if rtol is not None and rcond is not None:

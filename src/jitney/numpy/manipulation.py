@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.api.jit import jit_when_traced
+from jitney.core import messages
 from jitney.core.array import Array
 from jitney.core.trace import concrete_or_error
 from jitney.core.typing import ArrayLike, Axis, ShapeLike
@@ -22,7 +23,7 @@ from jitney.primitives.array import broadcasting, concatenation, shape as lax_sh
 from jitney.primitives.array.annotations import copy_p
 from jitney.primitives.array.broadcasting import broadcast_in_dim
 from jitney.primitives.array.canonical import canonical_axes, canonical_axis, canonical_shape
-from jitney.primitives.array.placement import as_named
+from jitney.primitives.array.resharding import as_named
 from jitney.primitives.elementwise import binary
 from jitney.primitives.elementwise.convert import as_value, scalar_operand
 
@@ -107,7 +108,8 @@ def _sizes(old: tuple[int, ...], shape: ShapeLike) -> tuple[int, ...]:
         )
     if size % known:
         raise TypeError(
-            f"jnp.reshape: an array of shape {old} has {size} elements, which shape {new} cannot "
+            f"jnp.reshape: an array of shape {old} has {messages.counted(size, 'element')}, which "
+            f"shape {new} cannot "
             f"hold: {size} is not a multiple of {known}, the product of the extents that are given"
         )
     return tuple([size // known if n == -1 else n for n in new])
@@ -348,20 +350,20 @@ def broadcast_to(
     return broadcasting.broadcast_to(array, canonical_shape(shape), out_sharding=place)
 
 
-def broadcast_arrays(*args: ArrayLike) -> list[Array]:
+def broadcast_arrays(*args: ArrayLike) -> tuple[Array, ...]:
     """Arrays broadcast to their common shape.
 
     Args:
       *args: arrays, whose dtypes stay.
 
-    Returns: a list of arrays.
+    Returns: a tuple of arrays.
 
     Raises:
       ValueError: if the shapes do not go together.
 
     Example:
       >>> jnp.broadcast_arrays(jnp.array([1, 2]), 3.0)
-      [Array([1, 2], dtype=int32), Array([3., 3.], dtype=float32, weak_type=True)]
+      (Array([1, 2], dtype=int32), Array([3., 3.], dtype=float32, weak_type=True))
     """
     promotion.check_arraylike("broadcast_arrays", *args)
     return promotion.broadcast_arrays(*args)
@@ -473,7 +475,10 @@ def repeat(
         counts = np.asarray(known)
         counts = np.ravel(counts)
         if len(counts) != x.shape[axis]:
-            np.broadcast_to(counts, (x.shape[axis],))  # raises
+            raise ValueError(
+                f"jnp.repeat: `repeats` must be one number, or one for each element along axis {axis}, "
+                f"of which {messages.there_are(x.shape[axis])}, but has {len(counts)}"
+            )
         total_repeat_length = int(np.sum(counts))
         counts = counts.astype(_INT32)
     length = operator.index(total_repeat_length)

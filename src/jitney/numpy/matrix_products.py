@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from jitney.core.typing import Array, ArrayLike, DTypeLike
 from jitney.numpy import products, promotion, triangular as shapes
+from jitney.primitives.array.canonical import canonical_axis
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.linalg import matrix_helpers as mat
 
@@ -98,7 +99,8 @@ def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
       Array([0, 0, 1], dtype=int32)
     """
     x1, x2 = promotion.ensure_arraylike("jnp.linalg.cross", x1, x2)
-    if x1.shape[axis] != 3 or x2.shape[axis] != 3:
+    first, second = canonical_axis(axis, x1.ndim), canonical_axis(axis, x2.ndim)
+    if x1.shape[first] != 3 or x2.shape[second] != 3:
         raise ValueError(
             f"jnp.linalg.cross: vectors must have 3 components, but along axis {axis} `x1` has "
             f"{x1.shape[axis]} and `x2` has {x2.shape[axis]}: shapes are {x1.shape} and {x2.shape}"

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from jitney.core import dtypes, errors
+from jitney.core import dtypes, errors, messages
 from jitney.core.array import Array
 from jitney.core.trace import Tracer, concrete_or_error, concrete_value
 from jitney.core.typing import ArrayLike, DTypeLike, ShapeLike
@@ -46,10 +46,13 @@ def _mask(x: Array) -> Array:
     return x if x.dtype == _BOOL else compare.ne(x, convert(0, x.dtype))
 
 
-_STATIC_SIZE = (
-    "The number of nonzero elements decides the shape of the result of jnp.nonzero, so it must be "
-    "known, or be given by `size`, statically."
-)
+def _static_size(name: str) -> str:
+    """What `name`, a function, needs to know while it is traced."""
+    of = "jnp.where of one argument, which is jnp.nonzero" if name == "jnp.where" else name
+    return (
+        f"The number of nonzero elements decides the shape of the result of {of}, so it must be "
+        "known, or be given by `size`, statically."
+    )
 
 
 def _constant(value: np.ndarray) -> Array:
@@ -85,19 +88,29 @@ def nonzero(
       (Array([ 1,  3, -1], dtype=int32),)
     """
     promotion.check_arraylike("nonzero", a)
+    return nonzero_of("jnp.nonzero", a, size, fill_value)
+
+
+def nonzero_of(
+    name: str,
+    a: ArrayLike,
+    size: int | None,
+    fill_value: ArrayLike | tuple[ArrayLike, ...] | None,
+) -> tuple[Array, ...]:
+    """`nonzero` for the function that messages call `name`."""
     a = as_value(a)
     if a.ndim == 0:
         raise ValueError(
-            "jnp.nonzero: `a` must have an axis, but it is a scalar, 0d; "
-            "jnp.nonzero(jnp.atleast_1d(a)) looks at it as one element"
+            f"{name}: `a` must have an axis, but it is a scalar, 0d; "
+            f"{name}(jnp.atleast_1d(a)) looks at it as one element"
         )
     if size is None:
         known = concrete_value(a)
         if known is not None:
             return tuple(_constant(k) for k in np.nonzero(np.asarray(known)))
         assert isinstance(a, Tracer)
-        raise errors.ConcretizationTypeError(a, _STATIC_SIZE)
-    length: int = concrete_or_error(int, size, _STATIC_SIZE)
+        raise errors.ConcretizationTypeError(a, _static_size(name))
+    length: int = concrete_or_error(int, size, _static_size(name))
     return _nonzero_of_size(a, length, fill_value)
 
 
@@ -121,7 +134,7 @@ def _nonzero_of_size(
     if len(fill) != a.ndim:
         raise ValueError(
             f"jnp.nonzero: `fill_value` must be one index for each axis, but `a` has shape "
-            f"{a.shape} and there are {len(fill)}, {fill}"
+            f"{a.shape} and {messages.there_are(len(fill))}, {fill}"
         )
     fill = tuple(0 if f is None else f for f in fill)
     if any(np.ndim(f) for f in fill):
@@ -148,7 +161,7 @@ def flatnonzero(
     """
     promotion.check_arraylike("flatnonzero", a)
     a = as_value(a)
-    return nonzero(reshape(a, (a.size,)), size=size, fill_value=fill_value)[0]
+    return nonzero_of("jnp.flatnonzero", reshape(a, (a.size,)), size, fill_value)[0]
 
 
 def argwhere(
@@ -174,9 +187,9 @@ def argwhere(
     promotion.check_arraylike("argwhere", a)
     a = as_value(a)
     if a.ndim == 0:
-        found = nonzero(reshape(a, (1,)), size=size, fill_value=fill_value)
+        found = nonzero_of("jnp.argwhere", reshape(a, (1,)), size, fill_value)
         return full((found[0].shape[0], 0), 0, _integer())
-    return stack(list(nonzero(a, size=size, fill_value=fill_value)), axis=1)
+    return stack(list(nonzero_of("jnp.argwhere", a, size, fill_value)), axis=1)
 
 
 # --- elements -------------------------------------------------------------------------------------
@@ -556,8 +569,8 @@ def unravel_index(indices: ArrayLike, shape: ShapeLike | Array | np.ndarray) -> 
     shape = tuple([n if isinstance(n, Tracer) else int(n) for n in extents])
     if any(type(n) is int and n == 0 for n in shape) and rest.size:
         raise ValueError(
-            f"jnp.unravel_index: an array of shape {shape} has no elements, but there are "
-            f"{rest.size} indices"
+            f"jnp.unravel_index: an array of shape {shape} has no elements, but "
+            f"{messages.there_are(rest.size, 'index')}"
         )
     found: list[Any] = []
     for n in reversed(shape):

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from jitney.core import cures, user_code
 from jitney.core.array import Array
 from jitney.numpy import arithmetic, bitwise, comparison, division, products, unary_math
 from jitney.runtime.array import ArrayImpl
@@ -51,6 +52,7 @@ def binary_operator(
                     raise TypeError(
                         f"unsupported operand type(s) for {symbol}: "
                         f"{type(left).__name__!r} and {type(right).__name__!r}"
+                        f"\nInstead: {cures.of_container(user_code.current(), type(other), reflected)}"
                     )
                 return NotImplemented
         return function(other, self) if reflected else function(self, other)

@@ -38,7 +38,7 @@ def lying(
         return function(*args)
     from jitney.api.placement import auto_axes  # of use on several devices alone
     from jitney.core.sharding.mesh import get_abstract_mesh
-    from jitney.primitives.array.placement import as_named
+    from jitney.primitives.array.resharding import as_named
 
     found = as_named(place, name)
     if is_sum and found.spec.unreduced:

@@ -9,7 +9,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from jitney.api.jit import jit_when_traced
-from jitney.core import dtypes
+from jitney.core import dtypes, messages
 from jitney.core.array import Array
 from jitney.core.trace import concrete_or_error, state
 from jitney.core.typing import ArrayLike
@@ -37,20 +37,23 @@ __all__ = [
 
 
 @partial(jit_when_traced, static_argnames=("unroll",))
-def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
+def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int | None = None) -> Array:
     """The values of polynomial `p` at `x`, by Horner's rule.
 
     Args:
       p: coefficients along the first axis, the highest first.
       x: where to evaluate.
-      unroll: how many coefficients an iteration of the loop takes.
+      unroll: how many coefficients an iteration of the loop takes; 16 by default.
 
     Example:
       >>> jnp.polyval(jnp.array([1.0, 0.0, -2.0]), 3.0)
       Array(7., dtype=float32)
     """
     promotion.check_arraylike("polyval", p, x)
+    unroll = 16 if unroll is None else unroll
     p, x = (as_value(v) for v in promotion.promote_dtypes(p, x))
+    if not p.ndim:
+        raise ValueError("jnp.polyval: `p` must have an axis of coefficients, but it is one number")
     shape = np.broadcast_shapes(p.shape[1:], x.shape)
     out = zeros(shape, x.dtype)
 
@@ -457,7 +460,7 @@ def polyfit(
         if n <= deg + 1:
             raise ValueError(
                 f"jnp.polyfit: {deg + 2} points or more are needed to scale the covariance of "
-                f"degree {deg}, but there are {n}; cov='unscaled' takes fewer"
+                f"degree {deg}, but {messages.there_are(n)}; cov='unscaled' takes fewer"
             )
         factor = residuals / (n - deg - 1)
         factor = factor[0] if y.ndim == 1 else factor

@@ -22,7 +22,7 @@ from jitney.core.typing import ArrayLike, DTypeLike
 from jitney.numpy import promotion
 from jitney.numpy.arithmetic import multiply
 from jitney.numpy.contractions import Contraction, DimensionNumbers, contraction
-from jitney.primitives.array import placement
+from jitney.primitives.array import placement, resharding
 from jitney.primitives.array.broadcasting import (
     broadcast_in_dim,
     broadcast_shapes,
@@ -74,7 +74,7 @@ def _contract(
 ) -> Array:
     out = lax_dot.dot_general(
         a, b, numbers, precision, preferred_element_type=dtype,
-        out_sharding=None if place is None else placement.as_named(place, "dot"),
+        out_sharding=None if place is None else resharding.as_named(place, "dot"),
     )  # fmt: skip
     return convert.convert(out, promotion.dtype_of(out), weak)
 
@@ -200,7 +200,7 @@ def _batched(
 
 def _before(plan: Contraction, out_sharding: ShardingLike, name: str) -> NamedSharding:
     """How the contraction of `plan` lies, if its result is to lie as `out_sharding` says."""
-    place = placement.as_named(out_sharding, name)
+    place = resharding.as_named(out_sharding, name)
     entries = [entry for k, entry in enumerate(place.spec) if k not in plan.ones]
     if plan.perm is not None:
         entries += [None] * (len(plan.perm) - len(entries))
@@ -458,7 +458,8 @@ def _tensordot_axes(
         ) from None
     if n > min(rank_a, rank_b):
         raise TypeError(
-            f"jnp.tensordot: {n} axes are to be contracted, but operands have shapes {shapes[0]} "
+            f"jnp.tensordot: the number of axes to be contracted is {n}, but operands have shapes "
+            f"{shapes[0]} "
             f"and {shapes[1]}"
         )
     return tuple(range(rank_a - n, rank_a)), tuple(range(n))
@@ -511,10 +512,10 @@ def cross(
       axisc: the axis of the components in the result.
       axis: all three of these, if given.
 
-    Returns: vectors of 3 components; of two vectors of 2 components, the third component alone.
+    Returns: vectors of 3 components.
 
     Raises:
-      ValueError: if there are neither 2 nor 3 components.
+      ValueError: if there are not 3 components.
 
     Example:
       >>> jnp.cross(jnp.array([1, 0, 0]), jnp.array([0, 1, 0]))
@@ -526,22 +527,14 @@ def cross(
     a, b = (convert.as_value(x) for x in promotion.promote_dtypes(a, b))
     a, b = _last(a, axisa), _last(b, axisb)
     n, m = shape_of(a)[-1], shape_of(b)[-1]
-    if n not in (2, 3) or m not in (2, 3):
+    if n != 3 or m != 3:
         raise ValueError(
-            f"jnp.cross: vectors must have 2 or 3 components, but those of `a` have {n} along axis "
-            f"{axisa}, and those of `b` {m} along axis {axisb}"
+            f"jnp.cross: vectors must have 3 components, but those of `a` have {n} along axis "
+            f"{axisa}, and those of `b` {m} along axis {axisb}. JAX 0.12 has removed products of 2 "
+            "components; of these, a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0] is the third"
         )
     mul, sub = _broadcasting(binary.mul), _broadcasting(binary.sub)
-    if n == m == 2:
-        first = mul(a[..., 0], b[..., 1])
-        return sub(first, mul(a[..., 1], b[..., 0]))
-    parts_a, parts_b = ([x[..., k] for k in range(shape_of(x)[-1])] for x in (a, b))
-    for parts in (parts_a, parts_b):
-        if len(parts) == 2:
-            dtype = promotion.dtype_of(parts[0])
-            zero = convert.scalar_operand(0, dtype, False)
-            parts.append(broadcast_to(zero, shape_of(parts[0])))
-    (ax, ay, az), (bx, by, bz) = parts_a, parts_b
+    (ax, ay, az), (bx, by, bz) = ([x[..., k] for k in range(3)] for x in (a, b))
     x = sub(mul(ay, bz), mul(az, by))
     y = sub(mul(az, bx), mul(ax, bz))
     z = sub(mul(ax, by), mul(ay, bx))

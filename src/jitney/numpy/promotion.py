@@ -185,7 +185,7 @@ def _promoted(promote: Callable[..., list[Any]], name: str, operands: Sequence[A
             raise dtypes.float0_error(name) from None
         if any(dtypes.is_extended(dtype_of(x)) for x in operands):
             found = ", ".join(dtypes.long_name(dtype_of(x)) for x in operands)
-            raise TypeError(f"{name} does not accept dtypes {found}.") from None
+            raise TypeError(f"{name}: operands of dtypes {found} do not go together") from None
         raise
     return promote_shapes(name, *promoted)
 
@@ -222,13 +222,13 @@ def ensure_arraylike(name: str, *operands: ArrayLike) -> Array | list[Array]:
     return values[0] if len(values) == 1 else values
 
 
-def broadcast_arrays(*operands: ArrayLike) -> list[Array]:
+def broadcast_arrays(*operands: ArrayLike) -> tuple[Array, ...]:
     """Operands broadcast to their common shape."""
     shape = broadcast_shapes(*[shape_of(x) for x in operands]) if operands else ()
-    return [broadcast_to(x, shape) for x in operands]
+    return tuple([broadcast_to(x, shape) for x in operands])
 
 
-def stretched(name: str, *operands: ArrayLike) -> list[Array]:
+def stretched(name: str, *operands: ArrayLike) -> tuple[Array, ...]:
     """Operands of an elementwise function broadcast to their common shape.
 
     Raises:

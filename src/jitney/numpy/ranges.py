@@ -22,7 +22,7 @@ from jitney.primitives.array.broadcasting import broadcast_shapes, broadcast_to,
 from jitney.primitives.array.canonical import canonical_axis
 from jitney.primitives.array.concatenation import concatenate
 from jitney.primitives.array.creation import iota
-from jitney.primitives.array.placement import placed
+from jitney.primitives.array.placement import placed, with_devices
 from jitney.primitives.array.shape import reshape, shape_of
 from jitney.primitives.elementwise import binary, unary
 from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand, user_dtype
@@ -88,6 +88,7 @@ def _arange(
     if "stop" not in values:
         values = {"start": values["start"] * 0, "stop": values["start"], "step": values["step"]}
     first, last, by = values["start"], values["stop"], values.get("step")
+    _check_not_zero(by)
     size = _steps(_plain(last) - _plain(first), 1 if by is None else _plain(by))
     if by is None and first == 0:
         return iota(kind, size)
@@ -95,6 +96,11 @@ def _arange(
     if by is not None:
         numbers = binary.mul(_wrapped(by, kind), numbers)
     return binary.add(_wrapped(first, kind), numbers)
+
+
+def _check_not_zero(step: Any) -> None:
+    if step is not None and type(step) is not DimExpr and np.equal(_plain(step), 0):
+        raise ZeroDivisionError("jnp.arange: `step` must not be 0")
 
 
 def _ceil(x: Any) -> Any:
@@ -218,6 +224,7 @@ def linspace(
     out = _linspace(
         start, stop, num=num, endpoint=bool(endpoint), retstep=bool(retstep), dtype=kind, axis=axis
     )
+    device = with_devices(device)
     return (placed(out[0], device), out[1]) if isinstance(out, tuple) else placed(out, device)
 
 
@@ -286,14 +293,15 @@ def _lerp(
     axis: int,
     column: tuple[int, ...],
 ) -> Array:
-    """start (1 - t) + stop t for t = 0, 1 / intervals, ..., 1 - 1 / intervals."""
+    """start (1 - k / n) + (stop / n) k for k = 0, 1, ..., n - 1, where n = intervals."""
     real = np.finfo(dtype).dtype if promotion.is_complex(dtype) else dtype
     real = np.dtype(real)
     row = (1,) * axis + (intervals,) + (1,) * (rank - axis - 1)
     count = reshape(iota(real, intervals), row)
     t = convert(binary.div(count, scalar_operand(intervals, real, False)), dtype)
     from_start = binary.mul(reshape(start, column), binary.sub(scalar_operand(1, dtype, False), t))
-    return binary.add(from_start, binary.mul(reshape(stop, column), t))
+    step = binary.div(reshape(stop, column), scalar_operand(intervals, dtype, False))
+    return binary.add(from_start, binary.mul(step, convert(count, dtype)))
 
 
 def logspace(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -85,10 +85,11 @@ def static_axis(axis: Axis | Array) -> int | tuple[int, ...] | None:
     if isinstance(known, Array | np.ndarray):
         axes = np.asarray(known)
         return operator.index(axes[()]) if axes.ndim == 0 else tuple(axes.tolist())
-    try:
+    if hasattr(known, "__index__"):
         return operator.index(known)
-    except TypeError:
-        return tuple([operator.index(k) for k in known])
+    if not isinstance(known, list | tuple) or any(not hasattr(k, "__index__") for k in known):
+        raise TypeError(f"`axis` must be an integer, or a tuple of integers, but is {known!r}")
+    return tuple([operator.index(k) for k in cast("list[Any]", known)])
 
 
 def reduced_axes(axis: Axis, rank: int) -> tuple[int, ...]:

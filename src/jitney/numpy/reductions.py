@@ -34,7 +34,7 @@ from jitney.numpy.reduction_table import (
 from jitney.primitives.elementwise import binary, compare, convert
 
 __all__ = [
-    "all", "amax", "amin", "any", "count_nonzero", "max", "min", "prod", "ptp", "sum",
+    "all", "amax", "amin", "any", "count_nonzero", "max", "min", "minmax", "prod", "ptp", "sum",
 ]  # fmt: skip
 
 # --- sums and extremes ----------------------------------------------------------------------------
@@ -170,6 +170,51 @@ def min(
       Array([1, 2], dtype=int32)
     """
     return reduced(MIN, a, axis, out, keepdims, initial, where)
+
+
+def minmax(
+    a: ArrayLike,
+    axis: Axis = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: ArrayLike | tuple[ArrayLike | None, ArrayLike | None] | None = None,
+    where: ArrayLike | None = None,
+) -> tuple[Array, Array]:
+    """The smallest and the largest element over axes; NaN if there is one.
+
+    Args:
+      a: an array; complex numbers are compared by real part, then imaginary part.
+      axis: an axis, a tuple of axes, or None for all.
+      out: must be None.
+      keepdims: whether reduced axes stay, with extent 1.
+      initial: a scalar to start both from, or a tuple of one for each.
+      where: truth values, broadcast to `a`; elements where they are false are left out. Needs
+        `initial`.
+
+    Returns: (smallest, largest), of the dtype of `a`, without the reduced axes. In a compiled program
+      they take one pass over `a`.
+
+    Raises:
+      ValueError: if there are no elements, or `where` is given, and no `initial`; if `initial` is a
+        tuple of other than two.
+
+    Example:
+      >>> jnp.minmax(jnp.array([[1, 4], [3, 2]]), axis=0)
+      (Array([1, 2], dtype=int32), Array([3, 4], dtype=int32))
+    """
+    low: ArrayLike | None
+    high: ArrayLike | None
+    if isinstance(initial, tuple):
+        if len(initial) != 2:
+            raise ValueError(
+                "jnp.minmax: `initial` must be one scalar, or two, for the smallest and for the "
+                f"largest element, but the tuple has {len(initial)}"
+            )
+        low, high = initial
+    else:
+        low = high = initial
+    smallest = reduced(MIN, a, axis, out, keepdims, low, where)
+    return smallest, reduced(MAX, a, axis, out, keepdims, high, where)
 
 
 def amax(

@@ -34,7 +34,7 @@ from jitney.runtime import host_path
 
 __all__ = [
     "argpartition", "argsort", "digitize", "lexsort", "partition", "searchsorted", "sort",
-    "sort_complex",
+    "sort_complex", "top_k",
 ]  # fmt: skip
 
 
@@ -141,15 +141,22 @@ def _index_dtype(extent: int) -> np.dtype[Any]:
     return dtypes.canonicalize_dtype(np.int64 if wide else np.int32)
 
 
-@partial(jit_when_traced, static_argnames=("axis",))
-def lexsort(keys: Array | np.ndarray | Sequence[ArrayLike], axis: int = -1) -> Array:
+@partial(jit_when_traced, static_argnames=("axis", "batch_size"))
+def lexsort(
+    keys: Array | np.ndarray | Sequence[ArrayLike], axis: int = -1, *, batch_size: int = 16
+) -> Array:
     """Indices that sort by several keys, of which the last one counts first.
 
     Args:
       keys: arrays of one shape, or an array whose first axis is over them.
       axis: along which they are sorted.
+      batch_size: how many keys of one dtype are compared in one sort. More of them are sorted by in
+        turns, from those that count least on.
 
     Returns: an integer array of the shape of one key.
+
+    Raises:
+      ValueError: if the keys are of several shapes, or `batch_size` is less than 1.
 
     Example:
       >>> jnp.lexsort((jnp.array([2, 1, 0]), jnp.array([1, 0, 1])))
@@ -167,7 +174,14 @@ def lexsort(keys: Array | np.ndarray | Sequence[ArrayLike], axis: int = -1) -> A
     if parts[0].ndim == 0:
         return as_value(scalar_operand(0, dtypes.canonicalize_dtype(int), False))
     axis = canonical_axis(axis, parts[0].ndim)
+    if batch_size < 1:
+        raise ValueError(f"jnp.lexsort: `batch_size` must be 1 or more, but is {batch_size}")
     indices = broadcasted_iota(dtypes.canonicalize_dtype(int), parts[0].shape, axis)
+    while len(parts) > batch_size and all([k.dtype == parts[0].dtype for k in parts]):
+        least, parts = parts[:batch_size], parts[batch_size:]
+        operands = (*least[::-1], *parts, indices)
+        moved = lax_sort.sort(operands, dimension=axis, num_keys=len(least))
+        *parts, indices = moved[len(least) :]
     return lax_sort.sort((*parts[::-1], indices), dimension=axis, num_keys=len(parts))[-1]
 
 
@@ -262,6 +276,42 @@ def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
     rest = put_along_axis(rest, low, np.float32(0), axis, inplace=False)
     high = _top(rest, x.shape[axis] - kth - 1, axis)[1]
     return concatenate([low, high], axis)
+
+
+@partial(jit_when_traced, static_argnums=(1,), static_argnames=("axis", "mode", "sorted"))
+def top_k(
+    a: ArrayLike, k: int, /, *, axis: int = -1, mode: str = "largest", sorted: bool = True
+) -> list[Array] | tuple[Array, Array]:
+    """The k largest or smallest elements along an axis, and their indices.
+
+    Args:
+      a: an array of real numbers.
+      k: how many, from 0 to the extent of the axis; static.
+      axis: the axis.
+      mode: "largest" or "smallest".
+      sorted: whether they have to be in order, the first one the largest or smallest. They always are.
+
+    Returns: values and int32 indices, with extent k along `axis`: as a list for "largest", as a tuple
+      for "smallest". Among equal elements those with lower indices come first. NaN counts as larger
+      than infinity, with its sign set as smaller than -infinity.
+
+    Raises:
+      ValueError: if k is out of range, or `mode` is another string, or for complex numbers.
+
+    Example:
+      >>> jnp.top_k(jnp.array([4, 1, 3, 2]), 2)
+      [Array([4, 3], dtype=int32), Array([0, 2], dtype=int32)]
+    """
+    if mode not in ("largest", "smallest"):
+        raise ValueError(f"jnp.top_k: `mode` must be 'largest' or 'smallest', but is {mode!r}")
+    x = promotion.ensure_arraylike("top_k", a)
+    if mode == "largest":
+        return _top(x, k, axis)
+    if promotion.is_complex(x.dtype):
+        raise ValueError(f"jnp.top_k: `a` must be real, but it is {x.dtype}")
+    turn = unary.bitwise_not if x.dtype == np.bool_ else _reversal(x.dtype)
+    values, indices = _top(turn(x), k, axis)
+    return turn(values), indices
 
 
 def _reversal(dtype: np.dtype[Any]) -> Callable[[Array], Array]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.api.jit import jit_when_traced
-from jitney.core import dtypes
+from jitney.core import dtypes, messages
 from jitney.core.array import Array
 from jitney.core.sharding.partition_spec import names_of
 from jitney.core.sums import ShardingTypeError
@@ -28,13 +28,15 @@ from jitney.numpy.selection import clip, where
 from jitney.numpy.sorting import searchsorted
 from jitney.numpy.triangular import diag
 from jitney.primitives.array.broadcasting import broadcast_to, expand_dims
-from jitney.primitives.array.placement import as_named
+from jitney.primitives.array.placement import placed
+from jitney.primitives.array.resharding import as_named
 from jitney.primitives.array.shape import reshape, shape_of, transpose
 from jitney.primitives.elementwise import binary, unary
 from jitney.primitives.elementwise.compiled_rules import LARGE
 from jitney.primitives.elementwise.convert import as_value, convert, scalar_operand, user_dtype
 
 if TYPE_CHECKING:
+    from jitney.core.sharding.named import ShardingLike
     from jitney.core.sharding.sharding import Sharding
 
 __all__ = [
@@ -94,7 +96,7 @@ def cov(
     if not rowvar and parts[0].ndim != 1:
         x = transpose(x, (1, 0))
     if x.shape[0] == 0:
-        return full((0, 0), np.nan, x.dtype)
+        return full((0, 0), np.nan, dtypes.canonicalize_dtype(float))
     if x.shape[1] == 0:
         return full((x.shape[0],) * 2 if x.shape[0] > 1 else (), np.nan, x.dtype)
     if y is not None:
@@ -143,8 +145,9 @@ def _observation_weights(
             raise RuntimeError(f"jnp.cov: `{name}` must be a vector, but has shape {given.shape}")
         if given.shape[0] != x.shape[1]:
             raise RuntimeError(
-                f"jnp.cov: `{name}` must be one for each of {x.shape[1]} observations, but there are "
-                f"{given.shape[0]}"
+                f"jnp.cov: `{name}` must be one for each of "
+                f"{messages.counted(x.shape[1], 'observation')}, "
+                f"but {messages.there_are(given.shape[0])}"
             )
         if name == "fweights" and not promotion.is_integer(given.dtype):
             raise TypeError(
@@ -302,7 +305,7 @@ def histogram_bin_edges(
         return convert(bins, dtype)
     count = operator.index(concrete_or_error(operator.index, bins, "bins argument of histogram"))
     if range is None:
-        bounds = array([min_of(x), max_of(x)])
+        bounds = array([min_of(x), max_of(x)] if x.size else [0.0, 1.0])
     else:
         bounds = asarray(range)
     bounds = convert(bounds, dtype)
@@ -322,6 +325,7 @@ def histogram(
     range: Array | Sequence[ArrayLike] | None = None,
     weights: ArrayLike | None = None,
     density: bool | None = None,
+    out_sharding: ShardingLike | None = None,
 ) -> tuple[Array, Array]:
     """(how many values lie in each interval, the edges of the intervals).
 
@@ -331,6 +335,7 @@ def histogram(
       range: (lowest, highest) edge; those of the values by default.
       weights: what each value adds.
       density: whether to divide such that the integral is 1.
+      out_sharding: where the counts are put; a PartitionSpec is on the mesh in force.
 
     Example:
       >>> jnp.histogram(jnp.array([0.0, 1.0, 1.5, 4.0]), bins=2)
@@ -353,7 +358,7 @@ def histogram(
     if density:
         widths = edges[1:] - edges[:-1]
         counts = counts / widths / sum_of(counts)
-    return counts, edges
+    return placed(counts, None, out_sharding), edges
 
 
 @jit_when_traced(inline=True, compiled_from=LARGE)

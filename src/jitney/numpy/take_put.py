@@ -222,7 +222,7 @@ def take_along_axis(
     mode: str | GatherScatterMode | None = None,
     fill_value: ArrayLike | None = None,
     *,
-    wrap_negative_indices: bool | None = None,
+    wrap_negative_indices: bool = True,
 ) -> Array:
     """Elements of `arr` at one position along `axis` for each entry of `indices`.
 
@@ -234,8 +234,7 @@ def take_along_axis(
       axis: the axis; all elements in order if None.
       mode: as for `x.at[...].get`; "fill" by default.
       fill_value: for positions out of range, with "fill".
-      wrap_negative_indices: whether negative positions count from the end; so they do by default,
-        but with "promise_in_bounds".
+      wrap_negative_indices: whether negative positions count from the end.
 
     Example:
       >>> logits = jnp.array([[0.5, 2.0, -1.0], [1.5, 0.0, 3.0]])
@@ -244,22 +243,19 @@ def take_along_axis(
       Array([[2. ],
              [1.5]], dtype=float32)
     """
-    plain = mode is None and axis is not None and wrap_negative_indices is not False
+    plain = mode is None and axis is not None and wrap_negative_indices
     if plain and type(arr) is ArrayImpl and type(indices) is ArrayImpl and arr.size:
         found = _at_once(np.take_along_axis, arr, indices, axis)
         if found is not None:
             return found
     promotion.check_arraylike("take_along_axis", arr, indices)
-    wrap = wrap_negative_indices
-    if wrap is None:  # who promises that positions are in bounds has no negative ones
-        wrap = mode is None or mode_of(mode) is not GatherScatterMode.PROMISE_IN_BOUNDS
     return _take_along_axis(
         arr,
         indices,
         axis=axis,
         mode=mode,
         fill_value=fill_value,
-        wrap_negative_indices=wrap,
+        wrap_negative_indices=wrap_negative_indices,
     )
 
 

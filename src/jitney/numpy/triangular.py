@@ -38,7 +38,6 @@ __all__ = [
 ]  # fmt: skip
 
 _INT32 = np.dtype(np.int32)
-_FLOAT32 = np.dtype(np.float32)
 _BOOL = np.dtype(bool)
 
 
@@ -128,7 +127,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike | None = None
       N: number of rows.
       M: number of columns; as many as rows by default.
       k: offset of the diagonal: positive ones lie above the main diagonal.
-      dtype: float32 by default, with 64-bit types, too.
+      dtype: the default float by default.
 
     Example:
       >>> jnp.tri(3, dtype=int)
@@ -136,7 +135,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike | None = None
              [1, 1, 0],
              [1, 1, 1]], dtype=int32)
     """
-    dtype = _FLOAT32 if dtype is None else _dtype_or_float(dtype, "tri")
+    dtype = _dtype_or_float(dtype, "tri")
     n = operator.index(N)
     return _tri(n, n if M is None else operator.index(M), k, dtype)
 
@@ -369,7 +368,7 @@ def diagflat(v: ArrayLike, k: int = 0) -> Array:
 
 def meshgrid(
     *xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy"
-) -> list[Array]:
+) -> tuple[Array, ...]:
     """Coordinates of the points of a grid, from the coordinates along its axes.
 
     Args:
@@ -378,13 +377,13 @@ def meshgrid(
       sparse: whether extents stay 1 except along the own axis.
       indexing: "ij", or "xy", with the first two axes of the results exchanged.
 
-    Returns: a list of arrays, one for each of `xi`.
+    Returns: a tuple of arrays, one for each of `xi`.
 
     Example:
       >>> jnp.meshgrid(jnp.array([1, 2, 3]), jnp.array([10, 20]))
-      [Array([[1, 2, 3],
+      (Array([[1, 2, 3],
              [1, 2, 3]], dtype=int32), Array([[10, 10, 10],
-             [20, 20, 20]], dtype=int32)]
+             [20, 20, 20]], dtype=int32))
     """
     promotion.check_arraylike("meshgrid", *xi)
     args = [as_value(x) for x in xi]
@@ -407,7 +406,7 @@ def meshgrid(
         extents = [1] * len(args) if sparse else list(shape)
         extents[axis] = shape[axis]
         out[k] = broadcast_in_dim(args[k], tuple(extents), (axis,))
-    return [out[k] for k in range(len(args))]
+    return tuple([out[k] for k in range(len(args))])
 
 
 @overload

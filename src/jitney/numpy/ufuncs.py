@@ -63,6 +63,7 @@ class ufunc:
       reduce: a reduction (array, axis, keepdims, initial, where) that does what `func` does.
       accumulate: a running one (array, axis, dtype) likewise.
       at: the name of an update by index that does what `func` does.
+      reduceat: a reduction of slices (array, indices, axis, dtype) likewise.
 
     Example:
       >>> jnp.add(jnp.array([1, 2]), 10)
@@ -88,6 +89,7 @@ class ufunc:
         reduce: Callable[..., Any] | None = None,
         accumulate: Callable[..., Any] | None = None,
         at: str | None = None,
+        reduceat: Callable[..., Any] | None = None,
     ) -> None:
         self._function = func
         self.__name__ = self.__qualname__ = name or getattr(func, "__name__", "ufunc")
@@ -100,6 +102,7 @@ class ufunc:
         self._reduce = reduce
         self._accumulate = accumulate
         self._at = at
+        self._reduceat = reduceat
 
     @property
     def _func(self) -> Callable[..., Any]:
@@ -129,7 +132,7 @@ class ufunc:
     def _key(self) -> tuple[Any, ...]:
         return (
             self._func, self.__name__, self.nin, self.nout, self.nargs, self.identity,
-            self._reduce, self._accumulate, self._at,
+            self._reduce, self._accumulate, self._at, self._reduceat,
         )  # fmt: skip
 
     def __eq__(self, other: object) -> bool:
@@ -356,6 +359,8 @@ class ufunc:
                 f"{self.__name__}.reduceat: `indices` must be a vector, but it has shape {starts.shape}"
             )
         axis = canonical_axis(axis, x.ndim)
+        if self._reduceat is not None:
+            return self._reduceat(x, starts, axis=axis, dtype=dtype)
         dtype = self._result_dtype(x, dtype)
         rows = moveaxis(x, axis, 0)
         n = rows.shape[0]

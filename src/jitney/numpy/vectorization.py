@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from jitney.core import config
+from jitney.core import config, messages
 from jitney.core.array import Array
 from jitney.core.typing import PyTree
 from jitney.core.user_warnings import warn
@@ -27,8 +27,12 @@ _LIST = rf"{_ARGUMENT}(?:,{_ARGUMENT})*"
 _SIGNATURE = rf"{_LIST}->{_LIST}"  # compiled when it is needed: importing should not cost it
 
 
-def _parse(signature: str) -> tuple[list[CoreDims], list[CoreDims]]:
-    """The names of core dimensions of operands and of results."""
+def parse_signature(signature: str) -> tuple[list[CoreDims], list[CoreDims]]:
+    """Returns the names of core dimensions of operands and of results.
+
+    Raises:
+      ValueError: if the signature is not of the form "(m,n),(n)->(m)".
+    """
     if not re.fullmatch(_SIGNATURE, signature):
         raise ValueError(
             "jnp.vectorize: `signature` must name core dimensions as in '(m,n),(n)->(m)', but it is "
@@ -41,7 +45,7 @@ def _parse(signature: str) -> tuple[list[CoreDims], list[CoreDims]]:
     return sides[0], sides[1]
 
 
-def _match(shape: Sequence[int], dims: CoreDims, sizes: dict[str, int], error: str) -> None:
+def match_sizes(shape: Sequence[int], dims: CoreDims, sizes: dict[str, int], error: str) -> None:
     """Puts the extents of core dimensions `dims`, the last of `shape`, into `sizes`."""
     if not dims:
         return
@@ -103,11 +107,11 @@ def vectorize(
         from jitney.api.vmap import vmap
 
         error = f"(excluded={excluded!r}, signature={signature!r})"
-        function, operands = _only_arrays(pyfunc, args, kwargs, excluded)
+        function, operands = only_arrays(pyfunc, args, kwargs, excluded)
         if signature is None:
             inputs, outputs = [()] * len(operands), None
         else:
-            inputs, outputs = _parse(signature)
+            inputs, outputs = parse_signature(signature)
         none = {k for k, x in enumerate(operands) if x is None}
         misplaced = {k for k in none if k < len(inputs) and inputs[k]}
         if misplaced:
@@ -121,18 +125,18 @@ def vectorize(
             operands = [x for k, x in enumerate(operands) if k not in none]
         if len(inputs) != len(operands):
             raise TypeError(
-                f"jnp.vectorize: the signature has {len(inputs)} operands, but there are "
-                f"{len(operands)} {error}"
+                f"jnp.vectorize: the signature has {messages.counted(len(inputs), 'operand')}, but "
+                f"{messages.there_are(len(operands))} {error}"
             )
         promotion.check_arraylike("vectorize", *operands)
         values = [as_value(x) for x in operands]
         sizes: dict[str, int] = {}
         for x, dims in zip(values, inputs, strict=True):
-            _match(x.shape, dims, sizes, error)
+            match_sizes(x.shape, dims, sizes, error)
         leading = [x.shape[: x.ndim - len(d)] for x, d in zip(values, inputs, strict=True)]
         _check_ranks([s for s in leading if s], [x.shape for x in values])
         common = broadcast_shapes(*leading) if leading else ()
-        checked = _checking(function, outputs, sizes, error)
+        checked = checking_results(function, outputs, sizes, error)
         return _mapped(checked, values, leading, common, vmap)
 
     return wrapped
@@ -186,7 +190,7 @@ def _mapped(
     return expand_dims(as_value(out), dims)
 
 
-def _only_arrays(
+def only_arrays(
     function: Callable[..., Any],
     args: Sequence[Any],
     kwargs: dict[str, Any],
@@ -223,7 +227,7 @@ def _with_none(
     return call
 
 
-def _checking(
+def checking_results(
     function: Callable[..., Any],
     outputs: list[CoreDims] | None,
     sizes: dict[str, int],
@@ -253,7 +257,7 @@ def _checking(
                     f"jnp.vectorize: a result must have the core dimensions {dims} alone, but it "
                     f"has shape {shape_of(x)} {error}"
                 )
-            _match(shape_of(x), dims, known, error)
+            match_sizes(shape_of(x), dims, known, error)
         return out
 
     return call

@@ -13,7 +13,7 @@ from jitney.core.user_warnings import warn
 from jitney.numpy import promotion
 from jitney.primitives.array.annotations import copy_p
 from jitney.primitives.array.concatenation import stack
-from jitney.primitives.array.placement import placed
+from jitney.primitives.array.placement import placed, with_devices
 from jitney.primitives.array.shape import reshape, rev
 from jitney.primitives.elementwise import binary, compare, unary
 from jitney.primitives.elementwise.convert import (
@@ -74,7 +74,7 @@ def astype(
             DeprecationWarning,
         )
         x = unary.real(x)
-    out = placed(convert(x, new), device)
+    out = placed(convert(x, new), with_devices(device))
     if copy and out is x:
         return copy_p.bind(out)
     return out

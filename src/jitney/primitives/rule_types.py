@@ -27,8 +27,8 @@ Cotangent: TypeAlias = "Value | Zero"
 Operand: TypeAlias = "Value | UndefinedPrimal"  # of a transposition: linear ones are undefined
 BatchDim: TypeAlias = "int | None"  # where the batch axis is; None: there is none
 Dims: TypeAlias = "Sequence[BatchDim]"
-# Contracted axes of both operands, then batch axes of both.
-DotDimensionNumbers: TypeAlias = (
-    "tuple[tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]]"
-)
+# Contracted axes of both operands, then batch axes of both. Public: libraries write `| None` after it.
+DotDimensionNumbers: TypeAlias = tuple[
+    tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]
+]
 Param: TypeAlias = Any  # a parameter of an equation; `object` where a rule only hands it on

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from jitney.core import messages
 from jitney.core.avals import AbstractValue
 from jitney.core.explicit import (
     Entries,
@@ -236,7 +237,7 @@ def _check_parts(operation: Operation, spec: Entries, axis: int, does: str) -> N
         if shape[axis] % operation.parts(spec[axis]):
             operation.refuse(
                 f"{operation.name} on sharded dims: it {does} axis {axis}, which is divided along "
-                f"{spec[axis]}, and a result has {shape[axis]} elements there"
+                f"{spec[axis]}, and a result has {messages.counted(shape[axis], 'element')} there"
             )
 
 
@@ -411,6 +412,15 @@ def unreduced_sum(operation: Operation, asked: NamedSharding) -> None:
             f"{operation.name} sums over axes {operation.params['axes']}, which are divided along "
             f"{summed or 'no axes'} of the mesh, so its results can be unreduced along these alone, "
             f"not along {set(asked.spec.unreduced)}"
+        )
+
+
+def no_terms(operation: Operation, asked: NamedSharding) -> None:
+    """Refuses terms of a sum as results of what is no sum."""
+    if asked.spec.unreduced:
+        operation.refuse(
+            f"{operation.name} has no terms of a sum for results, so out_sharding can have no "
+            f"unreduced axes, but is {asked.spec}"
         )
 
 

@@ -4,6 +4,7 @@ from jitney.primitives.random.prng import PRNGImpl as PRNGImpl
 from jitney.random.discrete import categorical as categorical
 from jitney.random.discrete import choice as choice
 from jitney.random.discrete import permutation as permutation
+from jitney.random.keys import Key as Key
 from jitney.random.keys import PRNGKey as PRNGKey
 from jitney.random.keys import clone as clone
 from jitney.random.keys import fold_in as fold_in

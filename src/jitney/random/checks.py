@@ -24,7 +24,7 @@ def shape_of(shape: ShapeLike) -> Shape:
     """
     out = canonical_shape(shape)
     if any(n < 0 for n in out):
-        raise TypeError(f"shapes must have non-negative extents, got {shape}")
+        raise TypeError(f"`shape` must have extents of 0 or more, but is {shape}")
     return out
 
 
@@ -63,7 +63,7 @@ def broadcast_shape(name: str, shape: ShapeLike | None, *shapes: Shape) -> Shape
       ValueError: if the parameters do not broadcast to `shape`.
     """
     if shape is None:
-        return np.broadcast_shapes(*shapes)
+        return lax.broadcast_shapes(*shapes)
     asked = shape_of(shape)
     try:
         fits = np.broadcast_shapes(asked, *shapes) == asked

@@ -10,6 +10,7 @@ from jitney import lax, numpy as jnp
 from jitney.api.jit import jit_when_traced
 from jitney.primitives.array.placement import placed
 from jitney.primitives.random.gamma import random_gamma_p
+from jitney.random import approximate
 from jitney.random.checks import Shape, broadcast_shape, exponent, inexact_dtype, promoted, shape_of
 from jitney.random.keys import check_key, split
 from jitney.random.normals import exponential, normal
@@ -26,6 +27,7 @@ def gamma(
     shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
     *,
+    method: str = "exact",
     out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Gamma numbers of shape parameter `a` and scale one: density x^(a - 1) exp(-x) / Gamma(a), x > 0.
@@ -37,10 +39,12 @@ def gamma(
       a: shape parameters, positive.
       shape: of the result; `a`'s by default, which broadcasts to it.
       dtype: a floating dtype; float32 (float64 under x64) by default.
+      method: "exact", or "approximate": a formula without rejection, which is faster and has a small
+        bias. Derivatives by the parameters are those of the formula.
       out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
 
     Raises:
-      ValueError: if the dtype is another, or `a` does not broadcast to `shape`.
+      ValueError: if the dtype or `method` is another, or `a` does not broadcast to `shape`.
 
     Accuracy: of small parameters most numbers underflow to zero; `loggamma` gives their logarithms.
 
@@ -51,7 +55,8 @@ def gamma(
     key, _ = check_key("gamma", key)
     asked = inexact_dtype("gamma", dtype)
     final = broadcast_shape("gamma", shape, np.shape(a))
-    return placed(_gamma(key, a, shape=final, dtype=asked), None, out_sharding)
+    draw = approximate.gamma if approximate.is_approximate("gamma", method) else _gamma
+    return placed(draw(key, a, shape=final, dtype=asked), None, out_sharding)
 
 
 def loggamma(
@@ -60,6 +65,7 @@ def loggamma(
     shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
     *,
+    method: str = "exact",
     out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Logarithms of gamma numbers, exact where the numbers themselves would underflow.
@@ -71,10 +77,12 @@ def loggamma(
       a: shape parameters, positive.
       shape: of the result; `a`'s by default, which broadcasts to it.
       dtype: a floating dtype; float32 (float64 under x64) by default.
+      method: "exact", or "approximate": a formula without rejection, which is faster and has a small
+        bias. Derivatives by the parameters are those of the formula.
       out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
 
     Raises:
-      ValueError: if the dtype is another, or `a` does not broadcast to `shape`.
+      ValueError: if the dtype or `method` is another, or `a` does not broadcast to `shape`.
 
     Example:
       >>> bool(random.loggamma(random.key(0), 1e-4) < -100)
@@ -83,7 +91,8 @@ def loggamma(
     key, _ = check_key("loggamma", key)
     asked = inexact_dtype("gamma", dtype)
     final = broadcast_shape("gamma", shape, np.shape(a))
-    return placed(_gamma(key, a, shape=final, dtype=asked, log_space=True), None, out_sharding)
+    draw = approximate.gamma if approximate.is_approximate("loggamma", method) else _gamma
+    return placed(draw(key, a, shape=final, dtype=asked, log_space=True), None, out_sharding)
 
 
 @jit_when_traced(static_argnames=("shape", "dtype", "log_space"), compiled_from=0)
@@ -103,6 +112,7 @@ def beta(
     shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
     *,
+    method: str = "exact",
     out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Beta numbers: density x^(a - 1) (1 - x)^(b - 1) / B(a, b) on (0, 1).
@@ -116,11 +126,13 @@ def beta(
       b: parameters, positive, broadcast against `a`.
       shape: of the result; that of the parameters by default.
       dtype: a floating dtype; float32 (float64 under x64) by default.
+      method: "exact", or "approximate": a formula without rejection, which is faster and has a small
+        bias. Derivatives by the parameters are those of the formula.
       out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
 
     Raises:
-      ValueError: if the dtype is another, or the parameters do not broadcast to `shape`, or do not
-        promote to `dtype`.
+      ValueError: if the dtype or `method` is another, or the parameters do not broadcast to `shape`,
+        or do not promote to `dtype`.
 
     Example:
       >>> x = random.beta(random.key(0), 2.0, 3.0, (1000,))
@@ -131,15 +143,19 @@ def beta(
     asked = inexact_dtype("beta", dtype)
     a, b = promoted("beta", asked, a, b)
     final = broadcast_shape("beta", shape, np.shape(a), np.shape(b))
-    return placed(_beta(key, a, b, shape=final, dtype=asked), None, out_sharding)
+    is_close = approximate.is_approximate("beta", method)
+    return placed(_beta(key, a, b, shape=final, dtype=asked, is_close=is_close), None, out_sharding)
 
 
-@jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=0)
-def _beta(key: Array, a: Array, b: Array, *, shape: Shape, dtype: np.dtype) -> Array:
+@jit_when_traced(static_argnames=("shape", "dtype", "is_close"), compiled_from=0)
+def _beta(
+    key: Array, a: Array, b: Array, *, shape: Shape, dtype: np.dtype, is_close: bool = False
+) -> Array:
     key_a, key_b = split(key)
     a, b = jnp.broadcast_to(a, shape), jnp.broadcast_to(b, shape)
-    log_x = _gamma(key_a, a, shape=shape, dtype=dtype, log_space=True)
-    log_y = _gamma(key_b, b, shape=shape, dtype=dtype, log_space=True)
+    draw = approximate.gamma if is_close else _gamma
+    log_x = draw(key_a, a, shape=shape, dtype=dtype, log_space=True)
+    log_y = draw(key_b, b, shape=shape, dtype=dtype, log_space=True)
     largest = lax.max(log_x, log_y)
     x, y = lax.exp(log_x - largest), lax.exp(log_y - largest)
     return x / (x + y)
@@ -201,6 +217,7 @@ def chisquare(
     shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
     *,
+    method: str = "exact",
     out_sharding: ShardingLike | None = None,
 ) -> Array:
     """Chi-square numbers: sums of `df` squares of normal numbers.
@@ -210,11 +227,13 @@ def chisquare(
       df: degrees of freedom, positive, not only whole numbers.
       shape: of the result; `df`'s by default, which broadcasts to it.
       dtype: a floating dtype; float32 (float64 under x64) by default.
+      method: "exact", or "approximate": a formula without rejection, which is faster and has a small
+        bias. Derivatives by the parameters are those of the formula.
       out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
 
     Raises:
-      ValueError: if the dtype is another, or `df` does not broadcast to `shape`, or does not promote to
-        `dtype`.
+      ValueError: if the dtype or `method` is another, or `df` does not broadcast to `shape`, or does
+        not promote to `dtype`.
 
     Example:
       >>> round(float(random.chisquare(random.key(0), 3.0, (10_000,)).mean()), 1)
@@ -224,13 +243,18 @@ def chisquare(
     asked = inexact_dtype("chisquare", dtype)
     (df,) = promoted("chisquare", asked, df)
     final = broadcast_shape("chisquare", shape, np.shape(df))
-    return placed(_chisquare(key, df, shape=final, dtype=asked), None, out_sharding)
+    is_close = approximate.is_approximate("chisquare", method)
+    drawn = _chisquare(key, df, shape=final, dtype=asked, is_close=is_close)
+    return placed(drawn, None, out_sharding)
 
 
-@jit_when_traced(static_argnames=("shape", "dtype"), compiled_from=0)
-def _chisquare(key: Array, df: Array, *, shape: Shape, dtype: np.dtype) -> Array:
+@jit_when_traced(static_argnames=("shape", "dtype", "is_close"), compiled_from=0)
+def _chisquare(
+    key: Array, df: Array, *, shape: Shape, dtype: np.dtype, is_close: bool = False
+) -> Array:
     two = _constant(2, dtype)
-    log_x = _gamma(key, df / two, shape=shape, dtype=dtype, log_space=True)
+    draw = approximate.gamma if is_close else _gamma
+    log_x = draw(key, df / two, shape=shape, dtype=dtype, log_space=True)
     return lax.exp(log_x) * two
 
 

@@ -7,18 +7,25 @@ a last axis of two words (`PRNGKey`). Every function takes either; results are o
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NewType
 
 import numpy as np
 
 from jitney import lax
 from jitney.core import config, dtypes, messages
+from jitney.core.array import Array
 from jitney.core.user_warnings import warn
 from jitney.primitives.random import bits as ops, generators as generators, prng, seeds
 
 if TYPE_CHECKING:
-    from jitney.core.typing import Array, ArrayLike
+    from jitney.core.typing import ArrayLike
     from jitney.primitives.random.prng import PRNGLike
+
+
+Key = NewType("Key", Array)
+Key.__doc__ = (
+    """The type of random keys, for annotations: an array of a key dtype. Returns its argument."""
+)
 
 
 def is_key_array(x: object) -> bool:
@@ -156,7 +163,7 @@ def wrap_key_data(
         instead = f".\nInstead: of a seed, jax.random.key({data})" if isinstance(data, int) else ""
         raise TypeError(
             f"{messages.subject('jax.random.wrap_key_data')}: a key, or its words in a uint32 array, "
-            f"is needed, but there is {data!r}{instead}"
+            f"is needed, but got {data!r}{instead}"
         )
     if is_key_array(data):
         raise TypeError(

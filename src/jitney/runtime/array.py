@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
-from jitney.core import dtypes, errors, explicit
+from jitney.core import dtypes, errors, explicit, messages
 from jitney.core.array import Array
 from jitney.core.avals import ShapedArray, pytype_aval_mappings, shaped_array
 from jitney.core.errors import deleted_array_error
@@ -109,7 +109,8 @@ class ArrayImpl(NativeArray, Array):
         if not committed:
             if sharding.num_devices > 1:
                 raise NotImplementedError(
-                    f"ArrayImpl: {aval.str_short()} on {sharding.num_devices} devices has to be "
+                    f"ArrayImpl: {aval.str_short()} on "
+                    f"{messages.counted(sharding.num_devices, 'device')} has to be "
                     "committed: operations have to know where its parts are"
                 )
             whole = array_from_numpy(whole._value, whole.aval)
@@ -276,7 +277,7 @@ class ArrayImpl(NativeArray, Array):
 
     def _check_not_deleted(self) -> None:
         if self.is_deleted():
-            raise deleted_array_error(self.aval)
+            raise deleted_array_error(self.aval, self._buffers[0].given_to)
 
     _check_if_deleted = _check_not_deleted  # the name that libraries know
 

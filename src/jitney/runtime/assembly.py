@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import dtypes, explicit
+from jitney.core import dtypes, explicit, messages
 from jitney.core.avals import shaped_array
 from jitney.core.sharding.named import NamedSharding
 from jitney.runtime import terms, windows
@@ -47,8 +47,8 @@ def of_devices(
     own = [device for device in place.device_order if device.is_addressable]
     if len(arrays) != len(own):
         raise ValueError(
-            f"jax.{asked_by}: {place} has {len(own)} devices of this process, and there must be an "
-            f"array for each, but there are {len(arrays)}"
+            f"jax.{asked_by}: {place} has {messages.counted(len(own), 'device')} of this process, "
+            f"and there must be an array for each, but {messages.there_are(len(arrays))}"
         )
     types = {x.dtype for x in arrays}
     if len(types) > 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from jitney.core import caches
+from jitney.core import caches, messages
 from jitney.core.avals import AbstractValue, get_aval
 from jitney.core.record import record, replace
 from jitney.core.sharding.mesh import get_mesh
@@ -97,7 +97,7 @@ class Wishes:
         devices = found or (() if mesh.empty else tuple(mesh.devices.flat))
         for place in self.results:
             if not has_devices(place) and place is not None and place.num_devices != len(devices):
-                where = f"the program runs on {len(devices)} devices"
+                where = f"the program runs on {messages.counted(len(devices), 'device')}"
                 raise ValueError(
                     f"jit: out_shardings has {place}, on the axes of a mesh of {place.num_devices} "
                     "devices, which are those of the arguments or of the mesh in force, but "

@@ -44,8 +44,10 @@ class Client:
       queue: the calls of programs over several devices, which use the threads of all of them.
     """
 
+    platform: str = ""
     platform_version = "jitney"
     runtime_type = "jitney"
+    is_c_api = False
 
     def __init__(
         self, platform: str, process_index: int, device_counts: Sequence[int], threads: int
@@ -94,6 +96,16 @@ class Client:
     def process_index(self) -> int:
         """The number of this process."""
         return self._process_index
+
+    host_id = task_id = process_index
+
+    def device_from_local_hardware_id(self, local_hardware_id: int) -> Device:
+        """The device of this process with a number among these.
+
+        Raises:
+          IndexError: if there is none.
+        """
+        return self.local_devices()[local_hardware_id]
 
     def device(self, id: int) -> Device:  # noqa: A002
         """The device with a number.
@@ -144,22 +156,13 @@ def host_client() -> Client:
 
 
 def own_device_count() -> int:
-    """How many devices of this process the settings ask for.
-
-    Raises:
-      ValueError: if they contradict each other.
-    """
+    """How many devices of this process the settings ask for: the option, else the flag of XLA."""
     asked = config.num_cpu_devices.global_value
     words = os.environ.get("XLA_FLAGS")
-    if not words or _FLAG not in words:
+    if asked > 0 or not words:
         return max(1, asked)
     flags = [word.removeprefix(_FLAG) for word in words.split() if word.startswith(_FLAG)]
-    if asked > 0 and flags:
-        raise ValueError(
-            f"jax_num_cpu_devices={asked} and XLA_FLAGS={_FLAG}{flags[-1]} both say how many devices "
-            "there are: leave one of them out"
-        )
-    return asked if asked > 0 else max(1, int(flags[-1])) if flags else 1
+    return max(1, int(flags[-1])) if flags else 1
 
 
 def client(backend: str | None = None) -> Client:

@@ -13,6 +13,10 @@ from typing import Any
 import numpy as np
 
 from jitney.core import config, source_info
+from jitney.core.primitive import declare_slot
+
+# (*arrays, **params) -> evaluates a loop or branch one operation after the other
+BY_STEPS = declare_slot("by_steps")
 
 _logger = logging.getLogger(__name__)
 

@@ -10,6 +10,7 @@ import os
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
+from jitney.core import environment
 from jitney.core.errors import JaxRuntimeError
 from jitney.runtime import processes
 from jitney.runtime.native._native import Queue, ThreadPool
@@ -187,10 +188,7 @@ def thread_count() -> int:
 
     Processes of one program that may use the same cores of a machine share them.
     """
-    asked = os.environ.get("JITNEY_NUM_THREADS", "")
-    if asked.isdigit() and int(asked) > 0:
-        return int(asked)
-    return max(1, len(usable_cores()) // processes.joined.sharers)
+    return environment.threads() or max(1, len(usable_cores()) // processes.joined.sharers)
 
 
 def usable_cores() -> frozenset[int]:

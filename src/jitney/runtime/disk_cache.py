@@ -23,6 +23,7 @@ import marshal
 import os
 import shutil
 import sys
+import tempfile
 import time
 import weakref
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -323,6 +324,15 @@ def _name_of(data: bytes) -> str:
 # --- writing --------------------------------------------------------------------------------------
 
 
+def is_kept(place: str, key: str) -> bool:
+    """Whether a program known by `key` is in `place`; it may be damaged."""
+    try:
+        with _opened(place) as folder:
+            return folder.has(f"{key}.program")
+    except OSError:
+        return False
+
+
 def store(place: str, key: str, module: ir.Module, program: CompiledProgram) -> None:
     """Keeps the program of `module` in `place` for other processes, if its code can be kept."""
     files = as_files(key, module, program)
@@ -558,4 +568,8 @@ def obstacle() -> str | None:
     above = os.path.dirname(place)
     while not os.path.exists(above):
         above = os.path.dirname(above)
-    return None if os.access(above, os.W_OK) else f"{above}: may not be written to"
+    try:
+        with tempfile.TemporaryFile(dir=above):
+            return None
+    except OSError as error:
+        return f"{above}: may not be written to ({error.strerror})"

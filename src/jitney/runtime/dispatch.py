@@ -27,7 +27,7 @@ from jitney.runtime import (
 from jitney.runtime.array import ArrayImpl
 from jitney.runtime.assignment import Assignment, assign
 from jitney.runtime.executable import Executable, Lowering
-from jitney.runtime.native._native import FastFunction, RepeatedFunction, hide_calls
+from jitney.runtime.native._native import FastFunction, RepeatedFunction, hide_calls, set_on_error
 
 if TYPE_CHECKING:
     from jitney.compiler.hlo.build import Builder
@@ -58,6 +58,7 @@ def executable_of(closed: ClosedJaxpr, name: str, assignment: Assignment) -> Exe
         return executables.over_processes(closed, name, assignment)
     found = _executables.get(closed)
     if found is None or (found.calls_on_parts and found.assignment is not assignment):
+        placements.check_axes(closed, assignment)
         lowered = lower(closed, name, placements.builder_of_parts(closed, assignment))
         compile_log.starts(name, ", ".join([aval.str_short() for aval in closed.in_avals]))
         with compile_log.step("compilation", name):
@@ -202,4 +203,5 @@ __all__ = [
     "hide_calls",
     "lower",
     "run",
+    "set_on_error",
 ]

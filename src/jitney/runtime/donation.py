@@ -7,14 +7,25 @@ memory, such as a view as a NumPy array.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
+from types import CodeType
 from typing import TYPE_CHECKING
 
+from jitney.core import source_info
 from jitney.core.liveness import live_inputs
 
 if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
     from jitney.core.jaxpr import ClosedJaxpr
+
+
+def place_of_call(name: str) -> tuple[str, CodeType, int] | None:
+    """What arrays that are given to a function keep: its name, and where the user calls it."""
+    frame = inspect.currentframe()
+    while frame is not None and source_info.is_internal(frame.f_code):
+        frame = frame.f_back
+    return None if frame is None else (name, frame.f_code, frame.f_lasti)
 
 
 def used_up(

@@ -341,13 +341,21 @@ def _run_as_program(
         wishes = placements.or_in_force(placements.wishes_of(closed))
         assignment = assign(args, donated, wishes=wishes)
     try:
-        results = dispatch.run(closed, args, assignment, name=primitive.name)
+        name = (
+            params.get("name", primitive.name) if primitive.called is not None else primitive.name
+        )
+        results = dispatch.run(closed, args, assignment, name=name)
     except FloatingPointError:
         called = None if primitive.called is None else params[primitive.called]
-        if called is None or not config.checks_values() or any(donated):
+        by_steps = debug_checks.BY_STEPS.rule_of(primitive)
+        if not config.checks_values() or any(donated) or (called is None and by_steps is None):
             raise
         debug_checks.announce(params.get("name", primitive))
-        eval_jaxpr(called.jaxpr, called.consts, *args)  # raises where the value comes from
+        # These raise where the value comes from.
+        if called is not None:
+            eval_jaxpr(called.jaxpr, called.consts, *args)
+        elif by_steps is not None and not any(map(is_ref, args)):
+            by_steps(*args, **params)
         raise
     return results if primitive.multiple_results else results[0]
 
@@ -366,7 +374,7 @@ def _program_of(
     if primitive.is_transparent and primitive.called is not None:
         # Rules of derivatives among the parameters are made anew at each call.
         called = params[primitive.called]
-        if type(called) is ClosedJaxpr and tuple(called.in_avals) == avals:
+        if type(called) is Jaxpr and tuple(called.in_avals) == avals:
             return called
     key: Any = (primitive, avals, tuple(params.items()), config.trace_epoch())
     try:

@@ -22,7 +22,7 @@ from jitney.runtime import compiling, debug_checks, placements, windows
 from jitney.runtime.array import ArrayImpl, memory_shape
 from jitney.runtime.assignment import Assignment, assign
 from jitney.runtime.client import host_client
-from jitney.runtime.donation import aliases
+from jitney.runtime.donation import aliases, place_of_call
 from jitney.runtime.lazy_compiler import compiler
 from jitney.runtime.native._native import Buffer, Program
 
@@ -128,8 +128,10 @@ class Executable:
     def run(self, leaves: Sequence[Any]) -> list[ArrayImpl]:
         """Results of the program on arrays, NumPy arrays or scalars of the right types."""
         donated = self.assignment.donated
+        given_to = None
         if donated:
             _check_donated_once(leaves, donated)
+            given_to = place_of_call(self.name)
         of_process = self.of_process
         given = leaves if of_process is None else of_process.on_its_mesh(leaves)
         inputs = [host_data(x, dtype) for x, dtype in zip(given, self.in_dtypes, strict=True)]
@@ -138,6 +140,8 @@ class Executable:
         if of_process is None:
             # Operands are looked at again where values are checked, and found bad.
             donors = [] if config.checks_values() else _buffers(leaves, donated)
+            for donor in filter(None, donors):
+                donor.given_to = given_to
             results = self.native.queue.enqueue(self.native.prepare(inputs, donors)).complete()
         else:
             inputs = of_process.windows_of(inputs)
@@ -153,6 +157,8 @@ class Executable:
             ]
         for x, is_donated in zip(leaves, donated, strict=False):
             if is_donated and isinstance(x, ArrayImpl):
+                for buffer in x._buffers:
+                    buffer.given_to = given_to
                 x.delete()
         return results
 
@@ -176,13 +182,11 @@ class Executable:
 
 
 def constants_of(closed: ClosedJaxpr) -> Iterator[Any]:
-    """The constants of a program and of all programs within."""
-    programs: list[Jaxpr | ClosedJaxpr] = [closed]
+    """The constants of a program and of all programs within, where they are known."""
+    programs: list[Jaxpr] = [closed]
     while programs:
         program = programs.pop()
-        if isinstance(program, ClosedJaxpr):
-            yield from program.consts
-            program = program.jaxpr
+        yield from program.known_consts
         programs += subjaxprs(program)
 
 

@@ -77,6 +77,11 @@ def initialize(
     coordinator_bind_address: str | None = None,
     slice_index: int | None = None,
     partition_index: int | None = None,
+    mtls_cert_file: str | None = None,
+    mtls_key_file: str | None = None,
+    mtls_ca_file: str | None = None,
+    mtls_peer_uri_prefix: str | None = None,
+    verify_secure_credentials: bool | None = None,
 ) -> None:
     """Joins the processes that `mpiexec` has started: `jax.devices()` are those of all of them.
 
@@ -92,10 +97,13 @@ def initialize(
       initialization_timeout, heartbeat_timeout_seconds, shutdown_timeout_seconds,
         coordinator_bind_address, slice_index: accepted for compatibility.
       partition_index: kept for those who ask `global_state`.
+      mtls_cert_file, mtls_key_file, mtls_ca_file, mtls_peer_uri_prefix, verify_secure_credentials: must
+        be left out. MPI makes the connections, which this package cannot encrypt.
 
     Raises:
       RuntimeError: if it was called before, or if there are devices already.
-      ValueError: if no MPI environment is found; in all processes, if what one of them has asked for
+      ValueError: if connections are to be encrypted; if no MPI environment is found; in all
+        processes, if what one of them has asked for
         does not hold, or if they differ in settings.
       ImportError: if mpi4py is not installed.
     """
@@ -113,6 +121,12 @@ def initialize(
         raise ValueError(
             f"jax.distributed.initialize: cluster_detection_method={cluster_detection_method!r}, but "
             "processes are found by 'mpi4py' (or None) only"
+        )
+    secured = (mtls_cert_file, mtls_key_file, mtls_ca_file, mtls_peer_uri_prefix)
+    if any([x is not None for x in secured]) or verify_secure_credentials:
+        raise ValueError(
+            "jax.distributed.initialize: connections of the processes are MPI's, and TLS is not for "
+            "them; leave mtls_... and verify_secure_credentials out, and secure the network instead"
         )
     if is_launched():
         _join_by_mpi(_Wishes(coordinator_address, num_processes, process_id, local_device_ids))

@@ -19,7 +19,7 @@ class AutoLayout:
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return "AUTO"
+        return "AutoLayout"
 
     def __reduce__(self) -> Any:
         return _auto, ()
@@ -44,6 +44,11 @@ class Layout:
     sub_byte_element_size_in_bits: int = 0
 
     AUTO = AutoLayout()
+
+    @staticmethod
+    def for_array(x: Any) -> Layout:
+        """The layout of an array: rows of the last axis lie next to each other."""
+        return rows(x.ndim)
 
     def update(self, **changes: Any) -> Layout:
         """This layout with other fields."""

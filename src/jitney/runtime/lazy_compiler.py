@@ -1,20 +1,28 @@
 """Loading the compiler and LLVM while the program gets ready.
 
 They take some 45 ms, as long as several compilations. Importing jitney does not load them; the
-first operation, or the first function that is jitted, starts a thread that does. Whoever compiles
-before it is through waits for the rest. Where programs have been kept on disk, nothing is loaded before
-one is not found there.
+first operation, or the first function that is jitted, starts a thread that does. A compilation that
+begins before it is through waits for the rest. Where programs have been kept on disk, nothing is loaded
+before one is not found there.
+
+The locks of `importlib` are written in Python: an exception from a signal's handler can leave one held
+for ever, and a thread that needs that module then never ends. So the main thread waits for the thread
+rather than for such locks, and a process that ends does not wait for ever.
 """
 
 from __future__ import annotations
 
+import atexit
 import threading
 from functools import cache
 from typing import Any
 
 from jitney.core import forking
 
+_PATIENCE = 5.0  # seconds to wait for the thread, which takes a tenth of one
+
 started = False
+_thread: threading.Thread | None = None
 
 
 @cache
@@ -71,6 +79,12 @@ def _product_address(which: int) -> int:
 @cache
 def compiler() -> Any:
     """The compiler's pipeline, loaded, and made ready for the runtime's threads."""
+    if _thread is not None:
+        _thread.join(_PATIENCE)
+    return _pipeline()
+
+
+def _pipeline() -> Any:
     from jitney.compiler import pipeline
 
     linker()
@@ -79,18 +93,21 @@ def compiler() -> Any:
 
 def start() -> None:
     """Starts to load the compiler in a thread of its own; the first call alone does anything."""
-    global started
+    global started, _thread
     if not started:
         started = True
         from jitney.runtime import disk_cache
 
         if not disk_cache.has_entries():
-            threading.Thread(target=_load, name="jitney-preload").start()
+            thread = threading.Thread(target=_load, name="jitney-preload", daemon=True)
+            thread.start()
+            atexit.register(thread.join, _PATIENCE)  # LLVM may not be torn down while it loads
+            _thread = thread
 
 
 def _load() -> None:
     from jitney.compiler.llvm import engine
 
-    compiler()
+    _pipeline()
     with forking.llvm:
         engine.library()

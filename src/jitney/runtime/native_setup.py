@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from functools import cache
 from typing import Any
 
 from jitney.compiler import blas, lapack, sorting
@@ -49,9 +50,21 @@ def install(operators: type) -> None:
     if thread_count() > 1:
         scalar.use_threads(elementwise.apply_ufunc)
     threefry.use_rounds(_native.threefry)
-    lapack.use_native(_native.factorization_address, _native.set_lapack, _run_over_batch)
+    lapack.use_native(
+        lambda which, dtype: _factorizations().address(which, dtype),
+        lambda dtype, routine, address: _factorizations().set_lapack(dtype, routine, address),
+        _run_over_batch,
+    )
     sorting.use_native(_native.sort_address, _run_over_batch)
     blas.use_guard(_native.blas_enter, _native.blas_leave, _native.blas_add)
+
+
+@cache
+def _factorizations() -> Any:
+    from jitney.runtime.native import _factorize  # loaded when a matrix is factorised
+
+    _factorize.use_loop(_native.parallel_for_address())
+    return _factorize
 
 
 def _run_over_batch(*args: Any) -> None:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from jitney.compiler import library
 from jitney.compiler.tensor_type import TensorType
-from jitney.core import caches, explicit
+from jitney.core import caches, explicit, messages
 from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, subjaxprs
 from jitney.core.memo import memoize_by_identity
 from jitney.core.primitive import declare_slot
@@ -110,6 +110,20 @@ def of_results(closed: ClosedJaxpr, assignment: Assignment) -> tuple[Sharding | 
     return tuple([a or b for a, b in zip(wanted, found, strict=True)]) if wanted else found
 
 
+def check_axes(closed: ClosedJaxpr, assignment: Assignment) -> None:
+    """Raises ValueError if a result's type is divided along axes that the devices have not."""
+    count = len(assignment.devices)
+    for i, aval in enumerate(closed.out_avals):
+        place = explicit.sharding_of(aval)
+        if place is not None and place.num_devices != count:
+            raise ValueError(
+                f"jit: result {i}, {aval.str_short()}, lies along the Explicit axes of {place.mesh}, "
+                f"of {messages.counted(place.num_devices, 'device')}, but the program runs on "
+                f"{count}. Instead: set a mesh "
+                "by jax.set_mesh, place an argument by jax.device_put, or name devices by a Mesh"
+            )
+
+
 def _is_partial(place: Sharding | None) -> bool:
     """Whether a place known by its type is on a mesh with Auto axes, too, which types do not know."""
     return isinstance(place, NamedSharding) and AxisType.Auto in place.mesh.axis_types
@@ -169,7 +183,7 @@ def _equations(jaxpr: Jaxpr) -> Iterator[JaxprEqn]:
     programs: list[Jaxpr] = [jaxpr]
     for program in programs:  # grows
         yield from program.eqns
-        programs += [p.jaxpr if isinstance(p, ClosedJaxpr) else p for p in subjaxprs(program)]
+        programs += subjaxprs(program)
 
 
 def tell(closed: ClosedJaxpr, assignment: Assignment) -> None:
@@ -189,7 +203,7 @@ def builder_of_parts(closed: ClosedJaxpr, assignment: Assignment) -> type[PartBu
     from jitney.compiler.hlo.sharding_propagation import PartBuilder, kind_of
 
     places, calls = _host_calls(closed, assignment)
-    found: dict[int, list[list[Sharding]]] = {}
+    found: dict[Hashable, list[list[Sharding]]] = {}
     for call in calls:
         if call in places:  # something depends on it
             found.setdefault(kind_of(call), []).append(places[call])
@@ -284,24 +298,23 @@ def wishes_of(closed: ClosedJaxpr) -> Wishes:
 
 @memoize_by_identity
 def _wishes(closed: ClosedJaxpr) -> Wishes:
-    programs: list[Jaxpr | ClosedJaxpr] = [closed]
+    programs: list[Jaxpr] = [closed]
     while programs:
         program = programs.pop()
-        jaxpr = program.jaxpr if isinstance(program, ClosedJaxpr) else program
-        for eqn in jaxpr.eqns:
+        for eqn in program.eqns:
             for place in _named_by(eqn.params):
                 if isinstance(place, sharding.SingleDeviceSharding) or (
                     isinstance(place, NamedSharding) and isinstance(place.mesh, Mesh)
                 ):
                     return Wishes(within=place)
-        programs += subjaxprs(jaxpr)
+        programs += subjaxprs(program)
     return NO_WISHES
 
 
 def _named_by(params: dict[str, Any]) -> Iterator[object]:
     """The shardings among the parameters of an equation."""
     yield params.get("sharding")
-    for name in ("in_shardings", "out_shardings"):
+    for name in ("devices", "in_shardings", "out_shardings"):  # `devices` of device_put
         several = params.get(name)
         if isinstance(several, tuple):
             yield from several

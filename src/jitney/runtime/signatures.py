@@ -11,6 +11,7 @@ Results are put into their containers by a function made for their structure.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
@@ -67,7 +68,7 @@ def signature(
       static: (position or name, key) of each static argument, the key having its `value`; or None.
     """
     positional, named = tree.subtrees
-    fixed = {where: (CODES["static"], key.value, hash(key.value)) for where, key in static or ()}
+    fixed = {where: _static(key.value) for where, key in static or ()}
     rest = zip(leaves, types, strict=True)
     patterns: list[Pattern] = []
     by_name: dict[str, Pattern] = {k: v for k, v in fixed.items() if isinstance(k, str)}
@@ -84,6 +85,13 @@ def signature(
         return None
     names = tuple(sorted(by_name))
     return Signature((*patterns, *(by_name[name] for name in names)), names)
+
+
+def _static(value: Any) -> Pattern:
+    """The pattern of a static argument."""
+    if type(value) is float:  # of zeros the sign counts
+        return (CODES["bits"], struct.unpack("q", struct.pack("d", value))[0])
+    return (CODES["static"], value, hash(value))
 
 
 def _pattern(tree: PyTreeDef, rest: Iterator[tuple[Any, Any]]) -> Pattern:

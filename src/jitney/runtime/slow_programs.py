@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 
-from jitney.core import config, performance, source_info
+from jitney.core import config, messages, performance, source_info, user_code
 from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, jaxprs_in_params
 from jitney.core.record import field, record
 from jitney.core.user_warnings import warn
@@ -62,13 +62,11 @@ def warn_of(closed: ClosedJaxpr, name: str) -> None:
 def _survey(closed: ClosedJaxpr) -> _Survey:
     found = _Survey(closed.jaxpr)
     # With how often each is run: infinity where nothing says it.
-    programs: list[tuple[Jaxpr | ClosedJaxpr, float]] = [(closed, 1)]
+    programs: list[tuple[Jaxpr, float]] = [(closed, 1)]
     while programs:
         program, times = programs.pop()
-        if isinstance(program, ClosedJaxpr):
-            for x in program.consts:
-                found.constants[id(x)] = getattr(x, "nbytes", 0)
-            program = program.jaxpr
+        for x in program.known_consts:
+            found.constants[id(x)] = getattr(x, "nbytes", 0)
         found.operations += len(program.eqns)
         if len(program.eqns) > len(found.longest.eqns):
             found.longest = program
@@ -100,7 +98,8 @@ def _warn_of_constants(sizes: dict[int, int], name: str) -> None:
     if limit < 0:
         return
     message = (
-        f"jit({name}): the function closes over {len(sizes)} arrays of {total / 1e6:.3g} MB in all, "
+        f"jit({name}): the function closes over {messages.counted(len(sizes), 'array')} of "
+        f"{total / 1e6:.3g} MB in all, "
         "which its program holds as constants. Pass large arrays as arguments; "
     )
     if total >= limit > 0:
@@ -128,13 +127,15 @@ def _warn_of_unrolled_loop(found: _Survey, name: str) -> None:
     repeated = [place for place, n in steps.items() if n >= EQUAL_STEPS]
     if 2 * sum([equations[place] for place in repeated]) < found.operations:
         return
-    # Of the lines of one loop that which stands first.
+    # The loop, or if it is in another function, of the lines that it runs that which stands first.
     most = max([steps[place] for place in repeated])
     first = min([p for p in repeated if steps[p] == most], key=lambda p: places[p].position())
+    loop = user_code.loop_around(places[first])
+    what = "of this loop" if loop else "of which this line is one"
     performance.warn(
         f"jit({name}) is a program of {found.operations:,} operations, most of them from "
-        f"{most:,} equal steps, of which this line is one: a loop of Python, which is unrolled as it "
-        "is traced, and each step of it compiled. Instead: jax.lax.scan or jax.lax.fori_loop, whose "
-        "body is traced and compiled once.",
-        places[first],
+        f"{most:,} equal steps {what}: a loop of Python, which is unrolled as it is traced, and each "
+        "step of it compiled. Instead: jax.lax.scan or jax.lax.fori_loop, whose body is traced and "
+        "compiled once.",
+        loop or places[first],
     )

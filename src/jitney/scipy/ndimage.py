@@ -13,6 +13,7 @@ import numpy as np
 from jitney import lax, numpy as jnp
 from jitney.api.jit import jit_when_traced
 from jitney.api.repeated import publish
+from jitney.core import messages
 from jitney.core.array import Array
 from jitney.core.lazy import listing
 from jitney.core.typing import ArrayLike
@@ -98,7 +99,7 @@ def _map_coordinates(
     if len(places) != x.ndim:
         raise ValueError(
             f"map_coordinates: `coordinates` must be one array for each axis of `input`, {x.ndim}, "
-            f"but there are {len(places)}"
+            f"but {messages.there_are(len(places))}"
         )
     if mode not in _INDEX:
         raise NotImplementedError(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from jitney.core import config, leaks, source_info, varying
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval
 from jitney.core.evaluate import eval_jaxpr
-from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.jaxpr import ClosedJaxpr
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.memo import memoize_by_identity
 from jitney.core.primitive import Primitive, declare_slot
@@ -266,7 +266,8 @@ def batch_jaxpr(
         whole_aval(a, axis_data, 0 if b else None)
         for a, b in zip(closed.in_avals, batched, strict=True)
     ]
-    info = DebugInfo("vmap", closed.jaxpr.debug_info.func_src_info)
+    info = closed.jaxpr.debug_info
+    info = info.then("vmap", info.arg_names)
     jaxpr, _, consts = trace_to_jaxpr(fun, avals, info)
     return ClosedJaxpr(jaxpr, consts), found[0]
 
@@ -294,6 +295,7 @@ def batch_jaxpr_at(
         return outs
 
     avals = [whole_aval(a, axis_data, d) for a, d in zip(closed.in_avals, dims, strict=True)]
-    info = DebugInfo("vmap", closed.jaxpr.debug_info.func_src_info)
+    info = closed.jaxpr.debug_info
+    info = info.then("vmap", info.arg_names)
     jaxpr, _, consts = trace_to_jaxpr(fun, avals, info)
     return ClosedJaxpr(jaxpr, consts), found[0]

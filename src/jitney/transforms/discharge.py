@@ -45,13 +45,9 @@ def has_inner_refs(jaxpr: Jaxpr) -> bool:
     """Whether a program, or one within it, makes references."""
     return any(
         eqn.primitive.makes_ref
-        or any(has_inner_refs(_open(p)) for p in jaxprs_in_params(eqn.params))
+        or any(has_inner_refs(p.jaxpr) for p in jaxprs_in_params(eqn.params))
         for eqn in jaxpr.eqns
     )
-
-
-def _open(program: Jaxpr | ClosedJaxpr) -> Jaxpr:
-    return program.jaxpr if isinstance(program, ClosedJaxpr) else program
 
 
 def changed_refs(jaxpr: Jaxpr) -> list[bool]:
@@ -145,7 +141,7 @@ def _apply(
     """Results of an equation; puts the new contents of references into `env`."""
     primitive, params = eqn.primitive, eqn.params
     rule = DISCHARGE.rule_of(primitive)
-    makes = rule is not None and any([has_inner_refs(_open(p)) for p in jaxprs_in_params(params)])
+    makes = rule is not None and any([has_inner_refs(p.jaxpr) for p in jaxprs_in_params(params)])
     if primitive.makes_ref or any(marks) or makes:
         if rule is None:
             raise NotImplementedError(
@@ -164,9 +160,9 @@ def _apply(
 
 def _without_inner(value: object) -> Any:
     """A parameter of an equation: programs without the references that they make."""
-    if isinstance(value, ClosedJaxpr):
-        return discharged(value)
     if isinstance(value, Jaxpr):
+        if value.is_closed:
+            return discharged(value)
         return discharged(_as_operands(value)).jaxpr if has_inner_refs(value) else value
     if type(value) is tuple:
         return tuple(map(_without_inner, cast("tuple[Any, ...]", value)))

@@ -24,7 +24,7 @@ import numpy as np
 from jitney.core import dtypes
 from jitney.core.avals import AbstractValue, get_aval
 from jitney.core.evaluate import eval_jaxpr
-from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.jaxpr import ClosedJaxpr
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.memo import memoize_by_identity
 from jitney.core.primitive import Primitive, declare_slot
@@ -237,7 +237,7 @@ def jet_jaxpr(
         return [*outs, *present(terms)]
 
     avals = [*closed.in_avals, *(t for types in given for t in types if t is not None)]
-    info = DebugInfo("jet", closed.jaxpr.debug_info.func_src_info)
+    info = closed.jaxpr.debug_info.then("jet")
     jaxpr, _, consts = trace_to_jaxpr(fun, avals, info)
     return ClosedJaxpr(jaxpr, consts), found[0]
 

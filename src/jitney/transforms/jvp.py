@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from jitney.core.array import Array
 from jitney.core.avals import AbstractValue, get_aval
 from jitney.core.evaluate import eval_jaxpr
-from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.jaxpr import ClosedJaxpr
 from jitney.core.jaxpr_trace import DynamicJaxprTracer, trace_to_jaxpr
 from jitney.core.memo import memoize_by_identity
 from jitney.core.primitive import Primitive, declare_slot
@@ -89,6 +89,8 @@ class JVPTrace(Trace):
             return x.primal, x.tangent
         found = x if type(x) in plain_types else revealed(x)
         return (x, Zero(get_aval(x).to_tangent_aval())) if found is x else self.to_pair(found)
+
+    to_primal_tangent_pair = to_pair  # as JAX calls it
 
     def pure(self, x: Value) -> Any:
         with set_current_trace(self.parent_trace):
@@ -211,5 +213,10 @@ def jvp_jaxpr(
         *(a.to_tangent_aval() for a, nz in zip(closed.in_avals, nonzeros, strict=True) if nz),
     ]
     info = closed.jaxpr.debug_info
-    jaxpr, _, consts = trace_to_jaxpr(fun, avals, DebugInfo("jvp", info.func_src_info))
+    names = info.safe_arg_names(len(closed.in_avals))
+    of_tangents = [
+        name and f"the tangent of {name}" for name, nz in zip(names, nonzeros, strict=True) if nz
+    ]
+    info = info.then("jvp", (*names, *of_tangents))
+    jaxpr, _, consts = trace_to_jaxpr(fun, avals, info)
     return ClosedJaxpr(jaxpr, consts), found[0]

@@ -122,10 +122,8 @@ def _batched(
 
 def _programs_in_words(params: Mapping[str, Any]) -> dict[str, Any]:
     def replaced(x: object) -> Any:
-        if isinstance(x, ClosedJaxpr):
-            return program_in_words(x)
         if isinstance(x, Jaxpr):
-            return _open_in_words(x)
+            return program_in_words(x) if x.is_closed else _open_in_words(x)
         return x
 
     def of(x: object) -> Any:
@@ -186,8 +184,7 @@ def _apply_to_words(eqn: JaxprEqn, values: list[Any]) -> Sequence[Any]:
 
 def _concerns_keys(eqn: JaxprEqn) -> bool:
     return any(n_words(v.aval) for v in (*eqn.invars, *eqn.outvars)) or any(
-        _has_keys(x.jaxpr if isinstance(x, ClosedJaxpr) else x)
-        for x in jaxprs_in_params(eqn.params)
+        _has_keys(x) for x in jaxprs_in_params(eqn.params)
     )
 
 

@@ -72,9 +72,7 @@ class LoweringTrace(Trace):
                 "values of other types are users' own (jax.experimental.hijax.HiPrimitive)"
             )
         program = params[primitive.called]
-        if isinstance(program, ClosedJaxpr):
-            return eval_jaxpr(program.jaxpr, program.consts, *args)
-        return eval_jaxpr(program, (), *args)
+        return eval_jaxpr(program.jaxpr, program.consts, *args)
 
     def process_custom_jvp_call(self, call: CustomCall, leaves: Sequence[Any]) -> Sequence[Any]:
         """Derivatives have been taken: the function is run in place."""

@@ -149,7 +149,7 @@ def partial_eval_jaxpr(
 
     def fun(*known_args: Value) -> list[Any]:
         outer = state.trace
-        rest = JaxprTrace(DebugInfo("partial", closed.jaxpr.debug_info.func_src_info), outer)
+        rest = JaxprTrace(closed.jaxpr.debug_info.then("partial"), outer)
         trace = PartialTrace(outer, rest)
         known = iter(known_args)
         args = [
@@ -169,7 +169,9 @@ def partial_eval_jaxpr(
         return [*(x for x, u in zip(outs, out_unknown, strict=True) if not u), *residuals]
 
     avals = [a for a, u in zip(closed.in_avals, unknown, strict=True) if not u]
-    info = DebugInfo("known", closed.jaxpr.debug_info.func_src_info)
+    info = closed.jaxpr.debug_info
+    names = zip(info.safe_arg_names(len(closed.in_avals)), unknown, strict=True)
+    info = info.then("known", tuple([name for name, u in names if not u]))
     known_jaxpr, _, consts = trace_to_jaxpr(fun, avals, info)
     known_jaxpr, _ = dce_jaxpr(known_jaxpr, (True,) * len(known_jaxpr.outvars))
     late, out_unknown, n_residuals = parts[0]
@@ -288,7 +290,7 @@ def without_known_prints(closed: ClosedJaxpr, unknown: Sequence[bool]) -> Closed
 
 
 def _silenced(value: object) -> Any:
-    if isinstance(value, ClosedJaxpr):
+    if isinstance(value, Jaxpr):
         return without_known_prints(value, (False,) * len(value.in_avals))
     if _are_programs(value):
         return tuple(map(_silenced, value))
@@ -298,4 +300,4 @@ def _silenced(value: object) -> Any:
 def _are_programs(value: object) -> TypeGuard[tuple[ClosedJaxpr, ...]]:
     if not isinstance(value, tuple) or not value:
         return False
-    return all(isinstance(x, ClosedJaxpr) for x in cast("tuple[object, ...]", value))
+    return all(isinstance(x, Jaxpr) for x in cast("tuple[object, ...]", value))

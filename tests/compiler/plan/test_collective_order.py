@@ -7,9 +7,9 @@ import jitney.numpy as jnp
 from jitney.compiler import pipeline
 from jitney.compiler.plan import ir as plans
 from jitney.compiler.plan.verify import verify_plan
-from jitney.sharding import AbstractMesh, NamedSharding, PartitionSpec as P
+from jitney.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec as P
 
-MESH = AbstractMesh((4, 2), ("x", "y"))
+MESH = AbstractMesh((4, 2), ("x", "y"), (AxisType.Auto,) * 2)
 BOTH = P(("x", "y"))
 
 

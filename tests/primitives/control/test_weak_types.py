@@ -87,6 +87,45 @@ def test_loops(name: str) -> None:
         assert of(jitney) == of_jax(of), (body, argument)
 
 
+# Carries that begin as a number and come out as a dtype, and the dtype they get; None: refused.
+CARRIES = [
+    (0.0, "int32", None),
+    (0.0, "bool", None),
+    (0.0, "float16", "float16"),
+    (0.0, "complex64", "complex64"),
+    (0, "bool", None),
+    (0, "int8", "int8"),
+    (0, "float16", "float16"),
+    (0j, "float32", None),
+    (True, "int32", None),
+]
+
+
+@pytest.mark.parametrize(("number", "dtype", "wanted"), CARRIES)
+@pytest.mark.parametrize("shape", [(), (3,), (0,)])
+def test_numbers_yield_to_dtypes_that_hold_them(
+    number: complex, dtype: str, wanted: str | None, shape: tuple[int, ...]
+) -> None:
+    """As real JAX 0.10.2 answers: the carry gets the dtype that arithmetic of both would have."""
+    jnp, lax = jitney.numpy, jitney.lax
+    x = jnp.broadcast_to(jnp.asarray(number), shape)
+
+    def body(c: Any) -> Any:
+        return jnp.zeros(c.shape, dtype)
+
+    loops: list[Callable[[], Any]] = [
+        lambda: lax.scan(lambda c, _: (body(c), None), x, None, length=2)[0],
+        lambda: lax.while_loop(lambda c: jnp.any(c != 0), body, x),
+        lambda: lax.fori_loop(0, 2, lambda i, c: body(c), x),
+    ]
+    for loop in loops:
+        if wanted is None:
+            with pytest.raises(TypeError, match=r"do not match|differ"):
+                loop()
+        else:
+            assert loop().dtype == wanted and not loop().weak_type
+
+
 def test_strict_promotion_takes_a_weak_branch() -> None:
     """The first branch decides: a number of the other one does not make the result strong."""
 

@@ -348,6 +348,12 @@ def in_a_group(jax: Any, x: Any) -> Any:
 
 PROGRAMS: dict[str, tuple[Program, tuple[Any, ...]]] = {
     "layout_constraint": (laid_out, (V,)),
+    "log2": (lambda j, x: j.lax.log2(x * x), (V,)),
+    "polynomial": (lambda j, x, y: j.lax.polynomial(x, (y, y, 1.0)), (V, V)),
+    "tanh": (lambda j, x: j.lax.tanh(x), (V,)),
+    "one_minus_square": (
+        lambda j, x: j.jit(j.vmap(j.lax.one_minus_square))(x), (V,),
+    ),
     "shard_alike": (alike, (V,)),
     "xla_metadata_call": (in_a_group, (V,)),
     "call": (called_by(call_p), (V,)),

@@ -1,6 +1,7 @@
 """Programs over processes that are kept on disk: run twice, with the same cache, by `mpiexec -n N`.
 
-Process 0 prints how each program was made, and a digest of all results, which is the same each time.
+Process 0 prints how each program was made, "loaded" if all processes have loaded it, and a digest
+of all results, which is the same each time.
 """
 
 import hashlib
@@ -61,13 +62,16 @@ for f, args in programs.values():
         result = f(*args)
     for leaf in jax.tree.leaves(result):
         digest.update(multihost_utils.process_allgather(leaf, tiled=True).tobytes())
-made = [
-    "loaded" if "load" in found.program.timings else "compiled"
+is_loaded = [
+    "load" in found.program.timings
     for known in executable._over_processes.values()
     for found in known.values()
     if found.name in programs or found.name == "shmap_body"
 ]
+# A process that is late finds what another one has compiled a moment before.
+by_all = multihost_utils.process_allgather(np.array(is_loaded)).all(axis=0)
 if rank == 0:
+    made = ["loaded" if x else "compiled" for x in by_all]
     print(*made, digest.hexdigest())
 if "differ" in sys.argv:
     jax.jit(changed)(x)

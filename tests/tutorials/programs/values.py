@@ -14,7 +14,8 @@ def report(function, *args):
         first, *rest = str(error).split("\n")
         tracing = [line for line in rest if "the value of the argument" in line]
         names = [line.rpartition("the argument ")[2] for line in tracing]
-        print(type(error).__name__, "|", first.partition(", got")[0], "|", names)
+        sentence = first.partition(", got")[0].rpartition(": ")[2]  # after the user's expression
+        print(type(error).__name__, "|", sentence, "|", names)
 
 
 def doubled_unless_positive(x):

@@ -11,6 +11,8 @@ has once.
 
 from __future__ import annotations
 
+import numpy as np
+
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.values import (
     BITS,
@@ -171,3 +173,10 @@ lane:
 done:
   ret void
 }}"""
+
+
+def as_i64(e: Emitter, value: Value, dtype: np.dtype) -> Value:
+    """A whole number of `dtype`, extended as its sign says."""
+    if value.kind == "i64":
+        return value
+    return e.sext(value, "i64") if dtype.kind == "i" else e.zext(value, "i64")

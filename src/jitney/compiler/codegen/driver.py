@@ -18,7 +18,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from jitney.compiler import blas, library
-from jitney.compiler.codegen import polls, row_strips, symbols
+from jitney.compiler.codegen import clocks, polls, row_strips, symbols
 from jitney.compiler.codegen.kernel_key import body_cost
 from jitney.compiler.cost import COSTS
 from jitney.compiler.hlo import collectives
@@ -203,7 +203,7 @@ class DriverWriter:
                 case ir.Branch():
                     self._branch(step)
                 case ir.Clock():
-                    self._clock(step)
+                    clocks.write(self.e, step, self._constant)
 
     def _poll(self) -> None:
         self.natives[polls.POLL] = None
@@ -287,33 +287,6 @@ class DriverWriter:
         pointers = [self.e.emit(f"load ptr, {cell!r}", "ptr") for cell in (carry, after)]
         self.e.line(f"store {pointers[1]!r}, {carry!r}")
         self.e.line(f"store {pointers[0]!r}, {after!r}")
-
-    def _clock(self, step: ir.Clock) -> None:
-        e, counters = self.e, self._constant(step.counters)
-        now = self._ticks()
-        if step.index < 0:
-            self._count(counters, step.counters.size - 1, Value("1", "i64"))
-        else:
-            before = e.emit(f"load i64, {counters!r}", "i64")
-            taken = e.emit(f"sub i64 {now.text}, {before.text}", "i64")
-            self._count(counters, 1 + 2 * step.index, taken)
-            self._count(counters, 2 + 2 * step.index, Value("1", "i64"))
-        e.line(f"store {now!r}, {counters!r}")
-
-    def _count(self, counters: Value, at: int, amount: Value) -> None:
-        """Adds to one of the counters."""
-        e = self.e
-        place = e.emit(f"getelementptr i64, {counters!r}, i64 {at}", "ptr")
-        before = e.emit(f"load i64, {place!r}", "i64")
-        after = e.emit(f"add i64 {before.text}, {amount.text}", "i64")
-        e.line(f"store {after!r}, {place!r}")
-
-    def _ticks(self) -> Value:
-        """The processor's clock, which runs at a constant rate."""
-        if self.target.is_x86:
-            self.e.declarations.add("declare i64 @llvm.readcyclecounter()")
-            return self.e.emit("call i64 @llvm.readcyclecounter()", "i64")
-        return self.e.emit('call i64 asm sideeffect "mrs $0, cntvct_el0", "=r"()', "i64")
 
     def _library(self, step: ir.LibraryCall) -> None:
         e, native = self.e, step.native

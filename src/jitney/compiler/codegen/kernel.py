@@ -163,8 +163,7 @@ class KernelWriter:
                 if isinstance(o, ir.Store):
                     self._store_output(j, o)
                 else:
-                    factor = None if o.factor is None else self._value(o.factor)
-                    self.accumulators.add(j, self._value(o.value), self._fold_mask(), factor)
+                    self._accumulate(j, o)
             return
         axis = self.order[position]
         if self.schedule.strip and axis == self.schedule.vector and self.strip is None:
@@ -231,6 +230,11 @@ class KernelWriter:
         for j, o in enumerate(outputs):
             value = self.accumulators.reduced(j) if reduces_lanes else self.accumulators.value(j)
             self._store(o, value)
+
+    def _accumulate(self, j: int, o: ir.Reduce) -> None:
+        """Adds a point's value to output j."""
+        factor = None if o.factor is None else self._value(o.factor)
+        self.accumulators.add(j, self._value(o.value), self._fold_mask(), factor)
 
     def _fold_mask(self) -> Value | None:
         """Lanes that count, where lanes are reduced; None if all do, or each lane is its own."""
@@ -361,7 +365,7 @@ class KernelWriter:
         per_lane: Value | None = None
         for statement, factor in index.terms:
             value = self.state.values[statement]
-            wide = self._as_i64(value, self.kernel.body[statement].dtype)
+            wide = access.as_i64(e, value, self.kernel.body[statement].dtype)
             if factor != 1:
                 wide = e.mul(wide, constant(factor, "i64", wide.lanes))
             if wide.lanes == 1:
@@ -388,11 +392,6 @@ class KernelWriter:
     def _lane_stride(self, index: Affine) -> int:
         axis = self.schedule.vector
         return 0 if axis is None else index.coefficients[axis]
-
-    def _as_i64(self, value: Value, dtype: np.dtype) -> Value:
-        if value.kind == "i64":
-            return value
-        return self.e.sext(value, "i64") if dtype.kind == "i" else self.e.zext(value, "i64")
 
     def _pointer(self, param: int, position: Value, dtype: np.dtype) -> Value:
         element = type_text(memory_kind(dtype))

@@ -19,6 +19,7 @@ from jitney.compiler.codegen.kernel import KernelWriter
 from jitney.compiler.codegen.kernel_key import ANY_RANGE, Range, body_cost, content_key, range_of
 from jitney.compiler.codegen.linking import CompiledProgram, Links
 from jitney.compiler.codegen.loop import LoopWriter, loop_key
+from jitney.compiler.codegen.marked import Marks
 from jitney.compiler.cost import COSTS
 from jitney.compiler.kernels.ir import Kernel
 from jitney.compiler.kernels.loop_kernel import LoopKernel
@@ -130,12 +131,16 @@ class _Written(NamedTuple):
     natives: list[str]
 
 
-def _write(kernels: Mapping[_Key, Kernel | LoopKernel]) -> dict[_Key, _Written]:
-    """The code of each kernel; names are different."""
+def _write(
+    kernels: Mapping[_Key, Kernel | LoopKernel], marks: Marks | None = None
+) -> dict[_Key, _Written]:
+    """The code of each kernel, marked if there are `marks`; names are different."""
     target = host()
     found: dict[_Key, _Written] = {}
     for i, (key, kernel) in enumerate(kernels.items()):
         kind: Any = LoopWriter if isinstance(kernel, LoopKernel) else KernelWriter
+        if marks is not None:
+            kind = marks.writer
         e = Emitter(target)
         writer = kind(kernel, target, f"k{i}", e, key[0])
         text = f"{writer.text()}\n{e.module_text()}"
@@ -362,13 +367,19 @@ def _called(head: str) -> str:
     return head.partition("@")[2].partition("(")[0]
 
 
-def llvm_text(plan: ir.Plan) -> str:
-    """The LLVM assembly of the kernels and the entry."""
+def llvm_text(plan: ir.Plan, marks: Marks | None = None) -> str:
+    """The LLVM assembly of the kernels and the entry.
+
+    Args:
+      plan: of a program.
+      marks: to which the node of each instruction of the kernels is added.
+    """
     wanted = _KernelSet(plan)
-    written = _write(wanted.kernels)
+    written = _write(wanted.kernels, marks)
     _, entry = _driver(plan, lambda k: (written[wanted.keys[k]].name, False))
     texts = [w.text for w in written.values()]
-    return joined(*texts, entry, *outlined_functions.texts(_outlined(written.values())))
+    texts += [entry, *outlined_functions.texts(_outlined(written.values()))]
+    return joined(*texts, *([] if marks is None else [marks.module_text()]))
 
 
 def kernel_names(plan: ir.Plan) -> dict[Kernel | LoopKernel, str]:
@@ -378,7 +389,7 @@ def kernel_names(plan: ir.Plan) -> dict[Kernel | LoopKernel, str]:
     return {kernel: names[key] for kernel, key in wanted.keys.items()}
 
 
-def asm_text(plan: ir.Plan) -> str:
-    """The machine instructions of the kernels and the entry."""
+def asm_text(plan: ir.Plan, marks: Marks | None = None) -> str:
+    """The machine instructions of the kernels and the entry; with `marks`, with `.loc` directives."""
     with forking.kernels:
-        return engine.assembly(llvm_text(plan))
+        return engine.assembly(llvm_text(plan, marks))

@@ -169,7 +169,7 @@ def _caller_in_place(
         addresses = tuple(addresses_at(slots))
         arrays = views.get(addresses)
         if arrays is None:
-            if len(views) == _KEPT_VIEWS:
+            if len(views) >= _KEPT_VIEWS:  # threads may have filled it at the same time
                 views.clear()
             arrays = [_view(at, *memory) for at, memory in zip(addresses, memories, strict=True)]
             views[addresses] = arrays

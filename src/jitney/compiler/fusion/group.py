@@ -65,7 +65,9 @@ RESULT = "it is a result"
 EFFECT = "an operation with an effect needs it"
 CALL = "a library reads it"
 OPERAND = "{} reads its operands from memory"
-REPEATED = "several uses would each compute it again, at the cost of {} additions an element"
+REPEATED = (
+    "each of its uses would repeat its computation, which costs as much as {} additions per element"
+)
 PARTS = "it is joined from parts that kernels compute on their own"
 ALONE = "{} is computed on its own"
 TOO_LARGE = "its kernel would have more than {} statements"

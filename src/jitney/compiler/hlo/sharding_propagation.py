@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from jitney.compiler.hlo import ir, map_loops, traversal
@@ -36,7 +36,7 @@ class SaysDivision(ABC):
       key: of the node's operation; the same when the program is built once more.
     """
 
-    key: int
+    key: Hashable
 
     def __call__(self, *_: np.ndarray) -> Any:
         raise RuntimeError("it stands in programs for sharding propagation only")
@@ -76,16 +76,16 @@ class PartBuilder(Builder):
         of each lie.
     """
 
-    places: ClassVar[Mapping[int, Iterator[Sequence[Sharding]]]]
+    places: ClassVar[Mapping[Hashable, Iterator[Sequence[Sharding]]]]
 
     @classmethod
     def for_one_program(
-        cls, places: Mapping[int, Sequence[Sequence[Sharding]]]
+        cls, places: Mapping[Hashable, Sequence[Sequence[Sharding]]]
     ) -> type[PartBuilder]:
         each = {key: iter(several) for key, several in places.items()}
         return type(cls.__name__, (cls,), {"places": each})
 
-    def places_of(self, key: int) -> Sequence[Sharding] | None:
+    def places_of(self, key: Hashable) -> Sequence[Sharding] | None:
         """How the operands of the next operation of a kind lie; None if it is within such a one."""
         return next(self.places.get(key, iter(())), None)
 
@@ -93,7 +93,7 @@ class PartBuilder(Builder):
 ANY_CALL = 0  # the kind of calls of Python functions
 
 
-def kind_of(node: ir.HostCall) -> int:
+def kind_of(node: ir.HostCall) -> Hashable:
     """The kind of an operation that is built otherwise for devices and their parts."""
     return node.fn.key if isinstance(node.fn, SaysDivision) else ANY_CALL
 

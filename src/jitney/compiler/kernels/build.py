@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 Index = tuple[Affine, ...]
 
 _INT32, _INT64, _BOOL = np.dtype(np.int32), np.dtype(np.int64), np.dtype(bool)
-
-
 PARTS = ("real", "imag")  # functions that read a part of complex numbers in memory
 
 
@@ -141,6 +139,9 @@ class KernelBuilder:
       reduced: how many of the last axes are reduced.
       has_buffer: whether a node is to be loaded rather than computed.
       origin: where the domain begins, for a domain that is part of another.
+
+    Attributes:
+      node: that is being written; statements and outputs are part of it.
     """
 
     rules: dict[type, _Rule]  # set below, where the rules are
@@ -157,6 +158,7 @@ class KernelBuilder:
         self.rank = len(self.extents)
         self.reduced = reduced
         self.has_buffer = has_buffer
+        self.node: hlo.Node | None = None
         self.body: list[ir.Statement] = []
         self.outputs: list[ir.Store | ir.Reduce] = []
         self.params: list[hlo.Node] = []
@@ -247,7 +249,7 @@ class KernelBuilder:
 
     def call(self, fn: str, args: tuple[int, ...], dtype: np.dtype) -> int:
         """A scalar function of statements."""
-        return self.add(("call", fn, args, dtype), lambda: ir.Call(fn, args, dtype))
+        return self.add(("call", fn, args, dtype), lambda: ir.Call(fn, args, dtype, self.node))
 
     def convert(self, value: int, dtype: np.dtype) -> int:
         """Statement `value` as `dtype`."""
@@ -264,13 +266,15 @@ class KernelBuilder:
     def load(self, node: HasDtype, index: Affine) -> int:
         """An element of the buffer of `node`."""
         param = self.param(node)
-        return self.add(("load", param, index), lambda: ir.Load(param, index, node.dtype))
+        return self.add(
+            ("load", param, index), lambda: ir.Load(param, index, node.dtype, self.node)
+        )
 
     def load_part(self, node: hlo.Node, index: Affine, which: int) -> int:
         """The real (0) or imaginary (1) part of an element of the buffer of complex `node`."""
         param, place = self.param(node), self.scaled(index, 2, which)
         dtype = element_dtype(node.dtype)
-        return self.add(("load", param, place), lambda: ir.Load(param, place, dtype))
+        return self.add(("load", param, place), lambda: ir.Load(param, place, dtype, self.node))
 
     def param(self, node: Any, /) -> int:
         """The number of the buffer of `node` among the kernel's."""
@@ -284,11 +288,12 @@ class KernelBuilder:
 
     def value(self, node: hlo.Node, index: Index) -> int:
         """The statement that computes `node` at `index`."""
+        self.node = node
         found = self._known(node, index)
         if found is not None:
             return found
         # Rules say what they need by yielding it: programs may be deeper than Python's stack.
-        keys = [(node.id, index)]
+        asked = [(node, index)]
         rules = [self._rule(node)(self, node, index)]
         answer: int | None = None
         while rules:
@@ -296,11 +301,15 @@ class KernelBuilder:
                 node, index = rules[-1].send(answer)  # type: ignore[arg-type]  # None starts it
             except StopIteration as done:
                 rules.pop()
-                answer = self._value_of[keys.pop()] = done.value
+                node, index = asked.pop()
+                answer = self._value_of[node.id, index] = done.value
+                if asked:
+                    self.node = asked[-1][0]
                 continue
             answer = self._known(node, index)
             if answer is None:
-                keys.append((node.id, index))
+                asked.append((node, index))
+                self.node = node
                 rules.append(self._rule(node)(self, node, index))
         assert answer is not None
         return answer
@@ -324,7 +333,8 @@ class KernelBuilder:
 
     def store(self, buffer: Any, index: Affine, value: int, where: int | None = None) -> None:
         """Writes `value` to the buffer known by `buffer`, where the predicate `where` is true."""
-        self.outputs.append(ir.Store(self.param(buffer), index, value, where))
+        node = self._part_of(buffer)
+        self.outputs.append(ir.Store(self.param(buffer), index, value, where, node))
 
     def store_parts(self, buffer: Any, index: Affine, parts: Sequence[int]) -> None:
         """Writes a complex number by its parts to the buffer known by `buffer`."""
@@ -335,7 +345,12 @@ class KernelBuilder:
         self, buffer: Any, index: Affine, fn: str, value: int, factor: int | None = None
     ) -> None:
         """Reduces `value`, or its products with `factor`, into the buffer known by `buffer`."""
-        self.outputs.append(ir.Reduce(self.param(buffer), index, fn, value, factor))
+        node = self._part_of(buffer)
+        self.outputs.append(ir.Reduce(self.param(buffer), index, fn, value, factor, node))
+
+    def _part_of(self, buffer: object) -> hlo.Node | None:
+        """The node that writing a buffer is part of."""
+        return buffer if isinstance(buffer, hlo.Node) else self.node
 
     def kernel(self, dtype_of: Callable[[Any], np.dtype], in_order: bool = False) -> ir.Kernel:
         """The kernel written so far."""

@@ -8,9 +8,9 @@
 A body is a list of statements; a statement is known by its position in the list, and refers only to
 earlier ones. It is computed at every point of the domain. Parallel axes come first; the last `reduced`
 axes are reduced: a `Reduce` combines its value over them and writes one element for each point of the
-  parallel
-axes, a `Store` writes at every point, or where a statement is true (kernels with stores have no
-reduced axes).
+parallel axes, a `Store` writes at every point, or where a statement is true (kernels with stores have
+no reduced axes). Loads, calls and outputs know the node that they are part of, for tools that show
+where code comes from; nothing else depends on it.
 
 An index is a linear position in a buffer, counted in elements: offset + sum of coefficients times
 loop indices + sum of terms (value of an integer statement times a factor). Terms make loads and
@@ -30,11 +30,14 @@ Constraints (the verifier's identifiers):
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from jitney.core.record import record
+
+if TYPE_CHECKING:
+    from jitney.compiler.hlo import ir as hlo
 
 
 def is_half(dtype: np.dtype) -> bool:
@@ -84,11 +87,12 @@ class IndexValue:
 
 @record(frozen=True, eq=False)
 class Load:
-    """The element of `params[param]` at `index`."""
+    """The element of `params[param]` at `index`, an operand of `node`."""
 
     param: int
     index: Affine
     dtype: np.dtype
+    node: hlo.Node | None = None
 
 
 @record(frozen=True, eq=False)
@@ -98,6 +102,7 @@ class Call:
     fn: str
     args: tuple[int, ...]
     dtype: np.dtype
+    node: hlo.Node | None = None
 
 
 Statement: TypeAlias = Const | IndexValue | Load | Call
@@ -111,6 +116,7 @@ class Store:
     index: Affine
     value: int
     where: int | None = None
+    node: hlo.Node | None = None
 
 
 @record(frozen=True, eq=False)
@@ -127,6 +133,7 @@ class Reduce:
     fn: str
     value: int
     factor: int | None = None
+    node: hlo.Node | None = None
 
 
 @record(frozen=True, eq=False)

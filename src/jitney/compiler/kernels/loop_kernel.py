@@ -498,7 +498,8 @@ def _store_update(k: LoopBuilder, node: hlo.DynamicUpdateSlice, buffer: Any) -> 
         index = [k.axis(0) if j == axis else k.fixed(a) for j, a in enumerate(at)]
         value = k.value(node.update, tuple(index))
         moved = [i if s is None else shifted(k, i, s) for i, s in zip(index, starts, strict=True)]
-        k.outputs.append(ir.Store(k.param(buffer), k.linear(node.x.shape, tuple(moved)), value))
+        k.node = node
+        k.store(buffer, k.linear(node.x.shape, tuple(moved)), value)
 
 
 def varying(kernel: LoopKernel) -> list[bool]:

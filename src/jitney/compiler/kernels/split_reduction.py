@@ -105,5 +105,5 @@ def _last(kernel: Kernel, o: Reduce, count: int) -> Kernel:
         1,
         (dtype, kernel.params[o.param]),
         (Load(0, at, dtype),),
-        (Reduce(1, to, o.fn, 0),),
+        (Reduce(1, to, o.fn, 0, node=o.node),),
     )

@@ -56,23 +56,25 @@ class _Widener:
         halves = is_half(s.dtype), any(is_half(old[a].dtype) for a in s.args)
         args = tuple([self.wide[a] for a in s.args])
         if not any(halves):
-            return self.add(ir.Call(s.fn, args, s.dtype))
+            return self.add(replace(s, args=args))
         rule = lookup(s.fn).half
         if rule == "own":
             args = tuple([self.narrowed(a, old[a].dtype) for a in s.args])
-            return self.widened(number, self.add(ir.Call(s.fn, args, s.dtype)))
+            return self.widened(number, self.add(replace(s, args=args)))
         if s.fn == "convert":
             if s.dtype == _FLOAT32:
                 return args[0]
-            return self.widened(number, self.add(ir.Call(s.fn, args, s.dtype)))
+            return self.widened(number, self.add(replace(s, args=args)))
         if not halves[0]:
-            return self.add(ir.Call(s.fn, args, s.dtype))
-        value = self.add(ir.Call(s.fn, args, _FLOAT32))
+            return self.add(replace(s, args=args))
+        value = self.add(replace(s, args=args, dtype=_FLOAT32))
         if rule == "closed":
             return value
         if rule == "basic":
-            return self.add(ir.Call(f"round_to_{s.dtype.name}", (value,), _FLOAT32))
-        return self.widened(number, self.add(ir.Call("convert", (value,), s.dtype)))
+            return self.add(
+                replace(s, fn=f"round_to_{s.dtype.name}", args=(value,), dtype=_FLOAT32)
+            )
+        return self.widened(number, self.add(replace(s, fn="convert", args=(value,))))
 
     def widened(self, number: int, value: int) -> int:
         """New statement `value`, that of old statement `number`, as float32 if it has 16 bits."""
@@ -117,7 +119,7 @@ def in_wide_registers(kernel: LoopKernel) -> LoopKernel:
     for number, s in enumerate(kernel.body):
         w.statement(number, s, kernel.body)
     outputs = [
-        ir.Store(o.param, w.moved(o.index), w.narrowed(o.value, kernel.body[o.value].dtype))
+        replace(o, index=w.moved(o.index), value=w.narrowed(o.value, kernel.body[o.value].dtype))
         for o in kernel.outputs
     ]
     carried = [replace(p, dtype=_FLOAT32) if is_half(p.dtype) else p for p in kernel.carried]

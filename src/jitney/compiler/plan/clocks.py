@@ -25,13 +25,14 @@ class Clocked:
       plan: it.
       original: the plan without them.
       steps: those that are timed, by the indices of their clocks.
-      counters: see `ir.Clock`.
+      counters, events: see `ir.Clock`.
     """
 
     plan: ir.Plan
     original: ir.Plan
     steps: list[ir.Step]
     counters: np.ndarray
+    events: np.ndarray | None = None
 
     @property
     def calls(self) -> int:
@@ -44,20 +45,26 @@ class Clocked:
         return ticks, times
 
 
-def with_clocks(plan: ir.Plan) -> Clocked:
-    """`plan` with a clock after each of its steps."""
+def with_clocks(plan: ir.Plan, most_events: int = 0) -> Clocked:
+    """`plan` with a clock after each of its steps.
+
+    Args:
+      plan: without clocks.
+      most_events: looks at the clock that are noted one by one, beside the sums.
+    """
     steps: list[ir.Step] = []
     _find(plan.steps, steps)
     # The last pair is that of the beginning of calls.
     counters = np.zeros(3 + 2 * len(steps), np.int64)
     indices = {id(step): i for i, step in enumerate(steps)}
-    begin = ir.Clock(counters, -1)
+    events = np.zeros(1 + 2 * most_events, np.int64) if most_events else None
+    begin = ir.Clock(counters, -1, events)
     clocked = replace(
         plan,
-        steps=[begin, *_clocked(plan.steps, indices, counters)],
-        keep_alive=[*plan.keep_alive, counters],
+        steps=[begin, *_clocked(plan.steps, indices, counters, events)],
+        keep_alive=[*plan.keep_alive, counters, events],
     )
-    return Clocked(clocked, plan, steps, counters)
+    return Clocked(clocked, plan, steps, counters, events)
 
 
 def _find(steps: Sequence[ir.Step], found: list[ir.Step]) -> None:
@@ -77,7 +84,10 @@ def _is_opened(step: ir.Step) -> bool:
 
 
 def _clocked(
-    steps: Sequence[ir.Step], indices: dict[int, int], counters: np.ndarray
+    steps: Sequence[ir.Step],
+    indices: dict[int, int],
+    counters: np.ndarray,
+    events: np.ndarray | None,
 ) -> list[ir.Step]:
     done: list[ir.Step] = []
     for step in steps:
@@ -85,6 +95,6 @@ def _clocked(
         if index is None:
             done.append(step)
             continue
-        step = ir.with_inner(step, lambda block: _clocked(block, indices, counters))
-        done += [step, ir.Clock(counters, index)]
+        step = ir.with_inner(step, lambda block: _clocked(block, indices, counters, events))
+        done += [step, ir.Clock(counters, index, events)]
     return done

@@ -120,7 +120,7 @@ def operations(step: ir.Step) -> float:
         case ir.Gemm():
             return 2.0 * step.batch * step.m * step.n * step.k
         case ir.LibraryCall():
-            return float(step.native.work) if step.native is not None else 0.0
+            return step.native.operations if step.native is not None else 0.0
         case _:
             return 0.0
 

@@ -236,10 +236,13 @@ class Clock:
       counters: int64[1 + 2 n] for n steps: when the clock was last looked at, then for each step the
         ticks that it has taken and how often it ran.
       index: of the step; -1 begins: nothing is added.
+      events: int64[1 + 2 n], where each look is written: how many there were, then for each of the
+        first n the index and the ticks. None if only sums are wanted.
     """
 
     counters: np.ndarray
     index: int
+    events: np.ndarray | None = None
 
 
 Step: TypeAlias = (

@@ -202,7 +202,13 @@ def cumulative(x: np.ndarray, fn: str, dim: int, reverse: bool) -> np.ndarray:
 
 
 def _running_sum(x: np.ndarray, dim: int) -> np.ndarray:
-    """Running sum by blocks of `RUN`: in order within one, and then those before it are added."""
+    """Running sum: of float32 in float64; of float64 by blocks of `RUN`.
+
+    Within a block it is in order, and then the sum of those before it is added.
+    """
+    wide = np.result_type(x.dtype, np.float64)
+    if wide != x.dtype:
+        return np.add.accumulate(x, axis=dim, dtype=wide).astype(x.dtype)
     out = np.empty_like(x)
     count, left = divmod(x.shape[dim], RUN)
     axes = (slice(None),) * dim

@@ -206,6 +206,11 @@ def log(e: Emitter, x: Pair) -> Pair:
     return e.select(is_near, near, far), inverse_trigonometric.atan2(e, im, re)
 
 
+def log2(e: Emitter, x: Pair) -> Pair:
+    """The principal logarithm to base 2."""
+    return _scale(e, log(e, x), e.const(1 / _LN2, x[0]))
+
+
 def log1p(e: Emitter, x: Pair) -> Pair:
     """The logarithm of 1 + x."""
     re, im = x

@@ -120,7 +120,7 @@ def log1p_less(e: Emitter, y: Value, mu: Value) -> Value:
 
 
 def digamma(e: Emitter, x: Value) -> Value:
-    """The derivative of lgamma, within 2e-15 of its size and 1; NaN at the poles."""
+    """The derivative of lgamma, within 2e-15 of its size and 1; -inf at 0, NaN at other poles."""
     if x.kind == "f32":
         return e.fptrunc(digamma(e, e.fpext(x, "f64")), "f32")
     zero, one = e.const(0.0, x), e.const(1.0, x)
@@ -151,4 +151,5 @@ def digamma(e: Emitter, x: Value) -> Value:
 
     result = e.where_any("digamma.mirrored", negative, result, [x, result], mirrored)
     pole = e.and_(e.fcmp("ole", x, zero), e.fcmp("oeq", e.trunc_float(x), x))
-    return e.select(pole, e.const(NAN, x), result)
+    at_pole = e.select(e.fcmp("oeq", x, zero), e.const(-INF, x), e.const(NAN, x))
+    return e.select(pole, at_pole, result)

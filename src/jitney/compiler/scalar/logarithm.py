@@ -1,10 +1,12 @@
-"""log, log1p and pow.
+"""log, log2 and log1p.
 
 x = m 2^n with m in [3/4, 3/2); log x = n ln 2 + log m. Coefficients are minimax fits by
 `tools/minimax.py`.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.values import Value
@@ -15,6 +17,7 @@ from jitney.compiler.scalar.polynomial import (
     NAN,
     exact_split,
     horner,
+    quick_two_sum,
     split_exponent,
     two_sum,
 )
@@ -22,6 +25,9 @@ from jitney.compiler.scalar.polynomial import (
 # ln 2 in two positive parts: infinite n gives an infinite sum. The first has trailing zeros.
 _LN2_HIGH = {"f32": 0.693115234375, "f64": 0.6931471803691238}
 _LN2_LOW = {"f32": 3.1946184945309415e-05, "f64": 1.9082149292705877e-10}
+# 1 / ln 2, rounded, and what the rounding has lost
+_LOG2E_HIGH = {"f32": 1.4426950216293335, "f64": 1.4426950408889634}
+_LOG2E_LOW = {"f32": 1.925963033500011e-08, "f64": 2.0355273740931033e-17}
 
 # (log(1 + f) - f + f^2 / 2) / f^3, f in [-1/4, 1/2]
 _LOG32 = (
@@ -39,19 +45,23 @@ _LOG64 = (
 def _log_sum(e: Emitter, f: Value, n: Value) -> Value:
     """log(1 + f) + n ln 2, f in [-1/4, 1/2]."""
     high, low = e.const(_LN2_HIGH[f.kind], f), e.const(_LN2_LOW[f.kind], f)
+    rest = _log_rest(e, f, lambda x: e.fma(n, low, x))
+    return e.fma(n, high, e.fadd(f, rest))
+
+
+def _log_rest(e: Emitter, f: Value, more: Callable[[Value], Value]) -> Value:
+    """log(1 + f) - f, f in [-1/4, 1/2], plus what `more` adds to a term."""
     half = e.const(-0.5, f)
     square = e.fmul(f, f)
     if f.kind == "f32":
         p = e.fma(horner(e, f, _LOG32), f, half)
-        rest = e.fma(n, low, e.fmul(p, square))
-    else:
-        # With s = f / (2 + f): log(1 + f) = f - f^2 / 2 + s (f^2 / 2 + (2 atanh(s) / s - 2)).
-        s = e.fdiv(f, e.fadd(f, e.const(2.0, f)))
-        z = e.fmul(s, s)
-        half_square = e.fmul(half, square)
-        p = e.fma(horner(e, z, _LOG64), z, e.fneg(half_square))
-        rest = e.fma(s, p, e.fma(n, low, half_square))
-    return e.fma(n, high, e.fadd(f, rest))
+        return more(e.fmul(p, square))
+    # With s = f / (2 + f): log(1 + f) = f - f^2 / 2 + s (f^2 / 2 + (2 atanh(s) / s - 2)).
+    s = e.fdiv(f, e.fadd(f, e.const(2.0, f)))
+    z = e.fmul(s, s)
+    half_square = e.fmul(half, square)
+    p = e.fma(horner(e, z, _LOG64), z, e.fneg(half_square))
+    return e.fma(s, p, more(half_square))
 
 
 def log(e: Emitter, x: Value) -> Value:
@@ -59,6 +69,19 @@ def log(e: Emitter, x: Value) -> Value:
     m, n = split_exponent(e, x)
     result = _log_sum(e, e.fsub(m, e.const(1.0, x)), n)
     return result if exact_split(e, x) else log_specials(e, x, result)
+
+
+def log2(e: Emitter, x: Value) -> Value:
+    """The logarithm to base 2, within 2 ulp, exact at powers of 2; -inf at 0, NaN below."""
+    m, n = split_exponent(e, x)
+    f = e.fsub(m, e.const(1.0, x))
+    high, low = e.const(_LOG2E_HIGH[x.kind], x), e.const(_LOG2E_LOW[x.kind], x)
+    # n + (f + rest) / ln 2; f is exact, so the product with it is the one that counts.
+    product = e.fmul(f, high)
+    lost = e.fma(f, low, e.fma(f, high, e.fneg(product)))
+    total, left = quick_two_sum(e, n, product)
+    rest = _log_rest(e, f, lambda x: x)
+    return log_specials(e, x, e.fadd(total, e.fadd(left, e.fma(rest, high, lost))))
 
 
 def log_specials(e: Emitter, x: Value, result: Value) -> Value:

@@ -39,7 +39,8 @@ def _lgamma(x: np.ndarray) -> np.ndarray:
 def _digamma(x: np.ndarray) -> np.ndarray:
     wide = x.astype(np.float32) if x.dtype.itemsize == 2 else x
     pole = (wide <= 0) & (wide == np.floor(wide))
-    return np.where(pole, np.nan, _special().psi(wide)).astype(x.dtype)
+    at_pole = np.where(wide == 0, -np.inf, np.nan)
+    return np.where(pole, at_pole, _special().psi(wide)).astype(x.dtype)
 
 
 _erf_inv = _by_scipy("erfinv", odd=True)

@@ -79,6 +79,7 @@ declare("exp", by_ufunc(np.exp), cost=12, ulp=(1, 1), code="exponential.exp")
 declare("exp2", by_ufunc(np.exp2), cost=12, ulp=(1, 1), code="exponential.exp2")
 declare("expm1", by_ufunc(np.expm1), cost=16, ulp=(1.5, 2), code="exponential.expm1")
 declare("log", by_ufunc(np.log), cost=14, ulp=(1, 1), code="logarithm.log")
+declare("log2", by_ufunc(np.log2), cost=16, ulp=(2, 1.5), code="logarithm.log2")
 declare("log1p", _log1p, cost=18, ulp=(1, 1), code="logarithm.log1p")
 declare("logistic", _logistic, cost=18, ulp=(2.5, 2.5), code="exponential.logistic")
 # The bound holds where no terms cancel.

@@ -14,6 +14,7 @@ from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 cdef extern from "Python.h":
     int Py_EnterRecursiveCall(const char *where) except -1
     void Py_LeaveRecursiveCall()
+    PyObject *PyTuple_GET_ITEM(tuple, Py_ssize_t)  # borrowed
 
 # What `start` is given.
 cdef type _treedef = None
@@ -261,11 +262,12 @@ cdef tuple _children(object kind, object tree):
 
 cdef tuple _dict_children(dict tree):
     cdef PyObject *last = PyDict_GetItem(_last, _dict_kind)
-    cdef tuple children
+    cdef tuple children, known
     if last != NULL:
-        children = _values(tree, <tuple>(<Structure>last).data)
+        known = <tuple>(<Structure>last).data  # the structure may be gone after the call
+        children = _values(tree, known)
         if children is not None:
-            return children, (<Structure>last).data
+            return children, known
     cdef list keys = list(tree)
     try:
         keys.sort()
@@ -281,13 +283,14 @@ cdef tuple _values(dict tree, tuple keys):
     cdef PyObject *value
     if len(tree) != n:
         return None
-    while PyDict_Next(tree, &position, &key, &value):
-        if key != <PyObject *>keys[i]:
-            return None
-        i += 1
+    # An allocation may collect garbage, and so run code that changes the dictionary: what is looked at
+    # before it does not hold after it. From there on nothing else runs.
     cdef tuple values = PyTuple_New(n)
-    position = i = 0
+    if len(tree) != n:
+        return None
     while PyDict_Next(tree, &position, &key, &value):
+        if key != PyTuple_GET_ITEM(keys, i):
+            return None  # and drops the values, of which some are not set
         Py_INCREF(<object>value)
         PyTuple_SET_ITEM(values, i, <object>value)
         i += 1

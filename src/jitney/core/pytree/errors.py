@@ -7,9 +7,10 @@ differ in structure. Both look at trees only after something has been found to b
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Protocol
 
+from jitney.core.messages import counted
 from jitney.core.pytree.paths import keystr
 from jitney.core.pytree.registry import KeyPath, find_kind, flatten_one_level_with_keys
 from jitney.core.pytree.treedef import IsLeaf, PyTreeDef
@@ -17,14 +18,20 @@ from jitney.core.pytree.treedef import IsLeaf, PyTreeDef
 if TYPE_CHECKING:
     from jitney.core.typing import PyTree
 
-MakeError = Callable[[str], ValueError]
+
+class MakeError(Protocol):
+    """Makes the error, from what messages call the prefix and the value."""
+
+    def __call__(self, name: str, value: str = "the value") -> ValueError: ...
+
+
 Difference = tuple[KeyPath, str, str, str]
 
 
 def prefix_errors(prefix: PyTree, full: PyTree, is_leaf: IsLeaf | None = None) -> list[MakeError]:
     """One function for each place where `prefix` is not a prefix of `full`.
 
-    Each takes a name for the prefix and gives the error to raise.
+    Each takes names for the prefix and for the value, and gives the error to raise.
     """
     return list(_prefix_errors((), prefix, full, is_leaf))
 
@@ -36,10 +43,7 @@ def _prefix_errors(
         return
     kind = type(prefix)
     if kind is not type(full):
-        yield _error(
-            "different types", path,
-            f"the prefix has a {kind},\n    the value a {type(full)}",
-        )  # fmt: skip
+        yield _error("different types", path, _kind(prefix), _kind(full))
         return
     pairs, data = _one_level(prefix)
     full_pairs, full_data = _one_level(full)
@@ -48,10 +52,10 @@ def _prefix_errors(
         yield _wrong_number(path, kind, keys, full_keys)
         return
     if data != full_data:
+        name = kind.__name__
         yield _error(
-            "different metadata of pytrees", path,
-            f"both have a {kind}, but the prefix's metadata are\n    {data}\n    and the value's\n"
-            f"    {full_data}\n    which differ:\n{_diff(data, full_data)}",
+            "different metadata of pytrees", path, f"{name} with the metadata {data}",
+            f"{name} with the metadata {full_data}", f"\n{_diff(data, full_data)}",
         )  # fmt: skip
         return
     for (key, child), (_, full_child) in zip(pairs, full_pairs, strict=True):
@@ -60,37 +64,45 @@ def _prefix_errors(
 
 def _wrong_number(path: KeyPath, kind: type, keys: list[Any], full_keys: list[Any]) -> MakeError:
     if kind is tuple or kind is list:
+        name = kind.__name__
         return _error(
-            f"different lengths of {kind.__name__}", path,
-            f"the prefix has {len(keys)} entries,\n    the value {len(full_keys)}",
+            f"different lengths of {name}", path, f"{name} of {counted(len(keys), 'element')}",
+            f"{name} of {counted(len(full_keys), 'element')}",
         )  # fmt: skip
-    missing, more = _only(keys, full_keys), _only(full_keys, keys)
-    difference = "\n".join(
-        f"    the {which} has no {names}, which the {other} has"
-        for which, names, other in (("value", missing, "prefix"), ("prefix", more, "value"))
-        if names
-    )
     return _error(
-        "different children of pytrees", path,
-        f"both have a {kind}, with {len(keys)} children in the prefix,\n"
-        f"    {' '.join(map(_name, keys))}\n    and {len(full_keys)} in the value,\n"
-        f"    {' '.join(map(_name, full_keys))}\n{difference}",
+        "different children of pytrees", path, _children_of(kind, keys, full_keys),
+        _children_of(kind, full_keys, keys),
     )  # fmt: skip
 
 
-def _only(keys: list[Any], others: list[Any]) -> str:
-    """The keys that are not among `others`."""
-    return ", ".join(keystr((key,)) for key in keys if key not in others)
+def _children_of(kind: type, keys: list[Any], others: list[Any]) -> str:
+    """ "dict of ['w'], without ['n']": the children, and which the other tree has alone."""
+    missing = [key for key in others if key not in keys]
+    return f"{kind.__name__} of {_names(keys)}{f', without {_names(missing)}' if missing else ''}"
 
 
-def _error(what: str, path: KeyPath, detail: str) -> MakeError:
-    return lambda name: ValueError(
-        f"pytree structure error at {name}{keystr(path)}: {what}\n    {detail}"
-    )
+def _names(keys: list[Any]) -> str:
+    return ", ".join(keystr((key,)) for key in keys) or "nothing"
 
 
-def _name(key: object) -> str:
-    return keystr((key,), simple=True)
+def _kind(tree: object) -> str:
+    """ "list", "None", "leaf of type float": what stands in a tree."""
+    name = type(tree).__name__
+    if tree is None:
+        return "None"
+    return name if find_kind(type(tree)) is not None else f"leaf of type {name}"
+
+
+def _error(what: str, path: KeyPath, prefix: str, full: str, more: str = "") -> MakeError:
+    def make(name: str, value: str = "the value") -> ValueError:
+        place = keystr(path)
+        width = max(len(name), len(value)) + len(place)
+        return ValueError(
+            f"pytree structure error at {name}{place}: {what}\n"
+            f"  {name + place:{width}}  {prefix}\n  {value + place:{width}}  {full}{more}"
+        )
+
+    return make
 
 
 def _diff(a: object, b: object) -> str:

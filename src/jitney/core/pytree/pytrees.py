@@ -127,21 +127,42 @@ def tree_map(
     leaves, treedef = tree_flatten(tree, is_leaf)
     if not rest:
         return treedef.unflatten(map(f, leaves))
-    columns = [_parts(treedef, tree, other, is_leaf, "tree_map tree") for other in rest]
+    columns = [
+        _parts(treedef, tree, other, is_leaf, "tree_map tree", k) for k, other in enumerate(rest)
+    ]
     return treedef.unflatten(map(f, leaves, *columns))
 
 
 def _parts(
-    treedef: PyTreeDef, tree: PyTree, other: PyTree, is_leaf: PathIsLeaf | None, name: str
+    treedef: PyTreeDef,
+    tree: PyTree,
+    other: PyTree,
+    is_leaf: PathIsLeaf | None,
+    name: str,
+    number: int | None = None,
 ) -> list[Any]:
-    """The parts of `other` at the leaves of `tree`; `name` is what messages call `tree`."""
+    """The parts of `other` at the leaves of `tree`.
+
+    Args:
+      treedef: the structure of `tree`.
+      tree: a prefix of `other`.
+      other: a tree.
+      is_leaf: as `tree_map` has it.
+      name: what messages call `tree`, where there is no source.
+      number: of `other` among the trees that are mapped beside `tree`; None in other functions.
+    """
     try:
         return treedef.flatten_up_to(other)
     except ValueError:
         errors = prefix_errors(tree, other, is_leaf)
         if not errors:
             raise
-        raise errors[0](name) from None
+        if number is None:
+            raise errors[0](name) from None
+        from jitney.core import cures  # for errors alone
+
+        written = cures.mapped_trees(number)
+        raise (errors[0](*written) if written else errors[0](name, f"rest[{number}]")) from None
 
 
 def tree_map_with_path(
@@ -154,7 +175,9 @@ def tree_map_with_path(
     """`f(path, leaf, ...)` for each leaf; otherwise like `tree_map`."""
     pairs, treedef = tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)
     shown = None if is_leaf_takes_path else is_leaf
-    columns = [_parts(treedef, tree, t, shown, "tree_map_with_path tree") for t in rest]
+    columns = [
+        _parts(treedef, tree, t, shown, "tree_map_with_path tree", k) for k, t in enumerate(rest)
+    ]
     paths, leaves = [p for p, _ in pairs], [x for _, x in pairs]
     return treedef.unflatten(map(f, paths, leaves, *columns))
 

@@ -205,9 +205,9 @@ def _make_named(t: type[Any]) -> Callable[[Any, tuple[Any, ...]], Any]:
     return lambda _, children: t(*children)
 
 
-def is_tree_node(t: type) -> bool:
-    """Whether values of type `t` are inner nodes of pytrees."""
-    return find_kind(t) is not None
+def is_tree_node(typ: type) -> bool:
+    """Whether values of type `typ` are inner nodes of pytrees."""
+    return find_kind(typ) is not None
 
 
 # --- registering --------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ import numpy as np
 
 from jitney.core import config
 from jitney.core.contexts import Within, enter, entered, leave
+from jitney.core.record import record
 
 if TYPE_CHECKING:
     from jitney.core.sharding.sharding import Device
@@ -51,6 +52,34 @@ def _is_own(device: Device) -> bool:
     return device.is_addressable
 
 
+@record(frozen=True)
+class AbstractDevice:
+    """What is known of the devices of an AbstractMesh.
+
+    Attributes:
+      device_kind: such as "cpu".
+      num_cores: of each device; None if it is not known.
+      platform: such as "cpu".
+    """
+
+    device_kind: str
+    num_cores: int | None
+    platform: str
+
+    def __repr__(self) -> str:
+        return f"AbstractDevice({self.short_text()})"
+
+    def short_text(self) -> str:
+        """The attributes and their values."""
+        return (
+            f"device_kind={self.device_kind}, num_cores={self.num_cores}, platform={self.platform}"
+        )
+
+
+# The devices of meshes here, which say nothing that an AbstractMesh does not say without.
+_CPU = AbstractDevice("cpu", None, "cpu")
+
+
 class _Axes:
     """What meshes of real and of imagined devices have in common.
 
@@ -80,8 +109,9 @@ class _Axes:
     def empty(self) -> bool:
         return not self.axis_names
 
-    def _all(self, kind: AxisType) -> bool:
-        return all(t is kind for t in self.axis_types)
+    def _all(self, *kinds: AxisType) -> bool:
+        """Whether there are axes, and all are of these types: without axes, none of it holds."""
+        return bool(self.axis_types) and all(t in kinds for t in self.axis_types)
 
     @property
     def are_all_axes_auto(self) -> bool:
@@ -94,6 +124,35 @@ class _Axes:
     @property
     def are_all_axes_manual(self) -> bool:
         return self._all(AxisType.Manual)
+
+    @property
+    def are_all_axes_explicit_or_manual(self) -> bool:
+        return self._all(AxisType.Explicit, AxisType.Manual)
+
+    # Packages read these to tell whether types of arrays say how they lie.
+    @property
+    def _are_all_axes_auto_or_manual(self) -> bool:
+        return self._all(AxisType.Auto, AxisType.Manual)
+
+    @property
+    def _any_axis_auto(self) -> bool:
+        return AxisType.Auto in self.axis_types
+
+    @property
+    def _any_axis_explicit(self) -> bool:
+        return AxisType.Explicit in self.axis_types
+
+    @property
+    def _any_axis_manual(self) -> bool:
+        return AxisType.Manual in self.axis_types
+
+    @property
+    def _any_axis_auto_or_manual(self) -> bool:
+        return self._any_axis_auto or self._any_axis_manual
+
+    @property
+    def _name_to_type(self) -> dict[Any, AxisType]:
+        return dict(zip(self.axis_names, self.axis_types, strict=True))
 
     def _of_type(self, kind: AxisType) -> tuple[Any, ...]:
         pairs = zip(self.axis_names, self.axis_types, strict=True)
@@ -117,9 +176,11 @@ class _Axes:
         return f"{axes}, axis_types={self.axis_types!r}"
 
 
-def _types_of(axis_types: AxisType | Sequence[AxisType] | None, n: int) -> tuple[AxisType, ...]:
+def _types_of(
+    axis_types: AxisType | Sequence[AxisType] | None, n: int, default: AxisType = AxisType.Auto
+) -> tuple[AxisType, ...]:
     if axis_types is None:
-        return (AxisType.Auto,) * n
+        return (default,) * n
     types = (axis_types,) if isinstance(axis_types, AxisType) else tuple(axis_types)
     if any([not isinstance(kind, AxisType) for kind in types]):
         raise TypeError(
@@ -287,15 +348,28 @@ class Mesh(_Axes):
 
 
 class AbstractMesh(_Axes):
-    """The axes of a mesh, without devices."""
+    """The axes of a mesh, without devices.
+
+    Args:
+      axis_sizes: extents.
+      axis_names: names.
+      axis_types: of the axes, or of all; all Explicit by default.
+      abstract_device: what is known of the devices; None says nothing.
+    """
 
     def __init__(
         self,
         axis_sizes: Sequence[int],
         axis_names: Sequence[Any],
         axis_types: AxisType | Sequence[AxisType] | None = None,
-        abstract_device: object = None,
+        abstract_device: AbstractDevice | None = None,
     ) -> None:
+        if abstract_device is not None and not isinstance(abstract_device, AbstractDevice):
+            raise TypeError(
+                "AbstractMesh: abstract_device must be a jax.sharding.AbstractDevice or None, but is "
+                f"{abstract_device!r} of type {type(abstract_device)}"
+            )
+        self.abstract_device = abstract_device
         self.axis_sizes = tuple(axis_sizes)
         self.axis_names = tuple(axis_names)
         if len(self.axis_sizes) != len(self.axis_names):
@@ -303,14 +377,15 @@ class AbstractMesh(_Axes):
                 f"AbstractMesh: {len(self.axis_sizes)} axis_sizes, but {len(self.axis_names)} "
                 f"axis_names"
             )
-        self.axis_types = _types_of(axis_types, len(self.axis_names))
+        self.axis_types = _types_of(axis_types, len(self.axis_names), AxisType.Explicit)
 
     def update(self, **changes: Any) -> AbstractMesh:
-        """A copy with `axis_sizes`, `axis_names` or `axis_types` replaced."""
+        """A copy with `axis_sizes`, `axis_names`, `axis_types` or `abstract_device` replaced."""
         return AbstractMesh(
             changes.get("axis_sizes", self.axis_sizes),
             changes.get("axis_names", self.axis_names),
             changes.get("axis_types", self.axis_types),
+            changes.get("abstract_device", self.abstract_device),
         )
 
     def update_axis_types(self, name_to_type: Mapping[Any, AxisType]) -> AbstractMesh:
@@ -322,8 +397,32 @@ class AbstractMesh(_Axes):
     def abstract_mesh(self) -> AbstractMesh:
         return self
 
+    @property
+    def devices(self) -> Any:
+        raise self._without_devices("devices")
+
+    @property
+    def device_ids(self) -> Any:
+        raise self._without_devices("device_ids")
+
+    @property
+    def is_multi_process(self) -> bool:
+        raise self._without_devices("is_multi_process")
+
+    @property
+    def local_devices(self) -> Any:
+        raise self._without_devices("local_devices")
+
+    @property
+    def local_mesh(self) -> Any:
+        raise self._without_devices("local_mesh")
+
+    def _without_devices(self, name: str) -> ValueError:
+        return ValueError(f"{self} has no {name}: an AbstractMesh is the axes of a mesh alone")
+
     def _key(self) -> Any:
-        return self.axis_sizes, self.axis_names, self.axis_types
+        device = None if self.abstract_device == _CPU else self.abstract_device
+        return self.axis_sizes, self.axis_names, self.axis_types, device
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, AbstractMesh) and self._key() == other._key()
@@ -332,7 +431,9 @@ class AbstractMesh(_Axes):
         return hash(self._key())
 
     def __repr__(self) -> str:
-        return f"AbstractMesh({self.short_text()})"
+        device = self.abstract_device
+        about = "" if device is None else f", {device.short_text()}"
+        return f"AbstractMesh({self.short_text()}{about})"
 
 
 # --- the mesh in force ------------------------------------------------------------------------------
@@ -408,7 +509,14 @@ def entered_mesh() -> Mesh:
 
 
 class set_mesh(_PuttingInForce):  # the API's name
-    """Puts a mesh in force, or for None none: from now on, or within the context if used as one."""
+    """Puts a mesh in force, or for None none: from now on, or within the context if used as one.
+
+    Attributes:
+      prev_mesh, prev_abstract_mesh: what was in force before.
+    """
+
+    prev_mesh: Mesh = _EMPTY
+    prev_abstract_mesh: AbstractMesh = _EMPTY.abstract_mesh
 
     def __init__(self, mesh: Mesh | None) -> None:
         if mesh is None:
@@ -420,6 +528,7 @@ class set_mesh(_PuttingInForce):  # the API's name
                 f"set_mesh: {mesh} contains manual axes, which only functions within shard_map have"
             )
         super().__init__(mesh, mesh.abstract_mesh)
+        self.prev_mesh, self.prev_abstract_mesh = _in_force.value
         try:
             super().__enter__()
         except BaseException:  # also an interrupt after the mesh was put in force
@@ -435,23 +544,32 @@ def in_force(mesh: Mesh) -> Within:
     return _PuttingInForce(mesh, mesh.abstract_mesh)
 
 
-class _UsingAxes(_PuttingInForce):
+class use_abstract_mesh(_PuttingInForce):  # the API's name
+    """A context in which `get_abstract_mesh()` gives `mesh`.
+
+    If there is a mesh in force, its devices stand along these axes there.
+
+    Attributes:
+      mesh: the axes.
+      prev: those in force before.
+
+    Raises:
+      ValueError: if there are more or fewer of them.
+    """
+
+    mesh: AbstractMesh = _EMPTY.abstract_mesh
+    prev: AbstractMesh = _EMPTY.abstract_mesh
+
+    def __init__(self, mesh: AbstractMesh) -> None:
+        super().__init__(_EMPTY, mesh)
+        self.mesh = mesh
+        self.prev = get_abstract_mesh()
+
     def meshes(self) -> tuple[Mesh, AbstractMesh]:
         concrete, axes = get_mesh(), self._axes
         if not (concrete.empty or axes.empty or axes.manual_axes):
             concrete = with_axes_of(concrete, axes)
         return concrete, axes
-
-
-def use_abstract_mesh(mesh: AbstractMesh) -> Within:
-    """A context in which `get_abstract_mesh()` gives `mesh`.
-
-    If there is a mesh in force, its devices stand along these axes there.
-
-    Raises:
-      ValueError: if there are more or fewer of them.
-    """
-    return _UsingAxes(_EMPTY, mesh)
 
 
 def with_axes_of(mesh: Mesh, axes: AbstractMesh) -> Mesh:

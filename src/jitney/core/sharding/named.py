@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from jitney.core import messages
 from jitney.core.sharding.mesh import AbstractMesh, AxisType, Mesh
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 from jitney.core.sharding.sharding import Device, Sharding
 from jitney.core.sharding.shardy import SdyArray, TensorSharding
 from jitney.core.sharding.tiling import Tiling
+from jitney.core.unreduced_kind import refuse_extremes
 
 if TYPE_CHECKING:
     from jitney.core.typing import AxisName
@@ -65,6 +67,12 @@ class NamedSharding(Sharding):
     @property
     def num_devices(self) -> int:
         return self.mesh.size
+
+    @property
+    def replicated_axes(self) -> frozenset[Any]:
+        """The axes of the mesh along which devices have equal parts."""
+        named = {name for entry in self.spec for name in names_of(entry)}
+        return frozenset(self.mesh.axis_names) - named - self.spec.unreduced
 
     @property
     def is_fully_replicated(self) -> bool:
@@ -197,7 +205,8 @@ def too_few_axes(place: NamedSharding | PartitionSpec, ndim: int) -> ValueError:
     spec = place.spec if isinstance(place, NamedSharding) else place
     advice = "" if ndim else "; P() is for scalars"
     return ValueError(
-        f"{place} has entries for {len(spec)} axes, so it needs an array of that rank or more, but "
+        f"{place} has entries for {messages.counted(len(spec), 'axis')}, so it needs an array of "
+        "that rank or more, but "
         "got one "
         f"of rank {ndim}{advice}"
     )
@@ -265,6 +274,7 @@ def _check_names(spec: PartitionSpec, mesh: Mesh | AbstractMesh) -> None:
                     f"has duplicate entries for `{name}`"
                 )
             used.add(name)
+    refuse_extremes(spec.unreduced_kind, spec)
     for name in spec.unreduced:
         if name not in mesh.axis_names:
             raise ValueError(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, SupportsIndex, cast
 
+from jitney.core.unreduced_kind import UnreducedKind, check_kind
+
 if TYPE_CHECKING:
     from jitney.core.typing import AxisName
 
@@ -23,9 +25,16 @@ _UNCONSTRAINED = _Unconstrained()
 
 
 class PartitionSpec:
-    """For each axis of an array, the mesh axis (or several, or None) that it is divided along."""
+    """For each axis of an array, the mesh axis (or several, or None) that it is divided along.
 
-    __slots__ = ("_partitions", "reduced", "unreduced")
+    Args:
+      *partitions: for each axis of the array.
+      unreduced: axes of the mesh along which devices have terms of what the array is.
+      reduced: axes along which they have equal parts, and terms of the cotangent.
+      unreduced_kind: how the terms are combined; by a sum by default. None without unreduced axes.
+    """
+
+    __slots__ = ("_partitions", "reduced", "unreduced", "unreduced_kind")
 
     UNCONSTRAINED = _UNCONSTRAINED
 
@@ -34,12 +43,18 @@ class PartitionSpec:
         *partitions: AxisName,
         unreduced: Iterable[AxisName] = (),
         reduced: Iterable[AxisName] = (),
+        unreduced_kind: UnreducedKind | None = None,
     ) -> None:
         self._partitions = tuple([_plain_entry(entry) for entry in partitions])
         self.unreduced = frozenset(unreduced)
         self.reduced = frozenset(reduced)
+        self.unreduced_kind = unreduced_kind
         if self.unreduced or self.reduced:
             self._check_sums()
+        if unreduced_kind is not None:
+            check_kind(unreduced_kind, self.unreduced)
+        elif self.unreduced:
+            self.unreduced_kind = UnreducedKind.sum
 
     def __init_subclass__(cls) -> None:
         raise TypeError("Subclassing `jax.P` is prohibited: equal specs are of one class")
@@ -67,12 +82,30 @@ class PartitionSpec:
         return self._partitions
 
     def update(self, **changes: Any) -> PartitionSpec:
-        """A copy with `partitions`, `unreduced` or `reduced` replaced."""
+        """A copy with `partitions`, `unreduced`, `reduced` or `unreduced_kind` replaced."""
+        unreduced = changes.get("unreduced", self.unreduced)
         return PartitionSpec(
             *changes.get("partitions", self._partitions),
-            unreduced=changes.get("unreduced", self.unreduced),
+            unreduced=unreduced,
             reduced=changes.get("reduced", self.reduced),
+            unreduced_kind=changes.get(
+                "unreduced_kind", self.unreduced_kind if unreduced else None
+            ),
         )
+
+    def to_lo(self) -> list[PartitionSpec]:
+        """The specs of the values that a value with this spec stands for: itself."""
+        return [self]
+
+    def to_tangent_spec(self) -> PartitionSpec:
+        """The spec of tangents."""
+        return self
+
+    def to_ct_spec(self) -> PartitionSpec:
+        """The spec of cotangents: `unreduced` and `reduced` change places."""
+        if not (self.unreduced or self.reduced):
+            return self
+        return PartitionSpec(*self._partitions, unreduced=self.reduced, reduced=self.unreduced)
 
     def index(self, value: AxisName) -> int:
         """Position of the first axis divided along `value`."""
@@ -93,9 +126,16 @@ class PartitionSpec:
 
     def __add__(self, other: PartitionSpec | Iterable[AxisName]) -> PartitionSpec:
         if isinstance(other, PartitionSpec):
+            kinds = {self.unreduced_kind, other.unreduced_kind} - {None}
+            if len(kinds) > 1:
+                raise TypeError(
+                    f"{self!r} + {other!r}: the sum has one unreduced_kind, so those of both must be "
+                    "equal"
+                )
             return PartitionSpec(
                 *self._partitions, *other._partitions,
                 unreduced=self.unreduced | other.unreduced, reduced=self.reduced | other.reduced,
+                unreduced_kind=kinds.pop() if kinds else None,
             )  # fmt: skip
         self._check_plain("__add__")
         return PartitionSpec(*self._partitions, *other)
@@ -119,7 +159,7 @@ class PartitionSpec:
         return hash(self._key())
 
     def _key(self) -> Any:
-        return self._partitions, self.unreduced, self.reduced
+        return self._partitions, self.unreduced, self.reduced, self.unreduced_kind
 
     def __repr__(self) -> str:
         parts = [repr(entry) for entry in self._partitions]
@@ -127,18 +167,23 @@ class PartitionSpec:
             axes = getattr(self, name)
             if axes:
                 parts.append(f"{name}={set(axes)!r}")
+        if self.unreduced_kind is not None:
+            parts.append(f"unreduced_kind={self.unreduced_kind.name}")
         return (
             f"P({parts[0]},)" if len(parts) == 1 and self._partitions else f"P({', '.join(parts)})"
         )
 
     def __reduce__(self) -> Any:
-        return _rebuild_spec, (self._partitions, self.unreduced, self.reduced)
+        return _rebuild_spec, self._key()
 
 
 def _rebuild_spec(
-    partitions: tuple[AxisName, ...], unreduced: frozenset[AxisName], reduced: frozenset[AxisName]
+    partitions: tuple[AxisName, ...],
+    unreduced: frozenset[AxisName],
+    reduced: frozenset[AxisName],
+    kind: UnreducedKind | None = None,
 ) -> PartitionSpec:
-    return PartitionSpec(*partitions, unreduced=unreduced, reduced=reduced)
+    return PartitionSpec(*partitions, unreduced=unreduced, reduced=reduced, unreduced_kind=kind)
 
 
 def _plain_entry(entry: AxisName) -> Any:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from jitney.core import messages
 from jitney.core.record import record
 
 BATCHING = "…"
@@ -200,7 +201,8 @@ class SdyShardingRule:
         ):
             if len(mappings) != len(shapes):
                 raise ValueError(
-                    f"sharding rule: it is for {len(mappings)} {kind}s, but there are {len(shapes)}, "
+                    f"sharding rule: it is for {messages.counted(len(mappings), kind)}, but "
+                    f"{messages.there_are(len(shapes))}, "
                     f"of shapes {list(shapes)}"
                 )
             for k, (mapping, shape) in enumerate(zip(mappings, shapes, strict=True)):

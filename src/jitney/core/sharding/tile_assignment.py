@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from jitney.core import messages
 from jitney.core.record import record
 from jitney.core.sharding.tiling import Tiling, whole
 
@@ -94,7 +95,8 @@ class HloSharding:
         counts = self.dims[:-1] if self.has_replicas else self.dims
         if len(counts) > ndim or len(self.devices) != n_devices:
             raise ValueError(
-                f"{self} is of {len(counts)} axes and {len(self.devices)} devices: it cannot cut an "
+                f"{self} is of {messages.counted(len(counts), 'axis')} and "
+                f"{messages.counted(len(self.devices), 'device')}: it cannot cut an "
                 f"array of {ndim} axes over {n_devices}"
             )
         replicas = self.dims[-1] if self.has_replicas else 1

@@ -34,8 +34,6 @@ def of_aval(sharding: NamedSharding, shape: tuple[int, ...]) -> NamedSharding | 
     if mesh.empty:
         return None
     entries = list(spec)
-    while len(entries) > len(shape) and entries[-1] is None:
-        entries.pop()
     if len(entries) > len(shape):
         raise ValueError(f"{spec} has more entries than an array of shape {shape} has axes")
     explicit = {

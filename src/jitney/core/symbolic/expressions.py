@@ -470,13 +470,13 @@ def _compare(
     )
 
 
-def max_dim(x: Any, y: Any) -> Any:
+def max_dim(d1: Any, d2: Any) -> Any:
     """The greater of two extents.
 
     Raises:
       TypeError: if one is neither an integer nor symbolic.
     """
-    x, y = index(x), index(y)
+    x, y = index(d1), index(d2)
     if isinstance(x, int) and isinstance(y, int):
         return max(x, y)
     low, high = bounds(x - y)
@@ -487,13 +487,13 @@ def max_dim(x: Any, y: Any) -> Any:
     return from_factor(Factor(MAX, (x, y)), _common_scope(x, y))
 
 
-def min_dim(x: Any, y: Any) -> Any:
+def min_dim(d1: Any, d2: Any) -> Any:
     """The lesser of two extents.
 
     Raises:
       TypeError: if one is neither an integer nor symbolic.
     """
-    x, y = index(x), index(y)
+    x, y = index(d1), index(d2)
     if isinstance(x, int) and isinstance(y, int):
         return min(x, y)
     low, high = bounds(x - y)

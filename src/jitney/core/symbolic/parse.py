@@ -16,6 +16,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from jitney.core import messages
 from jitney.core.symbolic import expressions
 from jitney.core.symbolic.expressions import DimSize, Factor, Scope
 
@@ -160,7 +161,8 @@ def parse_shape(
     if like is not None:
         if len(shape) != len(like):
             raise ValueError(
-                f"symbolic shape {text!r} has {len(shape)} dimensions, but like={tuple(like)} has "
+                f"symbolic shape {text!r} has {messages.counted(len(shape), 'dimension')}, but "
+                f"like={tuple(like)} has "
                 f"{len(like)}; a last '...' takes the others of `like`."
             )
         for i, (asked, n) in enumerate(zip(shape, like, strict=True)):

@@ -40,7 +40,7 @@ from jitney.experimental.checkify.error import (
 )
 from jitney.primitives.array.broadcasting import broadcast_in_dim
 from jitney.primitives.array.creation import full_like
-from jitney.primitives.array.placement import reshard
+from jitney.primitives.array.resharding import reshard
 from jitney.primitives.array.shape import reshape
 from jitney.primitives.elementwise.binary import bitwise_and
 from jitney.primitives.elementwise.compare import eq, ne

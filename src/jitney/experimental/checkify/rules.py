@@ -17,6 +17,7 @@ from jitney.core.sharding.partition_spec import PartitionSpec
 from jitney.experimental.checkify.checker import Checker, bind_unchecked, like, of_each_device
 from jitney.experimental.checkify.checks import check_p
 from jitney.experimental.checkify.error import DivisionByZeroError, FailedCheckError, OOBError
+from jitney.primitives import flat_trees
 from jitney.primitives.array.broadcasting import broadcast_in_dim
 from jitney.primitives.array.shape import reshape
 from jitney.primitives.call.call import call_params, jit_p
@@ -28,6 +29,7 @@ from jitney.primitives.control.while_loop import while_p
 from jitney.primitives.elementwise.binary import bitwise_or, div_p, rem
 from jitney.primitives.elementwise.compare import eq, gt, lt
 from jitney.primitives.elementwise.convert import as_value, convert_element_type
+from jitney.primitives.flat_trees import FlatTree, group
 from jitney.primitives.indexing import scatter
 from jitney.primitives.indexing.dynamic_slice import (
     dynamic_index_in_dim,
@@ -247,19 +249,23 @@ def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
 @scan_p.checkify
 def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
     params = eqn.params
-    n = params["num_consts"]
+    ft_in, ft_out = params["ft_in"], params["ft_out"]
+    n = len(ft_in.elts[0])
     programs = checker.programs(params["jaxpr"])
     if programs is None:
         return bind_unchecked(eqn, operands)
     (program,) = programs
     state = checker.state(program.kinds)
     body = _moved(program.closed, len(state), n)
-    outs = scan_p.bind(
-        *operands[:n],
-        *state,
-        *operands[n:],
-        **{**params, "jaxpr": body, "num_carry": params["num_carry"] + len(state)},
-    )
+    carried = flat_trees.values(len(state))
+
+    def with_state(tree: FlatTree, k: int) -> FlatTree:
+        """A tree whose group `k`, the carry, begins with the error."""
+        elts = tree.elts
+        return group(*elts[:k], group(carried, elts[k]), *elts[k + 1 :])
+
+    changed = {"jaxpr": body, "ft_in": with_state(ft_in, 1), "ft_out": with_state(ft_out, 0)}
+    outs = scan_p.bind(*operands[:n], *state, *operands[n:], **{**params, **changed})
     return checker.take(program, outs)
 
 

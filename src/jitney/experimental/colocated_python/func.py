@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.core.lazy import listing
+from jitney.core.lazy import listing, refusing
 from jitney.core.pytree import pytrees
 from jitney.core.record import record, replace
 from jitney.core.trace import Tracer
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["Specialization"]
 
 __dir__ = listing(__name__)
+if not TYPE_CHECKING:  # for whom all names would exist
+    __getattr__ = refusing(__name__)
 
 
 @record(frozen=True)

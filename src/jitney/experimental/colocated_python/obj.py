@@ -5,14 +5,16 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jitney.core.lazy import listing
+from jitney.core.lazy import listing, refusing
 from jitney.experimental.colocated_python.func import colocated_python
 
 __all__: list[str] = []  # the package passes the class on
 
 __dir__ = listing(__name__)
+if not TYPE_CHECKING:  # for whom all names would exist
+    __getattr__ = refusing(__name__)
 
 
 def colocated_python_class(cls: type[object]) -> type[object]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from jitney import numpy as jnp
 from jitney.api import gradient, jacobian as jacobians
 from jitney.api.gradient import argnums_partial, checked_argnums
-from jitney.core.lazy import listing
+from jitney.core.lazy import listing, refusing
 from jitney.core.pytree import pytrees
 from jitney.core.wraps import wraps
 from jitney.experimental.sparse.base import JAXSparse
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from jitney.primitives.rule_types import Param
 
 __dir__ = listing(__name__)
+if not TYPE_CHECKING:  # for whom all names would exist
+    __getattr__ = refusing(__name__)
 
 
 def is_sparse(x: object) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from jitney import numpy as jnp
 from jitney.core.avals import ShapedArray, shaped_array
-from jitney.core.lazy import listing
+from jitney.core.lazy import listing, refusing
 from jitney.core.pytree import pytrees
 from jitney.experimental.sparse.base import JAXSparse
 from jitney.experimental.sparse.bcoo.matrix import BCOO
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from jitney.core.typing import Array, DTypeLike
 
 __dir__ = listing(__name__)
+if not TYPE_CHECKING:  # for whom all names would exist
+    __getattr__ = refusing(__name__)
 
 _FORMATS: dict[str, Any] = {"bcoo": BCOO, "bcsr": BCSR, "coo": COO, "csr": CSR, "csc": CSC}
 

@@ -22,7 +22,7 @@ from jitney import numpy as jnp
 from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.avals import ShapedArray, shaped_array
-from jitney.core.lazy import listing
+from jitney.core.lazy import listing, refusing
 from jitney.core.pytree.registry import register_pytree_node_class
 from jitney.experimental.sparse.base import JAXSparse
 from jitney.experimental.sparse.bcoo.conversion import bcoo_fromdense_p, extract
@@ -61,6 +61,8 @@ __all__ = [
 ]  # fmt: skip
 
 __dir__ = listing(__name__)
+if not TYPE_CHECKING:  # for whom all names would exist
+    __getattr__ = refusing(__name__)
 
 
 class BCSRProperties(NamedTuple):

@@ -14,7 +14,7 @@ import numpy as np
 from jitney import numpy as jnp
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, shaped_array
-from jitney.core.lazy import listing
+from jitney.core.lazy import listing, refusing
 from jitney.core.pytree.registry import register_pytree_node_class
 from jitney.core.typing import DTypeLike as Dtype
 from jitney.experimental.sparse.base import JAXSparse
@@ -373,3 +373,5 @@ __all__ = [
 ]  # fmt: skip
 
 __dir__ = listing(__name__)
+if not TYPE_CHECKING:  # for whom all names would exist
+    __getattr__ = refusing(__name__)

@@ -15,7 +15,7 @@ import numpy as np
 from jitney import numpy as jnp
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, shaped_array
-from jitney.core.lazy import listing
+from jitney.core.lazy import listing, refusing
 from jitney.core.pytree.registry import register_pytree_node_class
 from jitney.experimental.sparse.base import JAXSparse
 from jitney.experimental.sparse.bcoo.conversion import bcoo_fromdense_p
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from jitney.primitives.rule_types import Param, Primals, Tangents
 
 __dir__ = listing(__name__)
+if not TYPE_CHECKING:  # for whom all names would exist
+    __getattr__ = refusing(__name__)
 
 
 class _Compressed(JAXSparse):

@@ -12,7 +12,7 @@ import numpy as np
 from jitney import numpy as jnp, random
 from jitney.api.vmap import vmap
 from jitney.core import dtypes
-from jitney.core.lazy import listing
+from jitney.core.lazy import listing, refusing
 from jitney.experimental.sparse.bcoo.matrix import BCOO, bcoo_sort_indices
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from jitney.primitives.rule_types import Param
 
 __dir__ = listing(__name__)
+if not TYPE_CHECKING:  # for whom all names would exist
+    __getattr__ = refusing(__name__)
 
 
 def random_bcoo(

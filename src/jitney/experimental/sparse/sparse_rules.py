@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from jitney.core.pytree import pytrees
     from jitney.core.typing import Array
     from jitney.experimental.sparse.util import Shape
+    from jitney.primitives.flat_trees import FlatTree
     from jitney.primitives.rule_types import Param
 
 load_all.load()
@@ -390,9 +391,8 @@ def _while(
     )
 
 
-def _scan(
-    *args: Operand, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, **params: Param
-) -> list[Any]:
+def _scan(*args: Operand, jaxpr: ClosedJaxpr, ft_in: FlatTree, **params: Param) -> list[Any]:
+    num_consts, num_carry = len(ft_in.elts[0]), len(ft_in.elts[1])
     consts, init, xs = (
         args[:num_consts],
         args[num_consts:][:num_carry],

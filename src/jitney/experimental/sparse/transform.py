@@ -14,7 +14,7 @@ from jitney.api.differentiation import array_values, debug_info
 from jitney.core import linear_util
 from jitney.core.array import Array as Array
 from jitney.core.jaxpr_trace import trace_to_jaxpr
-from jitney.core.lazy import listing
+from jitney.core.lazy import listing, refusing
 from jitney.core.pytree import pytrees
 from jitney.core.wraps import wraps
 from jitney.experimental.sparse import sparse_rules as _sparse_rules  # noqa: F401  # fills the tables
@@ -137,3 +137,5 @@ __all__ = [
 ]  # fmt: skip
 
 __dir__ = listing(__name__)
+if not TYPE_CHECKING:  # for whom all names would exist
+    __getattr__ = refusing(__name__)

@@ -10,7 +10,7 @@ import numpy as np
 
 from jitney import numpy as jnp
 from jitney.api.vmap import vmap
-from jitney.core.lazy import listing
+from jitney.core.lazy import listing, refusing
 from jitney.core.thresholds import threshold
 from jitney.core.trace import concrete_or_error
 from jitney.core.wraps import wraps
@@ -24,6 +24,8 @@ __all__ = [
 ]  # fmt: skip
 
 __dir__ = listing(__name__)
+if not TYPE_CHECKING:  # for whom all names would exist
+    __getattr__ = refusing(__name__)
 
 Shape = tuple[int, ...]
 InAxes = int | Sequence[int | None] | None  # of `vmap`, of functions of arrays

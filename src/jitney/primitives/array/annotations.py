@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.core import dtypes, varying
-from jitney.core.avals import ShapedArray, get_aval, is_valid_operand
+from jitney.core.avals import ShapedArray, is_valid_operand
 from jitney.core.key_reuse import uses_keys
 from jitney.core.primitive import Primitive, declare
 from jitney.core.pytree import pytrees
 from jitney.primitives import rules
 from jitney.transforms import jet
-from jitney.transforms.zero import Zero, instantiate
+from jitney.transforms.zero import Zero
 
 if TYPE_CHECKING:
     from jitney.core.typing import Array, ArrayLike, PyTree
@@ -132,27 +132,25 @@ stop_gradient_p.absent("transpose", why="its derivative is zero")
 rules.vectorized(copy_p, stage_p, stop_gradient_p)
 
 
-def _is_empty(tangent: Tangent) -> bool:
-    """Whether a tangent is one of a value that has none: an integer's."""
-    aval = tangent.aval if isinstance(tangent, Zero) else get_aval(tangent)
-    return rules.is_float0(aval)
-
-
-def _fenced(values: Tangents) -> list[Any]:
-    """`values` behind a barrier, zeros instantiated; those without tangent information as they are."""
-    filled: list[Any] = [v if _is_empty(v) else instantiate(v) for v in values]
-    kept = [k for k, v in enumerate(filled) if not _is_empty(v)]
-    outs = optimization_barrier_p.bind(*[filled[k] for k in kept])
-    for k, out in zip(kept, outs, strict=True):
-        filled[k] = out
+def _fenced(tangents: Sequence[Tangent]) -> list[Any]:
+    """Tangents or cotangents behind a barrier of their own; those that are zero stay."""
+    kept = [
+        k
+        for k, t in enumerate(tangents)
+        if not isinstance(t, Zero) and not rules.is_float0(rules.aval_of(t))
+    ]
+    filled: list[Any] = list(tangents)
+    if kept:
+        outs = optimization_barrier_p.bind(*[filled[k] for k in kept])
+        for k, out in zip(kept, outs, strict=True):
+            filled[k] = out
     return filled
 
 
 @optimization_barrier_p.jvp
 def _(primals: Primals, tangents: Tangents) -> tuple[list[Any], list[Any]]:
-    given = [t if _is_empty(t) else instantiate(t) for t in tangents]
     outs = optimization_barrier_p.bind(*primals)
-    return outs, _fenced(given)
+    return outs, _fenced(tangents)
 
 
 optimization_barrier_p.jet(jet.piecewise_linear(optimization_barrier_p))

@@ -43,7 +43,7 @@ def _(
         )
     if any(n < 0 for n in shape):
         raise TypeError(
-            f"broadcast_in_dim shape must have every element be nonnegative, got {shape}."
+            f"broadcast_in_dim: `shape` must have extents of 0 or more, but is {tuple(shape)}"
         )
     if not all(0 <= d < len(shape) for d in dims):
         raise TypeError(
@@ -201,10 +201,19 @@ def broadcast_to(x: Value, shape: Shape, *, out_sharding: ShardingLike | None = 
         aval = get_aval(x)
         asked = aval.update(shape=shape)
         raise ValueError(
-            f"Incompatible types for broadcasting: input type={aval.str_short()} and requested "
-            f"type={asked.str_short()}"
+            f"{aval.str_short()} does not broadcast to {asked.str_short()}: "
+            + _why_not(old, tuple(shape))
         )
     return broadcast_in_dim(x, shape, tuple(range(new, len(shape))), out_sharding=out_sharding)
+
+
+def _why_not(old: Shape, new: Shape) -> str:
+    if len(old) > len(new):
+        return f"it has rank {len(old)}, which is more than {len(new)}"
+    met = next(
+        (n, m) for n, m in zip(reversed(old), reversed(new), strict=False) if n not in (1, m)
+    )
+    return f"axes are matched from the last one on, and {met[0]} meets {met[1]}"
 
 
 def broadcast_shapes(*shapes: Shape) -> Shape:
@@ -226,7 +235,8 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
             if n != 1:
                 if out[k] not in (1, n):
                     raise ValueError(
-                        f"Incompatible shapes for broadcasting: shapes={[tuple(s) for s in shapes]}"
+                        f"the shapes {', '.join(str(tuple(s)) for s in shapes)} do not go together: "
+                        f"axes are matched from the last one on, and {out[k]} meets {n}"
                     )
                 out[k] = n
     return tuple(out)

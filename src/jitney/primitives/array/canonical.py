@@ -50,8 +50,8 @@ def shape_error(entries: Sequence[object], context: str = "") -> TypeError:
     tracers = [x for x in entries if isinstance(x, Tracer)]
     if tracers:
         message += (
-            "\nIf using `jit`, try using `static_argnums` or applying `jit` to smaller "
-            "subfunctions."
+            "\nInstead: name the arguments of jitted functions that shapes depend on in "
+            "static_argnames."
         )
         message += "".join(dict.fromkeys(t._origin_msg() for t in tracers))
     return TypeError(message)
@@ -63,7 +63,14 @@ def canonical_axis(axis: Any, rank: int) -> int:
     Raises:
       ValueError: if it is out of range.
     """
-    axis = operator.index(axis)
+    try:
+        axis = operator.index(axis)
+    except TypeError:
+        if isinstance(axis, Array):  # says itself why it is none
+            raise
+        raise TypeError(
+            messages.at_expression(f"an axis must be an integer, but is {axis!r}")
+        ) from None
     if not -rank <= axis < rank:
         axes = f"the axes {-rank} to {rank - 1}" if rank else "no axes"
         raise ValueError(

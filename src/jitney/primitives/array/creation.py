@@ -36,7 +36,7 @@ iota_p = declare("iota")
 def _(*, dtype: np.dtype, shape: Shape, dimension: int, sharding: object) -> ShapedArray:
     families.check_dtype("iota", dtype, families.NUMERIC)
     if any(n < 0 for n in shape):
-        raise TypeError(f"iota shape must have every element be nonnegative, got {shape}.")
+        raise TypeError(f"iota: `shape` must have extents of 0 or more, but is {shape}")
     if not 0 <= dimension < len(shape):
         raise ValueError(
             f"iota: `dimension` must be an axis of the result, but is {dimension} for shape {shape}"

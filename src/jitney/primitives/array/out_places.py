@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jitney.primitives.array.placement import as_named
+from jitney.primitives.array.resharding import as_named
 
 if TYPE_CHECKING:
     from jitney.core.sharding.named import NamedSharding

@@ -45,8 +45,8 @@ def _(
         raise TypeError(f"reshape: sizes must not be negative, but `new_sizes` is {new_sizes}")
     if math.prod(new_sizes) != x.size:
         raise TypeError(
-            f"cannot reshape array of shape {x.shape} (size {x.size}) into shape {new_sizes} "
-            f"(size {math.prod(new_sizes)})"
+            f"reshape: the number of elements must stay the same, but shape {x.shape} has {x.size}, "
+            f"and {new_sizes} has {math.prod(new_sizes)}"
         )
     if dimensions is not None and sorted(dimensions) != list(range(x.ndim)):
         raise TypeError(
@@ -234,9 +234,9 @@ rev_p = declare("rev", linear=True)
 @rev_p.abstract
 def _(x: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedArray:
     if len(set(dimensions)) != len(dimensions):
-        raise TypeError(f"rev dimensions must be unique, got {dimensions}.")
+        raise TypeError(f"rev: `dimensions` must be different axes, but is {dimensions}")
     if any(d < 0 for d in dimensions):
-        raise TypeError(f"rev dimensions must have every element be nonnegative, got {dimensions}.")
+        raise TypeError(f"rev: `dimensions` must be 0 or more, but is {dimensions}")
     if any(d >= x.ndim for d in dimensions):
         raise TypeError(
             f"rev: `dimensions` must be axes of the operand, of shape {x.shape}, but is {dimensions}"

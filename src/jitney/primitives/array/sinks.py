@@ -50,7 +50,8 @@ def _(primals: Primals, tangents: Tangents, **params: bool) -> Any:
 
 
 @dce_sink_p.batch
-def _(_args: Primals, _dims: Dims, *, prevent_mlir_dce: bool) -> Any:
+def _(args: Primals, _dims: Dims, **params: bool) -> Any:
+    dce_sink_p.bind(*args, **params)
     return [], []
 
 
@@ -60,7 +61,7 @@ dce_sink_p.absent("transpose", why="it has no results, so no cotangents come to 
 def dce_sink(val: PyTree, *, prevent_mlir_dce: bool = False) -> None:
     """Keeps what computes `val` in the traced program, though no result needs it.
 
-    The compiler drops it all the same. Under `vmap` there is nothing to keep.
+    The compiler drops it all the same.
 
     Args:
       val: a pytree of arrays.

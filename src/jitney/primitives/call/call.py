@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, cast
 from jitney.compiler import lower as lowering
 from jitney.core import explicit, text
 from jitney.core.avals import ShapedArray, get_aval
-from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn, Literal, Var
+from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.key_reuse import KeyUse, use_of_program
 from jitney.core.memo import memoize_by_identity
 from jitney.core.primitive import declare
 from jitney.core.sharding.partition_spec import names_of
 from jitney.core.trace import set_current_trace
-from jitney.primitives.array.placement import divided
+from jitney.primitives.array.resharding import divided
 from jitney.primitives.call.inlined import calls_program, transposed_call
 from jitney.runtime.sharding import UNSPECIFIED
 from jitney.transforms.batch import AxisData, batch_jaxpr_at
@@ -242,7 +242,7 @@ def transposed_program(
     avals = [a for a, lin in zip(closed.in_avals, linear, strict=True) if not lin]
     of_cts = [a.to_cotangent_aval() for a, nz in zip(closed.out_avals, nonzero, strict=True) if nz]
     avals += of_cts if weak is None else with_weakness(of_cts, weak)
-    info = DebugInfo("transpose", closed.jaxpr.debug_info.func_src_info)
+    info = closed.jaxpr.debug_info.then("transpose")
     jaxpr, _, consts = trace_to_jaxpr(fun, avals, info)
     return ClosedJaxpr(jaxpr, consts), found[0]
 
@@ -275,8 +275,6 @@ def _print_jit(eqn: JaxprEqn, context: text.Context, settings: text.Settings) ->
         shown.append(("keep_unused", True))
     if any([place is not UNSPECIFIED for place in params["out_shardings"]]):
         shown.append(("out_shardings", params["out_shardings"]))
-    if params["inline"]:
-        shown.append(("inline", True))
     inner = params["jaxpr"].jaxpr
     if inner not in context.shared:
         _share_names(eqn, inner, context)

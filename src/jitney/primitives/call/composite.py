@@ -1,6 +1,6 @@
 """`lax.composite`: a call of a program that stands for an operation with a name.
 
-    b = composite[attributes=... jaxpr=... name=my.norm version=1] a
+    b = composite[attributes=... call_jaxpr=... name=my.norm version=1] a
 
 A compiler that knows the name may compute the operation its own way; this one knows none, and computes
 the program. What has to be differentiated or batched needs `custom_jvp` or `custom_vmap` around it,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from jitney.primitives.rule_types import Cotangent, Dims, Operand, Primals, Tangents
 
 composite_p = declare("composite", multiple_results=True)
-calls_program(composite_p, "jaxpr")
+calls_program(composite_p, "call_jaxpr")
 composite_p.absent("eager", why="evaluated whole, as a compiled program (runtime.eager)")
 
 _CURE = "jax.custom_jvp or jax.custom_vjp around the composite adds one"
@@ -129,7 +129,7 @@ def composite(
             name=name,
             version=version,
             attributes=attributes,
-            jaxpr=ClosedJaxpr(jaxpr, consts),
+            call_jaxpr=ClosedJaxpr(jaxpr, consts),
         )
         return pytrees.tree_unflatten(flat.out_tree, outs)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from jitney.core.avals import get_aval
 from jitney.core.compat import CallPrimitive
 from jitney.core.evaluate import jaxpr_as_fun
-from jitney.core.jaxpr import ClosedJaxpr, JaxprEqn
+from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.linear_util import wrap_init
 from jitney.core.primitive import registry
@@ -85,7 +85,7 @@ class FunctionCall(CallPrimitive):
 
 
 def _program(parameter: object) -> ClosedJaxpr:
-    assert isinstance(parameter, ClosedJaxpr)
+    assert isinstance(parameter, Jaxpr)
     return parameter
 
 

@@ -143,7 +143,7 @@ class VJPHiPrimitive:
         cts = self.vjp_bwd_retval(res, outgrad)
         for accumulators, ct in zip(arg_accums, cts, strict=True):
             leaves = pytrees.tree_leaves(accumulators)
-            parts = pytrees.broadcast_prefix(ct, accumulators, _is_none)
+            parts = pytrees.broadcast_prefix(ct, accumulators, _is_nothing)
             for accumulator, part in zip(leaves, parts, strict=True):
                 accumulator.accum(part)
 
@@ -213,6 +213,11 @@ class VJPHiPrimitive:
 
 def _is_none(x: PyTree) -> bool:
     return x is None
+
+
+def _is_nothing(x: PyTree) -> bool:
+    """Whether it stands for a cotangent of zeros."""
+    return x is None or isinstance(x, Zero)
 
 
 def _bwd(

@@ -21,7 +21,6 @@ from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import (
     Atom,
     ClosedJaxpr,
-    DebugInfo,
     Jaxpr,
     JaxprEqn,
     Literal,
@@ -433,9 +432,7 @@ def _transposed(
 
     avals = [a for a, lin in zip(jaxpr.in_avals, linear, strict=True) if not lin]
     avals += [a.to_cotangent_aval() for a, nz in zip(jaxpr.out_avals, nonzero, strict=True) if nz]
-    program, _, consts = trace_to_jaxpr(
-        fun, avals, DebugInfo("transpose", jaxpr.debug_info.func_src_info)
-    )
+    program, _, consts = trace_to_jaxpr(fun, avals, jaxpr.debug_info.then("transpose"))
     return ClosedJaxpr(_without_unused(program), consts), found[0]
 
 

@@ -16,7 +16,9 @@ from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.memo import memoize_by_identity
 from jitney.core.primitive import declare_slot
+from jitney.primitives import flat_trees
 from jitney.primitives.array.creation import full
+from jitney.primitives.flat_trees import group
 from jitney.transforms.partial import dce_jaxpr
 
 if TYPE_CHECKING:
@@ -134,9 +136,14 @@ def _divided_scan(eqn: JaxprEqn, policy: Policy) -> Division:
         return Division([eqn], [eqn], [])
     length = params["length"]
     kept = [Var(v.aval.update(shape=(length, *v.aval.shape))) for v in inner]
+    consts, carry, rows = params["ft_in"].elts
+    carry_out, rows_out = params["ft_out"].elts
+    added = flat_trees.values(len(kept))
+    first = {"jaxpr": forward, "ft_out": group(carry_out, group(rows_out, added))}
+    later = {"jaxpr": again, "ft_in": group(consts, carry, group(rows, added))}
     return Division(
-        [eqn.replace(params={**params, "jaxpr": forward}, outvars=[*eqn.outvars, *kept])],
-        [eqn.replace(params={**params, "jaxpr": again}, invars=[*eqn.invars, *kept])],
+        [eqn.replace(params={**params, **first}, outvars=[*eqn.outvars, *kept])],
+        [eqn.replace(params={**params, **later}, invars=[*eqn.invars, *kept])],
         kept,
     )
 

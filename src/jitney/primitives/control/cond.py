@@ -31,6 +31,7 @@ from jitney.primitives.array.creation import empty2_p
 from jitney.primitives.call.call import transposed_program, weakness_of
 from jitney.primitives.control.forwarding import forwarded_by_all
 from jitney.primitives.control.high import cond_on_arrays
+from jitney.primitives.control.steps import cond_by_steps
 from jitney.primitives.control.tracing import (
     Traced,
     check_branches,
@@ -157,6 +158,7 @@ def _(
 
 
 cond_p.absent("eager", why="evaluated whole, as a compiled program (runtime.eager)")
+cond_p.by_steps(cond_by_steps)
 
 
 def _bind(

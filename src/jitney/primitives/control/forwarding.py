@@ -7,6 +7,7 @@ from typing import Any
 
 from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
 from jitney.core.memo import memoize_by_identity
+from jitney.primitives import flat_trees
 from jitney.transforms.partial import dce_closed, dce_jaxpr
 
 
@@ -43,7 +44,7 @@ def _of_cond(eqn: JaxprEqn) -> tuple[int | None, ...]:
 
 def _of_scan(eqn: JaxprEqn) -> tuple[int | None, ...]:
     params = eqn.params
-    n_consts, n_carry = params["num_consts"], params["num_carry"]
+    n_consts, n_carry = flat_trees.sizes(params)
     first_row = n_consts + n_carry
 
     def operand(result: int, source: int | None) -> int | None:

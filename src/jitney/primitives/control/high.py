@@ -14,6 +14,7 @@ from jitney.core.avals import get_aval
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.hi_types import AvalQDD, HiVal
 from jitney.core.jaxpr import ClosedJaxpr
+from jitney.primitives import flat_trees
 from jitney.transforms.lojax import (
     Lowered,
     lower_program,
@@ -60,7 +61,8 @@ def scan_on_arrays(
       bind: (constants, carry, rows, body, parameters) -> results of a `scan` on arrays.
       reordered: a program with operands and results in another order.
     """
-    n, m = params["num_consts"], params["num_consts"] + params["num_carry"]
+    n, n_plain = flat_trees.sizes(params)
+    m = n + n_plain
     low = lower_program(params["jaxpr"])
     sizes = _count(low.in_avals)
     starts = [sum(sizes[:k]) for k in range(len(sizes) + 1)]

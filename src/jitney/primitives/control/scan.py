@@ -7,6 +7,7 @@ loop needs in more such arrays; what does not change from iteration to iteration
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -25,13 +26,14 @@ from jitney.core.pytree import pytrees
 from jitney.core.refs import in_use
 from jitney.core.trace import set_current_trace
 from jitney.core.tracebacks import api_boundary
-from jitney.primitives import rules
+from jitney.primitives import flat_trees, rules
 from jitney.primitives.array.concatenation import stack
 from jitney.primitives.array.shape import shape_of
 from jitney.primitives.call.call import weakness_of
 from jitney.primitives.control.high import row_type, rows_type, scan_on_arrays
 from jitney.primitives.control.scan_backward import backward_program
 from jitney.primitives.control.scan_orders import regrouped, reordered
+from jitney.primitives.control.steps import scan_by_steps
 from jitney.primitives.control.tracing import (
     check_carry,
     check_refs,
@@ -40,6 +42,13 @@ from jitney.primitives.control.tracing import (
     trace_function,
 )
 from jitney.primitives.elementwise.convert import as_value, convert
+from jitney.primitives.flat_trees import (
+    FlatTree,
+    group,
+    kept,
+    lists,
+    split,
+)
 from jitney.primitives.sharding_rules import check_rows_whole
 from jitney.transforms import jet
 from jitney.transforms.batch import AxisData, batch_jaxpr
@@ -74,8 +83,9 @@ _INT32 = np.dtype(np.int32)
 
 
 @scan_p.abstract
-def _(*avals: AbstractValue, jaxpr: ClosedJaxpr, length: int, num_carry: int, **_: Any) -> Any:
+def _(*avals: AbstractValue, jaxpr: ClosedJaxpr, length: int, ft_out: FlatTree, **_: object) -> Any:
     outs = jaxpr.out_avals
+    num_carry = len(ft_out.elts[0])
     effects = jaxpr.effects and moved(jaxpr.effects, -len(jaxpr.jaxpr.constvars))
     return [*outs[:num_carry], *(rows_type(a, length) for a in outs[num_carry:])], effects
 
@@ -83,7 +93,7 @@ def _(*avals: AbstractValue, jaxpr: ClosedJaxpr, length: int, num_carry: int, **
 @scan_p.discharge
 def _(which: tuple[bool, ...], *values: Value, **params: Param) -> Any:
     """What references among the constants hold is carried, if it changes; rows become results."""
-    n_consts, n_carry = params["num_consts"], params["num_carry"]
+    n_consts, n_carry = flat_trees.sizes(params)
     m = n_consts + n_carry
     closed: ClosedJaxpr = params["jaxpr"]
     program, changed = discharge(closed, which)
@@ -116,12 +126,11 @@ def _(
     *nodes: Node,
     jaxpr: ClosedJaxpr,
     length: int,
-    num_carry: int,
-    num_consts: int,
+    ft_in: FlatTree,
     reverse: bool,
     **_: Any,
 ) -> Any:
-    n_carry, n_consts = num_carry, num_consts
+    n_consts, n_carry = len(ft_in.elts[0]), len(ft_in.elts[1])
     xs = nodes[n_consts + n_carry :]
     y_types = [lowering.tensor_type(a) for a in jaxpr.out_avals[n_carry:]]
     stacked = [b.full((length, *t.shape), 0, t.dtype) for t in y_types]
@@ -144,10 +153,12 @@ def _(
 
 
 scan_p.absent("eager", why="evaluated whole, as a compiled program (runtime.eager)")
+scan_p.by_steps(scan_by_steps)
 
 
 def _split(args: Sequence[Any], params: dict[str, Any]) -> tuple[list[Any], list[Any], list[Any]]:
-    n, m = params["num_consts"], params["num_consts"] + params["num_carry"]
+    n, n_carry = flat_trees.sizes(params)
+    m = n + n_carry
     return list(args[:n]), list(args[n:m]), list(args[m:])
 
 
@@ -157,14 +168,17 @@ def _bind(
     xs: Sequence[Value],
     jaxpr: ClosedJaxpr,
     params: dict[str, Any],
+    ft_in: FlatTree | None = None,
+    ft_out: FlatTree | None = None,
 ) -> list[Any]:
-    consts, carry = list(consts), list(carry)
-    return scan_p.bind(
-        *consts,
-        *carry,
-        *xs,
-        **{**params, "jaxpr": jaxpr, "num_consts": len(consts), "num_carry": len(carry)},
-    )
+    """Binds a loop, whose operands and results are grouped plainly unless their trees are given."""
+    n = len(carry)
+    changed = {
+        "jaxpr": jaxpr,
+        "ft_in": ft_in or flat_trees.operands(len(consts), n, len(xs)),
+        "ft_out": ft_out or flat_trees.results(n, len(jaxpr.out_avals) - n),
+    }
+    return scan_p.bind(*consts, *carry, *xs, **{**params, **changed})
 
 
 # --- rules --------------------------------------------------------------------------------------
@@ -189,12 +203,17 @@ def _(primals: Primals, tangents: Tangents, **params: Param) -> Any:
     sizes = [len(consts), n_carry, len(xs), sum(const_nz), n_dcarry, sum(xs_nz)]
     program = regrouped(raw, sizes, n_out)
     given = [instantiate(t) for t, nz in zip(init_t, carry_nz, strict=True) if nz]
+    present = (const_nz, carry_nz, xs_nz), (carry_nz, found[n_carry:])
     outs = _bind(
         [*consts, *(t for t in consts_t if type(t) is not Zero)],
         [*init, *given],
         [*xs, *(t for t in xs_t if type(t) is not Zero)],
         program,
         params,
+        *[
+            group(*[group(t, kept(t, nz)) for t, nz in zip(tree.elts, by, strict=True)])
+            for tree, by in zip((params["ft_in"], params["ft_out"]), present, strict=True)
+        ],
     )
     carry_out, rest = outs[:n_carry], outs[n_carry:]
     dcarry, rest = rest[:n_dcarry], rest[n_dcarry:]
@@ -263,8 +282,15 @@ def _(
     stacked = [k for k in range(n_res) if invariant[k] is None and forwarded[k] is None]
     results = [*range(n_known_out), *(n_known_out + k for k in stacked)]
     known_program = reordered(known, range(len(known.jaxpr.invars)), results)
+    known_in, late_in = zip(
+        *map(split, params["ft_in"].elts, (const_u, carry_u, xs_u)), strict=True
+    )
+    carry_out, ys_out = map(split, params["ft_out"].elts, (carry_u, out_u[n_carry:]))
+    known_out = group(carry_out[0], group(ys_out[0], flat_trees.values(len(stacked))))
     with set_current_trace(trace.parent_trace):
-        outs = _bind(known_consts, known_init, known_xs, known_program, params)
+        outs = _bind(
+            known_consts, known_init, known_xs, known_program, params, group(*known_in), known_out
+        )
     rows = dict(zip(stacked, outs[n_known_out:], strict=True))
     # late: residuals, unknown consts, unknown carry, unknown xs
     res_consts = [k for k in range(n_res) if invariant[k] is not None]
@@ -285,8 +311,12 @@ def _(
     late_params = {
         **params,
         "jaxpr": late_program,
-        "num_consts": len(res_consts) + len(u_consts),
-        "num_carry": len(u_init),
+        "ft_in": group(
+            group(flat_trees.values(len(res_consts)), late_in[0]),
+            late_in[1],
+            group(late_in[2], flat_trees.values(len(res_rows))),
+        ),
+        "ft_out": group(carry_out[1], ys_out[1]),
     }
     late_params, needed, _ = _pruned(late_params, [True] * len(late.jaxpr.outvars))
     values = [x for x, n in zip(values, needed, strict=True) if n]
@@ -302,7 +332,7 @@ def _pruned(
 
     Rows that nobody reads are not collected, carries that nothing wanted depends on not carried.
     """
-    n_consts, n_carry = params["num_consts"], params["num_carry"]
+    n_consts, n_carry = flat_trees.sizes(params)
 
     def analyse(carried: list[bool]) -> Any:
         wanted = (*carried, *used[n_carry:])
@@ -311,17 +341,19 @@ def _pruned(
 
     carried, (wanted, n_operands) = least_fixpoint(analyse, used[:n_carry])
     stay = (*[False] * n_consts, *carried, *[False] * (n_operands - n_consts - n_carry))
-    program, kept = dce_closed(params["jaxpr"], wanted, stay)
-    counts = {"num_consts": sum(kept[:n_consts]), "num_carry": sum(carried)}
-    return {**params, **counts, "jaxpr": program}, kept, wanted
+    program, needed = dce_closed(params["jaxpr"], wanted, stay)
+    if all(needed) and all(wanted):
+        return {**params, "jaxpr": program}, needed, wanted
+    groups = {"ft_in": kept(params["ft_in"], needed), "ft_out": kept(params["ft_out"], wanted)}
+    return {**params, **groups, "jaxpr": program}, needed, wanted
 
 
 @scan_p.dce
 def _(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
-    params, kept, wanted = _pruned(eqn.params, used)
+    params, needed, wanted = _pruned(eqn.params, used)
     return eqn.replace(
         params=params,
-        invars=[a for a, k in zip(eqn.invars, kept, strict=True) if k],
+        invars=[a for a, need in zip(eqn.invars, needed, strict=True) if need],
         outvars=[v for v, w in zip(eqn.outvars, wanted, strict=True) if w],
     )
 
@@ -332,10 +364,10 @@ def _(cts: Sequence[Cotangent], *args: Operand, **params: object) -> Any:
     used = [type(ct) is not Zero for ct in cts]
     if all(used):
         return _transposed(cts, *args, **params)
-    less, kept, wanted = _pruned(params, used)
-    given = [x for x, k in zip(args, kept, strict=True) if k]
+    less, needed, wanted = _pruned(params, used)
+    given = [x for x, need in zip(args, needed, strict=True) if need]
     found = iter(_transposed([ct for ct, w in zip(cts, wanted, strict=True) if w], *given, **less))
-    return [next(found) if k else _no_cotangent(x) for x, k in zip(args, kept, strict=True)]
+    return [next(found) if n else _no_cotangent(x) for x, n in zip(args, needed, strict=True)]
 
 
 def _no_cotangent(x: Operand) -> Zero | None:
@@ -360,14 +392,17 @@ def _transposed(cts: Sequence[Cotangent], *args: Operand, **params: Param) -> An
         tuple(const_avals),
         weakness_of([*of_carry, *of_ys]),
     )
+    n_lc, n_carry = len(const_avals), len(init)
+    n_consts, n_rows = linear_consts.count(False), linear_xs.count(False)
     outs = _bind(
         [x for x in consts if type(x) is not UndefinedPrimal],
         [*(Zero(a).instantiate() for a in const_avals), *of_carry],
         [*of_ys, *(x for x in xs if type(x) is not UndefinedPrimal)],
         program,
         {**params, "reverse": not params["reverse"]},
+        lists(((n_consts, 0), (n_lc, n_carry), (0, len(of_ys), n_rows))),
+        group(lists((n_lc, n_carry)), group(lists(sum(linear_xs)), flat_trees.values(0))),
     )
-    n_lc, n_carry = len(const_avals), len(init)
     assert len(outs) == n_lc + n_carry + sum(linear_xs)
     const_out, carry_out = iter(outs[:n_lc]), outs[n_lc : n_lc + n_carry]
     xs_out = iter(outs[n_lc + n_carry :])
@@ -408,7 +443,7 @@ def _(axis_data: AxisData, args: Sequence[Value], dims: Dims, **params: Param) -
     ]
     # Rows are batched behind the axis that the loop walks along.
     xs = [x if d is None else rules.move_axis(x, d, 1) for x, d in zip(xs, xs_d, strict=True)]
-    outs = _bind(consts, init, xs, program, params)
+    outs = _bind(consts, init, xs, program, params, params["ft_in"], params["ft_out"])
     places = [0 if b else None for b in found[:n_carry]]
     places += [1 if b else None for b in found[n_carry:]]
     return outs, places
@@ -487,19 +522,61 @@ def scan_from(
             ]
             traced = trace_function(f, whole, [*avals, *row_avals], "scan", source)
             carry_avals = traced.out_avals[:n]
-    check_carry("lax.scan", f, tree, carry_tree, avals, carry_avals)
+    check_carry("lax.scan", f, source, tree, carry_tree, avals, carry_avals)
+    rows = [as_value(x) for x in x_leaves]
+    consts = traced.consts
+    body, moved, same = _without_copies(traced.closed, len(consts), n)
+    copied = leaves
+    are_copies = True in moved or same.count(None) != len(same)
+    if are_copies:
+        leaves = [x for x, m in zip(copied, moved, strict=True) if not m]
+        consts = [*[x for x, m in zip(copied, moved, strict=True) if m], *consts]
+    ft_in, ft_out = flat_trees.groups(len(consts), len(leaves), len(rows), same)
     outs = scan_p.bind(
-        *traced.consts,
+        *consts,
         *leaves,
-        *[as_value(x) for x in x_leaves],
-        jaxpr=traced.closed,
+        *rows,
+        jaxpr=body,
         length=length,
-        num_carry=len(leaves),
-        num_consts=len(traced.consts),
+        ft_in=ft_in,
+        ft_out=ft_out,
         reverse=bool(reverse),
         unroll=iterations,
     )
+    if are_copies:
+        rest = iter(outs)
+        outs = [as_value(x) if m else next(rest) for x, m in zip(copied, moved, strict=True)]
+        outs += [next(rest) if k is None else rows[k] for k in same]
     return pytrees.tree_unflatten(traced.out_tree, outs)
+
+
+def _without_copies(
+    closed: ClosedJaxpr, n_consts: int, n_carry: int
+) -> tuple[ClosedJaxpr, tuple[bool, ...], tuple[int | None, ...]]:
+    """A body without what it hands on: carries that never change, and rows that become results.
+
+    Returns: (the body, such carries being its first constants; which carries are such; for each row of
+      results the number of the array that it is taken from, None if it is computed).
+    """
+    jaxpr = closed.jaxpr
+    if in_use.exist and any([v.aval.is_high for v in jaxpr.invars]):
+        return closed, (False,) * n_carry, (None,) * (len(jaxpr.outvars) - n_carry)
+    m = n_consts + n_carry
+    carry, carry_out = jaxpr.invars[n_consts:m], jaxpr.outvars[:n_carry]
+    moved = tuple(map(operator.is_, carry, carry_out))
+    rows = jaxpr.invars[m:]
+    same = (None,) * (len(jaxpr.outvars) - n_carry)
+    if not set(map(id, rows)).isdisjoint(map(id, jaxpr.outvars[n_carry:])):
+        place: dict[Any, int] = {v: k for k, v in enumerate(rows)}
+        same = tuple([place.get(v) if type(v) is Var else None for v in jaxpr.outvars[n_carry:]])
+    if not any(moved) and same.count(None) == len(same):
+        return closed, moved, same
+    operands = [n_consts + k for k in range(n_carry) if moved[k]]
+    operands += [*range(n_consts), *(n_consts + k for k in range(n_carry) if not moved[k])]
+    operands += range(m, len(jaxpr.invars))
+    results = [k for k in range(n_carry) if not moved[k]]
+    results += [n_carry + k for k, source in enumerate(same) if source is None]
+    return reordered(closed, operands, results), moved, same
 
 
 def _turns(unroll: int | bool | np.integer | np.bool_, length: int) -> int:
@@ -586,7 +663,8 @@ def _scan_eagerly(
 
 
 @scan_p.key_use
-def _(_: object, *, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, **__: object) -> KeyUse:
+def _(_: object, *, jaxpr: ClosedJaxpr, ft_in: FlatTree, **__: object) -> KeyUse:
     use = use_of_program(jaxpr.jaxpr)
+    num_consts, num_carry = len(ft_in.elts[0]), len(ft_in.elts[1])
     check_repeated("the body of a scan", use, num_consts, num_carry, set(use.new))
     return use_of_rows(use, num_consts + num_carry)

@@ -178,10 +178,12 @@ def strengthened(
         if not (isinstance(a, ShapedArray) and isinstance(o, ShapedArray)):  # tokens, users' types
             result.append(a)
             continue
-        if a.weak_type and a.shape == o.shape and a.dtype != o.dtype and not a.shape:
-            # A Python scalar yields to the dtype that the loop gives it, and is weak no more.
-            a = o.strip_weak_type()
-            changed = True
+        if a.weak_type and a.shape == o.shape and a.dtype != o.dtype:
+            # A Python scalar yields to the dtype that the loop gives it, if arithmetic would, too.
+            dtype = dtypes.result_type(a, o)
+            if dtype != a.dtype:
+                a = a.update(dtype=dtype, weak_type=False)
+                changed = True
         result.append(a)
     return result if changed else None
 
@@ -189,6 +191,7 @@ def strengthened(
 def check_carry(
     loop: str,
     body: Callable[..., Any],
+    source: Source | None,
     in_tree: pytrees.PyTreeDef,
     out_tree: pytrees.PyTreeDef,
     in_avals: Sequence[AbstractValue],
@@ -198,13 +201,18 @@ def check_carry(
 
     Args:
       loop: the public function, such as "lax.scan".
+      source: what `body` was made from, if the user called another function.
     """
-    own = getattr(body, "__code__", None)
-    is_wrapper = own is not None and source_info.is_internal(own)  # as that of fori_loop
-    where = "the function" if is_wrapper else source_info.fun_sourceinfo(body)
-    argument = partial(carry_name, body)
+    user_fun, how = source or (body, "")
+    is_fori_loop = how == "fori_loop"  # its body takes the index, too
+    own = getattr(user_fun, "__code__", None)
+    is_wrapper = own is not None and source_info.is_internal(own)
+    where = "the function" if is_wrapper else source_info.fun_sourceinfo(user_fun)
+    if is_fori_loop:
+        loop = "lax.fori_loop"
+    argument = partial(carry_name, user_fun, int(is_fori_loop))
     if in_tree != out_tree:
-        lines = _tree_differences(argument(), in_tree, out_tree)
+        lines = _tree_differences(argument(), in_tree, out_tree, is_fori_loop)
         raise TypeError(
             f"{loop}: {where} must give the carry back with the tree structure that it had:\n\n"
             f"{lines}\n\nInstead: return the containers that came in."
@@ -214,7 +222,7 @@ def check_carry(
         return
     paths = [p for p, _ in pytrees.tree_flatten_with_path(_example(in_tree))[0]]
     changed = [
-        (_component(argument(), path), i, o)
+        (_component(argument(), path[is_fori_loop:]), i, o)
         for path, i, o in zip(paths, in_avals, out_avals, strict=True)
     ]
     wrong = [
@@ -301,11 +309,14 @@ def _how_to_vary(
     return "\n\nThis might be fixed by:\n  * " + ";\n  * ".join(advice) + "."
 
 
-def _tree_differences(argument: str, a: pytrees.PyTreeDef, b: pytrees.PyTreeDef) -> str:
+def _tree_differences(
+    argument: str, a: pytrees.PyTreeDef, b: pytrees.PyTreeDef, skipped: int
+) -> str:
+    """A line for each difference; `skipped` entries in front of each path are not the user's."""
     lines: list[str] = []
     for path, this, that, explanation in equality_errors_pytreedef(a, b):
         lines.append(
-            f"{_component(argument, path)} goes in as a {this} and comes out as a {that}: "
+            f"{_component(argument, path[skipped:])} goes in as a {this} and comes out as a {that}: "
             f"{explanation}."
         )
     return "\n".join(lines) or f"The input carry is of structure {a}, the output of structure {b}."
@@ -371,9 +382,9 @@ def has_type(x: Value, aval: AbstractValue) -> bool:
     return got.dtype == aval.dtype and got.weak_type == aval.weak_type
 
 
-def carry_name(fun: Callable[..., Any]) -> str:
-    """What `fun` calls its first argument, for messages."""
+def carry_name(fun: Callable[..., Any], position: int = 0) -> str:
+    """What `fun` calls its argument at a position, the first by default, for messages."""
     try:
-        return next(iter(inspect.signature(fun).parameters))
-    except (TypeError, ValueError, StopIteration):
+        return [*inspect.signature(fun).parameters][position]
+    except (TypeError, ValueError, IndexError):
         return "carry"

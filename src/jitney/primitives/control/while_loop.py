@@ -35,6 +35,7 @@ from jitney.primitives.control.forwarding import (
     without_carries,
 )
 from jitney.primitives.control.high import while_on_arrays
+from jitney.primitives.control.steps import while_by_steps
 from jitney.primitives.control.tracing import (
     check_carry,
     has_type,
@@ -230,6 +231,7 @@ def _where(b: Builder, flag: Node, new: Node, old: Node) -> Node:
 
 
 while_p.absent("eager", why="evaluated whole, as a compiled program (runtime.eager)")
+while_p.by_steps(while_by_steps)
 
 
 # --- rules --------------------------------------------------------------------------------------
@@ -501,7 +503,7 @@ def while_from(
     single = pytrees.tree_structure((init_val,))
     condition = _traced_condition(cond_fun, single, avals, cond_source)
     body = trace_function(body_fun, single, avals, "while_loop", body_source)
-    _check_body(body_fun, tree, body, avals)
+    _check_body(body_fun, body_source, tree, body, avals)
     stronger = strengthened(avals, body.out_avals)
     if stronger is not None:
         avals = stronger
@@ -511,7 +513,7 @@ def while_from(
         ]
         condition = _traced_condition(cond_fun, single, avals, cond_source)
         body = trace_function(body_fun, single, avals, "while_loop", body_source)
-    check_carry("lax.while_loop", body_fun, tree, body.out_tree, avals, body.out_avals)
+    check_carry("lax.while_loop", body_fun, body_source, tree, body.out_tree, avals, body.out_avals)
     fixed = unseen_constant_carries(
         condition.closed, len(condition.consts), body.closed, len(body.consts)
     )
@@ -558,12 +560,13 @@ def _traced_condition(
 
 def _check_body(
     body_fun: Callable[..., Any],
+    source: Source | None,
     tree: pytrees.PyTreeDef,
     body: Traced,
     avals: Sequence[AbstractValue],
 ) -> None:
     if tree != body.out_tree:
-        check_carry("lax.while_loop", body_fun, tree, body.out_tree, avals, body.out_avals)
+        check_carry("lax.while_loop", body_fun, source, tree, body.out_tree, avals, body.out_avals)
 
 
 @while_p.key_use

@@ -22,7 +22,7 @@ from jitney.core.primitive import declare
 from jitney.core.thresholds import threshold
 from jitney.primitives import rules, sharding_rules
 from jitney.primitives.array.out_places import out_place
-from jitney.primitives.array.placement import as_named, reshard
+from jitney.primitives.array.resharding import as_named, reshard
 from jitney.primitives.array.shape import reshape, rev
 from jitney.primitives.convolution.dimensions import (
     ConvDimensionNumbers,

@@ -6,6 +6,7 @@ gives -1 (all ones) and the dividend; shifts past the width give 0 or the sign.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -112,12 +113,13 @@ min_p, min = binary(  # noqa: A001
 nextafter_p, nextafter = binary(
     "nextafter",
     FLOAT,
-    """The float next to x in the direction of y.
+    """The float next to x1 in the direction of x2.
 
     Example:
       >>> lax.nextafter(jnp.array([1.0]), jnp.array([2.0])) > 1
       Array([ True], dtype=bool)
     """,
+    names=("x1", "x2"),
 )
 mulhi_p, mulhi = binary("mulhi", INTEGER, "The upper half of the bits of x * y.")
 
@@ -417,24 +419,28 @@ rules.defjvp(
 )
 
 
-def _share(x: Value, out: Value, y: Value) -> Any:
+def _constant(out: Value, value: float) -> Value:
+    return rules.broadcast_to_result(rules.const(out, value), rules.shape_of(out))
+
+
+def _share(x: Value, out: Value, y: Value, *, greater: bool) -> Any:
     """1 where x is the extreme, 1/2 where both operands are, 0 elsewhere."""
     eq, select_n = rules.op("eq"), rules.op("select_n")
-
-    def choose(mine: Value, yes: float, no: float) -> Any:
-        on_true, on_false = (
-            rules.broadcast_to_result(rules.const(out, v), rules.shape_of(out)) for v in (yes, no)
-        )
-        return select_n(mine, on_false, on_true)
-
-    return div(choose(eq(x, out), 1, 0), choose(eq(y, out), 2, 1))
+    none, half, one, two = (functools.partial(_constant, out, v) for v in (0, 0.5, 1, 2))
+    if rules.aval_of(out).dtype.kind == "c":
+        mine, other = eq(x, out), eq(y, out)
+        return div(select_n(mine, none(), one()), select_n(other, one(), two()))
+    more, less = (x, y) if greater else (y, x)
+    alone, both = rules.op("gt")(more, less), eq(more, less)
+    whole, nothing, equal = one(), none(), half()
+    return select_n(alone, select_n(both, nothing, equal), whole)
 
 
 for _prim in (max_p, min_p):
     rules.defjvp2(
         _prim,
-        lambda t, out, x, y: mul(t, _share(x, out, y)),
-        lambda t, out, x, y: mul(t, _share(y, out, x)),
+        lambda t, out, x, y, g=_prim is max_p: mul(t, _share(x, out, y, greater=g)),
+        lambda t, out, x, y, g=_prim is max_p: mul(t, _share(y, out, x, greater=g)),
     )
 
 
@@ -537,7 +543,7 @@ complex_p.jet(jet.linear(complex_p))
 
 # ------------------------------------------------------------------------------------------------
 
-nextafter_p.absent("jvp", why="JAX defines none")
+rules.defjvp(nextafter_p, lambda t, x, y: rules.broadcast_to_result(t, _result_shape(x, y)), None)
 _ALL = (
     add_p, sub_p, mul_p, div_p, rem_p, max_p, min_p, nextafter_p, mulhi_p, add_any_p, pow_p,
     atan2_p, complex_p, and_p, or_p, xor_p, shift_left_p, shift_right_arithmetic_p,

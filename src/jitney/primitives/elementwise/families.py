@@ -64,9 +64,23 @@ def is_accepted(dtype: DType, accepts: Accepts) -> bool:
     return accepts is None or any([dtypes.issubdtype(dtype, kind) for kind in accepts])
 
 
+# What messages call categories of dtypes; single dtypes have their own names.
+_KINDS: dict[Any, str] = {
+    np.bool_: "boolean",
+    np.integer: "integer",
+    np.signedinteger: "signed integer",
+    np.unsignedinteger: "unsigned integer",
+    np.floating: "floating",
+    np.complexfloating: "complex",
+}
+
+
 def _names(accepts: Accepts) -> str:
-    return ", ".join("bool" if kind is np.bool_ else np.dtype(kind).name if isinstance(kind, np.dtype)
-                     else kind.__name__ for kind in accepts or ())  # fmt: skip
+    names: list[str] = [
+        str(kind) if isinstance(kind, np.dtype) else _KINDS.get(kind) or str(kind.__name__)
+        for kind in accepts or ()
+    ]
+    return " or ".join([part for part in (", ".join(names[:-1]), *names[-1:]) if part])
 
 
 def check_dtype(name: str, dtype: DType, accepts: Accepts, position: int | None = None) -> None:
@@ -75,9 +89,10 @@ def check_dtype(name: str, dtype: DType, accepts: Accepts, position: int | None 
         where = "" if position is None else f" at position {position}"
         if dtype == dtypes.float0:
             raise dtypes.float0_error(name, where)
+        operand = "the operand" if position is None else f"operand {position}"
         raise TypeError(
-            f"{messages.subject(name)} does not accept dtype {dtypes.long_name(dtype)}{where}. "
-            f"Accepted dtypes{where} are subtypes of {_names(accepts)}."
+            f"{messages.subject(name)}: {operand} must be {_names(accepts)}, but is "
+            f"{dtypes.long_name(dtype)}"
         )
 
 
@@ -316,6 +331,7 @@ def nary(
     fn: str | None = None,
     public: str | None = None,
     weak: Callable[..., bool] | None = None,
+    names: Sequence[str] = "xyz",
 ) -> tuple[Primitive, Callable[..., Array]]:
     """Declares an elementwise primitive of several operands; returns it and its public function.
 
@@ -328,6 +344,7 @@ def nary(
       fn: name of the scalar function, if another.
       public: name of the public function, if another.
       weak: weakness of the operands -> that of the result; by default whether all are weak.
+      names: of the parameters of the public function.
     """
     prim = declare(name)
 
@@ -361,13 +378,27 @@ def nary(
                 check_operands(name, x, y, z)
                 raise
 
-    sections = _sections(dict(zip("xyz", accepts, strict=False)), result)
+    called = names[: len(accepts)]
+    code = function.__code__
+    rest = code.co_varnames[len(called) :]
+    function.__code__ = code.replace(co_varnames=(*called, *rest))
+    sections = _sections(dict(zip(called, accepts, strict=True)), result)
     return prim, named(function, public or name, doc, sections)
 
 
+@overload
+def binary(
+    name: str, accepts: Accepts, doc: str, *, names: Sequence[str], **options: Any
+) -> tuple[Primitive, Callable[..., Array]]: ...
+
+
+@overload
 def binary(
     name: str, accepts: Accepts, doc: str, **options: Any
-) -> tuple[Primitive, BinaryFunction]:
+) -> tuple[Primitive, BinaryFunction]: ...
+
+
+def binary(name: str, accepts: Accepts, doc: str, **options: Any) -> tuple[Primitive, Any]:
     """`nary` with two operands of one category."""
     return nary(name, (accepts, accepts), doc, **options)
 
@@ -449,9 +480,11 @@ def _sections(
 ) -> str:
     """The sections on arguments, result and errors of a public function's docstring."""
     lines = ["    Args:"]
+    first = next(iter(operands))
     for name, accepts in operands.items():
         what = _WORDS.get(accepts) or f"array, of {_names(accepts)}"
-        others = "" if name == "x" else "; of the dtype of x, and of its rank or a scalar"
+        others = f"; of the dtype of {first}, and of its rank or a scalar"
+        others = "" if name == first else others
         lines.append(f"      {name}: {what}{others}.")
     if accuracy:
         lines.append(

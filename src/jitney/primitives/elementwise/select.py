@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.compiler import reference
-from jitney.core import dtypes
+from jitney.core import dtypes, messages
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import declare
 from jitney.core.thresholds import threshold
@@ -53,7 +53,8 @@ def _(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
         )
     if which.dtype == families.BOOL and len(cases) > 2:
         raise TypeError(
-            f"select_n: booleans choose between two cases, but there are {len(cases)}; give `which` as "
+            f"select_n: booleans choose between two cases, but {messages.there_are(len(cases))}; "
+            "give `which` as "
             "integers"
         )
     if any(c.shape != first.shape for c in cases):
@@ -154,8 +155,8 @@ def _(low: ShapedArray, x: ShapedArray, high: ShapedArray) -> ShapedArray:
     for name, bound in (("min", low), ("max", high)):
         if bound.shape and bound.shape != x.shape:
             raise TypeError(
-                f"clamp requires {name}.shape == operand.shape or {name}.shape == (), got "
-                f"{name}.shape={bound.shape}, operand.shape={x.shape}."
+                f"clamp: `{name}` must be a scalar or have the shape of `x`, {x.shape}, but has shape "
+                f"{bound.shape}"
             )
     return shaped_array(x.shape, x.dtype, low.weak_type and x.weak_type and high.weak_type)
 

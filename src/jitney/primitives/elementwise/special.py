@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +26,7 @@ erf_p, erf = unary(
       Array([0.       , 0.5204999], dtype=float32)
     """,
 )
-erfc_p, erfc = unary("erfc", FLOAT, "Complement of the error function: 1 - erf(x).")
+erfc_p, erfc = unary("erfc", FLOAT, "Complement of the error function: 1 - erf(x).", accuracy=True)
 erf_inv_p, erf_inv = unary("erf_inv", FLOAT, "Inverse of the error function, on [-1, 1].")
 lgamma_p, lgamma = unary(
     "lgamma",
@@ -44,23 +45,31 @@ bessel_i0e_p, bessel_i0e = unary(
 bessel_i1e_p, bessel_i1e = unary(
     "bessel_i1e", FLOAT, "Modified Bessel function of order 1, times exp(-|x|)."
 )
-igamma_p, igamma = binary("igamma", FLOAT, "Regularized lower incomplete gamma function P(a, x).")
+igamma_p, igamma = binary(
+    "igamma", FLOAT, "Regularized lower incomplete gamma function P(a, x).", names="ax"
+)
 igammac_p, igammac = binary(
-    "igammac", FLOAT, "Regularized upper incomplete gamma function Q(a, x)."
+    "igammac", FLOAT, "Regularized upper incomplete gamma function Q(a, x).", names="ax"
 )
 igamma_grad_a_p, igamma_grad_a = binary(
-    "igamma_grad_a", FLOAT, "Derivative of `igamma` with respect to its first operand."
+    "igamma_grad_a", FLOAT, "Derivative of `igamma` with respect to its first operand.", names="ax"
 )
 random_gamma_grad_p, random_gamma_grad = binary(
-    "random_gamma_grad", FLOAT, "Derivative of a sample x of Gamma(a, 1) with respect to a."
+    "random_gamma_grad",
+    FLOAT,
+    "Derivative of a sample x of Gamma(a, 1) with respect to a.",
+    names="ax",
 )
-polygamma_p, polygamma = binary("polygamma", FLOAT, "Derivative of order m of digamma at x.")
-zeta_p, zeta = binary("zeta", FLOAT, "Hurwitz zeta function of order x at q.")
+polygamma_p, polygamma = binary(
+    "polygamma", FLOAT, "Derivative of order m of digamma at x.", names="mx"
+)
+zeta_p, zeta = binary("zeta", FLOAT, "Hurwitz zeta function of order x at q.", names="xq")
 regularized_incomplete_beta_p, betainc = nary(
     "regularized_incomplete_beta",
     (FLOAT, FLOAT, FLOAT),
     "Regularized incomplete beta function I_x(a, b).",
     public="betainc",
+    names="abx",
 )
 
 for _prim in (
@@ -109,7 +118,7 @@ _TWO_OVER_ROOT_PI = 2 / np.sqrt(np.pi)
 _HALF_ROOT_PI = np.sqrt(np.pi) / 2
 
 rules.defjvp(erf_p, lambda t, x: _mul(factor(x, _TWO_OVER_ROOT_PI), _mul(t, _gaussian(x))))
-rules.defjvp(erfc_p, lambda t, x: _mul(factor(x, -_TWO_OVER_ROOT_PI), _mul(t, _gaussian(x))))
+rules.defjvp(erfc_p, lambda t, x, **_: _mul(factor(x, -_TWO_OVER_ROOT_PI), _mul(t, _gaussian(x))))
 rules.defjvp2(
     erf_inv_p,
     lambda t, y, x: _mul(factor(x, _HALF_ROOT_PI), _mul(t, _exp(op("square")(y)))),
@@ -143,10 +152,52 @@ rules.defjvp2(bessel_i1e_p, lambda t, y, x: _mul(t, _bessel_i1e_slope(y, x)))
 
 
 def _gamma_density(a: Value, x: Value) -> Any:
-    """exp(-x) x^(a - 1) / gamma(a): the derivative of `igamma` by x."""
-    minus_x = _neg(x)
+    """exp(-x) x^(a - 1) / gamma(a): the derivative of `igamma` by x.
+
+    Written so, the exponent is a small difference of numbers of size a log(a) near x = a, where the
+    density matters. There it is by Stirling's formula, with the deviation d = (x - a) / a,
+    a (log1p(d) - d) - log(x) + log(a / 2 pi) / 2 less the formula's rest.
+    """
+    select_n = op("select_n")
+    deviation = op("div")(_sub(x, a), a)
+    near = op("lt")(op("abs")(deviation), const(a, 0.5))
+    near = op("and")(near, op("ge")(a, const(a, _STIRLING)))
     power = _mul(_sub(a, _full_like(a, 1)), _log(x))
-    return _exp(_sub(_add(minus_x, power), lgamma(a)))
+    direct = _sub(_add(_neg(x), power), lgamma(a))
+
+    d = select_n(near, _full_like(deviation, 0), deviation)
+    large = select_n(near, _full_like(a, _STIRLING), a)
+    rest = _mul(op("div")(const(a, 1), large), _polynomial(op("integer_pow")(large, y=-2), _REST))
+    middle = _sub(_mul(_log(_mul(large, const(a, 1 / (2 * np.pi)))), const(a, 0.5)), _log(x))
+    exponent = _add(_mul(large, _log1p_less(d)), _sub(middle, rest))
+    return _exp(select_n(near, direct, exponent))
+
+
+_STIRLING = 20  # the least a for Stirling's formula
+# Of ln gamma(a) - (a - 1/2) ln(a) + a - ln(2 pi) / 2, by powers of 1 / a^2, times a.
+_REST = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188)
+_ATANH = tuple(2 / (2 * k + 3) for k in range(7))
+
+
+def _polynomial(x: Value, coefficients: Sequence[float]) -> Any:
+    """The sum of coefficients[k] x^k."""
+    value = const(x, coefficients[-1])
+    for c in reversed(coefficients[:-1]):
+        value = _add(_mul(value, x), const(x, c))
+    return value
+
+
+def _log1p_less(d: Value) -> Any:
+    """log1p(d) - d for |d| < 1/2.
+
+    With r = d / (d + 2), log1p(d) is 2 atanh(r), and 2 r - d = -d r; the series is for |d| < 0.1.
+    """
+    ratio = op("div")(d, _add(d, const(d, 2)))
+    square = op("square")(ratio)
+    series = _mul(_mul(square, ratio), _polynomial(square, _ATANH))
+    series = _sub(series, _mul(d, ratio))
+    difference = _sub(op("log1p")(d, accuracy=None), d)
+    return op("select_n")(op("lt")(op("abs")(d), const(d, 0.1)), difference, series)
 
 
 rules.defjvp(

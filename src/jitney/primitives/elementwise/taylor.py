@@ -225,8 +225,10 @@ def _ones_like(x: Value) -> Any:
     return broadcast_to_result(const(x, 1), shape_of(x))
 
 
-def of_logarithm(prim: Primitive, argument: Callable[[Any], Any]) -> Callable[..., Series]:
-    """log(u), where u_0 = argument(x_0): from u y' = x'."""
+def of_logarithm(
+    prim: Primitive, argument: Callable[[Any], Any], log_base: float = 1
+) -> Callable[..., Series]:
+    """log(u) / log_base, where u_0 = argument(x_0): from u y' = x' for y = log(u)."""
 
     def compute(x: Series, **params: object) -> Series:
         u0, y = argument(x[0]), [prim.bind(x[0], **params)]
@@ -235,7 +237,9 @@ def of_logarithm(prim: Primitive, argument: Callable[[Any], Any]) -> Callable[..
             for j in range(1, k):
                 total = add(total, scale(mul(y[j], x[k - j]), j))
             y.append(div(sub(x[k], scale(total, 1 / k)), u0))
-        return y
+        if log_base == 1:
+            return y
+        return [y[0], *[scale(term, 1 / log_base) for term in y[1:]]]
 
     return compute
 

@@ -173,6 +173,17 @@ log_p, log = unary(
     """,
     accuracy=True,
 )
+log2_p, log2 = unary(
+    "log2",
+    INEXACT,
+    """Logarithm to base 2; exact at powers of 2.
+
+    Example:
+      >>> lax.log2(jnp.array([1.0, 8.0]))
+      Array([0., 3.], dtype=float32)
+    """,
+    accuracy=True,
+)
 log1p_p, log1p = unary(
     "log1p",
     INEXACT,
@@ -341,6 +352,51 @@ clz_p, clz = unary(
     """,
 )
 
+# --- one_minus_square ---------------------------------------------------------------------------
+
+one_minus_square_p = declare("one_minus_square")
+
+
+@one_minus_square_p.abstract
+def _(x: ShapedArray) -> ShapedArray:
+    families.check_dtype("one_minus_square", x.dtype, NUMERIC)
+    return x
+
+
+@one_minus_square_p.eager
+def _(x: np.ndarray) -> np.ndarray:
+    one = np.ones((), x.dtype)
+    return reference.scalar.function("mul")(np.add(one, x), np.subtract(one, x))
+
+
+@one_minus_square_p.lower
+def _(b: Builder, x: Node) -> Any:
+    one = b.full(x.shape, 1, x.dtype)
+    return b.apply("mul", b.apply("add", one, x), b.apply("sub", one, x))
+
+
+def one_minus_square(x: ArrayLike) -> Array:
+    """1 - x^2, computed as (1 + x) (1 - x), which keeps its relative accuracy near x = 1 and -1.
+
+    Args:
+      x: integer, floating or complex array; integers wrap.
+
+    Returns: array of the shape and dtype of x.
+
+    Raises:
+      TypeError: for operands of other dtypes.
+
+    Example:
+      >>> lax.one_minus_square(jnp.array([0.5, 2.0]))
+      Array([ 0.75, -3.  ], dtype=float32)
+    """
+    try:
+        return one_minus_square_p.bind(x)
+    except TypeError:
+        families.check_operands("one_minus_square", x)
+        raise
+
+
 # --- integer powers -----------------------------------------------------------------------------
 
 integer_pow_p = declare("integer_pow")
@@ -473,7 +529,24 @@ def _ones_like(x: Value) -> Any:
 
 
 rules.defjvp(square_p, lambda t, x: mul_(t, mul_(factor(x, 2), x)))
-rules.def_zero_derivative(sign_p, floor_p, ceil_p, is_finite_p, not_p, population_count_p, clz_p)
+rules.defjvp(one_minus_square_p, lambda t, x: mul_(t, mul_(factor(x, -2), x)))
+
+
+@sign_p.jvp
+def _(primals: Primals, tangents: Sequence[Value]) -> tuple[Any, Any]:
+    """Of a complex number the part of the tangent across it, over its modulus."""
+    (x,), (t,) = primals, tangents
+    out = sign_p.bind(x)
+    if rules.aval_of(x).dtype.kind != "c":
+        return out, rules.zero_tangent(out)
+    across = imag(mul_(conj_p.bind(out, input_dtype=rules.aval_of(x).dtype), t))
+    size = op("abs")(x)
+    safe = op("select_n")(op("eq")(size, const(size, 0)), size, _ones_like(size))
+    turn = _div(across, safe)
+    return out, mul_(out, op("complex")(rules.zeros_like(turn), turn))
+
+
+rules.def_zero_derivative(floor_p, ceil_p, is_finite_p, not_p, population_count_p, clz_p)
 rules.defjvp2(sqrt_p, lambda t, y, x, **_: mul_(t, _div(factor(x, 0.5), y)))
 rules.defjvp2(rsqrt_p, lambda t, y, x, **_: mul_(t, mul_(factor(x, -0.5), _div(y, x))))
 rules.defjvp2(cbrt_p, lambda t, y, x, **_: mul_(t, mul_(factor(x, 1 / 3), integer_pow(y, -2))))
@@ -487,8 +560,7 @@ def _is_highest(accuracy: Accuracy) -> bool:
 
 
 def _expm1_jvp(t: Value, y: Value, x: Value, *, accuracy: Accuracy = None) -> Any:
-    slope = exp(x, accuracy=accuracy) if _is_highest(accuracy) else _add(y, const(y, 1))
-    return mul_(t, slope)
+    return mul_(t, exp(x, accuracy=accuracy))
 
 
 def _logistic_jvp(t: Value, y: Value, x: Value, *, accuracy: Accuracy = None) -> Any:
@@ -498,31 +570,31 @@ def _logistic_jvp(t: Value, y: Value, x: Value, *, accuracy: Accuracy = None) ->
 
 def _tanh_jvp(t: Value, y: Value, x: Value, *, accuracy: Accuracy = None) -> Any:
     if not _is_highest(accuracy):
-        # t (1 + y)(1 - y), which keeps its accuracy where y is near 1.
-        return mul_(_add(t, mul_(t, y)), _sub(const(x, 1), y))
+        return mul_(t, one_minus_square(y))
     sides = [logistic(mul_(const(x, k), x), accuracy=accuracy) for k in (2, -2)]
     return mul_(t, mul_(const(x, 4), mul_(*sides)))
 
 
 rules.defjvp2(expm1_p, _expm1_jvp)
 rules.defjvp(log_p, lambda t, x, **_: _div(t, x))
+rules.defjvp(log2_p, lambda t, x, **_: _div(t, mul_(x, log(factor(x, 2)))))
 rules.defjvp(log1p_p, lambda t, x, **_: _div(t, _add(x, const(x, 1))))
 rules.defjvp2(logistic_p, _logistic_jvp)
 rules.defjvp(sin_p, lambda t, x, *, accuracy=None: mul_(t, cos(x, accuracy=accuracy)))
 rules.defjvp(cos_p, lambda t, x, *, accuracy=None: neg(mul_(t, sin(x, accuracy=accuracy))))
 rules.defjvp2(tan_p, lambda t, y, x, **_: mul_(t, _add(factor(x, 1), square(y))))
-rules.defjvp(asin_p, _times(lambda x: rsqrt(_sub(factor(x, 1), square(x)))))
-rules.defjvp(acos_p, _times(lambda x: neg(rsqrt(_sub(factor(x, 1), square(x))))))
+rules.defjvp(asin_p, _times(lambda x: rsqrt(one_minus_square(x))))
+rules.defjvp(acos_p, _times(lambda x: neg(rsqrt(one_minus_square(x)))))
 rules.defjvp(atan_p, lambda t, x: _div(t, _add(factor(x, 1), square(x))))
 rules.defjvp(sinh_p, _times(lambda x: cosh(x)))
 rules.defjvp(cosh_p, _times(lambda x: sinh(x)))
 rules.defjvp2(tanh_p, _tanh_jvp)
 rules.defjvp(asinh_p, _times(lambda x: rsqrt(_add(square(x), const(x, 1)))))
-rules.defjvp(acosh_p, _times(lambda x: rsqrt(_sub(square(x), const(x, 1)))))
 rules.defjvp(
-    atanh_p,
-    lambda t, x: mul_(reciprocal(_add(const(x, 1), x)), _div(t, _sub(const(x, 1), x))),
+    acosh_p,  # the roots of x^2 - 1 in turns: x^2 may overflow
+    _times(lambda x: mul_(rsqrt(_sub(x, const(x, 1))), rsqrt(_add(x, const(x, 1))))),
 )
+rules.defjvp(atanh_p, lambda t, x: _div(t, one_minus_square(x)))
 rules.deflinear(
     real_p,
     lambda ct, x: (
@@ -560,6 +632,7 @@ taylor.declare(integer_pow_p, taylor.integer_power)
 for _prim, _exponent in ((sqrt_p, 1 / 2), (rsqrt_p, -1 / 2), (cbrt_p, 1 / 3)):
     taylor.declare(_prim, taylor.of_power(_prim, _exponent))
 taylor.declare(log_p, taylor.of_logarithm(log_p, lambda x: x))
+taylor.declare(log2_p, taylor.of_logarithm(log2_p, lambda x: x, np.log(2)))
 taylor.declare(log1p_p, taylor.of_logarithm(log1p_p, lambda x: _add(x, const(x, 1))))
 # y' as a function of y, and its coefficients of y and y^2.
 _OF_THEMSELVES: Any = (
@@ -590,9 +663,9 @@ def _(primals: Primals, series: Sequence[Tangents]) -> Any:
 
 _ALL = (
     neg_p, sign_p, abs_p, square_p, floor_p, ceil_p, is_finite_p, sqrt_p, rsqrt_p, cbrt_p, exp_p,
-    exp2_p, expm1_p, log_p, log1p_p, logistic_p, sin_p, cos_p, tan_p, asin_p, acos_p, atan_p,
-    sinh_p, cosh_p, tanh_p, asinh_p, acosh_p, atanh_p, real_p, imag_p, conj_p, not_p,
-    population_count_p, clz_p, integer_pow_p,
+    exp2_p, expm1_p, log_p, log2_p, log1p_p, one_minus_square_p, logistic_p, sin_p, cos_p, tan_p,
+    asin_p, acos_p, atan_p, sinh_p, cosh_p, tanh_p, asinh_p, acosh_p, atanh_p, real_p, imag_p,
+    conj_p, not_p, population_count_p, clz_p, integer_pow_p,
 )  # fmt: skip
 rules.vectorized(*_ALL)
 for _prim in _ALL:

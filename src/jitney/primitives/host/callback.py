@@ -11,15 +11,18 @@ jitted functions, also the one that called it.
 
 from __future__ import annotations
 
+import functools
 import logging
+import os
 import traceback
+import types
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from jitney.compiler import lower as lowering
-from jitney.core import dtypes, text
+from jitney.core import dtypes, messages, text, tracebacks
 from jitney.core.avals import ShapedArray
 from jitney.core.effects import (
     Effect,
@@ -82,49 +85,69 @@ class FlatCallback:
 
 
 def _call(function: Callable[..., Any], values: Sequence[np.ndarray], avals: Sequence[Any]) -> Any:
-    """`function` on arrays that hold copies of `values`, under the evaluating trace."""
+    """`function` on arrays that hold copies of `values`, strongly typed, under the evaluating trace."""
     arrays = [
-        array_from_numpy(np.array(x, order="C"), a) for x, a in zip(values, avals, strict=True)
+        array_from_numpy(np.array(x, order="C"), a.strip_weak_type())
+        for x, a in zip(values, avals, strict=True)
     ]
     with set_current_trace(state.eval_trace):
         return function(*arrays)
 
 
 def _log_failure(name: str, error: Exception) -> None:
-    """Logs what a callback has raised, as nothing may wait for it."""
-    if name.startswith("debug_"):
-        _debug_log.error("jax.%s failed", name.replace("_", ".", 1), exc_info=error)
-    else:
-        _log.error("jax.%s failed", name, exc_info=error)
+    """Logs what a callback has raised, where a program has a handler for that.
+
+    Without one Python would write to stderr what the error that is raised shows as well.
+    """
+    is_debug = name.startswith("debug_")
+    log = _debug_log if is_debug else _log
+    if log.hasHandlers():
+        shown = name.replace("_", ".", 1) if is_debug else name
+        log.error("jax.%s failed", shown, exc_info=error)
 
 
-def _failed(name: str, error: Exception) -> JaxRuntimeError:
-    """The error that a callback's is within programs; it is logged, too."""
+def _failed(name: str, error: Exception, callback: Callable[..., Any]) -> JaxRuntimeError:
+    """The error that a callback's is within programs: with its traceback, of the user's frames."""
+    tracebacks.drop_own_frames(error)
     _log_failure(name, error)
     trace = "".join(traceback.format_exception(error)).rstrip("\n")
+    if error.__traceback__ is None:  # no frame is the user's, whose function has to be named
+        trace = f"{name} of {_described(callback)}\n{trace}"
     return JaxRuntimeError(f"INTERNAL: CpuCallback error calling callback: {trace}")
+
+
+def _described(callback: Callable[..., Any]) -> str:
+    """ "host (model.py:11)": a user's function, and where its source is."""
+    function: Any = callback.callback_func if isinstance(callback, FlatCallback) else callback
+    while isinstance(function, functools.partial):
+        function = function.func
+    name: str = getattr(function, "__name__", type(function).__name__)
+    code = getattr(function, "__code__", None)
+    if not isinstance(code, types.CodeType):
+        return name
+    return f"{name} ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
 
 
 def _checked(results: Sequence[Any], avals: Sequence[ShapedArray]) -> list[np.ndarray]:
     """What a function returned, as data of types `avals`."""
     if len(results) != len(avals):
         raise RuntimeError(
-            f"a callback must return {len(avals)} arrays, as its result_shape_dtypes say, but has "
+            f"a callback must return {messages.counted(len(avals), 'array')}, as its "
+            "result_shape_dtypes say, but has "
             f"returned {len(results)}"
         )
     values: list[np.ndarray] = []
     for i, (x, aval) in enumerate(zip(results, avals, strict=True)):
         x = getattr(x, "_value", x) if dtypes.is_extended(aval.dtype) else np.asarray(x)
         wanted = dtypes.physical_dtype(aval.dtype)
-        if x.shape != aval.shape:
-            raise RuntimeError(
-                f"Incorrect output shape for return value #{i}: Expected: {aval.shape}, "
-                f"Actual: {x.shape}"
-            )
         got = dtypes.canonicalize_dtype(x.dtype)
-        if got != wanted:
+        if x.shape != aval.shape or got != wanted:
+            which = "the result" if len(avals) == 1 else f"result {i}"
+            part = "dtype" if x.shape == aval.shape else "shape"
+            asked, found = (wanted, got) if part == "dtype" else (aval.shape, x.shape)
             raise RuntimeError(
-                f"Incorrect output dtype for return value #{i}: Expected: {wanted}, Actual: {got}"
+                f"{which} of a callback must be of {part} {asked}, as its result_shape_dtypes say, but "
+                f"is of {part} {found}"
             )
         values.append(np.array(x, wanted, order="C"))
     return values
@@ -145,7 +168,7 @@ def _values_of(
     try:
         return _checked(_call(callback, values, avals), result_avals)
     except Exception as error:
-        raise _failed(name, error) from error
+        raise _failed(name, error, callback) from None  # its message has all of that
 
 
 def call_of(
@@ -457,7 +480,7 @@ def _silent(prim: Primitive, function_of: Callable[[dict[str, Any]], Callable[..
                 try:
                     _call(function, values, avals)
                 except Exception as error:
-                    raise _failed(prim.name, error) from error
+                    raise _failed(prim.name, error, function) from None
                 return ()
 
             b.host_call(prim.name, host, nodes, (), ordered=True)

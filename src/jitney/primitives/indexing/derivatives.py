@@ -251,7 +251,7 @@ def _extreme_jvp(prim: Primitive) -> None:
         select_n = rules.op("select_n")
 
         def windows(of: Value) -> Any:
-            return _windows(of, indices, dimension_numbers, updates_shape)
+            return _windows(of, indices, dimension_numbers, updates_shape, mode=mode)
 
         def count(which: Callable[[], Any]) -> Any:
             """How many updates, of those marked, go where each one goes."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.compiler.reference import indexing
-from jitney.core import dtypes
+from jitney.core import dtypes, messages
 from jitney.core.avals import ShapedArray, get_aval, shaped_array
 from jitney.core.key_reuse import uses_keys
 from jitney.core.primitive import declare
@@ -66,7 +66,8 @@ def _(x: ShapedArray, *starts: ShapedArray, slice_sizes: Shape) -> ShapedArray:
     if len(starts) != x.ndim or len(slice_sizes) != x.ndim:
         raise TypeError(
             "dynamic_slice needs a start index and a size per axis of the operand, got "
-            f"{len(starts)} start indices and slice_sizes {slice_sizes} for operand shape {x.shape}."
+            f"{messages.counted(len(starts), 'start index')} and slice_sizes {slice_sizes} for "
+            f"operand shape {x.shape}."
         )
     if any(size > n for size, n in zip(slice_sizes, x.shape, strict=True)):
         raise TypeError(
@@ -106,14 +107,14 @@ def start_operands(operand: Value, start_indices: Any, wraps: Any = True) -> lis
     else:
         rows = shape_of(start_indices)
         if len(rows) != 1:
-            raise TypeError(f"start indices must be a sequence or a vector, got shape {rows}")
+            raise TypeError(f"`start_indices` must be a sequence or a vector, but has shape {rows}")
         starts = [
             squeeze(static_slice(start_indices, (k,), (k + 1,), (1,)), (0,)) for k in range(rows[0])
         ]
     if len(starts) != len(shape):
         raise ValueError(
-            "dynamic_slice and dynamic_update_slice: there must be one start index for each axis of an "
-            f"operand of shape {shape}, but there are {len(starts)}"
+            f"there must be one start index for each axis of an operand of shape {shape}, but there "
+            f"are {len(starts)}"
         )
     wrap = wraps if isinstance(wraps, list | tuple) else [wraps] * len(starts)
     if len(wrap) != len(starts):
@@ -130,7 +131,8 @@ def _start(start: Value, n: int, wraps: bool) -> Any:
         value = int(start)
         if value < 0 and not wraps:
             raise ValueError(
-                f"Index {value} is out of bounds for dimension {n} if allow_negative_indices=False"
+                f"an index must be 0 or more with allow_negative_indices=False, but is {value} for an "
+                f"axis of size {n}"
             )
         dtype: Any = get_aval(start).dtype if isinstance(start, np.integer) else np.int64
         if value < 0:

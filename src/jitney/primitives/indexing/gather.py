@@ -416,6 +416,8 @@ def index_take(src: ArrayLike, idxs: Sequence[ArrayLike], axes: Sequence[int]) -
     """
     axes = tuple(axes)
     shape = shape_of(src)
+    if any(not -len(shape) <= k < len(shape) for k in axes):
+        raise ValueError(f"index_take: `src` of shape {shape} has not all of the axes {axes}")
     vectors = concatenation.concatenate([expand_dims(i, (1,)) for i in idxs], 1)
     extents = np.asarray([shape[k] for k in axes], np.int32)
     if vectors.dtype.itemsize < 4 or vectors.dtype.kind == "u":

@@ -16,7 +16,7 @@ import numpy as np
 from jitney.compiler import lower as lowering
 from jitney.compiler.dims import ScatterDims
 from jitney.compiler.reference import indexing
-from jitney.core import caches, dtypes, source_info
+from jitney.core import caches, dtypes, messages, source_info
 from jitney.core.avals import ShapedArray, get_aval, shaped_array
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr
 from jitney.core.jaxpr_trace import trace_to_jaxpr
@@ -102,14 +102,16 @@ def _check_bounds(
         if updates.shape[axis] > bound:
             raise TypeError(
                 f"scatter: axis {axis} of the updates, of shape {updates.shape}, is an axis of the "
-                f"window, and must not be longer than the operand's, which has {bound} elements there"
+                "window, and must not be longer than the operand's, which has "
+                f"{messages.counted(bound, 'element')} there"
             )
     batch_axes = [k for k in range(updates.ndim) if k not in window]
     for axis, extent in zip(batch_axes, indices.shape[:-1], strict=True):
         if updates.shape[axis] != extent:
             raise TypeError(
                 f"scatter: axis {axis} of the updates, of shape {updates.shape}, must be as long "
-                f"as the indices' axis that it belongs to, which has {extent} elements"
+                "as the indices' axis that it belongs to, which has "
+                f"{messages.counted(extent, 'element')}"
             )
 
 

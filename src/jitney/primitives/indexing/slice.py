@@ -39,15 +39,12 @@ def _(
 ) -> ShapedArray:
     if not len(start_indices) == len(limit_indices) == x.ndim:
         raise TypeError(
-            "slice start_indices and limit_indices must have the length of the operand's shape, got "
-            f"start_indices {start_indices} and limit_indices {limit_indices} for operand shape "
-            f"{x.shape}."
+            "slice: `start_indices` and `limit_indices` must have an entry for each axis of an operand "
+            f"of shape {x.shape}, but are {start_indices} and {limit_indices}"
         )
     sizes = tuple(hi - lo for lo, hi in zip(start_indices, limit_indices, strict=True))
     if any(lo < 0 for lo in start_indices):
-        raise TypeError(
-            f"slice start_indices must have every element be nonnegative, got {start_indices}."
-        )
+        raise TypeError(f"slice: `start_indices` must be 0 or more, but is {start_indices}")
     if any(hi > n for hi, n in zip(limit_indices, x.shape, strict=True)):
         raise TypeError(
             f"slice: `limit_indices` {limit_indices} is more than an operand of shape {x.shape} has"
@@ -64,7 +61,7 @@ def _(
             f"{x.shape}, but is {strides}"
         )
     if any(s <= 0 for s in steps):
-        raise TypeError(f"slice strides must be positive, got {strides}.")
+        raise TypeError(f"slice: `strides` must be 1 or more, but is {strides}")
     return x.update(shape=tuple([-(-n // s) for n, s in zip(sizes, steps, strict=True)]))
 
 

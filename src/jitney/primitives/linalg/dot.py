@@ -72,7 +72,8 @@ def _unequal(kind: str, x: ShapedArray, y: ShapedArray, i: int, j: int) -> str:
             fits = "transpose the left operand"
     return messages.refusal(
         "dot_general",
-        f"axis {i} of the left operand has {x.shape[i]} elements, axis {j} of the right one "
+        f"axis {i} of the left operand has {messages.counted(x.shape[i], 'element')}, axis {j} of "
+        "the right one "
         f"{y.shape[j]}; {why} and must be equal.",
         (("left", x), ("right", y)),
         fits,

@@ -39,7 +39,8 @@ def _matrix(name: str, x: ShapedArray, position: int = 0) -> tuple[tuple[int, ..
     families.check_dtype(name, x.dtype, families.INEXACT, position)
     if len(x.shape) < 2:
         raise TypeError(
-            f"Input {position} to {name} must have rank at least 2, but got shape={x.shape}"
+            f"{name}: operand {position} must hold matrices, so have rank 2 or more, but has shape "
+            f"{x.shape}"
         )
     return x.shape[:-2], x.shape[-2], x.shape[-1]
 
@@ -530,6 +531,11 @@ def _(x: ShapedArray) -> list[ShapedArray]:
 @householder_product_p.abstract
 def _(x: ShapedArray, taus: ShapedArray) -> ShapedArray:
     _, m, n = _matrix("householder_product", x)
+    if taus.dtype != x.dtype or not taus.ndim:
+        raise TypeError(
+            "householder_product: `taus` must be vectors of the dtype of the matrices, but they are "
+            f"{taus.str_short()} and {x.str_short()}"
+        )
     if m < n or taus.shape[-1] > n:
         raise TypeError(
             "householder_product: there must be no more columns than rows, and as many `taus` or "
@@ -571,6 +577,11 @@ def _(r: ShapedArray, w: ShapedArray) -> ShapedArray:
     _, n = square("cholesky_update", r)
     if w.shape[-1:] != (n,):
         raise ValueError(f"cholesky_update got shapes {r.shape} and {w.shape}")
+    if w.dtype != r.dtype:
+        raise TypeError(
+            "cholesky_update: `w` must have the dtype of the matrices, but they are "
+            f"{w.str_short()} and {r.str_short()}"
+        )
     return shaped_array(r.shape, r.dtype)
 
 

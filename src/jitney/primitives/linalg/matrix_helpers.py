@@ -65,7 +65,17 @@ def adjoint(x: Value) -> Any:
 
 
 def symmetrize(x: Value) -> Any:
-    """(x + x^H) / 2."""
+    """(x + x^H) / 2.
+
+    Raises:
+      ValueError: if the matrices are not square.
+    """
+    shape = shape_of(x)
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        turned = (*shape[:-2], *shape[:-3:-1])
+        raise ValueError(
+            f"the operand must hold square matrices, but has shape {shape}, and transposed {turned}"
+        )
     return binary.div(binary.add(x, adjoint(x)), const(x, 2))
 
 

@@ -54,8 +54,8 @@ def axis_extent(name: AxisName, asked_by: str) -> int:
         if known == name:
             return size
     raise NameError(
-        f"Found an unbound axis name: {name}. To fix this, please call {asked_by} under "
-        f"`jax.shard_map` or `jax.vmap(..., axis_name={name!r})`."
+        f"{asked_by}: no axis is named {name!r} here.\n"
+        f"Instead: within jax.vmap(..., axis_name={name!r}), or jax.shard_map over a mesh that has it"
     )
 
 

@@ -77,7 +77,7 @@ def _(b: Builder, *nodes: Node, call: ClosedJaxpr, **params: object) -> Any:
             if isinstance(out, Project) and isinstance(out.node, HostCall):
                 b.calls_on_parts.append(out.node)
         return outs
-    places = (b.places_of(id(call)) if isinstance(b, PartBuilder) else None) or ()
+    places = (b.places_of(call) if isinstance(b, PartBuilder) else None) or ()
     named = [place for place in places if isinstance(place, NamedSharding)]
     if not named or len(named) < len(places):
         return lowering.inline(b, call, nodes)
@@ -93,7 +93,7 @@ class _Division(SaysDivision):
     def __init__(
         self, call: ClosedJaxpr, params: Mapping[str, Any], mesh: Mesh | AbstractMesh | None
     ) -> None:
-        self.key = id(call)
+        self.key = call  # not its id, which another program would have once this one is gone
         self.ins = _arrays(call.in_avals)
         self.outs = _arrays(call.out_avals)
         self.params = params
@@ -167,7 +167,7 @@ def _auto(mesh: Mesh | AbstractMesh) -> Mesh | AbstractMesh:
     """`mesh` with Auto axes, as callbacks see it."""
     if isinstance(mesh, Mesh):
         return Mesh(mesh.devices, mesh.axis_names)
-    return AbstractMesh(mesh.axis_sizes, mesh.axis_names)
+    return AbstractMesh(mesh.axis_sizes, mesh.axis_names, AxisType.Auto)
 
 
 def _place(mesh: Mesh | AbstractMesh, spec: Spec) -> NamedSharding:

@@ -63,7 +63,7 @@ def _within(jaxpr: Jaxpr) -> bool:
     """Whether programs in equations, but for calls and `shard_map`, have sums yet to be taken."""
     for eqn in jaxpr.eqns:
         for program in jaxprs_in_params(eqn.params):
-            inner = program.jaxpr if isinstance(program, ClosedJaxpr) else program
+            inner = program.jaxpr
             if eqn.primitive.name == "shard_map":
                 continue
             if (eqn.primitive.name != "jit" and _has_any(inner)) or _within(inner):
@@ -76,7 +76,7 @@ def _has_any(jaxpr: Jaxpr) -> bool:
     if any([_names(v.aval) for v in variables]):
         return True
     inner = [program for eqn in jaxpr.eqns for program in jaxprs_in_params(eqn.params)]
-    return any([_has_any(p.jaxpr if isinstance(p, ClosedJaxpr) else p) for p in inner])
+    return any([_has_any(p.jaxpr) for p in inner])
 
 
 @memoize_by_identity

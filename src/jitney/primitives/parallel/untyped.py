@@ -32,12 +32,8 @@ def has_types(jaxpr: Jaxpr) -> bool:
         return False
     variables = [*jaxpr.constvars, *jaxpr.invars, *[v for e in jaxpr.eqns for v in e.outvars]]
     return any([explicit.sharding_of(v.aval) is not None for v in variables]) or any(
-        [has_types(_open(program)) for e in jaxpr.eqns for program in jaxprs_in_params(e.params)]
+        [has_types(program.jaxpr) for e in jaxpr.eqns for program in jaxprs_in_params(e.params)]
     )
-
-
-def _open(program: Jaxpr | ClosedJaxpr) -> Jaxpr:
-    return program.jaxpr if isinstance(program, ClosedJaxpr) else program
 
 
 def evaluate(jaxpr: Jaxpr, consts: Sequence[Any], *args: Value) -> list[Any]:
@@ -64,9 +60,9 @@ def _untyped(closed: ClosedJaxpr) -> ClosedJaxpr:
 
 def without_types(value: object) -> Any:
     """A parameter of an equation: programs without such types, places on meshes of Auto axes."""
-    if isinstance(value, ClosedJaxpr):
-        return _untyped(value) if has_types(value.jaxpr) else value
     if isinstance(value, Jaxpr):
+        if value.is_closed:
+            return _untyped(value) if has_types(value.jaxpr) else value
         return opened(_untyped(closed_of(value))) if has_types(value) else value
     if isinstance(value, NamedSharding):  # what is a sum is a matter of types, too
         spec = value.spec.update(unreduced=(), reduced=())

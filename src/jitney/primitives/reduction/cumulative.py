@@ -57,13 +57,12 @@ def _cumulative(
     @prim.abstract
     def _(x: ShapedArray, *, axis: int, reverse: bool) -> ShapedArray:
         if axis < 0:
-            raise ValueError(f"{name} does not allow negative axes, got {axis}")
+            raise ValueError(f"{name}: `axis` must be 0 or more, but is {axis}")
         if axis >= x.ndim:
             raise ValueError(f"{name}: an operand of shape {x.shape} has no axis {axis}")
         if not families.is_accepted(x.dtype, accepts):
             raise TypeError(
-                f"{name} does not accept dtype {dtypes.long_name(x.dtype)}. "
-                "Accepted dtypes are subtypes of number."
+                f"{name}: the operand must hold numbers, but is {dtypes.long_name(x.dtype)}"
             )
         return x
 

@@ -40,10 +40,11 @@ Axes = tuple[int, ...]
 
 def _check_axes(axes: Axes, x: ShapedArray) -> None:
     if len(set(axes)) != len(axes):
-        raise ValueError(f"duplicate value in 'axes' of reduction: {axes}")
+        raise ValueError(f"an axis can be reduced once, but `axes` is {axes}")
     if not all(0 <= a < x.ndim for a in axes):
         raise ValueError(
-            f"reduction axes {axes} contains out-of-bounds indices for {x.str_short()}."
+            f"the axes that are reduced must be 0 to {x.ndim - 1}, those of {x.str_short()}, but "
+            f"are {axes}"
         )
 
 
@@ -92,9 +93,11 @@ def _monoid(
     """Declares the reduction `name` by the monoid `fn`; returns it and its public function."""
     prim = declare(name, linear=linear)
     prim.sharding(sharding_rules.reduced)
-    has_place = name == "reduce_sum"
-    if has_place:
+    has_place = fn in ("add", "max", "min")
+    if fn == "add":
         prim.checks_place(sharding_rules.unreduced_sum)
+    elif has_place:
+        prim.checks_place(sharding_rules.no_terms)
 
     @prim.abstract
     def _(x: ShapedArray, *, axes: Axes, **_: object) -> ShapedArray:
@@ -106,8 +109,7 @@ def _monoid(
         _check_axes(axes, x)
         if not families.is_accepted(x.dtype, accepts):
             raise TypeError(
-                f"{name} does not accept dtype {dtypes.long_name(x.dtype)}. "
-                "Accepted dtypes are subtypes of number."
+                f"{name}: the operand must hold numbers, but is {dtypes.long_name(x.dtype)}"
             )
         return x.update(shape=_without(x.shape, axes))
 
@@ -134,7 +136,7 @@ def _monoid(
             raise TypeError(f"{name} takes no out_sharding: place the result by reshard")
         if has_place:
             extra["out_sharding"] = out_place(out_sharding, name)
-            if not config.allow_f16_reductions.value:
+            if fn == "add" and not config.allow_f16_reductions.value:
                 _refuse_f16(operand, axes)
         try:
             return bind(operand, axes=tuple([operator.index(a) for a in axes]), **extra)
@@ -458,7 +460,7 @@ def _sum_transpose(ct: Value, x: Value, *, axes: Axes, out_sharding: object) -> 
 rules.deflinear(reduce_sum_p, _sum_transpose)
 
 
-def _extreme_jvp(t: Value, out: Value, x: Value, *, axes: Axes) -> Any:
+def _extreme_jvp(t: Value, out: Value, x: Value, *, axes: Axes, out_sharding: object) -> Any:
     # The tangent is the mean of the tangents at the extreme elements.
     shape = tuple(1 if k in axes else n for k, n in enumerate(rules.shape_of(x)))
     place = rules.op("reshape")(out, new_sizes=shape, dimensions=None, sharding=None)

@@ -14,7 +14,7 @@ from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.flat_function import FlatFunction
 from jitney.core.function_traces import traced_once
-from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
+from jitney.core.jaxpr import DebugInfo, Jaxpr
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.primitive import Primitive, declare
 from jitney.core.pytree import pytrees
@@ -62,11 +62,9 @@ def _(*avals: ShapedArray, **params: object) -> list[ShapedArray]:
     return [shaped_array(result_shape(x.shape, params), x.dtype, False) for x in operands]
 
 
-def _fold_by_program(
-    *values: Value, jaxpr: Jaxpr | ClosedJaxpr, consts: Primals, **params: object
-) -> list[Any]:
+def _fold_by_program(*values: Value, jaxpr: Jaxpr, consts: Primals, **params: object) -> list[Any]:
     n = len(values) // 2
-    closed = jaxpr if isinstance(jaxpr, ClosedJaxpr) else ClosedJaxpr(jaxpr, consts)
+    closed = Jaxpr(jaxpr, consts) if consts else jaxpr
 
     def combine(a: Sequence[Any], b: Sequence[Any]) -> Sequence[Any]:
         whole = vectorized_program(closed, rules.shape_of(a[0]))
@@ -127,9 +125,9 @@ _EXTREMES: dict[str, _Extreme] = {
 }
 
 
-def _extreme_of(program: Jaxpr | ClosedJaxpr) -> _Extreme | None:
+def _extreme_of(program: Jaxpr) -> _Extreme | None:
     """For a fold that takes the larger or the smaller one: its primitive, comparison and function."""
-    jaxpr = program.jaxpr if isinstance(program, ClosedJaxpr) else program
+    jaxpr = program.jaxpr
     if len(jaxpr.eqns) != 1 or [*jaxpr.eqns[0].invars] != [*jaxpr.invars]:
         return None
     if dtypes.issubdtype(jaxpr.invars[0].aval.dtype, np.complexfloating):

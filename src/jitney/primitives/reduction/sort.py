@@ -108,7 +108,7 @@ top_k_p.sharding(sharding_rules.whole_along("axis", "the operand must be unshard
 
 
 @top_k_p.abstract
-def _(x: ShapedArray, *, k: int, axis: int) -> list[ShapedArray]:
+def _(x: ShapedArray, *, k: int, axis: int, is_stable: bool) -> list[ShapedArray]:
     if dtypes.issubdtype(x.dtype, np.complexfloating):
         raise ValueError(
             f"top_k: complex numbers, as of {x.str_short()}, have no order; sort by jnp.abs or jnp.real"
@@ -129,22 +129,23 @@ def _(x: ShapedArray, *, k: int, axis: int) -> list[ShapedArray]:
 
 
 @top_k_p.eager
-def _(x: np.ndarray, *, k: int, axis: int) -> list[np.ndarray]:
+def _(x: np.ndarray, *, k: int, axis: int, is_stable: bool) -> list[np.ndarray]:
     return list(order.top_k(x, k, axis))
 
 
 @top_k_p.lower
-def _(b: Builder, x: Node, *, k: int, axis: int) -> list[Any]:
+def _(b: Builder, x: Node, *, k: int, axis: int, is_stable: bool) -> list[Any]:
     return b.top_k(x, k, axis)
 
 
-def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> list[Array]:
+def top_k(operand: ArrayLike, k: int, *, axis: int = -1, is_stable: bool = True) -> list[Array]:
     """[the k largest elements along `axis`, descending; their int32 indices].
 
     Args:
       operand: array of a real dtype.
       k: how many, static; at most the extent of the axis.
       axis: axis.
+      is_stable: whether equal elements have to keep their order. They always do.
 
     Returns: two arrays of the operand's shape with extent k along `axis`. Among equal elements the
       ones with lower indices come first.
@@ -161,7 +162,7 @@ def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> list[Array]:
     if k < 0:
         raise ValueError(f"top_k: `k` must not be negative, but is {k}")
     axis = canonical_axis(axis, len(shape_of(operand)))
-    return top_k_p.bind(operand, k=k, axis=axis)
+    return top_k_p.bind(operand, k=k, axis=axis, is_stable=bool(is_stable))
 
 
 # --- derivatives and batching -------------------------------------------------------------------
@@ -229,9 +230,11 @@ def chosen_elements(x: Value, indices: Value, axis: int) -> Any:
 
 
 @top_k_p.jvp
-def _(primals: Primals, tangents: Tangents, *, k: int, axis: int) -> tuple[list[Any], list[Any]]:
+def _(
+    primals: Primals, tangents: Tangents, *, axis: int, **params: object
+) -> tuple[list[Any], list[Any]]:
     (x,), (t,) = primals, tangents
-    values, indices = top_k_p.bind(x, k=k, axis=axis)
+    values, indices = top_k_p.bind(x, axis=axis, **params)
     no_tangent = rules.zero_tangent(indices)
     if isinstance(t, Zero) or 0 in shape_of(x):
         return [values, indices], [rules.zero_tangent(values), no_tangent]
@@ -239,9 +242,11 @@ def _(primals: Primals, tangents: Tangents, *, k: int, axis: int) -> tuple[list[
 
 
 @top_k_p.batch
-def _(args: Primals, dims: Sequence[int], *, k: int, axis: int) -> tuple[list[Any], list[int]]:
+def _(
+    args: Primals, dims: Sequence[int], *, axis: int, **params: object
+) -> tuple[list[Any], list[int]]:
     (x,), (d,) = args, dims
-    return top_k_p.bind(x, k=k, axis=axis + (d <= axis)), [d, d]
+    return top_k_p.bind(x, axis=axis + (d <= axis), **params), [d, d]
 
 
 sort_p.jet(jet.piecewise_linear(sort_p))

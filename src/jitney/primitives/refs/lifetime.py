@@ -50,14 +50,14 @@ _WHOLE = pytrees.tree_structure(())
 
 
 @new_ref_p.abstract
-def _(x: AbstractValue, *, kind: Param, memory_space: Param) -> AbstractRef:
+def _(x: AbstractValue, *, kind: Param, memory_space: Param, pin: bool) -> AbstractRef:
     if isinstance(x, AbstractRef):
         raise TypeError(f"a Ref holds an array, not another Ref: {x}")
     return AbstractRef(x, memory_space, kind)
 
 
 @empty_ref_p.abstract
-def _(*, memory_space: Param, ty: AbstractValue) -> AbstractRef:
+def _(*, memory_space: Param, pin: bool, ty: AbstractValue) -> AbstractRef:
     return AbstractRef(ty, memory_space)
 
 
@@ -67,13 +67,13 @@ def _(*, ty: AbstractRef) -> AbstractRef:
 
 
 @new_ref_p.def_impl
-def _(x: Value, *, kind: Param, memory_space: Param) -> Ref:
+def _(x: Value, *, kind: Param, memory_space: Param, pin: bool) -> Ref:
     array = x if type(x) is ArrayImpl else owned(x)
     return Ref(AbstractRef(array.aval, memory_space, kind), array)
 
 
 @empty_ref_p.def_impl
-def _(*, memory_space: Param, ty: AbstractValue) -> Ref:
+def _(*, memory_space: Param, pin: bool, ty: AbstractValue) -> Ref:
     return Ref(AbstractRef(ty, memory_space), owned(algebra.zeros(ty)))
 
 
@@ -88,7 +88,7 @@ def _(which: Sequence[bool], x: Value, **_: Param) -> Any:
 
 
 @empty_ref_p.discharge
-def _(which: Sequence[bool], *, memory_space: Param, ty: AbstractValue) -> Any:
+def _(which: Sequence[bool], *, ty: AbstractValue, **_: Param) -> Any:
     return algebra.zeros(ty), []
 
 
@@ -125,7 +125,9 @@ def _(primals: Primals, tangents: Tangents, **params: Param) -> Any:
 def _(primals: Primals, tangents: Tangents, *, ty: AbstractRef) -> Any:
     """To an outer derivative tangents are values like others, which it knows: no `tangent_ref`."""
     inner = array_type(ty)
-    ref = new_ref_p.bind(algebra.zeros(inner), kind=ty.kind, memory_space=ty.memory_space)
+    ref = new_ref_p.bind(
+        algebra.zeros(inner), kind=ty.kind, memory_space=ty.memory_space, pin=False
+    )
     return ref, _tangent_of(ref, Zero(inner.to_tangent_aval()))
 
 
@@ -143,11 +145,11 @@ def _(
     args: Sequence[Value],
     dims: Dims,
     *,
-    memory_space: Param,
     ty: AbstractValue,
+    **params: Param,
 ) -> Any:
     wide = ty.update(shape=(axis_data.size, *ty.shape))
-    return empty_ref_p.bind(memory_space=memory_space, ty=wide), 0
+    return empty_ref_p.bind(ty=wide, **params), 0
 
 
 @tangent_ref_p.batch_with_axis
@@ -217,13 +219,20 @@ def _(args: Sequence[Value], dims: Dims) -> Any:
 
 
 @api_boundary
-def new_ref(init_val: ArrayLike, *, memory_space: object = None, kind: str | None = None) -> Ref:
+def new_ref(
+    init_val: ArrayLike,
+    *,
+    memory_space: object = None,
+    kind: str | None = None,
+    pin: bool = False,
+) -> Ref:
     """A new mutable reference to an array.
 
     Args:
       init_val: what it holds at first, an array or a number. It is not changed itself.
       memory_space: accepted; there is one memory.
       kind: a word that is part of the reference's type.
+      pin: accepted; memory of references is not moved in any case.
 
     Returns: a `Ref`; within a traced function, a tracer that is an instance of it.
 
@@ -239,21 +248,22 @@ def new_ref(init_val: ArrayLike, *, memory_space: object = None, kind: str | Non
     """
     if is_ref(init_val):
         raise TypeError("a Ref holds an array, not another Ref; jax.new_ref(ref[...]) makes a copy")
-    return new_ref_p.bind(as_value(init_val), kind=kind, memory_space=memory_space)
+    return new_ref_p.bind(as_value(init_val), kind=kind, memory_space=memory_space, pin=bool(pin))
 
 
 @api_boundary
-def empty_ref(ty: ArrayLike, memory_space: object = None) -> Ref:
+def empty_ref(ty: ArrayLike, memory_space: object = None, pin: bool = False) -> Ref:
     """A new mutable reference to an array of a type, of which nothing but the type may be relied on.
 
     Args:
       ty: a `ShapeDtypeStruct`, or anything with a shape and a dtype.
       memory_space: accepted; there is one memory.
+      pin: accepted; memory of references is not moved in any case.
 
     Raises:
       TypeError: if `ty` has no shape and dtype.
     """
-    return empty_ref_p.bind(memory_space=memory_space, ty=abstractify(ty))
+    return empty_ref_p.bind(memory_space=memory_space, pin=bool(pin), ty=abstractify(ty))
 
 
 def _reference(ref: Ref, name: str) -> Any:

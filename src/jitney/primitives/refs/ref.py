@@ -222,6 +222,22 @@ class TransformedRef:
         return cls(*children)
 
     @property
+    def type(self) -> Any:
+        """The type of the part, as a reference."""
+        whole = self.ref.aval
+        return type(whole)(self.inner_aval, whole.memory_space, whole.kind)
+
+    @property
+    def memory_space(self) -> Any:
+        """Where the whole lies; None for the device's memory."""
+        return self.ref.aval.memory_space
+
+    @property
+    def is_dynamic_size(self) -> bool:
+        """Whether the number of elements is known at run time only: it never is."""
+        return False
+
+    @property
     def inner_aval(self) -> ShapedArray:
         """The type of the part, as an array."""
         return type_through(array_type(self.ref.aval), self.transforms)

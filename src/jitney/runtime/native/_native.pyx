@@ -53,6 +53,7 @@ cdef extern from "blas_threads.h":
 
 cdef extern from "tracebacks.h":
     void jt_hide_call(object fast, object repeated, object type)
+    void jt_set_on_error(object function)
 
 cdef extern from "select.h":
     int jt_select(jt_call *call, void *m, void *x, void *y, void *out, Py_ssize_t n, int size,
@@ -62,11 +63,7 @@ cdef extern from "threefry.h":
     void jt_threefry(uint32_t *k0, uint32_t *k1, size_t step, uint32_t *x0, uint32_t *x1,
                      size_t n) nogil
 
-cdef extern from "factorize.h":
-    enum: JT_MATRIX_TYPES
-    void *jt_factorizations[][JT_MATRIX_TYPES]
-    int jt_instructions
-    void jt_set_lapack(int dtype, int routine, void *address)
+cdef extern from "batch.h":
     int32_t jt_over_batch(jt_call *call, void *f, void **slots, int64_t n, int64_t grain,
                           int32_t alone) nogil
 
@@ -95,14 +92,10 @@ cdef extern from "transpose.h":
                           int64_t rows, int64_t columns) nogil
 
 cdef extern from "memory.h":
+    void jt_keep_freed_memory()
     void *jt_allocate(size_t size) nogil
     void *jt_take(size_t size) nogil
     void jt_give(void *memory) nogil
-
-cdef extern from "<malloc.h>" nogil:
-    int mallopt(int param, int value)
-    int M_MMAP_THRESHOLD
-    int M_TRIM_THRESHOLD
 
 cdef extern from "numpy/arrayobject.h":
     object PyArray_Empty(int nd, cnp.npy_intp *dims, cnp.PyArray_Descr *descr, int fortran)
@@ -161,10 +154,9 @@ def blas_add(uintptr_t setter):
 def keep_freed_memory():
     """Lets the allocator keep freed blocks of up to 32 MB instead of giving their pages back.
 
-    The first touch of a fresh page costs more than most kernels spend on it.
+    The first touch of a fresh page costs more than most kernels spend on it. glibc's can be told so.
     """
-    mallopt(M_MMAP_THRESHOLD, 32 << 20)
-    mallopt(M_TRIM_THRESHOLD, 512 << 20)
+    jt_keep_freed_memory()
 
 
 def use_error_state(variable, quiet):

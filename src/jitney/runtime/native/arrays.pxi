@@ -31,7 +31,7 @@ cdef class NativeArray:
         if value is None:
             from jitney.core.errors import deleted_array_error
 
-            raise deleted_array_error(self.aval)
+            raise deleted_array_error(self.aval, self.buffer.given_to)
         return value
 
     @property

@@ -36,7 +36,7 @@ cdef object _new_array(int nd, cnp.npy_intp *dims, object descr):
     cdef _Memory memory = _Memory.__new__(_Memory)
     memory.start = jt_allocate(nbytes)
     if memory.start == NULL:
-        raise MemoryError(f"no memory for an array of {nbytes} bytes")
+        raise MemoryError(f"no memory for an array of {nbytes:,} bytes")
     Py_INCREF(descr)
     array = PyArray_NewFromDescr(
         cnp.ndarray, <cnp.PyArray_Descr *>descr, nd, dims, NULL, memory.start,
@@ -67,11 +67,14 @@ cdef class Buffer:
 
     Attributes:
       device: the device that owns the memory.
+      given_to: (name of the function, code of its caller, offset of the call in that) if the memory
+        was donated; else None.
     """
 
     cdef object data  # a read-only ndarray; None once it is given up
     cdef Call ready  # the call that computes the data; None if they are there
     cdef readonly object device
+    cdef public object given_to
 
     @property
     def is_deleted(self):

@@ -7,7 +7,8 @@
 #define JITNEY_FACTORIZE_OWN_H
 
 #include "call.h"
-#include "threads.h"
+#include "instructions.h"
+#include "pool.h"
 
 /* Rows and columns of the largest matrices that are computed in lanes. */
 enum { JT_LANE_ROWS = 16 };
@@ -24,9 +25,12 @@ typedef struct {
     void *room; /* of LU factors: JT_BLOCK_COLUMNS elements for each row, aligned as vectors are */
 } jt_task;
 
+/* The pool's loop, `jt_parallel_for` of `threads.h`: threads and their state are another module's. */
+static int32_t (*jt_loop)(jt_call *call, jt_kernel kernel, void *slots, int64_t n, int64_t grain);
+
 /* kernel(call, data, begin, end) over the items [0, n). */
 static void jt_divide(jt_task *task, jt_kernel kernel, void *data, int64_t n) {
-    if (task->status == JT_SUCCEEDED) task->status = jt_parallel_for(task->call, kernel, data, n, 1);
+    if (task->status == JT_SUCCEEDED) task->status = jt_loop(task->call, kernel, data, n, 1);
 }
 
 /* The first part of n in two, a multiple of `width`. */
@@ -42,9 +46,6 @@ typedef struct {
                 void *vt);
 } jt_own;
 
-#define JT_NAME_(name, type, isa) jt_##name##_##type##_##isa
-#define JT_NAME__(name, type, isa) JT_NAME_(name, type, isa)
-#define NAME(name) JT_NAME__(name, TYPE, ISA)
 #define LANES ((int)(VECTOR / sizeof(T)))
 
 #define ISA base
@@ -55,9 +56,7 @@ typedef struct {
 #undef TARGET
 #undef VECTOR
 
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-#define JT_X86 1
-
+#ifdef JT_X86
 #define ISA avx2
 #define TARGET __attribute__((target("avx2,fma")))
 #define VECTOR 32
@@ -67,7 +66,7 @@ typedef struct {
 #undef VECTOR
 
 #define ISA avx512
-#define TARGET __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,fma,prefer-vector-width=512")))
+#define TARGET JT_AVX512
 #define VECTOR 64
 #include "factorize_own_types.h"
 #undef ISA
@@ -79,17 +78,15 @@ typedef struct {
 #undef LANES
 
 /* Which instructions may be used: 0 those that every processor has, 1 AVX2, 2 AVX-512. */
-static int jt_instructions = 2;
+static int jt_highest_level = 2;
 
 /* Those of JT_F32 or JT_F64 for the best of these that the processor has. */
 static const jt_own *jt_own_of(int type) {
 #ifdef JT_X86
-    __builtin_cpu_init();
-    if (jt_instructions >= 2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw"))
-        return &jt_own_types_avx512[type];
-    if (jt_instructions >= 1 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        return &jt_own_types_avx2[type];
+    switch (jt_level(jt_highest_level)) {
+    case 2: return &jt_own_types_avx512[type];
+    case 1: return &jt_own_types_avx2[type];
+    }
 #endif
     return &jt_own_types_base[type];
 }

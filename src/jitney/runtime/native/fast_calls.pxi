@@ -46,6 +46,7 @@ cdef class _Entry:
     cdef Program program
     cdef object unflatten  # None for a bare result
     cdef tuple donated  # positions of flat arguments that are given up
+    cdef object name  # of the function, if there are such
 
 
 cdef struct Arguments:
@@ -257,6 +258,8 @@ cdef bint match(object pattern, object arg, Arguments *a, list leaves) except -1
 
 cdef bint _has_twice(list leaves):
     """Whether an array is there more than once."""
+    if len(leaves) < 2:
+        return False
     cdef list arrays = [<uintptr_t><PyObject *>x for x in leaves if type(x) is _array_type]
     return len(set(arrays)) != len(arrays)
 
@@ -268,6 +271,27 @@ cdef list _donors(list leaves, tuple donated):
         if type(leaves[position]) is _array_type:
             donors[position] = (<NativeArray>leaves[position]).buffer
     return donors
+
+
+cdef extern from "Python.h":
+    ctypedef struct PyFrameObject:
+        pass
+    ctypedef struct PyCodeObject:
+        pass
+    PyFrameObject *PyEval_GetFrame()
+    PyCodeObject *PyFrame_GetCode(PyFrameObject *frame)
+    int PyFrame_GetLasti(PyFrameObject *frame)
+
+
+cdef object _place_of_call(object name):
+    """(`name`, code of the innermost Python frame, offset in that): where a function is called."""
+    cdef PyFrameObject *frame = PyEval_GetFrame()
+    if frame == NULL:
+        return None
+    cdef PyObject *owned = <PyObject *>PyFrame_GetCode(frame)
+    code = <object>owned
+    Py_DECREF(code)  # which is held by the variable
+    return name, code, PyFrame_GetLasti(frame)
 
 
 cdef class FastFunction:
@@ -304,6 +328,7 @@ cdef class FastFunction:
         entry.program = program
         entry.unflatten = unflatten
         entry.donated = donated
+        entry.name = getattr(self, "__name__", "") if donated else None
         # A new list: another thread may be going through the old one.
         self._entries = [entry, *self._entries[:7]]
 
@@ -311,7 +336,7 @@ cdef class FastFunction:
         """Result of a call whose signature is known; `_absent` of others."""
         cdef _Entry entry
         cdef Arguments a
-        cdef list results, leaves
+        cdef list results, leaves, donors
         cdef bint same
         cdef long epoch = _epoch()
         cdef int i, n = <int>len(given)
@@ -339,9 +364,13 @@ cdef class FastFunction:
                 if same and entry.donated and _has_twice(leaves):
                     same = False  # perhaps what is donated: the Python code says so
                 if same and a.n == entry.program.n_inputs:
-                    results = entry.program.run(
-                        a.pointers, _donors(leaves, entry.donated) if entry.donated else None
-                    )
+                    donors = _donors(leaves, entry.donated) if entry.donated else None
+                    if donors is not None:
+                        given_to = _place_of_call(entry.name)
+                        for donor in donors:
+                            if donor is not None:
+                                (<Buffer>donor).given_to = given_to
+                    results = entry.program.run(a.pointers, donors)
                     if entry.unflatten is None:
                         return results[0]
                     return entry.unflatten(results)
@@ -403,3 +432,8 @@ def hide_calls(kind):
     RepeatedFunction leave as from its `plain`.
     """
     jt_hide_call(FastFunction, RepeatedFunction, kind)
+
+
+def set_on_error(function):
+    """Has `function` called with each error that leaves a RepeatedFunction, that, and its arguments."""
+    jt_set_on_error(function)

@@ -23,7 +23,7 @@
 
 /* The level of instructions that the processor has and the system keeps registers for: 0, 1 AVX2 with FMA,
    2 AVX-512. Asked of the processor itself: compilers' own answer is in a library that not all have. */
-static int jt_instructions(void) {
+static int jt_ask_instructions(void) {
     enum { OSXSAVE = 1 << 27, FMA = 1 << 12, AVX2 = 1 << 5 };
     const unsigned avx512 = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31; /* F, DQ, BW, VL */
     unsigned a, b, c, d, features, saved;
@@ -32,6 +32,13 @@ static int jt_instructions(void) {
     __asm__ volatile("xgetbv" : "=a"(saved), "=d"(d) : "c"(0));
     if ((saved & 0x06) != 0x06) return 0; /* SSE, AVX */
     return (features & avx512) == avx512 && (saved & 0xe0) == 0xe0 ? 2 : 1;
+}
+
+/* That level, asked once: a virtual machine answers in tens of microseconds. */
+static int jt_instructions(void) {
+    static _Atomic int level = -1; /* threads ask, too; all get the same */
+    if (level < 0) level = jt_ask_instructions();
+    return level;
 }
 #else
 static int jt_instructions(void) { return 0; }

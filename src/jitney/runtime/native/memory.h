@@ -2,11 +2,16 @@
 //
 // NumPy's own begins 16 bytes after such a place as a rule, and a loop over it loads each vector from
 // two lines.
-#include <malloc.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#ifdef __APPLE__
+#include <malloc/malloc.h>
+#define malloc_usable_size malloc_size
+#else
+#include <malloc.h>
+#endif
 #ifdef __linux__
 #include <sys/mman.h>
 #endif
@@ -16,6 +21,14 @@
 #define JT_MAPPED ((size_t)32 << 20)  // bytes from which on `free` gives pages back at once
 #define JT_KEPT ((size_t)512 << 20)  // bytes up to which such blocks are kept, all of them together
 #define JT_SPARE 4  // blocks that are kept
+
+// Has `free` keep blocks of less than JT_MAPPED bytes, where the allocator can be told to.
+static void jt_keep_freed_memory(void) {
+#ifdef M_MMAP_THRESHOLD
+    mallopt(M_MMAP_THRESHOLD, (int)JT_MAPPED);
+    mallopt(M_TRIM_THRESHOLD, (int)JT_KEPT);
+#endif
+}
 
 // Large blocks that were given up. To touch fresh pages costs more than most kernels spend on them, so
 // the next array, or the temporaries of a call, gets one of these.

@@ -22,6 +22,10 @@ typedef void (*jt_definer)(void *context, const char *name, uint64_t address);
 #include <sys/mman.h>
 #include <unistd.h>
 
+#ifndef SHT_X86_64_UNWIND /* musl's elf.h lacks it */
+#define SHT_X86_64_UNWIND 0x70000001
+#endif
+
 #define JT_STUB 16  // jmp *[next 8 bytes]; the address
 #define JT_MOST_SECTIONS 4096
 

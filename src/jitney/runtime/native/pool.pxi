@@ -116,29 +116,6 @@ def in_order_address():
     return <uintptr_t>&jt_in_order
 
 
-def set_lapack(int dtype, int routine, address):
-    """Sets the address of a routine of LAPACK's or BLAS's; the numbers are those of factorize.h."""
-    jt_set_lapack(dtype, routine, <void *><uintptr_t>address)
-
-
-def limit_instructions(int level):
-    """Keeps factorisations of our own to some instructions; the limit before. For tests.
-
-    Args:
-      level: 0 for those that every processor has, 1 for AVX2, 2 for AVX-512. What the processor does
-        not have is not used.
-    """
-    global jt_instructions
-    before = jt_instructions
-    jt_instructions = level
-    return before
-
-
-def factorization_address(int which, int dtype):
-    """Address of a function of factorize.h: `int32 f(call, ptr slots, int64 begin, int64 end)`."""
-    return <uintptr_t>jt_factorizations[which][dtype]
-
-
 def sort_address(int which):
     """Address of a function of sort.h: `int32 f(call, ptr slots, int64 begin, int64 end)`."""
     return <uintptr_t>jt_sorts[which]

@@ -202,7 +202,7 @@ cdef class Program:
         if self.arena_bytes:
             a.memory = jt_take(self.arena_bytes + 64)
             if a.memory == NULL:
-                raise MemoryError(f"no memory for {self.arena_bytes} bytes of temporaries")
+                raise MemoryError(f"no memory for {self.arena_bytes:,} bytes of temporaries")
         if donors:
             for donor in donors:
                 if donor is not None:

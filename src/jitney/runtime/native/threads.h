@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "pool.h"
 #include "signals.h"
 
 #if defined(__x86_64__) || defined(__i386__)
@@ -27,47 +28,11 @@
 #define JT_PAUSE() ((void)0)
 #endif
 
-#define JT_MAX_THREADS 256        /* of a pool */
 #define JT_YIELD_AFTER 4000       /* turns of a wait, after which the processor is offered to others */
 #define JT_SPIN_NANOSECONDS 700000 /* that a worker looks out for the next loop before it sleeps */
 
 #define JT_CHUNKS_IN_TURN 32      /* that one thread alone does at a time, between looks for signals */
 #define JT_CHUNKS_BETWEEN_LOOKS 8 /* of a thread of several: a chunk is some tens of microseconds */
-
-/* kernel(call, slots, begin, end): JT_SUCCEEDED, or it was given up */
-typedef int32_t (*jt_kernel)(jt_call *, void *, int64_t, int64_t);
-
-typedef struct {
-    _Alignas(64) atomic_llong next; /* first index that nobody has taken */
-    int64_t end;
-} jt_share;
-
-typedef struct {
-    struct jt_pool *pool;
-    int number; /* from 1: the caller of a loop is 0 */
-    pthread_t thread;
-} jt_worker;
-
-typedef struct jt_pool {
-    atomic_flag owned;        /* set while a loop runs */
-    pthread_mutex_t mutex;    /* of `wake`; never held while a kernel runs */
-    pthread_cond_t wake;
-    atomic_int wanted;        /* threads, the caller of a loop included */
-    atomic_int sleeping;      /* workers that have to be woken */
-    atomic_uint generation;   /* number of the last loop */
-    atomic_int active;        /* threads that work on the loop */
-    atomic_int closing;       /* workers are to end */
-    /* The rest is the owner's to write while nobody is active, and anybody's to read who is. */
-    int started; /* workers */
-    jt_call *call; /* that the loop belongs to */
-    jt_kernel kernel;
-    void *slots;
-    int64_t grain;
-    int threads; /* that the loop is divided among */
-    jt_worker workers[JT_MAX_THREADS];
-    jt_share shares[JT_MAX_THREADS];
-    struct jt_pool *next; /* of all pools */
-} jt_pool;
 
 /* All pools: forks have to know them. */
 static struct {

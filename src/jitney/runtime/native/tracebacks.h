@@ -3,6 +3,14 @@
 
 static ternaryfunc jt_fast_call = NULL, jt_repeated_call = NULL;
 
+// Called with an error that leaves a public function, the function and its arguments; or NULL.
+static PyObject *jt_on_error = NULL;
+
+static void jt_set_on_error(PyObject *function) {
+    Py_INCREF(function);
+    Py_XSETREF(jt_on_error, function);
+}
+
 // The inner call's own entry is the first of the traceback: an error of the user's function is to
 // show the user's frames.
 static PyObject *jt_without_entry(PyObject *out) {
@@ -26,8 +34,30 @@ static PyObject *jt_hidden_fast_call(PyObject *self, PyObject *args, PyObject *k
     return jt_without_entry(jt_fast_call(self, args, kwargs));
 }
 
+// Has the error that is set completed; one in doing so changes nothing.
+static void jt_complete_error(PyObject *self, PyObject *args, PyObject *kwargs) {
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    if (value != NULL && PyObject_TypeCheck(value, (PyTypeObject *)PyExc_Exception)) {
+        PyObject *none = kwargs == NULL ? PyDict_New() : Py_NewRef(kwargs);
+        PyObject *done = none == NULL ? NULL
+                                      : PyObject_CallFunctionObjArgs(jt_on_error, value, self, args,
+                                                                     none, NULL);
+        Py_XDECREF(none);
+        if (done == NULL)
+            PyErr_Clear();
+        Py_XDECREF(done);
+        Py_XSETREF(traceback, PyException_GetTraceback(value));
+    }
+    PyErr_Restore(type, value, traceback);
+}
+
 static PyObject *jt_hidden_repeated_call(PyObject *self, PyObject *args, PyObject *kwargs) {
-    return jt_without_entry(jt_repeated_call(self, args, kwargs));
+    PyObject *out = jt_without_entry(jt_repeated_call(self, args, kwargs));
+    if (out == NULL && jt_on_error != NULL)
+        jt_complete_error(self, args, kwargs);
+    return out;
 }
 
 // Makes calls of instances of `type`, whose call is that of `fast` or of its subclass `repeated`, leave no

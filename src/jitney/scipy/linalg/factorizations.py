@@ -338,6 +338,11 @@ def qr_multiply(
             f"it is {mode!r}"
         )
     x, y = inexact(a, c)
+    if x.ndim < 2 or not y.ndim:
+        raise ValueError(
+            "qr_multiply: `a` must be matrices and `c` vectors or matrices, but their shapes are "
+            f"{x.shape} and {y.shape}"
+        )
     q, *rest = lax.linalg.qr(x, pivoting=pivoting, full_matrices=False)
     if conjugate:
         q = jnp.conj(q)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jitney import numpy as jnp
+from jitney.core import messages
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.core.user_warnings import warn
@@ -74,7 +75,8 @@ def window_and_size(
         raise ValueError(f"{name}: window is longer than the signal, {size} and {limit} elements")
     if nperseg is not None and operator.index(nperseg) != size:
         raise ValueError(
-            f"{name}: `window` must be as long as a segment, but it has {size} elements and "
+            f"{name}: `window` must be as long as a segment, but it has "
+            f"{messages.counted(size, 'element')} and "
             f"nperseg={nperseg}"
         )
     return values, size

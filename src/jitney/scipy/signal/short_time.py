@@ -15,6 +15,7 @@ from jitney import numpy as jnp
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.numpy.promotion import promote_args_inexact
+from jitney.primitives.elementwise.convert import as_value
 from jitney.scipy.signal import segments
 from jitney.scipy.signal.segments import Detrend, Segments, Window
 
@@ -84,7 +85,7 @@ def stft(
     """
     if boundary not in _BOUNDARIES:
         raise ValueError(f"stft: boundary must be one of {list(_BOUNDARIES)}, got {boundary!r}")
-    (given,) = promote_args_inexact("jax.scipy.signal.stft", x)
+    given = as_value(promote_args_inexact("jax.scipy.signal.stft", x)[0])
     x = jnp.moveaxis(given.astype(jnp.promote_types(given.dtype, np.float32)), axis, -1)
     dtype = jnp.finfo(x.dtype).dtype
     if x.size == 0:
@@ -150,7 +151,7 @@ def istft(
       >>> jax.scipy.signal.istft(spectra)[1].round(3) + 0
       Array([0., 1., 2., 3.], dtype=float32)
     """
-    (z,) = promote_args_inexact("jax.scipy.signal.istft", Zxx)
+    z = as_value(promote_args_inexact("jax.scipy.signal.istft", Zxx)[0])
     if z.ndim < 2:
         raise ValueError(f"istft: the spectra must have 2 axes at least, got shape {z.shape}")
     time, freq = (axis % z.ndim for axis in (time_axis, freq_axis))

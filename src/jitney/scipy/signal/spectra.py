@@ -13,6 +13,7 @@ from jitney import numpy as jnp
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.numpy.promotion import is_complex, promote_args_inexact
+from jitney.primitives.elementwise.convert import as_value
 from jitney.scipy.signal import segments
 from jitney.scipy.signal.segments import Detrend, Segments, Window
 
@@ -27,6 +28,7 @@ def _operands(x: ArrayLike, y: ArrayLike | None, axis: int) -> tuple[Array, Arra
         arrays = [first]
     else:
         arrays = promote_args_inexact("jax.scipy.signal.csd", x, y)
+    arrays = [as_value(z) for z in arrays]
     arrays = [
         jnp.moveaxis(z.astype(jnp.promote_types(z.dtype, np.float32)), axis, -1) for z in arrays
     ]

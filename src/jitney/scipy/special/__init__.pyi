@@ -17,6 +17,7 @@ from jitney.scipy.special.entropies import xlogy as xlogy
 from jitney.scipy.special.error_functions import dawsn as dawsn
 from jitney.scipy.special.error_functions import erf as erf
 from jitney.scipy.special.error_functions import erfc as erfc
+from jitney.scipy.special.error_functions import erfcinv as erfcinv
 from jitney.scipy.special.error_functions import erfcx as erfcx
 from jitney.scipy.special.error_functions import erfinv as erfinv
 from jitney.scipy.special.error_functions import log_ndtr as log_ndtr

@@ -234,7 +234,8 @@ def _choose(both: Array, value: Array, alone: ArrayLike, p: Array, q: Array) -> 
     # Neither comparison holds for NaN, which has to come out again.
     outside = where((p != p) | (q != q), float("nan"), float("inf"))
     nothing = (p == 0) & (q >= 0)
-    return where(both, value, where(nothing, alone, outside))
+    chosen = where(both, value, where(nothing, alone, outside))
+    return strong(chosen) if p.ndim else chosen  # the number for p = 0 has the type of p's dtype
 
 
 @custom_jvp

@@ -28,34 +28,52 @@ from jitney.scipy.special.support import (
     real_operands,
 )
 
-_MOST_TERMS = 20_000
+_MOST_TERMS = 1_000_000
+_UNIT = 64  # bits that sums are scaled by, so that they do not overflow
+_LN2_HIGH = 45426 / 65536  # of so few bits that products with small integers are exact
+_LN2_LOW = 1.4286068203094173e-06
 
 
 def _series(tops: Sequence[Array], bottoms: Sequence[Array], x: Array) -> Array:
     """The sum of (top)_k ... x^k / ((bottom)_k ... k!) over k >= 0."""
-    return _sums(tops, bottoms, x, with_slopes=False)[0]
+    (total,), units = _sums(tops, bottoms, x, with_slopes=False)
+    return _scaled(total, units)
+
+
+def _scaled(x: Array, units: Array) -> Array:
+    """x times 2^(64 units), in two steps: half of the factor may be what a float holds at most."""
+    half = lax.exp2(units * (_UNIT / 2))
+    return x * half * half
+
+
+def _scaled_exp(x: Array, units: Array, falls: Array) -> Array:
+    """exp(-falls) x 2^(64 units), as precise as x; falls >= 0."""
+    whole = lax.round(falls / (_UNIT * (_LN2_HIGH + _LN2_LOW)))
+    rest = (falls - whole * (_UNIT * _LN2_HIGH)) - whole * (_UNIT * _LN2_LOW)
+    return _scaled(x * lax.exp(-rest), units - whole)
 
 
 def _sums(
     tops: Sequence[Array], bottoms: Sequence[Array], x: Array, with_slopes: bool = True
-) -> list[Array]:
-    """The sum of such a series; then its derivatives by the parameters, in their order.
+) -> tuple[list[Array], Array]:
+    """(sums, units): the sum of such a series; then its derivatives by the parameters, in their order.
 
-    With t' for the derivative of a term t by one parameter, the next term is r t, its derivative
-    r t' + t r / (a + k) for a parameter a of the numerator, and of the other sign for the denominator.
+    All are to be multiplied by 2^(64 units). With t' for the derivative of a term t by one parameter,
+    the next term is r t, its derivative r t' + t r / (a + k) for a parameter a of the numerator, and of
+    the other sign for the denominator.
     """
     count = len(tops) + len(bottoms) if with_slopes else 0
     one, zero = lax.full_like(x, 1), lax.full_like(x, 0)
     epsilon = machine_epsilon(x)
 
-    def is_open(carry: tuple[Array, Array, list[Array], list[Array]]) -> Array:
-        k, goes_on, _, _ = carry
+    def is_open(carry: tuple[Array, Array, list[Array], list[Array], Array]) -> Array:
+        k, goes_on, *_ = carry
         return jnp.any(goes_on) & (k < _MOST_TERMS)
 
     def step(
-        carry: tuple[Array, Array, list[Array], list[Array]],
-    ) -> tuple[Array, Array, list[Array], list[Array]]:
-        index, goes_on, (term, *slopes), totals = carry
+        carry: tuple[Array, Array, list[Array], list[Array], Array],
+    ) -> tuple[Array, Array, list[Array], list[Array], Array]:
+        index, goes_on, (term, *slopes), totals, units = carry
         k = lax.convert_element_type(index, x.dtype)
         raised, lowered = [top + k for top in tops], [bottom + k for bottom in bottoms]
         scale = x / (k + 1)
@@ -83,11 +101,15 @@ def _sums(
         for total, t in zip(totals, terms, strict=True):
             small = small & (lax.abs(t) <= epsilon * lax.abs(total))
         ended = small | jnp.isnan(totals[0])
-        return index + 1, goes_on & ~ended, terms, totals
+        is_large = goes_on & (lax.abs(totals[0]) > 2.0**_UNIT)
+        fitting = where(is_large, 2.0**-_UNIT, 1.0)
+        terms, totals = [t * fitting for t in terms], [t * fitting for t in totals]
+        return index + 1, goes_on & ~ended, terms, totals, where(is_large, units + 1, units)
 
     start = (jnp.zeros((), np.int32), jnp.ones(x.shape, bool),
-             [one] + [zero] * count, [one] + [zero] * count)  # fmt: skip
-    return lax.while_loop(is_open, step, start)[3]
+             [one] + [zero] * count, [one] + [zero] * count, zero)  # fmt: skip
+    *_, totals, units = lax.while_loop(is_open, step, start)
+    return totals, units
 
 
 def _product(factors: Sequence[Array], start: Array) -> Array:
@@ -120,38 +142,47 @@ def _is_asymptotic(a: Array, b: Array, x: Array) -> Array:
     return (x >= _ASYMPTOTIC) & (growth < 0.5 * x) & ~_is_polynomial(a)
 
 
-def _positive_1f1(a: Array, b: Array, x: Array, falls: Array | None = None) -> Array:
+def _positive_1f1(a: Array, b: Array, x: Array, falls: Array) -> Array:
     """1F1 for x >= 0; times exp(-x) where `falls`, so that the two together do not overflow."""
-    if falls is None:
-        falls = lax.full_like(x, False, bool)
     far = _is_asymptotic(a, b, x)
-    near = _series((a,), (b,), guarded(~far, x, 0.0))
+    (near,), units = _sums((a,), (b,), guarded(~far, x, 0.0), with_slopes=False)
     u = 1 / guarded(far, x, jnp.inf)
     tail = _series((b - a, 1 - a), (), u)
-    near = near * lax.exp(-guarded(falls & ~far, x, 0.0))
+    near = _scaled_exp(near, units, guarded(falls & ~far, x, 0.0))
     size = lax.lgamma(b) - lax.lgamma(a) + guarded(~falls, x, 0.0)
     size = size + (a - b) * lax.log(guarded(far, x, 1.0))
     return where(far, gammasgn(a) * gammasgn(b) * tail * lax.exp(size), near)
 
 
-def _positive_1f1_slopes(a: Array, b: Array, x: Array) -> tuple[Array, Array]:
-    """The derivatives of 1F1 by a and b, for x >= 0."""
+def _positive_1f1_slopes(a: Array, b: Array, x: Array, falls: Array) -> tuple[Array, Array]:
+    """The derivatives of 1F1 by a and b, for x >= 0; times exp(-x) where `falls`."""
     far = _is_asymptotic(a, b, x)
-    _, near_a, near_b = _sums((a,), (b,), guarded(~far, x, 0.0))
+    (_, near_a, near_b), units = _sums((a,), (b,), guarded(~far, x, 0.0))
+    fallen = guarded(falls & ~far, x, 0.0)
+    near_a, near_b = (_scaled_exp(slope, units, fallen) for slope in (near_a, near_b))
     safe = guarded(far, x, jnp.inf)
-    tail, by_gap, by_rest = _sums((b - a, 1 - a), (), 1 / safe)
-    value = _positive_1f1(a, b, x)
+    (tail, by_gap, by_rest), tail_units = _sums((b - a, 1 - a), (), 1 / safe)
+    tail, by_gap, by_rest = (_scaled(t, tail_units) for t in (tail, by_gap, by_rest))
+    value = _positive_1f1(a, b, x, falls)
     log_x = lax.log(guarded(far, x, 1.0))
     far_a = value * (log_x - lax.digamma(a) - (by_gap + by_rest) / tail)
     far_b = value * (lax.digamma(b) - log_x + by_gap / tail)
     return where(far, far_a, near_a), where(far, far_b, near_b)
 
 
+def _is_turned(a: Array, b: Array, x: Array) -> Array:
+    """Whether 1F1(a; b; x) is exp(x) 1F1(b - a; b; -x), whose terms do not cancel for x < 0.
+
+    It has about -x terms. Those of 1F1(a; b; x) are few and hardly cancel where b is larger than -x.
+    """
+    is_short = (-x > 1000) & (-x < 0.5 * b) & (lax.abs(a) < 2)
+    return (x < 0) & ~_is_polynomial(a) & ~is_short
+
+
 @custom_jvp
 def _hyp1f1(a: Array, b: Array, x: Array) -> Array:
-    # 1F1(a; b; x) = exp(x) 1F1(b - a; b; -x), whose terms do not cancel for x < 0
-    negative = (x < 0) & ~_is_polynomial(a)
-    value = _positive_1f1(where(negative, b - a, a), b, where(negative, -x, x), negative)
+    turned = _is_turned(a, b, x)
+    value = _positive_1f1(where(turned, b - a, a), b, where(turned, -x, x), turned)
     return where(_divides_by_zero((a,), b), jnp.inf, value).astype(x.dtype)
 
 
@@ -161,11 +192,12 @@ def _hyp1f1_jvp(
 ) -> tuple[Array, Array]:
     (a, b, x), (da, db, dx) = primals, tangents
     by_x = (a / b) * _hyp1f1(a + 1, b + 1, x)
-    negative = (x < 0) & ~_is_polynomial(a)
-    factor = lax.exp(where(negative, x, 0.0))
-    by_top, by_bottom = _positive_1f1_slopes(where(negative, b - a, a), b, where(negative, -x, x))
-    by_a = where(negative, -factor * by_top, by_top)
-    by_b = where(negative, factor * (by_top + by_bottom), by_bottom)
+    turned = _is_turned(a, b, x)
+    by_top, by_bottom = _positive_1f1_slopes(
+        where(turned, b - a, a), b, where(turned, -x, x), turned
+    )
+    by_a = where(turned, -by_top, by_top)
+    by_b = where(turned, by_top + by_bottom, by_bottom)
     return _hyp1f1(a, b, x), da * by_a + db * by_b + dx * by_x
 
 
@@ -327,9 +359,8 @@ def _hyp2f1_jvp(
     safe = guarded(low, x, -1.0)
     log_rest = lax.log1p(guarded(low, -x, 0.0))
     factor = lax.exp(-a * log_rest)
-    value, by_a, by_b, by_c = _sums(
-        (a, where(low, c - b, b)), (c,), where(low, safe / (safe - 1), x)
-    )
+    sums, units = _sums((a, where(low, c - b, b)), (c,), where(low, safe / (safe - 1), x))
+    value, by_a, by_b, by_c = (_scaled(total, units) for total in sums)
     by_a = where(low, factor * (by_a - log_rest * value), by_a)
     by_c = where(low, factor * (by_c + by_b), by_c)
     by_b = where(low, -factor * by_b, by_b)

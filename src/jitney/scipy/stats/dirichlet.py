@@ -35,7 +35,7 @@ def logpdf(x: ArrayLike, alpha: ArrayLike) -> Array:
         raise ValueError(
             f"dirichlet.logpdf: `alpha` must be one vector, but it has shape {alpha.shape}"
         )
-    if x.shape[0] not in (alpha.shape[0], alpha.shape[0] - 1):
+    if not x.ndim or x.shape[0] not in (alpha.shape[0], alpha.shape[0] - 1):
         raise ValueError(
             "dirichlet.logpdf: x must have as many rows as alpha has elements, or one less, but got "
             f"x.shape={x.shape} and alpha.shape={alpha.shape}"

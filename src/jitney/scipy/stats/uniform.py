@@ -11,7 +11,6 @@ from jitney.api.repeated import publish
 from jitney.core.array import Array
 from jitney.core.lazy import listing
 from jitney.core.typing import ArrayLike
-from jitney.scipy.special.support import strong
 from jitney.scipy.stats.support import operands, supported
 
 __dir__ = listing(__name__)
@@ -33,7 +32,7 @@ def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """Probability of values up to x."""
     x, loc, scale = operands("uniform.cdf", x, loc, scale)
     y = (x - loc) / scale
-    return strong(lax.clamp(lax.full_like(y, 0), y, lax.full_like(y, 1)))
+    return jnp.clip(y, 0, 1)
 
 
 def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:

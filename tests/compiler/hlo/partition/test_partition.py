@@ -328,6 +328,16 @@ def test_loops_that_map(reverse, specs, mesh):
         assert kinds <= {"axis_index", "all_gather"}
 
 
+def test_parts_of_values_that_are_gone():
+    """The part of a value that is made for one use is not taken for that of the next."""
+    region = partitioner._Region(Mesh({"x": 2}))
+    for k in range(20):
+        part = region.b.constant(np.full(4, k, np.float32))
+        value = partitioner.Value((8,), ((),), make=lambda spec, part=part: part)
+        assert region.at(value, (X,)) is part
+        del value
+
+
 @pytest.mark.parametrize("spec", [((), X), (X, ())])
 def test_parts_that_are_joined(spec):
     """Whole ones and slices, along the divided axis and along the other one."""
@@ -371,7 +381,8 @@ def test_loops_that_do_not_map():
 
 
 def test_as_text_of_lowered_programs():
-    mesh = jitney.sharding.AbstractMesh((2, 4), ("x", "y"))
+    auto = (jitney.sharding.AxisType.Auto,) * 2
+    mesh = jitney.sharding.AbstractMesh((2, 4), ("x", "y"), auto)
     place = jitney.sharding.NamedSharding(mesh, jitney.sharding.PartitionSpec("x", "y"))
     args = [jitney.ShapeDtypeStruct((8, 16), jnp.float32, sharding=place), MATRIX]
     text = jitney.jit(lambda x, y: (x + y).sum()).lower(*args).as_text("partitioned")

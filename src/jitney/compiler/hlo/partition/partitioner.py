@@ -113,7 +113,8 @@ class _Region:
         self.m = Movement(self.b, mesh)
         self.values: dict[ir.Node, Values] = {}
         self.done: set[ir.Node] = set()  # nodes that are part of the program now
-        self.made: dict[tuple[int, Spec], ir.Node] = {}  # free values' parts
+        # Parts of free values. They are kept alive by it: rules make values that are not in `values`.
+        self.made: dict[tuple[Value, Spec], ir.Node] = {}
         self.wanted: dict[ir.Node, Spec] = {}  # how results of the region are to be divided
 
     def run(
@@ -184,15 +185,15 @@ class _Region:
         stack = [(value, spec)]
         while stack:
             v, s = stack[-1]
-            if (id(v), s) in self.made:
+            if (v, s) in self.made:
                 stack.pop()
                 continue
-            parts = [(x, t) for x, t in v.needs(s) if x.make and (id(x), t) not in self.made]
+            parts = [(x, t) for x, t in v.needs(s) if x.make and (x, t) not in self.made]
             stack += reversed(parts)
             if not parts:
                 assert v.make is not None
-                self.made[id(v), s] = v.make(s)
-        return self.made[id(value), spec]
+                self.made[v, s] = v.make(s)
+        return self.made[value, spec]
 
     def keep(self, nodes: Sequence[ir.Node]) -> None:
         """`nodes`, and all that they are computed from, are part of the program."""

@@ -49,7 +49,7 @@ from jitney.compiler.hlo.contractions import (
 )
 from jitney.compiler.reference.reduction import LONG_RUN, RUN, carrier
 
-_INT32 = np.dtype(np.int32)
+_INT32, _FLOAT64 = np.dtype(np.int32), np.dtype(np.float64)
 _BOOL = np.dtype(bool)
 _SORTED = frozenset([np.dtype(d) for d in "?bhilBHILefd"] + [np.dtype(ml_dtypes.bfloat16)])
 
@@ -219,20 +219,34 @@ def cumulative(b: Builder, x: ir.Node, fn: str, dim: int, reverse: bool) -> ir.N
         sofar = _combined(inner, fn, sofar, inner.row(xs, at))
         return [sofar, xs, inner.with_row(ys, at, sofar)]
 
-    start, made = b.full(rows.shape[1:], _neutral(fn, wide), wide), b.full(rows.shape, 0, wide)
     if fn == "add" and wide.kind == "f" and n > LONG_RUN:
-        folded = _running_sum(b, rows, made, start, reverse)
+        folded = _running_sum(b, rows, reverse)
     else:
+        start, made = b.full(rows.shape[1:], _neutral(fn, wide), wide), b.full(rows.shape, 0, wide)
         folded = b.for_(n, [start, rows, made], step)[2]
     back = [order.index(k) for k in range(len(order))]
     return b.convert(b.transpose(folded, back), dtype)
 
 
-def _running_sum(
-    b: Builder, rows: ir.Node, made: ir.Node, start: ir.Node, reverse: bool
-) -> ir.Node:
-    """Running sum of rows, written to `made`: in order within blocks, as the reference adds them."""
-    n = rows.shape[0]
+def _running_sum(b: Builder, rows: ir.Node, reverse: bool) -> ir.Node:
+    """Running sum of many rows.
+
+    Of float32 it is kept in float64, which costs a conversion beside each addition; of float64 it is in
+    order within blocks, as the reference adds them.
+    """
+    n, dtype = rows.shape[0], rows.dtype
+    start = b.full(rows.shape[1:], _neutral("add", _FLOAT64), _FLOAT64)
+    made = b.full(rows.shape, 0, dtype)
+
+    def wide_step(
+        inner: Builder, i: ir.Node, sofar: ir.Node, xs: ir.Node, ys: ir.Node
+    ) -> list[ir.Node]:
+        at = inner.apply("sub", inner.constant(np.int32(n - 1)), i) if reverse else i
+        sofar = inner.apply("add", sofar, inner.convert(inner.row(xs, at), _FLOAT64))
+        return [sofar, xs, inner.with_row(ys, at, inner.convert(sofar, dtype))]
+
+    if dtype != _FLOAT64:
+        return b.for_(n, [start, rows, made], wide_step)[2]
 
     def step(
         inner: Builder, i: ir.Node, sofar: ir.Node, before: ir.Node, xs: ir.Node, ys: ir.Node

@@ -1,0 +1,63 @@
+"""Flags of arguments, given as trees of booleans: `in_nzs` and `saveable_args` of `vjp`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from jitney.core.pytree import pytrees
+
+if TYPE_CHECKING:
+    from jitney.core.pytree.treedef import PyTreeDef
+
+Flags: TypeAlias = "bool | Sequence[Any]"  # nested
+
+
+def spread(what: str, flags: Flags, tree: PyTreeDef) -> list[bool]:
+    """A flag for each leaf of the arguments, whose structure is `tree`, a tuple.
+
+    Args:
+      what: the option and the function, for messages: "the in_nzs argument of jax.vjp".
+      flags: a boolean stands for all leaves below it; a tuple or list has an entry for each child of a
+        node of any kind.
+      tree: structure of the arguments.
+
+    Raises:
+      ValueError: if `flags` holds something else, or a node has another number of children.
+    """
+    if isinstance(flags, bool):
+        return [flags] * tree.num_leaves
+    given: object = flags
+    if not isinstance(given, tuple | list):
+        raise ValueError(
+            f"{what} must be a tree of booleans in tuples, but there is {given!r} of type "
+            f"{type(given)}"
+        )
+    entries, children = cast("Sequence[Any]", given), tree.children()
+    if len(entries) != len(children) or pytrees.treedef_is_leaf(tree):
+        raise ValueError(
+            f"{what} must be a prefix of the tree of arguments, whose nodes have as many children, but "
+            f"{given!r} has {len(entries)}, and stands for {tree} with {len(children)}"
+        )
+    return [
+        flag
+        for entry, child in zip(entries, children, strict=True)
+        for flag in spread(what, entry, child)
+    ]
+
+
+def mirrored(flags: Sequence[bool], tree: PyTreeDef) -> Any:
+    """The flags of leaves in the structure `tree`; nodes but tuples, lists and dicts are tuples."""
+    if pytrees.treedef_is_leaf(tree):
+        return flags[0] if tree.num_leaves else None  # a None is a node without leaves
+    start = 0
+    found: list[Any] = []
+    for child in tree.children():
+        found.append(mirrored(flags[start : start + child.num_leaves], child))
+        start += child.num_leaves
+    data: Any = tree.node_data()
+    kind, keys = (tuple, ()) if data is None else data
+    if kind is dict:
+        pairs: Any = zip(keys, found, strict=True)
+        return dict(pairs)
+    return found if kind is list else tuple(found)

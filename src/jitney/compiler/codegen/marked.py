@@ -1,0 +1,163 @@
+"""Code whose instructions know the node that they are part of: debug locations in LLVM.
+
+It is written for tools alone. A location is a line of a file that does not exist: line n + 2 stands
+for the n-th node that was met, line 1 for what belongs to a loop itself. LLVM carries the lines along
+to the machine instructions, and they change nothing of these. What is compiled to be run has none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from jitney.compiler.codegen.kernel import KernelWriter
+from jitney.compiler.codegen.kernel_key import Range
+from jitney.compiler.codegen.loop import LoopWriter
+from jitney.compiler.hlo import ir as hlo
+from jitney.compiler.kernels import ir
+from jitney.compiler.kernels.loop_kernel import LoopKernel, LoopStatement
+from jitney.compiler.llvm.emit import Emitter
+from jitney.compiler.llvm.target import Target
+from jitney.compiler.llvm.values import Value
+
+# Numbers of metadata: those before are the module's own.
+_UNIT, _FIRST = 100, 110
+_HEAD = f"""\
+!llvm.dbg.cu = !{{!{_UNIT}}}
+!llvm.module.flags = !{{!{_UNIT + 1}, !{_UNIT + 2}}}
+!{_UNIT} = distinct !DICompileUnit(language: DW_LANG_C99, file: !{_UNIT + 3}, emissionKind: 2)
+!{_UNIT + 1} = !{{i32 2, !"Debug Info Version", i32 3}}
+!{_UNIT + 2} = !{{i32 7, !"Dwarf Version", i32 4}}
+!{_UNIT + 3} = !DIFile(filename: "nodes", directory: "")
+!{_UNIT + 4} = !DISubroutineType(types: !{_UNIT + 5})
+!{_UNIT + 5} = !{{}}
+"""
+_LOCATION = re.compile(r"^\s*\.loc\s+\d+\s+(\d+)")
+
+
+class Marks:
+    """The nodes of a module's instructions, and its metadata.
+
+    Attributes:
+      lines: of the text of each function, by its name, with the node of each.
+    """
+
+    def __init__(self) -> None:
+        self.lines: dict[str, list[tuple[str, hlo.Node | None]]] = {}
+        self._nodes: list[hlo.Node] = []
+        self._numbers: dict[hlo.Node, int] = {}
+        self._metadata: list[str] = []
+
+    def writer(
+        self,
+        kernel: ir.Kernel | LoopKernel,
+        target: Target,
+        name: str,
+        shared: Emitter,
+        bounds: Range,
+    ) -> KernelWriter:
+        """A writer of a kernel, as a `KernelWriter` is made, that notes here what it writes."""
+        kind: Any = _MarkingLoop if isinstance(kernel, LoopKernel) else _Marking
+        made: _Marking = kind(kernel, target, name, shared, bounds)
+        made.marks, made.nodes = self, {}
+        return made
+
+    def define(self, text: str) -> str:
+        """The reference to new metadata."""
+        self._metadata.append(text)
+        return f"!{_FIRST + len(self._metadata) - 1}"
+
+    def line_of(self, node: hlo.Node | None) -> int:
+        """The line that stands for a node."""
+        if node is None:
+            return 1
+        if node not in self._numbers:
+            self._numbers[node] = len(self._nodes) + 2
+            self._nodes.append(node)
+        return self._numbers[node]
+
+    def node_at(self, line: int) -> hlo.Node | None:
+        """The node that a line stands for."""
+        return self._nodes[line - 2] if line >= 2 else None
+
+    def module_text(self) -> str:
+        """The metadata that functions refer to."""
+        rows = [f"!{_FIRST + i} = {text}" for i, text in enumerate(self._metadata)]
+        return _HEAD + "\n".join(rows)
+
+    def annotated(self, name: str, lines: Sequence[str], nodes: Sequence[hlo.Node | None]) -> str:
+        """The text of a function with locations.
+
+        Args:
+          name: of the function.
+          lines: of its definition.
+          nodes: of each line.
+        """
+        self.lines[name] = list(zip(lines, nodes, strict=True))
+        scope = self.define(
+            f'distinct !DISubprogram(name: "{name}", scope: !{_UNIT + 3}, file: !{_UNIT + 3}, line: 1, '
+            f"type: !{_UNIT + 4}, unit: !{_UNIT}, spFlags: DISPFlagDefinition)"
+        )
+        places: dict[int, str] = {}
+        head, *body = lines
+        found = [f"{head.removesuffix('{')}!dbg {scope} {{"]
+        for text, node in zip(body, nodes[1:], strict=True):
+            if not text.startswith("  "):  # a label, or the end
+                found.append(text)
+                continue
+            line = self.line_of(node)
+            if line not in places:
+                places[line] = self.define(f"!DILocation(line: {line}, column: 0, scope: {scope})")
+            found.append(f"{text}, !dbg {places[line]}")
+        return "\n".join(found)
+
+
+def line_of_directive(text: str) -> int | None:
+    """The line that the instructions after a directive of an assembly have; None of other lines."""
+    found = _LOCATION.match(text)
+    return None if found is None else int(found[1])
+
+
+class _Marking(KernelWriter):
+    """Writes a kernel, and notes of which node each instruction is part."""
+
+    marks: Marks
+    nodes: dict[int, hlo.Node]  # by the number of the line
+
+    def text(self) -> str:
+        lines = super().text().split("\n")
+        first = len(lines) - 1 - len(self.e.lines)
+        nodes = [self.nodes.get(i - first) for i in range(len(lines))]
+        return self.marks.annotated(self.name, lines, nodes)
+
+    def _note(self, first: int, node: hlo.Node | None) -> None:
+        """The lines from `first` on are part of `node`, but for those that are known already."""
+        if node is not None:
+            for i in range(first, len(self.e.lines)):
+                self.nodes.setdefault(i, node)
+
+    def _statement(self, i: int, s: LoopStatement) -> Value:
+        first = len(self.e.lines)
+        value = super()._statement(i, s)
+        self._note(first, s.node if isinstance(s, ir.Load | ir.Call) else None)
+        return value
+
+    def _store_output(self, j: int, o: ir.Store) -> None:
+        first = len(self.e.lines)
+        super()._store_output(j, o)
+        self._note(first, o.node)
+
+    def _accumulate(self, j: int, o: ir.Reduce) -> None:
+        first = len(self.e.lines)
+        super()._accumulate(j, o)
+        self._note(first, o.node)
+
+    def _store(self, o: ir.Store | ir.Reduce, value: Value) -> None:
+        first = len(self.e.lines)
+        super()._store(o, value)
+        self._note(first, o.node)
+
+
+class _MarkingLoop(_Marking, LoopWriter):
+    """The same for a loop kernel."""

@@ -1,0 +1,339 @@
+"""Messages are completed where an error leaves the package: by the user's call, and its operands.
+
+What raises an error knows which operation it is, what must hold, and what came; not what the user
+wrote.
+
+    concatenate: all operands must have one rank, but their shapes are (3, 4), (3,)
+
+becomes
+
+    jnp.hstack([x, bias]), in concatenate: all operands must have one rank, but ...
+      tup[0]  float32[3,4]  argument x of layer (model.py:11)
+      tup[1]  float32[3]    bias
+
+So it is for all functions, and for what Python and NumPy raise within them. The arguments are those of
+the call where the boundary has them; else those of the outermost frame of ours. Nothing here runs
+unless an error is raised, and nothing of the user's is run: no property, no `__repr__`.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import importlib
+import inspect
+import math
+import re
+from collections.abc import Mapping, Sequence
+from types import FrameType, ModuleType
+from typing import Any, cast
+
+from jitney.core import (
+    call_arguments,
+    cures,
+    dtypes,
+    messages,
+    operand_rows,
+    print_cures,
+    source_info,
+    user_code,
+)
+from jitney.core.call_arguments import Argument
+from jitney.core.user_code import UserCode
+
+# Errors whose message is their one argument.
+_PLAIN = (
+    TypeError, ValueError, IndexError, NotImplementedError, RuntimeError, ZeroDivisionError,
+    OverflowError, AttributeError, NameError, MemoryError, dtypes.TypePromotionError,
+)  # fmt: skip
+
+# The name of an operation before what must hold: "jnp.stack: ...", "vmap of f: ...".
+_NAMED = re.compile(r"([A-Za-z_][\w.]*(?:\([\w.<>]*\)| of [\w.<>]+)?): ")
+# An expression that stands for the user's.
+_STANDS_FOR = re.compile(r"x(?:\.at)?\[[\w.]*\]: ")
+_CALLED_WRONGLY = re.compile(r"[\w.<>]+\(\) (got|takes|missing) ")
+# Names of parameters elsewhere, and of the same here.
+_OF_PYTORCH = {"dim": "axis", "dims": "axis", "keepdim": "keepdims", "p": "ord"}
+_UNKNOWN_KEYWORD = re.compile(r"unexpected keyword argument '(\w+)'")
+
+_NOT_COMPARED = re.compile(r"'[<>]=?' not supported between instances of '(\w+)' and '(\w+)'")
+_NOT_WRITTEN = re.compile(r"%\w format: an? [\w ]+ is required, not (\w+)")
+_NO_HASH = re.compile(r"unhashable type: '(\w+)'")
+_ARRAY = "ArrayImpl"
+_LISTS = {"list": list, "tuple": tuple}
+_OF_ARRAYS = re.compile(r"ArrayImpl|Tracer")
+
+_LESS_MEMORY = "smaller arrays; `jitney profile` shows the lines that need the most memory"
+
+
+def complete_call(
+    error: BaseException, function: object, args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+) -> None:  # fmt: skip
+    """Completes the message of what a call of a public function raised, in a frame of the user's."""
+    code = user_code.current()
+    if code is not None and isinstance(error, MemoryError) and not _is_plain(error):
+        _note_bytes(error, code)
+    if code is None or not _is_plain(error):
+        return
+    signature = call_arguments.signature_of(function)
+    if signature is not None and [*signature.parameters][-2:] == ["args", "kwargs"]:
+        # It takes those of another function, which the user has called: `self, args, kwargs`.
+        node = code.expression
+        called = cures.value_of(code, node.func) if isinstance(node, ast.Call) else None
+        function, signature = called, call_arguments.signature_of(called)
+        args, kwargs = call_arguments.inner(args)
+    nodes = call_arguments.syntax(code, signature, function)
+    bound = call_arguments.bind(signature, args, kwargs)
+    if _rewrite_separate(error, code, signature, args):
+        return
+    if signature is None or bound is None:
+        _rewrite(error, code, [], _cure_of_call(error, function, signature))
+        return
+    cure = _LESS_MEMORY if type(error) is MemoryError else ""
+    _rewrite(error, code, list(call_arguments.of_call(bound, signature, nodes)), cure)
+
+
+def complete_within(
+    error: BaseException, user: FrameType, lasti: int, own: FrameType | None
+) -> None:
+    """Completes the message of an error of which there is the traceback alone.
+
+    Args:
+      error: to be completed.
+      user: the innermost frame that is the user's.
+      lasti: the offset of the instruction that it was at.
+      own: the frame of ours that this called; None if it called native code.
+    """
+    code = user_code.at(user, lasti)
+    if isinstance(error, MemoryError) and not _is_plain(error):
+        _note_bytes(error, code)
+    if not _is_plain(error):
+        return
+    node = code.expression
+    called = cures.value_of(code, node.func) if isinstance(node, ast.Call) else None
+    if own is None:
+        if type(error) is IndexError:
+            _rewrite_index_of_devices(error, code)
+        elif type(error) is MemoryError:
+            if str(error).startswith("no memory for "):
+                _rewrite(error, code, [], _LESS_MEMORY)
+        elif type(error) is ValueError:
+            _rewrite_store(error, code)
+        elif type(error) is TypeError:
+            _rewrite_call(error, code, called)
+            _rewrite_hash(error, code)
+            _rewrite_comparison(error, code)
+            _rewrite_text(error, code)
+        return
+    if _CALLED_WRONGLY.match(str(error)) and callable(called):
+        _rewrite(error, code, [], _cure_of_call(error, called, call_arguments.signature_of(called)))
+        return
+    given = list(call_arguments.of_frame(code, own, called))
+    if callable(called):
+        signature = call_arguments.signature_of(called)
+        values = _positional(code, signature, given)
+        if _rewrite_separate(error, code, signature, values):
+            return
+    hashed = _NO_HASH.match(str(error))
+    cure = cures.of_key(code, hashed[1] == _ARRAY) if hashed else _elsewhere(error)
+    _rewrite(error, code, given, cure)
+
+
+def _positional(
+    code: UserCode, signature: inspect.Signature | None, given: Sequence[Argument]
+) -> list[Any]:
+    """The positional arguments of a call: those that a frame has kept, and what variables hold."""
+    node = code.expression
+    nodes = node.args if isinstance(node, ast.Call) else []
+    kept = {each.label: each.value for each in given}
+    names = [] if signature is None else [*signature.parameters]
+    return [
+        kept[name] if name in kept else code.value_of(arg.id) if isinstance(arg, ast.Name) else None
+        for name, arg in zip(names, nodes, strict=False)
+    ]
+
+
+# Where names are looked for that another module has.
+_MODULES = ("numpy", "numpy.linalg", "numpy.fft", "nn", "lax", "random", "tree", "scipy.special",
+            "scipy.linalg", "experimental", "")  # fmt: skip
+
+
+def _elsewhere(error: BaseException) -> str:
+    """The name that a module of ours has not, of another module that has it; else empty."""
+    name = error.name if isinstance(error, AttributeError) else None
+    module = getattr(error, "obj", None)
+    if not name or name.startswith("_") or not isinstance(module, ModuleType):
+        return ""
+    if module.__name__.partition(".")[0] not in source_info.NAMES or "no attribute" not in str(
+        error
+    ):
+        return ""
+    for each in _MODULES:
+        found = importlib.import_module(f"jitney.{each}".rstrip("."))
+        if found is not module and name in dir(found):
+            return f"jax.{each}.{name}".replace("..", ".")
+    return ""
+
+
+def _rewrite_separate(
+    error: BaseException, code: UserCode, signature: inspect.Signature | None, values: Sequence[Any]
+) -> bool:
+    """Completes the message for arrays that are given as arguments each to what takes a list of them.
+
+    Args:
+      error: to be completed.
+      code: where the user calls the function.
+      signature: of the function.
+      values: its positional arguments.
+
+    Returns: whether it is such an error.
+    """
+    parameters = [] if signature is None else [*signature.parameters.values()]
+    count = operand_rows.count_arrays(values)
+    if count < 2 or not parameters or not call_arguments.takes_list(parameters[0]):
+        return False
+    if any(map(call_arguments.takes_arrays, parameters[1:count])):
+        return False
+    cure = cures.of_separate(code, count)
+    if cure:
+        nodes = code.expression.args if isinstance(code.expression, ast.Call) else []
+        error.args = (
+            f"`{parameters[0].name}` must be a list of arrays, but each is an argument of its own",
+        )
+        given = [
+            Argument(f"argument {k}", value, node)
+            for k, (value, node) in enumerate(zip(values[:count], nodes, strict=False))
+        ]
+        _rewrite(error, code, given, cure)
+    return bool(cure)
+
+
+def _rewrite_hash(error: TypeError, code: UserCode) -> None:
+    """Completes what Python says of `d[i]` where `i` is an array."""
+    found = _NO_HASH.match(str(error))
+    node = code.expression
+    if found is None or not _OF_ARRAYS.search(found[1]):
+        return
+    key = node.slice if isinstance(node, ast.Subscript) else None
+    held = code.value_of(key.id) if isinstance(key, ast.Name) else None
+    given = [] if held is None or key is None else [Argument("index", held, key)]
+    _rewrite(error, code, given, cures.of_key(code, found[1] == _ARRAY))
+
+
+def _rewrite_call(error: TypeError, code: UserCode, called: object) -> None:
+    """Completes what Python says of a call of a function of ours that it does not take."""
+    module = getattr(called, "__module__", None) or ""
+    if module.partition(".")[0] in ("jitney", "jax") and _CALLED_WRONGLY.match(str(error)):
+        _rewrite(error, code, [], _cure_of_call(error, called, call_arguments.signature_of(called)))
+
+
+def _rewrite_store(error: ValueError, code: UserCode) -> None:
+    """Completes what NumPy says where a traced number is to be stored in one of its arrays."""
+    cause = error.__cause__
+    update = cures.of_store(code)
+    if update and getattr(cause, "code", "") == "value-of-tracer":
+        error.args = (
+            f"`{messages.statement(code)}` ({code.place}): NumPy asked for a value that is known only "
+            f"when the compiled function runs: {error}\nInstead: {update}"
+            f"{messages.see('numpy-of-tracer')}",
+        )
+        error.__cause__ = None  # says the same
+
+
+def _rewrite_comparison(error: TypeError, code: UserCode) -> None:
+    """Completes what Python says of `x < [1, 2]`, which it asks the list about, too."""
+    found = _NOT_COMPARED.match(str(error))
+    node = code.expression
+    if found is None or not isinstance(node, ast.Compare):
+        return
+    kinds = found.groups()
+    is_left = kinds[0] in _LISTS
+    if kinds[not is_left] in _LISTS and _OF_ARRAYS.search(kinds[is_left]):
+        held = _LISTS[kinds[not is_left]]
+        _rewrite(error, code, [], cures.of_container(code, held, is_left))
+
+
+def _rewrite_text(error: TypeError, code: UserCode) -> None:
+    """Completes what Python says of `"%d" % x`, which hides what the tracer has told it."""
+    found = _NOT_WRITTEN.match(str(error))
+    printed = print_cures.of_percent(code)
+    if found is not None and printed and _OF_ARRAYS.search(found[1]):
+        _rewrite(error, code, [], f"{printed}, which prints when the function runs")
+
+
+def _rewrite_index_of_devices(error: IndexError, code: UserCode) -> None:
+    """Completes what Python says of `jax.devices()[3]` where there are fewer."""
+    match code.expression:
+        case ast.Subscript(value=ast.Call(func=function), slice=index):
+            is_devices = code.text(function).rpartition(".")[2] in ("devices", "local_devices")
+        case _:
+            return
+    if is_devices:
+        asked = index.value if isinstance(index, ast.Constant) else None
+        wanted = asked + 1 if isinstance(asked, int) else "n"
+        _rewrite(
+            error, code, [],
+            f'jax.config.update("jax_num_cpu_devices", {wanted}) before the first computation, or '
+            f"XLA_FLAGS=--xla_force_host_platform_device_count={wanted} in the environment, divides "
+            "the CPU into more devices",
+        )  # fmt: skip
+
+
+def _is_plain(error: BaseException) -> bool:
+    return type(error) in _PLAIN and len(error.args) == 1 and isinstance(error.args[0], str)
+
+
+def _note_bytes(error: MemoryError, code: UserCode) -> None:
+    """Notes the operation of an error of NumPy's, which makes its message of a shape and a dtype."""
+    shape: Any = getattr(error, "shape", None)
+    itemsize: Any = getattr(getattr(error, "dtype", None), "itemsize", None)
+    if isinstance(shape, tuple) and isinstance(itemsize, int):
+        nbytes = itemsize * math.prod(cast("tuple[int, ...]", shape))
+        note = messages.at_expression(f"{nbytes:,} bytes were asked for", code)
+        if note not in getattr(error, "__notes__", ()):
+            error.add_note(note)
+            error.add_note(f"Instead: {_LESS_MEMORY}")
+
+
+def _rewrite(error: BaseException, code: UserCode, given: Sequence[Argument], cure: str) -> None:
+    message: str = error.args[0]
+    first, *rest = message.split("\n")
+    if not messages.begins_with_expression(first, code):
+        name = _NAMED.match(first)
+        example = _STANDS_FOR.match(first)
+        if name is not None:
+            first = f"{messages.subject(name[1], code)}: {first[name.end() :]}"
+        elif example is not None and code.text():
+            first = messages.at_expression(first[example.end() :], code)
+        else:
+            first = messages.at_expression(first, code)
+    if all(line.startswith(("Instead: ", "See `")) for line in rest):
+        rest = [*operand_rows.rows(given, code), *rest]
+    if cure:
+        rest.append(f"Instead: {cure}")
+    error.args = ("\n".join([first, *rest]),)
+
+
+def _cure_of_call(
+    error: BaseException, function: object, signature: inspect.Signature | None
+) -> str:
+    """What a function takes, for a call that it does not."""
+    if signature is None or not _CALLED_WRONGLY.match(str(error)):
+        return ""
+    keyword = _UNKNOWN_KEYWORD.search(str(error))
+    near: list[str] = []
+    if keyword is not None:
+        here = _OF_PYTORCH.get(keyword[1])
+        if here is not None and here in signature.parameters:
+            near = [here]
+        else:
+            near = difflib.get_close_matches(keyword[1], signature.parameters, 1)
+    bare = signature.replace(
+        parameters=[
+            p.replace(annotation=inspect.Parameter.empty) for p in signature.parameters.values()
+        ],
+        return_annotation=inspect.Signature.empty,
+    )
+    name = getattr(function, "__name__", "")
+    return f"{near[0]}=...; {name}{bare}" if near else f"{name}{bare}"

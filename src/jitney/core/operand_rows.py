@@ -1,0 +1,102 @@
+"""Rows of operands in messages: what an argument is called, its type, what the user wrote for it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from jitney.core import messages, source_info
+from jitney.core.avals import AbstractValue
+from jitney.core.call_arguments import Argument
+from jitney.core.user_code import UserCode
+
+MOST_ROWS = 6  # operands that are shown
+_SCALARS = (bool, int, float, complex, str, bytes, type(None))
+
+
+def rows(arguments: Sequence[Argument], code: UserCode) -> list[str]:
+    """A line for each operand: what it is called, its type, what the user wrote for it."""
+    lines: list[tuple[str, str, str]] = []
+    for argument in arguments:
+        for each in _parts(argument):
+            text = _text(each)
+            if text:
+                lines.append((each.label, text, _holder(each, code)))
+    more = ["  ..."] if len(lines) > MOST_ROWS else []
+    lines = lines[:MOST_ROWS]
+    left = max((len(label) for label, _, _ in lines), default=0)
+    width = max((len(text) for _, text, _ in lines), default=0)
+    return [f"  {a:{left}}  {b:{width}}  {c}".rstrip() for a, b, c in lines] + more
+
+
+def _parts(argument: Argument) -> Iterator[Argument]:
+    """The arrays in a list or tuple, each; else the argument itself."""
+    value: Any = argument.value
+    node = argument.node
+    if type(value) not in (list, tuple) or not any(type_of(each) for each in value):
+        yield argument
+        return
+    parts: Sequence[ast.expr] = node.elts if isinstance(node, ast.List | ast.Tuple) else ()
+    fits = len(parts) == len(value) and not any(isinstance(p, ast.Starred) for p in parts)
+    for k, each in enumerate(value):
+        yield Argument(f"{argument.label}[{k}]", each, parts[k] if fits else None)
+
+
+def _text(argument: Argument) -> str:
+    """The type of an array, or a value that does not stand in the expression; else empty."""
+    found = type_of(argument.value)
+    if found or argument.node is None or not _is_short(argument.value):
+        return found
+    try:
+        ast.literal_eval(argument.node)
+    except (ValueError, SyntaxError, TypeError, RecursionError):
+        text = repr(argument.value)
+        return text if messages.is_short(text) else ""
+    return ""
+
+
+def type_of(value: Any) -> str:
+    """The type of an array or tracer; empty for other objects."""
+    if isinstance(value, np.ndarray | np.generic):
+        host = cast("np.ndarray", value)
+        return f"{host.dtype}[{_extents(host.shape)}]"
+    if isinstance(value, type) or not source_info.is_own(value):
+        return ""
+    aval = getattr(value, "aval", value)
+    if isinstance(aval, AbstractValue):
+        return aval.str_short()
+    shape: Any = getattr(aval, "shape", None)
+    dtype: Any = getattr(aval, "dtype", None)
+    return f"{dtype}[{_extents(shape)}]" if isinstance(shape, tuple) and dtype else ""
+
+
+def count_arrays(values: Sequence[Any]) -> int:
+    """How many of the first values are arrays, other than integers of rank 0, which may be axes."""
+    for k, value in enumerate(values):
+        if not type_of(value):
+            return k
+        aval = getattr(value, "aval", value)
+        if getattr(aval, "shape", None) == () and aval.dtype.kind in "iu":
+            return k
+    return len(values)
+
+
+def _extents(shape: Any) -> str:
+    return ",".join([str(n) for n in shape])
+
+
+def _is_short(value: Any) -> bool:
+    if type(value) in (list, tuple):
+        return len(value) <= MOST_ROWS and all(type(each) in _SCALARS for each in value)
+    return type(value) in _SCALARS
+
+
+def _holder(argument: Argument, code: UserCode) -> str:
+    node = argument.node
+    if isinstance(node, ast.Name):
+        return code.described(node.id)
+    text = "" if node is None or isinstance(node, ast.Constant) else code.text(node)
+    return text if messages.is_short(text) else ""

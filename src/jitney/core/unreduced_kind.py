@@ -1,0 +1,41 @@
+"""`UnreducedKind`: how the terms on the devices of an unreduced array are combined."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Collection
+
+
+class UnreducedKind(enum.Enum):
+    """What the parts of an unreduced array on the devices are: terms of a sum, or of an extreme."""
+
+    sum = enum.auto()
+    max = enum.auto()
+    min = enum.auto()
+
+
+def check_kind(kind: object, unreduced: Collection[object]) -> None:
+    """Checks that `kind` is one of terms along the axes `unreduced`.
+
+    Raises:
+      TypeError: if it is not an UnreducedKind.
+      ValueError: if there are no such axes.
+    """
+    if not isinstance(kind, UnreducedKind):
+        raise TypeError(
+            f"unreduced_kind must be a jax.sharding.UnreducedKind or None, but is {kind!r} of type "
+            f"{type(kind)}"
+        )
+    if not unreduced:
+        raise ValueError(
+            f"unreduced_kind must be None where no axes are unreduced, but is {kind!r}"
+        )
+
+
+def refuse_extremes(kind: UnreducedKind | None, what: object) -> None:
+    """Raises NotImplementedError for terms of maxima and minima, which no operation takes."""
+    if kind not in (None, UnreducedKind.sum):
+        raise NotImplementedError(
+            f"{what}: arrays of partial maxima and minima are not supported, only partial sums "
+            "(UnreducedKind.sum); within shard_map, take the extreme by jax.lax.pmax or pmin"
+        )

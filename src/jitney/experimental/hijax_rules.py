@@ -1,0 +1,301 @@
+"""Rules of users' operations that are made of other ones, and accumulators of cotangents.
+
+An operation with `lin` and `linearized` has the other derivatives by
+
+    jvp = hijax.jvp_from_lin
+    vjp_fwd, vjp_bwd_retval = hijax.vjp_from_lin
+
+and one with `jvp` by `linearize_from_jvp` and `vjp_from_jvp`. What is linear in tangents is transposed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from jitney.api.autodiff import linear_transpose
+from jitney.core.avals import AbstractValue, get_aval
+from jitney.core.pytree import pytrees
+from jitney.primitives.call.hi_call import GradAccum, VJPHiPrimitive as HiPrim
+from jitney.primitives.refs import access, lifetime
+from jitney.primitives.rules import op
+from jitney.transforms.batch import batch_flat, move_to
+from jitney.transforms.zero import Zero, instantiate
+
+if TYPE_CHECKING:
+    from jitney.core.typing import PyTree
+    from jitney.primitives.refs.ref import Ref
+    from jitney.primitives.rule_types import Cotangent
+    from jitney.transforms.batch import AxisData
+
+# --- accumulators ---------------------------------------------------------------------------------
+
+
+class ValAccum(GradAccum):
+    """Gathers a cotangent, from a value on if one is given."""
+
+    def __init__(self, aval: AbstractValue, val: Cotangent | None = None) -> None:
+        super().__init__(aval)
+        self.accum(val)
+
+    def __repr__(self) -> str:
+        return f"ValAccum({self.aval.str_short()})"
+
+
+class RefAccum(GradAccum):
+    """Gathers a cotangent in a reference, which is made when the first part comes if none is given.
+
+    Attributes:
+      ref: the reference; None before it is made.
+    """
+
+    def __init__(self, aval: AbstractValue, ref: Ref | None = None) -> None:
+        super().__init__(aval)
+        self.ref: Any = ref
+
+    def inst(self) -> RefAccum:
+        """The same, with a reference, which holds zeros if it is new."""
+        if self.ref is None:
+            self.ref = lifetime.new_ref(instantiate(Zero(self.aval)))
+        return self
+
+    def accum(self, x: Cotangent | None) -> None:
+        """Adds a part to what the reference holds; None and symbolic zeros are nothing."""
+        if x is not None and not isinstance(x, Zero):
+            access.addupdate(self.inst().ref, ..., x)
+
+    def freeze(self) -> PyTree:
+        """The sum."""
+        return Zero(self.aval) if self.ref is None else access.get(self.ref, ...)
+
+
+# --- specs of axes --------------------------------------------------------------------------------
+
+
+class MappingSpec:
+    """Base of what tells, for a user's type, the axis that `vmap` or `scan` go along."""
+
+
+# --- derivatives ----------------------------------------------------------------------------------
+
+
+def _is_zero(x: object) -> bool:
+    return isinstance(x, Zero)
+
+
+def _with_tangents(nzs_in: PyTree, primals: PyTree, given: Sequence[Any]) -> PyTree:
+    """Tangents like `primals`: the given ones where `nzs_in` marks them, symbolic zeros elsewhere."""
+    leaves, tree = pytrees.tree_flatten(primals)
+    marked = pytrees.broadcast_prefix(nzs_in, primals)
+    rest = iter(given)
+    tangents = [
+        next(rest) if nz else Zero(get_aval(x).to_tangent_aval())
+        for nz, x in zip(marked, leaves, strict=True)
+    ]
+    return pytrees.tree_unflatten(tree, tangents)
+
+
+def _transposed(
+    prim: HiPrim, linear: Callable[..., PyTree], nzs_in: PyTree, primals: PyTree, out_ct: PyTree
+) -> PyTree:
+    """Cotangents of the operands: `linear`, of tangents like `primals`, transposed at `out_ct`."""
+    _, tree = pytrees.tree_flatten(primals)
+    marked = pytrees.broadcast_prefix(nzs_in, primals)
+    avals: list[Any] = [*prim.in_avals_flat]
+    wanted = [a.to_tangent_aval() for a, nz in zip(avals, marked, strict=True) if nz]
+    out_leaves = pytrees.tree_leaves(out_ct, is_leaf=_is_zero)
+
+    def flat(*given: Any) -> list[Any]:
+        out = linear(*_with_tangents(nzs_in, primals, given))
+        return [instantiate(t) for t in pytrees.tree_leaves(out, is_leaf=_is_zero)]
+
+    found = iter(linear_transpose(flat, *map(_abstract, wanted))([*map(instantiate, out_leaves)]))
+    cts = [
+        next(found) if nz else Zero(a.to_cotangent_aval())
+        for nz, a in zip(marked, avals, strict=True)
+    ]
+    return pytrees.tree_unflatten(tree, cts)
+
+
+def _abstract(aval: Any) -> PyTree:
+    from jitney.core.shape_dtype import ShapeDtypeStruct
+
+    return ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type)
+
+
+class LinearizeRules(NamedTuple):
+    """`lin` and `linearized` of an operation."""
+
+    lin: Callable[..., Any]
+    linearized: Callable[..., Any]
+
+
+class ReverseRules(NamedTuple):
+    """`vjp_fwd` and `vjp_bwd_retval` of an operation."""
+
+    vjp_fwd: Callable[..., Any]
+    vjp_bwd_retval: Callable[..., Any]
+
+
+def jvp_from_lin(self: HiPrim, primals: PyTree, tangents: PyTree) -> PyTree:
+    """The method `jvp` of an operation with `lin` and `linearized`."""
+    nzs_in = pytrees.tree_map(lambda t: not _is_zero(t), tangents, is_leaf=_is_zero)
+    out, residuals, *_ = self.lin(nzs_in, *primals)
+    return out, self.linearized(residuals, *tangents)
+
+
+def _lin(self: HiPrim, nzs_in: PyTree, *primals: PyTree) -> PyTree:
+    return self(*primals), primals
+
+
+def _linearized(self: HiPrim, residuals: PyTree, *tangents: PyTree) -> PyTree:
+    return self.jvp(residuals, tangents)[1]
+
+
+linearize_from_jvp = LinearizeRules(_lin, _linearized)
+"""`lin` and `linearized` of an operation with `jvp`; the residuals are the operands."""
+
+
+class _Marked:
+    """Residuals, and which operands have a tangent."""
+
+    def __init__(self, nzs_in: PyTree, primals: PyTree, residuals: PyTree) -> None:
+        self.nzs_in, self.primals, self.residuals = nzs_in, primals, residuals
+
+
+pytrees.register_pytree_node(
+    _Marked,
+    lambda m: ((m.primals, m.residuals), tuple(pytrees.tree_leaves(m.nzs_in))),
+    lambda nzs, children: _Marked(_like(nzs, children[0]), *children),
+)
+
+
+def _like(marks: tuple[bool, ...], primals: PyTree) -> PyTree:
+    """The marks of operands as a tree like these."""
+    tree = pytrees.tree_structure(primals)
+    return tree.unflatten(marks) if len(marks) == tree.num_leaves else marks
+
+
+def _vjp_fwd_of_jvp(self: HiPrim, nzs_in: PyTree, *primals: PyTree) -> PyTree:
+    return self(*primals), _Marked(nzs_in, primals, ())
+
+
+def _vjp_bwd_of_jvp(self: HiPrim, res: _Marked, out_ct: PyTree) -> PyTree:
+    def linear(*tangents: PyTree) -> PyTree:
+        return self.jvp(res.primals, tangents)[1]
+
+    return _transposed(self, linear, res.nzs_in, res.primals, out_ct)
+
+
+vjp_from_jvp = ReverseRules(_vjp_fwd_of_jvp, _vjp_bwd_of_jvp)
+"""`vjp_fwd` and `vjp_bwd_retval` of an operation with `jvp`."""
+
+
+def _vjp_fwd_of_lin(self: HiPrim, nzs_in: PyTree, *primals: PyTree) -> PyTree:
+    out, residuals, *rest = self.lin(nzs_in, *primals)
+    return out, _Marked(nzs_in, primals, residuals), *rest
+
+
+def _vjp_bwd_of_lin(self: HiPrim, res: _Marked, out_ct: PyTree) -> PyTree:
+    def linear(*tangents: PyTree) -> PyTree:
+        return self.linearized(res.residuals, *tangents)
+
+    return _transposed(self, linear, res.nzs_in, res.primals, out_ct)
+
+
+vjp_from_lin = ReverseRules(_vjp_fwd_of_lin, _vjp_bwd_of_lin)
+"""`vjp_fwd` and `vjp_bwd_retval` of an operation with `lin` and `linearized`."""
+
+
+# --- batching -------------------------------------------------------------------------------------
+
+
+def _dims_like(trees: PyTree, dims: PyTree) -> list[Any]:
+    return pytrees.broadcast_prefix(dims, trees, is_leaf=lambda d: d is None or _is_zero(d))
+
+
+def bdims_at_front(axis_data: AxisData, args: PyTree, dims: PyTree) -> PyTree:
+    """`args` with the mapped axis in front; those without it are repeated along a new one."""
+    leaves, tree = pytrees.tree_flatten(args)
+    moved = [
+        move_to(x, d, 0, axis_data.size, axis_data.along)
+        for x, d in zip(leaves, _dims_like(args, dims), strict=True)
+    ]
+    return pytrees.tree_unflatten(tree, moved)
+
+
+def unmap_avals(axis_data: AxisData, avals: PyTree, dims: PyTree) -> PyTree:
+    """The types of batches: `avals` with an axis at `dims`, where these are not None."""
+    leaves, tree = pytrees.tree_flatten(avals)
+    out: list[Any] = []
+    for aval, d in zip(leaves, _dims_like(avals, dims), strict=True):
+        out.append(aval if d is None else aval.inc_rank(axis_data.size, d))
+    return pytrees.tree_unflatten(tree, out)
+
+
+def vmap_rule(
+    axis_data: AxisData,
+    f: Callable[..., PyTree],
+    in_axes: PyTree,
+    out_axes: PyTree,
+    *,
+    sum_match: bool = False,
+) -> Callable[..., Any]:
+    """`f` mapped along the axis of a rule for batches.
+
+    Args:
+      axis_data: the axis.
+      f: a function of arrays.
+      in_axes: where its arguments have the axis; None without.
+      out_axes: where its results are to have it.
+      sum_match: whether a mapped result that is to have no axis is summed over it.
+    """
+
+    def batched(*args: PyTree) -> PyTree:
+        leaves, tree = pytrees.tree_flatten(args, is_leaf=_is_zero)
+        dims = _dims_like(args, in_axes)
+        zeros = [_is_zero(x) for x in leaves]
+        out_trees: list[Any] = []
+
+        def flat(*values: Any) -> list[Any]:
+            rest = iter(values)
+            given = [
+                _one_of(x, d, axis_data) if z else next(rest)
+                for x, d, z in zip(leaves, dims, zeros, strict=True)
+            ]
+            out = f(*pytrees.tree_unflatten(tree, given))
+            outs, out_tree = pytrees.tree_flatten(out, is_leaf=_is_zero)
+            out_trees[:] = [out_tree]
+            return outs
+
+        values = [x for x, z in zip(leaves, zeros, strict=True) if not z]
+        at = [d for d, z in zip(dims, zeros, strict=True) if not z]
+        outs, out_dims = batch_flat(flat, axis_data, values, at)
+        wanted = _dims_like(pytrees.tree_unflatten(out_trees[0], outs), out_axes)
+        placed = [
+            _placed(x, d, w, axis_data, sum_match)
+            for x, d, w in zip(outs, out_dims, wanted, strict=True)
+        ]
+        return pytrees.tree_unflatten(out_trees[0], placed)
+
+    return batched
+
+
+def _one_of(zero: Zero, dim: int | None, axis_data: AxisData) -> Zero:
+    """The symbolic zero of one element of a batch."""
+    aval: Any = zero.aval
+    return zero if dim is None else Zero(aval.dec_rank(axis_data.size, dim))
+
+
+def _placed(x: Any, dim: int | None, wanted: int | None, axis_data: AxisData, sums: bool) -> PyTree:
+    """A result with its axis where it is wanted, or summed over it."""
+    if isinstance(x, Zero):
+        aval: Any = x.aval
+        return x if wanted is None else Zero(aval.inc_rank(axis_data.size, wanted))
+    if wanted is not None:
+        return move_to(x, dim, wanted, axis_data.size, axis_data.along)
+    if dim is None:
+        return x
+    if not sums:
+        raise ValueError("vmap_rule: a result is mapped that is to have no such axis")
+    return op("reduce_sum")(x, axes=(dim,), out_sharding=None)

@@ -1,0 +1,54 @@
+"""The pages as files: templates of this folder, whose style and scripts are written into them."""
+
+from __future__ import annotations
+
+import os
+import re
+import webbrowser
+from importlib import resources
+from pathlib import Path
+
+_HOLE = re.compile(r"\{\{([\w.]+)\}\}")
+
+
+def filled(template: str, **values: str) -> str:
+    """A page.
+
+    Args:
+      template: the name of its file; `{{name}}` in it is a value, `{{file.css}}` another file.
+      values: by name.
+    """
+    folder = resources.files(__package__ or "jitney.inspection")
+
+    def value(hole: re.Match[str]) -> str:
+        name = hole[1]
+        return folder.joinpath(name).read_text(encoding="utf-8") if "." in name else values[name]
+
+    return _HOLE.sub(value, folder.joinpath(template).read_text(encoding="utf-8"))
+
+
+class Document:
+    """What can be shown as a page, which needs no other file.
+
+    Classes name the `usual_file`, for pages that are opened without a name.
+    """
+
+    __slots__ = ()
+
+    usual_file = "page.html"
+
+    def html(self) -> str:
+        """The page."""
+        raise NotImplementedError
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Writes the page to a file; gives its path."""
+        file = Path(path)
+        file.write_text(self.html(), encoding="utf-8")
+        return file
+
+    def open(self, path: str | os.PathLike[str] | None = None) -> Path:
+        """Writes the page to a file, the usual one if none is named, and shows it in the browser."""
+        file = self.save(self.usual_file if path is None else path)
+        webbrowser.open(file.resolve().as_uri())
+        return file

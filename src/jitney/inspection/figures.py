@@ -1,0 +1,96 @@
+"""The figures of a profile: where the time went, and the memory."""
+
+from __future__ import annotations
+
+from jitney.core.record import field, record
+from jitney.inspection.facts import Program, with_inner
+from jitney.inspection.memory import Memory
+from jitney.inspection.timing import Timed
+
+
+@record
+class Function:
+    """A compiled function that ran.
+
+    Attributes:
+      program: its facts.
+      calls: how often it ran.
+      memory: its temporary memory over its steps.
+    """
+
+    program: Program
+    calls: int
+    memory: Memory
+
+
+@record
+class Figures:
+    """Where the time went.
+
+    Attributes:
+      seconds: of the whole context.
+      tracing, lowering, compiling: of them, before compiled functions ran.
+      steps: of compiled functions, the longest first.
+      functions: the compiled functions that ran, in the order of their compilation.
+      peak_bytes: memory of the process when it was most, from its start to the context's end; 0 where
+        the system does not say.
+    """
+
+    seconds: float = 0.0
+    tracing: float = 0.0
+    lowering: float = 0.0
+    compiling: float = 0.0
+    steps: list[Timed] = field(default_factory=list)
+    functions: list[Function] = field(default_factory=list)
+    peak_bytes: int = 0
+
+    @property
+    def running(self) -> float:
+        """Seconds in compiled functions."""
+        return sum([step.seconds for step in self.steps])
+
+    @property
+    def python(self) -> float:
+        """Seconds in everything else: Python, operations outside of compiled functions, waiting."""
+        rest = self.seconds - self.tracing - self.lowering - self.compiling - self.running
+        return max(rest, 0.0)
+
+    def parts(self) -> list[tuple[float, str]]:
+        """(seconds, what they were spent on), which together are all."""
+        return [
+            (self.tracing, "tracing"),
+            (self.lowering, "lowering"),
+            (self.compiling, "compilation"),
+            (self.running, "compiled functions"),
+            (self.python, "Python, and operations outside of compiled functions"),
+        ]
+
+    def by_line(self) -> dict[tuple[str, int], float]:
+        """Seconds of compiled functions by (file, line) of the source, the longest first.
+
+        The time of a step that computes several expressions is shared among their lines evenly, and so
+        is that of a loop whose steps have no clocks of their own.
+        """
+        found: dict[tuple[str, int], float] = {}
+        clocked = {id(step.work) for step in self.steps}
+        for step in self.steps:
+            works = [step.work]
+            inner = list(with_inner(step.work.within))
+            if not any(id(work) in clocked for work in inner):
+                works += inner
+            places = dict.fromkeys([(s.file, s.line) for work in works for s in work.sources])
+            for place in places:
+                found[place] = found.get(place, 0.0) + step.seconds / len(places)
+        return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+    def peak_by_line(self) -> dict[tuple[str, int], int]:
+        """Bytes of temporary values by (file, line) of the source, the most first.
+
+        They are those of the values that are in memory when a compiled function needs most of it; of
+        several functions the one with the most on a line counts.
+        """
+        found: dict[tuple[str, int], int] = {}
+        for function in self.functions:
+            for place, nbytes in function.memory.lines().items():
+                found[place] = max(found.get(place, 0), nbytes)
+        return dict(sorted(found.items(), key=lambda item: -item[1]))

@@ -1,0 +1,103 @@
+"""What this machine does in a second at the most: the roof over the rates that are measured.
+
+The roofline model (Williams, Waterman and Patterson, Roofline: an insightful visual performance model
+for multicore architectures, 2009): a step takes at least as long as its operations, and as moving its
+bytes. Values that lie in caches are moved faster than memory allows.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING
+
+from jitney.core.record import record
+from jitney.inspection import quantities
+
+if TYPE_CHECKING:
+    from jitney.core.array import Array
+
+_N = 1024  # rows and columns of the matrices
+_BYTES = 1 << 26  # of the array that is read and written: far more than the caches hold
+_ROUNDS = 15
+_TRIES = 4  # times that these are repeated at the most
+_PAUSE = 0.05  # seconds between them
+_GAIN = 0.02  # of a shorter time that another try is worth
+
+
+@record(frozen=True)
+class Rates:
+    """What a process does in a second.
+
+    Attributes:
+      operations: multiplications and additions of float32 numbers, of a product of matrices.
+      memory: bytes that are read and written, of a pass over an array that no cache holds.
+      is_raised: whether some rate is what a program reached, more than was measured.
+    """
+
+    operations: float
+    memory: float
+    is_raised: bool = False
+
+    def __str__(self) -> str:
+        of = "of products in float32"
+        if self.is_raised:
+            of = "(measured, or reached by a step where that is more)"
+        return (
+            f"{quantities.bytes_rate(self.memory)} of memory, "
+            f"{quantities.flops_rate(self.operations)} {of}"
+        )
+
+    def raised(self, operations: float, memory: float) -> Rates:
+        """The same where others are less, those where they are more."""
+        most = max(self.operations, operations), max(self.memory, memory)
+        return self if most == (self.operations, self.memory) else Rates(*most, is_raised=True)
+
+    def least_seconds(self, traffic: float, flops: float) -> float:
+        """How long moving so many bytes and so many operations take, if nothing waits."""
+        return max(traffic / self.memory, flops / self.operations)
+
+
+@cache
+def rates() -> Rates:
+    """The rates of this machine, measured once, in a second or two: the best of several rounds."""
+    return computing(_seconds)
+
+
+def computing(seconds: Callable[[Callable[[Array], Array], Array], float]) -> Rates:
+    """The rates of this machine.
+
+    Args:
+      seconds: which a compiled function takes for an array.
+    """
+    import jitney
+    from jitney import numpy as jnp
+
+    x = jnp.ones((_N, _N), jnp.float32)
+    product = seconds(jitney.jit(lambda x: x @ x), x)
+    y = jnp.ones(_BYTES // 4, jnp.float32)
+    pass_ = seconds(jitney.jit(lambda y: y + 1), y)
+    return Rates(2.0 * _N**3 / product, 2.0 * _BYTES / pass_)
+
+
+def _seconds(f: Callable[[Array], Array], x: Array) -> float:
+    """The shortest time; others may use the machine, so rounds go on until they bring no more."""
+    f(x).block_until_ready()
+    best = _seconds_of_rounds(f, x)
+    for _ in range(_TRIES):
+        before = best
+        time.sleep(_PAUSE)
+        best = min(best, _seconds_of_rounds(f, x))
+        if best > before * (1 - _GAIN):
+            break
+    return best
+
+
+def _seconds_of_rounds(f: Callable[[Array], Array], x: Array) -> float:
+    times: list[float] = []
+    for _ in range(_ROUNDS):
+        start = time.perf_counter()
+        f(x).block_until_ready()
+        times.append(time.perf_counter() - start)
+    return min(times)

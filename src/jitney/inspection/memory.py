@@ -1,0 +1,116 @@
+"""Which temporary values of a program are in memory when, and where they come from.
+
+Values share memory where their lives do not overlap, or where one is computed in the place of another:
+bytes in use are those of the arena that some living value has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from jitney.compiler.hlo import ir as hlo
+from jitney.compiler.plan import ir as plans
+from jitney.compiler.plan.accesses import reads_and_writes
+from jitney.core.record import record
+from jitney.inspection.facts import Program, Source, source_of
+from jitney.inspection.values import Values
+
+
+@record
+class Held:
+    """A value that is in memory.
+
+    Attributes:
+      what: the expression that it is the value of, or the operation where that is not known.
+      source: of the expression.
+      nbytes: its size.
+    """
+
+    what: str
+    source: Source | None
+    nbytes: int
+
+
+@record
+class Memory:
+    """The temporary memory of a program.
+
+    Attributes:
+      live: bytes in use while each of the outermost steps runs.
+      peak: the number of the first step with the most; -1 if nothing is stored.
+      held: the values that are in memory then, the largest first.
+    """
+
+    live: list[int]
+    peak: int
+    held: list[Held]
+
+    def lines(self) -> dict[tuple[str, int], int]:
+        """Bytes at the peak by (file, line), the most first; those of no line are left out."""
+        found: dict[tuple[str, int], int] = {}
+        for value in self.held:
+            if value.source is not None:
+                place = value.source.file, value.source.line
+                found[place] = found.get(place, 0) + value.nbytes
+        return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+
+def of_program(program: Program) -> Memory:
+    """The temporary memory of a program over its outermost steps."""
+    first: dict[plans.Buffer, int] = {}
+    last: dict[plans.Buffer, int] = {}
+    for at, work in enumerate(program.work):
+        for step in work.steps:
+            for buffer in plans.all_touched(step):
+                if buffer.place == "arena":
+                    first.setdefault(buffer, at)
+                    last[buffer] = at
+    alive: list[list[plans.Buffer]] = [[] for _ in program.work]
+    for buffer, start in first.items():
+        for at in range(start, last[buffer] + 1):
+            alive[at].append(buffer)
+    live = [_covered(buffers) for buffers in alive]
+    if not any(live):
+        return Memory(live, -1, [])
+    peak = live.index(max(live))
+    writers = _writers(program.plan.steps)
+    held: list[Held] = []
+    seen: list[tuple[int, int]] = []
+    for buffer in sorted(alive[peak], key=lambda b: -b.nbytes):
+        start, end = buffer.index, buffer.index + buffer.nbytes
+        if any(low <= start and end <= high for low, high in seen):
+            continue  # in the place of a larger one
+        seen.append((start, end))
+        held.append(_held(writers.get(buffer), buffer.nbytes, program.values))
+    return Memory(live, peak, held)
+
+
+def _covered(buffers: Iterable[plans.Buffer]) -> int:
+    """Bytes of the arena that belong to some of `buffers`."""
+    total = reached = 0
+    for start, end in sorted((b.index, b.index + b.nbytes) for b in buffers):
+        total += max(end - max(start, reached), 0)
+        reached = max(reached, end)
+    return total
+
+
+def _writers(steps: Sequence[plans.Step]) -> dict[plans.Buffer, hlo.Node]:
+    """The node that each buffer first has the value of."""
+    found: dict[plans.Buffer, hlo.Node] = {}
+    for step in plans.all_steps(steps):
+        for each in step.launches if isinstance(step, plans.RowStrips) else (step,):
+            if not isinstance(each, plans.ComputingStep) or not each.nodes:
+                continue
+            _, written = reads_and_writes(each)
+            nodes = each.nodes if len(each.nodes) == len(written) else each.nodes[:1] * len(written)
+            for buffer, node in zip(written, nodes, strict=True):
+                found.setdefault(buffer, node)
+    return found
+
+
+def _held(node: hlo.Node | None, nbytes: int, values: Values) -> Held:
+    if node is None:
+        return Held("a value on the way", None, nbytes)
+    named = values.named(node)
+    what = hlo.word(node) if named is None else named.text
+    return Held(what, source_of(node), nbytes)

@@ -1,0 +1,94 @@
+"""The places in the user's source that equations and nodes come from."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Iterator
+
+from jitney.compiler.hlo import ir as hlo
+from jitney.core.jaxpr import JaxprEqn, jaxprs_in_params
+from jitney.core.record import record
+from jitney.core.source_info import SourceInfo, name_stack_of, span, stretch
+
+
+@record(frozen=True)
+class Source:
+    """A stretch of the user's source.
+
+    Attributes:
+      file: its path.
+      line, column: where it begins; lines count from one, columns from zero.
+      end_line, end_column: where it ends.
+      is_transposed: whether this is what reverse-mode differentiation made of it.
+    """
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    is_transposed: bool = False
+
+    @property
+    def text(self) -> str:
+        """The expression, on one line; "" where the source is not known."""
+        lines = [linecache.getline(self.file, n) for n in range(self.line, self.end_line + 1)]
+        return stretch(lines, self.column, self.end_column) if all(lines) else ""
+
+
+def source_of(node: hlo.Node) -> Source | None:
+    """The user's expression that a node comes from; None if it is not known."""
+    equation = equation_of(node)
+    if equation is None:
+        return None
+    return source_of_equation(equation, _is_transposed(node))
+
+
+def equation_of(node: hlo.Node) -> JaxprEqn | None:
+    """The innermost equation that the node comes from, of those whose line is known."""
+    known = (e for e in equations_of(node) if e.source_info is not None and e.source_info.code)
+    return next(known, None)
+
+
+def source_of_equation(equation: JaxprEqn, is_transposed: bool = False) -> Source | None:
+    """The user's expression that recorded an equation; None if it is not known."""
+    info = equation.source_info
+    if not isinstance(info, SourceInfo) or info.code is None:
+        return None
+    line, end_line, column, end_column = span(info.code, info.lasti)
+    if line is None:
+        return None
+    return Source(
+        info.code.co_filename, line, column or 0,
+        end_line or line, end_column or 0, is_transposed,
+    )  # fmt: skip
+
+
+def equations_of(node: hlo.Node) -> Iterator[JaxprEqn]:
+    """The equation that a node comes from, and the calls that it was inlined from, outwards."""
+    origin = node.origin
+    while origin is not None:
+        equation, origin = origin
+        yield equation
+
+
+def _is_transposed(node: hlo.Node) -> bool:
+    for equation in equations_of(node):
+        answer = is_transposed_by(equation)
+        if answer is not None:
+            return answer
+    return False
+
+
+def is_transposed_by(equation: JaxprEqn) -> bool | None:
+    """Whether an equation, or what it calls, is in a transposed program; None if it does not tell.
+
+    What is computed again there for the sake of residuals is not.
+    """
+    stack = name_stack_of(equation.source_info)
+    if "rematted_computation" in stack:
+        return False
+    if "transpose(" in stack:
+        return True
+    infos = [program.debug_info for program in jaxprs_in_params(equation.params)]
+    return any("transpose" in (*info.made_by, info.traced_for) for info in infos) or None

@@ -1,0 +1,72 @@
+"""What compiled programs are called: the user's function, and what transformations have made of it.
+
+A jitted function that is differentiated or batched outside of `jit` is compiled as a program of one
+equation, whose own program knows where it comes from.
+"""
+
+from __future__ import annotations
+
+from jitney.compiler.hlo import ir as hlo
+from jitney.core.jaxpr import DebugInfo, jaxprs_in_params
+
+_EAGER = "eager"  # what `runtime.eager` traces its programs of one equation for
+
+# Reverse mode: the `jvp` of a program is parted in what is known at once and what is linear in the
+# tangents, and that is transposed.
+_OF_SEVERAL = {
+    "jvp partial transpose": "gradient",
+    "jvp known": "forward-pass",
+    "jvp partial": "derivative",
+    "Jacobian Jacobian": "Hessian",
+}
+_SAID = {
+    "derivative": "derivative",
+    "forward-pass": "forward pass",
+    "gradient": "gradient",
+    "value-and-gradient": "value and gradient",
+    "Hessian": "Hessian",
+    "Jacobian": "Jacobian",
+    "jet": "jet",
+    "jvp": "jvp",
+    "transpose": "transpose",
+    "vmap": "vmap",
+}
+
+
+def debug_info_of(module: hlo.Module) -> DebugInfo | None:
+    """Where a program comes from; None if it is not known."""
+    if module.jaxpr is None:
+        return None
+    info = module.jaxpr.debug_info
+    if info.traced_for == _EAGER and len(module.jaxpr.eqns) == 1:
+        inner = next(jaxprs_in_params(module.jaxpr.eqns[0].params), None)
+        if inner is not None:
+            return inner.debug_info
+    return info
+
+
+def is_jitted(module: hlo.Module) -> bool:
+    """Whether a program is that of a jitted function, not of an operation that was called."""
+    return module.jaxpr is not None and module.jaxpr.debug_info.traced_for == "jit"
+
+
+def title_of(module: hlo.Module) -> str:
+    """What a program is: "loss", "gradient of loss", "vmap of loss"; "scan of body" of a loop."""
+    info = debug_info_of(module)
+    if info is None or module.jaxpr is None:
+        return module.name
+    outer = module.jaxpr.debug_info
+    if info is not outer and module.jaxpr.eqns[0].params.get("name") is None:
+        return f"{module.name} of {_title(info.func_name, info)}"
+    return _title(module.name, info)
+
+
+def _title(name: str, info: DebugInfo) -> str:
+    words = " ".join([*info.made_by, info.traced_for])
+    for steps, made in _OF_SEVERAL.items():
+        words = words.replace(steps, made)
+    title = name
+    for word in words.split():
+        if word in _SAID:
+            title = f"{_SAID[word]} of {title}"
+    return title

@@ -1,0 +1,357 @@
+"""What values of a program are called: by the expressions of the source, cotangents by their primals.
+
+Transposing an equation gives cotangents of its operands, and equations that have the place of the one
+that was transposed. Which operand it is, the forward equations of that place tell: they are looked for
+from the cotangent that comes in, or from the values that are read, backwards.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from jitney.compiler.hlo import ir as hlo
+from jitney.core.dtypes import issubdtype
+from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, jaxprs_in_params
+from jitney.core.messages import shortened
+from jitney.core.record import field, record
+from jitney.core.source_info import SourceInfo
+from jitney.inspection.sources import (
+    Source,
+    equations_of,
+    is_transposed_by,
+    source_of,
+    source_of_equation,
+)  # fmt: skip
+
+_EXPRESSION = 40  # letters of an expression that are shown
+_MOST_LOOKED_AT = 200  # equations that are looked at for one
+_REGIONS = frozenset({"cond", "scan", "while"})  # become several nodes, of no equation within them
+# Equations that say where elements are: what they give is called as what they are given.
+_MOVES = frozenset({
+    "broadcast_in_dim", "convert_element_type", "copy", "expand_dims", "reshape", "squeeze",
+    "stop_gradient", "transpose",
+})  # fmt: skip
+
+Place: TypeAlias = tuple[int, int] | None  # of an instruction in a code object
+
+
+@record(frozen=True)
+class Named:
+    """What a value is called.
+
+    Attributes:
+      text: such as "`x @ w`", or "the cotangent of w".
+      line: of the source that it is computed in; None of arguments, and where it is not known.
+    """
+
+    text: str
+    line: int | None = None
+
+    @property
+    def with_line(self) -> str:
+        """The same with the line."""
+        return self.text if self.line is None else f"{self.text} in line {self.line}"
+
+
+@record
+class _Value:
+    """A value of the program: an argument, or what an equation gives."""
+
+    shape: tuple[int, ...]
+    is_inexact: bool
+    argument: str = ""
+    operation: _Operation | None = None
+    users: list[_Operation] = field(default_factory=list)
+    is_result: bool = False
+    cotangent_of: _Value | None = None
+
+    @property
+    def is_forward(self) -> bool:
+        return self.operation is None or not self.operation.is_transposed
+
+
+@record
+class _Operation:
+    """An equation, with the values that it is applied to where it stands."""
+
+    equation: JaxprEqn
+    place: Place
+    is_transposed: bool
+    operands: list[_Value]
+    results: list[_Value]
+
+    @property
+    def name(self) -> str:
+        return self.equation.primitive.name
+
+    def is_beside(self, other: _Operation | None) -> bool:
+        """Whether another comes from the same place, in the same direction."""
+        return (
+            other is not None
+            and other.place == self.place
+            and other.is_transposed == self.is_transposed
+        )
+
+
+def quoted(source: Source) -> str:
+    """The expression in backquotes, shortened; the line where the text is not known."""
+    text = source.text
+    return f"`{shortened(text, _EXPRESSION)}`" if text else f"line {source.line}"
+
+
+class Values:
+    """The names of a program's values."""
+
+    def __init__(self, jaxpr: Jaxpr | None, arguments: Sequence[str]) -> None:
+        """Reads a program.
+
+        Args:
+          jaxpr: of the whole program; None if it is not known.
+          arguments: their names.
+        """
+        self._operations: dict[int, list[_Operation]] = {}
+        self._forward: dict[Place, list[_Operation]] = {}
+        if jaxpr is None:
+            return
+        values = [_value(v) for v in jaxpr.invars]
+        if len(values) == len(arguments):
+            for value, name in zip(values, arguments, strict=True):
+                value.argument = name
+        for result in self._walk(jaxpr, values, None, False):
+            result.is_result = True
+        for operations in self._operations.values():
+            for operation in operations:
+                if operation.is_transposed:
+                    self._find_primal(operation)
+
+    def named(self, node: hlo.Node) -> Named | None:
+        """What a node's value is called; None if it is not known."""
+        source = source_of(node)
+        if source is None or not source.text:
+            return None
+        equation = next(equations_of(node), None)
+        noted = self._operations.get(id(equation), ())
+        if any(map(_is_of_several_values, noted)):
+            return Named(f"{hlo.word(node)} in {quoted(source)}", source.line)
+        found = {_named_result(x, source) for x in noted}
+        if len(found) == 1:
+            return found.pop()
+        text = quoted(source)
+        return Named(f"a cotangent in {text}" if source.is_transposed else text, source.line)
+
+    # --- reading the program ----------------------------------------------------------------------
+
+    def _walk(
+        self, jaxpr: Jaxpr, operands: Sequence[_Value], place: Place, is_transposed: bool
+    ) -> list[_Value]:
+        """Notes the equations of a program; gives its results."""
+        values = {id(v): _value(v) for v in jaxpr.constvars}
+        values.update(zip(map(id, jaxpr.invars), operands, strict=True))
+        for equation in jaxpr.eqns:
+            info = equation.source_info
+            at = place
+            if isinstance(info, SourceInfo) and info.code is not None:
+                at = id(info.code), info.lasti
+            answer = is_transposed_by(equation)
+            transposed = is_transposed if answer is None else answer
+            inputs = [values.get(id(v)) or _value(v) for v in equation.invars]
+            called = equation.params.get(equation.primitive.called or "")
+            if isinstance(called, ClosedJaxpr) and len(called.jaxpr.invars) == len(inputs):
+                outputs = self._walk(called.jaxpr, inputs, at, transposed)
+            else:
+                outputs = [_value(v) for v in equation.outvars]
+                self._note(_Operation(equation, at, transposed, inputs, outputs))
+                for body in jaxprs_in_params(equation.params):
+                    for result in self._walk(body, list(map(_value, body.invars)), at, transposed):
+                        result.is_result = True
+            values.update(zip(map(id, equation.outvars), outputs, strict=True))
+        return [values.get(id(v)) or _value(v) for v in jaxpr.outvars]
+
+    def _note(self, operation: _Operation) -> None:
+        self._operations.setdefault(id(operation.equation), []).append(operation)
+        if not operation.is_transposed:
+            self._forward.setdefault(operation.place, []).append(operation)
+        for value in operation.operands:
+            value.users.append(operation)
+        for value in operation.results:
+            value.operation = operation
+
+    # --- names ------------------------------------------------------------------------------------
+
+    # --- cotangents -------------------------------------------------------------------------------
+
+    def _find_primal(self, operation: _Operation) -> None:
+        """Notes which value the result of a transposed equation is the cotangent of."""
+        if len(operation.results) != 1:
+            return
+        (result,) = operation.results
+        if operation.name == "add_any":
+            known = [x.cotangent_of for x in operation.operands if x.cotangent_of is not None]
+            result.cotangent_of = known[0] if known else None
+            return
+        came, read = _inputs(operation)
+        forward = self._forward_of(operation, came, read)
+        inner = [value for each in forward for value in each.results]
+        candidates: list[_Value] = []
+        for value in [value for each in forward for value in each.operands]:
+            is_outer = not _is_among(value, inner) and not _is_among(value, candidates)
+            if is_outer and value.is_inexact and sorted(value.shape) == sorted(result.shape):
+                candidates.append(value)
+        if len(candidates) > 1:  # the derivative by one factor has the others
+            candidates = [value for value in candidates if not _is_among(value, read)]
+        if len(candidates) > 1:
+            candidates = [value for value in candidates if value.shape == result.shape]
+        if len(candidates) == 1:
+            result.cotangent_of = candidates[0]
+
+    def _forward_of(
+        self, operation: _Operation, came: Sequence[_Value], read: Sequence[_Value]
+    ) -> list[_Operation]:
+        """The forward equations that a transposed one belongs to; none if that is not known."""
+        if operation.place is None:
+            return []
+        for value in came:
+            found = _nearest(value, operation.place)
+            if found is not None:
+                return _with_neighbours(found)
+        known = self._forward.get(operation.place, [])
+        if len(known) > _MOST_LOOKED_AT:
+            return []
+        touching = [
+            each
+            for each in known
+            if any(_is_among(value, read) for value in (*each.operands, *each.results))
+        ]
+        chosen = touching or known
+        instance = _with_neighbours(chosen[0]) if chosen else []
+        return instance if all(any(x is each for x in instance) for each in chosen) else []
+
+
+def _value(v: object) -> _Value:
+    aval = getattr(v, "aval", None)
+    dtype = getattr(aval, "dtype", None)
+    known = dtype is not None and not isinstance(v, Literal) and issubdtype(dtype, np.inexact)
+    return _Value(getattr(aval, "shape", ()), known)
+
+
+def _is_among(value: _Value, values: Sequence[_Value]) -> bool:
+    return any(value is other for other in values)
+
+
+def _is_of_several_values(operation: _Operation) -> bool:
+    """Whether nodes of an equation are not the value that it gives, or which one is not known."""
+    if operation.name in _REGIONS:
+        return True
+    results = operation.results
+    return operation.is_transposed and not (len(results) == 1 and results[0].is_inexact)
+
+
+def _named_result(operation: _Operation, source: Source) -> Named:
+    """What the result of an equation is called."""
+    if not operation.is_transposed:
+        return _named_forward(operation, source)
+    moved = operation.operands[0] if operation.name in _MOVES else None
+    if moved is not None and moved.is_forward and moved.cotangent_of is None:
+        named = _named_value(moved)
+        if named is not None and operation.name == "transpose":
+            return Named(f"{named.text}, transposed", named.line)
+    (result,) = operation.results
+    if not _leaves(result):
+        return Named(f"a cotangent within {quoted(source)}", source.line)
+    primal = None if result.cotangent_of is None else _named_value(result.cotangent_of)
+    if primal is not None:
+        return Named(f"the cotangent of {primal.text}", primal.line)
+    return Named(f"the cotangent of an operand of {quoted(source)}", source.line)
+
+
+def _named_value(value: _Value) -> Named | None:
+    """What a forward value is called; None if it is not known."""
+    operation = value.operation
+    if operation is None:
+        return Named(value.argument) if value.argument else None
+    source = source_of_equation(operation.equation)
+    if operation.is_transposed or source is None or not source.text:
+        return None
+    return _named_forward(operation, source)
+
+
+def _named_forward(operation: _Operation, source: Source) -> Named:
+    text = quoted(source)
+    if not any(map(_leaves, operation.results)):
+        text = f"{operation.name} in {text}"
+    return Named(text, source.line)
+
+
+def _leaves(value: _Value) -> bool:
+    """Whether a value is what its place gives, not one on the way there."""
+    pending = [value]
+    while pending:
+        current = pending.pop()
+        if current.is_result or not current.users or current.operation is None:
+            return True
+        for user in current.users:
+            is_own = user.place == current.operation.place
+            if not is_own:
+                return True
+            if user.name in _MOVES and user.is_beside(current.operation):
+                pending += user.results
+    return False
+
+
+def _inputs(operation: _Operation) -> tuple[list[_Value], list[_Value]]:
+    """The values whose cotangents come in to a transposed equation's place, and those that it reads."""
+    came: list[_Value] = []
+    read: list[_Value] = []
+    pending, seen = [operation], {id(operation)}
+    while pending and len(seen) <= _MOST_LOOKED_AT:
+        for value in pending.pop().operands:
+            if value.is_forward:
+                read.append(value)
+            elif value.operation is not None and operation.is_beside(value.operation):
+                if id(value.operation) not in seen:
+                    seen.add(id(value.operation))
+                    pending.append(value.operation)
+            elif value.cotangent_of is not None:
+                came.append(value.cotangent_of)
+    return came, read
+
+
+def _nearest(value: _Value, place: Place) -> _Operation | None:
+    """The nearest forward equation of a place, from a value backwards."""
+    pending, seen = deque([value]), {id(value)}
+    while pending and len(seen) <= _MOST_LOOKED_AT:
+        operation = pending.popleft().operation
+        if operation is None or operation.is_transposed:
+            continue
+        if operation.place == place:
+            return operation
+        for operand in operation.operands:
+            if id(operand) not in seen:
+                seen.add(id(operand))
+                pending.append(operand)
+    return None
+
+
+def _with_neighbours(operation: _Operation) -> list[_Operation]:
+    """An equation with those of its place that it is connected with; none if they are many."""
+    found, pending = {id(operation): operation}, [operation]
+    while pending:
+        for other in _around(pending.pop()):
+            if operation.is_beside(other) and id(other) not in found:
+                found[id(other)] = other
+                pending.append(other)
+        if len(found) > _MOST_LOOKED_AT:
+            return []
+    return list(found.values())
+
+
+def _around(operation: _Operation) -> Iterator[_Operation]:
+    for value in operation.operands:
+        if value.operation is not None:
+            yield value.operation
+    for value in operation.results:
+        yield from value.users

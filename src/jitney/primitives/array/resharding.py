@@ -1,0 +1,422 @@
+"""Where values lie along the axes of a mesh: moves along Explicit axes, constraints along others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jitney.core import explicit, text
+from jitney.core.avals import ShapedArray
+from jitney.core.key_reuse import uses_keys
+from jitney.core.primitive import declare
+from jitney.core.sharding.mesh import (
+    AbstractMesh,
+    AxisType,
+    Mesh,
+    entered_mesh,
+    get_abstract_mesh,
+    get_mesh,
+    made,
+    mesh_of_specs,
+    with_axes_of,
+)
+from jitney.core.sharding.named import NamedSharding, asks_nothing, constraint, with_free_axes
+from jitney.core.sharding.partition_spec import PartitionSpec, names_of
+from jitney.core.sharding.sharding import Sharding, device_ids
+from jitney.primitives import rules
+from jitney.runtime.array import ArrayImpl, array_of
+from jitney.runtime.placements import settled
+from jitney.transforms import jet
+from jitney.transforms.zero import Zero
+
+if TYPE_CHECKING:
+    from jitney.core.jaxpr import JaxprEqn
+    from jitney.primitives.rule_types import (
+        Builder,
+        Cotangent,
+        Dims,
+        Node,
+        Operand,
+        Primals,
+        Tangents,
+        Value,
+    )
+    from jitney.transforms.batch import AxisData
+
+
+def as_mesh(place: Sharding) -> Mesh:
+    """The devices that `place` is over: its own, or those in force."""
+    mesh = place.mesh if isinstance(place, NamedSharding) else None
+    return mesh if isinstance(mesh, Mesh) else get_mesh()
+
+
+def as_named(place: object, asked_by: str) -> NamedSharding:
+    """`place`, the option `out_sharding` of a function, as a sharding along Explicit axes.
+
+    Raises:
+      ValueError: if there is no mesh in force for a PartitionSpec, or another one than for a
+        NamedSharding; if axes are not Explicit, or a type would have a memory kind.
+      TypeError: if it is neither.
+    """
+    if isinstance(place, PartitionSpec):
+        place = on_mesh_in_force(place, "out_sharding")
+    if not isinstance(place, NamedSharding):
+        raise TypeError(
+            f"{asked_by}: out_sharding is a NamedSharding or PartitionSpec, not {place!r}"
+        )
+    if isinstance(place.mesh, AbstractMesh) and place.memory_kind is not None:
+        raise ValueError(
+            f"{asked_by}: out_sharding says how a result lies along axes of a mesh, and not in which "
+            f"memory, but is {place}. jax.device_put moves arrays between memories"
+        )
+    axes = get_abstract_mesh()
+    if not (axes.empty or axes.manual_axes or axes == place.mesh.abstract_mesh):
+        raise ValueError(
+            f"{asked_by}: out_sharding is on {place.mesh.abstract_mesh}, and {axes} is in force. A "
+            "PartitionSpec is always on the one in force"
+        )
+    check_explicit(place, asked_by)
+    return place
+
+
+def check_explicit(place: NamedSharding, asked_by: str) -> None:
+    """Raises ValueError if axes that are named are not Explicit."""
+    kinds = dict(zip(place.mesh.axis_names, place.mesh.axis_types, strict=True))
+    for entry in place.spec:
+        for name in () if entry is PartitionSpec.UNCONSTRAINED else names_of(entry):
+            if kinds[name] is not AxisType.Explicit:
+                raise ValueError(
+                    f"{asked_by}: the axes of {place.spec} must be of type Explicit, but {name} is of "
+                    f"type {kinds[name]}"
+                )
+
+
+def on_mesh_in_force(spec: PartitionSpec, asked_by: str) -> NamedSharding:
+    """`spec` on the mesh that `jax.set_mesh` has put in force.
+
+    Raises:
+      ValueError: if there is none.
+    """
+    mesh = mesh_of_specs()
+    if mesh.empty:
+        raise ValueError(
+            f"{asked_by}={spec}: a PartitionSpec is on the mesh in force, and there is none: set one "
+            "by `jax.set_mesh`"
+        )
+    return NamedSharding(mesh, spec)
+
+
+# --- moves along Explicit axes ------------------------------------------------------------------
+
+reshard_p = declare("reshard", linear=True)
+reshard_p.declares_sharding = True
+
+
+@reshard_p.abstract
+def _(x: ShapedArray, *, dst_sharding: NamedSharding, concrete_mesh: object) -> ShapedArray:
+    return explicit.typed(x, dst_sharding)
+
+
+@reshard_p.def_impl
+def _(x: Value, *, dst_sharding: NamedSharding, concrete_mesh: object) -> Any:
+    array = x if isinstance(x, ArrayImpl) else array_of(np.asarray(x))
+    if asks_nothing(dst_sharding):
+        return settled(array)
+    mesh = dst_sharding.mesh if isinstance(dst_sharding.mesh, Mesh) else None
+    place = explicit.place_of(explicit.typed(array.aval, dst_sharding), mesh)
+    return array.placed(place or dst_sharding)
+
+
+reshard_p.absent("eager", why="arrays are put elsewhere, not computed")
+
+
+@reshard_p.lower
+def _(b: Builder, x: Node, *, dst_sharding: NamedSharding, concrete_mesh: object) -> Any:
+    is_open = bool(dst_sharding.mesh.auto_axes)  # along which the compiler chooses
+    return b.sharding_constraint(x, constraint(dst_sharding, len(x.shape), is_open=is_open))
+
+
+@reshard_p.jvp
+def _(primals: Primals, tangents: Tangents, **params: object) -> tuple[Any, Any]:
+    (x,), (t,) = primals, tangents
+    out = reshard_p.bind(x, **params)
+    if isinstance(t, Zero):
+        return out, rules.zero_tangent(out)
+    return out, reshard_p.bind(t, **params)
+
+
+reshard_p.jet(jet.linear(reshard_p))
+
+
+@reshard_p.transpose
+def _(ct: Cotangent, x: Operand, **_: object) -> list[Any]:
+    own = explicit.sharding_of(rules.aval_of(x).to_cotangent_aval())
+    if own is None or isinstance(ct, Zero):
+        return [ct]
+    return [reshard(ct, own)]
+
+
+@reshard_p.batch_with_axis
+def _(
+    axis: AxisData, args: Primals, dims: Dims, *, dst_sharding: NamedSharding, **params: object
+) -> Any:
+    (x,), (dim,) = args, dims
+    place = dst_sharding
+    if dim is not None:
+        along = axis.along
+        names = explicit.names_along(rules.aval_of(x), dim)
+        if not names and along is not None and along.mesh.shape_tuple == place.mesh.shape_tuple:
+            names = names_of(along.spec[0])  # within `auto_axes` types do not say it
+        place = explicit.batched(dst_sharding, dim, names)
+    return reshard_p.bind(x, dst_sharding=place, **params), dim
+
+
+def _print_reshard(eqn: JaxprEqn, context: text.Context, settings: text.Settings) -> text.Doc:
+    return text.eqn_with_params(eqn, [], context, settings)  # the type says where
+
+
+text.printing_rules["reshard"] = _print_reshard
+
+
+def reshard(x: Value, place: NamedSharding) -> Any:
+    """`x`, an array, lying as `place` says."""
+    return reshard_p.bind(x, dst_sharding=place, concrete_mesh=None)
+
+
+# --- constraints --------------------------------------------------------------------------------
+
+
+class _NoMesh:
+    def __repr__(self) -> str:
+        return "Mesh()"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _NoMesh)
+
+    def __hash__(self) -> int:
+        return 0
+
+
+sharding_constraint_p = declare("sharding_constraint", linear=True)
+sharding_constraint_p.declares_sharding = True  # it is about other axes than types are
+
+
+@sharding_constraint_p.abstract
+def _(x: ShapedArray, **_: object) -> ShapedArray:
+    return x
+
+
+@sharding_constraint_p.def_impl
+def _(
+    x: Value, *, sharding: Sharding, unconstrained_dims: frozenset[int] = frozenset(), **_: object
+) -> Any:
+    array = x if isinstance(x, ArrayImpl) else array_of(np.asarray(x))
+    place = _on_devices_of(array, sharding)
+    if unconstrained_dims and isinstance(place, NamedSharding):
+        place = with_free_axes(place, array.placement, np.ndim(array), unconstrained_dims)
+    return array.placed(place)
+
+
+sharding_constraint_p.absent("eager", why="arrays are put elsewhere, not computed")
+
+
+@sharding_constraint_p.lower
+def _(
+    b: Builder, x: Node, *, sharding: Sharding, unconstrained_dims: frozenset[int], **_: object
+) -> Any:
+    return divided(b, x, sharding, unconstrained_dims)
+
+
+def divided(b: Builder, x: Node, place: object, free: frozenset[int] = frozenset()) -> Any:
+    """The node `x`, lying as `place` says if that is a sharding on a mesh, but for the axes `free`."""
+    if not isinstance(place, NamedSharding):
+        return x
+    return b.sharding_constraint(x, constraint(place, len(x.shape), free))
+
+
+rules.deflinear(
+    sharding_constraint_p, lambda ct, x, **params: sharding_constraint_p.bind(ct, **params)
+)
+
+
+@sharding_constraint_p.batch_with_axis
+def _(
+    axis: AxisData, args: Primals, dims: Dims, *, sharding: Sharding,
+    unconstrained_dims: frozenset[int], **params: object,
+) -> tuple[Any, Any]:  # fmt: skip
+    (x,), (dim,) = args, dims
+    free = unconstrained_dims
+    if dim is not None:
+        names = axis.spmd_name
+        sharding = _with_batch(sharding, dim, names)
+        free = frozenset([k + (k >= dim) for k in free] + [dim] * (names is None))
+    return sharding_constraint_p.bind(x, sharding=sharding, unconstrained_dims=free, **params), dim
+
+
+def _with_batch(place: Sharding, dim: int, names: object) -> Sharding:
+    """`place` of arrays with one more axis, at `dim`, that `names` divide; None: the compiler says.
+
+    Raises:
+      ValueError: if there are names, but the place is on no mesh, or uses them already.
+    """
+    if not isinstance(place, NamedSharding):
+        if names is None:
+            return place
+        raise ValueError(
+            "with_sharding_constraint: within jax.vmap(spmd_axis_name=) a constraint must be on a "
+            "mesh, a NamedSharding or, within jax.set_mesh, a PartitionSpec, but it is "
+            f"{place!r}, a {type(place).__name__}"
+        )
+    used = {name for entry in place.axes(len(place.spec)) for name in entry or ()}
+    if names is not None and used.intersection(names_of(names)):
+        raise ValueError(
+            f"vmap has spmd_axis_name={names!r}, which divides the mapped axis, but a constraint "
+            f"within the function divides another axis along it: {place.spec}"
+        )
+    entries = (*place.spec, *[None] * (dim - len(place.spec)))
+    new: Any = PartitionSpec.UNCONSTRAINED if names is None else names
+    return place.update(spec=place.spec.update(partitions=(*entries[:dim], new, *entries[dim:])))
+
+
+def sharding_constraint(x: Value, place: object) -> Any:
+    """`x`, an array, lying as `place` says: a Sharding, or a PartitionSpec of the mesh in force.
+
+    While a mesh is in force whose axes are all Explicit, types say how values lie, and `x` must lie so.
+
+    Raises:
+      RuntimeError: if a PartitionSpec is given and no mesh is in force.
+      TypeError: if `place` is none of these, or on an AbstractMesh, and `x` is an array on no mesh.
+      ValueError: if it is None, or divides an axis along one of a mesh that is not Auto.
+      AssertionError: if types say how values lie, and `x` does not lie so.
+    """
+    place = _given_place(place)
+    if isinstance(place, NamedSharding):
+        manual = get_abstract_mesh().manual_axes
+        wrong = [name for entry in place.spec for name in names_of(entry) if name in manual]
+        if wrong:
+            raise ValueError(
+                f"with_sharding_constraint within a shard_map over {manual}: {place.spec} mentions the "
+                f"manual axes {wrong}, along which arrays are cut by the shard_map. A constraint can "
+                "mention other axes"
+            )
+    try:
+        place.check_compatible_aval(np.shape(x))
+    except ValueError as error:
+        raise ValueError(
+            "One of with_sharding_constraint arguments is incompatible with its sharding annotation: "
+            f"{error}"
+        ) from None
+    if isinstance(place, NamedSharding):
+        axes = get_abstract_mesh()
+        if axes.are_all_axes_explicit:
+            _check_lies_so(x, place)
+            return x
+        _check_is_auto(place)
+    if isinstance(x, ArrayImpl):
+        place = _on_devices_of(x, place)
+    made.any = True  # the program names a place
+    return sharding_constraint_p.bind(
+        x,
+        sharding=place,
+        layout=None,
+        context_mesh=_NoMesh(),
+        unconstrained_dims=_unconstrained(place),
+    )
+
+
+def _given_place(place: object) -> Sharding:
+    if isinstance(place, PartitionSpec):
+        axes, entered = get_abstract_mesh(), entered_mesh()
+        mesh = entered if axes.empty else axes
+        if mesh.empty:
+            raise RuntimeError(
+                f"with_sharding_constraint: {place} names axes, and no mesh is in force that has any: "
+                "set one by jax.set_mesh, or give a NamedSharding"
+            )
+        return NamedSharding(mesh, place)
+    if place is None:
+        raise ValueError(
+            "with_sharding_constraint got sharding None, which says nothing: leave out the call for "
+            "this value, or give a Sharding or a PartitionSpec"
+        )
+    if not isinstance(place, Sharding):
+        raise TypeError(
+            f"with_sharding_constraint takes a Sharding or PartitionSpec, not {place!r}"
+        )
+    return place
+
+
+def _check_lies_so(x: Value, place: NamedSharding) -> None:
+    """Raises unless the type of `x` says that it lies as `place` says."""
+    ndim, aval = np.ndim(x), rules.aval_of(x)
+    own = explicit.sharding_of(aval)
+    asked = explicit.sharding_of(explicit.typed(aval, place))
+    if explicit.entries_of(own, ndim) != explicit.entries_of(asked, ndim):
+        found = PartitionSpec(*[None] * ndim) if own is None else own.spec
+        raise AssertionError(
+            "all axes of the mesh in force are Explicit, so `with_sharding_constraint` acts as an "
+            f"assert: the type of the value says {found}, and {place.spec} was asked for. "
+            "jax.sharding.reshard moves values"
+        )
+
+
+def _check_is_auto(place: NamedSharding) -> None:
+    kinds = dict(zip(place.mesh.axis_names, place.mesh.axis_types, strict=True))
+    for names in place.axes(len(place.spec)):
+        for name in names or ():
+            if kinds[name] is AxisType.Explicit:
+                raise ValueError(
+                    f"with_sharding_constraint says how values lie along Auto axes, but {place.spec} "
+                    f"has {name!r} of {place.mesh}, whose type is {kinds[name]}. jax.sharding.reshard "
+                    "moves values along such axes"
+                )
+
+
+def _on_devices_of(x: ArrayImpl, place: Sharding) -> Sharding:
+    """Return `place`, on devices of `x` if it is on axes of a mesh alone; checks that they agree."""
+    if isinstance(place, NamedSharding) and isinstance(place.mesh, AbstractMesh):
+        place = place.update(mesh=_mesh_under(x, place))
+    if x.placement is not None:
+        _check_same_devices(x, x.placement, place)
+    return place
+
+
+def _mesh_under(x: ArrayImpl, place: NamedSharding) -> Mesh:
+    """The mesh of devices that `place`, on the axes of one, is on for an array: that array's own."""
+    own = x.placement
+    if not isinstance(own, NamedSharding):
+        mesh = get_mesh()
+        if not mesh.empty and mesh.size == place.mesh.size:
+            return with_axes_of(mesh, place.mesh.abstract_mesh)
+        raise TypeError(
+            f"with_sharding_constraint to {place}, which has no devices: they are those of the input, "
+            f"whose sharding must be a NamedSharding, but {x.aval.str_short()} is on {x.sharding}"
+        )
+    mesh = own.mesh
+    assert isinstance(mesh, Mesh)
+    if mesh.shape_tuple != place.mesh.shape_tuple:
+        raise ValueError(
+            f"with_sharding_constraint: {x.aval.str_short()} lies on a mesh of the axes "
+            f"{mesh.shape_tuple}, and the constraint is on one of {place.mesh.shape_tuple}: both must "
+            "be the same"
+        )
+    return mesh
+
+
+def _check_same_devices(x: ArrayImpl, own: Sharding, place: Sharding) -> None:
+    if own.device_order != place.device_order:
+        raise ValueError(
+            f"Received incompatible devices for jitted computation: {x.aval.str_short()} is on device "
+            f"ids {device_ids(own)}, and with_sharding_constraint wants it on {device_ids(place)}. "
+            "jax.device_put moves arrays between devices"
+        )
+
+
+def _unconstrained(place: Sharding) -> frozenset[int]:
+    entries = place.spec if isinstance(place, NamedSharding) else ()
+    free = PartitionSpec.UNCONSTRAINED
+    return frozenset([k for k, entry in enumerate(entries) if entry is free])
+
+
+uses_keys(sharding_constraint_p, forwards=True)

@@ -1,0 +1,155 @@
+"""Groups of operands and results of `scan`, which its parameters `ft_in` and `ft_out` hold.
+
+    ft_in   (constants, carry, rows)
+    ft_out  (carry, rows of results)
+
+A group is a tree whose leaves stand for values; some leaves stand for values that are left out. Trees
+print as those of JAX do: a derivative of a loop has groups of values and tangents, a loop backwards
+groups of lists. What is computed depends on the numbers of values alone.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+Lists = tuple["Lists", ...] | int
+
+
+class FlatTree:
+    """A tree of values.
+
+    Attributes:
+      text: how it prints.
+      elts: the trees that it is made of; none of a leaf or a list.
+    """
+
+    __slots__ = ("_size", "elts", "text")
+
+    text: str
+    elts: tuple[FlatTree, ...]
+    _size: int
+
+    def __new__(cls, text: str, elts: tuple[FlatTree, ...], size: int) -> FlatTree:
+        """The tree that prints so: there is one, which its text determines."""
+        found = _trees.get(text)
+        if found is None:
+            found = _trees[text] = object.__new__(cls)
+            found.text, found.elts, found._size = text, elts, size
+        return found
+
+    @property
+    def vals(self) -> tuple[None, ...]:
+        """None for each value."""
+        return (None,) * self._size
+
+    def unpack(self) -> tuple[FlatTree, ...]:
+        """The trees that it is made of."""
+        return self.elts
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[None]:
+        return iter(self.vals)
+
+    def __reduce__(self) -> Any:
+        return FlatTree, (self.text, self.elts, self._size)
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+_trees: dict[str, FlatTree] = {}
+
+
+def group(*elts: FlatTree) -> FlatTree:
+    """A tuple of trees."""
+    comma = "," if len(elts) == 1 else ""
+    text = f"({', '.join([t.text for t in elts])}{comma})"
+    return FlatTree(text, elts, sum([len(t) for t in elts]))
+
+
+VALUE = FlatTree("None", (), 1)
+# A row of results: one that is computed, and one that is a row of operands, handed on.
+ROW, SAME_ROW = (
+    FlatTree("RightsOnly(Right(None))", (), 1),
+    FlatTree("RightsOnly(Left(None))", (), 0),
+)
+
+
+@functools.cache
+def values(n: int) -> FlatTree:
+    """A tuple of `n` values."""
+    return group(*(VALUE,) * n)
+
+
+@functools.cache
+def operands(n_consts: int, n_carry: int, n_rows: int) -> FlatTree:
+    """`ft_in` of a loop by its number of constants, carries, and arrays of rows."""
+    return group(values(n_consts), values(n_carry), values(n_rows))
+
+
+@functools.cache
+def results(n_carry: int, n_rows: int) -> FlatTree:
+    """`ft_out` of a loop by its number of carries, and of arrays of rows that it makes."""
+    return group(values(n_carry), group(*(ROW,) * n_rows))
+
+
+@functools.cache
+def groups(
+    n_consts: int, n_carry: int, n_rows: int, same: tuple[int | None, ...]
+) -> tuple[FlatTree, FlatTree]:
+    """(`ft_in`, `ft_out`) of a loop; `same` has a number for each array of rows that is handed on."""
+    rows = group(*[ROW if k is None else SAME_ROW for k in same])
+    return operands(n_consts, n_carry, n_rows), group(values(n_carry), rows)
+
+
+def kept(tree: FlatTree, keep: Sequence[bool]) -> FlatTree:
+    """The values of a tree that are marked in `keep`; the others are left out."""
+    assert len(keep) == len(tree), (tree, keep)
+    return _kept(tree, iter(keep))
+
+
+def _kept(tree: FlatTree, keep: Iterator[bool]) -> FlatTree:
+    if tree.text.startswith("("):
+        return group(*[_kept(t, keep) for t in tree.elts])
+    marks = [next(keep) for _ in tree.vals]
+    again = iter(marks)
+    elts = tuple([_kept(t, again) for t in tree.elts])
+    sides = iter(["Right(None)" if m else "Left(None)" for m in marks])
+    # A value that is left out already stays so.
+    text = re.sub(r"(?<!Left\()\bNone\b", lambda _: next(sides), tree.text)
+    return FlatTree(f"RightsOnly({text})", elts, sum(marks))
+
+
+def split(tree: FlatTree, late: Sequence[bool]) -> tuple[FlatTree, FlatTree]:
+    """What is not marked in `late`, and what is; of a pair of both, its halves."""
+    if len(tree.elts) == 2:
+        n = len(tree.elts[0])
+        if not any(late[:n]) and all(late[n:]):
+            return tree.elts[0], tree.elts[1]
+    early = kept(tree, [not m for m in late]) if any(late) else tree
+    return early, kept(tree, late)
+
+
+def lists(of: Lists) -> FlatTree:
+    """A tree of lists of values; `of` is a number of values, or a tuple of such."""
+    n, text = _listed(of)
+    elts = () if isinstance(of, int) else tuple([lists(x) for x in of])
+    return FlatTree(f"Pytree(vals=[{', '.join(['None'] * n)}], tree=PyTreeDef({text}))", elts, n)
+
+
+def _listed(of: Lists) -> tuple[int, str]:
+    if isinstance(of, int):
+        return of, f"[{', '.join('*' * of)}]"
+    parts = [_listed(x) for x in of]
+    return sum([n for n, _ in parts]), f"({', '.join([text for _, text in parts])})"
+
+
+def sizes(params: dict[str, Any]) -> tuple[int, int]:
+    """(number of constants, of carries) of a loop, by its parameters."""
+    consts, carry, _ = params["ft_in"].elts
+    return len(consts), len(carry)

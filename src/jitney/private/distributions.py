@@ -1,0 +1,38 @@
+"""Distributions `jax` and `jaxlib` for `importlib.metadata`, while `import jax` gives jitney.
+
+Packages ask for versions there, before or in place of `jax.__version__`.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Iterator
+from pathlib import Path
+
+from jitney.version import __version__
+
+NAMES = ("jax", "jaxlib")
+
+
+class _Distribution(importlib.metadata.Distribution):
+    """What is said of one of them: its name, its version and its one module."""
+
+    def __init__(self, name: str) -> None:
+        self._files = {
+            "METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {__version__}\n",
+            "top_level.txt": f"{name}\n",
+        }
+
+    def read_text(self, filename: str) -> str | None:
+        """Returns a file of the metadata; None if it does not exist."""
+        return self._files.get(filename)
+
+    def locate_file(self, path: object) -> Path:
+        """Returns where a file of the distribution would be: in jitney's folder."""
+        return Path(__file__).parent.parent / str(path)
+
+
+def find(context: importlib.metadata.DistributionFinder.Context) -> Iterator[_Distribution]:
+    """Finds the distributions that a context asks for: one by its name, or all."""
+    wanted = context.name
+    return (_Distribution(name) for name in NAMES if wanted is None or wanted.lower() == name)

@@ -1,0 +1,181 @@
+"""The modules of `jax._src`: each name is looked up in the tables when it is asked for.
+
+    from jax._src.numpy.reductions import sum    # is jax.numpy.sum
+    from jax._src import core                    # modules are attributes without being imported
+
+A module's name is looked up in `places.PLACES`, which is written by hand, and then in `names.txt`,
+which is read off from real JAX.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.abc
+import importlib.machinery
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from jitney.private.places import PLACES, SAME
+
+ROOT = "jitney._src"
+_TABLE = Path(__file__).with_name("names.txt")
+
+
+@functools.cache
+def _paragraphs() -> dict[str, str]:
+    """Module -> its lines of the table; modules are named without "jax._src."."""
+    _, *paragraphs = ("\n" + _TABLE.read_text(encoding="utf-8")).split("\n[")
+    return {name: lines for name, _, lines in (x.partition("]\n") for x in paragraphs)}
+
+
+@functools.cache
+def _packages() -> frozenset[str]:
+    """The modules that hold other modules."""
+    listed = (*_paragraphs(), *PLACES, *SAME)
+    return frozenset(
+        name[:end] for name in listed for end, letter in enumerate(name) if letter == "."
+    )
+
+
+@functools.cache
+def _modules() -> frozenset[str]:
+    """All private modules that can be imported."""
+    return frozenset((*_paragraphs(), *PLACES, *SAME, *_packages()))
+
+
+@functools.cache
+def places(module: str) -> dict[str, str]:
+    """Name -> where it is, for all names of a private module that are handed out.
+
+    Args:
+      module: without "jax._src.": "numpy.util".
+
+    Returns:
+      Places "module:name" or "module", where the module is one of jitney's.
+    """
+    lines = _paragraphs().get(module, "").splitlines()
+    read_off = {where: words for where, _, words in [line.partition(": ") for line in lines]}
+    return as_places(read_off) | as_places(PLACES.get(module, {}))
+
+
+def as_places(rows: dict[str, str]) -> dict[str, str]:
+    """Name -> where it is: "module:name" or "module", of rows as `places.py` has them."""
+    found: dict[str, str] = {}
+    for where, words in rows.items():
+        for word in words.replace("*", "").split():
+            name, _, original = word.partition("=")
+            if where == "modules":
+                found[name] = _module(original or f".{name}")
+            else:
+                found[name] = f"{_module(where)}:{original or name}"
+    return found
+
+
+def _module(where: str) -> str:
+    """The full name, in this package, of a module as the tables write it."""
+    if where.startswith("."):
+        return ROOT + where
+    return "jitney" + where.removeprefix("jax") if where.split(".")[0] == "jax" else where
+
+
+def find(module: str, name: str) -> Any:
+    """What the private module `module` calls `name`.
+
+    Args:
+      module: without "jax._src.", and empty for that package itself.
+
+    Raises:
+      AttributeError: if neither table has it, or jitney lacks what it names.
+    """
+    place = places(module).get(name)
+    if place is not None:
+        owner, _, attribute = place.partition(":")
+        return part_of(owner, attribute) if attribute else _load(owner)
+    inner = f"{module}.{name}".lstrip(".")
+    if inner in _modules():
+        return _load(f"{ROOT}.{inner}")
+    for where, words in PLACES.get(module, {}).items():
+        if words == "*":
+            return getattr(importlib.import_module(where), name)
+    where = ".".join(filter(None, ("jax._src", module)))
+    raise AttributeError(
+        f"module {where!r} has no attribute {name!r} in jitney, which has those private names of JAX "
+        "that are public somewhere, or that packages are known to read",
+        name=name,
+    )
+
+
+def part_of(owner: str, name: str) -> Any:
+    """What a module has by a name, or a module in it."""
+    loaded = importlib.import_module(owner)
+    if hasattr(loaded, name) or not hasattr(loaded, "__path__"):
+        return getattr(loaded, name)
+    return importlib.import_module(f"{owner}.{name}")
+
+
+def _load(module: str) -> ModuleType:
+    """Imports a module, a private one under "jax" if that is how this package was imported."""
+    return importlib.import_module(module.replace(ROOT, sys.modules[ROOT].__name__, 1))
+
+
+def namespace(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """(`__getattr__`, `__dir__`) of the private module `module`, by its full name in this package."""
+    short = module.removeprefix(ROOT).lstrip(".")
+
+    def __getattr__(name: str) -> Any:  # what Python calls it
+        if name.startswith("__") and name not in places(short):
+            raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name)
+        value = find(short, name)
+        setattr(sys.modules[module], name, value)
+        return value
+
+    def __dir__() -> list[str]:
+        start = f"{short}." if short else ""
+        inner = {
+            name.removeprefix(start).split(".")[0] for name in _modules() if name.startswith(start)
+        }
+        return sorted({*places(short), *inner, *vars(sys.modules[module])})
+
+    return __getattr__, __dir__
+
+
+class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds the private modules that the tables have, and makes them."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """The spec of a module below `jitney._src`; None for other names."""
+        short = fullname.removeprefix(f"{ROOT}.")
+        if short == fullname or short not in _modules():
+            return None
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=short in _packages())
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
+        """The module of jitney that stands for a private one; None for a new module."""
+        same = SAME.get(spec.name.removeprefix(f"{ROOT}."))
+        if same is None:
+            return None
+        own = importlib.import_module(same)
+        spec.loader_state = own.__spec__
+        return own
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Gives the module its names."""
+        assert module.__spec__ is not None
+        if module.__spec__.loader_state is not None:
+            module.__spec__ = module.__spec__.loader_state
+            return
+        name = module.__name__
+        module.__doc__ = f"The names of {name.replace('jitney', 'jax', 1)} that jitney hands out."
+        vars(module)["__getattr__"], vars(module)["__dir__"] = namespace(name)
+
+
+def install_finder() -> None:
+    """Makes `import jitney._src.X` find the modules of the tables."""
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        sys.meta_path.append(_Finder())

@@ -1,0 +1,116 @@
+"""Names that public modules of JAX have because they import them: where they are here.
+
+`jax.experimental.ode.tree_map` is `jax.tree_util.tree_map`. Programs read such names now and then;
+modules of jitney import what they use themselves, so theirs are others. A row says for a public module
+which names it takes from where, in the way of `places.py`: ".util" is `jax._src.util`. Nothing of this
+is loaded before a module is asked for a name that it has not.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from jitney.private import modules
+
+_TREES = "jax.tree_util"
+_SPARSE = "jax.experimental.sparse"
+
+# Public module -> where -> names; "a=b" is its a, and b by the other's name.
+REEXPORTS: dict[str, dict[str, str]] = {
+    "jax.ad_checkpoint": {"jax.extend.core.primitives": "name_p"},
+    "jax.custom_derivatives": {"jitney.primitives.call.custom": "remat_opt_p"},
+    "jax.example_libraries.optimizers": {
+        ".util": "map=safe_map safe_map safe_zip unzip2 zip=safe_zip",
+    },
+    "jax.experimental.colocated_python.func": {
+        ".traceback_util": "api_boundary",
+        ".util": "wraps",
+    },
+    "jax.experimental.colocated_python.obj": {".traceback_util": "api_boundary"},
+    "jax.experimental.jet": {
+        _TREES: "register_pytree_node tree_flatten tree_structure tree_unflatten treedef_is_leaf",
+        ".util": "safe_zip unzip2 weakref_lru_cache",
+    },
+    "jax.experimental.multihost_utils": {
+        "jax": "P",
+        _TREES: "tree_flatten tree_unflatten",
+        ".util": "safe_zip",
+    },
+    "jax.experimental.ode": {
+        _TREES: "tree_leaves tree_map",
+        ".numpy.util": "promote_dtypes_inexact",
+        ".util": "map=safe_map safe_map safe_zip zip=safe_zip",
+    },
+    "jax.experimental.rnn": {"jax": "Array custom_vjp"},
+    "jax.experimental.serialize_executable": {"__future__": "annotations"},
+    "jax.experimental.sparse.ad": {
+        ".traceback_util": "api_boundary",
+        ".util": "safe_zip split_list",
+    },
+    "jax.experimental.sparse.api": {"jax": "Array", "jax.typing": "DTypeLike"},
+    "jax.experimental.sparse.bcoo": {
+        "__future__": "annotations",
+        "jax": "Array vmap",
+        "jax.lax": "DotDimensionNumbers GatherDimensionNumbers GatherScatterMode",
+        "jax.typing": "ArrayLike DTypeLike",
+        _SPARSE: "JAXSparse",
+        f"{_SPARSE}.util": """CuSparseEfficiencyWarning Shape SparseEfficiencyError
+            SparseEfficiencyWarning SparseInfo nfold_vmap""",
+        ".lax.lax": "ranges_like remaining",
+        ".util": "canonicalize_axis safe_zip split_list unzip2",
+    },
+    "jax.experimental.sparse.bcsr": {
+        "jax.lax": "DotDimensionNumbers",
+        "jax.typing": "ArrayLike DTypeLike",
+        f"{_SPARSE}.util": "CuSparseEfficiencyWarning SparseEfficiencyWarning",
+        ".util": "safe_zip split_list",
+    },
+    "jax.experimental.sparse.coo": {
+        "jax": "Array",
+        "jax.typing": "ArrayLike DTypeLike",
+        f"{_SPARSE}.util": "CuSparseEfficiencyWarning",
+    },
+    "jax.experimental.sparse.csr": {
+        "jax": "Array",
+        "jax.typing": "DTypeLike",
+        f"{_SPARSE}.coo": "COOInfo",
+        f"{_SPARSE}.util": "CuSparseEfficiencyWarning",
+    },
+    "jax.experimental.sparse.random": {
+        "jax": "Array",
+        "jax.typing": "DTypeLike",
+        ".util": "split_list",
+    },
+    "jax.experimental.sparse.transform": {
+        "jax.api_util": "flatten_fun_nokwargs",
+        _SPARSE: "BCOO BCSR bcoo_multiply_dense bcoo_multiply_sparse",
+        _TREES: "tree_flatten tree_map tree_unflatten",
+        ".util": "safe_map safe_zip split_list",
+    },
+    "jax.experimental.sparse.util": {
+        "jax": "Array",
+        "jax.lax": "DotDimensionNumbers",
+        ".api_util": "flatten_axes",
+        ".util": "safe_zip",
+    },
+    "jax.profiler": {
+        "jitney.core.profile_data": "ProfileData ProfileEvent ProfileLine ProfilePlane",
+    },
+    "jax.interpreters.ad": {"jitney.transforms.transpose": "backward_pass"},
+}
+
+
+@functools.cache
+def _places(module: str) -> dict[str, str]:
+    """Name -> "module:name", for the names that a public module of JAX takes from others."""
+    return modules.as_places(REEXPORTS.get(module, {}))
+
+
+def find(module: str, name: str) -> Any:
+    """What public module `module` ("jax.experimental.ode") has by `name`, from elsewhere; else None."""
+    place = _places(module).get(name)
+    if place is None:
+        return None
+    owner, _, attribute = place.partition(":")
+    return modules.part_of(owner, attribute)

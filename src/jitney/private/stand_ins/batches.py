@@ -1,0 +1,36 @@
+"""`jax._src.lax.control_flow.loops`: leading axes cut into batches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from jitney.core.pytree import pytrees
+from jitney.numpy.promotion import ensure_arraylike
+
+if TYPE_CHECKING:
+    from jitney.core.typing import PyTree
+
+
+def batch_and_remainder(x: PyTree, batch_size: int) -> tuple[PyTree | None, PyTree | None]:
+    """Returns batches of the leading axis of all leaves, and what is left over.
+
+    Args:
+      x: a pytree of arrays whose leading axes have one extent, n.
+      batch_size: b, at least 1.
+
+    Returns: (a pytree of arrays [n // b, b, ...], one of arrays [n % b, ...]); None in place of those
+      that have no elements.
+
+    Raises:
+      ValueError: if there are no leaves, or leading axes differ.
+    """
+    leaves, structure = pytrees.tree_flatten(x)
+    arrays = [ensure_arraylike("batch_and_remainder", leaf) for leaf in leaves]
+    lengths = {a.shape[0] for a in arrays}
+    if len(lengths) != 1:
+        raise ValueError(f"leading axes must have one extent, but they have {sorted(lengths)}")
+    count, rest = divmod(lengths.pop(), batch_size)
+    whole = count * batch_size
+    batches: list[Any] = [a[:whole].reshape(count, batch_size, *a.shape[1:]) for a in arrays]
+    remainder = structure.unflatten([a[whole:] for a in arrays]) if rest else None
+    return structure.unflatten(batches) if count else None, remainder

@@ -1,0 +1,321 @@
+"""`jax._src.util`: names of functions, caches of their results, and functions that can be keys."""
+
+from __future__ import annotations
+
+import abc
+import functools
+import inspect
+import logging
+import weakref
+from collections.abc import Callable, Hashable
+from typing import Any, NoReturn, TypeVar
+
+from jitney.core import caches, config
+from jitney.core.wraps import UNNAMED, name_of
+
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
+
+_CACHED = 4096  # results, of each function that packages memoize
+
+
+def fun_name(fun: Callable[..., Any], default_name: str = UNNAMED) -> str:
+    """Returns a function's name, `default_name` for a callable without one."""
+    name = name_of(fun)
+    return default_name if name == UNNAMED else name
+
+
+def fun_qual_name(fun: Callable[..., Any]) -> str:
+    """Returns the qualified name of a function or of what a partial calls, else its type's."""
+    if isinstance(fun, functools.partial):
+        return fun_qual_name(fun.func)
+    return getattr(fun, "__qualname__", None) or type(fun).__qualname__
+
+
+def wrap_name(transform_name: str, name: str) -> str:
+    """Returns how a transformed function is called: "vmap(f)"."""
+    return f"{transform_name}({name})"
+
+
+def wraps(
+    wrapped: Callable[..., Any],
+    namestr: str | None = None,
+    docstr: str | None = None,
+    **kwargs: Any,
+) -> Callable[[F], F]:
+    """Gives a function the name, text and attributes of another one.
+
+    Args:
+      wrapped: the other one, any callable.
+      namestr: a template with the field "{fun}", the name.
+      docstr: a template with the fields "{fun}", "{doc}" and those of `kwargs`.
+    """
+    name = fun_name(wrapped)
+    doc = getattr(wrapped, "__doc__", None) or ""
+
+    def decorate(fun: F) -> F:
+        fields = {"fun": name, "doc": doc, **kwargs}
+        given: dict[str, Any] = {
+            "__name__": (namestr or "{fun}").format(**fields),
+            "__module__": getattr(wrapped, "__module__", "<unknown module>"),
+            "__doc__": doc if docstr is None else docstr.format(**fields),
+            "__annotations__": getattr(wrapped, "__annotations__", {}),
+            "__qualname__": getattr(wrapped, "__qualname__", name),
+        }
+        fun.__dict__.update(getattr(wrapped, "__dict__", {}))
+        for attribute, value in given.items():
+            setattr(fun, attribute, value)
+        fun.__dict__["__wrapped__"] = wrapped
+        return fun
+
+    return decorate
+
+
+def curry(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns a function that takes the first arguments of `f`, and returns one of the others."""
+    return functools.partial(functools.partial, f)
+
+
+def cache(
+    max_size: int | None = _CACHED, trace_context_in_key: bool | Callable[[], Hashable] = True
+) -> Callable[[F], Any]:
+    """Memoises a function by its arguments, and by the settings that change what tracing gives.
+
+    Args:
+      max_size: how many results are kept; None keeps all.
+      trace_context_in_key: False leaves the settings out; a function gives what to use in their place.
+    """
+
+    def context() -> Hashable:
+        if callable(trace_context_in_key):
+            return trace_context_in_key()
+        return config.trace_epoch() if trace_context_in_key else None
+
+    def decorate(f: F) -> Any:
+        @functools.lru_cache(max_size)
+        def known(_: Hashable, *args: Any, **kwargs: Any) -> Any:
+            return f(*args, **kwargs)
+
+        @functools.wraps(f)
+        def cached(*args: Any, **kwargs: Any) -> Any:
+            return known(context(), *args, **kwargs)
+
+        _publish(cached, known.cache_clear, lambda: known.cache_info().currsize, f.__module__)
+        cached.__dict__["cache_info"] = known.cache_info
+        return cached
+
+    return decorate
+
+
+memoize = cache(max_size=None)
+
+
+def weakref_lru_cache(
+    f: Callable[..., Any] | None = None,
+    *,
+    maxsize: int | None = _CACHED,
+    trace_context_in_key: bool = True,
+    explain: object = None,
+) -> Any:
+    """Memoises a function by its arguments, of which the first is not kept alive.
+
+    The first argument must allow weak references; its results go when it goes. Of each, `maxsize`
+    results are kept. Another one that is equal has the same results, and where there is none yet the
+    function is called with that very one.
+    """
+    if f is None:
+        return functools.partial(
+            weakref_lru_cache, maxsize=maxsize, trace_context_in_key=trace_context_in_key
+        )
+    known: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+    function = f
+
+    @functools.wraps(function)
+    def cached(first: Any, *args: Any, **kwargs: Any) -> Any:
+        of_first = known.get(first)
+        if of_first is None:
+
+            @cache(max_size=maxsize, trace_context_in_key=trace_context_in_key)
+            @functools.wraps(function)
+            def of_first(given: _Given, *args: Any, **kwargs: Any) -> Any:
+                return function(given.value, *args, **kwargs)
+
+            known[first] = of_first
+        given = _Given(first)
+        try:
+            return of_first(given, *args, **kwargs)
+        finally:
+            given.value = None  # it may stay in a key
+
+    _publish(cached, known.clear, lambda: len(known), function.__module__)
+    return cached
+
+
+class _Given:
+    """What a call is given beside its key: equal to that of any other call."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Given)
+
+    def __hash__(self) -> int:
+        return 0
+
+
+def _publish(
+    cached: Callable[..., Any], clear: Callable[[], None], entries: Callable[[], int], module: str
+) -> None:
+    """Lets `jax.clear_caches` and the function's own `cache_clear` empty a cache."""
+    caches.register(
+        "results that packages memoize", "the arguments, settings", module,
+        entries=entries, clear=clear,
+    )  # fmt: skip
+    cached.__dict__["cache_clear"] = clear
+
+
+class HashableFunction:
+    """A function that equals another one of the same code and the same `closure`."""
+
+    def __init__(self, f: Callable[..., Any], closure: Hashable) -> None:
+        self.f = f
+        self.closure = closure
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not HashableFunction:
+            return NotImplemented
+        return _code(self.f) == _code(other.f) and self.closure == other.closure
+
+    def __hash__(self) -> int:
+        return hash((_code(self.f), self.closure))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.f(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<hashable {fun_name(self.f)} with closure {self.closure!r}>"
+
+
+class HashablePartial:
+    """A partial that equals another one of the same code and equal arguments."""
+
+    def __init__(self, f: Callable[..., Any], *args: Hashable, **kwargs: Hashable) -> None:
+        self.f = f
+        self.args = args
+        self.kwargs = kwargs
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not HashablePartial:
+            return NotImplemented
+        is_same = _code(self.f) == _code(other.f)
+        return is_same and (self.args, self.kwargs) == (other.args, other.kwargs)
+
+    def __hash__(self) -> int:
+        return hash((_code(self.f), self.args, tuple(sorted(self.kwargs.items()))))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.f(*self.args, *args, **self.kwargs, **kwargs)
+
+
+def _code(f: Callable[..., Any]) -> Any:
+    return getattr(f, "__code__", f)
+
+
+class HashableWrapper:
+    """A value as a key: by equality where it can be hashed, else by identity."""
+
+    def __init__(self, x: object) -> None:
+        self.x = x
+        try:
+            self.hash: int | None = hash(x)
+        except TypeError:
+            self.hash = None
+
+    def __hash__(self) -> int:
+        return id(self.x) if self.hash is None else self.hash
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, HashableWrapper):
+            return False
+        return self.x is other.x if self.hash is None else bool(self.x == other.x)
+
+
+class WithHash:
+    """A value with a hash and an equality that are given beside it."""
+
+    def __init__(self, val: Any, hash: int, eq: Callable[[Any, Any], bool]) -> None:  # noqa: A002
+        self.val = val
+        self.hash = hash
+        self.eq = eq
+
+    def __hash__(self) -> int:
+        return self.hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, WithHash) and self.eq(self.val, other.val)
+
+
+class Unhashable:
+    """A value that is unhashable even if its type is not."""
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]  # as Python marks unhashable types
+
+    def __init__(self, val: Any) -> None:
+        self.val = val
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Unhashable) and bool(self.val == other.val)
+
+
+class StrictABCMeta(abc.ABCMeta):
+    """Abstract classes whose subclasses have to be real ones: none can be registered."""
+
+    def register(cls, subclass: type) -> NoReturn:
+        """Refuses a virtual subclass."""
+        raise NotImplementedError(f"{cls.__name__}: subclass it, since it takes no virtual ones")
+
+    __instancecheck__ = type.__instancecheck__
+
+
+class StrictABC(metaclass=StrictABCMeta):
+    """A base for such classes."""
+
+    __slots__ = ()
+
+
+def set_module(module: str) -> Callable[[T], T]:
+    """Gives what it decorates another `__module__`."""
+
+    def decorate(thing: T) -> T:
+        if module is not None:
+            setattr(thing, "__module__", module)  # noqa: B010  # of any type
+        return thing
+
+    return decorate
+
+
+def use_cpp_class(cpp_cls: type[Any]) -> Callable[[type[T]], type[T]]:
+    """Returns a decorator that keeps the class in Python."""
+    return lambda cls: cls
+
+
+def use_cpp_method(is_enabled: bool = True) -> Callable[[F], F]:
+    """Returns a decorator that keeps the method in Python."""
+    return lambda method: method
+
+
+def distributed_debug_log(*pairs: tuple[str, object]) -> None:
+    """Writes pairs of texts and values to the log of "jax._src.util", at level DEBUG."""
+    lines = "\n".join(f"  {text}: {value}" for text, value in pairs)
+    logging.getLogger("jax._src.util").debug("in several processes:\n%s", lines)
+
+
+def fun_signature(fun: Callable[..., Any]) -> inspect.Signature | None:
+    """Returns a function's signature; None where Python knows none."""
+    try:
+        return inspect.signature(fun)
+    except (TypeError, ValueError):
+        return None

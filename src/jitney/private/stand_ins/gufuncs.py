@@ -1,0 +1,84 @@
+"""`jax._src.numpy.vectorize`: signatures of generalized ufuncs, and operands that match them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney.core import messages
+from jitney.numpy import vectorization
+from jitney.numpy.vectorization import CoreDims
+
+
+def parse_input_dimensions(
+    args: Sequence[Any], input_core_dims: Sequence[CoreDims], error_context: str = ""
+) -> tuple[tuple[int, ...], dict[str, int]]:
+    """Returns the shape that the leading axes of `args` are broadcast to, and sizes of core dimensions.
+
+    Args:
+      args: arrays.
+      input_core_dims: the names of the last axes of each.
+      error_context: is put at the end of messages.
+
+    Raises:
+      TypeError: if there are not as many arguments as there are rows of names.
+      ValueError: if sizes of a core dimension differ, an argument has fewer axes than names, or leading
+        axes cannot be broadcast.
+    """
+    if len(args) != len(input_core_dims):
+        raise TypeError(
+            f"the signature has {messages.counted(len(input_core_dims), 'operand')}, but "
+            f"{messages.there_are(len(args))} "
+            f"{error_context}"
+        )
+    sizes: dict[str, int] = {}
+    leading: list[tuple[int, ...]] = []
+    for x, dims in zip(args, input_core_dims, strict=True):
+        shape = np.shape(x)
+        vectorization.match_sizes(shape, dims, sizes, error_context)
+        leading.append(shape[: len(shape) - len(dims)])
+    return np.broadcast_shapes(*leading), sizes
+
+
+def check_output_dims(
+    func: Callable[..., Any],
+    dim_sizes: dict[str, int],
+    expected_output_core_dims: Sequence[CoreDims],
+    error_context: str = "",
+) -> Callable[..., Any]:
+    """Returns `func` with a check that its results have the core dimensions, and no other axes."""
+    outputs = list(expected_output_core_dims)
+    return vectorization.checking_results(func, outputs, dim_sizes, error_context)
+
+
+def apply_excluded(
+    func: Callable[..., Any],
+    excluded: Collection[int | str],
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+) -> tuple[Callable[..., Any], Sequence[Any], dict[str, Any]]:
+    """Returns a function without the arguments that are excluded, and its arguments.
+
+    Args:
+      func: takes `args` and `kwargs`.
+      excluded: positions and names.
+
+    Returns: (function, positional arguments, arguments by name). The function calls `func` with those
+      that are excluded as well.
+    """
+    if not excluded:
+        return func, args, kwargs
+    kept_names = {name for name in kwargs if name not in excluded}
+    fixed = {name: x for name, x in kwargs.items() if name not in kept_names}
+    positional, kept = vectorization.only_arrays(func, args, fixed, excluded)
+
+    def call(*free: Any, **by_name: Any) -> Any:
+        if not by_name:
+            return positional(*free)
+        rest = iter(free)
+        full = [x if k in excluded else next(rest) for k, x in enumerate(args)]
+        return func(*full, **fixed, **by_name)
+
+    return call, kept, {name: kwargs[name] for name in kept_names}

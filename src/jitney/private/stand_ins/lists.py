@@ -1,0 +1,230 @@
+"""`jax._src.util`: lists and tuples that are split, merged and changed in places."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Callable, Iterable, Iterator, MutableSet, Sequence
+from typing import Any, Generic, SupportsIndex, TypeVar
+
+T = TypeVar("T")
+S = TypeVar("S")
+U = TypeVar("U")
+
+
+def unzip2(pairs: Iterable[tuple[T, S]]) -> tuple[tuple[T, ...], tuple[S, ...]]:
+    """Returns the first and the second elements of pairs."""
+    listed = list(pairs)
+    return tuple(x for x, _ in listed), tuple(y for _, y in listed)
+
+
+def unzip3(
+    triples: Iterable[tuple[T, S, U]],
+) -> tuple[tuple[T, ...], tuple[S, ...], tuple[U, ...]]:
+    """Returns the first, second and third elements of triples."""
+    listed = list(triples)
+    return (
+        tuple(x for x, _, _ in listed),
+        tuple(y for _, y, _ in listed),
+        tuple(z for *_, z in listed),
+    )
+
+
+def safe_zip(first: Iterable[T], *others: Iterable[Any]) -> list[tuple[Any, ...]]:
+    """A list of the tuples that `zip` gives.
+
+    Raises:
+      ValueError: if the arguments are not of one length.
+    """
+    lists = [list(first), *map(list, others)]
+    if any(len(x) != len(lists[0]) for x in lists):
+        raise ValueError(
+            f"safe_zip: arguments must have one length, but have {[len(x) for x in lists]}"
+        )
+    return list(zip(*lists, strict=True))
+
+
+def ranges_like(*xs: Sequence[Any]) -> Iterator[range]:
+    """Ranges of the lengths of the arguments, each from where the one before ends."""
+    start = 0
+    for x in xs:
+        yield range(start, start + len(x))
+        start += len(x)
+
+
+def remaining(original: Iterable[T], *removed_lists: Iterable[T]) -> list[T]:
+    """What of `original` is in none of the lists, which may hold what has no hash, too."""
+    removed = list(itertools.chain(*removed_lists))
+    return [x for x in original if x not in removed]
+
+
+def subvals(lst: Sequence[T], replace: Iterable[tuple[int, T]]) -> tuple[T, ...]:
+    """Returns the elements with those at some positions replaced."""
+    values = list(lst)
+    for position, value in replace:
+        values[position] = value
+    return tuple(values)
+
+
+def split_list(args: Sequence[T], ns: Sequence[int]) -> list[list[T]]:
+    """Returns lists of `ns` elements, one after the other, and one of the rest."""
+    values = list(args)
+    ends = list(itertools.accumulate(ns, initial=0))
+    pieces = [values[begin:end] for begin, end in itertools.pairwise(ends)]
+    return [*pieces, values[ends[-1] :]]
+
+
+def split_list_checked(args: Sequence[T], ns: Sequence[int]) -> list[list[T]]:
+    """Returns lists of `ns` elements, which have to be all."""
+    assert sum(ns) == len(args), (ns, len(args))
+    return split_list(args, ns)[:-1]
+
+
+def partition_list(bs: Sequence[bool], l: Sequence[T]) -> tuple[list[T], list[T]]:  # noqa: E741
+    """Returns the elements whose flag is False, and those whose flag is True."""
+    assert len(bs) == len(l), (len(bs), len(l))
+    parts: tuple[list[T], list[T]] = [], []
+    for flag, value in zip(bs, l, strict=True):
+        parts[bool(flag)].append(value)
+    return parts
+
+
+def merge_lists(bs: Sequence[bool], l0: Sequence[T], l1: Sequence[T]) -> list[T]:
+    """Returns what `partition_list` took apart."""
+    sides = iter(l0), iter(l1)
+    merged = [next(sides[bool(flag)]) for flag in bs]
+    assert all(next(side, None) is None for side in sides), (len(bs), len(l0), len(l1))
+    return merged
+
+
+def subs_list(subs: Sequence[int | None], src: Sequence[T], base: Sequence[T]) -> list[T]:
+    """Returns `src[k]` for each number k of `subs`, and the next of `base` for each None."""
+    return subs_list2(subs, [None] * len(subs), src, [], base)
+
+
+def subs_list2(
+    subs1: Sequence[int | None],
+    subs2: Sequence[int | None],
+    src1: Sequence[T],
+    src2: Sequence[T],
+    base: Sequence[T],
+) -> list[T]:
+    """`subs_list` from two sources: the first that has a number gives the element."""
+    others = iter(base)
+    merged = [
+        src1[k1] if k1 is not None else src2[k2] if k2 is not None else next(others)
+        for k1, k2 in zip(subs1, subs2, strict=True)
+    ]
+    assert next(others, None) is None
+    return merged
+
+
+def concatenate(xs: Iterable[Sequence[T]]) -> list[T]:
+    """Returns the elements of all of `xs`, in order."""
+    return list(itertools.chain.from_iterable(xs))
+
+
+def unflatten(xs: Iterable[T], ns: Sequence[int]) -> list[list[T]]:
+    """Returns lists of `ns` elements, which have to be all."""
+    values = iter(xs)
+    pieces = [list(itertools.islice(values, n)) for n in ns]
+    assert next(values, None) is None
+    return pieces
+
+
+def tuple_insert(t: tuple[T, ...], idx: int, val: T) -> tuple[T, ...]:
+    """Returns the tuple with `val` put in before position `idx`, from 0 to the length."""
+    assert 0 <= idx <= len(t), (idx, len(t))
+    return (*t[:idx], val, *t[idx:])
+
+
+def tuple_delete(t: tuple[T, ...], idx: int) -> tuple[T, ...]:
+    """Returns the tuple without position `idx`."""
+    assert 0 <= idx < len(t), (idx, len(t))
+    return t[:idx] + t[idx + 1 :]
+
+
+def tuple_update(t: tuple[T, ...], idx: int, val: T) -> tuple[T, ...]:
+    """Returns the tuple with `val` at position `idx`."""
+    assert 0 <= idx < len(t), (idx, len(t))
+    return (*t[:idx], val, *t[idx + 1 :])
+
+
+def stable_unique(it: Iterable[T]) -> Iterable[T]:
+    """Returns each element once, in the order in which they come first."""
+    return dict.fromkeys(it).keys()
+
+
+def ceil_of_ratio(x: int, y: int) -> int:
+    """Returns x / y, rounded up."""
+    return -(-x // y)
+
+
+def canonicalize_axis(axis: SupportsIndex, num_dims: int) -> int:
+    """Returns a position in 0 ... `num_dims`, which may be counted from the end.
+
+    Raises:
+      ValueError: if there is no such axis.
+    """
+    position = operator.index(axis)
+    if not -num_dims <= position < num_dims:
+        raise ValueError(
+            f"axis {position} does not exist: an array of {num_dims} dimensions has axes from "
+            f"{-num_dims} to {num_dims - 1}"
+        )
+    return position % num_dims
+
+
+def canonicalize_axis_tuple(
+    axis: int | Sequence[int] | None, ndim: int, allow_duplicate: bool = False
+) -> tuple[int, ...]:
+    """Returns the positions of axes: one, several, or, for None, all.
+
+    Raises:
+      ValueError: if an axis does not exist, or comes twice where that is not allowed.
+    """
+    if axis is None:
+        return tuple(range(ndim))
+    several = axis if isinstance(axis, Sequence) else (axis,)
+    axes = tuple(canonicalize_axis(x, ndim) for x in several)
+    if not allow_duplicate and len(set(axes)) != len(axes):
+        raise ValueError(f"each axis may come once, but axis is {axis}")
+    return axes
+
+
+def maybe_named_axis(axis: Any, if_pos: Callable[[int], T], if_named: Callable[[Any], T]) -> T:
+    """Returns what `if_pos` makes of the position of an axis, or `if_named` of its name."""
+    try:
+        position = operator.index(axis)
+    except TypeError:
+        return if_named(axis)
+    return if_pos(position)
+
+
+class OrderedSet(MutableSet[T], Generic[T]):
+    """A set that is walked through in the order in which its elements were added."""
+
+    def __init__(self, elements: Iterable[T] = ()) -> None:
+        self._elements = dict.fromkeys(elements)
+
+    def __contains__(self, x: object) -> bool:
+        return x in self._elements
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._elements)
+
+    def __len__(self) -> int:
+        return len(self._elements)
+
+    def add(self, value: T) -> None:
+        """Adds an element at the end, if it is new."""
+        self._elements.setdefault(value)
+
+    def update(self, *others: Iterable[T]) -> None:
+        """Adds all elements of `others`."""
+        for value in itertools.chain(*others):
+            self.add(value)
+
+    def discard(self, value: T) -> None:
+        """Removes an element, if it is there."""
+        self._elements.pop(value, None)

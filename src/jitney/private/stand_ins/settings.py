@@ -1,0 +1,25 @@
+"""`jax._src.config`: each option as an object, by its name without "jax_"."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from jitney.core import config as options
+
+if TYPE_CHECKING:
+    from jitney.core.options import State
+
+config = options.config
+update = config.update
+read = config.read
+trace_context = options.trace_epoch
+
+
+def __getattr__(name: str) -> State | Any:  # what Python calls it
+    """Returns the option: `name.value` is its value, and calling it a context manager."""
+    for full in (f"jax_{name.removeprefix('jax_')}", f"jax_{name.removeprefix('_')}"):
+        try:
+            return options.option(full)
+        except AttributeError:
+            continue
+    raise AttributeError(f"there is no option jax_{name}", name=name)

@@ -1,0 +1,140 @@
+"""`jax._src.core`: extents, numbers or expressions with names, and comparisons of types."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from jitney.core import typecheck as types
+from jitney.core.avals import get_aval
+from jitney.core.compat import is_constant_dim
+from jitney.core.errors import InconclusiveDimensionOperation
+from jitney.core.symbolic.expressions import DimExpr, DimSize, as_dim, is_symbolic_dim, value_of_dim
+from jitney.core.trace import Tracer, concrete_or_error
+
+if TYPE_CHECKING:
+    from jitney.core.avals import AbstractValue
+
+T = TypeVar("T")
+
+
+def is_dim(v: object) -> bool:
+    """Returns whether `v` can be the extent of an axis."""
+    return is_constant_dim(v) or is_symbolic_dim(v)
+
+
+def canonicalize_dim(d: DimSize, context: str = "") -> DimSize:
+    """Returns an extent as an int, or as an expression.
+
+    Raises:
+      TypeError: if it is neither.
+    """
+    return canonicalize_shape((d,), context)[0]
+
+
+def canonicalize_shape(shape: Sequence[DimSize], context: str = "") -> tuple[DimSize, ...]:
+    """Returns a shape as a tuple of ints and of expressions.
+
+    Raises:
+      TypeError: if an extent is neither; traced values are not.
+    """
+    known = [as_dim(d) for d in shape if not isinstance(d, Tracer)]
+    extents = tuple(d for d in known if d is not None)
+    if len(extents) < len(shape):
+        where = f" {context}" if context else ""
+        raise TypeError(
+            f"shapes must have extents that are known before the program runs, but got "
+            f"{tuple(shape)}{where}"
+        )
+    return extents
+
+
+def is_empty_shape(s: Sequence[DimSize]) -> bool:
+    """Returns whether arrays of a shape have no elements."""
+    return any(definitely_equal(d, 0) for d in s)
+
+
+def definitely_equal(x: object, y: object) -> bool:
+    """Returns whether two extents are equal for all values of their names."""
+    if x is y:
+        return True
+    if not (is_dim(x) and is_dim(y)):
+        return False
+    return bool(x == y)
+
+
+def definitely_equal_shape(s1: Sequence[DimSize], s2: Sequence[DimSize]) -> bool:
+    """Returns whether two shapes are equal for all values of their names."""
+    return len(s1) == len(s2) and all(map(definitely_equal, s1, s2))
+
+
+def divide_shape_sizes(s1: Sequence[DimSize], s2: Sequence[DimSize]) -> DimSize:
+    """Returns how many arrays of shape `s2` have as many elements as one of shape `s1`.
+
+    Raises:
+      InconclusiveDimensionOperation: if it is not a whole number.
+    """
+    size1, size2 = math.prod(s1), math.prod(s2)
+    if definitely_equal(size1, size2):
+        return 1
+    if definitely_equal(size2, 0) or size1 % size2 != 0:
+        raise InconclusiveDimensionOperation(
+            f"the size of {tuple(s1)} must be a multiple of that of {tuple(s2)}"
+        )
+    return size1 // size2
+
+
+def dilate_dim(d: DimSize, dilation: DimSize) -> DimSize:
+    """Returns the extent of an axis with `dilation` - 1 holes between elements."""
+    return d if definitely_equal(dilation, 1) or definitely_equal(d, 0) else 1 + dilation * (d - 1)
+
+
+def stride_dim(d: DimSize, window_size: DimSize, window_stride: DimSize) -> DimSize:
+    """Returns how many windows of a size lie along an axis, a stride apart."""
+    if is_constant_dim(d) and is_constant_dim(window_size) and d < window_size:
+        return 0
+    return (d - window_size) // window_stride + 1
+
+
+def dimension_as_value(d: DimSize) -> Any:
+    """Returns an extent as a value to compute with: an int, or an array if it has names."""
+    return value_of_dim(d) if isinstance(d, DimExpr) else operator.index(d)
+
+
+def concrete_dim_or_error(val: object, context: str = "") -> DimSize:
+    """Returns an extent as an int or an expression; raises ConcretizationTypeError if it is traced."""
+    extent = None if isinstance(val, Tracer) else as_dim(val)
+    return concrete_or_error(operator.index, val, context) if extent is None else extent
+
+
+def canonicalize_slice(s: slice, axis_size: int) -> tuple[int, int, int]:
+    """Returns (start, step, number of elements) of a slice of an axis."""
+    start, stop, step = s.indices(axis_size)
+    size = len(range(start, stop, step))
+    return start, step, size
+
+
+def typematch(t1: AbstractValue, t2: AbstractValue, no_dtype_check: bool = False) -> bool:
+    """Returns whether two types agree but for weakness; with `no_dtype_check`, but for dtypes, too."""
+    a: Any = t1
+    b: Any = t2
+    if no_dtype_check and hasattr(a, "dtype") and hasattr(b, "dtype"):
+        b = b.update(dtype=a.dtype)
+    return types.same_type(a, b)
+
+
+def typecompat(aval_ref: AbstractValue, aval: AbstractValue) -> bool:
+    """Returns whether values of a type can stand where those of `aval_ref` are asked for."""
+    return typematch(aval_ref, aval)
+
+
+def typecheck(aval: AbstractValue, x: object) -> bool:
+    """Returns whether `x` has a type."""
+    return typematch(aval, get_aval(x))
+
+
+def identity(x: T) -> T:
+    """Returns its argument."""
+    return x

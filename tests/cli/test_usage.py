@@ -1,0 +1,76 @@
+"""Options of commands, around the program that a command runs."""
+
+import os
+
+import pytest
+
+from jitney.cli import usage
+
+USAGE = """\
+usage: jitney paint program.py [option ...] [--] [argument ...]
+
+  --function NAME   of this name alone
+  -o FILE           where to
+  --open            shows it
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "options", "program"),
+    [
+        ("p.py", {}, "p.py"),
+        ("--open -o x.html p.py a --open", {"open": "", "o": "x.html"}, "p.py a --open"),
+        ("p.py --open -o x.html a", {"open": "", "o": "x.html"}, "p.py a"),
+        ("--function f p.py --open", {"function": "f", "open": ""}, "p.py"),
+        ("p.py --function=f -- --open b", {"function": "f"}, "p.py --open b"),
+        ("p.py --own --open", {}, "p.py --own --open"),
+        ("p.py -- -- a", {}, "p.py -- a"),
+        ("--open", {"open": ""}, ""),
+        ("", {}, ""),
+    ],
+)
+def test_options_stand_before_the_program_or_at_once_after_it(words, options, program):
+    assert usage.around_program(USAGE, words.split()) == (options, program.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--opne p.py", "unknown option --opne; did you mean --open?"),
+        ("-o", "-o needs a value"),
+        ("p.py --function", "--function needs a value"),
+        ("--open=1 p.py", "--open takes no value"),
+        ("-- p.py", "unknown option --"),
+    ],
+)
+def test_wrong_options(words, message):
+    with pytest.raises(ValueError) as caught:
+        usage.around_program(USAGE, words.split())
+    assert str(caught.value) == message
+
+
+def test_refusals_show_the_first_line_of_the_usage(capsys):
+    assert usage.refuse(USAGE, ValueError("-o needs a value")) == 2
+    assert capsys.readouterr().err == (
+        "usage: jitney paint program.py [option ...] [--] [argument ...]\n"
+        "jitney paint: -o needs a value (jitney paint --help)\n"
+    )
+
+
+def test_folders_of_files(tmp_path):
+    words = ["p.py", "-o", str(tmp_path / "x.html")]
+    assert usage.around_program(USAGE, words, {"o": usage.PAGES})[1] == ["p.py"]
+    for path, wrong in (
+        ("none/x", "-o none/x: there is no folder none"),
+        (str(tmp_path), "this is a folder; a file's name is needed"),
+        (str(tmp_path / "data.csv"), "there is such a file, and its name is not a page's"),
+    ):
+        (tmp_path / "data.csv").write_text("1, 2")
+        with pytest.raises(ValueError, match=wrong):
+            usage.around_program(USAGE, ["p.py", "-o", path], {"o": usage.PAGES})
+
+
+def test_paths_of_files_are_absolute():
+    """The program may change the working directory."""
+    options, _ = usage.around_program(USAGE, ["p.py", "-o", "x.html"], {"o": usage.PAGES})
+    assert options == {"o": os.path.abspath("x.html")}
