@@ -5,7 +5,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
 RUN := $(PYTHON) tools/run.py --venv $(VENV)
 
-.PHONY: tour test test-live test-quick libraries oracle fuzz sanitize lint bench clean
+.PHONY: tour test test-live test-quick libraries oracle fuzz sanitize lint bench wheels docs clean
 
 tour:  ## three programs on their way to machine code, and what they cost
 	@$(RUN) tour
@@ -37,8 +37,14 @@ lint:  ## ruff, pyright, the layers, annotations, and borrowed sentences
 bench:  ## against real jax
 	@$(RUN) bench
 
+wheels:  ## wheels for all platforms; WHEELS="--only cp313-manylinux --try quick"
+	@$(RUN) wheels $(WHEELS)
+
+docs:  ## the site of the documents, with executed tutorials, in docs/_build/html
+	@$(RUN) docs
+
 clean:
-	rm -rf $(VENV) .venv-oldest .venv-libraries build dist src/*.egg-info .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-oldest .venv-libraries build dist docs/_build docs/api src/*.egg-info .pytest_cache .ruff_cache .hypothesis
 	find src -name '*.so' -delete
 	rm -f src/jitney/runtime/native/*.c src/jitney/core/pytree/*.c src/jitney/core/*.c
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks import measure
 from benchmarks.harness import OWN, Case, is_available, select
-from benchmarks.table import as_markdown, heading, machine, row
+from benchmarks.table import about, as_markdown, heading, machine, row
 
 _BUSY = (
     "Measured under load: other programs kept {load:.1f} processes busy on {threads} cores, so "
@@ -43,6 +43,14 @@ def _measured(cases: list[Case], quick: bool) -> Iterator[tuple[Case, measure.Re
         yield c, result
 
 
+def _figures(result: measure.Result) -> dict[str, dict[str, float | None]]:
+    """The median of seconds per call, and the spread, of each side."""
+    return {
+        "median": {side: result.median(side) for side in result.samples},
+        "spread": {side: result.spread(side) for side in result.samples},
+    }
+
+
 def main() -> int:
     """Runs the chosen benchmarks; the status is 1 if one of them fails."""
     parser = argparse.ArgumentParser(
@@ -65,8 +73,8 @@ def main() -> int:
         return 0
 
     threads = _usable_threads(options.threads)
-    about, load = machine(threads), os.getloadavg()[0]
-    print(about)
+    facts, load = about(threads), os.getloadavg()[0]
+    print(machine(facts))
     if not is_available("jax"):
         print("jax is not installed: only this package is measured")
     print(heading())
@@ -79,10 +87,10 @@ def main() -> int:
         notes.append(_BUSY.format(load=load, threads=threads))
         print(notes[-1])
     if options.json:
-        found = [{"case": c.title, **asdict(result)} for c, result in results]
-        options.json.write_text(json.dumps({"machine": about, "results": found}, indent=1) + "\n")
+        found = [{"case": c.title, **_figures(result), **asdict(result)} for c, result in results]
+        options.json.write_text(json.dumps({**facts, "results": found}, indent=1) + "\n")
     if options.markdown:
-        options.markdown.write_text(as_markdown(about, notes, results))
+        options.markdown.write_text(as_markdown(machine(facts), notes, results))
     return int(any(result.error or result.median(OWN) is None for _, result in results))
 
 

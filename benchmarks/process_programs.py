@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jax.experimental import multihost_utils
-from jax.sharding import AbstractMesh, NamedSharding, PartitionSpec as P
+from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec as P
 
 ROUNDS = 7
 
@@ -58,7 +58,7 @@ PROGRAMS = {
 
 def lower():
     """Lowers all programs, for whoever observes that."""
-    mesh = AbstractMesh((2,), ("x",))
+    mesh = AbstractMesh((2,), ("x",), (AxisType.Auto,))
     for name, (f, operands, _) in PROGRAMS.items():
         f.__name__ = name
         jax.jit(f).lower(*[

@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
+import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 from benchmarks.harness import OWN, Case
 from benchmarks.measure import Result
@@ -14,22 +16,52 @@ from benchmarks.measure import Result
 _COLUMNS = "{:45} {:>9} {:>9} {:>7} {:>6} {:>6} {:>9}  {:5} {:>6}"
 
 
-def machine(threads: int) -> str:
-    """One line on when and where: date, processor, cores, load, versions."""
+def about(threads: int) -> dict[str, Any]:
+    """When and where: date, processor, cores, load, commit, versions of packages."""
     cpuinfo = Path("/proc/cpuinfo")
     model = platform.processor() or platform.machine()
     if cpuinfo.exists():
         names = [x for x in cpuinfo.read_text().splitlines() if x.startswith("model name")]
         model = names[0].partition(": ")[2] if names else model
-    versions = [f"Python {platform.python_version()}"]
-    for package in ("numpy", "jax", "llvmlite"):
+    versions: dict[str, str] = {"Python": platform.python_version()}
+    for package in ("numpy", "jax", "llvmlite", "numba"):
         try:
-            versions.append(f"{package} {importlib.metadata.version(package)}")
+            versions[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
-            versions.append(f"no {package}")
+            versions[package] = ""
+    return {
+        "date": time.strftime("%Y-%m-%d %H:%M"),
+        "processor": model,
+        "threads": threads,
+        "cores": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 1),
+        "commit": _commit(),
+        "versions": versions,
+    }
+
+
+def _commit() -> str:
+    """The commit that is measured, with a + if files differ from it; empty without git."""
+    words = ["git", "describe", "--always", "--abbrev=12", "--dirty=+", "--exclude=*"]
+    try:
+        done = subprocess.run(
+            words, cwd=Path(__file__).parent, capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return done.stdout.strip()
+
+
+def machine(found: dict[str, Any]) -> str:
+    """One line on when and where."""
+    versions = [
+        f"{name} {version}" if version else f"no {name}"
+        for name, version in found["versions"].items()
+        if name != "numba"
+    ]
     return (
-        f"{time.strftime('%Y-%m-%d %H:%M')}, {model}, {threads} of {os.cpu_count()} cores, "
-        f"load {os.getloadavg()[0]:.1f}; {', '.join(versions)}"
+        f"{found['date']}, {found['processor']}, {found['threads']} of {found['cores']} cores, "
+        f"load {found['load']:.1f}; {', '.join(versions)}"
     )
 
 
@@ -87,9 +119,9 @@ def row(c: Case, result: Result) -> str:
     return _COLUMNS.format(*cells(c, result)).rstrip()
 
 
-def as_markdown(about: str, notes: list[str], results: list[tuple[Case, Result]]) -> str:
+def as_markdown(where: str, notes: list[str], results: list[tuple[Case, Result]]) -> str:
     """The text of results.md: when and where, notes, the table, and what did not run."""
-    lines = ["# Results", "", about + ".", ""]
+    lines = ["# Results", "", where + ".", ""]
     for note in notes:
         lines += [note, ""]
     lines += ["| " + " | ".join(["name", *_NAMES]) + " |"]

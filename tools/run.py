@@ -11,6 +11,8 @@
     python tools/run.py sanitize      the native core under AddressSanitizer and ThreadSanitizer
     python tools/run.py lint          ruff, pyright, the layers, annotations, and borrowed sentences
     python tools/run.py bench         against real jax; what follows is handed to the benchmarks
+    python tools/run.py wheels        wheels for all platforms and Pythons; --help says what may follow
+    python tools/run.py docs          the site of the documents, in docs/_build/html
 
 With `--oldest` the environment has the oldest versions that pyproject.toml allows of what the package
 needs, in place of the newest. Libraries, of versions that are pinned, have an environment of their own.
@@ -70,6 +72,11 @@ COMMANDS = {
         ],
     ),
     "bench": Command("bench", [["python", "-m", "benchmarks"]]),
+    "wheels": Command("wheels", [["python", "-m", "tools.wheels"]]),
+    "docs": Command(
+        "docs",
+        [["sphinx-build", "-W", "--keep-going", "-q", "-j", "auto", "docs", "docs/_build/html"]],
+    ),
 }
 # What is installed beside the package, by names of extras in pyproject.toml.
 EXTRAS = {
@@ -77,6 +84,8 @@ EXTRAS = {
     "test": ["test"],
     "oracle": ["test", "oracle"],
     "bench": ["bench"],
+    "wheels": ["wheels"],
+    "docs": ["docs"],
     "libraries": ["test", "libraries"],
 }
 
