@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from benchmarks import picture
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
@@ -143,14 +144,12 @@ def test_files_that_are_named_exist(path: Path) -> None:
         assert any(p.exists() for p in places), f"{_name(path)} names {name}"
 
 
-def test_numbers_of_the_readme_are_measured() -> None:
-    """Each row of its table stands in the results of the benchmarks; it is short."""
+def test_the_picture_of_the_readme_is_measured() -> None:
+    """It is drawn from what `benchmarks.speed` wrote, and the README says the same in words."""
+    found = json.loads(picture.SOURCE.read_text())
+    assert picture.PICTURE.read_text() == picture.svg(found)
     text = (ROOT / "README.md").read_text()
-    measured = (ROOT / "benchmarks" / "results.md").read_text()
-    rows = re.findall(r"^\| (?!workload|---)(.+) \|$", text, re.M)
-    assert len(rows) == 8
-    for row in rows:
-        assert f" | {row} | " in measured, row
+    assert f"![{picture.summary(found)}](docs/images/speed.svg)" in text
     assert len(text.splitlines()) <= 80
 
 
