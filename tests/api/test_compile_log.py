@@ -8,6 +8,7 @@ import pytest
 
 import jitney
 import jitney.numpy as jnp
+from jitney.core import config
 
 
 @pytest.fixture
@@ -36,6 +37,29 @@ def test_compilations_are_logged(lines, loud):
         assert sum(f"Finished {part} in " in line for line in said) == 1
     assert sum("Compiling jit(<lambda>) for arguments of types float32[]" in s for s in said) == 1
     assert bool(lines(logging.WARNING)) is loud
+
+
+def test_programs_from_the_cache_are_not_said_to_be_compiled(lines, tmp_path):
+    events = []
+    jitney.monitoring.register_event_listener(lambda event: events.append(event.rpartition("/")[2]))
+    try:
+        with config.enable_compilation_cache(True), config.compilation_cache_dir(str(tmp_path)):
+            for _ in range(2):
+                jitney.clear_caches()
+                jitney.jit(lambda x: jnp.sin(x) * 7 + 1)(2.0)
+    finally:
+        jitney.monitoring.clear_event_listeners()
+    asks = "compile_requests_use_cache"
+    assert [each for each in events if "cache" in each] == [
+        asks,
+        "cache_misses",
+        asks,
+        "cache_hits",
+    ]
+    said = lines()
+    assert sum("Finished LLVM compilation of jit(<lambda>) in " in line for line in said) == 1
+    loaded = "Finished loading jit(<lambda>) from the cache on disk in "
+    assert sum(loaded in line for line in said) == 1
 
 
 def test_durations_are_told_to_listeners():

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from jitney.cli import command, completion, usage
+from jitney.cli import command, completion
 
 COMMANDS = [*command.COMMANDS]
 
@@ -95,11 +95,11 @@ def test_unknown_options(words, said, capsys) -> None:
     [
         (
             "cache clera",
-            "jitney cache: there is no clera; did you mean clear? (jitney cache --help)",
+            "jitney cache: unknown argument clera; did you mean clear? (jitney cache --help)",
         ),
-        ("cache clear all", "jitney cache: there is no clear all; did you mean clear?"),
-        ("as-jax instal", "there is no instal; did you mean install?"),
-        ("completion csh", "jitney completion: there is no csh"),
+        ("cache clear all", "jitney cache: unknown argument clear all; did you mean clear?"),
+        ("as-jax instal", "unknown argument instal; did you mean install?"),
+        ("completion csh", "jitney completion: unknown argument csh"),
     ],
 )
 def test_words_that_a_command_does_not_know(words, said, capsys) -> None:
@@ -132,10 +132,20 @@ def test_files_without_a_folder_are_refused_before_the_program_runs(words, tmp_p
     assert "there is no folder none" in done.stderr
 
 
-def test_options_of_the_program_are_its_own(tmp_path) -> None:
-    usage_text = command.module_of("explore").USAGE
-    assert usage.unknown_option(usage_text, ["-o", "x.html", "program.py", "--own"]) is None
-    assert usage.unknown_option(usage_text, ["--function=f", "--own"]) == "--own"
+@pytest.mark.parametrize("name", ["explain", "profile", "explore"])
+def test_programs_that_are_no_files(name, tmp_path) -> None:
+    program = "import sys, jax; print(sys.argv[1:], jax.jit(lambda x: x + 1)(1.0)); f = 1"
+    (tmp_path / "mod.py").write_text(program)
+    for words in (["-m", "mod"], ["-c", program]):
+        done = jitney(name, *words, "word", "--mine", folder=tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+        printed = done.stdout.splitlines()
+        assert printed[0] == "['word', '--mine'] 2.0" and "<lambda>" in done.stdout
+    done = jitney(name, "-m", folder=tmp_path)
+    assert (done.returncode, done.stderr.splitlines()[1]) == (
+        2,
+        f"jitney {name}: -m needs a value (jitney {name} --help)",
+    )
 
 
 @pytest.mark.parametrize(

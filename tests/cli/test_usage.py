@@ -25,6 +25,9 @@ usage: jitney paint program.py [option ...] [--] [argument ...]
         ("p.py --function=f -- --open b", {"function": "f"}, "p.py --open b"),
         ("p.py --own --open", {}, "p.py --own --open"),
         ("p.py -- -- a", {}, "p.py -- a"),
+        ("--open -m mod --function f a -o", {"open": "", "function": "f"}, "-m mod a -o"),
+        ("-c code -o x.html -- --open", {"o": "x.html"}, "-c code --open"),
+        ("- --open -", {"open": ""}, "- -"),
         ("--open", {"open": ""}, ""),
         ("", {}, ""),
     ],
@@ -41,6 +44,8 @@ def test_options_stand_before_the_program_or_at_once_after_it(words, options, pr
         ("p.py --function", "--function needs a value"),
         ("--open=1 p.py", "--open takes no value"),
         ("-- p.py", "unknown option --"),
+        ("-m", "-m needs a value"),
+        ("-n p.py", "unknown option -n"),
     ],
 )
 def test_wrong_options(words, message):

@@ -2,6 +2,8 @@
 
 import dataclasses
 import functools
+import subprocess
+import sys
 import traceback
 
 import numpy as np
@@ -595,3 +597,22 @@ def test_numbers_of_things():
     assert messages.there_are(1) == "there is 1" and messages.there_are(2) == "there are 2"
     assert messages.there_are(1, "device") == "there is 1 device"
     assert "axis 1 of the left operand has 1 element," in shown(lambda: jnp.ones((2, 1)) @ x)[0]
+
+
+def test_names_that_are_imported_in_vain():
+    """Python's own message says where it looked, not what the module says of the name."""
+
+    def said(name, module):
+        done = subprocess.run(
+            [sys.executable, "-m", "jitney", "-c", f"from {module} import {name}"],
+            capture_output=True, text=True, timeout=100,
+        )  # fmt: skip
+        return done.stderr.partition("ImportError: ")[2].strip()
+
+    assert said("tree_map", "jax") == (
+        "cannot import name 'tree_map' from 'jax': JAX has removed jax.tree_map; use jax.tree.map"
+    )
+    first, second = said("gelu", "jax.numpy").splitlines()
+    assert first.startswith("cannot import name 'gelu' from 'jax.numpy' (")
+    assert second == "Instead: from jax.nn import gelu"
+    assert len(said("nonsense", "jax.numpy").splitlines()) == 1

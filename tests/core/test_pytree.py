@@ -271,6 +271,20 @@ def test_mapped_trees_are_called_what_the_user_calls_them(p: Any, g: Any, rows: 
     assert [line.strip() for line in str(caught.value).splitlines()[1:]] == rows
 
 
+def test_mapped_trees_of_one_list_are_called_by_their_places() -> None:
+    trees, first = [{"a": (1,)}, {"a": [1]}], {"a": {}}
+    for call, names in (
+        (lambda: tree.map(max, *trees), ("trees[0]", "trees[1]")),
+        (lambda: tree.map(max, first, *trees), ("first", "trees[0]")),
+        (lambda: tree.map(max, *trees, first), ("tree_map tree", "rest[0]")),
+        (lambda: tree.map(max, *trees[::-1]), ("tree_map tree", "rest[0]")),
+    ):
+        with pytest.raises(ValueError, match="pytree structure error") as caught:
+            call()
+        rows = str(caught.value).splitlines()[1:]
+        assert [row.split("['a']")[0].strip() for row in rows] == [*names]
+
+
 @pytest.mark.parametrize(("a", "b"), MISMATCHES, ids=repr)
 def test_mismatch(a: Any, b: Any) -> None:
     def first(x: Any, _: Any) -> Any:

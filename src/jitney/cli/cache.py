@@ -37,8 +37,8 @@ def main(arguments: Sequence[str]) -> int:
             return _clear(others=True)
         case ["why"]:
             return _why()
-        case ["why", path, *rest]:
-            return _why_of(path, rest)
+        case ["why", *words] if words[0] not in ("-h", "--help"):
+            return _why_of(words)
         case other:
             return usage.refuse_word(USAGE, other, ["list", "size", "clear", "why"])
 
@@ -88,11 +88,15 @@ def _why() -> int:
     return 1 if reason else 0
 
 
-def _why_of(path: str, arguments: Sequence[str]) -> int:
+def _why_of(words: Sequence[str]) -> int:
     from jitney.inspection import collect, titles
 
+    try:
+        _, program = usage.around_program(USAGE, words)
+    except ValueError as wrong:
+        return usage.refuse(USAGE, wrong)
     with collect.cache_outcomes() as found:
-        ended = run.run_to_end(path, arguments)
+        ended = run.run_to_end(program)
     if not ended.has_run:
         return ended.leave()
     said = {"found": "found in the cache", "kept": "not found: compiled, and kept now"}
@@ -101,7 +105,7 @@ def _why_of(path: str, arguments: Sequence[str]) -> int:
         why = said.get(each.outcome, f"compiled, and not kept: {each.outcome}")
         print(f"{titles.title_of(each.module)}: {why}")
     if not found:
-        print(f"{path} compiled no function.")
+        print(f"{usage.title(program)} compiled no function.")
     return ended.leave()
 
 

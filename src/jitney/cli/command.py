@@ -116,10 +116,6 @@ def _run_command(name: str, words: Sequence[str]) -> int:
     module = module_of(name)
     if words and words[0] in ("-h", "--help"):
         return usage.show(module.USAGE, words)
-    unknown = usage.unknown_option(module.USAGE, words)
-    if unknown is not None:
-        hint = usage.did_you_mean(unknown, usage.names(module.USAGE))
-        return usage.refuse(module.USAGE, f"unknown option {unknown}{hint}")
     try:
         status = module.main(words)
         sys.stdout.flush()
@@ -135,24 +131,16 @@ def _run_program(words: Sequence[str]) -> int:
     match words:
         case [] if sys.stdin is None or sys.stdin.isatty():
             return usage.show(USAGE, ["--help"])
-        case []:
-            return run.run_code(sys.stdin.buffer.read(), [], name="")
         case ["-m" | "-c" as option]:
             return usage.refuse(USAGE, f"{option} needs a value")
-        case ["-m", module, *rest]:
-            return run.run_module(module, rest)
-        case ["-c", code, *rest]:
-            return run.run_code(code, rest)
-        case ["-", *rest]:
-            return run.run_code(sys.stdin.buffer.read(), rest, name="-")
-        case [option, *_] if option.startswith("-"):
+        case [option, *_] if option.startswith("-") and option not in ("-m", "-c", "-"):
             if option[:2] in _OF_PYTHON:
                 hint = f", but of Python: python {option} -m jitney"
             else:
                 hint = usage.did_you_mean(option, OPTIONS)
             return usage.refuse(USAGE, f"{option} is no option of jitney{hint}")
-    status = run.run_path(words[0], words[1:])
-    if status and not os.path.exists(words[0]):
+    status = run.run_words(words)
+    if status and words and not words[0].startswith("-") and not os.path.exists(words[0]):
         hint = usage.did_you_mean(words[0], [*COMMANDS, *OPTIONS])
         if words[0] in ("help", "version"):
             hint = f"; did you mean --{words[0]}?"

@@ -33,7 +33,7 @@ _FEATURES = "avx512fp16 avx512bf16 amx-bf16 avx512f avx2 fma f16c sse4.2 neon".s
 def main(arguments: Sequence[str]) -> int:
     """Runs the command; gives the exit code."""
     if arguments:
-        return usage.show(USAGE, arguments)
+        return usage.refuse_word(USAGE, arguments)
     troubles: list[str] = []
     for section in (_versions, _import_of_jax, _compiler, _blas, _cache, _settings, _tests):
         for name, said in section(troubles):

@@ -15,7 +15,8 @@ its passes over memory, products and library calls, the bytes they move, and why
 
   --function NAME   of the functions of this name alone
 
-Options may follow program.py, too. After -- all words are the program's.
+In place of program.py there may be -m module, -c code, or - for standard input. Options may follow it,
+too; after -- all words are the program's.
 
 With the CODE of an error, as messages give it (bool-of-tracer), prints what it means, and its cures.
 """
@@ -32,9 +33,7 @@ def main(arguments: Sequence[str]) -> int:
         return usage.refuse(USAGE, wrong)
     if not words:
         return usage.show(USAGE, [])
-    ended, modules = compiled_programs.run_and_collect(
-        "explain", words[0], words[1:], options.get("function")
-    )
+    ended, modules = compiled_programs.run_and_collect("explain", words, options.get("function"))
     if not modules:
         return ended.leave()
     from jitney.inspection import facts

@@ -19,7 +19,8 @@ again, for a third of a second. The page is one file that needs no network.
   -o FILE           the page; explore.html by default
   --open            shows it in the browser
 
-Options may follow program.py, too. After -- all words are the program's.
+In place of program.py there may be -m module, -c code, or - for standard input. Options may follow it,
+too; after -- all words are the program's.
 """
 
 
@@ -32,7 +33,7 @@ def main(arguments: Sequence[str]) -> int:
     function, path = options.get("function"), options.get("o") or os.path.abspath("explore.html")
     if not words:
         return usage.show(USAGE, [])
-    ended, runs = compiled_programs.run_with_clocks("explore", words[0], words[1:], function)
+    ended, runs = compiled_programs.run_with_clocks("explore", words, function)
     if not runs:
         return ended.leave()
     from jitney.inspection.page import Exploration

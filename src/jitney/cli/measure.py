@@ -32,7 +32,7 @@ _MESSAGE_BYTES = 1 << 22
 def main(arguments: Sequence[str]) -> int:
     """Runs the command; gives the exit code."""
     if arguments:
-        return usage.show(USAGE, arguments)
+        return usage.refuse_word(USAGE, arguments)
     import jitney
     from jitney.runtime.initialize import is_launched
 

@@ -18,7 +18,8 @@ compiled anew, not read from disk.
   --open         shows the page in the browser; profile.html by default
   --trace FILE   writes when each step ran, for ui.perfetto.dev
 
-Options may follow program.py, too. After -- all words are the program's.
+In place of program.py there may be -m module, -c code, or - for standard input. Options may follow it,
+too; after -- all words are the program's.
 """
 
 
@@ -34,7 +35,7 @@ def main(arguments: Sequence[str]) -> int:
     from jitney.inspection.profile import profile
 
     with profile(timeline=bool(trace)) as found:
-        ended = run.run_to_end(words[0], words[1:])
+        ended = run.run_to_end(words)
     if not ended.has_run:
         return ended.leave()
     if "open" in options:
@@ -42,7 +43,7 @@ def main(arguments: Sequence[str]) -> int:
     elif path:
         print(f"\n{found.save(path)}")
     else:
-        print(f"\n{words[0]}: {found}")
+        print(f"\n{usage.title(words)}: {found}")
     if trace:
         print(f"\n{found.save_timeline(trace)}: for ui.perfetto.dev")
     return ended.leave()

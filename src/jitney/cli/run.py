@@ -31,6 +31,25 @@ _YOUNG_OBJECTS = 2000
 _former: list[ModuleType] = []
 
 
+def run_words(words: Sequence[str]) -> int:
+    """Runs a program and hands it the words after it; gives an exit code.
+
+    Args:
+      words: the program as Python's command line names it (a path, `-m module`, `-c code`, or `-` for
+        standard input), and its own words. None of them reads standard input, too.
+    """
+    match words:
+        case ["-m", module, *rest]:
+            return run_module(module, rest)
+        case ["-c", code, *rest]:
+            return run_code(code, rest)
+        case ["-", *rest]:
+            return run_code(sys.stdin.buffer.read(), rest, name="-")
+        case [path, *rest]:
+            return run_path(path, rest)
+    return run_code(sys.stdin.buffer.read(), [], name="")
+
+
 def run_path(path: str, arguments: Sequence[str]) -> int:
     """Runs a file, or a folder or zip file with a `__main__.py`; gives an exit code."""
     importer: Any = pkgutil.get_importer(path)
@@ -139,10 +158,10 @@ class Ended:
         return self.status
 
 
-def run_to_end(path: str, arguments: Sequence[str]) -> Ended:
-    """Runs a program as `run_path` does, and holds back what it raises: reports come first."""
+def run_to_end(words: Sequence[str]) -> Ended:
+    """Runs a program as `run_words` does, and holds back what it raises: reports come first."""
     try:
-        return Ended(run_path(path, arguments), None)
+        return Ended(run_words(words), None)
     except BaseException as error:
         return Ended(1, error)
 

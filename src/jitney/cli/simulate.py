@@ -67,13 +67,13 @@ def main(arguments: Sequence[str]) -> int:
 
     placements.observers.append(report)
     try:
-        ended = run.run_to_end(rest[0], rest[1:])
+        ended = run.run_to_end(rest)
     finally:
         placements.observers.remove(report)
     if reported or not (ended.has_run and ended.is_well):
         return ended.leave()
     print(
-        f"jitney simulate: {rest[0]} lowered nothing for arguments on a mesh "
+        f"jitney simulate: {usage.title(rest)} lowered nothing for arguments on a mesh "
         "(jax.jit(f).lower(x), where x or its type has a NamedSharding)",
         file=sys.stderr,
     )

@@ -203,7 +203,7 @@ def _visit(program: Program, show_code: bool) -> tuple[Times, bool]:
 def main(arguments: Sequence[str] = ()) -> int:
     """Takes the tour. Gives the exit code: 1 if a result differs from NumPy's."""
     if not set(arguments) <= {"--all"}:
-        return usage.show(USAGE, [word for word in arguments if word != "--all"])
+        return usage.refuse_word(USAGE, [word for word in arguments if word != "--all"])
     import jitney
     from jitney.runtime import device
 

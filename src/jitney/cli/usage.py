@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 # Compiled when they are first used: programs that are run have no use for them.
 _OPTION = r"(?m)^  (--?[\w-]+)(?: ([A-Z]+))?(?:  |$)"
-_SHORT = r"(?<![\w-])-[a-zA-Z](?![\w-])"
 _NAME = r"(?<![\w-])--[a-z][\w-]*"
 
 
@@ -36,12 +35,15 @@ def refuse(usage: str, wrong: object) -> int:
     return 2
 
 
-def refuse_word(usage: str, words: Sequence[str], known: Iterable[str]) -> int:
+def refuse_word(usage: str, words: Sequence[str], known: Iterable[str] = ()) -> int:
     """Refuses the words of a command that takes one of those that are known; gives the exit code."""
     if not words or words[0] in ("-h", "--help"):
         return show(usage, words)
+    for word in words:
+        if word.startswith("-") and word not in (options := names(usage)):
+            return refuse(usage, _unknown(options, word))
     text = " ".join(words)
-    return refuse(usage, f"there is no {text}{did_you_mean(words[0], known)}")
+    return refuse(usage, f"unknown argument {text}{did_you_mean(words[0], known)}")
 
 
 def names(usage: str) -> list[str]:
@@ -74,8 +76,9 @@ def around_program(
 ) -> tuple[dict[str, str], list[str]]:
     """Splits the words of a command that runs a program.
 
-    Options of the command stand before the program or at once after it. From the first other word on,
-    or after `--`, all words are the program's.
+    The program is a file, or `-m module`, `-c code` or `-`, as `run.run_words` takes it. Options of the
+    command stand before it or at once after it. From the first other word on, or after `--`, all words
+    are the program's.
 
     Where a word of the program is almost an option of the command, a line on standard error says so.
 
@@ -95,33 +98,42 @@ def around_program(
     takes = dict(re.findall(_OPTION, usage))
     values: dict[str, str] = {}
     program: list[str] = []
+    own: list[str] = []
     left = iter(words)
     for word in left:
         if _read(takes, word, left, values):
             continue
         if program:
-            own = list(left) if word == "--" else [word, *left]
-            program += own
+            own = [*([] if word == "--" else [word]), *left]
             if word != "--":
-                _note_similar(usage, takes, program)
-            break
-        if word.startswith("-"):
+                _note_similar(usage, takes, program, own)
+        elif word in ("-m", "-c"):
+            program = [word, _value(word, left)]
+        elif word == "-" or not word.startswith("-"):
+            program = [word]
+        else:
             raise ValueError(_unknown(takes, word))
-        program = [word]
     for name, endings in (files or {}).items():
         if name in values:
             check_file(name, values[name], endings)
             values[name] = os.path.abspath(values[name])
-    return values, program
+    return values, program + own
 
 
-def _note_similar(usage: str, takes: Mapping[str, str], program: Sequence[str]) -> None:
-    for word in program[1:]:
+def title(program: Sequence[str]) -> str:
+    """What a program is called in reports: its file, `-m module`, `-c`, or `-`."""
+    return " ".join(program[:2]) if program[0] == "-m" else program[0]
+
+
+def _note_similar(
+    usage: str, takes: Mapping[str, str], program: Sequence[str], own: Sequence[str]
+) -> None:
+    for word in own:
         name = word.partition("=")[0]
         meant = did_you_mean(name, takes) if name.startswith("--") and name not in takes else ""
         if meant:
             command = usage.split()[2]
-            print(f"jitney {command}: {name} went to {program[0]}{meant}", file=sys.stderr)
+            print(f"jitney {command}: {name} went to {title(program)}{meant}", file=sys.stderr)
 
 
 PAGES = (".html", ".htm")
@@ -158,34 +170,23 @@ def _read(takes: Mapping[str, str], word: str, left: Iterator[str], values: dict
     if name not in takes:
         return False
     if takes[name] and not equals:
-        value = next(left, "")
-        if not value:
-            raise ValueError(f"{name} needs a value")
+        value = _value(name, left)
     elif equals and not takes[name]:
         raise ValueError(f"{name} takes no value")
     values[name.lstrip("-")] = value
     return True
 
 
-def _unknown(takes: Mapping[str, str], word: str) -> str:
+def _value(option: str, left: Iterator[str]) -> str:
+    value = next(left, "")
+    if not value:
+        raise ValueError(f"{option} needs a value")
+    return value
+
+
+def _unknown(known: Iterable[str], word: str) -> str:
     name = word.partition("=")[0]
-    return f"unknown option {name}{did_you_mean(name, takes)}"
-
-
-def unknown_option(usage: str, words: Sequence[str]) -> str | None:
-    """The first of the leading options among the words of a command that its usage does not have."""
-    takes = dict(re.findall(_OPTION, usage))
-    known = {*takes, *names(usage), *re.findall(_SHORT, usage), "-h", "--help", "-"}
-    left = iter(words)
-    for word in left:
-        if not word.startswith("-"):
-            break
-        name, equals, _ = word.partition("=")
-        if name not in known:
-            return name
-        if takes.get(name) and not equals:
-            next(left, None)
-    return None
+    return f"unknown option {name}{did_you_mean(name, known)}"
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

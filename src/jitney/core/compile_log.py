@@ -1,7 +1,7 @@
 """How long programs take to be traced, lowered and compiled: told to listeners, and logged.
 
-Listeners of `jax.monitoring` get the durations under JAX's names. The log has a line for each at level
-DEBUG, or, with `jax_log_compiles`, WARNING.
+Listeners of `jax.monitoring` get the durations, and hits and misses of the cache on disk, under JAX's
+names. The log has a line for each duration at level DEBUG, or, with `jax_log_compiles`, WARNING.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ EVENTS = {
 _FINISHED = {
     "tracing": "tracing %s for jit",
     "lowering": "lowering of jit(%s)",
-    "compilation": "LLVM compilation of jit(%s)",
+    "code generation": "LLVM compilation of jit(%s)",
 }
 
 
@@ -34,7 +34,8 @@ class step:  # reads as a function: `with compile_log.step(...)`
     """Tells how long the context took, unless it raised.
 
     Attributes:
-      kind: "tracing", "lowering" or "compilation".
+      kind: "tracing", "lowering", "compilation", or "code generation", the part of a compilation that
+        there is if the program is not on disk.
       name: of the function.
     """
 
@@ -51,10 +52,16 @@ class step:  # reads as a function: `with compile_log.step(...)`
         if failure is not None:
             return
         seconds = time.perf_counter() - self.start
-        monitoring.record_event_duration_secs(EVENTS[self.kind], seconds, fun_name=self.name)
-        level = _level()
-        if _log.isEnabledFor(level):
-            _log.log(level, "Finished " + _FINISHED[self.kind] + " in %.6f sec", self.name, seconds)
+        if self.kind in EVENTS:
+            monitoring.record_event_duration_secs(EVENTS[self.kind], seconds, fun_name=self.name)
+        if self.kind in _FINISHED:
+            _log_end(_FINISHED[self.kind], self.name, seconds)
+
+
+def _log_end(what: str, name: str, seconds: float) -> None:
+    level = _level()
+    if _log.isEnabledFor(level):
+        _log.log(level, f"Finished {what} in %.6f sec", name, seconds)
 
 
 def starts(name: str, types: str) -> None:
@@ -67,3 +74,17 @@ def starts(name: str, types: str) -> None:
     level = _level()
     if _log.isEnabledFor(level):
         _log.log(level, "Compiling jit(%s) for arguments of types %s", name, types)
+
+
+def looked_up(name: str, seconds: float, *, is_found: bool) -> None:
+    """Tells whether a program was found in the cache on disk.
+
+    Args:
+      name: of the function.
+      seconds: that it took to find and load it.
+      is_found: whether it was there.
+    """
+    monitoring.record_event("/jax/compilation_cache/compile_requests_use_cache")
+    monitoring.record_event(f"/jax/compilation_cache/cache_{'hits' if is_found else 'misses'}")
+    if is_found:
+        _log_end("loading jit(%s) from the cache on disk", name, seconds)

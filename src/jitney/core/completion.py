@@ -24,6 +24,7 @@ import importlib
 import inspect
 import math
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from types import FrameType, ModuleType
 from typing import Any, cast
@@ -58,6 +59,7 @@ _UNKNOWN_KEYWORD = re.compile(r"unexpected keyword argument '(\w+)'")
 
 _NOT_COMPARED = re.compile(r"'[<>]=?' not supported between instances of '(\w+)' and '(\w+)'")
 _NOT_WRITTEN = re.compile(r"%\w format: an? [\w ]+ is required, not (\w+)")
+_NOT_IMPORTED = re.compile(r"cannot import name '(\w+)' from '[\w.]+' \(")
 _NO_HASH = re.compile(r"unhashable type: '(\w+)'")
 _ARRAY = "ArrayImpl"
 _LISTS = {"list": list, "tuple": tuple}
@@ -108,6 +110,8 @@ def complete_within(
     code = user_code.at(user, lasti)
     if isinstance(error, MemoryError) and not _is_plain(error):
         _note_bytes(error, code)
+    if isinstance(error, ImportError) and own is None:
+        _rewrite_import(error)
     if not _is_plain(error):
         return
     node = code.expression
@@ -260,6 +264,23 @@ def _rewrite_text(error: TypeError, code: UserCode) -> None:
     printed = print_cures.of_percent(code)
     if found is not None and printed and _OF_ARRAYS.search(found[1]):
         _rewrite(error, code, [], f"{printed}, which prints when the function runs")
+
+
+def _rewrite_import(error: ImportError) -> None:
+    """Completes what Python says of `from jax import name` by what `jax.name` is told."""
+    found = _NOT_IMPORTED.match(str(error))
+    module = sys.modules.get(error.name or "")
+    if found is None or module is None or error.name is None:
+        return
+    if error.name.partition(".")[0] in source_info.NAMES:
+        try:
+            getattr(module, found[1])
+        except AttributeError as missing:
+            plain = f"module '{error.name}' has no attribute '{found[1]}'"
+            if str(missing) != plain:
+                error.msg = f"cannot import name '{found[1]}' from '{error.name}': {missing}"
+            elif other := _elsewhere(missing).rpartition(".")[0]:
+                error.msg += f"\nInstead: from {other} import {found[1]}"
 
 
 def _rewrite_index_of_devices(error: IndexError, code: UserCode) -> None:

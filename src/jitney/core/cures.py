@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import importlib
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -328,15 +328,21 @@ def mapped_trees(number: int, longest: int = 30) -> tuple[str, str] | None:
             assert code is not None
         case _:
             return None
-    before = [first, *rest[: number + 1]]
-    if (
-        name not in _OF_TREES
-        or len(rest) <= number
-        or any(isinstance(x, ast.Starred) for x in before)
-    ):
+    if name not in _OF_TREES:
         return None
-    written = (code.text(first), code.text(rest[number]))
-    return written if all(len(text) <= longest for text in written) else None
+    written = (_positional(code, [first, *rest], 0), _positional(code, [first, *rest], number + 1))
+    return written if all(0 < len(text) <= longest for text in written) else None
+
+
+def _positional(code: UserCode, nodes: Sequence[ast.expr], place: int) -> str:
+    """What is written for one of the positional arguments: `trees[1]` of `*trees`; "" if unknown."""
+    for k, node in enumerate(nodes[: place + 1]):
+        if isinstance(node, ast.Starred):
+            whole = node.value
+            # `*a, b`: how many there are before `b` is not in the text.
+            is_known = len(nodes) == k + 1 and isinstance(whole, ast.Name | ast.Attribute)
+            return f"{code.text(whole)}[{place - k}]" if is_known else ""
+    return code.text(nodes[place]) if place < len(nodes) else ""
 
 
 def of_key(code: UserCode, has_value: bool) -> str:

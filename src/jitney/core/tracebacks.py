@@ -37,7 +37,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _LIBRARY = os.path.dirname(os.__file__) + os.sep
 # What native code of ours and Python's lists raise without a frame of ours, among others.
-_OF_NATIVE_CODE = (TypeError, IndexError, MemoryError)
+_OF_NATIVE_CODE = (TypeError, IndexError, MemoryError, ImportError)
 _NOTE = (
     "For simplicity, this traceback shows no frames of jitney itself; with "
     "JAX_TRACEBACK_FILTERING=off it does."

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
-from jitney.core import compile_progress
+from jitney.core import compile_log, compile_progress
 from jitney.runtime.lazy_compiler import compiler, linker
 
 if TYPE_CHECKING:
@@ -28,7 +29,10 @@ def backend_compile_and_load(backend: Client, module: ir.Module) -> linking.Comp
     if place is None or key is None:
         return _compile(module)
     linker()
+    start = time.perf_counter()
     program = disk_cache.find(place, key, module)
+    seconds = time.perf_counter() - start
+    compile_log.looked_up(module.name, seconds, is_found=program is not None)
     if program is None:
         program = _compile(module)
         disk_cache.store(place, key, module, program)
@@ -38,8 +42,9 @@ def backend_compile_and_load(backend: Client, module: ir.Module) -> linking.Comp
 def _compile(module: ir.Module) -> linking.CompiledProgram:
     from jitney.compiler.hlo.traversal import reachable, roots
 
-    return compile_progress.watched(
-        module.name,
-        lambda: len(reachable(roots(module.region))),
-        lambda: compiler().compile_module(module),
-    )
+    with compile_log.step("code generation", module.name):
+        return compile_progress.watched(
+            module.name,
+            lambda: len(reachable(roots(module.region))),
+            lambda: compiler().compile_module(module),
+        )
