@@ -147,6 +147,8 @@ def sigmoid(x: ArrayLike) -> Array:
     Args:
       x: array; integers, which JAX refuses, are converted to the default float.
 
+    Accuracy: within 2.5 ulp.
+
     Example:
       >>> nn.sigmoid(jnp.array([0.0, 2.0]))
       Array([0.5     , 0.880797], dtype=float32)

@@ -24,6 +24,8 @@ def i0e(x: ArrayLike) -> Array:
 
     Returns: array of the shape of x.
 
+    Accuracy: within 4 ulp.
+
     Example:
       >>> jax.scipy.special.i0e(jnp.array([0.0, jnp.inf]))
       Array([1., 0.], dtype=float32)
@@ -55,6 +57,8 @@ def i1e(x: ArrayLike) -> Array:
       x: real array; integers become the default float.
 
     Returns: array of the shape of x.
+
+    Accuracy: within 4 ulp.
 
     Example:
       >>> jax.scipy.special.i1e(jnp.array([0.0, jnp.inf]))

@@ -47,6 +47,8 @@ def erf(x: ArrayLike) -> Array:
 
     Returns: array of the shape of x.
 
+    Accuracy: within 1.5 ulp.
+
     Example:
       >>> jax.scipy.special.erf(jnp.array([0.0, jnp.inf]))
       Array([0., 1.], dtype=float32)
@@ -63,6 +65,8 @@ def erfc(x: ArrayLike) -> Array:
 
     Returns: array of the shape of x.
 
+    Accuracy: within 5 ulp.
+
     Example:
       >>> jax.scipy.special.erfc(jnp.array([0.0, jnp.inf]))
       Array([1., 0.], dtype=float32)
@@ -78,6 +82,8 @@ def erfinv(x: ArrayLike) -> Array:
       x: real array in [-1, 1]; integers become the default float.
 
     Returns: array of the shape of x; NaN outside of [-1, 1].
+
+    Accuracy: within 2.5 ulp in float32, 3.5 in float64.
 
     Example:
       >>> jax.scipy.special.erfinv(jnp.array([0.0, 1.0]))

@@ -42,6 +42,8 @@ def gammaln(x: ArrayLike) -> Array:
 
     Returns: array of the shape of x; inf at 0 and at negative integers.
 
+    Accuracy: within 0.6 ulp in float32, 4 in float64.
+
     Raises:
       TypeError: for complex operands; `loggamma` takes them.
 
@@ -226,6 +228,8 @@ def digamma(x: ArrayLike) -> Array:
       x: real array; integers become the default float.
 
     Returns: array of the shape of x; NaN at 0 and at negative integers.
+
+    Accuracy: within 0.6 ulp in float32, 48 in float64.
 
     Example:
       >>> jax.scipy.special.digamma(jnp.array([1.0]))
