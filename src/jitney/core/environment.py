@@ -58,7 +58,10 @@ def check() -> None:
     Raises:
       ValueError: if a variable has a value that its option cannot have.
     """
-    threads()
+    try:
+        threads()
+    except ValueError as wrong:
+        raise wrong.with_traceback(None) from None  # where it was read says nothing to the user
     for name, why in refused.items():
         raise ValueError(f"the environment variable {name}: {why}")
     for name, right in misspelt().items():
