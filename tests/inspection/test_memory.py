@@ -1,4 +1,4 @@
-"""Temporary memory over the steps of a program: its peak, and the lines that the values come from."""
+"""Memory over the steps of a program: its peak, and the lines that the values come from."""
 
 from __future__ import annotations
 
@@ -50,3 +50,5 @@ def test_nothing_is_stored():
     assert found.peak == -1
     assert not found.held
     assert not any(found.live)
+    assert (found.arguments, found.results, found.temporary) == (X.nbytes, X.nbytes, 0)
+    assert found.total == 2 * X.nbytes

@@ -161,7 +161,7 @@ def test_tables():
     line = layer.__code__.co_firstlineno + 1
     assert f"layer, test_profile.py line {line}: 400x300 @ 300x200 by BLAS" in text
     assert f"test_profile.py:{line}" in text
-    _, by_line, by_peak = re.split(r"\n +(?:seconds  share  line|peak  .* by line)\n", text)
+    _, by_line, by_peak = re.split(r"\n +(?:seconds  share  line|peak  .* values by line)\n", text)
     assert by_line.rstrip().endswith(("z = x @ w", "return jnp.tanh(z) - z.mean(0)"))
     assert by_peak.rstrip().endswith(" of memory at the most.")
 
@@ -175,8 +175,9 @@ def test_peak_of_memory():
     line = layer.__code__.co_firstlineno + 1
     peak = p.peak_by_line()
     assert peak[__file__, line] == 400 * 200 * 4  # z
-    head, own, *_ = str(p).split("of compiled functions, by line\n")[1].splitlines()
-    assert re.fullmatch(r"  layer: \d+ kB at most, of which", head)
+    head, own, *_ = str(p).split("temporary values by line\n")[1].splitlines()
+    sizes = r"1.36 MB at most: 720 kB of arguments, 320 kB of results, 32\d kB of temporary values"
+    assert re.fullmatch(f"  layer: {sizes}", head)
     assert own.startswith(f"   320 kB  test_profile.py:{line}")
     assert p.peak_bytes > 1_000_000
 

@@ -15,7 +15,7 @@ class Function:
     Attributes:
       program: its facts.
       calls: how often it ran.
-      memory: its temporary memory over its steps.
+      memory: its memory over its steps.
     """
 
     program: Program

@@ -1,6 +1,6 @@
-"""Which temporary values of a program are in memory when, and where they come from.
+"""The memory of a program: which temporary values are in it when, and where they come from.
 
-Values share memory where their lives do not overlap, or where one is computed in the place of another:
+They share memory where their lives do not overlap, or where one is computed in the place of another:
 bytes in use are those of the arena that some living value has.
 """
 
@@ -33,17 +33,30 @@ class Held:
 
 @record
 class Memory:
-    """The temporary memory of a program.
+    """The memory of a program.
 
     Attributes:
-      live: bytes in use while each of the outermost steps runs.
+      arguments, results: bytes of all; a result in the place of a donated argument counts in both.
+      live: bytes of temporary values in use while each of the outermost steps runs.
       peak: the number of the first step with the most; -1 if nothing is stored.
       held: the values that are in memory then, the largest first.
     """
 
+    arguments: int
+    results: int
     live: list[int]
     peak: int
     held: list[Held]
+
+    @property
+    def temporary(self) -> int:
+        """Bytes of temporary values at the peak."""
+        return max(self.live, default=0)
+
+    @property
+    def total(self) -> int:
+        """Bytes of arguments, results, and temporary values at the peak."""
+        return self.arguments + self.results + self.temporary
 
     def lines(self) -> dict[tuple[str, int], int]:
         """Bytes at the peak by (file, line), the most first; those of no line are left out."""
@@ -56,7 +69,9 @@ class Memory:
 
 
 def of_program(program: Program) -> Memory:
-    """The temporary memory of a program over its outermost steps."""
+    """The memory of a program over its outermost steps."""
+    arguments = sum([each.nbytes for each in program.plan.inputs])
+    results = sum([each.nbytes for each in program.plan.outputs])
     first: dict[plans.Buffer, int] = {}
     last: dict[plans.Buffer, int] = {}
     for at, work in enumerate(program.work):
@@ -71,7 +86,7 @@ def of_program(program: Program) -> Memory:
             alive[at].append(buffer)
     live = [_covered(buffers) for buffers in alive]
     if not any(live):
-        return Memory(live, -1, [])
+        return Memory(arguments, results, live, -1, [])
     peak = live.index(max(live))
     writers = _writers(program.plan.steps)
     held: list[Held] = []
@@ -82,7 +97,7 @@ def of_program(program: Program) -> Memory:
             continue  # in the place of a larger one
         seen.append((start, end))
         held.append(_held(writers.get(buffer), buffer.nbytes, program.values))
-    return Memory(live, peak, held)
+    return Memory(arguments, results, live, peak, held)
 
 
 def _covered(buffers: Iterable[plans.Buffer]) -> int:

@@ -257,23 +257,28 @@ def _line_table(profile: Profile) -> Iterator[str]:
 
 
 def _memory_table(profile: Profile) -> Iterator[str]:
-    functions = [function for function in profile.functions if function.memory.held]
-    functions.sort(key=lambda function: -max(function.memory.live))
+    functions = sorted(profile.functions, key=lambda function: -function.memory.total)
     if functions:
         yield ""
-        yield (
-            "     peak  temporary memory, without arguments and results, of compiled functions, by line"
-        )
+        yield "     peak  memory of compiled functions; temporary values by line"
     titles = [function.program.title for function in functions]
     for function in functions[:_SHOWN_FUNCTIONS]:
-        peak, lines = max(function.memory.live), function.memory.lines()
+        memory, lines = function.memory, function.memory.lines()
         title = function.program.title
         if titles.count(title) > 1:
             title += f"({', '.join([kind for _, kind in function.program.arguments])})"
-        yield f"  {title}: {bytes_text(peak)} at most, of which"
+        parts = [
+            f"{bytes_text(nbytes)} of {what}"
+            for what, nbytes in (
+                ("arguments", memory.arguments),
+                ("results", memory.results),
+                ("temporary values", memory.temporary),
+            )
+        ]
+        yield f"  {title}: {bytes_text(memory.total)} at most: {', '.join(parts)}"
         for place, nbytes in list(lines.items())[:_SHOWN_LINES]:
             yield f"{bytes_text(nbytes):>9}  {_line(place)}"
-        rest = peak - sum(list(lines.values())[:_SHOWN_LINES])
+        rest = memory.temporary - sum(list(lines.values())[:_SHOWN_LINES])
         if rest > 0:
             yield f"{bytes_text(rest):>9}  other values"
     if len(functions) > _SHOWN_FUNCTIONS:

@@ -97,7 +97,7 @@ def _memory(profile: Figures, places: Places) -> Iterator[str]:
             ])  # fmt: skip
     if rows:
         peaks = [
-            f"{bytes_text(max(function.memory.live))} in {function.program.title}"
+            f"{bytes_text(function.memory.temporary)} in {function.program.title}"
             for function in profile.functions
             if function.memory.held
         ]
