@@ -32,3 +32,14 @@ def test_evaluation(name):
         and {"eager", "lower"} <= set(prim.absences)
     )
     assert has_rule or (prim.user_impl is not None and "discharge" in prim.rules)
+
+
+def test_rules_have_names():
+    """Tracebacks and profiles show them: `_sin_jvp` says more than `_`."""
+    unnamed = [
+        f"{name}.{slot}"
+        for name, prim in registry.items()
+        for slot, rule in prim.rules.items()
+        if getattr(rule, "__name__", "") == "_"
+    ]
+    assert not unnamed

@@ -153,17 +153,17 @@ linear_call_p = declare("linear_call", multiple_results=True)
 
 
 @linear_call_p.abstract
-def _(*avals: Any, callee: ClosedJaxpr, **_: Any) -> Any:
+def _linear_call_abstract(*avals: Any, callee: ClosedJaxpr, **_: Any) -> Any:
     return callee.out_avals
 
 
 @linear_call_p.lower
-def _(b: Any, *nodes: Any, callee: ClosedJaxpr, **_: Any) -> Any:
+def _linear_call_lower(b: Any, *nodes: Any, callee: ClosedJaxpr, **_: Any) -> Any:
     return lowering.inline(b, callee, nodes)
 
 
 @linear_call_p.jvp
-def _(
+def _linear_call_jvp(
     primals: Sequence[PyTree],
     tangents: Sequence[PyTree],
     *,
@@ -184,7 +184,7 @@ def _(
 
 
 @linear_call_p.transpose
-def _(
+def _linear_call_transpose(
     cts: PyTree, *args: PyTree, callee: ClosedJaxpr, num_callee_consts: int, num_res: int,
     transpose_thunk: Callable[[], Any],
 ) -> list[Any]:  # fmt: skip
@@ -207,14 +207,14 @@ linear_call_p.absent(
 
 
 @linear_call_p.batch
-def _(args: Sequence[PyTree], dims: Sequence[int | None], **params: Any) -> Any:
+def _linear_call_batch(args: Sequence[PyTree], dims: Sequence[int | None], **params: Any) -> Any:
     raise NotImplementedError(
         "'linear_call' has no batching rule, which vmap needs: not implemented, as in JAX"
     )
 
 
 @linear_call_p.over_devices
-def _(
+def _linear_call_over_devices(
     axis_data: AxisData, args: Sequence[PyTree], dims: Sequence[int | None], *, callee: ClosedJaxpr,
     **_: Any,
 ) -> Any:  # fmt: skip

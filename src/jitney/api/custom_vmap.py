@@ -53,7 +53,7 @@ custom_vmap_p.absent("transpose", why="derivatives divide its program into known
 
 
 @custom_vmap_p.batch
-def _(args: Any, dims: Any, *, rule: BatchingRule, **_: Any) -> Any:
+def _custom_vmap_batch(args: Any, dims: Any, *, rule: BatchingRule, **_: Any) -> Any:
     size = rules.batch_size(args, dims)
     moved = [x if d is None else rules.move_axis(x, d, 0) for x, d in zip(args, dims, strict=True)]
     outs, mapped = rule.call(size, [d is not None for d in dims], moved)
@@ -61,14 +61,16 @@ def _(args: Any, dims: Any, *, rule: BatchingRule, **_: Any) -> Any:
 
 
 @custom_vmap_p.over_devices
-def _(axis_data: AxisData, args: Any, dims: Any, *, call: ClosedJaxpr, **_: Any) -> Any:
+def _custom_vmap_over_devices(
+    axis_data: AxisData, args: Any, dims: Any, *, call: ClosedJaxpr, **_: Any
+) -> Any:
     """Devices are no `vmap`: each runs the function itself."""
     program, out_dims = batch_jaxpr_at(call, axis_data, tuple(dims))
     return eval_jaxpr(program.jaxpr, program.consts, *args), list(out_dims)
 
 
 @custom_vmap_p.jvp
-def _(
+def _custom_vmap_jvp(
     primals: Any, tangents: Any, *, call: ClosedJaxpr, rule: BatchingRule, in_tree: PyTreeDef,
     out_tree: PyTreeDef,
 ) -> Any:  # fmt: skip
@@ -171,7 +173,9 @@ class _DerivativeRule:
 
 
 @custom_vmap_p.partial
-def _(trace: PartialTrace, unknown: Any, args: Any, params: dict[str, Any]) -> list[Any]:
+def _custom_vmap_partial(
+    trace: PartialTrace, unknown: Any, args: Any, params: dict[str, Any]
+) -> list[Any]:
     """What is linear in unknowns has no rule of its own; its operations are batched one by one."""
     call: ClosedJaxpr = params["call"]
     with set_current_trace(trace):

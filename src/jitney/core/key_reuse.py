@@ -61,7 +61,7 @@ def uses_keys(
     )
 
     @prim.key_use
-    def _(*_: object, **__: object) -> KeyUse:
+    def key_use_rule(*_: object, **__: object) -> KeyUse:
         return use
 
 

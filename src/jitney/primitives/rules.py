@@ -136,7 +136,7 @@ def defjvp(prim: Primitive, *rules: Rule | None) -> None:
         return total
 
     @prim.jvp
-    def _(primals: Primals, tangents: Tangents, **params: Param) -> tuple[Any, Any]:
+    def jvp_rule(primals: Primals, tangents: Tangents, **params: Param) -> tuple[Any, Any]:
         out = prim.bind(*primals, **params)
         total = derivative(primals, tangents, params)
         return out, zero_tangent(out) if total is None else total
@@ -152,7 +152,7 @@ def defjvp2(prim: Primitive, *rules: Rule | None) -> None:
     """`defjvp` with rules that are also given the result."""
 
     @prim.jvp
-    def _(primals: Primals, tangents: Tangents, **params: Param) -> tuple[Any, Any]:
+    def jvp_rule(primals: Primals, tangents: Tangents, **params: Param) -> tuple[Any, Any]:
         out = prim.bind(*primals, **params)
         total: Any = None
         for rule, t in zip(rules, tangents, strict=True):
@@ -167,7 +167,7 @@ def def_zero_derivative(*prims: Primitive) -> None:
     for prim in prims:
 
         @prim.jvp
-        def _(
+        def jvp_rule(
             primals: Primals, tangents: Tangents, _prim: Primitive = prim, **params: Param
         ) -> tuple[Any, Any]:
             out = _prim.bind(*primals, **params)
@@ -185,13 +185,13 @@ def deflinear(prim: Primitive, transpose: Rule) -> None:
     """
 
     @prim.jvp
-    def _(primals: Primals, tangents: Primals, **params: Param) -> tuple[Any, Any]:
+    def jvp_rule(primals: Primals, tangents: Primals, **params: Param) -> tuple[Any, Any]:
         return prim.bind(*primals, **params), prim.bind(*tangents, **params)
 
     prim.set_default("jet", jet.linear(prim))
 
     @prim.transpose
-    def _(ct: Cotangent, x: Operand, **params: Param) -> list[Any]:
+    def transpose_rule(ct: Cotangent, x: Operand, **params: Param) -> list[Any]:
         return [ct if type(ct) is Zero else transpose(ct, x, **params)]
 
 
@@ -199,7 +199,7 @@ def def_jointly_linear_jvp(prim: Primitive, n_linear: int | None = None) -> None
     """Linear in all operands together (or in the first `n_linear`): zeros are filled in."""
 
     @prim.jvp
-    def _(primals: Primals, tangents: Tangents, **params: Param) -> tuple[Any, Any]:
+    def jvp_rule(primals: Primals, tangents: Tangents, **params: Param) -> tuple[Any, Any]:
         out = prim.bind(*primals, **params)
         n = len(primals) if n_linear is None else n_linear
         if all(type(t) is Zero for t in tangents[:n]):
@@ -228,7 +228,7 @@ def defbilinear(prim: Primitive, left: Rule, right: Rule) -> None:
     prim.jet(jet.bilinear(prim))
 
     @prim.transpose
-    def _(ct: Cotangent, x: Operand, y: Operand, **params: Param) -> list[Any]:
+    def transpose_rule(ct: Cotangent, x: Operand, y: Operand, **params: Param) -> list[Any]:
         if type(ct) is Zero:
             return [ct if is_linear(x) else None, ct if is_linear(y) else None]
         if type(x) is UndefinedPrimal:
@@ -270,7 +270,7 @@ def vectorized(*prims: Primitive) -> None:
     for prim in prims:
 
         @prim.batch
-        def _(
+        def batch_rule(
             args: Sequence[Value], dims: Dims, _prim: Primitive = prim, **params: Param
         ) -> tuple[Any, Any]:
             return _prim.bind(*args, **params), dims[0]
@@ -305,7 +305,7 @@ def broadcasting(*prims: Primitive) -> None:
     for prim in prims:
 
         @prim.batch
-        def _(
+        def batch_rule(
             args: Sequence[Value], dims: Dims, _prim: Primitive = prim, **params: Param
         ) -> tuple[Any, Any]:
             args, dim = align(args, dims)
@@ -364,7 +364,7 @@ def reducer(*prims: Primitive) -> None:
     for prim in prims:
 
         @prim.batch
-        def _(
+        def batch_rule(
             args: Sequence[Value], dims: Sequence[int], _prim: Primitive = prim, **params: Param
         ) -> tuple[Any, Any]:
             (x,), (d,) = args, dims

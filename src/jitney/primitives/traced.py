@@ -19,7 +19,7 @@ def lower_by(prim: Primitive, meaning: Callable[..., Sequence[Any]]) -> None:
     """Lowers `prim` by tracing `meaning(*arrays, **params)`, which returns a sequence."""
 
     @prim.lower
-    def _(b: Builder, *nodes: Node, **params: object) -> Any:
+    def lower_rule(b: Builder, *nodes: Node, **params: object) -> Any:
         avals = [shaped_array(n.shape, n.dtype) for n in nodes]
         info = DebugInfo("lowering", prim.name)
         jaxpr, _, consts = trace_to_jaxpr(lambda *xs: meaning(*xs, **params), avals, info)

@@ -70,19 +70,19 @@ def rule(kind: type) -> Callable[[Rule], Rule]:
 
 
 @rule(ir.Constant)
-def _(node: ir.Constant, env: Env) -> Any:
+def _interpret_constant(node: ir.Constant, env: Env) -> Any:
     return node.value
 
 
 @rule(ir.Iota)
-def _(node: ir.Iota, env: Env) -> Any:
+def _interpret_iota(node: ir.Iota, env: Env) -> Any:
     row = np.arange(node.shape[node.dim]).astype(node.dtype)
     tail = (1,) * (len(node.shape) - node.dim - 1)
     return np.broadcast_to(row.reshape(-1, *tail), node.shape)
 
 
 @rule(ir.Apply)
-def _(node: ir.Apply, env: Env) -> Any:
+def _interpret_apply(node: ir.Apply, env: Env) -> Any:
     args = [env[a] for a in node.args]
     row = lookup(node.fn)
     if row.result is None:
@@ -91,7 +91,7 @@ def _(node: ir.Apply, env: Env) -> Any:
 
 
 @rule(ir.Broadcast)
-def _(node: ir.Broadcast, env: Env) -> Any:
+def _interpret_broadcast(node: ir.Broadcast, env: Env) -> Any:
     inner = [1] * len(node.shape)
     for extent, dim in zip(node.x.shape, node.dims, strict=True):
         inner[dim] = extent
@@ -99,61 +99,61 @@ def _(node: ir.Broadcast, env: Env) -> Any:
 
 
 @rule(ir.Reshape)
-def _(node: ir.Reshape, env: Env) -> Any:
+def _interpret_reshape(node: ir.Reshape, env: Env) -> Any:
     return env[node.x].reshape(node.shape)
 
 
 @rule(ir.Transpose)
-def _(node: ir.Transpose, env: Env) -> Any:
+def _interpret_transpose(node: ir.Transpose, env: Env) -> Any:
     return env[node.x].transpose(node.perm)
 
 
 @rule(ir.Slice)
-def _(node: ir.Slice, env: Env) -> Any:
+def _interpret_slice(node: ir.Slice, env: Env) -> Any:
     window = tuple(map(slice, node.starts, node.limits, node.strides))
     return env[node.x][window]
 
 
 @rule(ir.Reverse)
-def _(node: ir.Reverse, env: Env) -> Any:
+def _interpret_reverse(node: ir.Reverse, env: Env) -> Any:
     return np.flip(env[node.x], node.dims)
 
 
 @rule(ir.Pad)
-def _(node: ir.Pad, env: Env) -> Any:
+def _interpret_pad(node: ir.Pad, env: Env) -> Any:
     return indexing.pad(env[node.x], env[node.value], node.low, node.high, node.interior)
 
 
 @rule(ir.Concatenate)
-def _(node: ir.Concatenate, env: Env) -> Any:
+def _interpret_concatenate(node: ir.Concatenate, env: Env) -> Any:
     return np.concatenate([env[p] for p in node.parts], axis=node.dim)
 
 
 @rule(ir.Bitcast)
-def _(node: ir.Bitcast, env: Env) -> Any:
+def _interpret_bitcast(node: ir.Bitcast, env: Env) -> Any:
     return reference.bitcast(env[node.x], node.dtype)
 
 
 @rule(ir.DynamicSlice)
-def _(node: ir.DynamicSlice, env: Env) -> Any:
+def _interpret_dynamic_slice(node: ir.DynamicSlice, env: Env) -> Any:
     return indexing.dynamic_slice(env[node.x], [env[s] for s in node.starts], node.sizes)
 
 
 @rule(ir.DynamicUpdateSlice)
-def _(node: ir.DynamicUpdateSlice, env: Env) -> Any:
+def _interpret_dynamic_update_slice(node: ir.DynamicUpdateSlice, env: Env) -> Any:
     starts = [env[s] for s in node.starts]
     return indexing.dynamic_update_slice(env[node.x], env[node.update], starts)
 
 
 @rule(ir.Gather)
-def _(node: ir.Gather, env: Env) -> Any:
+def _interpret_gather(node: ir.Gather, env: Env) -> Any:
     return indexing.gather(
         env[node.x], env[node.indices], node.dims, node.slice_sizes, node.mode, node.fill
     )
 
 
 @rule(ir.Scatter)
-def _(node: ir.Scatter, env: Env) -> Any:
+def _interpret_scatter(node: ir.Scatter, env: Env) -> Any:
     combine = node.combine
     if isinstance(combine, ir.Region):
         combine = elementwise_function(combine)
@@ -189,18 +189,18 @@ def elementwise_function(region: ir.Region) -> Callable[..., np.ndarray]:
 
 
 @rule(ir.Reduce)
-def _(node: ir.Reduce, env: Env) -> Any:
+def _interpret_reduce(node: ir.Reduce, env: Env) -> Any:
     reduce = reduction.reduce_in_order if node.in_order else reduction.reduce
     return reduce(env[node.x], node.fn, node.dims)
 
 
 @rule(ir.ArgReduce)
-def _(node: ir.ArgReduce, env: Env) -> Any:
+def _interpret_arg_reduce(node: ir.ArgReduce, env: Env) -> Any:
     return reduction.arg_reduce(env[node.x], node.kind, node.dim, node.dtype)
 
 
 @rule(ir.ReduceRegion)
-def _(node: ir.ReduceRegion, env: Env) -> Any:
+def _interpret_reduce_region(node: ir.ReduceRegion, env: Env) -> Any:
     xs, inits = [env[x] for x in node.xs], [env[x] for x in node.inits]
     body = node.body
     elementwise = all(
@@ -227,12 +227,12 @@ def _run_scalars(region: ir.Region, inputs: Sequence[np.ndarray]) -> list[np.nda
 
 
 @rule(ir.Cumulative)
-def _(node: ir.Cumulative, env: Env) -> Any:
+def _interpret_cumulative(node: ir.Cumulative, env: Env) -> Any:
     return reduction.cumulative(env[node.x], node.fn, node.dim, node.reverse)
 
 
 @rule(ir.Dft)
-def _(node: ir.Dft, env: Env) -> Any:
+def _interpret_dft(node: ir.Dft, env: Env) -> Any:
     if node.of_real:
         return fourier.dft_of_real(env[node.re], node.dim)
     if node.to_real:
@@ -241,33 +241,33 @@ def _(node: ir.Dft, env: Env) -> Any:
 
 
 @rule(ir.Dot)
-def _(node: ir.Dot, env: Env) -> Any:
+def _interpret_dot(node: ir.Dot, env: Env) -> Any:
     return contraction.dot(env[node.x], env[node.y], node.contract, node.batch, node.dtype)
 
 
 @rule(ir.Convolution)
-def _(node: ir.Convolution, env: Env) -> Any:
+def _interpret_convolution(node: ir.Convolution, env: Env) -> Any:
     return convolution.convolution(env[node.x], env[node.w], node.dims)
 
 
 @rule(ir.Sort)
-def _(node: ir.Sort, env: Env) -> Any:
+def _interpret_sort(node: ir.Sort, env: Env) -> Any:
     return order.sort([env[x] for x in node.xs], node.dim, node.num_keys, node.stable)
 
 
 @rule(ir.TopK)
-def _(node: ir.TopK, env: Env) -> Any:
+def _interpret_top_k(node: ir.TopK, env: Env) -> Any:
     return order.top_k(env[node.x], node.k, node.dim)
 
 
 @rule(ir.Cond)
-def _(node: ir.Cond, env: Env) -> Any:
+def _interpret_cond(node: ir.Cond, env: Env) -> Any:
     index = min(max(int(env[node.index]), 0), len(node.cases) - 1)
     return run_region(node.cases[index], [env[a] for a in node.args])
 
 
 @rule(ir.While)
-def _(node: ir.While, env: Env) -> Any:
+def _interpret_while(node: ir.While, env: Env) -> Any:
     carry = [env[x] for x in node.init]
     while run_region(node.cond, carry)[0]:
         carry = run_region(node.body, carry)
@@ -275,7 +275,7 @@ def _(node: ir.While, env: Env) -> Any:
 
 
 @rule(ir.LibraryCall)
-def _(node: ir.LibraryCall, env: Env) -> Any:
+def _interpret_library_call(node: ir.LibraryCall, env: Env) -> Any:
     types = node.type
     assert isinstance(types, tuple)
     routine = library.Routine(node.name, node.params)
@@ -284,7 +284,7 @@ def _(node: ir.LibraryCall, env: Env) -> Any:
 
 
 @rule(ir.Collective)
-def _(node: ir.Collective, env: Env) -> Any:
+def _interpret_collective(node: ir.Collective, env: Env) -> Any:
     size = collectives.group_size(node.axes, node.groups)
     assert size == 1, f"the interpreter is one participant, {node.kind} has {size}"
     operands = [env[a] for a in node.args] or [None]
@@ -292,7 +292,7 @@ def _(node: ir.Collective, env: Env) -> Any:
 
 
 @rule(ir.HostCall)
-def _(node: ir.HostCall, env: Env) -> Any:
+def _interpret_host_call(node: ir.HostCall, env: Env) -> Any:
     types = node.type
     assert isinstance(types, tuple)
     operands = [env[a] for a in node.args]
@@ -308,15 +308,15 @@ def _(node: ir.HostCall, env: Env) -> Any:
 
 
 @rule(ir.OptimizationBarrier)
-def _(node: ir.OptimizationBarrier, env: Env) -> Any:
+def _interpret_optimization_barrier(node: ir.OptimizationBarrier, env: Env) -> Any:
     return [env[a] for a in node.args]
 
 
 @rule(ir.ShardingConstraint)
-def _(node: ir.ShardingConstraint, env: Env) -> Any:
+def _interpret_sharding_constraint(node: ir.ShardingConstraint, env: Env) -> Any:
     return env[node.x]
 
 
 @rule(ir.Project)
-def _(node: ir.Project, env: Env) -> Any:
+def _interpret_project(node: ir.Project, env: Env) -> Any:
     return env[node.node][node.index]

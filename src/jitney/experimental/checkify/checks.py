@@ -35,7 +35,7 @@ check_p.effectful = True
 
 
 @check_p.abstract
-def _(*_: AbstractValue, structure: pytrees.PyTreeDef, debug: bool) -> Any:
+def _check_abstract(*_: AbstractValue, structure: pytrees.PyTreeDef, debug: bool) -> Any:
     return [], frozenset() if debug else frozenset(kinds_of(structure))
 
 
@@ -45,14 +45,14 @@ def kinds_of(structure: pytrees.PyTreeDef) -> tuple[ErrorEffect, ...]:
 
 
 @check_p.def_impl
-def _(*operands: Value, structure: pytrees.PyTreeDef, debug: bool) -> list[Any]:
+def _check_def_impl(*operands: Value, structure: pytrees.PyTreeDef, debug: bool) -> list[Any]:
     if not debug:
         structure.unflatten(operands).throw()
     return []
 
 
 @check_p.lower
-def _(_b: Builder, *_: Node, structure: pytrees.PyTreeDef, debug: bool) -> list[Any]:
+def _check_lower(_b: Builder, *_: Node, structure: pytrees.PyTreeDef, debug: bool) -> list[Any]:
     if not debug:
         raise ValueError(
             "Cannot abstractly evaluate a checkify.check: a compiled program cannot raise. Pass the "
@@ -62,13 +62,15 @@ def _(_b: Builder, *_: Node, structure: pytrees.PyTreeDef, debug: bool) -> list[
 
 
 @check_p.jvp
-def _(primals: Primals, _tangents: Tangents, **params: Any) -> Any:
+def _check_jvp(primals: Primals, _tangents: Tangents, **params: Any) -> Any:
     check_p.bind(*primals, **params)
     return [], []
 
 
 @check_p.batch
-def _(args: Sequence[Value], dims: Dims, *, structure: pytrees.PyTreeDef, debug: bool) -> Any:
+def _check_batch(
+    args: Sequence[Value], dims: Dims, *, structure: pytrees.PyTreeDef, debug: bool
+) -> Any:
     size = next(get_aval(x).shape[d] for x, d in zip(args, dims, strict=True) if d is not None)
     whole = [rules.to_front(x, d, size) for x, d in zip(args, dims, strict=True)]
     error = one_error(structure.unflatten(whole), last=True)

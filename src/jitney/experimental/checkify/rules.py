@@ -56,7 +56,7 @@ _INT32 = np.dtype(np.int32)
 
 
 @check_p.checkify
-def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> list[Any]:
+def _check_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> list[Any]:
     if FailedCheckError in checker.wanted:
         error = eqn.params["structure"].unflatten(operands)
         checker.merge(error.code, error.payload, error.checks)
@@ -64,7 +64,7 @@ def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> list[Any]:
 
 
 @div_p.checkify
-def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
+def _div_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
     if DivisionByZeroError in checker.wanted:
         by = operands[1]
         zero = as_value(np.zeros((), get_aval(by).dtype))
@@ -113,7 +113,7 @@ def _check_indices(
 
 
 @gather_p.checkify
-def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
+def _gather_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
     params = eqn.params
     if OOBError in checker.wanted:  # in every mode, as in JAX
         x, indices = operands
@@ -125,7 +125,7 @@ def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
 
 def _checks_scatter(prim: Primitive) -> None:
     @prim.checkify
-    def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
+    def checkify_rule(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
         if OOBError in checker.wanted:
             x, indices, updates = operands
             numbers = eqn.params["dimension_numbers"]
@@ -157,14 +157,16 @@ def _check_starts(checker: Checker, x: Any, starts: Sequence[Any], window: Seque
 
 
 @dynamic_slice_p.checkify
-def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
+def _dynamic_slice_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
     x, *starts = operands
     _check_starts(checker, x, starts, eqn.params["slice_sizes"])
     return checker.bind(eqn, operands)
 
 
 @dynamic_update_slice_p.checkify
-def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
+def _dynamic_update_slice_checkify(
+    checker: Checker, eqn: JaxprEqn, operands: Operands
+) -> Sequence[Any]:
     x, update, *starts = operands
     _check_starts(checker, x, starts, get_aval(update).shape)
     return checker.bind(eqn, operands)
@@ -174,7 +176,7 @@ def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
 
 
 @jit_p.checkify
-def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
+def _jit_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
     programs = checker.programs(eqn.params["jaxpr"], of_devices=True)
     if programs is None:
         return bind_unchecked(eqn, operands)
@@ -184,7 +186,7 @@ def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
 
 
 @shard_map_p.checkify
-def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
+def _shard_map_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
     """Each device has an error of its own; they are put together along the axes of the mesh."""
     params = eqn.params
     region = region_of(params)
@@ -223,7 +225,7 @@ def _put_together(closed: ClosedJaxpr, region: Region, n: int) -> ClosedJaxpr:
 
 
 @remat_p.checkify
-def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
+def _remat_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
     programs = checker.programs(closed_of(eqn.params["jaxpr"]))
     if programs is None:
         return bind_unchecked(eqn, operands)
@@ -233,7 +235,7 @@ def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
 
 
 @cond_p.checkify
-def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
+def _cond_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
     index, *rest = operands
     programs = checker.programs(*eqn.params["branches"])
     if programs is None:
@@ -247,7 +249,7 @@ def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
 
 
 @scan_p.checkify
-def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
+def _scan_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
     params = eqn.params
     ft_in, ft_out = params["ft_in"], params["ft_out"]
     n = len(ft_in.elts[0])
@@ -278,7 +280,7 @@ def _moved(closed: ClosedJaxpr, n_state: int, n: int) -> ClosedJaxpr:
 
 
 @while_p.checkify
-def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
+def _while_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
     """The condition is evaluated once more for its errors: before the loop, and after iterations."""
     params = eqn.params
     n_cond, n_body = params["cond_nconsts"], params["body_nconsts"]
@@ -342,7 +344,7 @@ def _traced(fun: Any, avals: Sequence[Any], like: ClosedJaxpr) -> ClosedJaxpr:
 
 
 @custom_jvp_call_p.checkify
-def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
+def _custom_jvp_call_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
     """The rule of the derivative is the user's; nothing is looked for in it."""
     params = eqn.params
     n = params["num_consts"]
@@ -368,7 +370,7 @@ def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
 
 
 @custom_vjp_call_p.checkify
-def _(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
+def _custom_vjp_call_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
     """The rules of the derivative are the user's; nothing is looked for in them."""
     params = eqn.params
     n = params["num_consts"]

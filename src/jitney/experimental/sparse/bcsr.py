@@ -386,7 +386,7 @@ bcsr_fromdense_p.absent("transpose", why="which elements are stored depends on t
 
 
 @bcsr_fromdense_p.jvp
-def _(primals: Primals, tangents: Tangents, **params: Param) -> tuple[Any, Any]:
+def _bcsr_fromdense_jvp(primals: Primals, tangents: Tangents, **params: Param) -> tuple[Any, Any]:
     data, indices, indptr = bcsr_fromdense_p.bind(*primals, **params)
     (t,) = tangents
     dot = bcsr_extract(indices, indptr, t) if is_nonzero(t) else zero_tangent(data)

@@ -72,12 +72,14 @@ def composed(
     prim.absent("eager", why="evaluated whole, as a compiled program (runtime.eager)")
 
     @prim.lower_with_avals
-    def _(b: Builder, avals: Sequence[AbstractValue], *nodes: Node, **params: Param) -> Any:
+    def lower_with_avals_rule(
+        b: Builder, avals: Sequence[AbstractValue], *nodes: Node, **params: Param
+    ) -> Any:
         out = lowering.inline(b, traced(avals, params), nodes)
         return out if multiple_results else out[0]
 
     @prim.batch
-    def _(args: Sequence[Value], dims: Dims, **params: Param) -> tuple[Any, Any]:
+    def batch_rule(args: Sequence[Value], dims: Dims, **params: Param) -> tuple[Any, Any]:
         out = vmap(functools.partial(program, **params), in_axes=tuple(dims))(*args)
         return (list(out), [0] * len(out)) if multiple_results else (out, 0)
 
@@ -95,7 +97,7 @@ def _derive(prim: Primitive, program: Program, linear_in: Sequence[int]) -> None
     """Sets the derivatives of a function that is linear in each of some operands."""
 
     @prim.jvp
-    def _(primals: Sequence[Value], tangents: Tangents, **params: Param) -> tuple[Any, Any]:
+    def jvp_rule(primals: Sequence[Value], tangents: Tangents, **params: Param) -> tuple[Any, Any]:
         out = prim.bind(*primals, **params)
         total: Any = None
         for k in linear_in:
@@ -110,7 +112,7 @@ def _derive(prim: Primitive, program: Program, linear_in: Sequence[int]) -> None
         return out, total
 
     @prim.transpose
-    def _(ct: Any, *operands: Operand, **params: Param) -> list[Any]:
+    def transpose_rule(ct: Any, *operands: Operand, **params: Param) -> list[Any]:
         ct = ct[0] if prim.multiple_results else ct
         (place,) = [k for k, x in enumerate(operands) if is_linear(x)]
         aval = aval_of(operands[place])

@@ -241,7 +241,7 @@ coo_fromdense_p.absent("transpose", why="which elements are stored depends on th
 
 
 @coo_fromdense_p.jvp
-def _(primals: Primals, tangents: Tangents, **params: Param) -> tuple[Any, Any]:
+def _coo_fromdense_jvp(primals: Primals, tangents: Tangents, **params: Param) -> tuple[Any, Any]:
     data, row, col = coo_fromdense_p.bind(*primals, **params)
     (t,) = tangents
     dot = zero_tangent(data)

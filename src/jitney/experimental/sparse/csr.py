@@ -246,7 +246,7 @@ csr_fromdense_p.absent("transpose", why="which elements are stored depends on th
 
 
 @csr_fromdense_p.jvp
-def _(primals: Primals, tangents: Tangents, **params: Param) -> tuple[Any, Any]:
+def _csr_fromdense_jvp(primals: Primals, tangents: Tangents, **params: Param) -> tuple[Any, Any]:
     data, indices, indptr = csr_fromdense_p.bind(*primals, **params)
     (t,) = tangents
     dot = zero_tangent(data)

@@ -45,7 +45,7 @@ spsolve_p = declare("spsolve")
 
 
 @spsolve_p.abstract
-def _(
+def _spsolve_abstract(
     data: ShapedArray,
     indices: ShapedArray,
     indptr: ShapedArray,
@@ -104,7 +104,7 @@ library.declare(
 
 
 @spsolve_p.lower
-def _(
+def _spsolve_lower(
     b: Builder, data: Node, indices: Node, indptr: Node, rhs: Node, *, tol: float, reorder: int
 ) -> Node:
     (out,) = b.library_call("scipy.spsolve", (), [data, indices, indptr, rhs])
@@ -132,7 +132,7 @@ def _transposed(data: Value, indices: Value, indptr: Value) -> tuple[Any, Any, A
 
 
 @spsolve_p.jvp
-def _(primals: Sequence[Value], tangents: Tangents, **params: Param) -> tuple[Any, Any]:
+def _spsolve_jvp(primals: Sequence[Value], tangents: Tangents, **params: Param) -> tuple[Any, Any]:
     data, indices, indptr, _ = primals
     d_data, _, _, d_b = tangents
     x = spsolve_p.bind(*primals, **params)
@@ -146,7 +146,7 @@ def _(primals: Sequence[Value], tangents: Tangents, **params: Param) -> tuple[An
 
 
 @spsolve_p.transpose
-def _(
+def _spsolve_transpose(
     ct: Cotangent, data: Value, indices: Value, indptr: Value, b: Operand, **params: Param
 ) -> list[Any]:
     if not is_linear(b) or any(map(is_linear, (data, indices, indptr))):
@@ -157,7 +157,7 @@ def _(
 
 
 @spsolve_p.batch
-def _(args: Sequence[Value], dims: Dims, **params: Param) -> tuple[Any, Any]:
+def _spsolve_batch(args: Sequence[Value], dims: Dims, **params: Param) -> tuple[Any, Any]:
     mapped = [jnp.moveaxis(x, d, 0) for x, d in zip(args, dims, strict=True) if d is not None]
 
     def one(given: Sequence[Value]) -> Any:

@@ -36,15 +36,15 @@ def _identity(name: str, *, linear: bool = True, copies: bool = False) -> Primit
     prim = declare(name, linear=linear)
 
     @prim.abstract
-    def _(x: ShapedArray) -> ShapedArray:
+    def abstract_rule(x: ShapedArray) -> ShapedArray:
         return x
 
     @prim.eager
-    def _(x: np.ndarray) -> np.ndarray:
+    def eager_rule(x: np.ndarray) -> np.ndarray:
         return x.copy() if copies else x
 
     @prim.lower
-    def _(b: Builder, x: Node) -> Any:
+    def lower_rule(b: Builder, x: Node) -> Any:
         return x
 
     return prim
@@ -93,17 +93,17 @@ optimization_barrier_p.declares_sharding = True
 
 
 @optimization_barrier_p.abstract
-def _(*avals: ShapedArray) -> list[ShapedArray]:
+def _optimization_barrier_abstract(*avals: ShapedArray) -> list[ShapedArray]:
     return list(avals)
 
 
 @optimization_barrier_p.eager
-def _(*xs: np.ndarray) -> list[np.ndarray]:
+def _optimization_barrier_eager(*xs: np.ndarray) -> list[np.ndarray]:
     return list(xs)
 
 
 @optimization_barrier_p.lower
-def _(b: Builder, *xs: Node) -> list[Any]:
+def _optimization_barrier_lower(b: Builder, *xs: Node) -> list[Any]:
     return b.optimization_barrier(xs)
 
 
@@ -148,7 +148,7 @@ def _fenced(tangents: Sequence[Tangent]) -> list[Any]:
 
 
 @optimization_barrier_p.jvp
-def _(primals: Primals, tangents: Tangents) -> tuple[list[Any], list[Any]]:
+def _optimization_barrier_jvp(primals: Primals, tangents: Tangents) -> tuple[list[Any], list[Any]]:
     outs = optimization_barrier_p.bind(*primals)
     return outs, _fenced(tangents)
 
@@ -157,14 +157,14 @@ optimization_barrier_p.jet(jet.piecewise_linear(optimization_barrier_p))
 
 
 @optimization_barrier_p.transpose
-def _(cts: Sequence[Cotangent], *operands: Operand) -> list[Any]:
+def _optimization_barrier_transpose(cts: Sequence[Cotangent], *operands: Operand) -> list[Any]:
     return [
         ct if rules.is_linear(x) else None for ct, x in zip(_fenced(cts), operands, strict=True)
     ]
 
 
 @optimization_barrier_p.batch
-def _(args: Primals, dims: Dims) -> tuple[list[Any], list[Any]]:
+def _optimization_barrier_batch(args: Primals, dims: Dims) -> tuple[list[Any], list[Any]]:
     return optimization_barrier_p.bind(*args), list(dims)
 
 

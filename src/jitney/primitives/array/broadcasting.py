@@ -31,7 +31,7 @@ broadcast_in_dim_p.sharding(sharding_rules.broadcast_in_dim)
 
 
 @broadcast_in_dim_p.abstract
-def _(
+def _broadcast_in_dim_abstract(
     x: ShapedArray, *, shape: Shape, broadcast_dimensions: tuple[int, ...], sharding: object
 ) -> ShapedArray:
     dims = broadcast_dimensions
@@ -62,7 +62,7 @@ def _(
 
 
 @broadcast_in_dim_p.eager
-def _(
+def _broadcast_in_dim_eager(
     x: np.ndarray, *, shape: Shape, broadcast_dimensions: tuple[int, ...], sharding: object
 ) -> np.ndarray:
     order = np.argsort(broadcast_dimensions)
@@ -73,7 +73,7 @@ def _(
 
 
 @broadcast_in_dim_p.lower
-def _(
+def _broadcast_in_dim_lower(
     b: Builder, x: Node, *, shape: Shape, broadcast_dimensions: tuple[int, ...], sharding: object
 ) -> Any:
     dims = tuple(int(d) for d in broadcast_dimensions)
@@ -301,7 +301,7 @@ rules.deflinear(broadcast_in_dim_p, _broadcast_transpose)
 
 
 @broadcast_in_dim_p.batch
-def _(
+def _broadcast_in_dim_batch(
     args: Primals,
     dims: Sequence[int],
     *,

@@ -51,7 +51,7 @@ def _all_weak(avals: Sequence[ShapedArray]) -> bool:
 
 
 @concatenate_p.abstract
-def _(*avals: ShapedArray, dimension: int) -> ShapedArray:
+def _concatenate_abstract(*avals: ShapedArray, dimension: int) -> ShapedArray:
     if not avals:
         raise TypeError("concatenate: there are no operands; one at least is needed")
     first = avals[0]
@@ -77,12 +77,12 @@ def _(*avals: ShapedArray, dimension: int) -> ShapedArray:
 
 
 @concatenate_p.eager
-def _(*xs: np.ndarray, dimension: int) -> np.ndarray:
+def _concatenate_eager(*xs: np.ndarray, dimension: int) -> np.ndarray:
     return np.concatenate(xs, axis=dimension)
 
 
 @concatenate_p.lower
-def _(b: Builder, *xs: Node, dimension: int) -> Any:
+def _concatenate_lower(b: Builder, *xs: Node, dimension: int) -> Any:
     return b.concatenate(xs, dimension)
 
 
@@ -115,7 +115,7 @@ stack_p.sharding(sharding_rules.stack)
 
 
 @stack_p.abstract
-def _(*avals: ShapedArray, axis: int) -> ShapedArray:
+def _stack_abstract(*avals: ShapedArray, axis: int) -> ShapedArray:
     first = avals[0]
     if len({a.ndim for a in avals}) > 1:
         raise ValueError(
@@ -129,12 +129,12 @@ def _(*avals: ShapedArray, axis: int) -> ShapedArray:
 
 
 @stack_p.eager
-def _(*xs: np.ndarray, axis: int) -> np.ndarray:
+def _stack_eager(*xs: np.ndarray, axis: int) -> np.ndarray:
     return np.stack(xs, axis)
 
 
 @stack_p.lower
-def _(b: Builder, *xs: Node, axis: int) -> Any:
+def _stack_lower(b: Builder, *xs: Node, axis: int) -> Any:
     shape = xs[0].shape
     row = (*shape[:axis], 1, *shape[axis:])
     return b.concatenate([b.reshape(x, row) for x in xs], axis)
@@ -169,18 +169,18 @@ unstack_p.sharding(sharding_rules.unstack)
 
 
 @unstack_p.abstract
-def _(x: ShapedArray, *, axis: int) -> list[ShapedArray]:
+def _unstack_abstract(x: ShapedArray, *, axis: int) -> list[ShapedArray]:
     part = x.update(shape=x.shape[:axis] + x.shape[axis + 1 :])
     return [part] * x.shape[axis]
 
 
 @unstack_p.eager
-def _(x: np.ndarray, *, axis: int) -> list[np.ndarray]:
+def _unstack_eager(x: np.ndarray, *, axis: int) -> list[np.ndarray]:
     return list(np.moveaxis(x, axis, 0))
 
 
 @unstack_p.lower
-def _(b: Builder, x: Node, *, axis: int) -> list[Any]:
+def _unstack_lower(b: Builder, x: Node, *, axis: int) -> list[Any]:
     shape = x.shape[:axis] + x.shape[axis + 1 :]
     parts = _split_nodes(b, x, (1,) * x.shape[axis], axis)
     return [b.reshape(part, shape) for part in parts]
@@ -210,7 +210,7 @@ split_p.sharding(sharding_rules.split)
 
 
 @split_p.abstract
-def _(x: ShapedArray, *, sizes: tuple[int, ...], axis: int) -> list[ShapedArray]:
+def _split_abstract(x: ShapedArray, *, sizes: tuple[int, ...], axis: int) -> list[ShapedArray]:
     if any(n < 0 for n in sizes):
         raise ValueError(f"lax.split: `sizes` must not be negative, but are {list(sizes)}")
     if sum(sizes) != x.shape[axis]:
@@ -223,7 +223,7 @@ def _(x: ShapedArray, *, sizes: tuple[int, ...], axis: int) -> list[ShapedArray]
 
 
 @split_p.eager
-def _(x: np.ndarray, *, sizes: tuple[int, ...], axis: int) -> list[np.ndarray]:
+def _split_eager(x: np.ndarray, *, sizes: tuple[int, ...], axis: int) -> list[np.ndarray]:
     return np.split(x, np.cumsum(sizes[:-1]), axis) if sizes else []
 
 
@@ -239,7 +239,7 @@ def _split_nodes(b: Builder, x: Node, sizes: Sequence[int], axis: int) -> list[A
 
 
 @split_p.lower
-def _(b: Builder, x: Node, *, sizes: tuple[int, ...], axis: int) -> list[Any]:
+def _split_lower(b: Builder, x: Node, *, sizes: tuple[int, ...], axis: int) -> list[Any]:
     return _split_nodes(b, x, sizes, axis)
 
 
@@ -269,7 +269,7 @@ tile_p.sharding(sharding_rules.tile)
 
 
 @tile_p.abstract
-def _(x: ShapedArray, *, reps: tuple[int, ...]) -> ShapedArray:
+def _tile_abstract(x: ShapedArray, *, reps: tuple[int, ...]) -> ShapedArray:
     if len(reps) != x.ndim:
         raise TypeError(
             f"lax.tile: `reps` must have a number for each axis, but has len(reps)={len(reps)} for an "
@@ -281,12 +281,12 @@ def _(x: ShapedArray, *, reps: tuple[int, ...]) -> ShapedArray:
 
 
 @tile_p.eager
-def _(x: np.ndarray, *, reps: tuple[int, ...]) -> np.ndarray:
+def _tile_eager(x: np.ndarray, *, reps: tuple[int, ...]) -> np.ndarray:
     return np.tile(x, reps)
 
 
 @tile_p.lower
-def _(b: Builder, x: Node, *, reps: tuple[int, ...]) -> Any:
+def _tile_lower(b: Builder, x: Node, *, reps: tuple[int, ...]) -> Any:
     wide = tuple(k for n, r in zip(x.shape, reps, strict=True) for k in (r, n))
     spread = b.broadcast(x, wide, tuple(range(1, len(wide), 2)))
     return b.reshape(spread, tuple(n * r for n, r in zip(x.shape, reps, strict=True)))
@@ -318,7 +318,9 @@ PaddingConfig = tuple[tuple[int, int, int], ...]
 
 
 @pad_p.abstract
-def _(x: ShapedArray, value: ShapedArray, *, padding_config: PaddingConfig) -> ShapedArray:
+def _pad_abstract(
+    x: ShapedArray, value: ShapedArray, *, padding_config: PaddingConfig
+) -> ShapedArray:
     if value.shape:
         raise ValueError(f"lax.pad: `padding_value` must have rank 0, but has shape {value.shape}")
     if x.dtype != value.dtype:
@@ -357,12 +359,12 @@ def _columns(
 
 
 @pad_p.eager
-def _(x: np.ndarray, value: np.ndarray, *, padding_config: PaddingConfig) -> np.ndarray:
+def _pad_eager(x: np.ndarray, value: np.ndarray, *, padding_config: PaddingConfig) -> np.ndarray:
     return indexing.pad(x, value, *_columns(padding_config))
 
 
 @pad_p.lower
-def _(b: Builder, x: Node, value: Node, *, padding_config: PaddingConfig) -> Any:
+def _pad_lower(b: Builder, x: Node, value: Node, *, padding_config: PaddingConfig) -> Any:
     return b.pad(x, value, *_columns(padding_config))
 
 
@@ -394,7 +396,7 @@ rules.def_jointly_linear_jvp(concatenate_p)
 
 
 @concatenate_p.transpose
-def _(ct: Cotangent, *xs: Operand, dimension: int) -> list[Any]:
+def _concatenate_transpose(ct: Cotangent, *xs: Operand, dimension: int) -> list[Any]:
     if isinstance(ct, Zero):
         return [None] * len(xs)
     sizes = tuple([rules.shape_of(x)[dimension] for x in xs])
@@ -409,7 +411,7 @@ def _all_in_front(args: Primals, dims: Dims) -> list[Any]:
 
 
 @concatenate_p.batch
-def _(args: Primals, dims: Dims, *, dimension: int) -> Any:
+def _concatenate_batch(args: Primals, dims: Dims, *, dimension: int) -> Any:
     return concatenate_p.bind(*_all_in_front(args, dims), dimension=dimension + 1), 0
 
 
@@ -417,7 +419,7 @@ rules.def_jointly_linear_jvp(stack_p)
 
 
 @stack_p.transpose
-def _(ct: Cotangent, *xs: Operand, axis: int) -> list[Any]:
+def _stack_transpose(ct: Cotangent, *xs: Operand, axis: int) -> list[Any]:
     if isinstance(ct, Zero):
         return [None] * len(xs)
     parts = unstack_p.bind(ct, axis=axis)
@@ -425,7 +427,7 @@ def _(ct: Cotangent, *xs: Operand, axis: int) -> list[Any]:
 
 
 @stack_p.batch
-def _(args: Primals, dims: Dims, *, axis: int) -> Any:
+def _stack_batch(args: Primals, dims: Dims, *, axis: int) -> Any:
     d = dims[0]
     if d is None or any(other != d for other in dims):
         args, d = _all_in_front(args, dims), 0
@@ -437,7 +439,7 @@ def _linear_in_one(prim: Primitive) -> None:
     """The forward derivative of a linear primitive of one operand and several results."""
 
     @prim.jvp
-    def _(primals: Primals, tangents: Tangents, **params: object) -> Any:
+    def jvp_rule(primals: Primals, tangents: Tangents, **params: object) -> Any:
         return prim.bind(*primals, **params), prim.bind(*map(instantiate, tangents), **params)
 
     prim.jet(jet.linear(prim))
@@ -448,24 +450,26 @@ _linear_in_one(split_p)
 
 
 @unstack_p.transpose
-def _(cts: Sequence[Cotangent], x: Operand, *, axis: int) -> list[Any]:
+def _unstack_transpose(cts: Sequence[Cotangent], x: Operand, *, axis: int) -> list[Any]:
     return [stack_p.bind(*map(instantiate, cts), axis=axis)]
 
 
 @unstack_p.batch
-def _(args: Primals, dims: Sequence[int], *, axis: int) -> Any:
+def _unstack_batch(args: Primals, dims: Sequence[int], *, axis: int) -> Any:
     x = rules.move_axis(args[0], dims[0], 0)
     out = unstack_p.bind(x, axis=axis + 1)
     return out, [0] * len(out)
 
 
 @split_p.transpose
-def _(cts: Sequence[Cotangent], x: Operand, *, sizes: tuple[int, ...], axis: int) -> list[Any]:
+def _split_transpose(
+    cts: Sequence[Cotangent], x: Operand, *, sizes: tuple[int, ...], axis: int
+) -> list[Any]:
     return [concatenate_p.bind(*map(instantiate, cts), dimension=axis)]
 
 
 @split_p.batch
-def _(args: Primals, dims: Sequence[int], *, sizes: tuple[int, ...], axis: int) -> Any:
+def _split_batch(args: Primals, dims: Sequence[int], *, sizes: tuple[int, ...], axis: int) -> Any:
     (x,), (d,) = args, dims
     out = split_p.bind(x, sizes=sizes, axis=axis + (axis >= d))
     return out, [d] * len(out)
@@ -482,7 +486,7 @@ rules.deflinear(tile_p, _tile_transpose)
 
 
 @tile_p.batch
-def _(args: Primals, dims: Sequence[int], *, reps: tuple[int, ...]) -> Any:
+def _tile_batch(args: Primals, dims: Sequence[int], *, reps: tuple[int, ...]) -> Any:
     x = rules.move_axis(args[0], dims[0], 0)
     return tile_p.bind(x, reps=(1, *reps)), 0
 
@@ -491,7 +495,9 @@ rules.def_jointly_linear_jvp(pad_p)
 
 
 @pad_p.transpose
-def _(ct: Cotangent, x: Operand, value: Operand, *, padding_config: PaddingConfig) -> list[Any]:
+def _pad_transpose(
+    ct: Cotangent, x: Operand, value: Operand, *, padding_config: PaddingConfig
+) -> list[Any]:
     if isinstance(ct, Zero):
         return [None, None]
     low, high, interior = (tuple(map(np.int64, c)) for c in _columns(padding_config))
@@ -518,7 +524,7 @@ def _(ct: Cotangent, x: Operand, value: Operand, *, padding_config: PaddingConfi
 
 
 @pad_p.batch
-def _(args: Primals, dims: Dims, *, padding_config: PaddingConfig) -> Any:
+def _pad_batch(args: Primals, dims: Dims, *, padding_config: PaddingConfig) -> Any:
     (x, value), (d, e) = args, dims
     if e is None:
         config = list(padding_config)
@@ -544,7 +550,7 @@ def _(args: Primals, dims: Dims, *, padding_config: PaddingConfig) -> Any:
 
 def _joins_keys(prim: Primitive) -> None:
     @prim.key_use
-    def _(avals: Sequence[ShapedArray], **_: object) -> KeyUse:
+    def key_use_rule(avals: Sequence[ShapedArray], **_: object) -> KeyUse:
         if len(avals) == 1:
             return KeyUse(forwarded=((0, 0),))
         return KeyUse(tuple([(i, True) for i in range(len(avals))]), new=(0,))
@@ -552,7 +558,7 @@ def _joins_keys(prim: Primitive) -> None:
 
 def _parts_keys(prim: Primitive) -> None:
     @prim.key_use
-    def _(avals: Sequence[ShapedArray], **params: object) -> KeyUse:
+    def key_use_rule(avals: Sequence[ShapedArray], **params: object) -> KeyUse:
         n = len(prim.result_type(tuple(avals), params)[0])
         return KeyUse(((0, True),), new=tuple(range(n)))
 

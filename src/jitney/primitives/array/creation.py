@@ -33,7 +33,9 @@ iota_p = declare("iota")
 
 
 @iota_p.abstract
-def _(*, dtype: np.dtype, shape: Shape, dimension: int, sharding: object) -> ShapedArray:
+def _iota_abstract(
+    *, dtype: np.dtype, shape: Shape, dimension: int, sharding: object
+) -> ShapedArray:
     families.check_dtype("iota", dtype, families.NUMERIC)
     if any(n < 0 for n in shape):
         raise TypeError(f"iota: `shape` must have extents of 0 or more, but is {shape}")
@@ -45,14 +47,16 @@ def _(*, dtype: np.dtype, shape: Shape, dimension: int, sharding: object) -> Sha
 
 
 @iota_p.eager
-def _(*, dtype: np.dtype, shape: Shape, dimension: int, sharding: object) -> np.ndarray:
+def _iota_eager(*, dtype: np.dtype, shape: Shape, dimension: int, sharding: object) -> np.ndarray:
     row = np.arange(shape[dimension]).astype(dtype)
     tail = (1,) * (len(shape) - dimension - 1)
     return np.broadcast_to(row.reshape(-1, *tail), shape)
 
 
 @iota_p.lower
-def _(b: Builder, *, dtype: np.dtype, shape: Shape, dimension: int, sharding: object) -> Any:
+def _iota_lower(
+    b: Builder, *, dtype: np.dtype, shape: Shape, dimension: int, sharding: object
+) -> Any:
     return b.iota(dtype, shape, dimension)
 
 
@@ -180,17 +184,17 @@ empty_p = declare("empty")
 
 
 @empty_p.abstract
-def _(*, shape: Shape, dtype: np.dtype, out_sharding: object) -> ShapedArray:
+def _empty_abstract(*, shape: Shape, dtype: np.dtype, out_sharding: object) -> ShapedArray:
     return shaped_array(shape, np.dtype(dtype), False)
 
 
 @empty_p.eager
-def _(*, shape: Shape, dtype: np.dtype, out_sharding: object) -> np.ndarray:
+def _empty_eager(*, shape: Shape, dtype: np.dtype, out_sharding: object) -> np.ndarray:
     return np.zeros(shape, np.dtype(dtype))
 
 
 @empty_p.lower
-def _(b: Builder, *, shape: Shape, dtype: np.dtype, out_sharding: object) -> Any:
+def _empty_lower(b: Builder, *, shape: Shape, dtype: np.dtype, out_sharding: object) -> Any:
     return b.full(shape, 0, np.dtype(dtype))
 
 
@@ -210,7 +214,7 @@ def empty(shape: ShapeLike, dtype: DTypeLike, *, out_sharding: ShardingLike | No
 
 
 @empty_p.batch_with_axis
-def _(
+def _empty_batch_with_axis(
     axis: AxisData,
     args: Primals,
     dims: Dims,
@@ -227,22 +231,24 @@ empty2_p = declare("empty2")
 
 
 @empty2_p.abstract
-def _(*, dtype: np.dtype, memory_space: MemorySpace) -> ShapedArray:
+def _empty2_abstract(*, dtype: np.dtype, memory_space: MemorySpace) -> ShapedArray:
     return shaped_array((), dtype, False)
 
 
 @empty2_p.eager
-def _(*, dtype: np.dtype, memory_space: MemorySpace) -> np.ndarray:
+def _empty2_eager(*, dtype: np.dtype, memory_space: MemorySpace) -> np.ndarray:
     return np.zeros((), dtypes.physical_dtype(dtype))
 
 
 @empty2_p.lower
-def _(b: Builder, *, dtype: np.dtype, memory_space: MemorySpace) -> Any:
+def _empty2_lower(b: Builder, *, dtype: np.dtype, memory_space: MemorySpace) -> Any:
     return b.full((), 0, dtypes.physical_dtype(dtype))
 
 
 @empty2_p.key_words
-def _(avals: Sequence[ShapedArray], *, dtype: dtypes.KeyDType, memory_space: MemorySpace) -> Any:
+def _empty2_key_words(
+    avals: Sequence[ShapedArray], *, dtype: dtypes.KeyDType, memory_space: MemorySpace
+) -> Any:
     return broadcast(np.zeros((), np.uint32), (dtype.n_words,))
 
 

@@ -33,12 +33,12 @@ pytype_aval_mappings[DimExpr] = _aval
 
 
 @dim_as_value_p.abstract
-def _(*, dim: DimExpr, dtype: np.dtype) -> ShapedArray:
+def _dim_as_value_abstract(*, dim: DimExpr, dtype: np.dtype) -> ShapedArray:
     return shaped_array((), dtype, True)
 
 
 @dim_as_value_p.eager
-def _(*, dim: DimExpr, dtype: np.dtype) -> Any:
+def _dim_as_value_eager(*, dim: DimExpr, dtype: np.dtype) -> Any:
     raise NotImplementedError(
         f"dim_as_value: the symbolic dimension '{dim}' has no value where nothing is traced. Use it "
         "within functions that are given to jax.export.export, jax.eval_shape or jax.make_jaxpr."

@@ -26,18 +26,20 @@ uses_keys(inspect_sharding_p)
 
 
 @inspect_sharding_p.abstract
-def _(_x: AbstractValue, *, callback: Callable[[Sharding], None]) -> Any:
+def _inspect_sharding_abstract(_x: AbstractValue, *, callback: Callable[[Sharding], None]) -> Any:
     return [], frozenset({debug_effect})
 
 
 @inspect_sharding_p.def_impl
-def _(x: Value, *, callback: Callable[[Sharding], None]) -> list[Any]:
+def _inspect_sharding_def_impl(x: Value, *, callback: Callable[[Sharding], None]) -> list[Any]:
     callback(as_value(x).sharding)
     return []
 
 
 @inspect_sharding_p.lower
-def _(b: Builder, x: Node, *, callback: Callable[[Sharding], None]) -> list[Any]:
+def _inspect_sharding_lower(
+    b: Builder, x: Node, *, callback: Callable[[Sharding], None]
+) -> list[Any]:
     from jitney.compiler.hlo.sharding_propagation import PlacementBuilder
 
     if isinstance(b, PlacementBuilder):  # a compiled program does nothing for it
@@ -46,12 +48,12 @@ def _(b: Builder, x: Node, *, callback: Callable[[Sharding], None]) -> list[Any]
 
 
 @inspect_sharding_p.jvp
-def _(primals: Primals, tangents: Tangents, **params: object) -> Any:
+def _inspect_sharding_jvp(primals: Primals, tangents: Tangents, **params: object) -> Any:
     return inspect_sharding_p.bind(*primals, **params), []
 
 
 @inspect_sharding_p.batch
-def _(args: Primals, dims: Dims, **params: object) -> Any:
+def _inspect_sharding_batch(args: Primals, dims: Dims, **params: object) -> Any:
     return inspect_sharding_p.bind(*args, **params), []
 
 

@@ -19,23 +19,23 @@ layout_constraint_p = declare("layout_constraint", linear=True)
 
 
 @layout_constraint_p.abstract
-def _(x: ShapedArray, *, layout: Layout) -> ShapedArray:
+def _layout_constraint_abstract(x: ShapedArray, *, layout: Layout) -> ShapedArray:
     layout.check_compatible_aval(x.shape)
     return x
 
 
 @layout_constraint_p.eager
-def _(x: np.ndarray, *, layout: Layout) -> np.ndarray:
+def _layout_constraint_eager(x: np.ndarray, *, layout: Layout) -> np.ndarray:
     return x
 
 
 @layout_constraint_p.lower
-def _(b: Builder, x: Node, *, layout: Layout) -> Any:
+def _layout_constraint_lower(b: Builder, x: Node, *, layout: Layout) -> Any:
     return x
 
 
 @layout_constraint_p.batch
-def _(args: Primals, dims: Dims, *, layout: Layout) -> Any:
+def _layout_constraint_batch(args: Primals, dims: Dims, *, layout: Layout) -> Any:
     dim = dims[0]
     assert dim is not None
     order = tuple([axis + (axis >= dim) for axis in layout.major_to_minor])

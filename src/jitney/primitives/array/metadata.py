@@ -20,22 +20,22 @@ xla_metadata_value_p = declare("xla_metadata_value", linear=True)
 
 
 @xla_metadata_value_p.abstract
-def _(x: ShapedArray, *, xla_metadata_kvs: Pairs) -> ShapedArray:
+def _xla_metadata_value_abstract(x: ShapedArray, *, xla_metadata_kvs: Pairs) -> ShapedArray:
     return x
 
 
 @xla_metadata_value_p.eager
-def _(x: np.ndarray, *, xla_metadata_kvs: Pairs) -> np.ndarray:
+def _xla_metadata_value_eager(x: np.ndarray, *, xla_metadata_kvs: Pairs) -> np.ndarray:
     return x
 
 
 @xla_metadata_value_p.lower
-def _(b: Builder, x: Node, *, xla_metadata_kvs: Pairs) -> Any:
+def _xla_metadata_value_lower(b: Builder, x: Node, *, xla_metadata_kvs: Pairs) -> Any:
     return x
 
 
 @xla_metadata_value_p.batch
-def _(args: Primals, dims: Dims, **params: object) -> Any:
+def _xla_metadata_value_batch(args: Primals, dims: Dims, **params: object) -> Any:
     return xla_metadata_value_p.bind(*args, **params), dims[0]
 
 

@@ -71,7 +71,7 @@ device_put_p.declares_sharding = True
 
 
 @device_put_p.abstract
-def _(
+def _device_put_abstract(
     *avals: ShapedArray, devices: Sequence[Any], srcs: object, copy_semantics: object
 ) -> list[ShapedArray]:
     return [
@@ -81,7 +81,9 @@ def _(
 
 
 @device_put_p.def_impl
-def _(*xs: Value, devices: Sequence[Any], srcs: object, copy_semantics: object) -> list[Any]:
+def _device_put_def_impl(
+    *xs: Value, devices: Sequence[Any], srcs: object, copy_semantics: object
+) -> list[Any]:
     arrays = [x if isinstance(x, ArrayImpl) else array_of(np.asarray(x)) for x in xs]
     return [
         x if place is None else x.placed(_place_of(place))
@@ -99,14 +101,14 @@ device_put_p.absent("eager", why="arrays are put elsewhere, not computed")
 
 
 @device_put_p.lower
-def _(
+def _device_put_lower(
     b: Builder, *xs: Node, devices: Sequence[Any], srcs: object, copy_semantics: object
 ) -> list[Any]:
     return [divided(b, x, place) for x, place in zip(xs, devices, strict=True)]
 
 
 @device_put_p.jvp
-def _(primals: Primals, tangents: Tangents, **params: object) -> tuple[Any, Any]:
+def _device_put_jvp(primals: Primals, tangents: Tangents, **params: object) -> tuple[Any, Any]:
     moved = device_put_p.bind(*primals, **params)
     # Cotangents go back to where operands are.
     here = [x.placement if isinstance(x, ArrayImpl) else None for x in primals]
@@ -119,7 +121,7 @@ device_put_p.jet(jet.linear(device_put_p))
 
 
 @device_put_p.transpose
-def _(
+def _device_put_transpose(
     cts: Sequence[Cotangent],
     *xs: Operand,
     devices: Sequence[object],
@@ -141,7 +143,9 @@ def _(
 
 
 @device_put_p.batch
-def _(args: Primals, dims: Dims, *, devices: Sequence[Any], **params: object) -> tuple[Any, Any]:
+def _device_put_batch(
+    args: Primals, dims: Dims, *, devices: Sequence[Any], **params: object
+) -> tuple[Any, Any]:
     places = tuple(
         place if dim is None else explicit.batched(place, dim)
         for place, dim in zip(devices, dims, strict=True)
@@ -257,5 +261,5 @@ def _place_of_prototype(prototype: object) -> Sharding | None:
 
 
 @device_put_p.key_use
-def _(avals: Sequence[AbstractValue], **_: object) -> KeyUse:
+def _device_put_key_use(avals: Sequence[AbstractValue], **_: object) -> KeyUse:
     return KeyUse(forwarded=tuple([(i, i) for i in range(len(avals))]))

@@ -114,12 +114,14 @@ reshard_p.declares_sharding = True
 
 
 @reshard_p.abstract
-def _(x: ShapedArray, *, dst_sharding: NamedSharding, concrete_mesh: object) -> ShapedArray:
+def _reshard_abstract(
+    x: ShapedArray, *, dst_sharding: NamedSharding, concrete_mesh: object
+) -> ShapedArray:
     return explicit.typed(x, dst_sharding)
 
 
 @reshard_p.def_impl
-def _(x: Value, *, dst_sharding: NamedSharding, concrete_mesh: object) -> Any:
+def _reshard_def_impl(x: Value, *, dst_sharding: NamedSharding, concrete_mesh: object) -> Any:
     array = x if isinstance(x, ArrayImpl) else array_of(np.asarray(x))
     if asks_nothing(dst_sharding):
         return settled(array)
@@ -132,13 +134,15 @@ reshard_p.absent("eager", why="arrays are put elsewhere, not computed")
 
 
 @reshard_p.lower
-def _(b: Builder, x: Node, *, dst_sharding: NamedSharding, concrete_mesh: object) -> Any:
+def _reshard_lower(
+    b: Builder, x: Node, *, dst_sharding: NamedSharding, concrete_mesh: object
+) -> Any:
     is_open = bool(dst_sharding.mesh.auto_axes)  # along which the compiler chooses
     return b.sharding_constraint(x, constraint(dst_sharding, len(x.shape), is_open=is_open))
 
 
 @reshard_p.jvp
-def _(primals: Primals, tangents: Tangents, **params: object) -> tuple[Any, Any]:
+def _reshard_jvp(primals: Primals, tangents: Tangents, **params: object) -> tuple[Any, Any]:
     (x,), (t,) = primals, tangents
     out = reshard_p.bind(x, **params)
     if isinstance(t, Zero):
@@ -150,7 +154,7 @@ reshard_p.jet(jet.linear(reshard_p))
 
 
 @reshard_p.transpose
-def _(ct: Cotangent, x: Operand, **_: object) -> list[Any]:
+def _reshard_transpose(ct: Cotangent, x: Operand, **_: object) -> list[Any]:
     own = explicit.sharding_of(rules.aval_of(x).to_cotangent_aval())
     if own is None or isinstance(ct, Zero):
         return [ct]
@@ -158,7 +162,7 @@ def _(ct: Cotangent, x: Operand, **_: object) -> list[Any]:
 
 
 @reshard_p.batch_with_axis
-def _(
+def _reshard_batch_with_axis(
     axis: AxisData, args: Primals, dims: Dims, *, dst_sharding: NamedSharding, **params: object
 ) -> Any:
     (x,), (dim,) = args, dims
@@ -203,12 +207,12 @@ sharding_constraint_p.declares_sharding = True  # it is about other axes than ty
 
 
 @sharding_constraint_p.abstract
-def _(x: ShapedArray, **_: object) -> ShapedArray:
+def _sharding_constraint_abstract(x: ShapedArray, **_: object) -> ShapedArray:
     return x
 
 
 @sharding_constraint_p.def_impl
-def _(
+def _sharding_constraint_def_impl(
     x: Value, *, sharding: Sharding, unconstrained_dims: frozenset[int] = frozenset(), **_: object
 ) -> Any:
     array = x if isinstance(x, ArrayImpl) else array_of(np.asarray(x))
@@ -222,7 +226,7 @@ sharding_constraint_p.absent("eager", why="arrays are put elsewhere, not compute
 
 
 @sharding_constraint_p.lower
-def _(
+def _sharding_constraint_lower(
     b: Builder, x: Node, *, sharding: Sharding, unconstrained_dims: frozenset[int], **_: object
 ) -> Any:
     return divided(b, x, sharding, unconstrained_dims)
@@ -241,7 +245,7 @@ rules.deflinear(
 
 
 @sharding_constraint_p.batch_with_axis
-def _(
+def _sharding_constraint_batch_with_axis(
     axis: AxisData, args: Primals, dims: Dims, *, sharding: Sharding,
     unconstrained_dims: frozenset[int], **params: object,
 ) -> tuple[Any, Any]:  # fmt: skip

@@ -38,7 +38,7 @@ reshape_p.checks_place(sharding_rules.reshaped_sum)
 
 
 @reshape_p.abstract
-def _(
+def _reshape_abstract(
     x: ShapedArray, *, new_sizes: Shape, dimensions: tuple[int, ...] | None, sharding: object
 ) -> ShapedArray:
     if any(n < 0 for n in new_sizes):
@@ -57,14 +57,14 @@ def _(
 
 
 @reshape_p.eager
-def _(
+def _reshape_eager(
     x: np.ndarray, *, new_sizes: Shape, dimensions: tuple[int, ...] | None, sharding: object
 ) -> np.ndarray:
     return (x if dimensions is None else x.transpose(dimensions)).reshape(new_sizes)
 
 
 @reshape_p.lower
-def _(
+def _reshape_lower(
     b: Builder, x: Node, *, new_sizes: Shape, dimensions: tuple[int, ...] | None, sharding: object
 ) -> Any:
     if dimensions is not None:
@@ -135,7 +135,7 @@ transpose_p.sharding(sharding_rules.transpose)
 
 
 @transpose_p.abstract
-def _(x: ShapedArray, *, permutation: tuple[int, ...]) -> ShapedArray:
+def _transpose_abstract(x: ShapedArray, *, permutation: tuple[int, ...]) -> ShapedArray:
     if sorted(permutation) != list(range(x.ndim)):
         raise TypeError(
             f"transpose: `permutation` must name each axis of the operand, of shape {x.shape}, once, "
@@ -145,12 +145,12 @@ def _(x: ShapedArray, *, permutation: tuple[int, ...]) -> ShapedArray:
 
 
 @transpose_p.eager
-def _(x: np.ndarray, *, permutation: tuple[int, ...]) -> np.ndarray:
+def _transpose_eager(x: np.ndarray, *, permutation: tuple[int, ...]) -> np.ndarray:
     return x.transpose(permutation)
 
 
 @transpose_p.lower
-def _(b: Builder, x: Node, *, permutation: tuple[int, ...]) -> Any:
+def _transpose_lower(b: Builder, x: Node, *, permutation: tuple[int, ...]) -> Any:
     return b.transpose(x, tuple(permutation))
 
 
@@ -183,7 +183,7 @@ squeeze_p.sharding(sharding_rules.squeeze)
 
 
 @squeeze_p.abstract
-def _(x: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedArray:
+def _squeeze_abstract(x: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedArray:
     dims = canonical_axes(dimensions, x.ndim)
     if len(set(dims)) != len(dims):
         raise ValueError(f"dimensions are not unique: {dimensions}")
@@ -196,12 +196,12 @@ def _(x: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedArray:
 
 
 @squeeze_p.eager
-def _(x: np.ndarray, *, dimensions: tuple[int, ...]) -> np.ndarray:
+def _squeeze_eager(x: np.ndarray, *, dimensions: tuple[int, ...]) -> np.ndarray:
     return x.squeeze(dimensions)
 
 
 @squeeze_p.lower
-def _(b: Builder, x: Node, *, dimensions: tuple[int, ...]) -> Any:
+def _squeeze_lower(b: Builder, x: Node, *, dimensions: tuple[int, ...]) -> Any:
     dims = canonical_axes(dimensions, len(x.shape))
     return b.reshape(x, tuple(n for k, n in enumerate(x.shape) if k not in dims))
 
@@ -232,7 +232,7 @@ rev_p = declare("rev", linear=True)
 
 
 @rev_p.abstract
-def _(x: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedArray:
+def _rev_abstract(x: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedArray:
     if len(set(dimensions)) != len(dimensions):
         raise TypeError(f"rev: `dimensions` must be different axes, but is {dimensions}")
     if any(d < 0 for d in dimensions):
@@ -245,12 +245,12 @@ def _(x: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedArray:
 
 
 @rev_p.eager
-def _(x: np.ndarray, *, dimensions: tuple[int, ...]) -> np.ndarray:
+def _rev_eager(x: np.ndarray, *, dimensions: tuple[int, ...]) -> np.ndarray:
     return np.flip(x, dimensions)
 
 
 @rev_p.lower
-def _(b: Builder, x: Node, *, dimensions: tuple[int, ...]) -> Any:
+def _rev_lower(b: Builder, x: Node, *, dimensions: tuple[int, ...]) -> Any:
     return b.reverse(x, tuple(dimensions))
 
 
@@ -297,7 +297,7 @@ rules.deflinear(reshape_p, _reshape_transpose)
 
 
 @reshape_p.batch
-def _(
+def _reshape_batch(
     args: Primals,
     dims: Sequence[int],
     *,
@@ -322,7 +322,7 @@ rules.deflinear(
 
 
 @transpose_p.batch
-def _(args: Primals, dims: Sequence[int], *, permutation: tuple[int, ...]) -> Any:
+def _transpose_batch(args: Primals, dims: Sequence[int], *, permutation: tuple[int, ...]) -> Any:
     (x,), (d,) = args, dims
     moved = (d, *(k + (k >= d) for k in permutation))
     return transpose_p.bind(x, permutation=moved), 0
@@ -338,7 +338,7 @@ rules.deflinear(squeeze_p, _squeeze_transpose)
 
 
 @squeeze_p.batch
-def _(args: Primals, dims: Sequence[int], *, dimensions: tuple[int, ...]) -> Any:
+def _squeeze_batch(args: Primals, dims: Sequence[int], *, dimensions: tuple[int, ...]) -> Any:
     x = rules.move_axis(args[0], dims[0], 0)
     return squeeze_p.bind(x, dimensions=tuple(k + 1 for k in dimensions)), 0
 
@@ -347,7 +347,7 @@ rules.deflinear(rev_p, lambda ct, x, *, dimensions: rev_p.bind(ct, dimensions=di
 
 
 @rev_p.batch
-def _(args: Primals, dims: Sequence[int], *, dimensions: tuple[int, ...]) -> Any:
+def _rev_batch(args: Primals, dims: Sequence[int], *, dimensions: tuple[int, ...]) -> Any:
     (x,), (d,) = args, dims
     return rev_p.bind(x, dimensions=tuple(map(int, rules.shifted_axes(dimensions, d)))), d
 

@@ -44,7 +44,7 @@ class _Alike(SaysDivision):
 
 
 @shard_alike_p.abstract
-def _(x: ShapedArray, y: ShapedArray) -> list[ShapedArray]:
+def _shard_alike_abstract(x: ShapedArray, y: ShapedArray) -> list[ShapedArray]:
     if x.shape != y.shape:
         raise ValueError(
             "shard_alike: arrays that lie alike have the same shape, but these are "
@@ -54,19 +54,19 @@ def _(x: ShapedArray, y: ShapedArray) -> list[ShapedArray]:
 
 
 @shard_alike_p.eager
-def _(x: np.ndarray, y: np.ndarray) -> list[np.ndarray]:
+def _shard_alike_eager(x: np.ndarray, y: np.ndarray) -> list[np.ndarray]:
     return [x, y]
 
 
 @shard_alike_p.lower
-def _(b: Builder, *xs: Node) -> list[Any]:
+def _shard_alike_lower(b: Builder, *xs: Node) -> list[Any]:
     if not isinstance(b, PlacementBuilder):
         return list(xs)
     return b.host_call(shard_alike_p.name, _Alike(), xs, [x.tensor_type for x in xs])
 
 
 @shard_alike_p.jvp
-def _(primals: Primals, tangents: Tangents) -> tuple[Any, Any]:
+def _shard_alike_jvp(primals: Primals, tangents: Tangents) -> tuple[Any, Any]:
     return shard_alike_p.bind(*primals), shard_alike_p.bind(*[instantiate(t) for t in tangents])
 
 
@@ -74,12 +74,12 @@ shard_alike_p.jet(jet.linear(shard_alike_p))
 
 
 @shard_alike_p.transpose
-def _(cts: Sequence[Cotangent], *operands: Operand) -> list[Any]:
+def _shard_alike_transpose(cts: Sequence[Cotangent], *operands: Operand) -> list[Any]:
     return [ct if rules.is_linear(x) else None for ct, x in zip(cts, operands, strict=True)]
 
 
 @shard_alike_p.batch
-def _(args: Primals, dims: Dims) -> tuple[Any, Any]:
+def _shard_alike_batch(args: Primals, dims: Dims) -> tuple[Any, Any]:
     dim = next(d for d in dims if d is not None)
     size = rules.batch_size(args, dims)
     moved = [move_to(x, d, dim, size) for x, d in zip(args, dims, strict=True)]

@@ -27,22 +27,22 @@ dce_sink_p.effectful = True
 
 
 @dce_sink_p.abstract
-def _(_x: AbstractValue, *, prevent_mlir_dce: bool) -> Any:
+def _dce_sink_abstract(_x: AbstractValue, *, prevent_mlir_dce: bool) -> Any:
     return [], frozenset({effects.no_dce_effect})
 
 
 @dce_sink_p.eager
-def _(_x: np.ndarray, *, prevent_mlir_dce: bool) -> list[np.ndarray]:
+def _dce_sink_eager(_x: np.ndarray, *, prevent_mlir_dce: bool) -> list[np.ndarray]:
     return []
 
 
 @dce_sink_p.lower
-def _(b: Builder, _x: Node, *, prevent_mlir_dce: bool) -> list[Any]:
+def _dce_sink_lower(b: Builder, _x: Node, *, prevent_mlir_dce: bool) -> list[Any]:
     return []
 
 
 @dce_sink_p.jvp
-def _(primals: Primals, tangents: Tangents, **params: bool) -> Any:
+def _dce_sink_jvp(primals: Primals, tangents: Tangents, **params: bool) -> Any:
     for x in (*primals, *tangents):
         if not isinstance(x, Zero):
             dce_sink_p.bind(x, **params)
@@ -50,7 +50,7 @@ def _(primals: Primals, tangents: Tangents, **params: bool) -> Any:
 
 
 @dce_sink_p.batch
-def _(args: Primals, _dims: Dims, **params: bool) -> Any:
+def _dce_sink_batch(args: Primals, _dims: Dims, **params: bool) -> Any:
     dce_sink_p.bind(*args, **params)
     return [], []
 

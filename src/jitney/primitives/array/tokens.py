@@ -25,36 +25,36 @@ after_all_p = declare("after_all")
 
 
 @create_token_p.abstract
-def _() -> AbstractValue:
+def _create_token_abstract() -> AbstractValue:
     return abstract_token
 
 
 @after_all_p.abstract
-def _(*avals: AbstractValue) -> AbstractValue:
+def _after_all_abstract(*avals: AbstractValue) -> AbstractValue:
     if any(aval is not abstract_token for aval in avals):
         raise TypeError(f"after_all: all arguments must be tokens, got {list(avals)}")
     return abstract_token
 
 
 @create_token_p.def_impl
-def _() -> Token:
+def _create_token_def_impl() -> Token:
     return Token()
 
 
 @after_all_p.def_impl
-def _(*tokens: object) -> Token:
+def _after_all_def_impl(*tokens: object) -> Token:
     if not all(isinstance(token, Token) for token in tokens):
         raise TypeError(f"after_all: all arguments must be tokens, got {list(tokens)}")
     return Token()
 
 
 @create_token_p.lower
-def _(b: Builder) -> Any:
+def _create_token_lower(b: Builder) -> Any:
     return b.constant(np.zeros(0, np.bool_))
 
 
 @after_all_p.lower
-def _(b: Builder, *tokens: Node) -> Any:
+def _after_all_lower(b: Builder, *tokens: Node) -> Any:
     return b.constant(np.zeros(0, np.bool_))
 
 

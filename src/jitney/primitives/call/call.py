@@ -51,7 +51,7 @@ jit_p.absent(
 
 
 @jit_p.lower
-def _(
+def _jit_lower(
     b: Builder,
     *nodes: Node,
     jaxpr: ClosedJaxpr,
@@ -84,7 +84,7 @@ def call_params(
 
 
 @jit_p.jvp
-def _(primals: Primals, tangents: Tangents, *, jaxpr: ClosedJaxpr, **params: object) -> Any:
+def _jit_jvp(primals: Primals, tangents: Tangents, *, jaxpr: ClosedJaxpr, **params: object) -> Any:
     nonzero = tuple(type(t) is not Zero for t in tangents)
     program, nonzero_out = jvp_jaxpr(jaxpr, nonzero, False)
     given = [t for t in tangents if not isinstance(t, Zero)]
@@ -103,7 +103,7 @@ def _(primals: Primals, tangents: Tangents, *, jaxpr: ClosedJaxpr, **params: obj
 
 
 @jit_p.jet
-def _(
+def _jit_jet(
     primals: Primals, series: Sequence[jet.Terms], *, jaxpr: ClosedJaxpr, **params: object
 ) -> Any:
     program, given = jet_jaxpr(jaxpr, types_of(series), len(series[0]))
@@ -113,7 +113,7 @@ def _(
 
 
 @jit_p.partial
-def _(
+def _jit_partial(
     trace: PartialTrace, unknown: Sequence[bool], args: Sequence[Value], params: dict[str, Any]
 ) -> list[Any]:
     return divided_call(
@@ -164,7 +164,7 @@ def divided_call(
 
 
 @jit_p.dce
-def _(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
+def _jit_dce(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
     program, needed = dce_closed(eqn.params["jaxpr"], tuple(used), False)
     return eqn.replace(
         params=call_params(eqn.params, program),
@@ -184,7 +184,9 @@ def without_forwarded(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[int | None
 
 
 @jit_p.transpose
-def _(cts: Sequence[Cotangent], *args: Operand, jaxpr: ClosedJaxpr, **params: object) -> list[Any]:
+def _jit_transpose(
+    cts: Sequence[Cotangent], *args: Operand, jaxpr: ClosedJaxpr, **params: object
+) -> list[Any]:
     return transposed_call(
         lambda linear, nonzero: transposed_program(jaxpr, linear, nonzero, weakness_of(cts)),
         lambda program, given: jit_p.bind(*given, **call_params(params, program)),
@@ -248,7 +250,7 @@ def transposed_program(
 
 
 @jit_p.batch_with_axis
-def _(
+def _jit_batch_with_axis(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, *, jaxpr: ClosedJaxpr, **params: object
 ) -> Any:
     program, out_dims = batch_jaxpr_at(jaxpr, axis_data, tuple(dims))
@@ -302,5 +304,5 @@ text.printing_rules["jit"] = _print_jit
 
 
 @jit_p.key_use
-def _(_: object, *, jaxpr: ClosedJaxpr, **__: object) -> KeyUse:
+def _jit_key_use(_: object, *, jaxpr: ClosedJaxpr, **__: object) -> KeyUse:
     return use_of_program(jaxpr.jaxpr)

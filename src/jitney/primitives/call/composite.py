@@ -37,17 +37,17 @@ _CURE = "jax.custom_jvp or jax.custom_vjp around the composite adds one"
 
 
 @composite_p.jvp
-def _(_primals: Primals, _tangents: Tangents, *, name: str, **_: object) -> Any:
+def _composite_jvp(_primals: Primals, _tangents: Tangents, *, name: str, **_: object) -> Any:
     raise ValueError(f"JVP rule for composite not implemented ({name!r}): {_CURE}")
 
 
 @composite_p.transpose
-def _(_cts: list[Cotangent], *_operands: Operand, name: str, **_: object) -> Any:
+def _composite_transpose(_cts: list[Cotangent], *_operands: Operand, name: str, **_: object) -> Any:
     raise ValueError(f"Transpose rule for composite not implemented ({name!r}): {_CURE}")
 
 
 @composite_p.batch
-def _(_args: Primals, _dims: Dims, *, name: str, **_: object) -> Any:
+def _composite_batch(_args: Primals, _dims: Dims, *, name: str, **_: object) -> Any:
     raise NotImplementedError(
         f"Batching rule for 'composite' not implemented ({name!r}): jax.custom_batching.custom_vmap "
         "around the composite adds one"

@@ -82,7 +82,7 @@ def visible_tangent(tangent: Tangent, symbolic: bool) -> Any:
 
 
 @custom_jvp_call_p.jvp
-def _(
+def _custom_jvp_call_jvp(
     primals: Primals,
     tangents: Tangents,
     *,
@@ -121,7 +121,7 @@ def _check_value(
 
 
 @custom_jvp_call_p.dce
-def _(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
+def _custom_jvp_call_dce(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
     """All operands stay: the rule takes them."""
     program, _ = dce_closed(eqn.params["call_jaxpr"], tuple(used), True)
     rule: FlatRule = eqn.params["jvp"]
@@ -139,7 +139,9 @@ def _used(values: Sequence[Any], used: Sequence[bool]) -> list[Any]:
 
 
 @custom_jvp_call_p.transpose
-def _(cts: Sequence[Cotangent], *args: Operand, call_jaxpr: ClosedJaxpr, **_: Any) -> list[Any]:
+def _custom_jvp_call_transpose(
+    cts: Sequence[Cotangent], *args: Operand, call_jaxpr: ClosedJaxpr, **_: Any
+) -> list[Any]:
     """Of a function that is linear itself: that of its operations."""
     return backward_pass(call_jaxpr.jaxpr, call_jaxpr.consts, args, cts)
 
@@ -168,7 +170,7 @@ def _result(x: Tangent, dim: int | None, mapped: bool, axis_data: AxisData, rule
 
 
 @custom_jvp_call_p.batch_with_trace
-def _(
+def _custom_jvp_call_batch_with_trace(
     trace: BatchTrace,
     args: Sequence[Value],
     dims: Dims,
@@ -240,12 +242,14 @@ calls_program(custom_vjp_call_p, "call_jaxpr")
 
 
 @custom_vjp_call_p.jvp
-def _(primals: Primals, tangents: Tangents, **params: Param) -> Any:
+def _custom_vjp_call_jvp(primals: Primals, tangents: Tangents, **params: Param) -> Any:
     return differentiate_custom_vjp(primals, tangents, **params)
 
 
 @custom_vjp_call_p.jet
-def _(primals: Primals, series: Sequence[jet.Terms], *, call_jaxpr: ClosedJaxpr, **_: Any) -> Any:
+def _custom_vjp_call_jet(
+    primals: Primals, series: Sequence[jet.Terms], *, call_jaxpr: ClosedJaxpr, **_: Any
+) -> Any:
     # The rule goes backwards only: the series is that of the function's operations.
     return jet_flat(
         lambda *xs: eval_jaxpr(call_jaxpr.jaxpr, call_jaxpr.consts, *xs),
@@ -286,7 +290,7 @@ def differentiate_custom_vjp(
 
 
 @custom_vjp_call_p.dce
-def _(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
+def _custom_vjp_call_dce(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
     """All operands stay: the rules take them."""
     params = eqn.params
     whole: ClosedJaxpr = params["call_jaxpr"]
@@ -314,7 +318,7 @@ def _(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
 
 
 @custom_vjp_call_p.batch_with_trace
-def _(
+def _custom_vjp_call_batch_with_trace(
     trace: BatchTrace,
     args: Sequence[Value],
     dims: Dims,
@@ -410,19 +414,21 @@ calls_program(remat_opt_p, "fwd_jaxpr")
 
 
 @remat_opt_p.def_impl
-def _(*args: Value, fwd_jaxpr: ClosedJaxpr, **_: Any) -> list[Any]:
+def _remat_opt_def_impl(*args: Value, fwd_jaxpr: ClosedJaxpr, **_: Any) -> list[Any]:
     return eval_jaxpr(fwd_jaxpr.jaxpr, fwd_jaxpr.consts, *args)
 
 
 @remat_opt_p.jvp
-def _(primals: Primals, tangents: Tangents, *, fwd_jaxpr: ClosedJaxpr, **_: Any) -> Any:
+def _remat_opt_jvp(
+    primals: Primals, tangents: Tangents, *, fwd_jaxpr: ClosedJaxpr, **_: Any
+) -> Any:
     return jvp_flat(
         lambda *xs: eval_jaxpr(fwd_jaxpr.jaxpr, fwd_jaxpr.consts, *xs), primals, tangents
     )
 
 
 @remat_opt_p.batch_with_axis
-def _(
+def _remat_opt_batch_with_axis(
     axis_data: AxisData,
     args: Sequence[Value],
     dims: Dims,
@@ -443,7 +449,7 @@ def _(
 
 
 @remat_opt_p.dce
-def _(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
+def _remat_opt_dce(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
     fun_jaxpr, num_res = eqn.params["fun_jaxpr"], eqn.params["num_res"]
     n = len(used) - num_res
     if not num_res or any(used[n:]):
@@ -465,12 +471,14 @@ custom_lin_p.declares_sharding = True
 
 
 @custom_lin_p.abstract
-def _(*avals: AbstractValue, out_avals: Sequence[AbstractValue], **_: Any) -> Any:
+def _custom_lin_abstract(
+    *avals: AbstractValue, out_avals: Sequence[AbstractValue], **_: Any
+) -> Any:
     return list(out_avals)
 
 
 @custom_lin_p.transpose
-def _(
+def _custom_lin_transpose(
     cts: Sequence[Cotangent],
     *args: Operand,
     num_res: int,

@@ -95,7 +95,7 @@ def _declare(name: str, parameter: str = "call_jaxpr") -> FunctionCall:
     prim.absent("eager", why="evaluated by calling the function")
 
     @prim.jvp
-    def _(primals: Primals, tangents: Tangents, **params: object) -> Any:
+    def jvp_rule(primals: Primals, tangents: Tangents, **params: object) -> Any:
         called = _program(params.pop(parameter))
         nonzero = tuple(type(t) is not Zero for t in tangents)
         program, nonzero_out = jvp_jaxpr(called, nonzero, False)
@@ -106,7 +106,7 @@ def _declare(name: str, parameter: str = "call_jaxpr") -> FunctionCall:
         return outs[:n], with_zeros(outs[n:], nonzero_out, types)
 
     @prim.jet
-    def _(primals: Primals, series: Sequence[jet.Terms], **params: object) -> Any:
+    def jet_rule(primals: Primals, series: Sequence[jet.Terms], **params: object) -> Any:
         called = _program(params.pop(parameter))
         program, given = jet_jaxpr(called, types_of(series), len(series[0]))
         outs = prim.call(program, [*primals, *present(series)], params)
@@ -114,7 +114,7 @@ def _declare(name: str, parameter: str = "call_jaxpr") -> FunctionCall:
         return outs[:n], unpacked(outs[n:], called.out_avals, given)
 
     @prim.partial
-    def _(
+    def partial_rule(
         trace: PartialTrace, unknown: Sequence[bool], args: Sequence[Value], params: dict[str, Any]
     ) -> list[Any]:
         return divided_call(
@@ -129,7 +129,7 @@ def _declare(name: str, parameter: str = "call_jaxpr") -> FunctionCall:
         )
 
     @prim.transpose
-    def _(cts: Sequence[Cotangent], *args: Operand, **params: object) -> list[Any]:
+    def transpose_rule(cts: Sequence[Cotangent], *args: Operand, **params: object) -> list[Any]:
         called = _program(params.pop(parameter))
         return transposed_call(
             lambda linear, nonzero: transposed_program(called, linear, nonzero, weakness_of(cts)),
@@ -139,13 +139,15 @@ def _declare(name: str, parameter: str = "call_jaxpr") -> FunctionCall:
         )
 
     @prim.batch_with_axis
-    def _(axis_data: AxisData, args: Sequence[Value], dims: Dims, **params: object) -> Any:
+    def batch_with_axis_rule(
+        axis_data: AxisData, args: Sequence[Value], dims: Dims, **params: object
+    ) -> Any:
         called = _program(params.pop(parameter))
         program, out_dims = batch_jaxpr_at(called, axis_data, tuple(dims))
         return prim.call(program, args, params), out_dims
 
     @prim.dce
-    def _(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
+    def dce_rule(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
         program, needed = dce_closed(eqn.params[parameter], tuple(used), False)
         return eqn.replace(
             params={**eqn.params, parameter: program},

@@ -27,13 +27,13 @@ def calls_program(prim: Primitive, parameter: str, *, lowered: bool = True) -> N
     prim.called = parameter
 
     @prim.abstract
-    def _(*_avals: object, **params: ClosedJaxpr) -> Any:
+    def abstract_rule(*_avals: object, **params: ClosedJaxpr) -> Any:
         program = params[parameter]
         n = len(program.jaxpr.constvars)
         return program.out_avals, moved(program.effects, -n)
 
     @prim.discharge
-    def _(which: tuple[bool, ...], *values: Value, **params: ClosedJaxpr) -> Any:
+    def discharge_rule(which: tuple[bool, ...], *values: Value, **params: ClosedJaxpr) -> Any:
         program, changed = discharge(params[parameter], which)
         outs = eval_jaxpr(program.jaxpr, program.consts, *values)
         return with_contents(changed, outs, len(params[parameter].out_avals))
@@ -43,7 +43,7 @@ def calls_program(prim: Primitive, parameter: str, *, lowered: bool = True) -> N
     prim.is_transparent = True
 
     @prim.lower
-    def _(b: Builder, *nodes: Node, **params: ClosedJaxpr) -> Any:
+    def lower_rule(b: Builder, *nodes: Node, **params: ClosedJaxpr) -> Any:
         return lowering.inline(b, params[parameter], nodes)
 
 

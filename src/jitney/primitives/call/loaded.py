@@ -37,12 +37,12 @@ class LoadedModule:
 
 
 @loaded_program_p.abstract
-def _(*_avals: AbstractValue, program: LoadedModule) -> Any:
+def _loaded_program_abstract(*_avals: AbstractValue, program: LoadedModule) -> Any:
     return list(program.out_avals)
 
 
 @loaded_program_p.lower
-def _(b: Builder, *operands: Node, program: LoadedModule) -> list[Node]:
+def _loaded_program_lower(b: Builder, *operands: Node, program: LoadedModule) -> list[Node]:
     region = program.module.region
     new: dict[Any, Any] = dict(zip(region.parameters, operands, strict=True))
     traversal.rebuild_all(b, traversal.roots(region), new)

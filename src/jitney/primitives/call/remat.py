@@ -63,22 +63,22 @@ name_p = declare("name")
 
 
 @name_p.abstract
-def _(x: ShapedArray, *, name: str) -> ShapedArray:
+def _name_abstract(x: ShapedArray, *, name: str) -> ShapedArray:
     return x
 
 
 @name_p.eager
-def _(x: np.ndarray, *, name: str) -> np.ndarray:
+def _name_eager(x: np.ndarray, *, name: str) -> np.ndarray:
     return x
 
 
 @name_p.lower
-def _(b: Builder, x: Node, *, name: str) -> Any:
+def _name_lower(b: Builder, x: Node, *, name: str) -> Any:
     return x
 
 
 @name_p.jvp
-def _(primals: Primals, tangents: Tangents, *, name: str) -> Any:
+def _name_jvp(primals: Primals, tangents: Tangents, *, name: str) -> Any:
     return name_p.bind(*primals, name=name), tangents[0]
 
 
@@ -95,23 +95,25 @@ remat_p.effectful = True
 
 
 @remat_p.abstract
-def _(*avals: AbstractValue, jaxpr: Jaxpr, **_: Any) -> Any:
+def _remat_abstract(*avals: AbstractValue, jaxpr: Jaxpr, **_: Any) -> Any:
     return jaxpr.out_avals, frozenset(jaxpr.effects)
 
 
 @remat_p.discharge
-def _(which: tuple[bool, ...], *values: Value, jaxpr: Jaxpr, **params: object) -> Any:
+def _remat_discharge(
+    which: tuple[bool, ...], *values: Value, jaxpr: Jaxpr, **params: object
+) -> Any:
     program, changed = discharge(closed_of(jaxpr), which)
     return with_contents(changed, bind_program(program, values, params), len(jaxpr.outvars))
 
 
 @remat_p.def_impl
-def _(*args: Value, jaxpr: Jaxpr, **_: Any) -> list[Any]:
+def _remat_def_impl(*args: Value, jaxpr: Jaxpr, **_: Any) -> list[Any]:
     return [as_value(x) for x in eval_jaxpr(jaxpr, (), *args)]
 
 
 @remat_p.lower
-def _(
+def _remat_lower(
     b: Builder,
     *nodes: Node,
     jaxpr: Jaxpr,
@@ -177,7 +179,7 @@ def _picked(params: dict[str, Any], flags: Sequence[bool]) -> dict[str, Any]:
 
 
 @remat_p.jvp
-def _(primals: Primals, tangents: Tangents, *, jaxpr: Jaxpr, **params: object) -> Any:
+def _remat_jvp(primals: Primals, tangents: Tangents, *, jaxpr: Jaxpr, **params: object) -> Any:
     nonzero = tuple(type(t) is not Zero for t in tangents)
     # What is written within is computed again together with the rest: as values.
     program, nonzero_out = jvp_jaxpr(discharged(closed_of(jaxpr)), nonzero, False)
@@ -190,7 +192,9 @@ def _(primals: Primals, tangents: Tangents, *, jaxpr: Jaxpr, **params: object) -
 
 
 @remat_p.jet
-def _(primals: Primals, series: Sequence[jet.Terms], *, jaxpr: Jaxpr, **params: object) -> Any:
+def _remat_jet(
+    primals: Primals, series: Sequence[jet.Terms], *, jaxpr: Jaxpr, **params: object
+) -> Any:
     program, given = jet.jet_jaxpr(closed_of(jaxpr), jet.types_of(series), len(series[0]))
     outs = bind_program(program, [*primals, *jet.present(series)], params)
     n = len(jaxpr.outvars)
@@ -198,7 +202,7 @@ def _(primals: Primals, series: Sequence[jet.Terms], *, jaxpr: Jaxpr, **params: 
 
 
 @remat_p.batch_with_axis
-def _(
+def _remat_batch_with_axis(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, *, jaxpr: Jaxpr, **params: object
 ) -> Any:
     batched = tuple(d is not None for d in dims)
@@ -208,7 +212,7 @@ def _(
 
 
 @remat_p.dce
-def _(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
+def _remat_dce(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
     jaxpr, needed = _pruned(eqn.params["jaxpr"], tuple(used))
     flags = _flags(eqn.params["prevent_cse"], len(needed))
     params = _picked(eqn.params, [f for f, n in zip(flags, needed, strict=True) if n])
@@ -234,7 +238,7 @@ _RECOMPUTED = new_name_stack("rematted_computation")
 
 
 @remat_p.partial
-def _(
+def _remat_partial(
     trace: PartialTrace, unknown: Sequence[bool], args: Sequence[Value], params: dict[str, Any]
 ) -> list[Any]:
     split = _divided(params["jaxpr"], tuple(unknown), params["policy"])
@@ -397,7 +401,9 @@ text.printing_rules["remat2"] = _print_remat
 
 
 @remat_p.transpose
-def _(cts: Sequence[Cotangent], *args: Operand, jaxpr: Jaxpr, **params: Any) -> list[Any]:
+def _remat_transpose(
+    cts: Sequence[Cotangent], *args: Operand, jaxpr: Jaxpr, **params: Any
+) -> list[Any]:
     flags = _flags(params["prevent_cse"], len(args))
     known = [f for f, x in zip(flags, args, strict=True) if type(x) is not UndefinedPrimal]
     picked = _picked(params, known)
@@ -451,6 +457,6 @@ def _without_unused(jaxpr: Jaxpr) -> Jaxpr:
 
 
 @remat_p.key_use
-def _(_: object, *, jaxpr: Jaxpr, differentiated: bool, **__: object) -> KeyUse:
+def _remat_key_use(_: object, *, jaxpr: Jaxpr, differentiated: bool, **__: object) -> KeyUse:
     # What is computed again uses the keys again, and is meant to.
     return KeyUse() if differentiated else use_of_program(jaxpr)

@@ -72,7 +72,7 @@ _INT32 = np.dtype(np.int32)
 
 
 @cond_p.abstract
-def _(
+def _cond_abstract(
     index: ShapedArray, *avals: AbstractValue, branches: tuple[ClosedJaxpr, ...], **_: Any
 ) -> Any:
     effects = frozenset().union(*(moved(b.effects, 1 - len(b.jaxpr.constvars)) for b in branches))
@@ -80,7 +80,7 @@ def _(
 
 
 @cond_p.discharge
-def _(
+def _cond_discharge(
     which: tuple[bool, ...],
     index: Value,
     *operands: Value,
@@ -96,7 +96,7 @@ def _(
 
 
 @cond_p.lojax
-def _(
+def _cond_lojax(
     index: Value, *operands: Value, branches: tuple[ClosedJaxpr, ...], **params: object
 ) -> list[Any]:
     def bind(index: Value, values: Sequence[Any], programs: Sequence[ClosedJaxpr]) -> list[Any]:
@@ -139,7 +139,7 @@ def branch_for_cpu(platforms: Platforms) -> int:
 
 
 @cond_p.lower
-def _(
+def _cond_lower(
     b: Builder,
     index: Node,
     *nodes: Node,
@@ -174,7 +174,7 @@ def _bind(
 
 
 @cond_p.jvp
-def _(
+def _cond_jvp(
     primals: Primals, tangents: Tangents, *, branches: tuple[ClosedJaxpr, ...], **params: object
 ) -> Any:
     index, *operands = primals
@@ -190,7 +190,7 @@ def _(
 
 
 @cond_p.jet
-def _(
+def _cond_jet(
     primals: Primals,
     series: Sequence[jet.Terms],
     *,
@@ -209,7 +209,7 @@ def _(
 
 
 @cond_p.partial
-def _(
+def _cond_partial(
     trace: PartialTrace, unknown: Sequence[bool], args: Sequence[Value], params: dict[str, Any]
 ) -> list[Any]:
     branches: tuple[ClosedJaxpr, ...] = params["branches"]
@@ -246,7 +246,7 @@ def _(
 
 
 @cond_p.dce
-def _(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
+def _cond_dce(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
     branches = eqn.params["branches"]
     needs = zip(*(dce_jaxpr(b.jaxpr, used)[1] for b in branches), strict=True)
     needed = tuple([any(column) for column in needs])
@@ -320,7 +320,7 @@ def _taking_residuals(
 
 
 @cond_p.transpose
-def _(
+def _cond_transpose(
     cts: Sequence[Cotangent],
     index: Value,
     *operands: Operand,
@@ -361,7 +361,7 @@ def _filled(
 
 
 @cond_p.batch_with_axis
-def _(
+def _cond_batch_with_axis(
     axis_data: AxisData,
     args: Sequence[Value],
     dims: Dims,
@@ -600,7 +600,7 @@ def cond(
 
 
 @cond_p.key_use
-def _(_: object, *, branches: Sequence[ClosedJaxpr], **__: object) -> KeyUse:
+def _cond_key_use(_: object, *, branches: Sequence[ClosedJaxpr], **__: object) -> KeyUse:
     use = use_of_branches(branches)
     return KeyUse(
         tuple([(i + 1, mask) for i, mask in use.consumed]),

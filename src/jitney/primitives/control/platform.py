@@ -27,17 +27,17 @@ platform_index_p = declare("platform_index")
 
 
 @platform_index_p.abstract
-def _(*, platforms: Platforms) -> ShapedArray:
+def _platform_index_abstract(*, platforms: Platforms) -> ShapedArray:
     return shaped_array((), np.dtype(np.int32), False)
 
 
 @platform_index_p.eager
-def _(*, platforms: Platforms) -> np.ndarray:
+def _platform_index_eager(*, platforms: Platforms) -> np.ndarray:
     return np.asarray(branch_for_cpu(platforms), np.int32)
 
 
 @platform_index_p.lower
-def _(b: Builder, *, platforms: Platforms) -> Any:
+def _platform_index_lower(b: Builder, *, platforms: Platforms) -> Any:
     return b.full((), branch_for_cpu(platforms), np.dtype(np.int32))
 
 

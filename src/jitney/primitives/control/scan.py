@@ -83,7 +83,9 @@ _INT32 = np.dtype(np.int32)
 
 
 @scan_p.abstract
-def _(*avals: AbstractValue, jaxpr: ClosedJaxpr, length: int, ft_out: FlatTree, **_: object) -> Any:
+def _scan_abstract(
+    *avals: AbstractValue, jaxpr: ClosedJaxpr, length: int, ft_out: FlatTree, **_: object
+) -> Any:
     outs = jaxpr.out_avals
     num_carry = len(ft_out.elts[0])
     effects = jaxpr.effects and moved(jaxpr.effects, -len(jaxpr.jaxpr.constvars))
@@ -91,7 +93,7 @@ def _(*avals: AbstractValue, jaxpr: ClosedJaxpr, length: int, ft_out: FlatTree, 
 
 
 @scan_p.discharge
-def _(which: tuple[bool, ...], *values: Value, **params: Param) -> Any:
+def _scan_discharge(which: tuple[bool, ...], *values: Value, **params: Param) -> Any:
     """What references among the constants hold is carried, if it changes; rows become results."""
     n_consts, n_carry = flat_trees.sizes(params)
     m = n_consts + n_carry
@@ -116,12 +118,12 @@ def _(which: tuple[bool, ...], *values: Value, **params: Param) -> Any:
 
 
 @scan_p.lojax
-def _(*values: Value, **params: Param) -> list[Any]:
+def _scan_lojax(*values: Value, **params: Param) -> list[Any]:
     return scan_on_arrays(values, params, _bind, reordered)
 
 
 @scan_p.lower
-def _(
+def _scan_lower(
     b: Builder,
     *nodes: Node,
     jaxpr: ClosedJaxpr,
@@ -185,7 +187,7 @@ def _bind(
 
 
 @scan_p.jvp
-def _(primals: Primals, tangents: Tangents, **params: Param) -> Any:
+def _scan_jvp(primals: Primals, tangents: Tangents, **params: Param) -> Any:
     jaxpr: ClosedJaxpr = params["jaxpr"]
     consts, init, xs = _split(primals, params)
     consts_t, init_t, xs_t = _split(tangents, params)
@@ -224,7 +226,7 @@ def _(primals: Primals, tangents: Tangents, **params: Param) -> Any:
 
 
 @scan_p.jet
-def _(primals: Primals, series: Sequence[jet.Terms], **params: Param) -> Any:
+def _scan_jet(primals: Primals, series: Sequence[jet.Terms], **params: Param) -> Any:
     jaxpr: ClosedJaxpr = params["jaxpr"]
     parts, terms = _split(primals, params), _split(series, params)
     given = [
@@ -253,7 +255,7 @@ def _(primals: Primals, series: Sequence[jet.Terms], **params: Param) -> Any:
 
 
 @scan_p.partial
-def _(
+def _scan_partial(
     trace: PartialTrace, unknown: Sequence[bool], args: Sequence[Value], params: dict[str, Any]
 ) -> list[Any]:
     jaxpr: ClosedJaxpr = params["jaxpr"]
@@ -349,7 +351,7 @@ def _pruned(
 
 
 @scan_p.dce
-def _(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
+def _scan_dce(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
     params, needed, wanted = _pruned(eqn.params, used)
     return eqn.replace(
         params=params,
@@ -359,7 +361,7 @@ def _(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
 
 
 @scan_p.transpose
-def _(cts: Sequence[Cotangent], *args: Operand, **params: object) -> Any:
+def _scan_transpose(cts: Sequence[Cotangent], *args: Operand, **params: object) -> Any:
     """What has no cotangent is left out first: 0 times an infinite derivative would be NaN."""
     used = [type(ct) is not Zero for ct in cts]
     if all(used):
@@ -418,7 +420,9 @@ def _transposed(cts: Sequence[Cotangent], *args: Operand, **params: Param) -> An
 
 
 @scan_p.batch_with_axis
-def _(axis_data: AxisData, args: Sequence[Value], dims: Dims, **params: Param) -> Any:
+def _scan_batch_with_axis(
+    axis_data: AxisData, args: Sequence[Value], dims: Dims, **params: Param
+) -> Any:
     jaxpr: ClosedJaxpr = params["jaxpr"]
     consts, init, xs = _split(args, params)
     const_d, init_d, xs_d = _split(dims, params)
@@ -663,7 +667,7 @@ def _scan_eagerly(
 
 
 @scan_p.key_use
-def _(_: object, *, jaxpr: ClosedJaxpr, ft_in: FlatTree, **__: object) -> KeyUse:
+def _scan_key_use(_: object, *, jaxpr: ClosedJaxpr, ft_in: FlatTree, **__: object) -> KeyUse:
     use = use_of_program(jaxpr.jaxpr)
     num_consts, num_carry = len(ft_in.elts[0]), len(ft_in.elts[1])
     check_repeated("the body of a scan", use, num_consts, num_carry, set(use.new))

@@ -79,7 +79,7 @@ while_p.effectful = True
 
 
 @while_p.abstract
-def _(
+def _while_abstract(
     *avals: AbstractValue, cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, **params: int
 ) -> Any:
     n, k = params["cond_nconsts"], len(body_jaxpr.jaxpr.constvars)
@@ -96,7 +96,7 @@ def _moved_of_cond(effect: Effect, n_cond: int, n_body: int, cond: ClosedJaxpr) 
 
 
 @while_p.discharge
-def _(which: tuple[bool, ...], *values: Value, **params: Param) -> Any:
+def _while_discharge(which: tuple[bool, ...], *values: Value, **params: Param) -> Any:
     """What references hold is carried, if it changes; a condition that writes is part of the body."""
     cond_jaxpr, body_jaxpr = params["cond_jaxpr"], params["body_jaxpr"]
     n, m = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
@@ -173,7 +173,7 @@ def _(which: tuple[bool, ...], *values: Value, **params: Param) -> Any:
 
 
 @while_p.lojax
-def _(*values: Value, **params: Param) -> list[Any]:
+def _while_lojax(*values: Value, **params: Param) -> list[Any]:
     def bind(operands: Sequence[Any], given: dict[str, Any]) -> list[Any]:
         return while_p.bind(*operands, **given)
 
@@ -190,7 +190,7 @@ def _as_loop_part(
 
 
 @while_p.lower
-def _(
+def _while_lower(
     b: Builder,
     *nodes: Node,
     cond_jaxpr: ClosedJaxpr,
@@ -238,7 +238,7 @@ while_p.by_steps(while_by_steps)
 
 
 @while_p.jvp
-def _(primals: Primals, tangents: Tangents, **params: Param) -> Any:
+def _while_jvp(primals: Primals, tangents: Tangents, **params: Param) -> Any:
     cond_jaxpr, body_jaxpr = params["cond_jaxpr"], params["body_jaxpr"]
     cond_consts, body_consts, init = parts_of(primals, params)
     _, body_t, init_t = parts_of(tangents, params)
@@ -311,7 +311,7 @@ def _derivative_parts(
 
 
 @while_p.jet
-def _(primals: Primals, series: Sequence[jet.Terms], **params: Param) -> Any:
+def _while_jet(primals: Primals, series: Sequence[jet.Terms], **params: Param) -> Any:
     cond_jaxpr, body_jaxpr = params["cond_jaxpr"], params["body_jaxpr"]
     cond_consts, body_consts, init = parts_of(primals, params)
     _, const_terms, init_terms = parts_of(series, params)
@@ -357,7 +357,7 @@ def _(primals: Primals, series: Sequence[jet.Terms], **params: Param) -> Any:
 
 
 @while_p.partial
-def _(
+def _while_partial(
     trace: PartialTrace, unknown: Sequence[bool], args: Sequence[Value], params: dict[str, Any]
 ) -> list[Any]:
     """What the known carries determine is computed now; the rest runs the whole loop again."""
@@ -400,7 +400,7 @@ def _known_part(closed: ClosedJaxpr, unknown: list[bool], out_unknown: list[bool
 
 
 @while_p.transpose
-def _(cts: Sequence[Cotangent], *args: Operand, **params: object) -> Any:
+def _while_transpose(cts: Sequence[Cotangent], *args: Operand, **params: object) -> Any:
     raise ValueError(
         "lax.while_loop, and lax.fori_loop with traced bounds, have no reverse-mode derivative: how "
         "many iterations there will be, and so how much has to be kept for the backward pass, is not "
@@ -410,7 +410,9 @@ def _(cts: Sequence[Cotangent], *args: Operand, **params: object) -> Any:
 
 
 @while_p.batch_with_axis
-def _(axis_data: AxisData, args: Sequence[Value], dims: Dims, **params: Param) -> Any:
+def _while_batch_with_axis(
+    axis_data: AxisData, args: Sequence[Value], dims: Dims, **params: Param
+) -> Any:
     """Carries that never change, and have not the axis, do not get it from the predicate."""
     _, _, init = parts_of(args, params)
     _, _, init_d = parts_of(dims, params)
@@ -570,7 +572,7 @@ def _check_body(
 
 
 @while_p.key_use
-def _(
+def _while_key_use(
     avals: Sequence[AbstractValue],
     *,
     cond_jaxpr: ClosedJaxpr,

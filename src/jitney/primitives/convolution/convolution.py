@@ -147,7 +147,7 @@ def _dims(params: dict[str, Any]) -> ConvolutionDims:
 
 
 @conv_general_dilated_p.abstract
-def _(x: ShapedArray, w: ShapedArray, **params: Any) -> ShapedArray:
+def _conv_general_dilated_abstract(x: ShapedArray, w: ShapedArray, **params: Any) -> ShapedArray:
     _check_ranks(x, w, params)
     _check_groups(x, w, params)
     families.check_same_dtypes("conv_general_dilated", (x, w))
@@ -168,7 +168,7 @@ def _carrier(dtype: np.dtype) -> np.dtype:
 
 
 @conv_general_dilated_p.eager
-def _(x: np.ndarray, w: np.ndarray, **params: Any) -> np.ndarray:
+def _conv_general_dilated_eager(x: np.ndarray, w: np.ndarray, **params: Any) -> np.ndarray:
     dtype = (
         x.dtype if params["preferred_element_type"] is None else params["preferred_element_type"]
     )
@@ -182,7 +182,7 @@ def _(x: np.ndarray, w: np.ndarray, **params: Any) -> np.ndarray:
 
 
 @conv_general_dilated_p.lower
-def _(b: Builder, x: Node, w: Node, **params: Any) -> Node:
+def _conv_general_dilated_lower(b: Builder, x: Node, w: Node, **params: Any) -> Node:
     dtype = (
         x.dtype if params["preferred_element_type"] is None else params["preferred_element_type"]
     )
@@ -397,7 +397,7 @@ def _of_empty_batch(args: Sequence[Value], dims: Dims, params: dict[str, Any]) -
 
 
 @conv_general_dilated_p.batch
-def _(args: Sequence[Value], dims: Dims, **params: Any) -> Any:
+def _conv_general_dilated_batch(args: Sequence[Value], dims: Dims, **params: Any) -> Any:
     if rules.batch_size(args, dims) == 0:
         return _of_empty_batch(args, dims, params)
     place = params["out_sharding"]

@@ -128,7 +128,9 @@ mul_p.stretches = True
 
 
 @mul_p.abstract
-def _(x: ShapedArray, y: ShapedArray, *, out_dtype: DTypeLike | None = None) -> ShapedArray:
+def _mul_abstract(
+    x: ShapedArray, y: ShapedArray, *, out_dtype: DTypeLike | None = None
+) -> ShapedArray:
     families.check_nary("mul", (x, y), (NUMERIC, NUMERIC))
     dtype = x.dtype if out_dtype is None else np.dtype(out_dtype)
     return shaped_array(families.broadcast_shape("mul", (x, y)), dtype, x.weak_type and y.weak_type)
@@ -139,7 +141,7 @@ _multiply_small, _LARGE = reference.for_small(_multiply)
 
 
 @mul_p.eager
-def _(x: np.ndarray, y: np.ndarray, *, out_dtype: DTypeLike | None = None) -> np.ndarray:
+def _mul_eager(x: np.ndarray, y: np.ndarray, *, out_dtype: DTypeLike | None = None) -> np.ndarray:
     if out_dtype is None:
         if masks.local.noted and (product := masks.selected(x, y)) is not None:
             return product
@@ -150,7 +152,7 @@ def _(x: np.ndarray, y: np.ndarray, *, out_dtype: DTypeLike | None = None) -> np
 
 
 @mul_p.lower
-def _(b: Builder, x: Node, y: Node, *, out_dtype: DTypeLike | None = None) -> Any:
+def _mul_lower(b: Builder, x: Node, y: Node, *, out_dtype: DTypeLike | None = None) -> Any:
     x, y = families.broadcast_nodes(b, (x, y))
     if out_dtype is not None:
         dtype = np.dtype(out_dtype)
@@ -212,7 +214,7 @@ pow_p.stretches = True
 
 
 @pow_p.abstract
-def _(x: ShapedArray, y: ShapedArray) -> ShapedArray:
+def _pow_abstract(x: ShapedArray, y: ShapedArray) -> ShapedArray:
     families.check_dtype("pow", x.dtype, INEXACT, 0)
     families.check_dtype("pow", y.dtype, NUMERIC, 1)
     if not dtypes.issubdtype(y.dtype, np.integer):
@@ -226,13 +228,13 @@ _power = reference.function("pow")
 
 
 @pow_p.eager
-def _(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def _pow_eager(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     result = _power(x, y if y.dtype == x.dtype else reference.convert(y, x.dtype))
     return compiled_unless_finite(pow_p, result, (x, y)) if x.dtype.kind == "c" else result
 
 
 @pow_p.lower
-def _(b: Builder, x: Node, y: Node) -> Any:
+def _pow_lower(b: Builder, x: Node, y: Node) -> Any:
     x, y = families.broadcast_nodes(b, (x, y))
     return b.apply("pow", x, y if y.dtype == x.dtype else b.convert(y, x.dtype))
 
@@ -352,7 +354,7 @@ def _sum_jvp(prim: Primitive, sign: Callable[[Any], Any]) -> None:
     """The forward derivative of x + y or x - y."""
 
     @prim.jvp
-    def _(primals: Primals, tangents: Tangents) -> tuple[Any, Any]:
+    def jvp_rule(primals: Primals, tangents: Tangents) -> tuple[Any, Any]:
         out = prim.bind(*primals)
         t, u = tangents
         shape = _result_shape(*primals)
@@ -365,7 +367,7 @@ def _sum_jvp(prim: Primitive, sign: Callable[[Any], Any]) -> None:
         return out, prim.bind(t, u)
 
     @prim.transpose
-    def _(ct: Cotangent, x: Operand, y: Operand) -> list[Any]:
+    def transpose_rule(ct: Cotangent, x: Operand, y: Operand) -> list[Any]:
         return [
             rules.unbroadcast(x, ct) if type(x) is UndefinedPrimal else None,
             rules.unbroadcast(y, ct if type(ct) is Zero else sign(ct))
@@ -405,7 +407,7 @@ rules.defjvp(
 
 
 @div_p.transpose
-def _(ct: Cotangent, x: Operand, y: Operand) -> list[Any]:
+def _div_transpose(ct: Cotangent, x: Operand, y: Operand) -> list[Any]:
     if isinstance(y, UndefinedPrimal):
         raise TypeError("div: a quotient is linear in its dividend alone")
     return [ct if isinstance(ct, Zero) else rules.unbroadcast(x, div(ct, y)), None]
@@ -449,7 +451,7 @@ for _prim in (max_p, min_p):
 
 
 @pow_p.jvp
-def _(primals: Primals, tangents: Tangents) -> tuple[Any, Any]:
+def _pow_jvp(primals: Primals, tangents: Tangents) -> tuple[Any, Any]:
     (x, y), (t, u) = primals, tangents
     out = pow_p.bind(x, y)
     parts: list[Any] = []
@@ -514,7 +516,7 @@ rules.defjvp(
 
 
 @complex_p.jvp
-def _(primals: Primals, tangents: Tangents) -> tuple[Any, Any]:
+def _complex_jvp(primals: Primals, tangents: Tangents) -> tuple[Any, Any]:
     out = complex_p.bind(*primals)
     if all(type(t) is Zero for t in tangents):
         return out, rules.zero_tangent(out)
@@ -522,7 +524,7 @@ def _(primals: Primals, tangents: Tangents) -> tuple[Any, Any]:
 
 
 @complex_p.transpose
-def _(ct: Cotangent, x: Operand, y: Operand) -> list[Any]:
+def _complex_transpose(ct: Cotangent, x: Operand, y: Operand) -> list[Any]:
     if type(ct) is Zero:
         return [None, None]
     minus_imag = lambda c: rules.op("imag")(rules.op("neg")(c))  # noqa: E731
@@ -557,7 +559,7 @@ rules.broadcasting(*(p for p in _ALL if p is not add_any_p))
 
 
 @add_any_p.batch
-def _(args: Sequence[Value], dims: Dims) -> tuple[Any, int]:
+def _add_any_batch(args: Sequence[Value], dims: Dims) -> tuple[Any, int]:
     (x, y), dim = rules.align(args, dims)
     return sum_of_tangents(x, y), dim
 

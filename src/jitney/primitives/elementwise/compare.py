@@ -75,7 +75,7 @@ def _aligned(words: Value, aval: ShapedArray, shape: tuple[int, ...]) -> Any:
 
 def _compares_words(prim: Primitive, reduction: str) -> None:
     @prim.key_words
-    def _(avals: Sequence[ShapedArray], *operands: Value) -> Any:
+    def key_words_rule(avals: Sequence[ShapedArray], *operands: Value) -> Any:
         shape = np.broadcast_shapes(*[a.shape for a in avals])
         words = [_aligned(x, a, shape) for x, a in zip(operands, avals, strict=True)]
         return rules.op(reduction)(prim.bind(*words), axes=(len(shape),), out_sharding=None)

@@ -50,7 +50,9 @@ convert_element_type_p = declare("convert_element_type")
 
 
 @convert_element_type_p.abstract
-def _(x: ShapedArray, *, new_dtype: DType, weak_type: bool, sharding: object) -> ShapedArray:
+def _convert_element_type_abstract(
+    x: ShapedArray, *, new_dtype: DType, weak_type: bool, sharding: object
+) -> ShapedArray:
     if dtypes.is_extended(x.dtype) != dtypes.is_extended(new_dtype) or (
         dtypes.is_extended(new_dtype) and x.dtype != new_dtype
     ):
@@ -62,7 +64,9 @@ def _(x: ShapedArray, *, new_dtype: DType, weak_type: bool, sharding: object) ->
 
 
 @convert_element_type_p.eager
-def _(x: np.ndarray, *, new_dtype: DType, weak_type: bool, sharding: object) -> np.ndarray:
+def _convert_element_type_eager(
+    x: np.ndarray, *, new_dtype: DType, weak_type: bool, sharding: object
+) -> np.ndarray:
     if dtypes.is_extended(new_dtype):
         return x
     converted = reference.scalar.convert(x, new_dtype)
@@ -74,7 +78,9 @@ def _(x: np.ndarray, *, new_dtype: DType, weak_type: bool, sharding: object) -> 
 
 
 @convert_element_type_p.lower
-def _(b: Builder, x: Node, *, new_dtype: DType, weak_type: bool, sharding: object) -> Any:
+def _convert_element_type_lower(
+    b: Builder, x: Node, *, new_dtype: DType, weak_type: bool, sharding: object
+) -> Any:
     if dtypes.is_extended(new_dtype):
         return x
     converted = b.convert(x, new_dtype)
@@ -275,7 +281,7 @@ bitcast_convert_type_p.sharding(sharding_rules.bitcast_convert_type)
 
 
 @bitcast_convert_type_p.abstract
-def _(x: ShapedArray, *, new_dtype: np.dtype) -> ShapedArray:
+def _bitcast_convert_type_abstract(x: ShapedArray, *, new_dtype: np.dtype) -> ShapedArray:
     old, new = dtypes.itemsize_bits(x.dtype), dtypes.itemsize_bits(new_dtype)
     if (
         x.dtype != new_dtype
@@ -308,12 +314,12 @@ def _(x: ShapedArray, *, new_dtype: np.dtype) -> ShapedArray:
 
 
 @bitcast_convert_type_p.eager
-def _(x: np.ndarray, *, new_dtype: np.dtype) -> np.ndarray:
+def _bitcast_convert_type_eager(x: np.ndarray, *, new_dtype: np.dtype) -> np.ndarray:
     return reference.bitcast_bits(x, new_dtype)
 
 
 @bitcast_convert_type_p.lower
-def _(b: Builder, x: Node, *, new_dtype: np.dtype) -> Any:
+def _bitcast_convert_type_lower(b: Builder, x: Node, *, new_dtype: np.dtype) -> Any:
     from jitney.compiler.hlo import sub_bytes  # late: the compiler is
 
     return sub_bytes.bitcast(b, x, np.dtype(new_dtype))
@@ -350,7 +356,9 @@ reduce_precision_p = declare("reduce_precision", linear=True)
 
 
 @reduce_precision_p.abstract
-def _(x: ShapedArray, *, exponent_bits: int, mantissa_bits: int) -> ShapedArray:
+def _reduce_precision_abstract(
+    x: ShapedArray, *, exponent_bits: int, mantissa_bits: int
+) -> ShapedArray:
     families.check_dtype("reduce_precision", x.dtype, families.FLOAT)
     if exponent_bits < 1 or mantissa_bits < 0:
         raise ValueError(
@@ -361,12 +369,12 @@ def _(x: ShapedArray, *, exponent_bits: int, mantissa_bits: int) -> ShapedArray:
 
 
 @reduce_precision_p.eager
-def _(x: np.ndarray, *, exponent_bits: int, mantissa_bits: int) -> np.ndarray:
+def _reduce_precision_eager(x: np.ndarray, *, exponent_bits: int, mantissa_bits: int) -> np.ndarray:
     return reference.reduce_precision(x, exponent_bits, mantissa_bits)
 
 
 @reduce_precision_p.lower
-def _(b: Builder, x: Node, *, exponent_bits: int, mantissa_bits: int) -> Any:
+def _reduce_precision_lower(b: Builder, x: Node, *, exponent_bits: int, mantissa_bits: int) -> Any:
     return b.reduce_precision(x, exponent_bits, mantissa_bits)
 
 
@@ -393,7 +401,7 @@ def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int)
 
 
 @convert_element_type_p.jvp
-def _(
+def _convert_element_type_jvp(
     primals: Primals, tangents: Tangents, *, new_dtype: DType, weak_type: bool, sharding: object
 ) -> Any:
     (x,), (t,) = primals, tangents
@@ -409,14 +417,14 @@ def _(
 
 
 @convert_element_type_p.jet
-def _(primals: Primals, series: Sequence[Tangents], **params: Any) -> Any:
+def _convert_element_type_jet(primals: Primals, series: Sequence[Tangents], **params: Any) -> Any:
     is_inexact = dtypes.issubdtype(params["new_dtype"], np.inexact)
     rule = jet.linear if is_inexact else jet.constant
     return rule(convert_element_type_p)(primals, series, **params)
 
 
 @convert_element_type_p.transpose
-def _(
+def _convert_element_type_transpose(
     ct: Cotangent, x: Operand, *, new_dtype: DType, weak_type: bool, sharding: object
 ) -> list[Any]:
     if isinstance(ct, Zero):
@@ -435,7 +443,7 @@ bitcast_convert_type_p.absent("transpose", why="not linear")
 
 
 @bitcast_convert_type_p.batch
-def _(args: Primals, dims: Sequence[int], *, new_dtype: np.dtype) -> Any:
+def _bitcast_convert_type_batch(args: Primals, dims: Sequence[int], *, new_dtype: np.dtype) -> Any:
     x = rules.move_axis(args[0], dims[0], 0)
     return bitcast_convert_type_p.bind(x, new_dtype=new_dtype), 0
 

@@ -28,7 +28,7 @@ from_edtype_p = declare("from_edtype")
 
 
 @to_edtype_p.abstract
-def _(x: ShapedArray, *, edtype: PrimalTangentDType) -> ShapedArray:
+def _to_edtype_abstract(x: ShapedArray, *, edtype: PrimalTangentDType) -> ShapedArray:
     if x.dtype != edtype.physical:
         raise ValueError(
             f"convert_element_type: {edtype} is made from {edtype.physical}, its own numbers, not from "
@@ -38,7 +38,7 @@ def _(x: ShapedArray, *, edtype: PrimalTangentDType) -> ShapedArray:
 
 
 @from_edtype_p.abstract
-def _(x: ShapedArray, *, dtype: np.dtype) -> ShapedArray:
+def _from_edtype_abstract(x: ShapedArray, *, dtype: np.dtype) -> ShapedArray:
     if dtypes.physical_dtype(x.dtype) != dtype:
         raise ValueError(
             f"convert_element_type: values of {x.dtype} become {dtypes.physical_dtype(x.dtype)}, their "
@@ -51,15 +51,15 @@ def _moves_numbers(prim: Primitive) -> None:
     """The rules that both have: numbers stay as they are, tangents take the dtype of the result's."""
 
     @prim.eager
-    def _(x: np.ndarray, **_: object) -> np.ndarray:
+    def eager_rule(x: np.ndarray, **_: object) -> np.ndarray:
         return x
 
     @prim.lower
-    def _(b: Builder, x: Node, **_: object) -> Any:
+    def lower_rule(b: Builder, x: Node, **_: object) -> Any:
         return x
 
     @prim.jvp
-    def _(primals: Primals, tangents: Tangents, **params: object) -> tuple[Any, Any]:
+    def jvp_rule(primals: Primals, tangents: Tangents, **params: object) -> tuple[Any, Any]:
         out = prim.bind(*primals, **params)
         kind = rules.aval_of(out).to_tangent_aval().dtype
         if isinstance(tangents[0], Zero) or kind == dtypes.float0:

@@ -289,7 +289,7 @@ def unary(
     prim = declare(name, linear=linear)
 
     @prim.abstract
-    def _(x: ShapedArray, **_: object) -> ShapedArray:
+    def abstract_rule(x: ShapedArray, **_: object) -> ShapedArray:
         check_dtype(name, x.dtype, accepts)
         return shaped_array(x.shape, result(x.dtype), x.weak_type)
 
@@ -349,7 +349,7 @@ def nary(
     prim = declare(name)
 
     @prim.abstract
-    def _(*avals: ShapedArray, **_: object) -> ShapedArray:
+    def abstract_rule(*avals: ShapedArray, **_: object) -> ShapedArray:
         check_nary(name, avals, accepts, same_dtypes)
         shape = broadcast_shape(name, avals)
         given = [a.weak_type for a in avals]
@@ -419,7 +419,7 @@ def _set_scalar_rules(prim: Primitive, fn: str, result: Callable[[Any], Any]) ->
     has_parts = fn in reference.COMPLEX_FUNCTIONS
 
     @prim.eager
-    def _(*values: np.ndarray, **params: object) -> np.ndarray:
+    def eager_rule(*values: np.ndarray, **params: object) -> np.ndarray:
         last = values[-1]
         kind = last.dtype.kind
         if kind in "cV":
@@ -434,7 +434,7 @@ def _set_scalar_rules(prim: Primitive, fn: str, result: Callable[[Any], Any]) ->
     prim.stretches = True
 
     @prim.lower
-    def _(b: Builder, *nodes: Node, **_: object) -> Any:
+    def lower_rule(b: Builder, *nodes: Node, **_: object) -> Any:
         return b.apply(fn, *broadcast_nodes(b, nodes))
 
 

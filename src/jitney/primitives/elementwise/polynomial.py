@@ -40,14 +40,14 @@ polynomial_p.stretches = True
 
 
 @polynomial_p.abstract
-def _(*avals: ShapedArray, unroll: int | None) -> ShapedArray:
+def _polynomial_abstract(*avals: ShapedArray, unroll: int | None) -> ShapedArray:
     families.check_nary("polynomial", avals, (NUMERIC,) * len(avals))
     shape = families.broadcast_shape("polynomial", avals)
     return shaped_array(shape, avals[0].dtype, all([a.weak_type for a in avals]))
 
 
 @polynomial_p.eager
-def _(x: np.ndarray, *coeffs: np.ndarray, unroll: int | None) -> np.ndarray:
+def _polynomial_eager(x: np.ndarray, *coeffs: np.ndarray, unroll: int | None) -> np.ndarray:
     add, mul = reference.function("add"), reference.function("mul")
     x, *stretched = np.broadcast_arrays(x, *coeffs)
     out = stretched[-1]
@@ -57,7 +57,7 @@ def _(x: np.ndarray, *coeffs: np.ndarray, unroll: int | None) -> np.ndarray:
 
 
 @polynomial_p.lower
-def _(b: Builder, *nodes: Node, unroll: int | None) -> Any:
+def _polynomial_lower(b: Builder, *nodes: Node, unroll: int | None) -> Any:
     x, *coeffs = families.broadcast_nodes(b, nodes)
     out = coeffs[-1]
     for c in reversed(coeffs[:-1]):
@@ -151,7 +151,7 @@ def _value(x: Value, coeffs: Sequence[Any], shape: tuple[int, ...], unroll: int 
 
 
 @polynomial_p.jvp
-def _(primals: Primals, tangents: Tangents, *, unroll: int | None) -> tuple[Any, Any]:
+def _polynomial_jvp(primals: Primals, tangents: Tangents, *, unroll: int | None) -> tuple[Any, Any]:
     x, *coeffs = primals
     t, *others = tangents
     out = polynomial_p.bind(*primals, unroll=unroll)
@@ -167,7 +167,9 @@ def _(primals: Primals, tangents: Tangents, *, unroll: int | None) -> tuple[Any,
 
 
 @polynomial_p.transpose
-def _(ct: Cotangent, x: Operand, *coeffs: Operand, unroll: int | None) -> list[Any]:
+def _polynomial_transpose(
+    ct: Cotangent, x: Operand, *coeffs: Operand, unroll: int | None
+) -> list[Any]:
     if type(x) is UndefinedPrimal:
         raise TypeError("polynomial: a polynomial of a linear value is not linear in it")
     if type(ct) is Zero:

@@ -42,7 +42,7 @@ _NO_CASES = "select_n: there is no case to select from; one at least is needed"
 
 
 @select_n_p.abstract
-def _(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
+def _select_n_abstract(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
     if not cases:
         raise ValueError(_NO_CASES)
     first = cases[0]
@@ -72,7 +72,7 @@ def _(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
 
 
 @select_n_p.eager
-def _(which: np.ndarray, *cases: np.ndarray) -> np.ndarray:
+def _select_n_eager(which: np.ndarray, *cases: np.ndarray) -> np.ndarray:
     if which.dtype == families.BOOL:
         if which.size > _LARGE and which.shape == cases[0].shape:
             chosen = host_path.threads().select(which, cases[-1], cases[0])
@@ -83,7 +83,7 @@ def _(which: np.ndarray, *cases: np.ndarray) -> np.ndarray:
 
 
 @select_n_p.lower
-def _(b: Builder, which: Node, *cases: Node) -> Any:
+def _select_n_lower(b: Builder, which: Node, *cases: Node) -> Any:
     shape = cases[0].shape
     result = cases[0]
     if which.dtype == families.BOOL:
@@ -148,7 +148,7 @@ clamp_p = declare("clamp")
 
 
 @clamp_p.abstract
-def _(low: ShapedArray, x: ShapedArray, high: ShapedArray) -> ShapedArray:
+def _clamp_abstract(low: ShapedArray, x: ShapedArray, high: ShapedArray) -> ShapedArray:
     for i, aval in enumerate((low, x, high)):
         families.check_dtype("clamp", aval.dtype, families.ORDERED, i)
     families.check_same_dtypes("clamp", (low, x, high))
@@ -162,12 +162,12 @@ def _(low: ShapedArray, x: ShapedArray, high: ShapedArray) -> ShapedArray:
 
 
 @clamp_p.eager
-def _(low: np.ndarray, x: np.ndarray, high: np.ndarray) -> np.ndarray:
+def _clamp_eager(low: np.ndarray, x: np.ndarray, high: np.ndarray) -> np.ndarray:
     return reference.clamp(low, x, high)
 
 
 @clamp_p.lower
-def _(b: Builder, low: Node, x: Node, high: Node) -> Any:
+def _clamp_lower(b: Builder, low: Node, x: Node, high: Node) -> Any:
     low, high = families.stretch(b, low, x.shape), families.stretch(b, high, x.shape)
     return b.apply("min", b.apply("max", low, x), high)
 
@@ -206,7 +206,7 @@ round_p = declare("round")
 
 
 @round_p.abstract
-def _(x: ShapedArray, *, rounding_method: RoundingMethod) -> ShapedArray:
+def _round_abstract(x: ShapedArray, *, rounding_method: RoundingMethod) -> ShapedArray:
     families.check_dtype("round", x.dtype, families.FLOAT)
     return x
 
@@ -218,12 +218,12 @@ _ROUND_FN = {
 
 
 @round_p.eager
-def _(x: np.ndarray, *, rounding_method: RoundingMethod) -> np.ndarray:
+def _round_eager(x: np.ndarray, *, rounding_method: RoundingMethod) -> np.ndarray:
     return reference.scalar.function(_ROUND_FN[rounding_method])(x)
 
 
 @round_p.lower
-def _(b: Builder, x: Node, *, rounding_method: RoundingMethod) -> Any:
+def _round_lower(b: Builder, x: Node, *, rounding_method: RoundingMethod) -> Any:
     return b.apply(_ROUND_FN[rounding_method], x)
 
 
@@ -252,7 +252,7 @@ def round(  # noqa: A001
 
 
 @select_n_p.jvp
-def _(primals: Primals, tangents: Tangents) -> Any:
+def _select_n_jvp(primals: Primals, tangents: Tangents) -> Any:
     which = primals[0]
     out = select_n_p.bind(*primals)
     given = tangents[1:]
@@ -262,7 +262,7 @@ def _(primals: Primals, tangents: Tangents) -> Any:
 
 
 @select_n_p.transpose
-def _(ct: Cotangent, which: Value, *cases: Operand) -> list[Any]:
+def _select_n_transpose(ct: Cotangent, which: Value, *cases: Operand) -> list[Any]:
     if isinstance(ct, Zero):
         return [None] * (1 + len(cases))
     zeros = rules.zeros_like(ct)
@@ -280,7 +280,7 @@ def _(ct: Cotangent, which: Value, *cases: Operand) -> list[Any]:
 
 
 @select_n_p.batch
-def _(args: Primals, dims: Dims) -> Any:
+def _select_n_batch(args: Primals, dims: Dims) -> Any:
     which, *cases = args
     dw, *dc = dims
     size = rules.batch_size(args, dims)
@@ -329,7 +329,7 @@ for _prim in (select_n_p, clamp_p):
 
 
 @clamp_p.batch
-def _(args: Primals, dims: Dims) -> Any:
+def _clamp_batch(args: Primals, dims: Dims) -> Any:
     low, x, high = args
     dl, dx, dh = dims
     if dl is None and dh is None and not rules.shape_of(low) and not rules.shape_of(high):

@@ -28,7 +28,7 @@ def declare(prim: Primitive, compute: Callable[..., Series]) -> None:
     """Makes `compute`(*series of operands, **params) -> series of the result the rule of `prim`."""
 
     @prim.jet
-    def _(primals: Primals, series: Sequence[Tangents], **params: object) -> Any:
+    def jet_rule(primals: Primals, series: Sequence[Tangents], **params: object) -> Any:
         operands = [
             [x, *(None if type(t) is Zero else t for t in terms)]
             for x, terms in zip(primals, series, strict=True)
@@ -42,7 +42,7 @@ def composed(prim: Primitive, fun: Callable[..., Any]) -> None:
     """Makes the series of `fun`(*operands, **params), made of other primitives, that of `prim`."""
 
     @prim.jet
-    def _(primals: Primals, series: Sequence[Terms], **params: object) -> Any:
+    def jet_rule(primals: Primals, series: Sequence[Terms], **params: object) -> Any:
         outs, terms = jet_flat(lambda *xs: [fun(*xs, **params)], primals, series, len(series[0]))
         return outs[0], terms[0]
 

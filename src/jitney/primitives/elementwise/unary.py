@@ -384,18 +384,18 @@ _CONJ_ACCEPTS = (np.dtype(np.float32), np.complexfloating, np.dtype(np.float64))
 
 
 @conj_p.abstract
-def _(x: ShapedArray, *, input_dtype: np.dtype) -> ShapedArray:
+def _conj_abstract(x: ShapedArray, *, input_dtype: np.dtype) -> ShapedArray:
     families.check_dtype("conj", x.dtype, _CONJ_ACCEPTS)
     return x.update(dtype=families.with_imaginary_part(x.dtype))
 
 
 @conj_p.eager
-def _(x: np.ndarray, *, input_dtype: np.dtype) -> np.ndarray:
+def _conj_eager(x: np.ndarray, *, input_dtype: np.dtype) -> np.ndarray:
     return np.conj(x) if x.dtype.kind == "c" else x.astype(families.with_imaginary_part(x.dtype))
 
 
 @conj_p.lower
-def _(b: Builder, x: Node, *, input_dtype: np.dtype) -> Any:
+def _conj_lower(b: Builder, x: Node, *, input_dtype: np.dtype) -> Any:
     if x.dtype.kind == "c":
         return b.apply("conj", x)
     return b.convert(x, families.with_imaginary_part(x.dtype))
@@ -458,19 +458,19 @@ one_minus_square_p = declare("one_minus_square")
 
 
 @one_minus_square_p.abstract
-def _(x: ShapedArray) -> ShapedArray:
+def _one_minus_square_abstract(x: ShapedArray) -> ShapedArray:
     families.check_dtype("one_minus_square", x.dtype, NUMERIC)
     return x
 
 
 @one_minus_square_p.eager
-def _(x: np.ndarray) -> np.ndarray:
+def _one_minus_square_eager(x: np.ndarray) -> np.ndarray:
     one = np.ones((), x.dtype)
     return reference.scalar.function("mul")(np.add(one, x), np.subtract(one, x))
 
 
 @one_minus_square_p.lower
-def _(b: Builder, x: Node) -> Any:
+def _one_minus_square_lower(b: Builder, x: Node) -> Any:
     one = b.full(x.shape, 1, x.dtype)
     return b.apply("mul", b.apply("add", one, x), b.apply("sub", one, x))
 
@@ -503,7 +503,7 @@ integer_pow_p = declare("integer_pow")
 
 
 @integer_pow_p.abstract
-def _(x: ShapedArray, *, y: int) -> ShapedArray:
+def _integer_pow_abstract(x: ShapedArray, *, y: int) -> ShapedArray:
     families.check_dtype("integer_pow", x.dtype, NUMERIC)
     if y < 0 and dtypes.issubdtype(x.dtype, np.integer):
         raise TypeError(
@@ -514,7 +514,7 @@ def _(x: ShapedArray, *, y: int) -> ShapedArray:
 
 
 @integer_pow_p.eager
-def _(x: np.ndarray, *, y: int) -> np.ndarray:
+def _integer_pow_eager(x: np.ndarray, *, y: int) -> np.ndarray:
     result = reference.integer_pow(x, int(y))
     if y < 0 and x.dtype.kind == "c":
         return compiled_unless_finite(integer_pow_p, result, (x,), {"y": y})
@@ -522,7 +522,7 @@ def _(x: np.ndarray, *, y: int) -> np.ndarray:
 
 
 @integer_pow_p.lower
-def _(b: Builder, x: Node, *, y: int) -> Any:
+def _integer_pow_lower(b: Builder, x: Node, *, y: int) -> Any:
     one = b.full(x.shape, 1, x.dtype)
     result = power_by_squaring(x, abs_int(int(y)), one, lambda u, v: b.apply("mul", u, v))
     return b.apply("div", one, result) if y < 0 else result
@@ -608,7 +608,7 @@ rules.deflinear(neg_p, lambda ct, x: neg(ct))
 
 
 @abs_p.jvp
-def _(primals: Primals, tangents: Sequence[Value]) -> tuple[Any, Any]:
+def _abs_jvp(primals: Primals, tangents: Sequence[Value]) -> tuple[Any, Any]:
     (x,), (t,) = primals, tangents
     out = abs_p.bind(x)
     if rules.aval_of(x).dtype.kind != "c":
@@ -633,7 +633,7 @@ rules.defjvp(one_minus_square_p, lambda t, x: mul_(t, mul_(factor(x, -2), x)))
 
 
 @sign_p.jvp
-def _(primals: Primals, tangents: Sequence[Value]) -> tuple[Any, Any]:
+def _sign_jvp(primals: Primals, tangents: Sequence[Value]) -> tuple[Any, Any]:
     """Of a complex number the part of the tangent across it, over its modulus."""
     (x,), (t,) = primals, tangents
     out = sign_p.bind(x)
@@ -755,7 +755,7 @@ for _prim, _partner, _sign, _partner_sign in (
 
 
 @abs_p.jet
-def _(primals: Primals, series: Sequence[Tangents]) -> Any:
+def _abs_jet(primals: Primals, series: Sequence[Tangents]) -> Any:
     is_complex = rules.aval_of(primals[0]).dtype.kind == "c"
     rule = jet.by_derivative if is_complex else jet.piecewise_linear
     return rule(abs_p)(primals, series)

@@ -213,12 +213,16 @@ io_callback_p.effectful = True
 
 
 @pure_callback_p.abstract
-def _(*avals: AbstractValue, result_avals: tuple[ShapedArray, ...], **_: Any) -> Any:
+def _pure_callback_abstract(
+    *avals: AbstractValue, result_avals: tuple[ShapedArray, ...], **_: Any
+) -> Any:
     return list(result_avals)
 
 
 @io_callback_p.abstract
-def _(*avals: AbstractValue, result_avals: tuple[ShapedArray, ...], ordered: bool, **_: Any) -> Any:
+def _io_callback_abstract(
+    *avals: AbstractValue, result_avals: tuple[ShapedArray, ...], ordered: bool, **_: Any
+) -> Any:
     effect: Effect = ordered_io_effect if ordered else io_effect
     return list(result_avals), frozenset({effect})
 
@@ -227,7 +231,7 @@ def _returning(prim: Primitive, ordered: bool) -> None:
     """Evaluation of a primitive whose callback returns values."""
 
     @prim.def_impl
-    def _(
+    def def_impl_rule(
         *args: Value, callback: Callable[..., Any], result_avals: Sequence[ShapedArray], **_: Any
     ) -> list[Any]:
         values, avals = _data(args)
@@ -235,7 +239,7 @@ def _returning(prim: Primitive, ordered: bool) -> None:
         return [array_from_numpy(x, a) for x, a in zip(outs, result_avals, strict=True)]
 
     @prim.lower_with_avals
-    def _(
+    def lower_with_avals_rule(
         b: Builder,
         avals: Sequence[ShapedArray],
         *nodes: Node,
@@ -253,7 +257,7 @@ _returning(io_callback_p, ordered=True)
 
 
 @pure_callback_p.jvp
-def _(primals: Primals, tangents: Tangents, **_: Any) -> Any:
+def _pure_callback_jvp(primals: Primals, tangents: Tangents, **_: Any) -> Any:
     raise ValueError(
         "pure_callback has no derivative, as nothing is known of its function: give the function that "
         "calls it a rule by jax.custom_jvp or jax.custom_vjp"
@@ -261,7 +265,7 @@ def _(primals: Primals, tangents: Tangents, **_: Any) -> Any:
 
 
 @io_callback_p.jvp
-def _(primals: Primals, tangents: Tangents, **_: Any) -> Any:
+def _io_callback_jvp(primals: Primals, tangents: Tangents, **_: Any) -> Any:
     raise ValueError(
         "io_callback has no derivative, as nothing is known of its function: give the function that "
         "calls it a rule by jax.custom_jvp or jax.custom_vjp"
@@ -269,14 +273,14 @@ def _(primals: Primals, tangents: Tangents, **_: Any) -> Any:
 
 
 @pure_callback_p.transpose
-def _(cts: Sequence[Cotangent], *args: Operand, **_: Any) -> Any:
+def _pure_callback_transpose(cts: Sequence[Cotangent], *args: Operand, **_: Any) -> Any:
     raise ValueError(
         "Pure callbacks do not support transpose: whether they are linear is not known."
     )
 
 
 @io_callback_p.transpose
-def _(cts: Sequence[Cotangent], *args: Operand, **_: Any) -> Any:
+def _io_callback_transpose(cts: Sequence[Cotangent], *args: Operand, **_: Any) -> Any:
     raise ValueError("io_callback has no transpose: it is linear in none of its operands")
 
 
@@ -301,7 +305,7 @@ def _row_by_row(
 
 
 @pure_callback_p.batch
-def _(
+def _pure_callback_batch(
     args: Sequence[Value],
     dims: Dims,
     *,
@@ -336,7 +340,9 @@ def _(
 
 
 @io_callback_p.batch
-def _(args: Sequence[Value], dims: Dims, *, ordered: bool, **params: object) -> Any:
+def _io_callback_batch(
+    args: Sequence[Value], dims: Dims, *, ordered: bool, **params: object
+) -> Any:
     if ordered:
         raise ValueError("Cannot `vmap` ordered IO callback.")
     return _row_by_row(io_callback_p, args, dims, 1, {"ordered": ordered, **params})
@@ -350,7 +356,7 @@ def _by_each_device(prim: Primitive) -> None:
     """
 
     @prim.over_devices
-    def _(
+    def over_devices_rule(
         axis_data: AxisData, args: Sequence[Value], dims: Dims, **params: object
     ) -> tuple[Any, Any]:
         ordered = params.get("ordered") or params.get("effect") is ordered_debug_effect
@@ -390,12 +396,12 @@ debug_print_p.effectful = True
 
 
 @debug_callback_p.abstract
-def _(*avals: AbstractValue, effect: Effect, **_: Any) -> Any:
+def _debug_callback_abstract(*avals: AbstractValue, effect: Effect, **_: Any) -> Any:
     return [], frozenset({effect})
 
 
 @debug_print_p.abstract
-def _(*avals: AbstractValue, ordered: bool, **_: Any) -> Any:
+def _debug_print_abstract(*avals: AbstractValue, ordered: bool, **_: Any) -> Any:
     return [], frozenset({ordered_debug_effect if ordered else debug_effect})
 
 
@@ -455,7 +461,7 @@ def _silent(prim: Primitive, function_of: Callable[[dict[str, Any]], Callable[..
     """Rules of a primitive that returns nothing; `function_of` gives its function by parameters."""
 
     @prim.def_impl
-    def _(*args: Value, **params: object) -> list[Any]:
+    def def_impl_rule(*args: Value, **params: object) -> list[Any]:
         function = function_of(params)
         for operands in _parts_of(args) if params["partitioned"] else [args]:
             try:
@@ -466,7 +472,9 @@ def _silent(prim: Primitive, function_of: Callable[[dict[str, Any]], Callable[..
         return []
 
     @prim.lower_with_avals
-    def _(b: Builder, avals: Sequence[ShapedArray], *nodes: Node, **params: object) -> Any:
+    def lower_with_avals_rule(
+        b: Builder, avals: Sequence[ShapedArray], *nodes: Node, **params: object
+    ) -> Any:
         from jitney.compiler.hlo.sharding_propagation import (
             ANY_CALL,
             PartBuilder,
@@ -497,11 +505,11 @@ def _silent(prim: Primitive, function_of: Callable[[dict[str, Any]], Callable[..
         return []
 
     @prim.jvp
-    def _(primals: Primals, tangents: Tangents, **params: object) -> Any:
+    def jvp_rule(primals: Primals, tangents: Tangents, **params: object) -> Any:
         return prim.bind(*primals, **params), []
 
     @prim.batch
-    def _(args: Sequence[Value], dims: Dims, **params: object) -> Any:
+    def batch_rule(args: Sequence[Value], dims: Dims, **params: object) -> Any:
         for i in range(rules.batch_size(args, dims)):
             prim.bind(
                 *(x if d is None else index_axis(x, i, d) for x, d in zip(args, dims, strict=True)),

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 @gather_p.jvp
-def _(
+def _gather_jvp(
     primals: Primals, tangents: Tangents, *, fill_value: object, **params: object
 ) -> tuple[Any, Any]:
     x, indices = primals
@@ -60,7 +60,7 @@ gather_p.jet(jet.piecewise_linear(gather_p))
 
 
 @gather_p.transpose
-def _(
+def _gather_transpose(
     ct: Cotangent,
     x: Operand,
     indices: Value,
@@ -121,7 +121,7 @@ def _linear_updates(prim: Primitive, signed: Callable[[Any], Any]) -> None:
     """Derivatives of a scatter that adds `signed(updates)`: linear in operand and updates."""
 
     @prim.jvp
-    def _(primals: Primals, tangents: Tangents, **params: object) -> tuple[Any, Any]:
+    def jvp_rule(primals: Primals, tangents: Tangents, **params: object) -> tuple[Any, Any]:
         x, indices, updates = primals
         out = prim.bind(x, indices, updates, **params)
         t, _, u = tangents
@@ -130,7 +130,7 @@ def _linear_updates(prim: Primitive, signed: Callable[[Any], Any]) -> None:
         return out, prim.bind(instantiate(t), indices, instantiate(u), **params)
 
     @prim.transpose
-    def _(
+    def transpose_rule(
         ct: Cotangent,
         x: Operand,
         indices: Value,
@@ -156,7 +156,7 @@ _linear_updates(scatter_sub_p, lambda ct: rules.op("neg")(ct))
 
 
 @scatter_mul_p.jvp
-def _(
+def _scatter_mul_jvp(
     primals: Primals,
     tangents: Tangents,
     *,
@@ -191,7 +191,7 @@ def _(
 
 
 @scatter_mul_p.transpose
-def _(
+def _scatter_mul_transpose(
     ct: Cotangent,
     x: Operand,
     indices: Value,
@@ -225,7 +225,7 @@ def _extreme_jvp(prim: Primitive) -> None:
     """The forward derivative of scatter-min or -max: those that attain the extreme share it."""
 
     @prim.jvp
-    def _(
+    def jvp_rule(
         primals: Primals,
         tangents: Tangents,
         *,
@@ -291,7 +291,7 @@ for _prim in (scatter_p, scatter_add_p, scatter_sub_p, scatter_min_p, scatter_ma
 
 
 @scatter_p.jvp
-def _(primals: Primals, tangents: Tangents, **params: Any) -> tuple[Any, Any]:
+def _scatter_jvp(primals: Primals, tangents: Tangents, **params: Any) -> tuple[Any, Any]:
     x, indices, updates = primals
     t, _, u = tangents
     if type(t) is Zero and type(u) is Zero:
@@ -331,7 +331,7 @@ def _(primals: Primals, tangents: Tangents, **params: Any) -> tuple[Any, Any]:
 
 
 @scatter_p.transpose
-def _(
+def _scatter_transpose(
     ct: Cotangent,
     x: Operand,
     indices: Value,

@@ -62,7 +62,9 @@ def _check_index_types(name: str, starts: Sequence[ShapedArray]) -> None:
 
 
 @dynamic_slice_p.abstract
-def _(x: ShapedArray, *starts: ShapedArray, slice_sizes: Shape) -> ShapedArray:
+def _dynamic_slice_abstract(
+    x: ShapedArray, *starts: ShapedArray, slice_sizes: Shape
+) -> ShapedArray:
     if len(starts) != x.ndim or len(slice_sizes) != x.ndim:
         raise TypeError(
             "dynamic_slice needs a start index and a size per axis of the operand, got "
@@ -80,12 +82,12 @@ def _(x: ShapedArray, *starts: ShapedArray, slice_sizes: Shape) -> ShapedArray:
 
 
 @dynamic_slice_p.eager
-def _(x: np.ndarray, *starts: np.ndarray, slice_sizes: Shape) -> np.ndarray:
+def _dynamic_slice_eager(x: np.ndarray, *starts: np.ndarray, slice_sizes: Shape) -> np.ndarray:
     return indexing.dynamic_slice(x, starts, slice_sizes)
 
 
 @dynamic_slice_p.lower
-def _(b: Builder, x: Node, *starts: Node, slice_sizes: Shape) -> Any:
+def _dynamic_slice_lower(b: Builder, x: Node, *starts: Node, slice_sizes: Shape) -> Any:
     return b.dynamic_slice(x, starts, tuple(map(int, slice_sizes)))
 
 
@@ -255,7 +257,9 @@ dynamic_update_slice_p.sharding(sharding_rules.dynamic_update_slice)
 
 
 @dynamic_update_slice_p.abstract
-def _(x: ShapedArray, update: ShapedArray, *starts: ShapedArray) -> ShapedArray:
+def _dynamic_update_slice_abstract(
+    x: ShapedArray, update: ShapedArray, *starts: ShapedArray
+) -> ShapedArray:
     if x.ndim != update.ndim:
         raise TypeError(
             f"dynamic_update_slice: `update`, of shape {update.shape}, must have the rank of the "
@@ -277,12 +281,14 @@ def _(x: ShapedArray, update: ShapedArray, *starts: ShapedArray) -> ShapedArray:
 
 
 @dynamic_update_slice_p.eager
-def _(x: np.ndarray, update: np.ndarray, *starts: np.ndarray) -> np.ndarray:
+def _dynamic_update_slice_eager(
+    x: np.ndarray, update: np.ndarray, *starts: np.ndarray
+) -> np.ndarray:
     return indexing.dynamic_update_slice(x, update, starts)
 
 
 @dynamic_update_slice_p.lower
-def _(b: Builder, x: Node, update: Node, *starts: Node) -> Any:
+def _dynamic_update_slice_lower(b: Builder, x: Node, update: Node, *starts: Node) -> Any:
     return b.dynamic_update_slice(x, update, starts)
 
 
@@ -371,7 +377,9 @@ def dynamic_update_index_in_dim(
 
 
 @dynamic_slice_p.jvp
-def _(primals: Primals, tangents: Tangents, *, slice_sizes: Shape) -> tuple[Any, Any]:
+def _dynamic_slice_jvp(
+    primals: Primals, tangents: Tangents, *, slice_sizes: Shape
+) -> tuple[Any, Any]:
     t = tangents[0]
     if isinstance(t, Zero):
         out = dynamic_slice_p.bind(*primals, slice_sizes=slice_sizes)
@@ -381,7 +389,9 @@ def _(primals: Primals, tangents: Tangents, *, slice_sizes: Shape) -> tuple[Any,
 
 
 @dynamic_slice_p.transpose
-def _(ct: Cotangent, x: Operand, *starts: Value, slice_sizes: Shape) -> list[Any]:
+def _dynamic_slice_transpose(
+    ct: Cotangent, x: Operand, *starts: Value, slice_sizes: Shape
+) -> list[Any]:
     if isinstance(ct, Zero):
         return [Zero(rules.aval_of(x))] + [None] * len(starts)
     moved = dynamic_update_slice_p.bind(rules.zeros_like(x), ct, *starts)
@@ -403,7 +413,7 @@ def _index_vectors(starts: Primals, dims: Dims) -> tuple[Any, int | None]:
 
 
 @dynamic_slice_p.batch
-def _(args: Primals, dims: Dims, *, slice_sizes: Shape) -> tuple[Any, int]:
+def _dynamic_slice_batch(args: Primals, dims: Dims, *, slice_sizes: Shape) -> tuple[Any, int]:
     x, *starts = args
     if not starts:
         return x, 0
@@ -422,7 +432,7 @@ def _(args: Primals, dims: Dims, *, slice_sizes: Shape) -> tuple[Any, int]:
 
 
 @dynamic_update_slice_p.jvp
-def _(primals: Primals, tangents: Tangents) -> tuple[Any, Any]:
+def _dynamic_update_slice_jvp(primals: Primals, tangents: Tangents) -> tuple[Any, Any]:
     starts = primals[2:]
     out = dynamic_update_slice_p.bind(*primals)
     if type(tangents[0]) is Zero and type(tangents[1]) is Zero:
@@ -432,7 +442,9 @@ def _(primals: Primals, tangents: Tangents) -> tuple[Any, Any]:
 
 
 @dynamic_update_slice_p.transpose
-def _(ct: Cotangent, x: Operand, update: Operand, *starts: Value) -> list[Any]:
+def _dynamic_update_slice_transpose(
+    ct: Cotangent, x: Operand, update: Operand, *starts: Value
+) -> list[Any]:
     rest = [None] * len(starts)
     if isinstance(ct, Zero):
         return [
@@ -449,7 +461,7 @@ def _(ct: Cotangent, x: Operand, update: Operand, *starts: Value) -> list[Any]:
 
 
 @dynamic_update_slice_p.batch
-def _(args: Primals, dims: Dims) -> tuple[Any, int]:
+def _dynamic_update_slice_batch(args: Primals, dims: Dims) -> tuple[Any, int]:
     x, update, *starts = args
     if not starts:
         return rules.to_front(update, dims[1], rules.batch_size(args, dims)), 0

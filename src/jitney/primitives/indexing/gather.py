@@ -191,7 +191,7 @@ gather_p.sharding(sharding_rules.gather)
 
 
 @gather_p.abstract
-def _(
+def _gather_abstract(
     x: ShapedArray,
     indices: ShapedArray,
     *,
@@ -277,7 +277,7 @@ def _fill(dtype: np.dtype, fill_value: FillValue) -> np.ndarray:
 
 
 @gather_p.eager
-def _(
+def _gather_eager(
     x: np.ndarray,
     indices: np.ndarray,
     *,
@@ -294,7 +294,7 @@ def _(
 
 
 @gather_p.lower
-def _(
+def _gather_lower(
     b: Builder,
     x: Node,
     indices: Node,

@@ -156,7 +156,7 @@ def _declare(name: str, fn: str | None) -> Primitive:
     prim.sharding(sharding_rules.scatter)
 
     @prim.abstract
-    def _(
+    def abstract_rule(
         x: ShapedArray,
         indices: ShapedArray,
         updates: ShapedArray,
@@ -168,7 +168,7 @@ def _declare(name: str, fn: str | None) -> Primitive:
         return x
 
     @prim.eager
-    def _(
+    def eager_rule(
         x: np.ndarray,
         indices: np.ndarray,
         updates: np.ndarray,
@@ -187,7 +187,7 @@ def _declare(name: str, fn: str | None) -> Primitive:
         return indexing.scatter(x, indices, updates, dims, combine, MODES[mode])
 
     @prim.lower
-    def _(
+    def lower_rule(
         b: Builder,
         x: Node,
         indices: Node,

@@ -34,7 +34,7 @@ slice_p.sharding(sharding_rules.cut)
 
 
 @slice_p.abstract
-def _(
+def _slice_abstract(
     x: ShapedArray, *, start_indices: Shape, limit_indices: Shape, strides: Shape | None
 ) -> ShapedArray:
     if not len(start_indices) == len(limit_indices) == x.ndim:
@@ -66,14 +66,14 @@ def _(
 
 
 @slice_p.eager
-def _(
+def _slice_eager(
     x: np.ndarray, *, start_indices: Shape, limit_indices: Shape, strides: Shape | None
 ) -> np.ndarray:
     return x[tuple(map(_slice, start_indices, limit_indices, strides or (1,) * x.ndim))]
 
 
 @slice_p.lower
-def _(
+def _slice_lower(
     b: Builder, x: Node, *, start_indices: Shape, limit_indices: Shape, strides: Shape | None
 ) -> Any:
     starts, limits = tuple(map(int, start_indices)), tuple(map(int, limit_indices))
@@ -207,7 +207,7 @@ rules.deflinear(slice_p, _pad_back)
 
 
 @slice_p.batch
-def _(
+def _slice_batch(
     args: Primals,
     dims: Sequence[int],
     *,
@@ -233,7 +233,7 @@ assert not slice_p.missing()
 
 
 @slice_p.key_use
-def _(
+def _slice_key_use(
     avals: Sequence[ShapedArray],
     *,
     start_indices: Shape,

@@ -169,7 +169,7 @@ def contraction_dtypes(
 
 
 @dot_general_p.eager
-def _(
+def _dot_general_eager(
     x: np.ndarray,
     y: np.ndarray,
     *,
@@ -198,7 +198,7 @@ def _products(x: np.ndarray, y: np.ndarray, dimension_numbers: DotDimensionNumbe
 
 
 @dot_general_p.lower
-def _(
+def _dot_general_lower(
     b: Builder,
     x: Node,
     y: Node,
@@ -444,7 +444,7 @@ rules.defbilinear(dot_general_p, cotangent_of_left, cotangent_of_right)
 
 
 @dot_general_p.batch
-def _(
+def _dot_general_batch(
     args: Sequence[Value], dims: Dims, *, dimension_numbers: DotDimensionNumbers, **params: object
 ) -> Any:
     (x, y), (dx, dy) = args, dims

@@ -31,7 +31,7 @@ eig_p.sharding(sharding_rules.batch_of(2))
 
 
 @eig_p.abstract
-def _(
+def _eig_abstract(
     x: ShapedArray, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool, **_: Any
 ) -> list[ShapedArray]:
     batch, n = factorizations.square("eig", x)
@@ -58,7 +58,7 @@ matrix_function(eig_p, _eig, _routine)
 
 
 @eig_p.jvp
-def _(
+def _eig_jvp(
     primals: Primals, tangents: Tangents, *, compute_left_eigenvectors: bool,
     compute_right_eigenvectors: bool, enable_eigvec_derivs: bool, **params: object,
 ) -> Any:  # fmt: skip

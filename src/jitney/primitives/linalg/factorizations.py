@@ -69,7 +69,7 @@ cholesky_p.sharding(sharding_rules.batch_of(2))
 
 
 @cholesky_p.abstract
-def _(x: ShapedArray) -> ShapedArray:
+def _cholesky_abstract(x: ShapedArray) -> ShapedArray:
     square("cholesky", x)
     return shaped_array(x.shape, x.dtype)
 
@@ -83,7 +83,7 @@ matrix_function(
 
 
 @cholesky_p.jvp
-def _(primals: Primals, tangents: Tangents) -> Any:
+def _cholesky_jvp(primals: Primals, tangents: Tangents) -> Any:
     (x,), (t,) = primals, tangents
     factor = cholesky_p.bind(x)
     if isinstance(t, Zero):
@@ -101,7 +101,9 @@ triangular_solve_p.sharding(sharding_rules.batch_of(2))
 
 
 @triangular_solve_p.abstract
-def _(a: ShapedArray, b: ShapedArray, *, left_side: bool, **_: Any) -> ShapedArray:
+def _triangular_solve_abstract(
+    a: ShapedArray, b: ShapedArray, *, left_side: bool, **_: Any
+) -> ShapedArray:
     name = "triangular_solve"
     _matrix(name, b, 1)
     if len(a.shape) != len(b.shape):
@@ -147,7 +149,7 @@ def solve_triangular(
 
 
 @triangular_solve_p.jvp
-def _(primals: Primals, tangents: Tangents, **params: Param) -> Any:
+def _triangular_solve_jvp(primals: Primals, tangents: Tangents, **params: Param) -> Any:
     (a, b), (ta, tb) = primals, tangents
     out = triangular_solve_p.bind(a, b, **params)
     if isinstance(ta, Zero):
@@ -166,7 +168,9 @@ def _(primals: Primals, tangents: Tangents, **params: Param) -> Any:
 
 
 @triangular_solve_p.transpose
-def _(ct: Cotangent, a: Operand, b: Operand, *, transpose_a: bool, **params: object) -> list[Any]:
+def _triangular_solve_transpose(
+    ct: Cotangent, a: Operand, b: Operand, *, transpose_a: bool, **params: object
+) -> list[Any]:
     assert rules.is_linear(b) and not rules.is_linear(a)
     if isinstance(ct, Zero):
         return [None, Zero(b.aval.to_cotangent_aval())]
@@ -180,7 +184,7 @@ lu_p.sharding(sharding_rules.batch_of(2))
 
 
 @lu_p.abstract
-def _(x: ShapedArray) -> list[ShapedArray]:
+def _lu_abstract(x: ShapedArray) -> list[ShapedArray]:
     batch, m, n = _matrix("lu", x)
     return [
         shaped_array(x.shape, x.dtype),
@@ -193,7 +197,7 @@ matrix_function(lu_p, reference.lu, lambda x: lapack.routine("lu", *x.shape[-2:]
 
 
 @lu_p.jvp
-def _(primals: Primals, tangents: Tangents) -> Any:
+def _lu_jvp(primals: Primals, tangents: Tangents) -> Any:
     (x,), (t,) = primals, tangents
     factors, pivots, order = lu_p.bind(x)
     if isinstance(t, Zero):
@@ -220,7 +224,9 @@ lu_pivots_to_permutation_p.sharding(sharding_rules.batch_of(1))
 
 
 @lu_pivots_to_permutation_p.abstract
-def _(pivots: ShapedArray, *, permutation_size: int) -> ShapedArray:
+def _lu_pivots_to_permutation_abstract(
+    pivots: ShapedArray, *, permutation_size: int
+) -> ShapedArray:
     families.check_dtype("lu_pivots_to_permutation", pivots.dtype, families.INTEGER)
     if not pivots.shape or permutation_size < pivots.shape[-1]:
         raise ValueError(
@@ -249,7 +255,7 @@ qr_p.sharding(sharding_rules.batch_of(2))
 
 
 @qr_p.abstract
-def _(
+def _qr_abstract(
     x: ShapedArray, *, pivoting: bool, full_matrices: bool, use_magma: object
 ) -> list[ShapedArray]:
     batch, m, n = _matrix("qr", x)
@@ -271,7 +277,7 @@ matrix_function(qr_p, _qr, _qr_routine)
 
 
 @qr_p.jvp
-def _(primals: Primals, tangents: Tangents, **params: object) -> Any:
+def _qr_jvp(primals: Primals, tangents: Tangents, **params: object) -> Any:
     (x,), (t,) = primals, tangents
     outs = qr_p.bind(x, **params)
     if isinstance(t, Zero):
@@ -314,7 +320,7 @@ def _chosen(subset: tuple[int, int] | None, size: int) -> int:
 
 
 @eigh_p.abstract
-def _(
+def _eigh_abstract(
     x: ShapedArray,
     *,
     lower: bool,
@@ -354,7 +360,7 @@ matrix_function(eigh_p, _eigh, _eigh_routine)
 
 
 @eigh_p.jvp
-def _(primals: Primals, tangents: Tangents, **params: Param) -> Any:
+def _eigh_jvp(primals: Primals, tangents: Tangents, **params: Param) -> Any:
     (x,), (t,) = primals, tangents
     vectors, values = outs = eigh_p.bind(x, **params)
     if isinstance(t, Zero):
@@ -398,7 +404,7 @@ svd_p.sharding(sharding_rules.batch_of(2))
 
 
 @svd_p.abstract
-def _(
+def _svd_abstract(
     x: ShapedArray,
     *,
     full_matrices: bool,
@@ -453,7 +459,7 @@ matrix_function(svd_p, _svd, _svd_routine)
 
 
 @svd_p.jvp
-def _(
+def _svd_jvp(
     primals: Primals, tangents: Tangents, *, full_matrices: bool, compute_uv: bool, **params: object
 ) -> Any:
     (x,), (t,) = primals, tangents
@@ -523,13 +529,13 @@ cholesky_update_p = declare("cholesky_update")
 
 
 @geqrf_p.abstract
-def _(x: ShapedArray) -> list[ShapedArray]:
+def _geqrf_abstract(x: ShapedArray) -> list[ShapedArray]:
     batch, m, n = _matrix("geqrf", x)
     return [shaped_array(x.shape, x.dtype), shaped_array((*batch, min(m, n)), x.dtype)]
 
 
 @householder_product_p.abstract
-def _(x: ShapedArray, taus: ShapedArray) -> ShapedArray:
+def _householder_product_abstract(x: ShapedArray, taus: ShapedArray) -> ShapedArray:
     _, m, n = _matrix("householder_product", x)
     if taus.dtype != x.dtype or not taus.ndim:
         raise TypeError(
@@ -545,13 +551,13 @@ def _(x: ShapedArray, taus: ShapedArray) -> ShapedArray:
 
 
 @hessenberg_p.abstract
-def _(x: ShapedArray) -> list[ShapedArray]:
+def _hessenberg_abstract(x: ShapedArray) -> list[ShapedArray]:
     batch, n = square("hessenberg", x)
     return [shaped_array(x.shape, x.dtype), shaped_array((*batch, max(n - 1, 0)), x.dtype)]
 
 
 @tridiagonal_p.abstract
-def _(x: ShapedArray, *, lower: bool) -> list[ShapedArray]:
+def _tridiagonal_abstract(x: ShapedArray, *, lower: bool) -> list[ShapedArray]:
     batch, n = square("tridiagonal", x)
     if n == 0:
         raise TypeError("Input to tridiagonal must have non-empty matrices")
@@ -563,7 +569,7 @@ def _(x: ShapedArray, *, lower: bool) -> list[ShapedArray]:
 
 
 @schur_p.abstract
-def _(x: ShapedArray, *, compute_schur_vectors: bool, **_: Any) -> list[ShapedArray]:
+def _schur_abstract(x: ShapedArray, *, compute_schur_vectors: bool, **_: Any) -> list[ShapedArray]:
     square("schur", x)
     return [shaped_array(x.shape, x.dtype)] * (1 + compute_schur_vectors)
 
@@ -573,7 +579,7 @@ def _schur(x: np.ndarray, *, compute_schur_vectors: bool, **_: Any) -> Any:
 
 
 @cholesky_update_p.abstract
-def _(r: ShapedArray, w: ShapedArray) -> ShapedArray:
+def _cholesky_update_abstract(r: ShapedArray, w: ShapedArray) -> ShapedArray:
     _, n = square("cholesky_update", r)
     if w.shape[-1:] != (n,):
         raise ValueError(f"cholesky_update got shapes {r.shape} and {w.shape}")

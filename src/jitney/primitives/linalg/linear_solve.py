@@ -58,7 +58,9 @@ linear_solve_p.declares_sharding = True
 
 
 @linear_solve_p.abstract
-def _(*avals: AbstractValue, const_lengths: _LinearSolveTuple, jaxprs: _LinearSolveTuple) -> Any:
+def _linear_solve_abstract(
+    *avals: AbstractValue, const_lengths: _LinearSolveTuple, jaxprs: _LinearSolveTuple
+) -> Any:
     of_b = avals[sum(const_lengths) :]
     outs = jaxprs.solve.out_avals  # the solution is as weakly typed as the right hand side
     weak = [isinstance(a, ShapedArray) and a.weak_type for a in of_b]
@@ -76,7 +78,9 @@ def _split(args: Sequence[Any], lengths: _LinearSolveTuple) -> tuple[_LinearSolv
 
 
 @linear_solve_p.lower
-def _(b: Builder, *nodes: Node, const_lengths: _LinearSolveTuple, jaxprs: _LinearSolveTuple) -> Any:
+def _linear_solve_lower(
+    b: Builder, *nodes: Node, const_lengths: _LinearSolveTuple, jaxprs: _LinearSolveTuple
+) -> Any:
     consts, rhs = _split(nodes, const_lengths)
     return lowering.inline(b, jaxprs.solve, [*consts.solve, *rhs])
 
@@ -87,7 +91,7 @@ linear_solve_p.absent(
 
 
 @linear_solve_p.jvp
-def _(
+def _linear_solve_jvp(
     primals: Primals,
     tangents: Tangents,
     *,
@@ -120,7 +124,7 @@ def _(
 
 
 @linear_solve_p.transpose
-def _(
+def _linear_solve_transpose(
     cts: Sequence[Cotangent],
     *args: Operand,
     const_lengths: _LinearSolveTuple,
@@ -146,7 +150,7 @@ def _(
 
 
 @linear_solve_p.batch_with_axis
-def _(
+def _linear_solve_batch_with_axis(
     axis_data: AxisData,
     args: Sequence[Value],
     dims: Dims,

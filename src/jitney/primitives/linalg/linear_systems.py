@@ -76,7 +76,7 @@ tridiagonal_solve_p.sharding(sharding_rules.batch_of(1))
 
 
 @tridiagonal_solve_p.abstract
-def _(
+def _tridiagonal_solve_abstract(
     dl: ShapedArray, d: ShapedArray, du: ShapedArray, b: ShapedArray, *, perturb_singular: bool
 ) -> ShapedArray:
     families.check_same_dtypes("tridiagonal_solve", (dl, d, du, b))
@@ -119,7 +119,7 @@ def _tridiagonal_product(dl: Value, d: Value, du: Value, x: Value) -> Any:
 
 
 @tridiagonal_solve_p.jvp
-def _(primals: Primals, tangents: Tangents, **params: object) -> Any:
+def _tridiagonal_solve_jvp(primals: Primals, tangents: Tangents, **params: object) -> Any:
     *diagonals, b = primals
     *changes, tb = tangents
     out = tridiagonal_solve_p.bind(*diagonals, b, **params)
@@ -134,7 +134,9 @@ def _(primals: Primals, tangents: Tangents, **params: object) -> Any:
 
 
 @tridiagonal_solve_p.transpose
-def _(ct: Cotangent, dl: Array, d: Array, du: Array, b: Operand, **params: object) -> list[Any]:
+def _tridiagonal_solve_transpose(
+    ct: Cotangent, dl: Array, d: Array, du: Array, b: Operand, **params: object
+) -> list[Any]:
     assert rules.is_linear(b)
     if isinstance(ct, Zero):
         return [None, None, None, Zero(b.aval.to_cotangent_aval())]
@@ -153,7 +155,9 @@ ormqr_p = declare("ormqr")
 
 
 @symmetric_product_p.abstract
-def _(a: ShapedArray, c: ShapedArray, *, alpha: float, beta: float) -> ShapedArray:
+def _symmetric_product_abstract(
+    a: ShapedArray, c: ShapedArray, *, alpha: float, beta: float
+) -> ShapedArray:
     families.check_same_dtypes("symmetric_product", (a, c))
     if a.ndim < 2 or c.shape != (*a.shape[:-1], a.shape[-2]):
         raise TypeError(
@@ -183,7 +187,7 @@ no_derivative(symmetric_product_p)
 
 
 @ormqr_p.abstract
-def _(
+def _ormqr_abstract(
     a: ShapedArray, taus: ShapedArray, c: ShapedArray, *, left: bool, transpose: bool
 ) -> ShapedArray:
     families.check_same_dtypes("ormqr", (a, taus, c))

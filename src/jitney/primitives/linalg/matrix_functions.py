@@ -44,7 +44,7 @@ def matrix_function(
     prim.abstract_rule = prim.rules["abstract"] = _weak_as_operands(prim.abstract_rule)
 
     @prim.eager
-    def _(*xs: np.ndarray, **params: object) -> Any:
+    def eager_rule(*xs: np.ndarray, **params: object) -> Any:
         avals = [shaped_array(x.shape, x.dtype) for x in xs]
         call = _native_routine(routine, avals, params)
         if call is None:
@@ -65,7 +65,9 @@ def matrix_function(
     library.declare(LibraryFunction(prim.name, result_types, on_arrays))
 
     @prim.lower_with_avals
-    def _(b: Builder, avals: Sequence[ShapedArray], *nodes: Node, **params: object) -> Any:
+    def lower_with_avals_rule(
+        b: Builder, avals: Sequence[ShapedArray], *nodes: Node, **params: object
+    ) -> Any:
         built = None if small is None else small(b, *nodes, **params)
         if built is not None:
             return built
@@ -80,7 +82,7 @@ def matrix_function(
         return found if several else found[0]
 
     @prim.batch
-    def _(args: Sequence[Value], dims: Dims, **params: object) -> Any:
+    def batch_rule(args: Sequence[Value], dims: Dims, **params: object) -> Any:
         size = rules.batch_size(args, dims)
         moved = [rules.to_front(x, d, size) for x, d in zip(args, dims, strict=True)]
         out = prim.bind(*moved, **params)
@@ -138,7 +140,7 @@ def no_derivative(prim: Primitive) -> None:
     """Says that `prim` has no derivative."""
 
     @prim.jvp
-    def _(primals: Primals, tangents: Tangents, **params: object) -> Any:
+    def jvp_rule(primals: Primals, tangents: Tangents, **params: object) -> Any:
         if any(type(t) is not Zero for t in tangents):
             raise NotImplementedError(f"Differentiation rule for '{prim.name}' not implemented")
         out = prim.bind(*primals, **params)

@@ -84,7 +84,7 @@ _MATRICES = RaggedDotDimensionNumbers((((1,), (1,)), ((), ())), (0,), (0,))
 
 
 @ragged_dot_general_p.abstract
-def _(
+def _ragged_dot_general_abstract(
     x: ShapedArray,
     y: ShapedArray,
     sizes: ShapedArray,
@@ -402,7 +402,7 @@ def ragged_dot(
 
 
 @ragged_dot_general_p.jvp
-def _(primals: Primals, tangents: Tangents, **params: Any) -> tuple[Any, Any]:
+def _ragged_dot_general_jvp(primals: Primals, tangents: Tangents, **params: Any) -> tuple[Any, Any]:
     (x, y, sizes), (dx, dy, _) = primals, tangents
     out = ragged_dot_general_p.bind(x, y, sizes, **params)
     terms: list[Any] = []
@@ -486,7 +486,9 @@ def _cotangents_of_contracted(
 
 
 @ragged_dot_general_p.transpose
-def _(ct: Cotangent, x: Operand, y: Operand, sizes: Value, **params: Any) -> list[Any]:
+def _ragged_dot_general_transpose(
+    ct: Cotangent, x: Operand, y: Operand, sizes: Value, **params: Any
+) -> list[Any]:
     if isinstance(ct, Zero):
         return [None, None, None]
     numbers: RaggedDotDimensionNumbers = params["ragged_dot_dimension_numbers"]
@@ -507,7 +509,7 @@ def _(ct: Cotangent, x: Operand, y: Operand, sizes: Value, **params: Any) -> lis
 
 
 @ragged_dot_general_p.batch
-def _(args: Sequence[Value], dims: Dims, **params: Any) -> tuple[Any, int]:
+def _ragged_dot_general_batch(args: Sequence[Value], dims: Dims, **params: Any) -> tuple[Any, int]:
     (x, y, sizes), (dx, dy, ds) = args, dims
     numbers: RaggedDotDimensionNumbers = params["ragged_dot_dimension_numbers"]
     rank_x, rank_y = (

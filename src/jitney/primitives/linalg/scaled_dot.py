@@ -57,7 +57,7 @@ def _check_scale(side: str, x: ShapedArray, scale: ShapedArray, contracting: Seq
 
 
 @scaled_dot_p.abstract
-def _(
+def _scaled_dot_abstract(
     x: ShapedArray,
     y: ShapedArray,
     x_scale: ShapedArray,
@@ -113,7 +113,7 @@ scaled_dot_p.absent(
 
 
 @scaled_dot_p.batch
-def _(
+def _scaled_dot_batch(
     args: Sequence[Value], dims: Dims, *, dimension_numbers: DotDimensionNumbers, **params: object
 ) -> tuple[Any, int]:
     size = rules.batch_size(args, dims)

@@ -71,7 +71,7 @@ def _of_extent_one(prim: Primitive, meaning: Callable[..., Shape], name: str) ->
     """
 
     @prim.eager
-    def _(x: np.ndarray, **params: Param) -> np.ndarray:
+    def eager_rule(x: np.ndarray, **params: Param) -> np.ndarray:
         _only_one(params["axis_size"], name)
         return x.reshape(meaning(x.shape, **params))
 
@@ -99,7 +99,7 @@ def _gathered(
 
 
 @all_gather_p.abstract
-def _(x: ShapedArray, **params: Param) -> ShapedArray:
+def _all_gather_abstract(x: ShapedArray, **params: Param) -> ShapedArray:
     return x.update(shape=_gathered(x.shape, **params))
 
 
@@ -107,7 +107,7 @@ _of_extent_one(all_gather_p, _gathered, "all_gather")
 
 
 @all_gather_p.lower
-def _(
+def _all_gather_lower(
     b: Builder, x: Node, *, all_gather_dimension: int, axis_name: tuple[AxisName, ...],
     axis_index_groups: Groups, axis_size: int, tiled: bool,
 ) -> Any:  # fmt: skip
@@ -132,7 +132,7 @@ def gather_rows(
 
 
 @all_gather_p.batch_with_axis
-def _(
+def _all_gather_batch_with_axis(
     axis_data: AxisData,
     args: Sequence[Value],
     dims: Dims,
@@ -184,19 +184,19 @@ all_gather_invariant_p.absent(
 
 
 @all_gather_invariant_p.abstract
-def _(x: ShapedArray, **params: Param) -> ShapedArray:
+def _all_gather_invariant_abstract(x: ShapedArray, **params: Param) -> ShapedArray:
     return x.update(shape=_gathered(x.shape, **params))
 
 
 @all_gather_invariant_p.varying
-def _(
+def _all_gather_invariant_varying(
     avals: Sequence[ShapedArray], params: Mapping[str, Any], result: ShapedArray
 ) -> AbstractValue:
     return varying.along(result, avals[0].vma.difference(params["axis_name"]))
 
 
 @all_gather_invariant_p.batch_with_axis
-def _(
+def _all_gather_invariant_batch_with_axis(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, *, axis_name: tuple[AxisName, ...],
     **params: Any,
 ) -> Any:  # fmt: skip
@@ -327,7 +327,7 @@ def _scattered(
 
 
 @reduce_scatter_p.abstract
-def _(x: ShapedArray, **params: Param) -> ShapedArray:
+def _reduce_scatter_abstract(x: ShapedArray, **params: Param) -> ShapedArray:
     return x.update(shape=_scattered(x.shape, **params))
 
 
@@ -335,7 +335,7 @@ _of_extent_one(reduce_scatter_p, _scattered, "psum_scatter")
 
 
 @reduce_scatter_p.lower
-def _(
+def _reduce_scatter_lower(
     b: Builder, x: Node, *, scatter_dimension: int, axis_name: tuple[AxisName, ...],
     axis_index_groups: Groups, axis_size: int, tiled: bool,
 ) -> Any:  # fmt: skip
@@ -357,7 +357,7 @@ def scatter_rows(
 
 
 @reduce_scatter_p.batch_with_axis
-def _(
+def _reduce_scatter_batch_with_axis(
     axis_data: AxisData,
     args: Sequence[Value],
     dims: Dims,

@@ -37,7 +37,7 @@ all_to_all_p = declare("all_to_all", linear=True)
 
 
 @all_to_all_p.abstract
-def _(
+def _all_to_all_abstract(
     x: ShapedArray, *, split_axis: int, concat_axis: int, axis_name: AxisName,
     axis_index_groups: Groups = None, **_: object,
 ) -> ShapedArray:  # fmt: skip
@@ -63,12 +63,12 @@ all_to_all_p.result_type = (  # of this one primitive
 
 
 @all_to_all_p.eager
-def _(x: np.ndarray, **_: object) -> np.ndarray:
+def _all_to_all_eager(x: np.ndarray, **_: object) -> np.ndarray:
     return x
 
 
 @all_to_all_p.lower
-def _(
+def _all_to_all_lower(
     b: Builder, x: Node, *, split_axis: int, concat_axis: int, axis_name: AxisName,
     axis_index_groups: Groups, **_: Any,
 ) -> Any:  # fmt: skip
@@ -80,7 +80,7 @@ def _(
 
 
 @all_to_all_p.batch_with_axis
-def _(
+def _all_to_all_batch_with_axis(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, *, split_axis: int, concat_axis: int,
     axis_name: AxisName, **params: Param,
 ) -> Any:  # fmt: skip

@@ -199,24 +199,30 @@ def _reduction(name: str, fn: Monoid, *, linear: bool = False) -> Primitive:
     prim = declare(name, linear=linear)
 
     @prim.abstract
-    def _(x: ShapedArray, *, axes: Sequence[AxisName], axis_index_groups: Groups) -> ShapedArray:
+    def abstract_rule(
+        x: ShapedArray, *, axes: Sequence[AxisName], axis_index_groups: Groups
+    ) -> ShapedArray:
         gone = _positional(axes)
         return x.update(shape=tuple(n for k, n in enumerate(x.shape) if k not in gone))
 
     @prim.eager
-    def _(x: np.ndarray, *, axes: Sequence[AxisName], axis_index_groups: Groups) -> np.ndarray:
+    def eager_rule(
+        x: np.ndarray, *, axes: Sequence[AxisName], axis_index_groups: Groups
+    ) -> np.ndarray:
         names_of(_named(axes), name)
         return reduction.reduce(x, fn, _positional(axes))
 
     @prim.lower
-    def _(b: Builder, x: Node, *, axes: Sequence[AxisName], axis_index_groups: Groups) -> Any:
+    def lower_rule(
+        b: Builder, x: Node, *, axes: Sequence[AxisName], axis_index_groups: Groups
+    ) -> Any:
         own, names = b.reduce(x, fn, _positional(axes)), _named(axes)
         if not names:
             return own
         return lower_collective(b, "all_reduce", names, [own], axis_index_groups, fn=fn)
 
     @prim.batch_with_axis
-    def _(
+    def batch_with_axis_rule(
         axis_data: AxisData,
         args: Sequence[Value],
         dims: Dims,
@@ -276,23 +282,25 @@ psum_invariant_p.varying(without_axes)
 
 
 @psum_invariant_p.abstract
-def _(x: ShapedArray, *, axes: Sequence[AxisName]) -> ShapedArray:
+def _psum_invariant_abstract(x: ShapedArray, *, axes: Sequence[AxisName]) -> ShapedArray:
     return x
 
 
 @psum_invariant_p.eager
-def _(x: np.ndarray, *, axes: Sequence[AxisName]) -> np.ndarray:
+def _psum_invariant_eager(x: np.ndarray, *, axes: Sequence[AxisName]) -> np.ndarray:
     names_of(tuple(axes), "psum")
     return x
 
 
 @psum_invariant_p.lower
-def _(b: Builder, x: Node, *, axes: Sequence[AxisName]) -> Any:
+def _psum_invariant_lower(b: Builder, x: Node, *, axes: Sequence[AxisName]) -> Any:
     return lower_collective(b, "all_reduce", axes, [x], fn="add")
 
 
 @psum_invariant_p.batch_with_axis
-def _(axis_data: AxisData, args: Sequence[Value], dims: Dims, *, axes: Sequence[AxisName]) -> Any:
+def _psum_invariant_batch_with_axis(
+    axis_data: AxisData, args: Sequence[Value], dims: Dims, *, axes: Sequence[AxisName]
+) -> Any:
     (x,), (d,) = args, dims
     if axis_data.name is None or axis_data.name not in axes:
         return psum_invariant_p.bind(x, axes=tuple(axes)), d
@@ -428,7 +436,7 @@ axis_index_p = declare("axis_index")
 
 
 @axis_index_p.abstract
-def _(*, axis_name: AxisName) -> ShapedArray:
+def _axis_index_abstract(*, axis_name: AxisName) -> ShapedArray:
     index = shaped_array((), np.dtype(np.int32))
     if axis_name not in state.checked_axes:
         return index
@@ -442,18 +450,20 @@ axis_index_p.result_type = (  # of this one primitive
 
 
 @axis_index_p.eager
-def _(*, axis_name: AxisName) -> np.ndarray:
+def _axis_index_eager(*, axis_name: AxisName) -> np.ndarray:
     axis_extent(axis_name, "axis_index")
     return np.zeros((), np.int32)
 
 
 @axis_index_p.lower
-def _(b: Builder, *, axis_name: AxisName) -> Any:
+def _axis_index_lower(b: Builder, *, axis_name: AxisName) -> Any:
     return lower_collective(b, "axis_index", [axis_name], [])
 
 
 @axis_index_p.batch_with_axis
-def _(axis_data: AxisData, args: Sequence[Value], dims: Dims, *, axis_name: AxisName) -> Any:
+def _axis_index_batch_with_axis(
+    axis_data: AxisData, args: Sequence[Value], dims: Dims, *, axis_name: AxisName
+) -> Any:
     if axis_data.name is None or axis_name != axis_data.name:
         return axis_index_p.bind(axis_name=axis_name), None
     size = axis_data.size

@@ -51,7 +51,7 @@ custom_partitioning_p.absent("batch", why=_CURE.format("batching.custom_vmap", "
 
 
 @custom_partitioning_p.def_impl
-def _(*operands: Value, call: ClosedJaxpr, **_: object) -> list[Any]:
+def _custom_partitioning_def_impl(*operands: Value, call: ClosedJaxpr, **_: object) -> list[Any]:
     return eval_jaxpr(call.jaxpr, call.consts, *operands)
 
 
@@ -59,7 +59,7 @@ custom_partitioning_p.absent("eager", why="is called with arrays, by its own imp
 
 
 @custom_partitioning_p.over_devices
-def _(
+def _custom_partitioning_over_devices(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, *, call: ClosedJaxpr, **_: object
 ) -> Any:
     """Within `shard_map` operands are parts already: each device runs the function itself."""
@@ -68,7 +68,9 @@ def _(
 
 
 @custom_partitioning_p.lower
-def _(b: Builder, *nodes: Node, call: ClosedJaxpr, **params: object) -> Any:
+def _custom_partitioning_lower(
+    b: Builder, *nodes: Node, call: ClosedJaxpr, **params: object
+) -> Any:
     if isinstance(b, PlacementBuilder):
         types = [lowering.tensor_type(a) for a in call.out_avals]
         name = custom_partitioning_p.name

@@ -39,19 +39,21 @@ ppermute_p.abstract(lambda x, **_: x)
 
 
 @ppermute_p.eager
-def _(x: np.ndarray, *, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> np.ndarray:
+def _ppermute_eager(
+    x: np.ndarray, *, axis_name: AxisName, perm: Sequence[tuple[int, int]]
+) -> np.ndarray:
     return x if perm else np.zeros_like(x)  # one instance, which may receive nothing
 
 
 @ppermute_p.lower
-def _(
+def _ppermute_lower(
     b: Builder, x: Node, *, axis_name: tuple[AxisName, ...], perm: Sequence[tuple[int, int]]
 ) -> Any:
     return lower_collective(b, "permute", axis_name, [x], pairs=tuple(perm))
 
 
 @ppermute_p.batch_with_axis
-def _(
+def _ppermute_batch_with_axis(
     axis_data: AxisData,
     args: Sequence[Value],
     dims: Dims,
@@ -178,12 +180,12 @@ pbroadcast_p.eager(lambda x, **_: x)
 
 
 @pbroadcast_p.lower
-def _(b: Builder, x: Node, *, axis_name: AxisName, source: int) -> Any:
+def _pbroadcast_lower(b: Builder, x: Node, *, axis_name: AxisName, source: int) -> Any:
     return lower_collective(b, "broadcast", [axis_name], [x], source=source)
 
 
 @pbroadcast_p.batch_with_axis
-def _(
+def _pbroadcast_batch_with_axis(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, *, axis_name: AxisName, source: int
 ) -> Any:
     (x,), (d,) = args, dims

@@ -61,7 +61,7 @@ _waiting = weakref.WeakKeyDictionary()
 
 
 @psend_p.abstract
-def _(x: AbstractValue, *, axis_name: tuple[AxisName, ...], perm: Perm) -> Any:
+def _psend_abstract(x: AbstractValue, *, axis_name: tuple[AxisName, ...], perm: Perm) -> Any:
     return abstract_token, {_effect}
 
 
@@ -69,7 +69,7 @@ psend_p.varying(varying.as_declared)
 
 
 @precv_p.abstract
-def _(
+def _precv_abstract(
     token: AbstractValue, *, out_shape: ShapedArray, axis_name: tuple[AxisName, ...], perm: Perm
 ) -> Any:
     if token is not abstract_token:
@@ -85,7 +85,7 @@ precv_p.result_type = (  # of this one primitive
 
 
 @psend_p.batch_with_trace
-def _(
+def _psend_batch_with_trace(
     trace: BatchTrace, args: Sequence[Value], dims: Dims, *, axis_name: tuple[AxisName, ...],
     perm: Perm,
 ) -> Any:  # fmt: skip
@@ -101,7 +101,7 @@ def _(
 
 
 @precv_p.batch_with_trace
-def _(
+def _precv_batch_with_trace(
     trace: BatchTrace, args: Sequence[Value], dims: Dims, *, out_shape: ShapedArray,
     axis_name: tuple[AxisName, ...], perm: Perm,
 ) -> Any:  # fmt: skip

@@ -64,7 +64,7 @@ def _cast(prim: Primitive, origin: str | None, to: str) -> None:
     """Sets the rules of a cast; its transpose is set apart."""
 
     @prim.abstract
-    def _(x: AbstractValue, *, axes: Sequence[AxisName]) -> AbstractValue:
+    def abstract_rule(x: AbstractValue, *, axes: Sequence[AxisName]) -> AbstractValue:
         if not isinstance(x, ShapedArray):
             return x
         manual = x.manual_axis_type
@@ -89,15 +89,15 @@ def _cast(prim: Primitive, origin: str | None, to: str) -> None:
     prim.declares_sharding = True
 
     @prim.eager
-    def _(x: np.ndarray, *, axes: Sequence[AxisName]) -> np.ndarray:
+    def eager_rule(x: np.ndarray, *, axes: Sequence[AxisName]) -> np.ndarray:
         return x
 
     @prim.lower
-    def _(b: Builder, x: Node, *, axes: Sequence[AxisName]) -> Any:
+    def lower_rule(b: Builder, x: Node, *, axes: Sequence[AxisName]) -> Any:
         return x
 
     @prim.batch_with_axis
-    def _(
+    def batch_with_axis_rule(
         axis_data: AxisData, args: Sequence[Value], dims: Dims, *, axes: Sequence[AxisName]
     ) -> Any:
         (x,), (d,) = args, dims

@@ -41,7 +41,7 @@ _NAMES = ("input_offsets", "send_sizes", "output_offsets", "recv_sizes")
 
 
 @ragged_all_to_all_p.abstract
-def _(
+def _ragged_all_to_all_abstract(
     operand: ShapedArray, output: ShapedArray, *numbers: ShapedArray, axis_name: AxisName,
     axis_index_groups: Groups,
 ) -> ShapedArray:  # fmt: skip
@@ -70,7 +70,7 @@ ragged_all_to_all_p.absent(
 
 
 @ragged_all_to_all_p.batch_with_axis
-def _(
+def _ragged_all_to_all_batch_with_axis(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, *, axis_name: tuple[AxisName, ...],
     axis_index_groups: Groups,
 ) -> Any:  # fmt: skip
@@ -134,7 +134,7 @@ rules.def_jointly_linear_jvp(ragged_all_to_all_p, 2)
 
 
 @ragged_all_to_all_p.transpose
-def _(
+def _ragged_all_to_all_transpose(
     ct: Cotangent, operand: Operand, output: Operand, starts: Value, sizes: Value, targets: Value,
     received: Value, *, axis_name: tuple[AxisName, ...], axis_index_groups: Groups,
 ) -> list[Any]:  # fmt: skip

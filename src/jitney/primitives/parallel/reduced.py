@@ -50,7 +50,7 @@ def _declared(
     prim = declare(name, linear=True)
 
     @prim.abstract
-    def _(x: ShapedArray, **params: Param) -> AbstractValue:
+    def abstract_rule(x: ShapedArray, **params: Param) -> AbstractValue:
         manual, axes = x.manual_axis_type, frozenset(_names(params))
         if not axes <= getattr(manual, takes):
             raise ValueError(
@@ -81,7 +81,9 @@ unreduced_psum_p = _declared(
 
 
 @unreduced_psum_p.batch_with_axis
-def _(axis_data: AxisData, args: Sequence[Value], dims: Dims, *, axes: tuple[AxisName, ...]) -> Any:
+def _unreduced_psum_batch_with_axis(
+    axis_data: AxisData, args: Sequence[Value], dims: Dims, *, axes: tuple[AxisName, ...]
+) -> Any:
     if not has_name(axis_data, axes):
         return unreduced_psum_p.bind(args[0], axes=axes), dims[0]
     return psum_invariant_p.rules["batch_with_axis"](axis_data, args, dims, axes=axes)
@@ -101,7 +103,7 @@ unreduced_reduce_scatter_p = _declared(
 
 
 @unreduced_reduce_scatter_p.batch_with_axis
-def _(
+def _unreduced_reduce_scatter_batch_with_axis(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, *, axis_name: tuple[AxisName, ...],
     **params: Any,
 ) -> Any:  # fmt: skip
@@ -134,7 +136,7 @@ all_gather_reduced_p = _declared(
 
 
 @all_gather_reduced_p.batch_with_axis
-def _(
+def _all_gather_reduced_batch_with_axis(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, *, axis_name: tuple[AxisName, ...],
     **params: Any,
 ) -> Any:  # fmt: skip

@@ -209,7 +209,9 @@ def _chosen(items: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
 
 
 @shard_map_p.abstract
-def _(*_avals: AbstractValue, jaxpr: Jaxpr, out_specs: Specs, **params: object) -> Any:
+def _shard_map_abstract(
+    *_avals: AbstractValue, jaxpr: Jaxpr, out_specs: Specs, **params: object
+) -> Any:
     region = region_of(params)
     outs = [region.whole(a, spec) for a, spec in zip(jaxpr.out_avals, out_specs, strict=True)]
     return outs, frozenset(jaxpr.effects)
@@ -219,7 +221,7 @@ shard_map_p.absent("eager", why="evaluated whole, as a compiled program (runtime
 
 
 @shard_map_p.lower
-def _(
+def _shard_map_lower(
     b: Builder, *nodes: Node, jaxpr: Jaxpr, in_specs: Specs, out_specs: Specs, **params: object
 ) -> Any:
     region = region_of(params)
@@ -233,7 +235,7 @@ def _(
 
 
 @shard_map_p.discharge
-def _(
+def _shard_map_discharge(
     which: tuple[bool, ...], *values: Value, jaxpr: Jaxpr, in_specs: Specs, out_specs: Specs,
     **params: object,
 ) -> Any:  # fmt: skip
@@ -246,7 +248,7 @@ def _(
 
 
 @shard_map_p.mesh
-def _(*, mesh: Mesh | AbstractMesh, **_: object) -> Mesh | AbstractMesh:
+def _shard_map_mesh(*, mesh: Mesh | AbstractMesh, **_: object) -> Mesh | AbstractMesh:
     return mesh
 
 
@@ -254,7 +256,7 @@ def _(*, mesh: Mesh | AbstractMesh, **_: object) -> Mesh | AbstractMesh:
 
 
 @shard_map_p.jvp
-def _(
+def _shard_map_jvp(
     primals: Primals, tangents: Tangents, *, jaxpr: Jaxpr, in_specs: Specs, out_specs: Specs,
     **params: object,
 ) -> Any:  # fmt: skip
@@ -273,7 +275,7 @@ def _(
 
 
 @shard_map_p.partial
-def _(
+def _shard_map_partial(
     trace: PartialTrace, unknown: Sequence[bool], args: Sequence[Value], params: dict[str, Any]
 ) -> list[Any]:
     region, jaxpr = region_of(params), params["jaxpr"]
@@ -373,7 +375,7 @@ def _residual_specs(
 
 
 @shard_map_p.transpose
-def _(
+def _shard_map_transpose(
     cts: Sequence[Cotangent], *args: Operand, jaxpr: Jaxpr, in_specs: Specs, out_specs: Specs,
     **params: object,
 ) -> list[Any]:  # fmt: skip
@@ -430,7 +432,7 @@ def _summed_over(
 
 
 @shard_map_p.batch_with_axis
-def _(
+def _shard_map_batch_with_axis(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, *, jaxpr: Jaxpr, in_specs: Specs,
     out_specs: Specs, **params: object,
 ) -> Any:  # fmt: skip
@@ -466,7 +468,7 @@ def _with_axis(spec: PartitionSpec, d: int | None, name: AxisName) -> PartitionS
 
 
 @shard_map_p.dce
-def _(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
+def _shard_map_dce(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
     params = eqn.params
     program, needed = dce_closed(closed_of(params["jaxpr"]), tuple(used), False)
     specs = tuple(_chosen(params["in_specs"], needed)), tuple(_chosen(params["out_specs"], used))

@@ -108,7 +108,7 @@ def rng_bit_generator(
 
 
 @rng_bit_generator_p.abstract
-def _(
+def _rng_bit_generator_abstract(
     key: ShapedArray,
     *,
     shape: Shape,
@@ -134,7 +134,7 @@ rng_bit_generator_p.absent("eager", why="evaluated whole, as a compiled program 
 
 
 @rng_bit_generator_p.lower_with_avals
-def _(
+def _rng_bit_generator_lower_with_avals(
     b: Builder,
     avals: Sequence[AbstractValue],
     *nodes: Node,
@@ -218,7 +218,7 @@ def _threefry(state: _State, shape: Shape, dtype: np.dtype) -> tuple[Any, int]:
 
 
 @rng_bit_generator_p.batch
-def _(
+def _rng_bit_generator_batch(
     args: Sequence[Value], dims: Dims, *, shape: Shape, **params: object
 ) -> tuple[list[Any], list[int]]:
     (dim,) = dims

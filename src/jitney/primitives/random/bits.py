@@ -302,7 +302,7 @@ random_wrap_p.sharding(sharding_rules.batch_of(lambda params: len(params["impl"]
 
 
 @random_seed_p.abstract
-def _(seeds: ShapedArray, *, impl: PRNGImpl) -> ShapedArray:
+def _random_seed_abstract(seeds: ShapedArray, *, impl: PRNGImpl) -> ShapedArray:
     return shaped_array(seeds.shape, impl.key_dtype)
 
 
@@ -318,12 +318,12 @@ def _seed_words_numpy(seeds: np.ndarray) -> np.ndarray:
 
 
 @random_seed_p.eager
-def _(seeds: np.ndarray, *, impl: PRNGImpl) -> np.ndarray:
+def _random_seed_eager(seeds: np.ndarray, *, impl: PRNGImpl) -> np.ndarray:
     return _seed_words_numpy(seeds)
 
 
 @random_seed_p.lower
-def _(b: Builder, seeds: Node, *, impl: PRNGImpl) -> Node:
+def _random_seed_lower(b: Builder, seeds: Node, *, impl: PRNGImpl) -> Node:
     on = _OnNodes(b)
     if seeds.dtype.itemsize == 8:
         wide = b.convert(seeds, _U64)
@@ -335,34 +335,34 @@ def _(b: Builder, seeds: Node, *, impl: PRNGImpl) -> Node:
 
 
 @random_split_p.abstract
-def _(keys: ShapedArray, *, shape: Shape) -> ShapedArray:
+def _random_split_abstract(keys: ShapedArray, *, shape: Shape) -> ShapedArray:
     return shaped_array((*keys.shape, *shape), key_dtype_of(keys, "random_split"))
 
 
 @random_split_p.eager
-def _(keys: np.ndarray, *, shape: Shape) -> np.ndarray:
+def _random_split_eager(keys: np.ndarray, *, shape: Shape) -> np.ndarray:
     return split_keys(_numpy, keys, shape, config.threefry_partitionable_enabled())
 
 
 @random_split_p.lower
-def _(b: Builder, keys: Node, *, shape: Shape) -> Node:
+def _random_split_lower(b: Builder, keys: Node, *, shape: Shape) -> Node:
     return split_keys(_OnNodes(b), keys, shape, config.threefry_partitionable_enabled())
 
 
 @random_fold_in_p.abstract
-def _(keys: ShapedArray, data: ShapedArray) -> ShapedArray:
+def _random_fold_in_abstract(keys: ShapedArray, data: ShapedArray) -> ShapedArray:
     shape = np.broadcast_shapes(keys.shape, data.shape)
     return shaped_array(shape, key_dtype_of(keys, "random_fold_in"))
 
 
 @random_fold_in_p.eager
-def _(keys: np.ndarray, data: np.ndarray) -> np.ndarray:
+def _random_fold_in_eager(keys: np.ndarray, data: np.ndarray) -> np.ndarray:
     keys, data = np.broadcast_arrays(keys, data)
     return fold_in_keys(_numpy, keys, data.astype(_U32))
 
 
 @random_fold_in_p.lower
-def _(b: Builder, keys: Node, data: Node) -> Node:
+def _random_fold_in_lower(b: Builder, keys: Node, data: Node) -> Node:
     shape = np.broadcast_shapes(keys.shape, data.shape)
     on = _OnNodes(b)
 
@@ -373,65 +373,65 @@ def _(b: Builder, keys: Node, data: Node) -> Node:
 
 
 @random_bits_p.abstract
-def _(keys: ShapedArray, *, bit_width: int, shape: Shape) -> ShapedArray:
+def _random_bits_abstract(keys: ShapedArray, *, bit_width: int, shape: Shape) -> ShapedArray:
     key_dtype_of(keys, "random_bits")
     return shaped_array((*keys.shape, *shape), np.dtype(f"uint{bit_width}"))
 
 
 @random_bits_p.eager
-def _(keys: np.ndarray, *, bit_width: int, shape: Shape) -> np.ndarray:
+def _random_bits_eager(keys: np.ndarray, *, bit_width: int, shape: Shape) -> np.ndarray:
     return draw_bits(_numpy, keys, bit_width, shape, config.threefry_partitionable_enabled())
 
 
 @random_bits_p.lower
-def _(b: Builder, keys: Node, *, bit_width: int, shape: Shape) -> Node:
+def _random_bits_lower(b: Builder, keys: Node, *, bit_width: int, shape: Shape) -> Node:
     partitionable = config.threefry_partitionable_enabled()
     return draw_bits(_OnNodes(b), keys, bit_width, shape, partitionable)
 
 
 @random_wrap_p.abstract
-def _(data: ShapedArray, *, impl: PRNGImpl) -> ShapedArray:
+def _random_wrap_abstract(data: ShapedArray, *, impl: PRNGImpl) -> ShapedArray:
     return shaped_array(data.shape[: data.ndim - len(impl.key_shape)], impl.key_dtype)
 
 
 @random_wrap_p.eager
-def _(data: np.ndarray, *, impl: PRNGImpl) -> np.ndarray:
+def _random_wrap_eager(data: np.ndarray, *, impl: PRNGImpl) -> np.ndarray:
     return _numpy.join_words(data[..., 0], data[..., 1])
 
 
 @random_wrap_p.lower
-def _(b: Builder, data: Node, *, impl: PRNGImpl) -> Node:
+def _random_wrap_lower(b: Builder, data: Node, *, impl: PRNGImpl) -> Node:
     return b.bitcast(data, _U64)
 
 
 @random_unwrap_p.abstract
-def _(keys: ShapedArray) -> ShapedArray:
+def _random_unwrap_abstract(keys: ShapedArray) -> ShapedArray:
     impl: PRNGImpl = key_dtype_of(keys, "random_unwrap").impl
     return shaped_array((*keys.shape, *impl.key_shape), _U32)
 
 
 @random_unwrap_p.eager
-def _(keys: np.ndarray) -> np.ndarray:
+def _random_unwrap_eager(keys: np.ndarray) -> np.ndarray:
     return np.stack(_numpy.key_words(keys), axis=-1)
 
 
 @random_unwrap_p.lower
-def _(b: Builder, keys: Node) -> Node:
+def _random_unwrap_lower(b: Builder, keys: Node) -> Node:
     return b.bitcast(keys, _U32)
 
 
 @random_clone_p.abstract
-def _(keys: ShapedArray) -> ShapedArray:
+def _random_clone_abstract(keys: ShapedArray) -> ShapedArray:
     return keys
 
 
 @random_clone_p.eager
-def _(keys: np.ndarray) -> np.ndarray:
+def _random_clone_eager(keys: np.ndarray) -> np.ndarray:
     return keys
 
 
 @random_clone_p.lower
-def _(b: Builder, keys: Node) -> Node:
+def _random_clone_lower(b: Builder, keys: Node) -> Node:
     return keys
 
 
@@ -443,7 +443,9 @@ rules.broadcasting(random_fold_in_p)
 
 
 @random_wrap_p.batch
-def _(args: Sequence[Value], dims: Sequence[int], *, impl: PRNGImpl) -> tuple[Any, int]:
+def _random_wrap_batch(
+    args: Sequence[Value], dims: Sequence[int], *, impl: PRNGImpl
+) -> tuple[Any, int]:
     return random_wrap_p.bind(rules.move_axis(args[0], dims[0], 0), impl=impl), 0
 
 

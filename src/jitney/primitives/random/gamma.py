@@ -53,7 +53,7 @@ random_gamma_p = declare("random_gamma")
 
 
 @random_gamma_p.abstract
-def _(keys: ShapedArray, a: ShapedArray, *, log_space: bool) -> ShapedArray:
+def _random_gamma_abstract(keys: ShapedArray, a: ShapedArray, *, log_space: bool) -> ShapedArray:
     key_dtype_of(keys, "random_gamma")
     if not dtypes.issubdtype(a.dtype, np.floating):
         raise TypeError(f"random_gamma: a must be floating, but got {a}")
@@ -69,7 +69,9 @@ random_gamma_p.absent("eager", why="evaluated whole, as a compiled program (runt
 
 
 @random_gamma_p.lower_with_avals
-def _(b: Builder, avals: Sequence[AbstractValue], *nodes: Node, log_space: bool) -> Node:
+def _random_gamma_lower_with_avals(
+    b: Builder, avals: Sequence[AbstractValue], *nodes: Node, log_space: bool
+) -> Node:
     def program(keys: Array, a: Array) -> list[Any]:
         return [_draw(keys, a, log_space)]
 
@@ -95,7 +97,9 @@ def _draw(keys: Array, a: Array, log_space: bool) -> Any:
 
 
 @random_gamma_p.key_words
-def _(avals: Sequence[AbstractValue], words: Value, a: Value, *, log_space: bool) -> Any:
+def _random_gamma_key_words(
+    avals: Sequence[AbstractValue], words: Value, a: Value, *, log_space: bool
+) -> Any:
     def program(keys: Array, a: Array) -> list[Any]:
         return [_draw(keys, a, log_space)]
 
@@ -178,7 +182,7 @@ random_gamma_p.absent("transpose", why="not linear")
 
 
 @random_gamma_p.batch
-def _(args: Sequence[Value], dims: Dims, *, log_space: bool) -> tuple[Any, int]:
+def _random_gamma_batch(args: Sequence[Value], dims: Dims, *, log_space: bool) -> tuple[Any, int]:
     size = rules.batch_size(args, dims)
     keys, a = (rules.to_front(x, d, size) for x, d in zip(args, dims, strict=True))
     return random_gamma_p.bind(keys, a, log_space=log_space), 0

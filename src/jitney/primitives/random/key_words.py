@@ -58,13 +58,13 @@ def _words(data: Value, impl: PRNGImpl, shape: Shape) -> Any:
 
 
 @bits.random_seed_p.key_words
-def _(avals: Sequence[ShapedArray], seeds: Value, *, impl: PRNGImpl) -> Any:
+def _random_seed_key_words(avals: Sequence[ShapedArray], seeds: Value, *, impl: PRNGImpl) -> Any:
     shape = avals[0].shape
     return _words(over_axes(impl.seed, shape)(seeds), impl, shape)
 
 
 @bits.random_split_p.key_words
-def _(avals: Sequence[ShapedArray], words: Value, *, shape: Shape) -> Any:
+def _random_split_key_words(avals: Sequence[ShapedArray], words: Value, *, shape: Shape) -> Any:
     impl, keys_shape = _impl_of(avals[0]), avals[0].shape
 
     def split(data: Array) -> Array:
@@ -75,7 +75,7 @@ def _(avals: Sequence[ShapedArray], words: Value, *, shape: Shape) -> Any:
 
 
 @bits.random_fold_in_p.key_words
-def _(avals: Sequence[ShapedArray], words: Value, numbers: Value) -> Any:
+def _random_fold_in_key_words(avals: Sequence[ShapedArray], words: Value, numbers: Value) -> Any:
     impl = _impl_of(avals[0])
     shapes = [a.shape for a in avals]
     numbers = convert_element_type(numbers, np.uint32)
@@ -84,7 +84,9 @@ def _(avals: Sequence[ShapedArray], words: Value, numbers: Value) -> Any:
 
 
 @bits.random_bits_p.key_words
-def _(avals: Sequence[ShapedArray], words: Value, *, bit_width: int, shape: Shape) -> Any:
+def _random_bits_key_words(
+    avals: Sequence[ShapedArray], words: Value, *, bit_width: int, shape: Shape
+) -> Any:
     impl, keys_shape = _impl_of(avals[0]), avals[0].shape
 
     def draw(data: Array) -> Array:
@@ -101,11 +103,11 @@ def _(avals: Sequence[ShapedArray], words: Value, *, bit_width: int, shape: Shap
 
 
 @bits.random_wrap_p.key_words
-def _(avals: Sequence[ShapedArray], data: Value, *, impl: PRNGImpl) -> Any:
+def _random_wrap_key_words(avals: Sequence[ShapedArray], data: Value, *, impl: PRNGImpl) -> Any:
     aval = avals[0]
     return _words(data, impl, aval.shape[: aval.ndim - len(impl.key_shape)])
 
 
 @bits.random_unwrap_p.key_words
-def _(avals: Sequence[ShapedArray], words: Value) -> Any:
+def _random_unwrap_key_words(avals: Sequence[ShapedArray], words: Value) -> Any:
     return _data(words, _impl_of(avals[0]))

@@ -67,7 +67,7 @@ def rng_uniform(a: ArrayLike, b: ArrayLike, shape: ShapeLike) -> Array:
 
 
 @rng_uniform_p.abstract
-def _(a: ShapedArray, b: ShapedArray, *, shape: Shape) -> ShapedArray:
+def _rng_uniform_abstract(a: ShapedArray, b: ShapedArray, *, shape: Shape) -> ShapedArray:
     if a.dtype != b.dtype:
         raise ValueError(
             f"rng_uniform: bounds must have one dtype, but a is {a} and b is {b}; convert one of them"
@@ -92,7 +92,9 @@ def _next_state() -> list[np.ndarray]:
 
 
 @rng_uniform_p.lower_with_avals
-def _(b: Builder, avals: Sequence[AbstractValue], *nodes: Node, shape: Shape) -> Any:
+def _rng_uniform_lower_with_avals(
+    b: Builder, avals: Sequence[AbstractValue], *nodes: Node, shape: Shape
+) -> Any:
     # Ordered calls run once each: two draws are never one.
     states = b.host_call(
         "rng_uniform", _next_state, [], [lowering.tensor_type(_STATE)], ordered=True

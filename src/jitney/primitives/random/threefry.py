@@ -26,7 +26,7 @@ _U32 = np.dtype(np.uint32)
 
 
 @threefry2x32_p.abstract
-def _(*words: ShapedArray) -> list[ShapedArray]:
+def _threefry2x32_abstract(*words: ShapedArray) -> list[ShapedArray]:
     if len(words) != 4 or any(w.dtype != _U32 for w in words):
         listed = ", ".join(w.str_short() for w in words)
         raise TypeError(f"threefry2x32 requires four uint32 arrays, got {listed}")
@@ -35,12 +35,12 @@ def _(*words: ShapedArray) -> list[ShapedArray]:
 
 
 @threefry2x32_p.eager
-def _(*words: np.ndarray) -> list[np.ndarray]:
+def _threefry2x32_eager(*words: np.ndarray) -> list[np.ndarray]:
     return list(meaning.threefry2x32(*words))
 
 
 @threefry2x32_p.lower
-def _(b: Builder, *words: Node) -> list[Any]:
+def _threefry2x32_lower(b: Builder, *words: Node) -> list[Any]:
     shape = np.broadcast_shapes(*[w.shape for w in words])
     aligned = [
         b.broadcast(w, shape, tuple(range(len(shape) - len(w.shape), len(shape)))) for w in words

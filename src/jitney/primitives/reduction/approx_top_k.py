@@ -79,7 +79,7 @@ def _extents(shape: tuple[int, ...], params: dict[str, Any]) -> tuple[int, int]:
 
 
 @approx_top_k_p.abstract
-def _(x: ShapedArray, **params: Any) -> list[ShapedArray]:
+def _approx_top_k_abstract(x: ShapedArray, **params: Any) -> list[ShapedArray]:
     if x.ndim < 1:
         raise TypeError(f"approx_top_k: the operand must have an axis, but is {x.str_short()}")
     if not dtypes.issubdtype(x.dtype, np.floating):
@@ -105,7 +105,7 @@ def _(x: ShapedArray, **params: Any) -> list[ShapedArray]:
 
 
 @approx_top_k_p.eager
-def _(x: np.ndarray, **params: Any) -> list[np.ndarray]:
+def _approx_top_k_eager(x: np.ndarray, **params: Any) -> list[np.ndarray]:
     axis, extent = _extents(x.shape, params)
     if params["is_max_k"]:
         return list(order.top_k(x, extent, axis))
@@ -114,7 +114,7 @@ def _(x: np.ndarray, **params: Any) -> list[np.ndarray]:
 
 
 @approx_top_k_p.lower
-def _(b: Builder, x: Node, **params: Any) -> list[Any]:
+def _approx_top_k_lower(b: Builder, x: Node, **params: Any) -> list[Any]:
     axis, extent = _extents(x.shape, params)
     if params["is_max_k"]:
         return b.top_k(x, extent, axis)
@@ -123,7 +123,9 @@ def _(b: Builder, x: Node, **params: Any) -> list[Any]:
 
 
 @approx_top_k_p.jvp
-def _(primals: Primals, tangents: Tangents, **params: Any) -> tuple[list[Any], list[Any]]:
+def _approx_top_k_jvp(
+    primals: Primals, tangents: Tangents, **params: Any
+) -> tuple[list[Any], list[Any]]:
     (x,), (t,) = primals, tangents
     values, indices = approx_top_k_p.bind(x, **params)
     no_tangent = rules.zero_tangent(indices)
@@ -134,7 +136,9 @@ def _(primals: Primals, tangents: Tangents, **params: Any) -> tuple[list[Any], l
 
 
 @approx_top_k_p.batch
-def _(args: Primals, dims: Sequence[int], **params: Any) -> tuple[list[Any], list[int]]:
+def _approx_top_k_batch(
+    args: Primals, dims: Sequence[int], **params: Any
+) -> tuple[list[Any], list[int]]:
     (x,), (d,) = args, dims
     axis = canonical_axis(params.pop("reduction_dimension"), len(shape_of(x)) - 1)
     return approx_top_k_p.bind(x, reduction_dimension=axis + (d <= axis), **params), [d, d]

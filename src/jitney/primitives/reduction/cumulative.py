@@ -55,7 +55,7 @@ def _cumulative(
     )
 
     @prim.abstract
-    def _(x: ShapedArray, *, axis: int, reverse: bool) -> ShapedArray:
+    def abstract_rule(x: ShapedArray, *, axis: int, reverse: bool) -> ShapedArray:
         if axis < 0:
             raise ValueError(f"{name}: `axis` must be 0 or more, but is {axis}")
         if axis >= x.ndim:
@@ -67,13 +67,13 @@ def _cumulative(
         return x
 
     @prim.eager
-    def _(x: np.ndarray, *, axis: int, reverse: bool) -> np.ndarray:
+    def eager_rule(x: np.ndarray, *, axis: int, reverse: bool) -> np.ndarray:
         if fn == "logaddexp" and x.dtype.kind == "c":
             x = scalar.function(fn)(x, _minus_infinity(x.dtype))
         return reduction.cumulative(x, fn, axis, reverse)
 
     @prim.lower
-    def _(b: Builder, x: Node, *, axis: int, reverse: bool) -> Any:
+    def lower_rule(b: Builder, x: Node, *, axis: int, reverse: bool) -> Any:
         if fn == "logaddexp" and x.dtype.kind == "c":
             # The first element is the logarithm of its own exponential: a principal value, too.
             nothing = b.broadcast(b.constant(_minus_infinity(x.dtype)), x.shape, ())
@@ -201,7 +201,9 @@ def _by_scan(prim: Primitive, combine: Callable[[Any, Any], Any]) -> None:
     """The forward derivative is that of a scan by `combine`."""
 
     @prim.jvp
-    def _(primals: Primals, tangents: Tangents, *, axis: int, reverse: bool) -> tuple[Any, Any]:
+    def jvp_rule(
+        primals: Primals, tangents: Tangents, *, axis: int, reverse: bool
+    ) -> tuple[Any, Any]:
         def scan(x: Value) -> list[Any]:
             return _scan(lambda a, b: [combine(a[0], b[0])], [x], axis, reverse)
 
@@ -231,7 +233,9 @@ def _ratio(x: Value, y: Value) -> Any:
 
 
 @cumlogsumexp_p.jvp
-def _(primals: Primals, tangents: Tangents, *, axis: int, reverse: bool) -> tuple[Any, Any]:
+def _cumlogsumexp_jvp(
+    primals: Primals, tangents: Tangents, *, axis: int, reverse: bool
+) -> tuple[Any, Any]:
     (x,), (t,) = primals, tangents
     y = cumlogsumexp_p.bind(x, axis=axis, reverse=reverse)
     n = shape_of(x)[axis]
@@ -262,7 +266,7 @@ rules.deflinear(
 for _prim in (cumsum_p, cumprod_p, cummax_p, cummin_p, cumlogsumexp_p):
 
     @_prim.batch
-    def _(
+    def _prim_batch(
         args: Primals, dims: Sequence[int], *, axis: int, reverse: bool, _prim: Primitive = _prim
     ) -> tuple[Any, int]:
         (x,), (d,) = args, dims

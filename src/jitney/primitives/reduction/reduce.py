@@ -100,7 +100,7 @@ def _monoid(
         prim.checks_place(sharding_rules.no_terms)
 
     @prim.abstract
-    def _(x: ShapedArray, *, axes: Axes, **_: object) -> ShapedArray:
+    def abstract_rule(x: ShapedArray, *, axes: Axes, **_: object) -> ShapedArray:
         if fn in ("and", "or", "xor") and x.dtype.kind not in "biu":
             raise TypeError(
                 f"reduce_{fn}: the operand must hold booleans or integers, but is "
@@ -114,11 +114,11 @@ def _monoid(
         return x.update(shape=_without(x.shape, axes))
 
     @prim.eager
-    def _(x: np.ndarray, *, axes: Axes, **_: object) -> np.ndarray:
+    def eager_rule(x: np.ndarray, *, axes: Axes, **_: object) -> np.ndarray:
         return reduction.reduce(x, fn, axes)
 
     @prim.lower
-    def _(b: Builder, x: Node, *, axes: Axes, **_: object) -> Any:
+    def lower_rule(b: Builder, x: Node, *, axes: Axes, **_: object) -> Any:
         if fn == "add" and x.dtype == np.bool_:
             return b.reduce(x, "or", axes)
         if x.dtype.itemsize == 2 and x.dtype.kind in "fV" and fn in ("add", "mul"):
@@ -210,7 +210,7 @@ def _arg_extreme(name: str, kind: str, doc: str) -> tuple[Primitive, ArgExtremeF
     prim.sharding(sharding_rules.reduced)
 
     @prim.abstract
-    def _(x: ShapedArray, *, axes: Axes, index_dtype: np.dtype) -> ShapedArray:
+    def abstract_rule(x: ShapedArray, *, axes: Axes, index_dtype: np.dtype) -> ShapedArray:
         (axis,) = axes
         if not 0 <= axis < x.ndim:
             raise ValueError(f"Invalid axis {axis} for operand shape {x.shape}")
@@ -228,11 +228,11 @@ def _arg_extreme(name: str, kind: str, doc: str) -> tuple[Primitive, ArgExtremeF
         return shaped_array(_without(x.shape, axes), np.dtype(index_dtype))
 
     @prim.eager
-    def _(x: np.ndarray, *, axes: Axes, index_dtype: np.dtype) -> np.ndarray:
+    def eager_rule(x: np.ndarray, *, axes: Axes, index_dtype: np.dtype) -> np.ndarray:
         return reduction.arg_reduce(x, kind, axes[0], index_dtype)
 
     @prim.lower
-    def _(b: Builder, x: Node, *, axes: Axes, index_dtype: np.dtype) -> Any:
+    def lower_rule(b: Builder, x: Node, *, axes: Axes, index_dtype: np.dtype) -> Any:
         return b.arg_reduce(x, kind, int(axes[0]), np.dtype(index_dtype))
 
     def function(operand: ArrayLike, axis: int, index_dtype: DTypeLike) -> Array:
@@ -267,7 +267,7 @@ reduce_p.sharding(sharding_rules.reduced)
 
 
 @reduce_p.abstract
-def _(
+def _reduce_abstract(
     *avals: ShapedArray, computation: object, jaxpr: ClosedJaxpr, dimensions: Axes
 ) -> list[ShapedArray]:
     operands, inits = avals[: len(avals) // 2], avals[len(avals) // 2 :]
@@ -297,7 +297,9 @@ def _(
 
 
 @reduce_p.lower
-def _(b: Builder, *nodes: Node, computation: object, jaxpr: ClosedJaxpr, dimensions: Axes) -> Any:
+def _reduce_lower(
+    b: Builder, *nodes: Node, computation: object, jaxpr: ClosedJaxpr, dimensions: Axes
+) -> Any:
     xs, inits = nodes[: len(nodes) // 2], nodes[len(nodes) // 2 :]
     if not dimensions:
         return list(xs)
@@ -502,7 +504,7 @@ def _product(x: Value, *, axes: Axes) -> Any:
 
 
 @reduce_prod_p.jvp
-def _(primals: Primals, tangents: Tangents, *, axes: Axes) -> Any:
+def _reduce_prod_jvp(primals: Primals, tangents: Tangents, *, axes: Axes) -> Any:
     (out,), (dout,) = jvp_flat(lambda x: [_product(x, axes=axes)], primals, tangents)
     return out, dout
 
@@ -523,7 +525,7 @@ for _prim in (
 
 
 @reduce_p.jvp
-def _(
+def _reduce_jvp(
     primals: Primals,
     tangents: Tangents,
     *,
@@ -568,7 +570,7 @@ def vectorized_program(closed: ClosedJaxpr, shape: tuple[int, ...]) -> ClosedJax
 
 
 @reduce_p.batch
-def _(
+def _reduce_batch(
     args: Primals, dims: Dims, *, computation: object, jaxpr: ClosedJaxpr, dimensions: Axes
 ) -> Any:
     n = len(args) // 2

@@ -57,7 +57,7 @@ reduce_window_p.sharding(sharding_rules.cut)
 
 
 @reduce_window_p.abstract
-def _(*avals: ShapedArray, **params: object) -> list[ShapedArray]:
+def _reduce_window_abstract(*avals: ShapedArray, **params: object) -> list[ShapedArray]:
     operands = avals[: len(avals) // 2]
     return [shaped_array(result_shape(x.shape, params), x.dtype, False) for x in operands]
 
@@ -108,7 +108,7 @@ lower_by(reduce_window_p, _fold_by_program)
 
 
 @reduce_window_p.jvp
-def _(primals: Primals, tangents: Tangents, **params: Any) -> Any:
+def _reduce_window_jvp(primals: Primals, tangents: Tangents, **params: Any) -> Any:
     extreme = _extreme_of(params["jaxpr"])
     t, *of_inits = tangents
     if extreme is not None and isinstance(of_inits[0], Zero) and not isinstance(t, Zero):
@@ -152,7 +152,7 @@ reduce_window_p.absent("transpose", why="its derivative is made of other operati
 
 
 @reduce_window_p.batch
-def _(args: Primals, dims: Dims, **params: object) -> Any:
+def _reduce_window_batch(args: Primals, dims: Dims, **params: object) -> Any:
     n = len(args) // 2
     if any(d is not None for d in dims[n:]):
         raise NotImplementedError("reduce_window with initial values that are mapped")

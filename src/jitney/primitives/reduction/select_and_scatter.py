@@ -48,7 +48,9 @@ select_and_scatter_p.sharding(sharding_rules.as_operand(0))
 
 
 @select_and_scatter_p.abstract
-def _(x: ShapedArray, source: ShapedArray, init: ShapedArray, **params: Any) -> ShapedArray:
+def _select_and_scatter_abstract(
+    x: ShapedArray, source: ShapedArray, init: ShapedArray, **params: Any
+) -> ShapedArray:
     expected = result_shape(x.shape, params)
     if source.shape != expected:
         raise ValueError(

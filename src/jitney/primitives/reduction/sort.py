@@ -31,7 +31,9 @@ sort_p.sharding(
 
 
 @sort_p.abstract
-def _(*avals: ShapedArray, dimension: int, is_stable: bool, num_keys: int) -> list[ShapedArray]:
+def _sort_abstract(
+    *avals: ShapedArray, dimension: int, is_stable: bool, num_keys: int
+) -> list[ShapedArray]:
     if any(a.shape != avals[0].shape for a in avals):
         shapes = " ".join(str(a.shape) for a in avals)
         raise TypeError(f"lax.sort: all operands must have one shape, but have {shapes}")
@@ -39,12 +41,14 @@ def _(*avals: ShapedArray, dimension: int, is_stable: bool, num_keys: int) -> li
 
 
 @sort_p.eager
-def _(*xs: np.ndarray, dimension: int, is_stable: bool, num_keys: int) -> list[np.ndarray]:
+def _sort_eager(
+    *xs: np.ndarray, dimension: int, is_stable: bool, num_keys: int
+) -> list[np.ndarray]:
     return order.sort(xs, dimension, num_keys, is_stable)
 
 
 @sort_p.lower
-def _(b: Builder, *xs: Node, dimension: int, is_stable: bool, num_keys: int) -> list[Any]:
+def _sort_lower(b: Builder, *xs: Node, dimension: int, is_stable: bool, num_keys: int) -> list[Any]:
     return b.sort(xs, dimension, num_keys, is_stable)
 
 
@@ -108,7 +112,7 @@ top_k_p.sharding(sharding_rules.whole_along("axis", "the operand must be unshard
 
 
 @top_k_p.abstract
-def _(x: ShapedArray, *, k: int, axis: int, is_stable: bool) -> list[ShapedArray]:
+def _top_k_abstract(x: ShapedArray, *, k: int, axis: int, is_stable: bool) -> list[ShapedArray]:
     if dtypes.issubdtype(x.dtype, np.complexfloating):
         raise ValueError(
             f"top_k: complex numbers, as of {x.str_short()}, have no order; sort by jnp.abs or jnp.real"
@@ -129,12 +133,12 @@ def _(x: ShapedArray, *, k: int, axis: int, is_stable: bool) -> list[ShapedArray
 
 
 @top_k_p.eager
-def _(x: np.ndarray, *, k: int, axis: int, is_stable: bool) -> list[np.ndarray]:
+def _top_k_eager(x: np.ndarray, *, k: int, axis: int, is_stable: bool) -> list[np.ndarray]:
     return list(order.top_k(x, k, axis))
 
 
 @top_k_p.lower
-def _(b: Builder, x: Node, *, k: int, axis: int, is_stable: bool) -> list[Any]:
+def _top_k_lower(b: Builder, x: Node, *, k: int, axis: int, is_stable: bool) -> list[Any]:
     return b.top_k(x, k, axis)
 
 
@@ -175,7 +179,7 @@ def _chosen(x: Value, indices: Value, axis: int, others: tuple[Any, ...]) -> Any
 
 
 @sort_p.jvp
-def _(
+def _sort_jvp(
     primals: Primals, tangents: Tangents, *, dimension: int, is_stable: bool, num_keys: int
 ) -> tuple[list[Any], list[Any]]:
     # Tangents go where their elements go: positions are sorted along.
@@ -203,7 +207,7 @@ def _(
 
 
 @sort_p.batch
-def _(
+def _sort_batch(
     args: Primals, dims: Dims, *, dimension: int, **params: object
 ) -> tuple[list[Any], list[int]]:
     size = rules.batch_size(args, dims)
@@ -230,7 +234,7 @@ def chosen_elements(x: Value, indices: Value, axis: int) -> Any:
 
 
 @top_k_p.jvp
-def _(
+def _top_k_jvp(
     primals: Primals, tangents: Tangents, *, axis: int, **params: object
 ) -> tuple[list[Any], list[Any]]:
     (x,), (t,) = primals, tangents
@@ -242,7 +246,7 @@ def _(
 
 
 @top_k_p.batch
-def _(
+def _top_k_batch(
     args: Primals, dims: Sequence[int], *, axis: int, **params: object
 ) -> tuple[list[Any], list[int]]:
     (x,), (d,) = args, dims

@@ -230,7 +230,7 @@ def _monoid(
     prim.sharding(sharding_rules.cut)
 
     @prim.abstract
-    def _(x: ShapedArray, **params: object) -> ShapedArray:
+    def abstract_rule(x: ShapedArray, **params: object) -> ShapedArray:
         families.check_dtype(name, x.dtype, families.NUMERIC if linear else families.ORDERED)
         return x.update(shape=result_shape(x.shape, params))
 
@@ -243,7 +243,7 @@ def _monoid(
     lower_by(prim, meaning)
 
     @prim.batch
-    def _(args: Primals, dims: Sequence[int], **params: object) -> Any:
+    def batch_rule(args: Primals, dims: Sequence[int], **params: object) -> Any:
         return prim.bind(args[0], **with_axis(params, dims[0])), dims[0]
 
     return prim
@@ -297,7 +297,9 @@ select_and_gather_add_p.sharding(sharding_rules.cut)
 
 
 @select_and_gather_add_p.abstract
-def _(t: ShapedArray, x: ShapedArray, **params: object) -> ShapedArray:
+def _select_and_gather_add_abstract(
+    t: ShapedArray, x: ShapedArray, **params: object
+) -> ShapedArray:
     return t.update(shape=result_shape(x.shape, params))
 
 
@@ -331,7 +333,7 @@ rules.defjvp(
 
 
 @select_and_gather_add_p.transpose
-def _(
+def _select_and_gather_add_transpose(
     ct: Cotangent,
     t: UndefinedPrimal,
     x: Array,
@@ -360,7 +362,9 @@ select_and_scatter_add_p.sharding(sharding_rules.as_operand(1))
 
 
 @select_and_scatter_add_p.abstract
-def _(source: ShapedArray, x: ShapedArray, **_: object) -> ShapedArray:
+def _select_and_scatter_add_abstract(
+    source: ShapedArray, x: ShapedArray, **_: object
+) -> ShapedArray:
     return source.update(shape=x.shape, weak_type=source.weak_type and x.weak_type)
 
 
@@ -392,7 +396,9 @@ rules.defjvp(
 
 
 @select_and_scatter_add_p.transpose
-def _(ct: Cotangent, source: UndefinedPrimal, x: Array, **params: object) -> list[Any]:
+def _select_and_scatter_add_transpose(
+    ct: Cotangent, source: UndefinedPrimal, x: Array, **params: object
+) -> list[Any]:
     if isinstance(ct, Zero):
         return [Zero(source.aval.to_cotangent_aval()), None]
     ones = (1,) * len(rules.shape_of(x))
@@ -404,7 +410,7 @@ for _prim in (select_and_gather_add_p, select_and_scatter_add_p):
     _prim.jet(jet.piecewise_linear(_prim))
 
     @_prim.batch
-    def _(args: Primals, dims: Dims, _prim: Primitive = _prim, **params: object) -> Any:
+    def _prim_batch(args: Primals, dims: Dims, _prim: Primitive = _prim, **params: object) -> Any:
         size = rules.batch_size(args, dims)
         moved = [rules.to_front(x, d, size) for x, d in zip(args, dims, strict=True)]
         return _prim.bind(*moved, **with_axis(params, 0)), 0

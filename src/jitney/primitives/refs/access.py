@@ -92,19 +92,23 @@ def _check_elements(name: str, wanted: AbstractValue, elements: AbstractValue) -
 
 
 @get_p.abstract
-def _(ref: AbstractValue, *leaves: AbstractValue, tree: PyTreeDef) -> Any:
+def _get_abstract(ref: AbstractValue, *leaves: AbstractValue, tree: PyTreeDef) -> Any:
     return _picked("get", ref, tree, leaves), {ReadEffect(0)}
 
 
 @swap_p.abstract
-def _(ref: AbstractValue, x: AbstractValue, *leaves: AbstractValue, tree: PyTreeDef) -> Any:
+def _swap_abstract(
+    ref: AbstractValue, x: AbstractValue, *leaves: AbstractValue, tree: PyTreeDef
+) -> Any:
     out = _picked("swap", ref, tree, leaves)
     _check_elements("swap", out, x)
     return out, {WriteEffect(0)}
 
 
 @addupdate_p.abstract
-def _(ref: AbstractValue, x: AbstractValue, *leaves: AbstractValue, tree: PyTreeDef) -> Any:
+def _addupdate_abstract(
+    ref: AbstractValue, x: AbstractValue, *leaves: AbstractValue, tree: PyTreeDef
+) -> Any:
     _check_elements("addupdate", _picked("addupdate", ref, tree, leaves), x)
     return [], {AccumEffect(0)}
 
@@ -113,18 +117,24 @@ def _(ref: AbstractValue, x: AbstractValue, *leaves: AbstractValue, tree: PyTree
 
 
 @get_p.varying
-def _(avals: Sequence[AbstractValue], params: Mapping[str, Any], result: AbstractValue) -> Any:
+def _get_varying(
+    avals: Sequence[AbstractValue], params: Mapping[str, Any], result: AbstractValue
+) -> Any:
     return _varying_as(result, avals[0], *avals[1:])
 
 
 @swap_p.varying
-def _(avals: Sequence[AbstractValue], params: Mapping[str, Any], result: AbstractValue) -> Any:
+def _swap_varying(
+    avals: Sequence[AbstractValue], params: Mapping[str, Any], result: AbstractValue
+) -> Any:
     _check_varies("swap", *avals)
     return _varying_as(result, avals[0], *avals[2:])
 
 
 @addupdate_p.varying
-def _(avals: Sequence[AbstractValue], params: Mapping[str, Any], results: Any) -> Any:
+def _addupdate_varying(
+    avals: Sequence[AbstractValue], params: Mapping[str, Any], results: Any
+) -> Any:
     _check_varies("addupdate", *avals)
     return results
 
@@ -157,13 +167,13 @@ def _check_varies(what: str, ref: AbstractValue, *rest: AbstractValue) -> None:
 
 
 @get_p.def_impl
-def _(ref: Ref, *leaves: Value, tree: PyTreeDef) -> Any:
+def _get_def_impl(ref: Ref, *leaves: Value, tree: PyTreeDef) -> Any:
     _picked("get", get_aval(ref), tree, leaves)
     return ref.read(_indexers(tree, leaves))
 
 
 @swap_p.def_impl
-def _(ref: Ref, x: Value, *leaves: Value, tree: PyTreeDef) -> Any:
+def _swap_def_impl(ref: Ref, x: Value, *leaves: Value, tree: PyTreeDef) -> Any:
     _check_elements("swap", _picked("swap", get_aval(ref), tree, leaves), get_aval(x))
     indexers = _indexers(tree, leaves)
     old = ref.read(indexers)
@@ -172,26 +182,30 @@ def _(ref: Ref, x: Value, *leaves: Value, tree: PyTreeDef) -> Any:
 
 
 @addupdate_p.def_impl
-def _(ref: Ref, x: Value, *leaves: Value, tree: PyTreeDef) -> Any:
+def _addupdate_def_impl(ref: Ref, x: Value, *leaves: Value, tree: PyTreeDef) -> Any:
     _check_elements("addupdate", _picked("addupdate", get_aval(ref), tree, leaves), get_aval(x))
     ref.change(_indexers(tree, leaves), x, accumulate)
     return []
 
 
 @get_p.discharge
-def _(which: Sequence[bool], x: Value, *leaves: Value, tree: PyTreeDef) -> Any:
+def _get_discharge(which: Sequence[bool], x: Value, *leaves: Value, tree: PyTreeDef) -> Any:
     return read_through(x, _indexers(tree, leaves)), [None] * len(which)
 
 
 @swap_p.discharge
-def _(which: Sequence[bool], x: Value, new: Value, *leaves: Value, tree: PyTreeDef) -> Any:
+def _swap_discharge(
+    which: Sequence[bool], x: Value, new: Value, *leaves: Value, tree: PyTreeDef
+) -> Any:
     indexers = _indexers(tree, leaves)
     content = change_through(x, indexers, new, write)
     return read_through(x, indexers), [content, None, *[None] * len(leaves)]
 
 
 @addupdate_p.discharge
-def _(which: Sequence[bool], x: Value, new: Value, *leaves: Value, tree: PyTreeDef) -> Any:
+def _addupdate_discharge(
+    which: Sequence[bool], x: Value, new: Value, *leaves: Value, tree: PyTreeDef
+) -> Any:
     content = change_through(x, _indexers(tree, leaves), new, accumulate)
     return [], [content, None, *[None] * len(leaves)]
 
@@ -227,7 +241,7 @@ def _check_no_bitcast(what: str, tree: PyTreeDef) -> None:
 
 
 @get_p.jvp
-def _(primals: Primals, tangents: Tangents, *, tree: PyTreeDef) -> Any:
+def _get_jvp(primals: Primals, tangents: Tangents, *, tree: PyTreeDef) -> Any:
     out = get_p.bind(*primals, tree=tree)
     dref: Any = tangents[0]
     if type(dref) is Zero or _has_bitcast(tree):
@@ -236,7 +250,7 @@ def _(primals: Primals, tangents: Tangents, *, tree: PyTreeDef) -> Any:
 
 
 @swap_p.jvp
-def _(primals: Primals, tangents: Tangents, *, tree: PyTreeDef) -> Any:
+def _swap_jvp(primals: Primals, tangents: Tangents, *, tree: PyTreeDef) -> Any:
     ref, _, *leaves = primals
     dref = _tangent_ref("a set/swap", ref, tangents)
     out = swap_p.bind(*primals, tree=tree)
@@ -247,7 +261,7 @@ def _(primals: Primals, tangents: Tangents, *, tree: PyTreeDef) -> Any:
 
 
 @addupdate_p.jvp
-def _(primals: Primals, tangents: Tangents, *, tree: PyTreeDef) -> Any:
+def _addupdate_jvp(primals: Primals, tangents: Tangents, *, tree: PyTreeDef) -> Any:
     ref, _, *leaves = primals
     dref = _tangent_ref("an addupdate", ref, tangents)
     addupdate_p.bind(*primals, tree=tree)
@@ -297,7 +311,9 @@ def _batched(
 
 
 @get_p.batch_with_axis
-def _(axis_data: AxisData, args: Sequence[Value], dims: Dims, *, tree: PyTreeDef) -> Any:
+def _get_batch_with_axis(
+    axis_data: AxisData, args: Sequence[Value], dims: Dims, *, tree: PyTreeDef
+) -> Any:
     (ref, *leaves), (dim, *leaf_dims) = args, dims
     if all([d is None for d in dims]):
         return get_p.bind(*args, tree=tree), None
@@ -324,7 +340,9 @@ def _check_ref_is_batched(what: str, ref: Value, dim: int | None) -> None:
 
 
 @swap_p.batch_with_axis
-def _(axis_data: AxisData, args: Sequence[Value], dims: Dims, *, tree: PyTreeDef) -> Any:
+def _swap_batch_with_axis(
+    axis_data: AxisData, args: Sequence[Value], dims: Dims, *, tree: PyTreeDef
+) -> Any:
     (ref, x, *leaves), (dim, x_dim, *leaf_dims) = args, dims
     if all([d is None for d in dims]):
         return swap_p.bind(*args, tree=tree), None
@@ -346,7 +364,9 @@ def _(axis_data: AxisData, args: Sequence[Value], dims: Dims, *, tree: PyTreeDef
 
 
 @addupdate_p.batch_with_axis
-def _(axis_data: AxisData, args: Sequence[Value], dims: Dims, *, tree: PyTreeDef) -> Any:
+def _addupdate_batch_with_axis(
+    axis_data: AxisData, args: Sequence[Value], dims: Dims, *, tree: PyTreeDef
+) -> Any:
     (ref, x, *leaves), (dim, x_dim, *leaf_dims) = args, dims
     if all([d is None for d in dims]):
         return addupdate_p.bind(*args, tree=tree), []

@@ -50,50 +50,52 @@ _WHOLE = pytrees.tree_structure(())
 
 
 @new_ref_p.abstract
-def _(x: AbstractValue, *, kind: Param, memory_space: Param, pin: bool) -> AbstractRef:
+def _new_ref_abstract(
+    x: AbstractValue, *, kind: Param, memory_space: Param, pin: bool
+) -> AbstractRef:
     if isinstance(x, AbstractRef):
         raise TypeError(f"a Ref holds an array, not another Ref: {x}")
     return AbstractRef(x, memory_space, kind)
 
 
 @empty_ref_p.abstract
-def _(*, memory_space: Param, pin: bool, ty: AbstractValue) -> AbstractRef:
+def _empty_ref_abstract(*, memory_space: Param, pin: bool, ty: AbstractValue) -> AbstractRef:
     return AbstractRef(ty, memory_space)
 
 
 @tangent_ref_p.abstract
-def _(*, ty: AbstractRef) -> AbstractRef:
+def _tangent_ref_abstract(*, ty: AbstractRef) -> AbstractRef:
     return ty
 
 
 @new_ref_p.def_impl
-def _(x: Value, *, kind: Param, memory_space: Param, pin: bool) -> Ref:
+def _new_ref_def_impl(x: Value, *, kind: Param, memory_space: Param, pin: bool) -> Ref:
     array = x if type(x) is ArrayImpl else owned(x)
     return Ref(AbstractRef(array.aval, memory_space, kind), array)
 
 
 @empty_ref_p.def_impl
-def _(*, memory_space: Param, pin: bool, ty: AbstractValue) -> Ref:
+def _empty_ref_def_impl(*, memory_space: Param, pin: bool, ty: AbstractValue) -> Ref:
     return Ref(AbstractRef(ty, memory_space), owned(algebra.zeros(ty)))
 
 
 @tangent_ref_p.def_impl
-def _(*, ty: AbstractRef) -> Ref:
+def _tangent_ref_def_impl(*, ty: AbstractRef) -> Ref:
     return Ref(ty, owned(algebra.zeros(array_type(ty))))
 
 
 @new_ref_p.discharge
-def _(which: Sequence[bool], x: Value, **_: Param) -> Any:
+def _new_ref_discharge(which: Sequence[bool], x: Value, **_: Param) -> Any:
     return x, [None]
 
 
 @empty_ref_p.discharge
-def _(which: Sequence[bool], *, ty: AbstractValue, **_: Param) -> Any:
+def _empty_ref_discharge(which: Sequence[bool], *, ty: AbstractValue, **_: Param) -> Any:
     return algebra.zeros(ty), []
 
 
 @tangent_ref_p.discharge
-def _(which: Sequence[bool], *, ty: AbstractRef) -> Any:
+def _tangent_ref_discharge(which: Sequence[bool], *, ty: AbstractRef) -> Any:
     return algebra.zeros(array_type(ty)), []
 
 
@@ -110,19 +112,19 @@ def _tangent_of(ref: Value, tangent: Tangent) -> Any:
 
 
 @new_ref_p.jvp
-def _(primals: Primals, tangents: Tangents, **params: Param) -> Any:
+def _new_ref_jvp(primals: Primals, tangents: Tangents, **params: Param) -> Any:
     ref = new_ref_p.bind(*primals, **params)
     return ref, _tangent_of(ref, tangents[0])
 
 
 @empty_ref_p.jvp
-def _(primals: Primals, tangents: Tangents, **params: Param) -> Any:
+def _empty_ref_jvp(primals: Primals, tangents: Tangents, **params: Param) -> Any:
     ref = empty_ref_p.bind(**params)
     return ref, _tangent_of(ref, Zero(array_type(get_aval(ref)).to_tangent_aval()))
 
 
 @tangent_ref_p.jvp
-def _(primals: Primals, tangents: Tangents, *, ty: AbstractRef) -> Any:
+def _tangent_ref_jvp(primals: Primals, tangents: Tangents, *, ty: AbstractRef) -> Any:
     """To an outer derivative tangents are values like others, which it knows: no `tangent_ref`."""
     inner = array_type(ty)
     ref = new_ref_p.bind(
@@ -132,7 +134,9 @@ def _(primals: Primals, tangents: Tangents, *, ty: AbstractRef) -> Any:
 
 
 @new_ref_p.batch_with_axis
-def _(axis_data: AxisData, args: Sequence[Value], dims: Dims, **params: Param) -> Any:
+def _new_ref_batch_with_axis(
+    axis_data: AxisData, args: Sequence[Value], dims: Dims, **params: Param
+) -> Any:
     """Batched even if the array is not: what is written to it may be."""
     dim = 0 if dims[0] is None else dims[0]
     whole = move_to(args[0], dims[0], dim, axis_data.size)
@@ -140,7 +144,7 @@ def _(axis_data: AxisData, args: Sequence[Value], dims: Dims, **params: Param) -
 
 
 @empty_ref_p.batch_with_axis
-def _(
+def _empty_ref_batch_with_axis(
     axis_data: AxisData,
     args: Sequence[Value],
     dims: Dims,
@@ -153,7 +157,9 @@ def _(
 
 
 @tangent_ref_p.batch_with_axis
-def _(axis_data: AxisData, args: Sequence[Value], dims: Dims, *, ty: AbstractRef) -> Any:
+def _tangent_ref_batch_with_axis(
+    axis_data: AxisData, args: Sequence[Value], dims: Dims, *, ty: AbstractRef
+) -> Any:
     return tangent_ref_p.bind(ty=ty.update(shape=(axis_data.size, *ty.shape))), 0
 
 
@@ -161,57 +167,57 @@ def _(axis_data: AxisData, args: Sequence[Value], dims: Dims, *, ty: AbstractRef
 
 
 @freeze_p.abstract
-def _(ref: AbstractValue) -> Any:
+def _freeze_abstract(ref: AbstractValue) -> Any:
     if not isinstance(ref, AbstractRef):
         raise TypeError(f"freeze takes a Ref, got {ref}")
     return ref.inner_aval, {ReadEffect(0)}
 
 
 @freeze_p.def_impl
-def _(ref: Ref) -> Any:
+def _freeze_def_impl(ref: Ref) -> Any:
     return ref.content()
 
 
 @freeze_p.discharge
-def _(which: Sequence[bool], x: Value) -> Any:
+def _freeze_discharge(which: Sequence[bool], x: Value) -> Any:
     return x, [None]
 
 
 @freeze_p.jvp
-def _(primals: Primals, tangents: Tangents) -> Any:
+def _freeze_jvp(primals: Primals, tangents: Tangents) -> Any:
     dref: Any = tangents[0]
     return freeze_p.bind(*primals), freeze_p.bind(dref)
 
 
 @freeze_p.batch
-def _(args: Sequence[Value], dims: Dims) -> Any:
+def _freeze_batch(args: Sequence[Value], dims: Dims) -> Any:
     return freeze_p.bind(*args), dims[0]
 
 
 @free_ref_p.abstract
-def _(ref: AbstractValue) -> Any:
+def _free_ref_abstract(ref: AbstractValue) -> Any:
     if not isinstance(ref, AbstractRef):
         raise TypeError(f"free_ref takes a Ref, got {ref}")
     return [], {WriteEffect(0)}
 
 
 @free_ref_p.def_impl
-def _(ref: Ref) -> list[Any]:
+def _free_ref_def_impl(ref: Ref) -> list[Any]:
     return []
 
 
 @free_ref_p.discharge
-def _(which: Sequence[bool], x: Value) -> Any:
+def _free_ref_discharge(which: Sequence[bool], x: Value) -> Any:
     return [], [None]
 
 
 @free_ref_p.jvp
-def _(primals: Primals, tangents: Tangents) -> Any:
+def _free_ref_jvp(primals: Primals, tangents: Tangents) -> Any:
     return free_ref_p.bind(*primals), []
 
 
 @free_ref_p.batch
-def _(args: Sequence[Value], dims: Dims) -> Any:
+def _free_ref_batch(args: Sequence[Value], dims: Dims) -> Any:
     return free_ref_p.bind(*args), []
 
 

@@ -97,7 +97,7 @@ def _complex_of(dtype: np.dtype) -> np.dtype:
 
 
 @fft_p.abstract
-def _(x: ShapedArray, *, fft_lengths: Lengths, fft_type: FftType) -> ShapedArray:
+def _fft_abstract(x: ShapedArray, *, fft_lengths: Lengths, fft_type: FftType) -> ShapedArray:
     name, rank = fft_type.name, len(fft_lengths)
     if rank > x.ndim:
         raise ValueError(
@@ -132,12 +132,12 @@ def _(x: ShapedArray, *, fft_lengths: Lengths, fft_type: FftType) -> ShapedArray
 
 
 @fft_p.eager
-def _(x: np.ndarray, *, fft_lengths: Lengths, fft_type: FftType) -> np.ndarray:
+def _fft_eager(x: np.ndarray, *, fft_lengths: Lengths, fft_type: FftType) -> np.ndarray:
     return fourier.fft(x, fft_type.name, fft_lengths)
 
 
 @fft_p.lower
-def _(b: Builder, x: Node, *, fft_lengths: Lengths, fft_type: FftType) -> Any:
+def _fft_lower(b: Builder, x: Node, *, fft_lengths: Lengths, fft_type: FftType) -> Any:
     if not fft_lengths:
         return x
     if 0 in (*x.shape, *fft_lengths):
@@ -194,7 +194,7 @@ rules.deflinear(fft_p, _transpose)
 
 
 @fft_p.batch
-def _(
+def _fft_batch(
     args: Primals, dims: Sequence[int], *, fft_lengths: Lengths, fft_type: FftType
 ) -> tuple[Any, int]:
     (x,), (d,) = args, dims

@@ -26,7 +26,7 @@ def _shared(old: ir.Shape, new: ir.Shape) -> list[int]:
 
 
 @rule(ir.Slice)
-def _(node: ir.Slice) -> Factors:
+def _interpret_slice(node: ir.Slice) -> Factors:
     """An axis that remains is divided as it was; one of few elements is collected from their owners."""
     rank = len(node.shape)
 
@@ -56,7 +56,7 @@ def _(node: ir.Slice) -> Factors:
 
 
 @rule(ir.Reverse)
-def _(node: ir.Reverse) -> Factors:
+def _interpret_reverse(node: ir.Reverse) -> Factors:
     def build(m: Movement, xs: Nodes, division: Division, shapes: Shapes) -> ir.Node:
         x = xs[0]
         for dim in node.dims:
@@ -69,7 +69,7 @@ def _(node: ir.Reverse) -> Factors:
 
 
 @rule(ir.Pad)
-def _(node: ir.Pad) -> Factors:
+def _interpret_pad(node: ir.Pad) -> Factors:
     rank = len(node.shape)
     same = [node.x.shape[k] == node.shape[k] and not node.low[k] for k in range(rank)]
     inner = [k for k in range(rank) if node.interior[k] and not same[k]]
@@ -97,7 +97,7 @@ def _(node: ir.Pad) -> Factors:
 
 
 @rule(ir.Concatenate)
-def _(node: ir.Concatenate) -> Factors:
+def _interpret_concatenate(node: ir.Concatenate) -> Factors:
     """Each device takes from each part what is in its part of the result.
 
     Parts that are slices are taken from what they are slices of: so a roll needs halos alone.
@@ -164,7 +164,7 @@ def _source(part: ir.Node, dim: int) -> tuple[ir.Node, int]:
 
 
 @rule(ir.Convolution)
-def _(node: ir.Convolution) -> Factors:
+def _interpret_convolution(node: ir.Convolution) -> Factors:
     """Divided along the batch, features of either side, and space, where windows overlap neighbours'.
 
     Axes of the result are the factors; the features that are summed over come last.

@@ -71,7 +71,7 @@ def _clamped(m: Movement, index: ir.Node, last: int) -> ir.Node:
 
 
 @rule(ir.DynamicSlice)
-def _(node: ir.DynamicSlice) -> Factors:
+def _interpret_dynamic_slice(node: ir.DynamicSlice) -> Factors:
     single = _single(node.x.shape, node.sizes, node.starts) if _is_combined(node.dtype) else []
 
     def build(m: Movement, xs: Nodes, division: Division, shapes: Shapes) -> ir.Node:
@@ -95,7 +95,7 @@ def _(node: ir.DynamicSlice) -> Factors:
 
 
 @rule(ir.DynamicUpdateSlice)
-def _(node: ir.DynamicUpdateSlice) -> Factors:
+def _interpret_dynamic_update_slice(node: ir.DynamicUpdateSlice) -> Factors:
     single = _single(node.x.shape, node.update.shape, node.starts)
 
     def build(m: Movement, xs: Nodes, division: Division, shapes: Shapes) -> ir.Node:
@@ -184,7 +184,7 @@ def _aligned(
 
 
 @rule(ir.Gather)
-def _(node: ir.Gather) -> Factors:
+def _interpret_gather(node: ir.Gather) -> Factors:
     dims = node.dims
     gone = (*dims.collapsed_slice_dims, *dims.operand_batching_dims)
     moved = dims.start_index_map
@@ -233,7 +233,7 @@ def _without_factors(dims: Dims, gone: Sequence[int]) -> Dims:
 
 
 @rule(ir.Scatter)
-def _(node: ir.Scatter) -> Factors:
+def _interpret_scatter(node: ir.Scatter) -> Factors:
     """A device takes from all updates those of its part, in their order."""
     dims = node.dims
     gone = (*dims.inserted_window_dims, *dims.operand_batching_dims)

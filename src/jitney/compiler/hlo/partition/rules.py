@@ -50,7 +50,7 @@ def again(node: ir.Node) -> Build:
 
 
 @rule(ir.Iota)
-def _(node: ir.Iota) -> Factors:
+def _partition_iota(node: ir.Iota) -> Factors:
     def build(m: Movement, xs: Nodes, division: Division, shapes: Shapes) -> ir.Node:
         return m.indices(shapes[0], node.dim, division.get(node.dim, ()), node.dtype)
 
@@ -58,7 +58,7 @@ def _(node: ir.Iota) -> Factors:
 
 
 @rule(ir.Apply)
-def _(node: ir.Apply) -> Factors:
+def _partition_apply(node: ir.Apply) -> Factors:
     dims = plain(len(node.shape))
     return Factors(node.shape, [dims] * len(node.args), [dims], again(node))
 
@@ -67,7 +67,7 @@ def _(node: ir.Apply) -> Factors:
 
 
 @rule(ir.Broadcast)
-def _(node: ir.Broadcast) -> Factors:
+def _partition_broadcast(node: ir.Broadcast) -> Factors:
     def build(m: Movement, xs: Nodes, division: Division, shapes: Shapes) -> ir.Node:
         return m.b.broadcast(xs[0], shapes[0], node.dims)
 
@@ -77,7 +77,7 @@ def _(node: ir.Broadcast) -> Factors:
 
 
 @rule(ir.Reshape)
-def _(node: ir.Reshape) -> Factors:
+def _partition_reshape(node: ir.Reshape) -> Factors:
     def build(m: Movement, xs: Nodes, division: Division, shapes: Shapes) -> ir.Node:
         return m.b.reshape(xs[0], shapes[0])
 
@@ -86,13 +86,13 @@ def _(node: ir.Reshape) -> Factors:
 
 
 @rule(ir.Transpose)
-def _(node: ir.Transpose) -> Factors:
+def _partition_transpose(node: ir.Transpose) -> Factors:
     dims = plain(len(node.shape))
     return Factors(node.x.shape, [dims], [tuple([dims[k] for k in node.perm])], again(node))
 
 
 @rule(ir.Bitcast)
-def _(node: ir.Bitcast) -> Factors:
+def _partition_bitcast(node: ir.Bitcast) -> Factors:
     rank = min(len(node.x.shape), len(node.shape))
     sizes = node.shape[:rank]
     old, new = [(*plain(rank), *[()] * (len(shape) - rank)) for shape in (node.x.shape, node.shape)]
@@ -113,7 +113,7 @@ def monoid(fn: ir.Monoid, dtype: np.dtype) -> ir.Monoid:
 
 
 @rule(ir.Reduce)
-def _(node: ir.Reduce) -> Factors:
+def _partition_reduce(node: ir.Reduce) -> Factors:
     rank = len(node.x.shape)
     dims = plain(rank, node.dims if node.in_order else ())
     fn = monoid(node.fn, node.dtype)
@@ -123,7 +123,7 @@ def _(node: ir.Reduce) -> Factors:
 
 
 @rule(ir.ReduceRegion)
-def _(node: ir.ReduceRegion) -> Factors:
+def _partition_reduce_region(node: ir.ReduceRegion) -> Factors:
     n = len(node.xs)
     dims = plain(len(node.xs[0].shape), node.dims)
     scalars: list[Dims] = [()] * n
@@ -132,7 +132,7 @@ def _(node: ir.ReduceRegion) -> Factors:
 
 
 @rule(ir.Dot)
-def _(node: ir.Dot) -> Factors:
+def _partition_dot(node: ir.Dot) -> Factors:
     def build(m: Movement, xs: Nodes, division: Division, shapes: Shapes) -> ir.Node:
         return m.b.dot(xs[0], xs[1], node.contract, node.batch, node.dtype)
 
@@ -158,19 +158,19 @@ def _(node: ir.Dot) -> Factors:
 
 
 @rule(ir.Sort)
-def _(node: ir.Sort) -> Factors:
+def _partition_sort(node: ir.Sort) -> Factors:
     dims, n = plain(len(node.xs[0].shape), (node.dim,)), len(node.xs)
     return Factors(node.xs[0].shape, [dims] * n, [dims] * n, again(node))
 
 
 @rule(ir.TopK)
-def _(node: ir.TopK) -> Factors:
+def _partition_top_k(node: ir.TopK) -> Factors:
     dims = plain(len(node.x.shape), (node.dim,))
     return Factors(node.x.shape, [dims], [dims] * 2, again(node))
 
 
 @rule(ir.Dft)
-def _(node: ir.Dft) -> Factors:
+def _partition_dft(node: ir.Dft) -> Factors:
     dims = plain(len(node.re.shape), (node.dim,))
     results = [dims] * (1 if node.to_real else 2)
     return Factors(node.re.shape, [dims] * 2, results, again(node))

@@ -17,7 +17,7 @@ _NOTHING = {"add": -0.0}
 
 
 @rule(ir.Cumulative)
-def _(node: ir.Cumulative) -> Factors:
+def _interpret_cumulative(node: ir.Cumulative) -> Factors:
     """A part begins with what all parts before it come to."""
 
     def build(m: Movement, xs: Nodes, division: Division, shapes: Shapes) -> ir.Node:
@@ -49,7 +49,7 @@ def _before(m: Movement, local: ir.Node, node: ir.Cumulative, names: Names) -> i
 
 
 @rule(ir.ArgReduce)
-def _(node: ir.ArgReduce) -> Factors:
+def _interpret_arg_reduce(node: ir.ArgReduce) -> Factors:
     """The extreme of the parts' extremes, and where in the whole it is."""
     dim = node.dim
 

@@ -119,7 +119,7 @@ bcoo_fromdense_p.absent("transpose", why="which elements are stored depends on t
 
 
 @bcoo_fromdense_p.jvp
-def _(primals: Primals, tangents: Tangents, **params: Param) -> tuple[Any, Any]:
+def _bcoo_fromdense_jvp(primals: Primals, tangents: Tangents, **params: Param) -> tuple[Any, Any]:
     (mat,), (t,) = primals, tangents
     data, indices = bcoo_fromdense_p.bind(mat, **params)
     dot = extract(indices, t) if is_nonzero(t) else zero_tangent(data)
