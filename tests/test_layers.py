@@ -95,3 +95,18 @@ def test_checkers_see_public_names(stub: Path):
     """A name that a stub imports under another one is private to checkers; it has to be assigned."""
     found = IMPORT.findall(stub.read_text())
     assert [new for old, new in found if old != new and not new.startswith("_")] == []
+
+
+# Below the primitives; a derivative by name of a parameter.
+BY_NAME = {"transforms/transpose.py", "primitives/call/remat.py"}
+
+
+def test_rules_name_no_operation_by_a_string():
+    """They call `primitives.calculus`, whose functions have types and can be searched for."""
+    by_string = re.compile(r"registry\[\"|\bop\(\"")
+    found = {
+        str(path.relative_to(SOURCE))
+        for path in SOURCE.rglob("*.py")
+        if by_string.search(path.read_text())
+    }
+    assert found == BY_NAME

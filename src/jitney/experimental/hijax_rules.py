@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from jitney.api.autodiff import linear_transpose
 from jitney.core.avals import AbstractValue, get_aval
 from jitney.core.pytree import pytrees
+from jitney.primitives import calculus
 from jitney.primitives.call.hi_call import GradAccum, VJPHiPrimitive as HiPrim
 from jitney.primitives.refs import access, lifetime
-from jitney.primitives.rules import op
 from jitney.transforms.batch import batch_flat, move_to
 from jitney.transforms.zero import Zero, instantiate
 
@@ -298,4 +298,4 @@ def _placed(x: Any, dim: int | None, wanted: int | None, axis_data: AxisData, su
         return x
     if not sums:
         raise ValueError("vmap_rule: a result is mapped that is to have no such axis")
-    return op("reduce_sum")(x, axes=(dim,), out_sharding=None)
+    return calculus.reduce_sum(x, axes=(dim,))

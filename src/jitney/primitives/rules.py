@@ -6,7 +6,7 @@
     defbilinear(p, ...)       linear in each of two operands
     vectorized(p)             elementwise on one operand; broadcasting(p) on several
 
-Other primitives are looked up by name, so that this module depends on none.
+Other primitives are called through `calculus`, so that this module depends on none.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ import numpy as np
 from jitney.core import config, dtypes, explicit
 from jitney.core.array import Array
 from jitney.core.avals import get_aval, shaped_array
-from jitney.core.primitive import Primitive, registry
+from jitney.core.primitive import Primitive
 from jitney.core.trace import revealed
+from jitney.primitives import calculus
 from jitney.runtime.array import array_from_numpy
 from jitney.transforms import jet, key_words  # noqa: F401  # declares a slot
 from jitney.transforms.transpose import UndefinedPrimal
@@ -43,17 +44,6 @@ if TYPE_CHECKING:
     )
 
 Rule = Callable[..., Any]
-
-
-def op(name: str) -> Callable[..., Any]:
-    """`bind` of the primitive called `name`."""
-    prim = registry.get(name)
-    if prim is None:  # its module has not been asked for yet
-        from jitney.primitives import load_all
-
-        load_all.load_primitive(name)
-        prim = registry[name]
-    return prim.bind
 
 
 def is_linear(x: object) -> TypeIs[UndefinedPrimal]:
@@ -247,10 +237,10 @@ def unbroadcast(x: Operand, ct: Cotangent) -> Any:
     if shape == full:
         return ct
     axes = tuple(k for k, n in enumerate(full) if not shape or (shape[k] == 1 and n != 1))
-    out = op("reduce_sum")(ct, axes=axes, out_sharding=None)
+    out = calculus.reduce_sum(ct, axes=axes)
     if shape_of(out) == shape:
         return out
-    return op("reshape")(out, new_sizes=shape, dimensions=None, sharding=None)
+    return calculus.reshape(out, new_sizes=shape)
 
 
 def broadcast_to_result(t: Value, shape: tuple[int, ...]) -> Any:
@@ -259,7 +249,7 @@ def broadcast_to_result(t: Value, shape: tuple[int, ...]) -> Any:
     if old == shape:
         return t
     dims = () if not old else tuple(range(len(shape)))
-    return op("broadcast_in_dim")(t, shape=shape, broadcast_dimensions=dims, sharding=None)
+    return calculus.broadcast_in_dim(t, shape=shape, broadcast_dimensions=dims)
 
 
 # --- batching -----------------------------------------------------------------------------------
@@ -284,7 +274,7 @@ def move_axis(x: Value, source: int, destination: int) -> Any:
         return x
     order = [k for k in range(rank) if k != source]
     order.insert(destination, source)
-    return op("transpose")(x, permutation=tuple(order))
+    return calculus.transpose(x, permutation=tuple(order))
 
 
 def insert_axes(x: Value, positions: tuple[int, ...]) -> Any:
@@ -295,8 +285,8 @@ def insert_axes(x: Value, positions: tuple[int, ...]) -> Any:
     full = [1] * rank
     for k, n in zip(kept, shape, strict=True):
         full[k] = n
-    return op("broadcast_in_dim")(
-        x, shape=tuple(full), broadcast_dimensions=tuple(map(np.int64, kept)), sharding=None
+    return calculus.broadcast_in_dim(
+        x, shape=tuple(full), broadcast_dimensions=tuple(map(np.int64, kept))
     )
 
 
@@ -337,7 +327,7 @@ def _widen(x: Value, n: int) -> Any:
     shape = shape_of(x)
     full = (*shape[:1], *(1,) * n, *shape[1:])
     kept = (0, *range(n + 1, len(full)))
-    return op("broadcast_in_dim")(x, shape=full, broadcast_dimensions=kept, sharding=None)
+    return calculus.broadcast_in_dim(x, shape=full, broadcast_dimensions=kept)
 
 
 def to_front(x: Value, dim: int | None, size: int) -> Any:
@@ -346,7 +336,7 @@ def to_front(x: Value, dim: int | None, size: int) -> Any:
         return move_axis(x, dim, 0)
     shape = shape_of(x)
     kept = tuple(map(np.int64, range(1, len(shape) + 1)))
-    return op("broadcast_in_dim")(x, shape=(size, *shape), broadcast_dimensions=kept, sharding=None)
+    return calculus.broadcast_in_dim(x, shape=(size, *shape), broadcast_dimensions=kept)
 
 
 def batch_size(args: Sequence[Value], dims: Dims) -> int:

@@ -13,7 +13,7 @@ from jitney.core.avals import ShapedArray, get_aval
 from jitney.core.jaxpr import JaxprEqn
 from jitney.core.key_reuse import uses_keys
 from jitney.core.primitive import declare
-from jitney.primitives import rules, sharding_rules
+from jitney.primitives import calculus, rules, sharding_rules
 from jitney.primitives.array.canonical import canonical_axes, canonical_shape
 from jitney.primitives.array.out_places import out_place
 from jitney.primitives.array.shape import reshape_p, transpose_p
@@ -288,7 +288,7 @@ def _broadcast_transpose(
     old = rules.shape_of(x)
     repeated = {d for n, d in zip(old, dims, strict=True) if n == 1 != shape[d]}
     axes = tuple(k for k in range(len(shape)) if k not in dims or k in repeated)
-    out = rules.op("reduce_sum")(ct, axes=axes, out_sharding=None) if axes else ct
+    out = calculus.reduce_sum(ct, axes=axes) if axes else ct
     order = tuple(int(k) for k in np.argsort(np.argsort([d for d in dims if d not in repeated])))
     if order != tuple(range(len(order))):
         out = transpose_p.bind(out, permutation=order)

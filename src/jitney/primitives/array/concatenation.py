@@ -15,7 +15,7 @@ from jitney.core.avals import ShapedArray, get_aval, shaped_array
 from jitney.core.key_reuse import KeyUse
 from jitney.core.primitive import declare
 from jitney.core.symbolic.expressions import index, max_dim
-from jitney.primitives import rules, sharding_rules
+from jitney.primitives import calculus, rules, sharding_rules
 from jitney.primitives.array.canonical import canonical_axis
 from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise import families
@@ -478,8 +478,8 @@ def _split_batch(args: Primals, dims: Sequence[int], *, sizes: tuple[int, ...], 
 def _tile_transpose(ct: Value, x: Value, *, reps: tuple[int, ...]) -> Any:
     shape = rules.shape_of(x)
     wide = tuple(k for n, r in zip(shape, reps, strict=True) for k in (r, n))
-    apart = rules.op("reshape")(ct, new_sizes=wide, dimensions=None, sharding=None)
-    return rules.op("reduce_sum")(apart, axes=tuple(range(0, len(wide), 2)), out_sharding=None)
+    apart = calculus.reshape(ct, new_sizes=wide)
+    return calculus.reduce_sum(apart, axes=tuple(range(0, len(wide), 2)))
 
 
 rules.deflinear(tile_p, _tile_transpose)
@@ -507,7 +507,7 @@ def _pad_transpose(
         undo = tuple((-lo, -hi, nothing) for lo, hi in zip(low, high, strict=True))
         zero = rules.typed(np.zeros((), rules.aval_of(ct).dtype))
         ct_x = pad_p.bind(ct, zero, padding_config=undo)
-        ct_x = rules.op("slice")(
+        ct_x = calculus.slice(
             ct_x,
             start_indices=(nothing,) * len(interior),
             limit_indices=rules.shape_of(ct_x),
@@ -515,11 +515,8 @@ def _pad_transpose(
         )
     ct_value: Any = None
     if rules.is_linear(value):
-        total, kept = (
-            rules.op("reduce_sum")(c, axes=tuple(range(len(low))), out_sharding=None)
-            for c in (ct, ct_x)
-        )
-        ct_value = rules.op("sub")(total, kept)
+        total, kept = (calculus.reduce_sum(c, axes=tuple(range(len(low)))) for c in (ct, ct_x))
+        ct_value = calculus.sub(total, kept)
     return [ct_x if rules.is_linear(x) else None, ct_value]
 
 
@@ -538,14 +535,14 @@ def _pad_batch(args: Primals, dims: Dims, *, padding_config: PaddingConfig) -> A
     config = ((0, 0, 0), *padding_config)
     zero = rules.const(x, 0)
     padded = pad_p.bind(x, zero, padding_config=config)
-    inside = rules.op("broadcast_in_dim")(
-        np.bool_(True), shape=rules.shape_of(x), broadcast_dimensions=(), sharding=None
+    inside = calculus.broadcast_in_dim(
+        np.bool_(True), shape=rules.shape_of(x), broadcast_dimensions=()
     )
     mask = pad_p.bind(inside, np.bool_(False), padding_config=config)
-    spread = rules.op("broadcast_in_dim")(
-        value, shape=rules.shape_of(padded), broadcast_dimensions=(0,), sharding=None
+    spread = calculus.broadcast_in_dim(
+        value, shape=rules.shape_of(padded), broadcast_dimensions=(0,)
     )
-    return rules.op("select_n")(mask, spread, padded), 0
+    return calculus.select_n(mask, spread, padded), 0
 
 
 def _joins_keys(prim: Primitive) -> None:

@@ -17,7 +17,7 @@ from jitney.core.array import Array
 from jitney.core.avals import ShapedArray
 from jitney.core.key_reuse import uses_keys
 from jitney.core.primitive import declare
-from jitney.primitives import rules, sharding_rules
+from jitney.primitives import calculus, rules, sharding_rules
 from jitney.primitives.array.canonical import canonical_axes, canonical_shape
 from jitney.primitives.array.out_places import out_place
 from jitney.primitives.elementwise.convert import as_value
@@ -331,7 +331,7 @@ def _transpose_batch(args: Primals, dims: Sequence[int], *, permutation: tuple[i
 def _squeeze_transpose(ct: Value, x: Value, *, dimensions: tuple[int, ...]) -> Any:
     shape = rules.shape_of(x)
     kept = tuple(k for k in range(len(shape)) if k not in dimensions)
-    return rules.op("broadcast_in_dim")(ct, shape=shape, broadcast_dimensions=kept, sharding=None)
+    return calculus.broadcast_in_dim(ct, shape=shape, broadcast_dimensions=kept)
 
 
 rules.deflinear(squeeze_p, _squeeze_transpose)

@@ -17,7 +17,7 @@ from jitney.core.avals import get_aval
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, JaxprEqn
 from jitney.core.primitive import declare
-from jitney.primitives import rules
+from jitney.primitives import calculus, rules
 from jitney.primitives.call.inlined import calls_program
 from jitney.runtime.eager import owned
 from jitney.transforms.batch import AxisData, BatchTrace, batch_flat, batch_jaxpr, move_to
@@ -386,7 +386,7 @@ def _gathered_cotangent(ct: Cotangent, dim: int | None, mapped: bool, axis_data:
     if mapped:
         return move_to(ct, dim, 0, axis_data.size, axis_data.along)
     # One operand for all indices: their cotangents are summed.
-    return ct if dim is None else rules.op("reduce_sum")(ct, axes=(dim,), out_sharding=None)
+    return ct if dim is None else calculus.reduce_sum(ct, axes=(dim,))
 
 
 custom_vjp_call_p.absent(

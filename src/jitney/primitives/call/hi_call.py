@@ -16,7 +16,7 @@ from jitney.core import dtypes
 from jitney.core.avals import get_aval
 from jitney.core.hi_primitive import HiPrimitive
 from jitney.core.pytree import pytrees
-from jitney.primitives import rules
+from jitney.primitives import calculus
 from jitney.transforms.batch import AxisData, batch_flat, move_to
 from jitney.transforms.jvp import jvp_flat
 from jitney.transforms.transpose import UndefinedPrimal
@@ -549,7 +549,7 @@ class VmapOf(VJPHiPrimitive):
                 continue
             ct, at = next(rest)
             if d is None:  # one operand for all indices: their cotangents are summed
-                sums = rules.op("reduce_sum")
+                sums = calculus.reduce_sum
                 ct = ct if at is None else sums(ct, axes=(at,), out_sharding=None)
             else:
                 ct = move_to(ct, at, d, size)

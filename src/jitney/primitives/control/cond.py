@@ -26,7 +26,7 @@ from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
 from jitney.core.trace import Tracer, set_current_trace
 from jitney.core.tracebacks import api_boundary
-from jitney.primitives import rules
+from jitney.primitives import calculus, rules
 from jitney.primitives.array.creation import empty2_p
 from jitney.primitives.call.call import transposed_program, weakness_of
 from jitney.primitives.control.forwarding import forwarded_by_all
@@ -300,9 +300,7 @@ def _filler(aval: AbstractValue) -> Any:
     scalar = empty2_p.bind(dtype=aval.dtype, memory_space=MemorySpace.Device)
     if not aval.shape:
         return scalar
-    return rules.op("broadcast_in_dim")(
-        scalar, shape=aval.shape, broadcast_dimensions=(), sharding=None
-    )
+    return calculus.broadcast_in_dim(scalar, shape=aval.shape, broadcast_dimensions=())
 
 
 @memoize_by_identity
@@ -400,7 +398,7 @@ def _cond_batch_with_axis(
     index = rules.move_axis(index, dims[0], 0)
     results: list[list[Any]] = []
     for i, branch in enumerate(branches):
-        chosen = rules.op("eq")(index, np.int32(i))
+        chosen = calculus.eq(index, np.int32(i))
         inputs = [_masked(chosen, x) for x in whole]
         program = batch_jaxpr(branch, axis_data, (True,) * len(whole), True)[0]
         results.append(eval_jaxpr(program.jaxpr, program.consts, *inputs))
@@ -415,10 +413,8 @@ def _cond_batch_with_axis(
         shape = rules.shape_of(column[0])
         spread = index
         if len(shape) > 1:
-            spread = rules.op("broadcast_in_dim")(
-                index, shape=shape, broadcast_dimensions=(0,), sharding=None
-            )
-        outs.append(rules.op("select_n")(spread, *column))
+            spread = calculus.broadcast_in_dim(index, shape=shape, broadcast_dimensions=(0,))
+        outs.append(calculus.select_n(spread, *column))
     return outs, places
 
 
@@ -427,10 +423,8 @@ def _masked(chosen: Array, x: Value) -> Any:
         return x
     shape = rules.shape_of(x)
     if len(shape) > 1:
-        chosen = rules.op("broadcast_in_dim")(
-            chosen, shape=shape, broadcast_dimensions=(0,), sharding=None
-        )
-    return rules.op("select_n")(chosen, rules.op("stop_gradient")(x), x)
+        chosen = calculus.broadcast_in_dim(chosen, shape=shape, broadcast_dimensions=(0,))
+    return calculus.select_n(chosen, calculus.stop_gradient(x), x)
 
 
 def _print_cond(eqn: JaxprEqn, context: text.Context, settings: text.Settings) -> text.Doc:
@@ -594,7 +588,7 @@ def cond(
         index = np.int32(bool(pred))
         return conditional(index, ("true_fun", "false_fun"), (true_fun, false_fun), operands)
     if aval.dtype != np.bool_:
-        pred = rules.op("ne")(pred, rules.const(pred, 0))
+        pred = calculus.ne(pred, rules.const(pred, 0))
     index = convert(as_value(pred), _INT32, False)
     return conditional(index, ("true_fun", "false_fun"), (true_fun, false_fun), operands)
 

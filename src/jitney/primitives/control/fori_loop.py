@@ -11,7 +11,7 @@ from jitney.core import config, dtypes
 from jitney.core.avals import get_aval
 from jitney.core.trace import concrete_value
 from jitney.core.tracebacks import api_boundary
-from jitney.primitives import rules
+from jitney.primitives import calculus
 from jitney.primitives.control.scan import scan_from
 from jitney.primitives.control.while_loop import while_from
 from jitney.primitives.elementwise.convert import convert
@@ -90,7 +90,7 @@ def fori_loop(
 
 
 def _goes_on(carry: tuple[Value, Value, PyTree]) -> Any:
-    return rules.op("lt")(carry[0], carry[1])
+    return calculus.lt(carry[0], carry[1])
 
 
 def _known(bound: Value) -> int | None:

@@ -18,7 +18,7 @@ from jitney.core.avals import ShapedArray, get_aval, shaped_array
 from jitney.core.jaxpr import JaxprEqn
 from jitney.core.primitive import declare
 from jitney.core.trace import Tracer, state
-from jitney.primitives import rules
+from jitney.primitives import calculus, rules
 from jitney.primitives.elementwise import families, masks, taylor
 from jitney.primitives.elementwise.compiled_rules import compiled_unless_finite
 from jitney.primitives.elementwise.families import (
@@ -377,7 +377,7 @@ def _sum_jvp(prim: Primitive, sign: Callable[[Any], Any]) -> None:
 
 
 _sum_jvp(add_p, lambda t: t)
-_sum_jvp(sub_p, lambda t: rules.op("neg")(t))
+_sum_jvp(sub_p, lambda t: calculus.neg(t))
 _sum_jvp(add_any_p, lambda t: t)
 
 
@@ -394,7 +394,7 @@ def _as_factor(ct: Value, x: Value) -> Any:
     if not explicit.made.any:
         return x
     place = explicit.like_factor_of(rules.aval_of(ct), rules.aval_of(x))
-    return x if place is None else rules.op("reshard")(x, dst_sharding=place, concrete_mesh=None)
+    return x if place is None else calculus.reshard(x, dst_sharding=place)
 
 
 rules.defbilinear(mul_p, _mul_by_left, _mul_by_right)
@@ -402,7 +402,7 @@ rules.defbilinear(mul_p, _mul_by_left, _mul_by_right)
 rules.defjvp(
     div_p,
     lambda t, x, y: div(t, y),
-    lambda t, x, y: mul(mul(rules.op("neg")(t), x), rules.op("integer_pow")(y, y=-2)),
+    lambda t, x, y: mul(mul(calculus.neg(t), x), calculus.integer_pow(y, y=-2)),
 )
 
 
@@ -415,13 +415,13 @@ def _div_transpose(ct: Cotangent, x: Operand, y: Operand) -> list[Any]:
 
 def _whole_quotient(x: Value, y: Value) -> Any:
     """x / y truncated toward zero."""
-    return mul(rules.op("sign")(div(x, y)), rules.op("floor")(rules.op("abs")(div(x, y))))
+    return mul(calculus.sign(div(x, y)), calculus.floor(calculus.abs(div(x, y))))
 
 
 rules.defjvp(
     rem_p,
     lambda t, x, y: rules.broadcast_to_result(t, _result_shape(x, y)),
-    lambda t, x, y: mul(rules.op("neg")(t), _whole_quotient(x, y)),
+    lambda t, x, y: mul(calculus.neg(t), _whole_quotient(x, y)),
 )
 
 
@@ -431,13 +431,13 @@ def _constant(out: Value, value: float) -> Value:
 
 def _share(x: Value, out: Value, y: Value, *, greater: bool) -> Any:
     """1 where x is the extreme, 1/2 where both operands are, 0 elsewhere."""
-    eq, select_n = rules.op("eq"), rules.op("select_n")
+    eq, select_n = calculus.eq, calculus.select_n
     none, half, one, two = (functools.partial(_constant, out, v) for v in (0, 0.5, 1, 2))
     if rules.aval_of(out).dtype.kind == "c":
         mine, other = eq(x, out), eq(y, out)
         return div(select_n(mine, none(), one()), select_n(other, one(), two()))
     more, less = (x, y) if greater else (y, x)
-    alone, both = rules.op("gt")(more, less), eq(more, less)
+    alone, both = calculus.gt(more, less), eq(more, less)
     whole, nothing, equal = one(), none(), half()
     return select_n(alone, select_n(both, nothing, equal), whole)
 
@@ -455,7 +455,7 @@ def _pow_jvp(primals: Primals, tangents: Tangents) -> tuple[Any, Any]:
     (x, y), (t, u) = primals, tangents
     out = pow_p.bind(x, y)
     parts: list[Any] = []
-    select_n, eq = rules.op("select_n"), rules.op("eq")
+    select_n, eq = calculus.select_n, calculus.eq
     if not isinstance(t, Zero):
         parts.append(mul(t, _pow_slope(x, y)))
     if not isinstance(u, Zero):
@@ -466,7 +466,7 @@ def _pow_jvp(primals: Primals, tangents: Tangents) -> tuple[Any, Any]:
         safe = select_n(zero, x, one)
         if not isinstance(x, Tracer):
             u = _strong(u)
-        part = mul(u, mul(rules.op("log")(safe, accuracy=None), out))
+        part = mul(u, mul(calculus.log(safe), out))
         parts.append(rules.broadcast_to_result(part, shape))
     if not parts:
         return out, rules.zero_tangent(out)
@@ -478,7 +478,7 @@ def _strong(x: Value) -> Any:
     aval = rules.aval_of(x)
     if not aval.weak_type:
         return x
-    return rules.op("convert_element_type")(x, new_dtype=aval.dtype, weak_type=False, sharding=None)
+    return calculus.convert_element_type(x, new_dtype=aval.dtype)
 
 
 def _pow_slope(x: Value, y: Value) -> Any:
@@ -487,10 +487,8 @@ def _pow_slope(x: Value, y: Value) -> Any:
     if not dtypes.issubdtype(aval.dtype, np.integer):
         x, y = _strong(x), _strong(y)
         return mul(y, pow(x, sub(y, rules.const(y, 1))))
-    select_n, eq = rules.op("select_n"), rules.op("eq")
-    wide = rules.op("convert_element_type")(
-        y, new_dtype=rules.aval_of(x).dtype, weak_type=False, sharding=None
-    )
+    select_n, eq = calculus.select_n, calculus.eq
+    wide = calculus.convert_element_type(y, new_dtype=rules.aval_of(x).dtype)
     shape = rules.shape_of(wide)
 
     def full(value: float) -> Any:
@@ -504,14 +502,14 @@ def _pow_slope(x: Value, y: Value) -> Any:
 
 
 def _atan2_slope(number: Value, x: Value, y: Value) -> Any:
-    square = rules.op("square")
+    square = calculus.square
     return div(number, add(square(x), square(y)))
 
 
 rules.defjvp(
     atan2_p,
     lambda t, x, y: mul(t, _atan2_slope(y, x, y)),
-    lambda t, x, y: mul(t, _atan2_slope(rules.op("neg")(x), x, y)),
+    lambda t, x, y: mul(t, _atan2_slope(calculus.neg(x), x, y)),
 )
 
 
@@ -525,11 +523,11 @@ def _complex_jvp(primals: Primals, tangents: Tangents) -> tuple[Any, Any]:
 
 @complex_p.transpose
 def _complex_transpose(ct: Cotangent, x: Operand, y: Operand) -> list[Any]:
-    if type(ct) is Zero:
+    if isinstance(ct, Zero):
         return [None, None]
-    minus_imag = lambda c: rules.op("imag")(rules.op("neg")(c))  # noqa: E731
+    minus_imag = lambda c: calculus.imag(calculus.neg(c))  # noqa: E731
     return [
-        rules.unbroadcast(x, rules.op("real")(ct)) if rules.is_linear(x) else None,
+        rules.unbroadcast(x, calculus.real(ct)) if rules.is_linear(x) else None,
         rules.unbroadcast(y, minus_imag(ct)) if rules.is_linear(y) else None,
     ]
 

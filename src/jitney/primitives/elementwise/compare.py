@@ -5,17 +5,18 @@ The `_to` forms are total orders on floats: -NaN < -inf < ... < -0.0 < 0.0 < ...
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jitney.core import dtypes
 from jitney.core.key_reuse import uses_keys
-from jitney.primitives import rules
+from jitney.primitives import calculus, rules
 from jitney.primitives.elementwise.families import ORDERED, binary, to_bool
 
 if TYPE_CHECKING:
+    from jitney.core.array import Array
     from jitney.core.avals import ShapedArray
     from jitney.core.primitive import Primitive
     from jitney.core.typing import Value
@@ -65,24 +66,23 @@ def _aligned(words: Value, aval: ShapedArray, shape: tuple[int, ...]) -> Any:
     if aval.shape == shape:
         return words
     whole = (*shape, dtypes.words_of_key(aval.dtype))
-    return rules.op("broadcast_in_dim")(
+    return calculus.broadcast_in_dim(
         words,
         shape=whole,
         broadcast_dimensions=tuple(range(len(shape) - aval.ndim, len(whole))),
-        sharding=None,
     )
 
 
-def _compares_words(prim: Primitive, reduction: str) -> None:
+def _compares_words(prim: Primitive, reduce: Callable[..., Array]) -> None:
     @prim.key_words
     def key_words_rule(avals: Sequence[ShapedArray], *operands: Value) -> Any:
         shape = np.broadcast_shapes(*[a.shape for a in avals])
         words = [_aligned(x, a, shape) for x, a in zip(operands, avals, strict=True)]
-        return rules.op(reduction)(prim.bind(*words), axes=(len(shape),), out_sharding=None)
+        return reduce(prim.bind(*words), axes=(len(shape),))
 
 
-_compares_words(eq_p, "reduce_and")
-_compares_words(ne_p, "reduce_or")
+_compares_words(eq_p, calculus.reduce_and)
+_compares_words(ne_p, calculus.reduce_or)
 
 # Comparisons leave keys to be used.
 uses_keys(eq_p)

@@ -25,7 +25,7 @@ from jitney.core.symbolic.expressions import DimExpr
 from jitney.core.thresholds import threshold
 from jitney.core.trace import plain_types, revealed, state
 from jitney.core.user_warnings import warn
-from jitney.primitives import rules, sharding_rules
+from jitney.primitives import calculus, rules, sharding_rules
 from jitney.primitives.elementwise import edtypes, families, masks
 from jitney.runtime.eager import owned
 from jitney.transforms import jet
@@ -193,7 +193,7 @@ def convert(x: Value, dtype: DType, weak_type: bool = False) -> Array:
 def _key_of(x: Any, dtype: dtypes.KeyDType) -> Array:
     """The key whose words are all the number `x`: what fills arrays of keys."""
     words = np.full(dtype.impl.key_shape, x, np.uint32)
-    return rules.op("random_wrap")(words, impl=dtype.impl)
+    return calculus.random_wrap(words, impl=dtype.impl)
 
 
 def scalar_operand(x: Value, dtype: DType, weak_type: bool) -> Any:

@@ -15,7 +15,7 @@ from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.extended_dtypes import PrimalTangentDType
 from jitney.core.primitive import Primitive, declare
-from jitney.primitives import rules
+from jitney.primitives import calculus, rules
 from jitney.transforms.zero import Zero
 
 if TYPE_CHECKING:
@@ -64,9 +64,7 @@ def _moves_numbers(prim: Primitive) -> None:
         kind = rules.aval_of(out).to_tangent_aval().dtype
         if isinstance(tangents[0], Zero) or kind == dtypes.float0:
             return out, rules.zero_tangent(out)
-        return out, rules.op("convert_element_type")(
-            tangents[0], new_dtype=kind, weak_type=False, sharding=None
-        )
+        return out, calculus.convert_element_type(tangents[0], new_dtype=kind)
 
     prim.absent("transpose", why="tangents are numbers already: they are converted")
     rules.vectorized(prim)

@@ -15,10 +15,9 @@ from jitney.compiler.reference import scalar as reference
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import declare
-from jitney.primitives import rules
+from jitney.primitives import calculus, rules
 from jitney.primitives.elementwise import families
 from jitney.primitives.elementwise.families import NUMERIC
-from jitney.primitives.rules import op
 from jitney.transforms.transpose import UndefinedPrimal
 from jitney.transforms.zero import Zero, add_tangents, instantiate
 
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
         Node,
         Operand,
         Primals,
-        Tangent,
         Tangents,
         Value,
     )
@@ -112,11 +110,10 @@ def polynomial(
     constant = operands[0] if operands else rules.const(x, 0)
     avals = [rules.aval_of(x), rules.aval_of(constant)]
     shape = families.broadcast_shape("polynomial", avals)
-    return op("broadcast_in_dim")(
+    return calculus.broadcast_in_dim(
         constant,
         shape=shape,
         broadcast_dimensions=tuple(range(len(rules.shape_of(constant)))),
-        sharding=None,
     )
 
 
@@ -133,14 +130,10 @@ def _converted(c: ArrayLike, x: ArrayLike) -> Any:
     own = rules.aval_of(c)
     if own.dtype == aval.dtype and not own.weak_type:
         return c
-    return op("convert_element_type")(c, new_dtype=aval.dtype, weak_type=False, sharding=None)
+    return calculus.convert_element_type(c, new_dtype=aval.dtype)
 
 
 # --- derivatives and batching -------------------------------------------------------------------
-
-
-def _mul(x: Tangent | Operand, y: Operand) -> Any:
-    return op("mul")(x, y, out_dtype=None)
 
 
 def _value(x: Value, coeffs: Sequence[Any], shape: tuple[int, ...], unroll: int | None) -> Any:
@@ -157,9 +150,9 @@ def _polynomial_jvp(primals: Primals, tangents: Tangents, *, unroll: int | None)
     out = polynomial_p.bind(*primals, unroll=unroll)
     shape = rules.shape_of(out)
     total: Any = None
-    if type(t) is not Zero:
-        scaled = [_mul(rules.factor(c, k), c) for k, c in enumerate(coeffs[1:], start=1)]
-        total = _mul(t, _value(x, scaled, shape, unroll))
+    if not isinstance(t, Zero):
+        scaled = [calculus.mul(rules.factor(c, k), c) for k, c in enumerate(coeffs[1:], start=1)]
+        total = calculus.mul(t, _value(x, scaled, shape, unroll))
     if any([type(c) is not Zero for c in others]):
         by_coeffs = _value(x, [instantiate(c) for c in others], shape, unroll)
         total = by_coeffs if total is None else add_tangents(total, by_coeffs)
@@ -170,14 +163,14 @@ def _polynomial_jvp(primals: Primals, tangents: Tangents, *, unroll: int | None)
 def _polynomial_transpose(
     ct: Cotangent, x: Operand, *coeffs: Operand, unroll: int | None
 ) -> list[Any]:
-    if type(x) is UndefinedPrimal:
+    if isinstance(x, UndefinedPrimal):
         raise TypeError("polynomial: a polynomial of a linear value is not linear in it")
-    if type(ct) is Zero:
+    if isinstance(ct, Zero):
         return [None, *[ct if rules.is_linear(c) else None for c in coeffs]]
     out: list[Any] = [None]
     for k, c in enumerate(coeffs):
         if k:
-            ct = _mul(ct, x)
+            ct = calculus.mul(ct, x)
         out.append(rules.unbroadcast(c, ct) if rules.is_linear(c) else None)
     return out
 

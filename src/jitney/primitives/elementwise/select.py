@@ -12,7 +12,7 @@ from jitney.core import dtypes, messages
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import declare
 from jitney.core.thresholds import threshold
-from jitney.primitives import rules
+from jitney.primitives import calculus, rules
 from jitney.primitives.elementwise import families
 from jitney.runtime import host_path
 from jitney.transforms import jet
@@ -296,9 +296,7 @@ def _select_n_batch(args: Primals, dims: Dims) -> Any:
     shape = rules.shape_of(cases[0])
     if rules.shape_of(which) != shape:  # a scalar choice per index
         dims_ = tuple(range(len(rules.shape_of(which))))
-        which = rules.op("broadcast_in_dim")(
-            which, shape=shape, broadcast_dimensions=dims_, sharding=None
-        )
+        which = calculus.broadcast_in_dim(which, shape=shape, broadcast_dimensions=dims_)
     return select_n_p.bind(which, *cases), 0
 
 
@@ -307,7 +305,7 @@ def _clamp_jvp(primals: Primals, tangents: Tangents) -> Any:
     out = clamp_p.bind(low, x, high)
     shape = rules.shape_of(x)
     low, high = (rules.broadcast_to_result(b, shape) for b in (low, high))
-    gt, lt, both = rules.op("gt"), rules.op("lt"), rules.op("and")
+    gt, lt, both = calculus.gt, calculus.lt, calculus.and_
     conditions = (
         lambda: both(gt(low, x), lt(low, high)),
         lambda: both(gt(x, low), lt(x, high)),
@@ -341,9 +339,7 @@ def _clamp_batch(args: Primals, dims: Dims) -> Any:
     for b, d in ((low, dl), (high, dh)):
         b = rules.to_front(b, d, size)
         if rules.shape_of(b) != shape:
-            b = rules.op("broadcast_in_dim")(
-                b, shape=shape, broadcast_dimensions=(0,), sharding=None
-            )
+            b = calculus.broadcast_in_dim(b, shape=shape, broadcast_dimensions=(0,))
         bounds.append(b)
     return clamp_p.bind(bounds[0], x, bounds[1]), 0
 

@@ -8,10 +8,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.core import dtypes
-from jitney.primitives import rules
+from jitney.primitives import calculus, rules
+from jitney.primitives.calculus import (
+    add,
+    and_,
+    div,
+    exp,
+    ge,
+    gt,
+    integer_pow,
+    log,
+    log1p,
+    lt,
+    mul,
+    neg,
+    select_n,
+    sign,
+    sub,
+)
 from jitney.primitives.elementwise.compiled_rules import compile_large
 from jitney.primitives.elementwise.families import FLOAT, binary, nary, unary
-from jitney.primitives.rules import const, factor, op
+from jitney.primitives.rules import const, factor
 
 if TYPE_CHECKING:
     from jitney.primitives.rule_types import Value
@@ -117,51 +134,27 @@ for _prim in (
 # --- derivatives and batching -------------------------------------------------------------------
 
 
-def _mul(x: Value, y: Value) -> Any:
-    return op("mul")(x, y, out_dtype=None)
-
-
-def _add(x: Value, y: Value) -> Any:
-    return op("add")(x, y)
-
-
-def _sub(x: Value, y: Value) -> Any:
-    return op("sub")(x, y)
-
-
-def _neg(x: Value) -> Any:
-    return op("neg")(x)
-
-
-def _exp(x: Value) -> Any:
-    return op("exp")(x, accuracy=None)
-
-
-def _log(x: Value) -> Any:
-    return op("log")(x, accuracy=None)
-
-
 def _full_like(x: Value, value: float | np.floating) -> Any:
     return rules.broadcast_to_result(const(x, value), rules.shape_of(x))
 
 
 def _gaussian(x: Value) -> Any:
     """exp(-x^2)."""
-    return _exp(_neg(op("square")(x)))
+    return exp(neg(calculus.square(x)))
 
 
 _TWO_OVER_ROOT_PI = 2 / np.sqrt(np.pi)
 _HALF_ROOT_PI = np.sqrt(np.pi) / 2
 
-rules.defjvp(erf_p, lambda t, x: _mul(factor(x, _TWO_OVER_ROOT_PI), _mul(t, _gaussian(x))))
-rules.defjvp(erfc_p, lambda t, x, **_: _mul(factor(x, -_TWO_OVER_ROOT_PI), _mul(t, _gaussian(x))))
+rules.defjvp(erf_p, lambda t, x: mul(factor(x, _TWO_OVER_ROOT_PI), mul(t, _gaussian(x))))
+rules.defjvp(erfc_p, lambda t, x, **_: mul(factor(x, -_TWO_OVER_ROOT_PI), mul(t, _gaussian(x))))
 rules.defjvp2(
     erf_inv_p,
-    lambda t, y, x: _mul(factor(x, _HALF_ROOT_PI), _mul(t, _exp(op("square")(y)))),
+    lambda t, y, x: mul(factor(x, _HALF_ROOT_PI), mul(t, exp(calculus.square(y)))),
 )
-rules.defjvp(lgamma_p, lambda t, x: _mul(t, digamma(x)))
-rules.defjvp(digamma_p, lambda t, x: _mul(t, polygamma(factor(x, 1), x)))
-rules.defjvp2(bessel_i0e_p, lambda t, y, x: _mul(t, _sub(bessel_i1e(x), _mul(op("sign")(x), y))))
+rules.defjvp(lgamma_p, lambda t, x: mul(t, digamma(x)))
+rules.defjvp(digamma_p, lambda t, x: mul(t, polygamma(factor(x, 1), x)))
+rules.defjvp2(bessel_i0e_p, lambda t, y, x: mul(t, sub(bessel_i1e(x), mul(sign(x), y))))
 
 
 def _strong(x: Value) -> Any:
@@ -169,22 +162,21 @@ def _strong(x: Value) -> Any:
     aval = rules.aval_of(x)
     if not aval.weak_type:
         return x
-    return op("convert_element_type")(x, new_dtype=aval.dtype, weak_type=False, sharding=None)
+    return calculus.convert_element_type(x, new_dtype=aval.dtype)
 
 
 def _bessel_i1e_slope(y: Value, x: Value) -> Any:
     """I0e(x) - y (sign(x) + 1 / x), which tends to 1/2 at 0."""
     dtype = rules.aval_of(x).dtype
     tiny = dtypes.finfo(dtype).eps
-    size = _strong(op("abs")(x))
-    regular = op("gt")(size, const(size, tiny))
-    select_n = op("select_n")
+    size = _strong(calculus.abs(x))
+    regular = gt(size, const(size, tiny))
     safe = select_n(regular, _full_like(x, tiny), x)
-    slope = _sub(bessel_i0e(safe), _mul(y, _add(op("sign")(safe), op("integer_pow")(safe, y=-1))))
+    slope = sub(bessel_i0e(safe), mul(y, add(sign(safe), integer_pow(safe, y=-1))))
     return select_n(regular, _full_like(slope, 0.5), slope)
 
 
-rules.defjvp2(bessel_i1e_p, lambda t, y, x: _mul(t, _bessel_i1e_slope(y, x)))
+rules.defjvp2(bessel_i1e_p, lambda t, y, x: mul(t, _bessel_i1e_slope(y, x)))
 
 
 def _gamma_density(a: Value, x: Value) -> Any:
@@ -194,19 +186,18 @@ def _gamma_density(a: Value, x: Value) -> Any:
     density matters. There it is by Stirling's formula, with the deviation d = (x - a) / a,
     a (log1p(d) - d) - log(x) + log(a / 2 pi) / 2 less the formula's rest.
     """
-    select_n = op("select_n")
-    deviation = op("div")(_sub(x, a), a)
-    near = op("lt")(op("abs")(deviation), const(a, 0.5))
-    near = op("and")(near, op("ge")(a, const(a, _STIRLING)))
-    power = _mul(_sub(a, _full_like(a, 1)), _log(x))
-    direct = _sub(_add(_neg(x), power), lgamma(a))
+    deviation = div(sub(x, a), a)
+    near = lt(calculus.abs(deviation), const(a, 0.5))
+    near = and_(near, ge(a, const(a, _STIRLING)))
+    power = mul(sub(a, _full_like(a, 1)), log(x))
+    direct = sub(add(neg(x), power), lgamma(a))
 
     d = select_n(near, _full_like(deviation, 0), deviation)
     large = select_n(near, _full_like(a, _STIRLING), a)
-    rest = _mul(op("div")(const(a, 1), large), _polynomial(op("integer_pow")(large, y=-2), _REST))
-    middle = _sub(_mul(_log(_mul(large, const(a, 1 / (2 * np.pi)))), const(a, 0.5)), _log(x))
-    exponent = _add(_mul(large, _log1p_less(d)), _sub(middle, rest))
-    return _exp(select_n(near, direct, exponent))
+    rest = mul(div(const(a, 1), large), _polynomial(integer_pow(large, y=-2), _REST))
+    middle = sub(mul(log(mul(large, const(a, 1 / (2 * np.pi)))), const(a, 0.5)), log(x))
+    exponent = add(mul(large, _log1p_less(d)), sub(middle, rest))
+    return exp(select_n(near, direct, exponent))
 
 
 _STIRLING = 20  # the least a for Stirling's formula
@@ -219,7 +210,7 @@ def _polynomial(x: Value, coefficients: Sequence[float]) -> Any:
     """The sum of coefficients[k] x^k."""
     value = const(x, coefficients[-1])
     for c in reversed(coefficients[:-1]):
-        value = _add(_mul(value, x), const(x, c))
+        value = add(mul(value, x), const(x, c))
     return value
 
 
@@ -228,35 +219,35 @@ def _log1p_less(d: Value) -> Any:
 
     With r = d / (d + 2), log1p(d) is 2 atanh(r), and 2 r - d = -d r; the series is for |d| < 0.1.
     """
-    ratio = op("div")(d, _add(d, const(d, 2)))
-    square = op("square")(ratio)
-    series = _mul(_mul(square, ratio), _polynomial(square, _ATANH))
-    series = _sub(series, _mul(d, ratio))
-    difference = _sub(op("log1p")(d, accuracy=None), d)
-    return op("select_n")(op("lt")(op("abs")(d), const(d, 0.1)), difference, series)
+    ratio = div(d, add(d, const(d, 2)))
+    square = calculus.square(ratio)
+    series = mul(mul(square, ratio), _polynomial(square, _ATANH))
+    series = sub(series, mul(d, ratio))
+    difference = sub(log1p(d), d)
+    return select_n(lt(calculus.abs(d), const(d, 0.1)), difference, series)
 
 
 rules.defjvp(
     igamma_p,
-    lambda t, a, x: _mul(t, igamma_grad_a(a, x)),
-    lambda t, a, x: _mul(t, _gamma_density(a, x)),
+    lambda t, a, x: mul(t, igamma_grad_a(a, x)),
+    lambda t, a, x: mul(t, _gamma_density(a, x)),
 )
 rules.defjvp(
     igammac_p,
-    lambda t, a, x: _neg(_mul(t, igamma_grad_a(a, x))),
-    lambda t, a, x: _neg(_mul(t, _gamma_density(a, x))),
+    lambda t, a, x: neg(mul(t, igamma_grad_a(a, x))),
+    lambda t, a, x: neg(mul(t, _gamma_density(a, x))),
 )
 
 
 def _log_gamma_density_slope(a: Value, x: Value) -> Any:
     """The derivative of the logarithm of the density by a."""
-    return _sub(_log(x), digamma(a))
+    return sub(log(x), digamma(a))
 
 
 def _gamma_sample_slope(t: Value, y: Value, a: Value, x: Value) -> Any:
     """Of -(dP/da) / p by x, P the distribution, p its density: p depends on a and x, too."""
-    steepness = _sub(op("div")(_sub(a, _full_like(a, 1)), x), _full_like(x, 1))
-    return _mul(t, _neg(_add(_log_gamma_density_slope(a, x), _mul(y, steepness))))
+    steepness = sub(div(sub(a, _full_like(a, 1)), x), _full_like(x, 1))
+    return mul(t, neg(add(_log_gamma_density_slope(a, x), mul(y, steepness))))
 
 
 def _refuse(message: str) -> Any:
@@ -274,8 +265,8 @@ rules.defjvp2(
 
 
 def _polygamma_slope(t: Value, m: Value, x: Value) -> Any:
-    higher = polygamma(_add(m, const(m, 1)), x)
-    return _mul(t, higher)
+    higher = polygamma(add(m, const(m, 1)), x)
+    return mul(t, higher)
 
 
 rules.defjvp(
@@ -287,11 +278,11 @@ rules.defjvp(
 
 def _beta_density(t: Value, a: Value, b: Value, x: Value) -> Any:
     """x^(a - 1) (1 - x)^(b - 1) / B(a, b), times t."""
-    log_beta = _sub(_add(lgamma(a), lgamma(b)), lgamma(_add(a, b)))
-    others = _sub(b, const(b, 1))
-    power = _mul(others, op("log1p")(_neg(x), accuracy=None))
-    power = _add(power, _mul(_sub(a, const(a, 1)), _log(x)))
-    return _mul(_exp(_sub(power, log_beta)), t)
+    log_beta = sub(add(lgamma(a), lgamma(b)), lgamma(add(a, b)))
+    others = sub(b, const(b, 1))
+    power = mul(others, log1p(neg(x)))
+    power = add(power, mul(sub(a, const(a, 1)), log(x)))
+    return mul(exp(sub(power, log_beta)), t)
 
 
 _no_beta = _refuse("betainc is differentiated by its third operand alone, not by a and b")

@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from jitney.core.primitive import Primitive
-from jitney.primitives.rules import broadcast_to_result, const, op, shape_of, zero_tangent
+from jitney.primitives import calculus
+from jitney.primitives.rules import broadcast_to_result, const, shape_of, zero_tangent
 from jitney.transforms.jet import Terms, jet_flat
 from jitney.transforms.zero import Zero
 
@@ -52,31 +53,31 @@ def composed(prim: Primitive, fun: Callable[..., Any]) -> None:
 
 def mul(x: Term, y: Term) -> Any:
     """The product of two terms."""
-    return None if x is None or y is None else op("mul")(x, y, out_dtype=None)
+    return None if x is None or y is None else calculus.mul(x, y)
 
 
 def add(x: Term, y: Term) -> Any:
     """The sum of two terms."""
     if x is None or y is None:
         return y if x is None else x
-    return op("add")(x, y)
+    return calculus.add(x, y)
 
 
 def sub(x: Term, y: Term) -> Any:
     """The difference of two terms."""
     if y is None:
         return x
-    return op("neg")(y) if x is None else op("sub")(x, y)
+    return calculus.neg(y) if x is None else calculus.sub(x, y)
 
 
-def div(x: Term, y: Term) -> Any:
+def div(x: Term, y: Value) -> Any:
     """A term divided by a value."""
-    return None if x is None else op("div")(x, y)
+    return None if x is None else calculus.div(x, y)
 
 
 def scale(x: Term, factor: float) -> Any:
     """A term times a number."""
-    return x if x is None or factor == 1 else op("mul")(x, const(x, factor), out_dtype=None)
+    return x if x is None or factor == 1 else calculus.mul(x, const(x, factor))
 
 
 def term_of_product(x: Series, y: Series, k: int, first: int = 0, last: int | None = None) -> Any:
@@ -104,7 +105,7 @@ def _term_of_square(x: Series, k: int) -> Any:
 
 def quotient(x: Series, y: Series) -> Series:
     """x / y: z_k = (x_k - sum of y_j z_(k-j) over 1 <= j <= k) / y_0."""
-    z = [op("div")(x[0], y[0])]
+    z: list[Any] = [calculus.div(x[0], y[0])]
     for k in range(1, len(x)):
         z.append(None)  # z_k itself is not among the products below
         z[k] = div(sub(x[k], term_of_product(y, z, k, first=1)), y[0])
@@ -212,7 +213,7 @@ def integer_power(x: Series, *, y: int) -> Series:
         n >>= 1
         if n:
             factor = square(factor)
-    first = op("integer_pow")(x[0], y=y)
+    first = calculus.integer_pow(x[0], y=y)
     if out is None:
         return [first, *[None] * (len(x) - 1)]
     if y > 0:
@@ -246,17 +247,17 @@ def of_logarithm(
 
 def power(x: Series, y: Series) -> Series:
     """x to the power of y: as a fixed power, or from z' = z (y log x)'."""
-    first = op("pow")(x[0], y[0])
+    first = calculus.pow(x[0], y[0])
     if all(t is None for t in y[1:]):
         return power_terms(x, first, _weights_of(x[0], y[0]))
     if all(t is None for t in x[1:]):
         # A constant 0 keeps its value 0, as far as y is positive: log must not make it NaN.
-        is_zero = op("eq")(x[0], const(x[0], 0))
-        log: Series = [op("log")(op("select_n")(is_zero, x[0], _ones_like(x[0])), accuracy=None)]
+        is_zero = calculus.eq(x[0], const(x[0], 0))
+        log: Series = [calculus.log(calculus.select_n(is_zero, x[0], _ones_like(x[0])))]
         log += [None] * (len(x) - 1)
     else:
         (found,), (terms,) = jet_flat(
-            lambda v: [op("log")(v, accuracy=None)],
+            lambda v: [calculus.log(v)],
             x[:1],
             [[zero_tangent(x[0]) if t is None else t for t in x[1:]]],
             len(x) - 1,
@@ -271,11 +272,11 @@ def _weights_of(x0: Value, exponent: Value) -> Callable[[int, int], Any]:
     r = exponent
     if getattr(r, "dtype", None) != getattr(x0, "dtype", None):
         like = const(x0, 0)
-        dtype = op("add")(like, like).dtype
-        r = op("convert_element_type")(r, new_dtype=dtype, weak_type=False, sharding=None)
+        dtype = calculus.add(like, like).dtype
+        r = calculus.convert_element_type(r, new_dtype=dtype)
 
     def weight(k: int, j: int) -> Any:
-        return op("sub")(scale(r, j), const(r, k - j))
+        return calculus.sub(scale(r, j), const(r, k - j))
 
     return weight
 
@@ -283,7 +284,7 @@ def _weights_of(x0: Value, exponent: Value) -> Callable[[int, int], Any]:
 def angle(y: Series, x: Series) -> Series:
     """The angle w of the point (x, y): (x^2 + y^2) w' = x y' - y x'."""
     n = len(x)
-    first = op("atan2")(y[0], x[0])
+    first = calculus.atan2(y[0], x[0])
     dx, dy = _velocity(x), _velocity(y)
     # Terms of t w': that of order 0 is None, as are those of t x' and t y'.
     turned = [sub(term_of_product(dy, x, k), term_of_product(dx, y, k)) for k in range(n)]

@@ -14,7 +14,8 @@ from jitney.compiler import reference
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray
 from jitney.core.primitive import declare
-from jitney.primitives import rules
+from jitney.primitives import calculus, rules
+from jitney.primitives.calculus import add, div, mul, sub
 from jitney.primitives.elementwise import families, taylor
 from jitney.primitives.elementwise.accuracy import Accuracy, AccuracyMode
 from jitney.primitives.elementwise.compiled_rules import compiled_unless_finite
@@ -28,7 +29,7 @@ from jitney.primitives.elementwise.families import (
     to_bool,
     unary,
 )
-from jitney.primitives.rules import const, factor, op
+from jitney.primitives.rules import const, factor
 from jitney.transforms import jet
 
 if TYPE_CHECKING:
@@ -584,24 +585,7 @@ def reciprocal(x: ArrayLike) -> Array:
 
 def _times(slope: Callable[[Any], Any]) -> Any:
     """The rule t * slope(x)."""
-    return lambda t, x, **_: op("mul")(t, slope(x), out_dtype=None)
-
-
-def mul_(x: Value, y: Value) -> Any:
-    """x * y, for rules: `mul` is declared in a module that comes later."""
-    return op("mul")(x, y, out_dtype=None)
-
-
-def _add(x: Value, y: Value) -> Any:
-    return op("add")(x, y)
-
-
-def _sub(x: Value, y: Value) -> Any:
-    return op("sub")(x, y)
-
-
-def _div(x: Value, y: Value) -> Any:
-    return op("div")(x, y)
+    return lambda t, x, **_: mul(t, slope(x))
 
 
 rules.deflinear(neg_p, lambda ct, x: neg(ct))
@@ -612,12 +596,12 @@ def _abs_jvp(primals: Primals, tangents: Sequence[Value]) -> tuple[Any, Any]:
     (x,), (t,) = primals, tangents
     out = abs_p.bind(x)
     if rules.aval_of(x).dtype.kind != "c":
-        return out, op("select_n")(op("ge")(x, const(x, 0)), neg(t), t)
+        return out, calculus.select_n(calculus.ge(x, const(x, 0)), neg(t), t)
     # The tangent of |z| is Re(conj(z) dz) / |z|, 0 at 0.
     dtype = rules.aval_of(x).dtype
-    size = op("convert_element_type")(out, new_dtype=dtype, weak_type=False, sharding=None)
-    safe = op("select_n")(op("eq")(size, const(x, 0)), size, _ones_like(size))
-    return out, real(mul_(t, _div(conj(x), safe)))
+    size = calculus.convert_element_type(out, new_dtype=dtype)
+    safe = calculus.select_n(calculus.eq(size, const(x, 0)), size, _ones_like(size))
+    return out, real(mul(t, div(conj(x), safe)))
 
 
 def _ones_like(x: Value) -> Any:
@@ -625,11 +609,11 @@ def _ones_like(x: Value) -> Any:
     one = const(x, 1)
     if not shape:
         return one
-    return op("broadcast_in_dim")(one, shape=shape, broadcast_dimensions=(), sharding=None)
+    return calculus.broadcast_in_dim(one, shape=shape, broadcast_dimensions=())
 
 
-rules.defjvp(square_p, lambda t, x: mul_(t, mul_(factor(x, 2), x)))
-rules.defjvp(one_minus_square_p, lambda t, x: mul_(t, mul_(factor(x, -2), x)))
+rules.defjvp(square_p, lambda t, x: mul(t, mul(factor(x, 2), x)))
+rules.defjvp(one_minus_square_p, lambda t, x: mul(t, mul(factor(x, -2), x)))
 
 
 @sign_p.jvp
@@ -639,19 +623,19 @@ def _sign_jvp(primals: Primals, tangents: Sequence[Value]) -> tuple[Any, Any]:
     out = sign_p.bind(x)
     if rules.aval_of(x).dtype.kind != "c":
         return out, rules.zero_tangent(out)
-    across = imag(mul_(conj_p.bind(out, input_dtype=rules.aval_of(x).dtype), t))
-    size = op("abs")(x)
-    safe = op("select_n")(op("eq")(size, const(size, 0)), size, _ones_like(size))
-    turn = _div(across, safe)
-    return out, mul_(out, op("complex")(rules.zeros_like(turn), turn))
+    across = imag(mul(conj_p.bind(out, input_dtype=rules.aval_of(x).dtype), t))
+    size = calculus.abs(x)
+    safe = calculus.select_n(calculus.eq(size, const(size, 0)), size, _ones_like(size))
+    turn = div(across, safe)
+    return out, mul(out, calculus.complex(rules.zeros_like(turn), turn))
 
 
 rules.def_zero_derivative(floor_p, ceil_p, is_finite_p, not_p, population_count_p, clz_p)
-rules.defjvp2(sqrt_p, lambda t, y, x, **_: mul_(t, _div(factor(x, 0.5), y)))
-rules.defjvp2(rsqrt_p, lambda t, y, x, **_: mul_(t, mul_(factor(x, -0.5), _div(y, x))))
-rules.defjvp2(cbrt_p, lambda t, y, x, **_: mul_(t, mul_(factor(x, 1 / 3), integer_pow(y, -2))))
-rules.defjvp2(exp_p, lambda t, y, x, **_: mul_(t, y))
-rules.defjvp2(exp2_p, lambda t, y, x, **_: mul_(log(factor(x, 2)), mul_(t, y)))
+rules.defjvp2(sqrt_p, lambda t, y, x, **_: mul(t, div(factor(x, 0.5), y)))
+rules.defjvp2(rsqrt_p, lambda t, y, x, **_: mul(t, mul(factor(x, -0.5), div(y, x))))
+rules.defjvp2(cbrt_p, lambda t, y, x, **_: mul(t, mul(factor(x, 1 / 3), integer_pow(y, -2))))
+rules.defjvp2(exp_p, lambda t, y, x, **_: mul(t, y))
+rules.defjvp2(exp2_p, lambda t, y, x, **_: mul(log(factor(x, 2)), mul(t, y)))
 
 
 def _is_highest(accuracy: Accuracy) -> bool:
@@ -660,50 +644,50 @@ def _is_highest(accuracy: Accuracy) -> bool:
 
 
 def _expm1_jvp(t: Value, y: Value, x: Value, *, accuracy: Accuracy = None) -> Any:
-    return mul_(t, exp(x, accuracy=accuracy))
+    return mul(t, exp(x, accuracy=accuracy))
 
 
 def _logistic_jvp(t: Value, y: Value, x: Value, *, accuracy: Accuracy = None) -> Any:
-    other = logistic(neg(x)) if _is_highest(accuracy) else _sub(const(x, 1), y)
-    return mul_(t, mul_(y, other))
+    other = logistic(neg(x)) if _is_highest(accuracy) else sub(const(x, 1), y)
+    return mul(t, mul(y, other))
 
 
 def _tanh_jvp(t: Value, y: Value, x: Value, *, accuracy: Accuracy = None) -> Any:
     if not _is_highest(accuracy):
-        return mul_(t, one_minus_square(y))
-    sides = [logistic(mul_(const(x, k), x), accuracy=accuracy) for k in (2, -2)]
-    return mul_(t, mul_(const(x, 4), mul_(*sides)))
+        return mul(t, one_minus_square(y))
+    sides = [logistic(mul(const(x, k), x), accuracy=accuracy) for k in (2, -2)]
+    return mul(t, mul(const(x, 4), mul(*sides)))
 
 
 rules.defjvp2(expm1_p, _expm1_jvp)
-rules.defjvp(log_p, lambda t, x, **_: _div(t, x))
-rules.defjvp(log2_p, lambda t, x, **_: _div(t, mul_(x, log(factor(x, 2)))))
-rules.defjvp(log1p_p, lambda t, x, **_: _div(t, _add(x, const(x, 1))))
+rules.defjvp(log_p, lambda t, x, **_: div(t, x))
+rules.defjvp(log2_p, lambda t, x, **_: div(t, mul(x, log(factor(x, 2)))))
+rules.defjvp(log1p_p, lambda t, x, **_: div(t, add(x, const(x, 1))))
 rules.defjvp2(logistic_p, _logistic_jvp)
-rules.defjvp(sin_p, lambda t, x, *, accuracy=None: mul_(t, cos(x, accuracy=accuracy)))
-rules.defjvp(cos_p, lambda t, x, *, accuracy=None: neg(mul_(t, sin(x, accuracy=accuracy))))
-rules.defjvp2(tan_p, lambda t, y, x, **_: mul_(t, _add(factor(x, 1), square(y))))
+rules.defjvp(sin_p, lambda t, x, *, accuracy=None: mul(t, cos(x, accuracy=accuracy)))
+rules.defjvp(cos_p, lambda t, x, *, accuracy=None: neg(mul(t, sin(x, accuracy=accuracy))))
+rules.defjvp2(tan_p, lambda t, y, x, **_: mul(t, add(factor(x, 1), square(y))))
 rules.defjvp(asin_p, _times(lambda x: rsqrt(one_minus_square(x))))
 rules.defjvp(acos_p, _times(lambda x: neg(rsqrt(one_minus_square(x)))))
-rules.defjvp(atan_p, lambda t, x: _div(t, _add(factor(x, 1), square(x))))
+rules.defjvp(atan_p, lambda t, x: div(t, add(factor(x, 1), square(x))))
 rules.defjvp(sinh_p, _times(lambda x: cosh(x)))
 rules.defjvp(cosh_p, _times(lambda x: sinh(x)))
 rules.defjvp2(tanh_p, _tanh_jvp)
-rules.defjvp(asinh_p, _times(lambda x: rsqrt(_add(square(x), const(x, 1)))))
+rules.defjvp(asinh_p, _times(lambda x: rsqrt(add(square(x), const(x, 1)))))
 rules.defjvp(
     acosh_p,  # the roots of x^2 - 1 in turns: x^2 may overflow
-    _times(lambda x: mul_(rsqrt(_sub(x, const(x, 1))), rsqrt(_add(x, const(x, 1))))),
+    _times(lambda x: mul(rsqrt(sub(x, const(x, 1))), rsqrt(add(x, const(x, 1))))),
 )
-rules.defjvp(atanh_p, lambda t, x: _div(t, one_minus_square(x)))
+rules.defjvp(atanh_p, lambda t, x: div(t, one_minus_square(x)))
 rules.deflinear(
     real_p,
     lambda ct, x: (
-        op("complex")(ct, rules.zeros_like(ct))
+        calculus.complex(ct, rules.zeros_like(ct))
         if rules.shape_of(ct)
-        else op("complex")(ct, const(ct, 0))
+        else calculus.complex(ct, const(ct, 0))
     ),
 )
-rules.deflinear(imag_p, lambda ct, x: op("complex")(rules.zeros_like(ct), op("neg")(ct)))
+rules.deflinear(imag_p, lambda ct, x: calculus.complex(rules.zeros_like(ct), calculus.neg(ct)))
 
 
 def _conj_transpose(ct: Value, x: Value, *, input_dtype: np.dtype) -> Any:
@@ -720,7 +704,7 @@ def _integer_pow_jvp(t: Value, x: Value, *, y: int) -> Any:
     if y == 1:
         return t
     power = x if y == 2 else integer_pow(x, y - 1)
-    return mul_(t, mul_(factor(x, y), power))
+    return mul(t, mul(factor(x, y), power))
 
 
 rules.defjvp(integer_pow_p, _integer_pow_jvp)
@@ -733,15 +717,15 @@ for _prim, _exponent in ((sqrt_p, 1 / 2), (rsqrt_p, -1 / 2), (cbrt_p, 1 / 3)):
     taylor.declare(_prim, taylor.of_power(_prim, _exponent))
 taylor.declare(log_p, taylor.of_logarithm(log_p, lambda x: x))
 taylor.declare(log2_p, taylor.of_logarithm(log2_p, lambda x: x, np.log(2)))
-taylor.declare(log1p_p, taylor.of_logarithm(log1p_p, lambda x: _add(x, const(x, 1))))
+taylor.declare(log1p_p, taylor.of_logarithm(log1p_p, lambda x: add(x, const(x, 1))))
 # y' as a function of y, and its coefficients of y and y^2.
 _OF_THEMSELVES: Any = (
     (exp_p, lambda y: y, 1, 0),
-    (exp2_p, lambda y: mul_(const(y, np.log(2)), y), np.log(2), 0),
-    (expm1_p, lambda y: _add(y, const(y, 1)), 1, 0),
-    (logistic_p, lambda y: mul_(y, _sub(const(y, 1), y)), 1, -1),
-    (tan_p, lambda y: _add(const(y, 1), square(y)), 0, 1),
-    (tanh_p, lambda y: mul_(_add(const(y, 1), y), _sub(const(y, 1), y)), 0, -1),
+    (exp2_p, lambda y: mul(const(y, np.log(2)), y), np.log(2), 0),
+    (expm1_p, lambda y: add(y, const(y, 1)), 1, 0),
+    (logistic_p, lambda y: mul(y, sub(const(y, 1), y)), 1, -1),
+    (tan_p, lambda y: add(const(y, 1), square(y)), 0, 1),
+    (tanh_p, lambda y: mul(add(const(y, 1), y), sub(const(y, 1), y)), 0, -1),
 )
 for _prim, _slope, _b, _c in _OF_THEMSELVES:
     taylor.declare(_prim, taylor.of_quadratic_slope(_prim, _slope, _b, _c))

@@ -37,7 +37,7 @@ from jitney.core.key_reuse import uses_keys
 from jitney.core.primitive import Primitive, declare
 from jitney.core.pytree import pytrees
 from jitney.core.trace import set_current_trace, state
-from jitney.primitives import rules
+from jitney.primitives import calculus, rules
 from jitney.primitives.control.scan import scan
 from jitney.primitives.elementwise.convert import as_value
 from jitney.runtime.array import ArrayImpl, array_from_numpy
@@ -378,7 +378,7 @@ def _by_each_device(prim: Primitive) -> None:
             for i in range(axis_data.size)
         ]
         outs = [
-            rules.op("concatenate")(*[rules.to_front(x, None, 1) for x in row], dimension=0)
+            calculus.concatenate(*[rules.to_front(x, None, 1) for x in row], dimension=0)
             for row in zip(*rows, strict=True)
         ]
         return outs, [0] * len(outs)
@@ -531,10 +531,10 @@ def index_axis(x: Value, i: int, axis: int) -> Any:
     shape = rules.shape_of(x)
     start, limit = [0] * len(shape), list(shape)
     start[axis], limit[axis] = i, i + 1
-    row = rules.op("slice")(
+    row = calculus.slice(
         x, start_indices=tuple(start), limit_indices=tuple(limit), strides=(1,) * len(shape)
     )
-    return rules.op("squeeze")(row, dimensions=(axis,))
+    return calculus.squeeze(row, dimensions=(axis,))
 
 
 def _print_debug_callback(

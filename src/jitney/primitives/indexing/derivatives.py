@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.core.primitive import Primitive
-from jitney.primitives import rules
+from jitney.primitives import calculus, rules
 from jitney.primitives.array.broadcasting import broadcast
 from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise import binary
@@ -152,7 +152,7 @@ def _linear_updates(prim: Primitive, signed: Callable[[Any], Any]) -> None:
 
 
 _linear_updates(scatter_add_p, lambda ct: ct)
-_linear_updates(scatter_sub_p, lambda ct: rules.op("neg")(ct))
+_linear_updates(scatter_sub_p, lambda ct: calculus.neg(ct))
 
 
 @scatter_mul_p.jvp
@@ -248,7 +248,7 @@ def _extreme_jvp(prim: Primitive) -> None:
         shape, updates_shape = shape_of(x), shape_of(updates)
         dtype = rules.aval_of(out).dtype
         one = np.asarray(1).astype(dtype)[()]
-        select_n = rules.op("select_n")
+        select_n = calculus.select_n
 
         def windows(of: Value) -> Any:
             return _windows(of, indices, dimension_numbers, updates_shape, mode=mode)
@@ -311,8 +311,8 @@ def _scatter_jvp(primals: Primals, tangents: Tangents, **params: Any) -> tuple[A
     ids_shape = tuple([1 if k in numbers.update_window_dims else n for k, n in enumerate(shape)])
     u32 = np.dtype(np.uint32)
     count = int(np.prod(ids_shape, dtype=np.int64))
-    row = rules.op("iota")(dtype=u32, shape=(count,), dimension=0, sharding=None)
-    ids = rules.op("reshape")(row, new_sizes=ids_shape, dimensions=None, sharding=None)
+    row = calculus.iota(dtype=u32, shape=(count,), dimension=0)
+    ids = calculus.reshape(row, new_sizes=ids_shape)
     ids = binary.add(ids, _full(shape, 1, u32))
     winners = scatter_p.bind(_full(shape_of(x), 0, u32), indices, ids, **params)
     winner = _windows(winners, indices, numbers, shape)
@@ -320,9 +320,9 @@ def _scatter_jvp(primals: Primals, tangents: Tangents, **params: Any) -> tuple[A
     def added(x: Value, updates: Value) -> tuple[Any, Any]:
         dtype = rules.aval_of(x).dtype
         left = eq(winners, _full(shape_of(x), 0, u32))
-        x = rules.op("select_n")(left, _full(shape_of(x), 0, dtype), x)
+        x = calculus.select_n(left, _full(shape_of(x), 0, dtype), x)
         wins = eq(ids, winner)
-        return x, rules.op("select_n")(wins, _full(shape, 0, dtype), updates)
+        return x, calculus.select_n(wins, _full(shape, 0, dtype), updates)
 
     pairs = added(x, updates), added(t, u)
     flags = {k: params[k] for k in ("indices_are_sorted", "unique_indices", "mode")}

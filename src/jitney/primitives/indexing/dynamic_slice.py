@@ -17,7 +17,7 @@ from jitney.core.avals import ShapedArray, get_aval, shaped_array
 from jitney.core.key_reuse import uses_keys
 from jitney.core.primitive import declare
 from jitney.core.symbolic.expressions import index
-from jitney.primitives import rules, sharding_rules
+from jitney.primitives import calculus, rules, sharding_rules
 from jitney.primitives.array.broadcasting import expand_dims
 from jitney.primitives.array.canonical import canonical_axis, canonical_shape
 from jitney.primitives.array.shape import shape_of, squeeze
@@ -400,7 +400,7 @@ def _dynamic_slice_transpose(
 
 def _index_vectors(starts: Primals, dims: Dims) -> tuple[Any, int | None]:
     """Start indices as index vectors, and where their batch axis is."""
-    broadcast, concatenate = rules.op("broadcast_in_dim"), rules.op("concatenate")
+    broadcast, concatenate = calculus.broadcast_in_dim, calculus.concatenate
     if all(d is None for d in dims):
         parts = [broadcast(s, shape=(1,), broadcast_dimensions=(), sharding=None) for s in starts]
         return (parts[0] if len(parts) == 1 else concatenate(*parts, dimension=0)), None

@@ -12,7 +12,7 @@ import numpy as np
 from jitney.core.avals import ShapedArray
 from jitney.core.key_reuse import KeyUse
 from jitney.core.primitive import Primitive, declare
-from jitney.primitives import rules, sharding_rules
+from jitney.primitives import calculus, rules, sharding_rules
 from jitney.primitives.array.canonical import canonical_axis, canonical_shape
 from jitney.primitives.array.shape import shape_of, squeeze
 from jitney.primitives.elementwise import families
@@ -200,7 +200,7 @@ def _pad_back(
         end = low + (taken - 1) * step + 1 if taken else low
         config.append((low, np.int64(n - end), step - 1))
     zero = rules.typed(np.zeros((), rules.aval_of(ct).dtype))
-    return rules.op("pad")(ct, zero, padding_config=tuple(config))
+    return calculus.pad(ct, zero, padding_config=tuple(config))
 
 
 rules.deflinear(slice_p, _pad_back)

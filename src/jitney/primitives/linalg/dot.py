@@ -15,7 +15,7 @@ from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.jaxpr import JaxprEqn
 from jitney.core.primitive import declare
 from jitney.core.thresholds import threshold
-from jitney.primitives import rules, sharding_rules
+from jitney.primitives import calculus, rules, sharding_rules
 from jitney.primitives.array.out_places import out_place
 from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise import compiled_rules, families, masks
@@ -418,9 +418,9 @@ def _transposed(
     )
     permutation = tuple(int(k) for k in np.argsort(axes))
     if permutation != tuple(range(len(permutation))):
-        out = rules.op("transpose")(out, permutation=permutation)
+        out = calculus.transpose(out, permutation=permutation)
     if rules.aval_of(out).dtype != dtype:
-        out = rules.op("convert_element_type")(out, new_dtype=dtype, weak_type=False, sharding=None)
+        out = calculus.convert_element_type(out, new_dtype=dtype)
     return out
 
 

@@ -18,7 +18,7 @@ from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
 from jitney.core.tracebacks import api_boundary
-from jitney.primitives import rules
+from jitney.primitives import calculus, rules
 from jitney.primitives.call.call import with_weakness
 from jitney.primitives.elementwise.convert import as_value
 from jitney.transforms.batch import AxisData, batch_jaxpr
@@ -113,7 +113,7 @@ def _linear_solve_jvp(
             [*dconsts.matvec, *zeros],
         )
         db = [
-            t if isinstance(d, Zero) else add_tangents(t, rules.op("neg")(d))
+            t if isinstance(d, Zero) else add_tangents(t, calculus.neg(d))
             for t, d in zip(db, dax, strict=True)
         ]
     if all(isinstance(t, Zero) for t in db):

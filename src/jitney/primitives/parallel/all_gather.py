@@ -16,7 +16,7 @@ from jitney.core import varying
 from jitney.core.avals import AbstractValue, ShapedArray
 from jitney.core.primitive import Primitive, declare
 from jitney.core.pytree import pytrees
-from jitney.primitives import rules
+from jitney.primitives import calculus, rules
 from jitney.primitives.array import shape as shapes
 from jitney.primitives.array.canonical import canonical_axis
 from jitney.primitives.elementwise.convert import as_value
@@ -160,8 +160,8 @@ def _all_gather_batch_with_axis(
     if d is None:
         s = rules.shape_of(x)
         kept = tuple(i + (i >= k) for i in range(len(s)))
-        out = rules.op("broadcast_in_dim")(
-            x, shape=(*s[:k], axis_size, *s[k:]), broadcast_dimensions=kept, sharding=None
+        out = calculus.broadcast_in_dim(
+            x, shape=(*s[:k], axis_size, *s[k:]), broadcast_dimensions=kept
         )
     else:
         out = rules.move_axis(x, d, k)
@@ -278,7 +278,8 @@ def all_gather(
         k = axis % rank if -rank <= axis < rank else axis
         if is_same:
             known = value if to == "reduced" else varying_along(value, names)
-            return rules.op("all_gather_reduced" if to == "reduced" else "all_gather_invariant")(
+            gather = calculus.all_gather_reduced if to == "reduced" else all_gather_invariant_p.bind
+            return gather(
                 known, all_gather_dimension=k, axis_name=names, axis_size=size, tiled=tiled
             )
         return all_gather_p.bind(
@@ -383,9 +384,9 @@ def _reduce_scatter_batch_with_axis(
     if len(axis_name) > 1:
         return axis_by_axis(lambda part: _scatter_each(part, axis_name, k, tiled), axis_data, x, d)
     if d is None:
-        out = rules.op("mul")(x, rules.const(x, axis_size))
+        out = calculus.mul(x, rules.const(x, axis_size))
     else:
-        out = rules.op("reduce_sum")(x, axes=(d,), out_sharding=None)
+        out = calculus.reduce_sum(x, axes=(d,))
     return split_axis(out, k, axis_size) if tiled else out, k
 
 
@@ -430,7 +431,7 @@ def psum_scatter(
         k = canonical_axis(scatter_dimension, len(value.shape))
         _scattered(value.shape, scatter_dimension=k, axis_size=size, tiled=tiled)
         if is_unreduced(value, names, "psum_scatter"):
-            return rules.op("unreduced_reduce_scatter")(
+            return calculus.unreduced_reduce_scatter(
                 value, scatter_dimension=k, axis_name=names, axis_size=size, tiled=tiled
             )
         return reduce_scatter_p.bind(

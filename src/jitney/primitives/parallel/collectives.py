@@ -21,7 +21,7 @@ from jitney.core.primitive import Primitive, declare
 from jitney.core.pvary import pvary_p
 from jitney.core.pytree import pytrees
 from jitney.core.trace import Tracer, extend_axis_env, state
-from jitney.primitives import rules
+from jitney.primitives import calculus, rules
 from jitney.primitives.array import shape as shapes
 from jitney.primitives.elementwise.convert import as_value, convert_element_type
 from jitney.transforms.batch import AxisData, batch_flat
@@ -240,7 +240,7 @@ def _reduction(name: str, fn: Monoid, *, linear: bool = False) -> Primitive:
             rest = tuple(a for a in axes if is_positional(a) or a != axis_data.name)
             out = prim.bind(x, axes=rest, axis_index_groups=axis_index_groups) if rest else x
             if over_it and linear:
-                out = rules.op("mul")(rules.const(out, axis_data.size), out)
+                out = calculus.mul(rules.const(out, axis_data.size), out)
             return out, None
         shifted: list[Any] = []
         for a in axes:
@@ -269,7 +269,7 @@ def _psum_transpose(
     if gone:
         shape = rules.shape_of(x)
         kept = tuple(np.int64(k) for k in range(len(shape)) if k not in gone)
-        ct = rules.op("broadcast_in_dim")(ct, shape=shape, broadcast_dimensions=kept, sharding=None)
+        ct = calculus.broadcast_in_dim(ct, shape=shape, broadcast_dimensions=kept)
     return psum_p.bind(ct, axes=_named(axes), axis_index_groups=axis_index_groups)
 
 
@@ -306,9 +306,9 @@ def _psum_invariant_batch_with_axis(
         return psum_invariant_p.bind(x, axes=tuple(axes)), d
     rest = tuple([name for name in axes if name != axis_data.name])
     if d is None:
-        out = rules.op("mul")(rules.const(x, axis_data.size), x)
+        out = calculus.mul(rules.const(x, axis_data.size), x)
     else:
-        out = rules.op("reduce_sum")(x, axes=(d,), out_sharding=None)
+        out = calculus.reduce_sum(x, axes=(d,))
     return (psum_invariant_p.bind(out, axes=rest) if rest else out), None
 
 
@@ -328,7 +328,7 @@ def _reduced(prim: Primitive, value: Value, axes: tuple[Any, ...], groups: Group
     if prim is not psum_p:
         return prim.bind(varying_along(value, axes), axes=axes, axis_index_groups=None)
     if is_unreduced(value, axes, "psum"):
-        return rules.op("unreduced_psum")(value, axes=axes)
+        return calculus.unreduced_psum(value, axes=axes)
     aval = get_aval(value)
     known = aval.vma if isinstance(aval, ShapedArray) else frozenset[Any]()
     if known.intersection(checked) and not known.issuperset(checked):
@@ -467,7 +467,7 @@ def _axis_index_batch_with_axis(
     if axis_data.name is None or axis_name != axis_data.name:
         return axis_index_p.bind(axis_name=axis_name), None
     size = axis_data.size
-    out = rules.op("iota")(dtype=np.dtype(np.int32), shape=(size,), dimension=0, sharding=None)
+    out = calculus.iota(dtype=np.dtype(np.int32), shape=(size,), dimension=0)
     return out, 0
 
 
@@ -570,7 +570,7 @@ def _in_unequal_groups(
             )
         found.append(rules.to_front(out, dim, len(group)))
     order = np.concatenate([np.asarray(group, np.int32) for group in groups])
-    whole = rules.op("concatenate")(*found, dimension=0)
+    whole = calculus.concatenate(*found, dimension=0)
     return _rows(whole, np.argsort(order).astype(np.int32)), 0
 
 
@@ -589,7 +589,7 @@ def _in_groups_of_several(
 
     names = params[over]
     n = math.prod([axis_extent(name, prim.name) for name in names])
-    whole = rules.op("all_gather")(
+    whole = calculus.all_gather(
         x, all_gather_dimension=0, axis_name=names, axis_size=n, axis_index_groups=None, tiled=False
     )
     own = _OwnAxis()

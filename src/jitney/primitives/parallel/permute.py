@@ -10,7 +10,7 @@ import numpy as np
 
 from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
-from jitney.primitives import rules
+from jitney.primitives import calculus, rules
 from jitney.primitives.array import broadcasting
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.elementwise.select import select
@@ -156,7 +156,7 @@ def _permute_several(
         (1, *gathered.shape[1:]),
         tuple(range(1, len(gathered.shape))),
     )
-    everything = rules.op("concatenate")(gathered, nothing, dimension=0)
+    everything = calculus.concatenate(gathered, nothing, dimension=0)
     own = dynamic_index_in_dim(as_value(source), axis_index(names), 0, False)
     return dynamic_index_in_dim(everything, own, 0, False)
 
@@ -197,8 +197,8 @@ def _pbroadcast_batch_with_axis(
 
 
 def _pbroadcast_transpose(ct: Value, x: Operand, *, axis_name: AxisName, source: int) -> Any:
-    total = rules.op("psum")(ct, axes=(axis_name,), axis_index_groups=None)
-    is_source = rules.op("eq")(axis_index_p.bind(axis_name=axis_name), np.int32(source))
+    total = calculus.psum(ct, axes=(axis_name,))
+    is_source = calculus.eq(axis_index_p.bind(axis_name=axis_name), np.int32(source))
     return select(is_source, total, rules.zeros_like(total))
 
 

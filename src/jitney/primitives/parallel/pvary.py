@@ -19,7 +19,7 @@ from jitney.core.pvary import preduced_p, pvary_p, reduced_vary_cast_p, vary_unr
 from jitney.core.pytree import pytrees
 from jitney.core.sharding.mesh import get_abstract_mesh
 from jitney.core.trace import state
-from jitney.primitives import rules
+from jitney.primitives import calculus, rules
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.parallel.collectives import (
     axis_extent,
@@ -109,7 +109,7 @@ for _prim, _types in _CASTS.items():
     _cast(_prim, *_types)
 
 rules.deflinear(pvary_p, lambda ct, x, *, axes: psum_invariant_p.bind(ct, axes=tuple(axes)))
-rules.deflinear(preduced_p, lambda ct, x, *, axes: rules.op("unreduced_psum")(ct, axes=tuple(axes)))
+rules.deflinear(preduced_p, lambda ct, x, *, axes: calculus.unreduced_psum(ct, axes=tuple(axes)))
 rules.deflinear(
     reduced_vary_cast_p, lambda ct, x, *, axes: vary_unreduced_cast_p.bind(ct, axes=tuple(axes))
 )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from jitney.core.avals import ShapedArray
 from jitney.core.primitive import declare
-from jitney.primitives import rules
+from jitney.primitives import calculus, rules
 from jitney.primitives.array import broadcasting, shape as shapes
 from jitney.primitives.control.mapping import map as map_rows
 from jitney.primitives.elementwise.convert import as_value
@@ -88,27 +88,25 @@ def _ragged_all_to_all_batch_with_axis(
     # For each sender, receiver and row of the receiver's output: is it sent, and from which row?
     kind = rules.aval_of(starts).dtype
     cube = (n, n, rows_out)
-    row = rules.op("iota")(dtype=kind, shape=cube, dimension=2, sharding=None)
+    row = calculus.iota(dtype=kind, shape=cube, dimension=2)
     start, size, target = [
         broadcasting.broadcast_in_dim(x, cube, (0, 1)) for x in (starts, sizes, targets)
     ]
-    sub, add, mul = rules.op("sub"), rules.op("add"), rules.op("mul")
+    sub, add, mul = calculus.sub, calculus.add, calculus.mul
     place = sub(row, target)
-    is_sent = rules.op("and")(
-        rules.op("ge")(place, rules.const(place, 0)), rules.op("lt")(place, size)
-    )
-    sender = rules.op("iota")(dtype=kind, shape=cube, dimension=0, sharding=None)
+    is_sent = calculus.and_(calculus.ge(place, rules.const(place, 0)), calculus.lt(place, size))
+    sender = calculus.iota(dtype=kind, shape=cube, dimension=0)
     source = add(mul(sender, rules.const(sender, rows_in)), add(start, place))
     nothing, first = rules.const(source, -1), rules.const(source, 0)
-    source = rules.op("reduce_max")(
-        select(is_sent, source, broadcasting.broadcast(nothing, cube)), axes=(0,), out_sharding=None
+    source = calculus.reduce_max(
+        select(is_sent, source, broadcasting.broadcast(nothing, cube)), axes=(0,)
     )  # for each receiver and row
-    received = rules.op("ge")(source, first)
+    received = calculus.ge(source, first)
     all_rows = shapes.reshape(operand, (n * rows_in, *rules.shape_of(operand)[2:]))
     if not n * rows_in:
         return output, 0
     shape = rules.shape_of(output)
-    flat = shapes.reshape(rules.op("max")(source, first), (n * rows_out,))
+    flat = shapes.reshape(calculus.max(source, first), (n * rows_out,))
     taken = shapes.reshape(index_take(all_rows, (flat,), (0,)), shape)
     return select(broadcasting.broadcast_in_dim(received, shape, (0, 1)), taken, output), 0
 
@@ -162,13 +160,13 @@ def _ragged_all_to_all_transpose(
     if rules.is_linear(output):
         n, rows = rules.shape_of(where)[0], rules.shape_of(ct)[0]
         kind = rules.aval_of(where).dtype
-        row = rules.op("iota")(dtype=kind, shape=(n, rows), dimension=1, sharding=None)
-        place = rules.op("sub")(row, broadcasting.broadcast_in_dim(where, (n, rows), (0,)))
-        is_new = rules.op("and")(
-            rules.op("ge")(place, rules.const(place, 0)),
-            rules.op("lt")(place, broadcasting.broadcast_in_dim(received, (n, rows), (0,))),
+        row = calculus.iota(dtype=kind, shape=(n, rows), dimension=1)
+        place = calculus.sub(row, broadcasting.broadcast_in_dim(where, (n, rows), (0,)))
+        is_new = calculus.and_(
+            calculus.ge(place, rules.const(place, 0)),
+            calculus.lt(place, broadcasting.broadcast_in_dim(received, (n, rows), (0,))),
         )
-        is_new = rules.op("reduce_or")(is_new, axes=(0,), out_sharding=None)
+        is_new = calculus.reduce_or(is_new, axes=(0,))
         shape = rules.shape_of(ct)
         output_ct = select(
             broadcasting.broadcast_in_dim(is_new, shape, (0,)), rules.zeros_like(output), ct

@@ -29,7 +29,7 @@ from jitney.core.sharding.mesh import AbstractMesh, AxisType, Mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 from jitney.core.trace import Trace, extend_axis_env, set_current_trace, state
-from jitney.primitives import rules
+from jitney.primitives import calculus, rules
 from jitney.primitives.array import shape as shapes
 from jitney.primitives.call.call import transposed_program
 from jitney.primitives.call.remat import closed_of, opened
@@ -415,7 +415,7 @@ def _divided_among(
     n = math.prod([size for name, size in region.unmentioned(spec) if name not in divided])
     if region.check_vma or n == 1:
         return ct
-    return rules.op("div")(ct, rules.const(ct, n))
+    return calculus.div(ct, rules.const(ct, n))
 
 
 def _summed_over(

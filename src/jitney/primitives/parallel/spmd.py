@@ -23,7 +23,7 @@ from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.manual_axes import NOT_MANUAL
 from jitney.core.memo import memoize_by_identity
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
-from jitney.primitives import rules
+from jitney.primitives import calculus, rules
 from jitney.primitives.array import broadcasting, shape as shapes
 from jitney.primitives.parallel import untyped
 from jitney.transforms.batch import AxisData, batch_flat, move_to
@@ -124,7 +124,7 @@ def _cut(x: Value, spec: PartitionSpec, axes: Axes) -> Any:
         if name in spec.unreduced:
             x = broadcasting.expand_dims(x, (k,))
             widths = [(0, size - 1 if axis == k else 0, 0) for axis in range(len(x.shape))]
-            x = rules.op("pad")(x, rules.const(x, 0), padding_config=tuple(widths))
+            x = calculus.pad(x, rules.const(x, 0), padding_config=tuple(widths))
     return x
 
 
@@ -162,13 +162,13 @@ def joined(
         [sizes[name] for name in spec.unreduced.difference([name for name, _ in own])]
     )
     if times > 1:  # terms that are all the same
-        x = rules.op("mul")(x, rules.const(x, times), out_dtype=None)
+        x = calculus.mul(x, rules.const(x, times))
     for name, _ in own:
         if name in mentioned:
             names.append(name)
             k += 1
         elif name in spec.unreduced:
-            x = rules.op("reduce_sum")(x, axes=(k,), out_sharding=None)
+            x = calculus.reduce_sum(x, axes=(k,))
         else:
             x = shapes.squeeze(_first(x, k), (k,))
     shape = rules.shape_of(x)[k:]

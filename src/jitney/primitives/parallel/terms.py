@@ -25,7 +25,7 @@ from jitney.core.sharding.mesh import AbstractMesh, Mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 from jitney.core.typing import ArrayLike
-from jitney.primitives import rules
+from jitney.primitives import calculus, rules
 from jitney.primitives.array import broadcasting, shape as shapes
 from jitney.primitives.parallel import shard_map, spmd, untyped
 from jitney.runtime.terms import Names, names_of_terms, owners
@@ -144,7 +144,7 @@ def _of_equation(eqn: JaxprEqn, operands: list[Any]) -> list[Any]:
 def _summed(x: ArrayLike | Terms) -> Any:
     if not isinstance(x, Terms):
         return x
-    return rules.op("reduce_sum")(x.value, axes=tuple(range(len(x.names))), out_sharding=None)
+    return calculus.reduce_sum(x.value, axes=tuple(range(len(x.names))))
 
 
 def _names(aval: AbstractValue) -> Names:
@@ -202,7 +202,7 @@ def _spread(
     value = broadcasting.broadcast_to(x, whole)
     zero = broadcasting.broadcast_to(rules.const(x, 0), whole)
     for has in owners(names, mesh, entries, shape):
-        value = rules.op("select_n")(broadcasting.broadcast_to(has, whole), zero, value)
+        value = calculus.select_n(broadcasting.broadcast_to(has, whole), zero, value)
     return Terms(value, names)
 
 
@@ -225,7 +225,7 @@ def _reduce_sum(eqn: JaxprEqn, operands: list[Any]) -> Found:
     if parts is None:
         return None
     inner = tuple([axis + len(names) for axis in axes])
-    return [Terms(rules.op("reduce_sum")(parts, axes=inner, out_sharding=None), names)]
+    return [Terms(calculus.reduce_sum(parts, axes=inner), names)]
 
 
 def _dot_general(eqn: JaxprEqn, operands: list[Any]) -> Found:
@@ -245,7 +245,7 @@ def _dot_general(eqn: JaxprEqn, operands: list[Any]) -> Found:
 
     numbers = ((after(cx), after(cy)), ((*front, *after(bx)), (*front, *after(by))))
     params = {**eqn.params, "dimension_numbers": numbers, "out_sharding": None}
-    return [Terms(rules.op("dot_general")(left, right, **params), names)]
+    return [Terms(calculus.dot_general(left, right, **params), names)]
 
 
 def _reshard(eqn: JaxprEqn, operands: list[Any]) -> Found:

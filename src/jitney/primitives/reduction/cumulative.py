@@ -11,7 +11,7 @@ from jitney.compiler.reference import reduction, scalar
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray
 from jitney.core.primitive import Primitive, declare
-from jitney.primitives import rules, sharding_rules
+from jitney.primitives import calculus, rules, sharding_rules
 from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise import binary, families, taylor, unary
 from jitney.primitives.elementwise.compare import eq
@@ -148,7 +148,7 @@ def _part(x: Value, start: int, limit: int, stride: int, axis: int) -> Any:
     shape = shape_of(x)
     starts, limits, strides = [0] * len(shape), list(shape), [1] * len(shape)
     starts[axis], limits[axis], strides[axis] = start, limit, stride
-    return rules.op("slice")(
+    return calculus.slice(
         x, start_indices=tuple(starts), limit_indices=tuple(limits), strides=tuple(strides)
     )
 
@@ -159,7 +159,7 @@ def _interleaved(even: Value, odd: Value, axis: int) -> Any:
 
     def spread(x: Value, low: int, high: int) -> Any:
         config = tuple([(low, high, 1) if k == axis else (0, 0, 0) for k in range(rank)])
-        return rules.op("pad")(x, rules.factor(x, 0), padding_config=config)
+        return calculus.pad(x, rules.factor(x, 0), padding_config=config)
 
     return binary.add(spread(even, 0, 0 if more else 1), spread(odd, 1, 1 if more else 0))
 
@@ -182,7 +182,7 @@ def scan_by_halves(
     before = [_part(x, 0, n // 2 - 1, 1, axis) for x in odd] if n % 2 == 0 else odd
     even = combine(before, [_part(x, 2, n, 2, axis) for x in xs])
     even = [
-        rules.op("concatenate")(_part(x, 0, 1, 1, axis), e, dimension=axis)
+        calculus.concatenate(_part(x, 0, 1, 1, axis), e, dimension=axis)
         for x, e in zip(xs, even, strict=True)
     ]
     return [_interleaved(e, o, axis) for e, o in zip(even, odd, strict=True)]
@@ -192,9 +192,9 @@ def _scan(
     combine: Callable[[list[Any], list[Any]], list[Any]], xs: list[Any], axis: int, reverse: bool
 ) -> list[Any]:
     if reverse:
-        xs = [rules.op("rev")(x, dimensions=(axis,)) for x in xs]
+        xs = [calculus.rev(x, dimensions=(axis,)) for x in xs]
     outs = scan_by_halves(combine, xs, axis)
-    return [rules.op("rev")(x, dimensions=(axis,)) for x in outs] if reverse else outs
+    return [calculus.rev(x, dimensions=(axis,)) for x in outs] if reverse else outs
 
 
 def _by_scan(prim: Primitive, combine: Callable[[Any, Any], Any]) -> None:
@@ -228,7 +228,7 @@ def _ratio(x: Value, y: Value) -> Any:
     if rules.aval_of(x).dtype.kind != "c":
         infinite = eq(unary.abs(y), rules.const(y, np.inf))
         both = binary.bitwise_and(eq(x, y), infinite)
-        gap = rules.op("select_n")(both, gap, rules.zeros_like(gap))
+        gap = calculus.select_n(both, gap, rules.zeros_like(gap))
     return unary.exp(gap)
 
 
@@ -250,7 +250,7 @@ def _cumlogsumexp_jvp(
     decay = _ratio(before, after)
     config = [(0, 0, 0)] * len(shape_of(x))
     config[axis] = (0, 1, 0) if reverse else (1, 0, 0)
-    decay = rules.op("pad")(decay, rules.const(decay, 0), padding_config=tuple(config))
+    decay = calculus.pad(decay, rules.const(decay, 0), padding_config=tuple(config))
 
     def combine(a: list[Any], b: list[Any]) -> list[Any]:
         return [binary.mul(a[0], b[0]), binary.add(binary.mul(b[0], a[1]), b[1])]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.primitives import rules
+from jitney.primitives import calculus, rules
 
 if TYPE_CHECKING:
     from jitney.primitives.rule_types import Primals, Value
@@ -37,13 +37,13 @@ def by_pairs(
             last = [cut(x, axis, middle, middle + 1) for x in folded] if n % 2 else []
             folded = list(combine(first, second))
             if last:
-                join = rules.op("concatenate")
+                join = calculus.concatenate
                 folded = [join(x, end, dimension=axis) for x, end in zip(folded, last, strict=True)]
         if n == 0:
             shape = list(rules.shape_of(folded[0]))
             shape[axis] = 1
             folded = [rules.broadcast_to_result(i, tuple(shape)) for i in inits]
-        folded = [rules.op("squeeze")(x, dimensions=(axis,)) for x in folded]
+        folded = [calculus.squeeze(x, dimensions=(axis,)) for x in folded]
     return folded
 
 
@@ -51,10 +51,9 @@ def _merged(x: Value, axes: Axes) -> Any:
     """`x` with `axes` as one, the last."""
     shape = rules.shape_of(x)
     free = [k for k in range(len(shape)) if k not in axes]
-    x = rules.op("transpose")(x, permutation=(*free, *sorted(axes)))
-    return rules.op("reshape")(
+    x = calculus.transpose(x, permutation=(*free, *sorted(axes)))
+    return calculus.reshape(
         x, new_sizes=(*[shape[k] for k in free], math.prod([shape[k] for k in axes])),
-        dimensions=None, sharding=None,
     )  # fmt: skip
 
 
@@ -63,6 +62,6 @@ def cut(x: Value, axis: int, start: int, stop: int, step: int = 1) -> Any:
     shape = rules.shape_of(x)
     low, high, strides = [0] * len(shape), list(shape), [1] * len(shape)
     low[axis], high[axis], strides[axis] = start, stop, step
-    return rules.op("slice")(
+    return calculus.slice(
         x, start_indices=tuple(low), limit_indices=tuple(high), strides=tuple(strides)
     )

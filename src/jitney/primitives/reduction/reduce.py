@@ -19,7 +19,7 @@ from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, JaxprEqn, Var
 from jitney.core.primitive import Primitive, declare
 from jitney.core.pytree import pytrees
 from jitney.core.trace import Tracer
-from jitney.primitives import rules, sharding_rules
+from jitney.primitives import calculus, rules, sharding_rules
 from jitney.primitives.array.out_places import out_place
 from jitney.primitives.elementwise import binary, families, masks, taylor
 from jitney.primitives.reduction.pairwise import by_pairs, cut
@@ -411,11 +411,7 @@ def reduce(
             operand: Any = get_aval(xs[0])
             start: Any = get_aval(inits[0])
             if operand.weak_type and not start.weak_type:
-                xs = [
-                    rules.op("convert_element_type")(
-                        xs[0], new_dtype=operand.dtype, weak_type=False, sharding=None
-                    )
-                ]
+                xs = [calculus.convert_element_type(xs[0], new_dtype=operand.dtype)]
             return pytrees.tree_unflatten(tree, [monoid(xs[0], axes)])
     avals = [shaped_array((), a.dtype, a.weak_type) for a in map(get_aval, inits)]
     program = traced_once(
@@ -456,7 +452,7 @@ def _sum_transpose(ct: Value, x: Value, *, axes: Axes, out_sharding: object) -> 
     shape = rules.shape_of(x)
     kept = tuple(k for k in range(len(shape)) if k not in axes)
     place = explicit.sharding_of(rules.aval_of(x).to_cotangent_aval())
-    return rules.op("broadcast_in_dim")(ct, shape=shape, broadcast_dimensions=kept, sharding=place)
+    return calculus.broadcast_in_dim(ct, shape=shape, broadcast_dimensions=kept, sharding=place)
 
 
 rules.deflinear(reduce_sum_p, _sum_transpose)
@@ -465,14 +461,14 @@ rules.deflinear(reduce_sum_p, _sum_transpose)
 def _extreme_jvp(t: Value, out: Value, x: Value, *, axes: Axes, out_sharding: object) -> Any:
     # The tangent is the mean of the tangents at the extreme elements.
     shape = tuple(1 if k in axes else n for k, n in enumerate(rules.shape_of(x)))
-    place = rules.op("reshape")(out, new_sizes=shape, dimensions=None, sharding=None)
+    place = calculus.reshape(out, new_sizes=shape)
     with masks.noting():
         params = {"new_dtype": rules.aval_of(t).dtype, "weak_type": False, "sharding": None}
-        where = rules.op("convert_element_type")(rules.op("eq")(x, place), **params)
-        picked = rules.op("mul")(t, where, out_dtype=None)
+        where = calculus.convert_element_type(calculus.eq(x, place), **params)
+        picked = calculus.mul(t, where)
     count = reduce_sum_p.bind(where, axes=axes, out_sharding=None)
     total = reduce_sum_p.bind(picked, axes=axes, out_sharding=None)
-    return rules.op("div")(total, count)
+    return calculus.div(total, count)
 
 
 rules.defjvp2(reduce_max_p, _extreme_jvp)
@@ -493,13 +489,13 @@ def _product(x: Value, *, axes: Axes) -> Any:
             if n % 2:
                 rank = len(rules.shape_of(x))
                 config = tuple((0, int(k == axis), 0) for k in range(rank))
-                high = rules.op("pad")(high, one, padding_config=config)
-            x = rules.op("mul")(low, high, out_dtype=None)
+                high = calculus.pad(high, one, padding_config=config)
+            x = calculus.mul(low, high)
         if n == 0:
             shape = list(rules.shape_of(x))
             shape[axis] = 1
             x = rules.broadcast_to_result(one, tuple(shape))
-        x = rules.op("squeeze")(x, dimensions=(axis,))
+        x = calculus.squeeze(x, dimensions=(axis,))
     return x
 
 

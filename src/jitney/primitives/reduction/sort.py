@@ -12,7 +12,7 @@ from jitney.compiler.reference import order
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import declare
-from jitney.primitives import rules, sharding_rules
+from jitney.primitives import calculus, rules, sharding_rules
 from jitney.primitives.array.canonical import canonical_axis
 from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise import families
@@ -190,13 +190,11 @@ def _sort_jvp(
         outs = sort_p.bind(*primals, **params)
         return outs, [rules.zero_tangent(x) for x in outs]
     position_dtype = np.dtype(np.uint32 if shape[dimension] < 1 << 32 else np.uint64)
-    positions = rules.op("iota")(
-        dtype=position_dtype, shape=shape, dimension=dimension, sharding=None
-    )
+    positions = calculus.iota(dtype=position_dtype, shape=shape, dimension=dimension)
     *outs, order_ = sort_p.bind(*primals, positions, **params)
     rank = len(shape)
-    indices = rules.op("broadcast_in_dim")(
-        order_, shape=(*shape, 1), broadcast_dimensions=tuple(range(rank)), sharding=None
+    indices = calculus.broadcast_in_dim(
+        order_, shape=(*shape, 1), broadcast_dimensions=tuple(range(rank))
     )
     others = tuple([np.int64(k) for k in range(rank) if k != dimension])
     moved = [
@@ -217,9 +215,8 @@ def _sort_batch(
         if d is None:
             shape = shape_of(x)
             kept = tuple([k for k in range(len(shape) + 1) if k != place])
-            x = rules.op("broadcast_in_dim")(
+            x = calculus.broadcast_in_dim(
                 x, shape=(*shape[:place], size, *shape[place:]), broadcast_dimensions=kept,
-                sharding=None,
             )  # fmt: skip
         xs.append(x if d is None else rules.move_axis(x, d, place))
     outs = sort_p.bind(*xs, dimension=dimension + (place <= dimension), **params)
@@ -229,7 +226,7 @@ def _sort_batch(
 def chosen_elements(x: Value, indices: Value, axis: int) -> Any:
     """Elements of `x` along `axis` at `indices`, of the shape of `indices`; other axes are equal."""
     shape = shape_of(indices)
-    vectors = rules.op("reshape")(indices, new_sizes=(*shape, 1), dimensions=None, sharding=None)
+    vectors = calculus.reshape(indices, new_sizes=(*shape, 1))
     return _chosen(x, vectors, axis, tuple([i for i in range(len(shape)) if i != axis]))
 
 

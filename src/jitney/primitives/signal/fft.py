@@ -14,7 +14,7 @@ from jitney.compiler.reference import fourier
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, get_aval
 from jitney.core.primitive import declare
-from jitney.primitives import rules, sharding_rules
+from jitney.primitives import calculus, rules, sharding_rules
 from jitney.primitives.elementwise import unary
 from jitney.primitives.elementwise.convert import convert_element_type
 
@@ -161,10 +161,8 @@ def _weights(lengths: Lengths, dtype: np.dtype) -> np.ndarray:
 def _times(x: Any, factors: np.ndarray) -> Any:
     """`x` times `factors`, of all of it or along its last axis."""
     last = () if factors.ndim == 0 else (x.ndim - 1,)
-    spread = rules.op("broadcast_in_dim")(
-        factors, shape=x.shape, broadcast_dimensions=last, sharding=None
-    )
-    return rules.op("mul")(x, spread)
+    spread = calculus.broadcast_in_dim(factors, shape=x.shape, broadcast_dimensions=last)
+    return calculus.mul(x, spread)
 
 
 def _transpose(ct: Any, x: Operand, *, fft_lengths: Lengths, fft_type: FftType) -> Any:

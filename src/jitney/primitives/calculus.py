@@ -1,0 +1,309 @@
+"""The operations that rules compute with, as functions: `mul(t, cos(x))`.
+
+Each binds the primitive of its name. Dtypes must be equal and shapes must fit, as the primitive's type
+rule says: nothing is promoted or broadcast. Parameters have the names that they have in jaxprs; those
+that rules seldom set have defaults.
+
+Rules of almost all primitives compute with a few others. So that their modules need not import each
+other, those are looked up by name, here and nowhere else.
+"""
+
+# ruff: noqa: A001  # named after primitives, and several of these after builtins
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, SupportsIndex
+
+from jitney.core.primitive import registry
+
+if TYPE_CHECKING:
+    from jitney.core.array import Array
+    from jitney.core.dtypes import DType
+    from jitney.core.sharding.named import NamedSharding
+    from jitney.core.typing import Value
+    from jitney.primitives.rule_types import DotDimensionNumbers, Param
+
+Shape = Sequence[SupportsIndex]
+Axes = Sequence[SupportsIndex]
+
+
+def _bind(name: str) -> Callable[..., Any]:
+    prim = registry.get(name)
+    if prim is None:  # its module has not been asked for yet
+        from jitney.primitives import load_all
+
+        load_all.load_primitive(name)
+        prim = registry[name]
+    return prim.bind
+
+
+# --- elementwise --------------------------------------------------------------------------------
+
+
+def neg(x: Value) -> Array:
+    """-x."""
+    return _bind("neg")(x)
+
+
+def sign(x: Value) -> Array:
+    """The sign of x."""
+    return _bind("sign")(x)
+
+
+def abs(x: Value) -> Array:
+    """The modulus of x."""
+    return _bind("abs")(x)
+
+
+def floor(x: Value) -> Array:
+    """x rounded down."""
+    return _bind("floor")(x)
+
+
+def square(x: Value) -> Array:
+    """x * x."""
+    return _bind("square")(x)
+
+
+def exp(x: Value) -> Array:
+    """The exponential of x."""
+    return _bind("exp")(x, accuracy=None)
+
+
+def log(x: Value) -> Array:
+    """The natural logarithm of x."""
+    return _bind("log")(x, accuracy=None)
+
+
+def log1p(x: Value) -> Array:
+    """log(1 + x), accurate near 0."""
+    return _bind("log1p")(x, accuracy=None)
+
+
+def real(x: Value) -> Array:
+    """The real part of x."""
+    return _bind("real")(x)
+
+
+def imag(x: Value) -> Array:
+    """The imaginary part of x."""
+    return _bind("imag")(x)
+
+
+def stop_gradient(x: Value) -> Array:
+    """x, with no derivative."""
+    return _bind("stop_gradient")(x)
+
+
+def add(x: Value, y: Value) -> Array:
+    """x + y."""
+    return _bind("add")(x, y)
+
+
+def sub(x: Value, y: Value) -> Array:
+    """x - y."""
+    return _bind("sub")(x, y)
+
+
+def mul(x: Value, y: Value) -> Array:
+    """x * y."""
+    return _bind("mul")(x, y, out_dtype=None)
+
+
+def div(x: Value, y: Value) -> Array:
+    """x / y; of integers, rounded towards 0."""
+    return _bind("div")(x, y)
+
+
+def max(x: Value, y: Value) -> Array:
+    """The larger of x and y."""
+    return _bind("max")(x, y)
+
+
+def pow(x: Value, y: Value) -> Array:
+    """x to the power of y."""
+    return _bind("pow")(x, y)
+
+
+def atan2(x: Value, y: Value) -> Array:
+    """The angle of the point (y, x)."""
+    return _bind("atan2")(x, y)
+
+
+def complex(x: Value, y: Value) -> Array:
+    """The complex number x + i y."""
+    return _bind("complex")(x, y)
+
+
+def eq(x: Value, y: Value) -> Array:
+    """x == y."""
+    return _bind("eq")(x, y)
+
+
+def ne(x: Value, y: Value) -> Array:
+    """x != y."""
+    return _bind("ne")(x, y)
+
+
+def lt(x: Value, y: Value) -> Array:
+    """x < y."""
+    return _bind("lt")(x, y)
+
+
+def gt(x: Value, y: Value) -> Array:
+    """x > y."""
+    return _bind("gt")(x, y)
+
+
+def ge(x: Value, y: Value) -> Array:
+    """x >= y."""
+    return _bind("ge")(x, y)
+
+
+def and_(x: Value, y: Value) -> Array:
+    """x & y."""
+    return _bind("and")(x, y)
+
+
+def integer_pow(x: Value, *, y: int) -> Array:
+    """x to the power of a constant."""
+    return _bind("integer_pow")(x, y=y)
+
+
+def select_n(which: Value, *cases: Value) -> Array:
+    """The case whose number is in `which`; of two, the second where it is true."""
+    return _bind("select_n")(which, *cases)
+
+
+def convert_element_type(
+    x: Value, *, new_dtype: DType, weak_type: bool = False, sharding: object = None
+) -> Array:
+    """x in another dtype."""
+    return _bind("convert_element_type")(
+        x, new_dtype=new_dtype, weak_type=weak_type, sharding=sharding
+    )
+
+
+def random_wrap(words: Value, *, impl: object) -> Array:
+    """Keys made of their words."""
+    return _bind("random_wrap")(words, impl=impl)
+
+
+# --- shapes -------------------------------------------------------------------------------------
+
+
+def iota(*, dtype: DType, shape: Shape, dimension: int, sharding: object = None) -> Array:
+    """Numbers from 0 on along an axis."""
+    return _bind("iota")(dtype=dtype, shape=shape, dimension=dimension, sharding=sharding)
+
+
+def broadcast_in_dim(
+    x: Value, *, shape: Shape, broadcast_dimensions: Axes, sharding: object = None
+) -> Array:
+    """x with axes added or stretched: axis i of x is axis `broadcast_dimensions[i]` of the result."""
+    return _bind("broadcast_in_dim")(
+        x, shape=shape, broadcast_dimensions=broadcast_dimensions, sharding=sharding
+    )
+
+
+def reshape(
+    x: Value, *, new_sizes: Shape, dimensions: Axes | None = None, sharding: object = None
+) -> Array:
+    """The elements of x, in their order, in another shape."""
+    return _bind("reshape")(x, new_sizes=new_sizes, dimensions=dimensions, sharding=sharding)
+
+
+def transpose(x: Value, *, permutation: Axes) -> Array:
+    """x with axis `permutation[i]` in the place i."""
+    return _bind("transpose")(x, permutation=permutation)
+
+
+def squeeze(x: Value, *, dimensions: Axes) -> Array:
+    """x without these axes, of extent 1."""
+    return _bind("squeeze")(x, dimensions=dimensions)
+
+
+def rev(x: Value, *, dimensions: Axes) -> Array:
+    """x backwards along axes."""
+    return _bind("rev")(x, dimensions=dimensions)
+
+
+def slice(x: Value, *, start_indices: Shape, limit_indices: Shape, strides: Shape | None) -> Array:
+    """A box out of x."""
+    return _bind("slice")(
+        x, start_indices=start_indices, limit_indices=limit_indices, strides=strides
+    )
+
+
+def pad(x: Value, value: Value, *, padding_config: Sequence[Sequence[SupportsIndex]]) -> Array:
+    """x with `value` before, behind and between its elements; (low, high, interior) of each axis."""
+    return _bind("pad")(x, value, padding_config=padding_config)
+
+
+def concatenate(*xs: Value, dimension: int) -> Array:
+    """Arrays joined along an axis."""
+    return _bind("concatenate")(*xs, dimension=dimension)
+
+
+# --- reductions and products --------------------------------------------------------------------
+
+
+def reduce_sum(x: Value, *, axes: Axes, out_sharding: object = None) -> Array:
+    """Sums over axes."""
+    return _bind("reduce_sum")(x, axes=axes, out_sharding=out_sharding)
+
+
+def reduce_max(x: Value, *, axes: Axes, out_sharding: object = None) -> Array:
+    """The largest elements along axes."""
+    return _bind("reduce_max")(x, axes=axes, out_sharding=out_sharding)
+
+
+def reduce_or(x: Value, *, axes: Axes, out_sharding: object = None) -> Array:
+    """Whether some element along axes is true."""
+    return _bind("reduce_or")(x, axes=axes, out_sharding=out_sharding)
+
+
+def reduce_and(x: Value, *, axes: Axes, out_sharding: object = None) -> Array:
+    """Whether all elements along axes are true."""
+    return _bind("reduce_and")(x, axes=axes, out_sharding=out_sharding)
+
+
+def dot_general(
+    x: Value, y: Value, *, dimension_numbers: DotDimensionNumbers, **params: Param
+) -> Array:
+    """Sums of products of x and y along contracted axes."""
+    return _bind("dot_general")(x, y, dimension_numbers=dimension_numbers, **params)
+
+
+# --- over devices -------------------------------------------------------------------------------
+
+
+def psum(x: Value, *, axes: Sequence[object], axis_index_groups: object = None) -> Array:
+    """Sums over named axes."""
+    return _bind("psum")(x, axes=axes, axis_index_groups=axis_index_groups)
+
+
+def unreduced_psum(x: Value, *, axes: Sequence[object]) -> Array:
+    """Sums over mesh axes along which x is unreduced."""
+    return _bind("unreduced_psum")(x, axes=axes)
+
+
+def unreduced_reduce_scatter(x: Value, **params: Param) -> Array:
+    """A part, for each device, of the sums over a mesh axis along which x is unreduced."""
+    return _bind("unreduced_reduce_scatter")(x, **params)
+
+
+def all_gather(x: Value, **params: Param) -> Array:
+    """The values of x of all positions of a named axis."""
+    return _bind("all_gather")(x, **params)
+
+
+def all_gather_reduced(x: Value, **params: Param) -> Array:
+    """The values of x of all positions of a mesh axis, as a result that is reduced over it."""
+    return _bind("all_gather_reduced")(x, **params)
+
+
+def reshard(x: Value, *, dst_sharding: NamedSharding, concrete_mesh: object = None) -> Array:
+    """x, divided over devices in another way."""
+    return _bind("reshard")(x, dst_sharding=dst_sharding, concrete_mesh=concrete_mesh)
