@@ -1,10 +1,12 @@
 """Options of commands, around the program that a command runs."""
 
 import os
+import re
+from pathlib import Path
 
 import pytest
 
-from jitney.cli import usage
+from jitney.cli import command, usage
 
 USAGE = """\
 usage: jitney paint program.py [option ...] [--] [argument ...]
@@ -79,3 +81,28 @@ def test_paths_of_files_are_absolute():
     """The program may change the working directory."""
     options, _ = usage.around_program(USAGE, ["p.py", "-o", "x.html"], {"o": usage.PAGES})
     assert options == {"o": os.path.abspath("x.html")}
+
+
+PAGE = (Path(__file__).parents[2] / "docs" / "command_line.md").read_text()
+_SECTIONS = {s.partition("\n")[0]: s for s in re.split(r"^## ", PAGE, flags=re.M)[1:]}
+
+
+@pytest.mark.parametrize("name", command.COMMANDS)
+def test_the_page_has_each_command_with_its_options(name):
+    """And no options that the command does not have."""
+    said = re.findall(r"(?<![\w-])--?[a-z][\w-]*", command.module_of(name).USAGE)
+    options = set(said) - {"-m", "-c", "-n"}  # those of every program, and mpiexec's
+    shown = set(re.findall(r"`[^`\n]*?(?<![\w-])(--?[a-z][\w-]*)", _SECTIONS[name])) - {"-n"}
+    assert options == shown
+
+
+@pytest.mark.parametrize("option", command.OPTIONS)
+def test_the_page_has_each_option_of_the_command(option):
+    assert re.search(rf"`(jitney )?{re.escape(option)}\b", _SECTIONS["Run a program"])
+
+
+@pytest.mark.parametrize("name", command.COMMANDS)
+def test_the_page_has_each_word_that_may_follow_a_command(name):
+    for words in re.findall(r"\[([\w|]+)\]", command.COMMANDS[name].arguments):
+        for word in words.split("|"):
+            assert re.search(rf"\b{word}\b", _SECTIONS[name])
