@@ -260,7 +260,10 @@ def _memory_table(profile: Profile) -> Iterator[str]:
     functions = sorted(profile.functions, key=lambda function: -function.memory.total)
     if functions:
         yield ""
-        yield "     peak  memory of compiled functions; temporary values by line"
+        yield (
+            "     peak  memory of compiled functions (what is donated counts beside results); "
+            "temporary values by line"
+        )
     titles = [function.program.title for function in functions]
     for function in functions[:_SHOWN_FUNCTIONS]:
         memory, lines = function.memory, function.memory.lines()
