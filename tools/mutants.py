@@ -166,7 +166,9 @@ class _Places(ast.NodeVisitor):
     def visit_If(self, node: ast.If) -> None:
         if "TYPE_CHECKING" in ast.unparse(node.test):
             return
-        self._add(node.test, self._begin(node.test), self._end(node.test), "False")
+        begin, end = self._begin(node.test), self._end(node.test)
+        lines = self.text.count("\n", begin, end)  # all others keep their numbers
+        self._add(node.test, begin, end, f"(False{lines * chr(10)})" if lines else "False")
         self.generic_visit(node)
 
     def visit_Match(self, node: ast.Match) -> None:
