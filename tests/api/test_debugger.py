@@ -2,6 +2,7 @@
 
 import io
 import re
+import runpy
 import sys
 
 import pytest
@@ -51,6 +52,17 @@ def test_shows_the_frames():
     assert text.index("in outer") < text.index("in inner")
     assert "jax.debug.breakpoint(" in text
     assert "*** Newest frame" in text
+
+
+def test_a_module_is_shown_around_its_line(tmp_path):
+    program = ["import jitney", "def f(x):", "    jitney.debug.breakpoint(**files)", "    return x"]
+    program += [f"n{i} = {i}" for i in range(20)] + ["f(1)"] + [f"m{i} = {i}" for i in range(20)]
+    (tmp_path / "program.py").write_text("\n".join(program))
+    shown = io.StringIO()
+    files = {"stdin": io.StringIO("u\nc\n"), "stdout": shown}
+    runpy.run_path(str(tmp_path / "program.py"), {"files": files})
+    lines = [line.strip() for line in shown.getvalue().splitlines()]
+    assert lines[2:-1] == [*program[19:24], "->  f(1)", *program[25:30]]
 
 
 def test_each_run_has_its_values():

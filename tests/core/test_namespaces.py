@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import pkgutil
+import subprocess
 import sys
 
 import pytest
@@ -30,6 +31,37 @@ def test_submodules_that_are_loaded_do_not_show(name: str) -> None:
     assert internal & {*dir(namespace)} == set()
     assert "attach" not in dir(namespace)
     assert {*namespace.__all__} <= {*dir(namespace)}
+
+
+_THREADS = """
+import threading
+import jitney
+
+def ask(name, names, start, wrong):
+    start.wait()
+    try:
+        for part in names:
+            getattr(getattr(jitney, name), part)
+    except Exception as error:
+        wrong.append(repr(error))
+
+wrong = []
+parts = {"lax": ["fori_loop"], "nn": ["relu"], "random": ["key"], "scipy": ["special", "linalg"]}
+for name, names in parts.items():
+    start = threading.Barrier(4)
+    threads = [threading.Thread(target=ask, args=(name, names, start, wrong)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+print(wrong)
+"""
+
+
+def test_threads_may_ask_for_the_same_namespace_at_once() -> None:
+    for _ in range(3):
+        done = subprocess.run([sys.executable, "-c", _THREADS], capture_output=True, text=True)
+        assert (done.stdout, done.stderr) == ("[]\n", "")
 
 
 def test_names_beside_the_table_of_contents_show() -> None:

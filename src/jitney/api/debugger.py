@@ -22,6 +22,7 @@ from jitney.core.tracebacks import api_boundary
 if TYPE_CHECKING:
     from jitney.core.typing import PyTree
 
+_AROUND = 5  # lines of a module before and after the one that is shown
 _one_at_a_time = threading.Lock()
 
 
@@ -118,12 +119,18 @@ def breakpoint(  # noqa: A001
 
 
 def _source(frame: FrameType) -> tuple[list[str], int]:
-    """The lines of the function of a frame, and the number of the first; none if they are not known."""
+    """The lines of the function of a frame, and the number of the first; none if they are not known.
+
+    Of a module, the lines around the one that is run.
+    """
     try:
-        lines, first = inspect.getsourcelines(frame.f_code)
+        lines, first = inspect.getsourcelines(frame)
     except (OSError, TypeError, IndexError):
         return [], 0
-    return [line.rstrip("\n") for line in lines], max(first, 1)
+    if not first:  # all lines of a module
+        first = max(frame.f_lineno - _AROUND, 1)
+        lines = lines[first - 1 : frame.f_lineno + _AROUND]
+    return [line.rstrip("\n") for line in lines], first
 
 
 class Debugger(cmd.Cmd):

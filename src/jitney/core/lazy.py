@@ -45,9 +45,11 @@ def attach(
         if place is None:
             return _from_elsewhere(package, name)
         module, attribute = place
-        # `from package import module` is an import of the submodule.
-        found = sys.modules.get(f"{module}.{attribute}")
-        if found is None:
+        # `from package import module` is an import of the submodule, which waits where another thread
+        # is loading it.
+        if f"{module}.{attribute}" in sys.modules:
+            found = importlib.import_module(f"{module}.{attribute}")
+        else:
             owner = importlib.import_module(module) if module != package else None
             if owner is not None and hasattr(owner, attribute):
                 found = getattr(owner, attribute)
