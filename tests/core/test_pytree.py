@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from tests.helpers.oracle import answer, jax
+from tests.helpers.oracle import answer, jax, live
 from tests.parity.facts import facts
 
 from jitney import tree, tree_util
@@ -208,15 +208,12 @@ def test_random_trees(x: Any, y: Any) -> None:
 @settings(max_examples=60, deadline=None)
 @given(NODES, NODES)
 def test_random_trees_as_in_jax(x: Any, y: Any) -> None:
-    import jax.tree_util as theirs
+    def found(t: Any) -> tuple[list[str], bool]:
+        structures = [t.tree_structure(x), t.tree_structure(y)]
+        flat = [f"{t.tree_leaves(z)} {s}" for z, s in zip((x, y), structures, strict=True)]
+        return flat, structures[0] == structures[1]
 
-    with contextlib.suppress(ValueError):  # registered already
-        register(theirs)
-    for z in (x, y):
-        leaves, structure = tree_util.tree_flatten(z)
-        assert (leaves, str(structure)) == (theirs.tree_leaves(z), str(theirs.tree_structure(z)))
-    equal = tree_util.tree_structure(x) == tree_util.tree_structure(y)
-    assert equal == (theirs.tree_structure(x) == theirs.tree_structure(y))
+    assert found(tree_util) == live(lambda: found(theirs()))
 
 
 MISMATCHES = [
