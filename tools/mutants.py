@@ -167,8 +167,8 @@ class _Places(ast.NodeVisitor):
         if "TYPE_CHECKING" in ast.unparse(node.test):
             return
         begin, end = self._begin(node.test), self._end(node.test)
-        lines = self.text.count("\n", begin, end)  # all others keep their numbers
-        self._add(node.test, begin, end, f"(False{lines * chr(10)})" if lines else "False")
+        breaks = "\n" * self.text.count("\n", begin, end)  # so that other lines keep their numbers
+        self._add(node.test, begin, end, f"(False{breaks})" if breaks else "False")
         self.generic_visit(node)
 
     def visit_Match(self, node: ast.Match) -> None:

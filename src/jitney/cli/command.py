@@ -133,14 +133,16 @@ def _run_program(words: Sequence[str]) -> int:
             return usage.show(USAGE, ["--help"])
         case ["-m" | "-c" as option]:
             return usage.refuse(USAGE, f"{option} needs a value")
-        case [option, *_] if option.startswith("-") and option not in ("-m", "-c", "-"):
+        case [] | ["-m" | "-c" | "-", *_]:
+            return run.run_words(words)
+        case [option, *_] if option.startswith("-"):
             if option[:2] in _OF_PYTHON:
                 hint = f", but of Python: python {option} -m jitney"
             else:
                 hint = usage.did_you_mean(option, OPTIONS)
             return usage.refuse(USAGE, f"{option} is no option of jitney{hint}")
     status = run.run_words(words)
-    if status and words and not words[0].startswith("-") and not os.path.exists(words[0]):
+    if status and not os.path.exists(words[0]):
         hint = usage.did_you_mean(words[0], [*COMMANDS, *OPTIONS])
         if words[0] in ("help", "version"):
             hint = f"; did you mean --{words[0]}?"

@@ -39,9 +39,10 @@ def refuse_word(usage: str, words: Sequence[str], known: Iterable[str] = ()) -> 
     """Refuses the words of a command that takes one of those that are known; gives the exit code."""
     if not words or words[0] in ("-h", "--help"):
         return show(usage, words)
+    known_options = names(usage)
     for word in words:
-        if word.startswith("-") and word not in (options := names(usage)):
-            return refuse(usage, _unknown(options, word))
+        if word.startswith("-") and word not in known_options:
+            return refuse(usage, _unknown(known_options, word))
     text = " ".join(words)
     return refuse(usage, f"unknown argument {text}{did_you_mean(words[0], known)}")
 

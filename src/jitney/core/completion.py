@@ -269,18 +269,18 @@ def _rewrite_text(error: TypeError, code: UserCode) -> None:
 def _rewrite_import(error: ImportError) -> None:
     """Completes what Python says of `from jax import name` by what `jax.name` is told."""
     found = _NOT_IMPORTED.match(str(error))
-    module = sys.modules.get(error.name or "")
-    if found is None or module is None or error.name is None:
+    package = error.name or ""
+    module = sys.modules.get(package)
+    if found is None or module is None or package.partition(".")[0] not in source_info.NAMES:
         return
-    if error.name.partition(".")[0] in source_info.NAMES:
-        try:
-            getattr(module, found[1])
-        except AttributeError as missing:
-            plain = f"module '{error.name}' has no attribute '{found[1]}'"
-            if str(missing) != plain:
-                error.msg = f"cannot import name '{found[1]}' from '{error.name}': {missing}"
-            elif other := _elsewhere(missing).rpartition(".")[0]:
-                error.msg += f"\nInstead: from {other} import {found[1]}"
+    name = found[1]
+    try:
+        getattr(module, name)
+    except AttributeError as missing:
+        if str(missing) != f"module '{package}' has no attribute '{name}'":
+            error.msg = f"cannot import name '{name}' from '{package}': {missing}"
+        elif other := _elsewhere(missing).rpartition(".")[0]:
+            error.msg += f"\nInstead: from {other} import {name}"
 
 
 def _rewrite_index_of_devices(error: IndexError, code: UserCode) -> None:

@@ -330,7 +330,8 @@ def mapped_trees(number: int, longest: int = 30) -> tuple[str, str] | None:
             return None
     if name not in _OF_TREES:
         return None
-    written = (_positional(code, [first, *rest], 0), _positional(code, [first, *rest], number + 1))
+    trees = [first, *rest]
+    written = _positional(code, trees, 0), _positional(code, trees, number + 1)
     return written if all(0 < len(text) <= longest for text in written) else None
 
 

@@ -142,9 +142,17 @@ minimum = arithmetic(
 
 
 def float_arithmetic(
-    name: str, op: Callable[[Any, Any], Any], doc: str, example: str, printed: str
+    name: str,
+    op: Callable[[Any, Any], Any],
+    doc: str,
+    example: str,
+    printed: str,
+    error: str = "",
 ) -> BinaryFunction:
-    """A function of two operands of one float or complex type; see `arithmetic`."""
+    """A function of two operands of one float or complex type; see `arithmetic`.
+
+    `error` is the bound of that of its results, for the docstring; none of what is rounded correctly.
+    """
 
     def function(x1: ArrayLike, x2: ArrayLike, /) -> Array:
         if isinstance(x1, Array) and isinstance(x2, Array):
@@ -153,7 +161,8 @@ def float_arithmetic(
                 return op(x1, x2)
         return op(*promote_args_inexact(name, x1, x2))
 
-    shown = f"\n    Example:\n      >>> {example}\n      {printed}\n    "
+    accuracy = f"\n    Accuracy: within {error}.\n" if error else ""
+    shown = f"{accuracy}\n    Example:\n      >>> {example}\n      {printed}\n    "
     return one_operation(public(function, name, f"{doc}\n{_FLOAT_OPERANDS}{shown}"))
 
 
@@ -166,10 +175,9 @@ true_divide = float_arithmetic(
     "jnp.true_divide(jnp.array([1, 2]), 4)", "Array([0.25, 0.5 ], dtype=float32)",
 )  # fmt: skip
 arctan2 = atan2 = float_arithmetic(
-    "arctan2", binary.atan2,
-    "Angle of the point (x2, x1), in [-pi, pi].\n\n    Accuracy: within 2 ulp.",
+    "arctan2", binary.atan2, "Angle of the point (x2, x1), in [-pi, pi].",
     "jnp.arctan2(jnp.array([0.0, 1.0]), jnp.array([-1.0, 1.0])).round(3)",
-    "Array([3.142, 0.785], dtype=float32)",
+    "Array([3.142, 0.785], dtype=float32)", error="2 ulp",
 )  # fmt: skip
 nextafter = float_arithmetic(
     "nextafter", binary.nextafter, "The float next to x1 in the direction of x2.",

@@ -49,7 +49,7 @@ def float_function(
       doc: the first line of its docstring.
       example: a call of it, as Python code, for the docstring.
       printed: what Python shows as its result.
-      error: that its results are within; that of a correctly rounded result, if it is empty.
+      error: the bound of that of its results, for the docstring; none of what is rounded correctly.
     """
 
     def function(x: ArrayLike, /) -> Array:

@@ -5,7 +5,7 @@ rule says: nothing is promoted or broadcast. Parameters have the names that they
 that rules seldom set have defaults.
 
 Rules of almost all primitives compute with a few others. So that their modules need not import each
-other, those are looked up by name, here and nowhere else.
+other, those are looked up by name here.
 """
 
 # ruff: noqa: A001  # named after primitives, and several of these after builtins

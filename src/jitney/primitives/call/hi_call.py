@@ -549,8 +549,7 @@ class VmapOf(VJPHiPrimitive):
                 continue
             ct, at = next(rest)
             if d is None:  # one operand for all indices: their cotangents are summed
-                sums = calculus.reduce_sum
-                ct = ct if at is None else sums(ct, axes=(at,), out_sharding=None)
+                ct = ct if at is None else calculus.reduce_sum(ct, axes=(at,))
             else:
                 ct = move_to(ct, at, d, size)
             found.append(ct)

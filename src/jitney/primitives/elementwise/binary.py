@@ -19,6 +19,7 @@ from jitney.core.jaxpr import JaxprEqn
 from jitney.core.primitive import declare
 from jitney.core.trace import Tracer, state
 from jitney.primitives import calculus, rules
+from jitney.primitives.calculus import eq, gt, select_n
 from jitney.primitives.elementwise import families, masks, taylor
 from jitney.primitives.elementwise.compiled_rules import compiled_unless_finite
 from jitney.primitives.elementwise.families import (
@@ -269,12 +270,11 @@ atan2_p, atan2 = binary(
     INEXACT,
     """Angle of the point (y, x), in [-pi, pi].
 
-    Accuracy: within 2 ulp.
-
     Example:
       >>> lax.atan2(jnp.array([0.0, -1.0]), jnp.array([-1.0, 0.0]))
       Array([ 3.1415927, -1.5707964], dtype=float32)
     """,
+    error="2 ulp",
 )
 complex_p, complex = binary(  # noqa: A001
     "complex",
@@ -431,13 +431,12 @@ def _constant(out: Value, value: float) -> Value:
 
 def _share(x: Value, out: Value, y: Value, *, greater: bool) -> Any:
     """1 where x is the extreme, 1/2 where both operands are, 0 elsewhere."""
-    eq, select_n = calculus.eq, calculus.select_n
     none, half, one, two = (functools.partial(_constant, out, v) for v in (0, 0.5, 1, 2))
     if rules.aval_of(out).dtype.kind == "c":
         mine, other = eq(x, out), eq(y, out)
         return div(select_n(mine, none(), one()), select_n(other, one(), two()))
     more, less = (x, y) if greater else (y, x)
-    alone, both = calculus.gt(more, less), eq(more, less)
+    alone, both = gt(more, less), eq(more, less)
     whole, nothing, equal = one(), none(), half()
     return select_n(alone, select_n(both, nothing, equal), whole)
 
@@ -455,7 +454,6 @@ def _pow_jvp(primals: Primals, tangents: Tangents) -> tuple[Any, Any]:
     (x, y), (t, u) = primals, tangents
     out = pow_p.bind(x, y)
     parts: list[Any] = []
-    select_n, eq = calculus.select_n, calculus.eq
     if not isinstance(t, Zero):
         parts.append(mul(t, _pow_slope(x, y)))
     if not isinstance(u, Zero):
@@ -487,7 +485,6 @@ def _pow_slope(x: Value, y: Value) -> Any:
     if not dtypes.issubdtype(aval.dtype, np.integer):
         x, y = _strong(x), _strong(y)
         return mul(y, pow(x, sub(y, rules.const(y, 1))))
-    select_n, eq = calculus.select_n, calculus.eq
     wide = calculus.convert_element_type(y, new_dtype=rules.aval_of(x).dtype)
     shape = rules.shape_of(wide)
 
@@ -502,8 +499,7 @@ def _pow_slope(x: Value, y: Value) -> Any:
 
 
 def _atan2_slope(number: Value, x: Value, y: Value) -> Any:
-    square = calculus.square
-    return div(number, add(square(x), square(y)))
+    return div(number, add(calculus.square(x), calculus.square(y)))
 
 
 rules.defjvp(

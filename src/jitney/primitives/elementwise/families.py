@@ -251,6 +251,7 @@ def unary(
     result: Callable[[Any], Any] = ...,
     accuracy: Literal[True],
     linear: bool = ...,
+    error: str = ...,
 ) -> tuple[Primitive, UnaryFunctionWithAccuracy]: ...
 
 
@@ -263,6 +264,7 @@ def unary(
     result: Callable[[Any], Any] = ...,
     accuracy: Literal[False] = ...,
     linear: bool = ...,
+    error: str = ...,
 ) -> tuple[Primitive, UnaryFunction]: ...
 
 
@@ -274,6 +276,7 @@ def unary(
     result: Callable[[Any], Any] = _same,
     accuracy: bool = False,
     linear: bool = False,
+    error: str = "",
 ) -> tuple[Primitive, Any]:
     """Declares an elementwise primitive of one operand; returns it and its public function.
 
@@ -285,6 +288,7 @@ def unary(
       accuracy: whether it has the parameter `accuracy`, which changes derivatives only: results
         are always as accurate as the scalar table says.
       linear: whether the function is linear.
+      error: the bound of that of its results, for the docstring; none of what is rounded correctly.
     """
     prim = declare(name, linear=linear)
 
@@ -317,7 +321,7 @@ def unary(
                 check_operands(name, x)
                 raise
 
-    sections = _sections({"x": accepts}, result, accuracy=accuracy)
+    sections = _sections({"x": accepts}, result, accuracy=accuracy, error=error)
     return prim, named(function, name, doc, sections)
 
 
@@ -332,6 +336,7 @@ def nary(
     public: str | None = None,
     weak: Callable[..., bool] | None = None,
     names: Sequence[str] = "xyz",
+    error: str = "",
 ) -> tuple[Primitive, Callable[..., Array]]:
     """Declares an elementwise primitive of several operands; returns it and its public function.
 
@@ -345,6 +350,7 @@ def nary(
       public: name of the public function, if another.
       weak: weakness of the operands -> that of the result; by default whether all are weak.
       names: of the parameters of the public function.
+      error: see `unary`.
     """
     prim = declare(name)
 
@@ -382,7 +388,7 @@ def nary(
     code = function.__code__
     rest = code.co_varnames[len(called) :]
     function.__code__ = code.replace(co_varnames=(*called, *rest))
-    sections = _sections(dict(zip(called, accepts, strict=True)), result)
+    sections = _sections(dict(zip(called, accepts, strict=True)), result, error=error)
     return prim, named(function, public or name, doc, sections)
 
 
@@ -476,9 +482,13 @@ _RESULTS = {
 
 
 def _sections(
-    operands: dict[str, Accepts], result: Callable[[Any], Any], *, accuracy: bool = False
+    operands: dict[str, Accepts],
+    result: Callable[[Any], Any],
+    *,
+    accuracy: bool = False,
+    error: str,
 ) -> str:
-    """The sections on arguments, result and errors of a public function's docstring."""
+    """The sections on arguments, result, accuracy and errors of a public function's docstring."""
     lines = ["    Args:"]
     first = next(iter(operands))
     for name, accepts in operands.items():
@@ -492,6 +502,8 @@ def _sections(
         )
     shape = "the shape of x" if len(operands) == 1 else "the shape that operands broadcast to"
     lines += ["", f"    Returns: array of {shape}, of {_RESULTS.get(result, 'its dtype')}.", ""]
+    if error:
+        lines += [f"    Accuracy: within {error}.", ""]
     shapes = "" if len(operands) == 1 else ", or if shapes do not fit"
     lines += ["    Raises:", f"      TypeError: for operands of other dtypes{shapes}."]
     return "\n".join(lines)

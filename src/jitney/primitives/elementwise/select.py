@@ -305,11 +305,10 @@ def _clamp_jvp(primals: Primals, tangents: Tangents) -> Any:
     out = clamp_p.bind(low, x, high)
     shape = rules.shape_of(x)
     low, high = (rules.broadcast_to_result(b, shape) for b in (low, high))
-    gt, lt, both = calculus.gt, calculus.lt, calculus.and_
     conditions = (
-        lambda: both(gt(low, x), lt(low, high)),
-        lambda: both(gt(x, low), lt(x, high)),
-        lambda: lt(high, x),
+        lambda: calculus.and_(calculus.gt(low, x), calculus.lt(low, high)),
+        lambda: calculus.and_(calculus.gt(x, low), calculus.lt(x, high)),
+        lambda: calculus.lt(high, x),
     )
     total: Any = None
     for t, condition in zip(tangents, conditions, strict=True):

@@ -133,109 +133,86 @@ rsqrt_p, rsqrt = unary(
     INEXACT,
     """Reciprocal of the square root.
 
-    Accuracy: within 1.5 ulp.
-
     Example:
       >>> lax.rsqrt(jnp.array([4.0, 16.0]))
       Array([0.5 , 0.25], dtype=float32)
     """,
     accuracy=True,
+    error="1.5 ulp",
 )
-cbrt_p, cbrt = unary(
-    "cbrt",
-    FLOAT,
-    """Cube root.
-
-    Accuracy: within 1 ulp.
-    """,
-    accuracy=True,
-)
+cbrt_p, cbrt = unary("cbrt", FLOAT, "Cube root.", accuracy=True, error="1 ulp")
 exp_p, exp = unary(
     "exp",
     INEXACT,
     """Exponential.
-
-    Accuracy: within 1 ulp.
 
     Example:
       >>> lax.exp(jnp.array([0.0, 0.5]))
       Array([1.       , 1.6487212], dtype=float32)
     """,
     accuracy=True,
+    error="1 ulp",
 )
-exp2_p, exp2 = unary(
-    "exp2",
-    INEXACT,
-    """2 to the power of x.
-
-    Accuracy: within 1 ulp.
-    """,
-    accuracy=True,
-)
+exp2_p, exp2 = unary("exp2", INEXACT, "2 to the power of x.", accuracy=True, error="1 ulp")
 expm1_p, expm1 = unary(
     "expm1",
     INEXACT,
     """exp(x) - 1, accurate near 0.
-
-    Accuracy: within 1.5 ulp in float32, 2 in float64.
 
     Example:
       >>> lax.expm1(jnp.array([0.0, 1e-6]))
       Array([0.0000000e+00, 1.0000005e-06], dtype=float32)
     """,
     accuracy=True,
+    error="1.5 ulp in float32, 2 in float64",
 )
 log_p, log = unary(
     "log",
     INEXACT,
     """Natural logarithm.
 
-    Accuracy: within 1 ulp.
-
     Example:
       >>> lax.log(jnp.array([1.0, 10.0]))
       Array([0.       , 2.3025851], dtype=float32)
     """,
     accuracy=True,
+    error="1 ulp",
 )
 log2_p, log2 = unary(
     "log2",
     INEXACT,
     """Logarithm to base 2; exact at powers of 2.
 
-    Accuracy: within 2 ulp in float32, 1.5 in float64.
-
     Example:
       >>> lax.log2(jnp.array([1.0, 8.0]))
       Array([0., 3.], dtype=float32)
     """,
     accuracy=True,
+    error="2 ulp in float32, 1.5 in float64",
 )
 log1p_p, log1p = unary(
     "log1p",
     INEXACT,
     """log(1 + x), accurate near 0.
 
-    Accuracy: within 1 ulp.
-
     Example:
       >>> lax.log1p(jnp.array([0.0, 1e-6]))
       Array([0.000000e+00, 9.999995e-07], dtype=float32)
     """,
     accuracy=True,
+    error="1 ulp",
 )
 logistic_p, logistic = unary(
     "logistic",
     INEXACT,
     """1 / (1 + exp(-x)).
 
-    Accuracy: within 2.5 ulp.
-
     Example:
       >>> lax.logistic(jnp.array([0.0, 2.0]))
       Array([0.5     , 0.880797], dtype=float32)
     """,
     accuracy=True,
+    error="2.5 ulp",
 )
 
 # --- circular and hyperbolic ----------------------------------------------------------------------
@@ -245,113 +222,48 @@ sin_p, sin = unary(
     INEXACT,
     """Sine.
 
-    Accuracy: within 2 ulp.
-
     Example:
       >>> lax.sin(jnp.array([0.0, 0.5]))
       Array([0.        , 0.47942555], dtype=float32)
     """,
     accuracy=True,
+    error="2 ulp",
 )
 cos_p, cos = unary(
     "cos",
     INEXACT,
     """Cosine.
 
-    Accuracy: within 2 ulp.
-
     Example:
       >>> lax.cos(jnp.array([0.0, 1.0]))
       Array([1.       , 0.5403023], dtype=float32)
     """,
     accuracy=True,
+    error="2 ulp",
 )
 tan_p, tan = unary(
-    "tan",
-    INEXACT,
-    """Tangent.
-
-    Accuracy: within 3 ulp in float32, 2.5 in float64.
-    """,
-    accuracy=True,
+    "tan", INEXACT, "Tangent.", accuracy=True, error="3 ulp in float32, 2.5 in float64"
 )
-asin_p, asin = unary(
-    "asin",
-    INEXACT,
-    """Arc sine, in [-pi/2, pi/2].
-
-    Accuracy: within 2.5 ulp.
-    """,
-)
-acos_p, acos = unary(
-    "acos",
-    INEXACT,
-    """Arc cosine, in [0, pi].
-
-    Accuracy: within 2 ulp.
-    """,
-)
-atan_p, atan = unary(
-    "atan",
-    INEXACT,
-    """Arc tangent, in [-pi/2, pi/2].
-
-    Accuracy: within 2 ulp.
-    """,
-)
-sinh_p, sinh = unary(
-    "sinh",
-    INEXACT,
-    """Hyperbolic sine.
-
-    Accuracy: within 2 ulp.
-    """,
-)
-cosh_p, cosh = unary(
-    "cosh",
-    INEXACT,
-    """Hyperbolic cosine.
-
-    Accuracy: within 1.5 ulp.
-    """,
-)
+asin_p, asin = unary("asin", INEXACT, "Arc sine, in [-pi/2, pi/2].", error="2.5 ulp")
+acos_p, acos = unary("acos", INEXACT, "Arc cosine, in [0, pi].", error="2 ulp")
+atan_p, atan = unary("atan", INEXACT, "Arc tangent, in [-pi/2, pi/2].", error="2 ulp")
+sinh_p, sinh = unary("sinh", INEXACT, "Hyperbolic sine.", error="2 ulp")
+cosh_p, cosh = unary("cosh", INEXACT, "Hyperbolic cosine.", error="1.5 ulp")
 tanh_p, tanh = unary(
     "tanh",
     INEXACT,
     """Hyperbolic tangent.
-
-    Accuracy: within 1.5 ulp in float32, 3 in float64.
 
     Example:
       >>> lax.tanh(jnp.array([0.0, 1.0]))
       Array([0.       , 0.7615942], dtype=float32)
     """,
     accuracy=True,
+    error="1.5 ulp in float32, 3 in float64",
 )
-asinh_p, asinh = unary(
-    "asinh",
-    INEXACT,
-    """Inverse hyperbolic sine.
-
-    Accuracy: within 3 ulp.
-    """,
-)
-acosh_p, acosh = unary(
-    "acosh",
-    INEXACT,
-    """Inverse hyperbolic cosine.
-
-    Accuracy: within 3 ulp.
-    """,
-)
-atanh_p, atanh = unary(
-    "atanh",
-    INEXACT,
-    """Inverse hyperbolic tangent.
-
-    Accuracy: within 3 ulp.
-    """,
-)
+asinh_p, asinh = unary("asinh", INEXACT, "Inverse hyperbolic sine.", error="3 ulp")
+acosh_p, acosh = unary("acosh", INEXACT, "Inverse hyperbolic cosine.", error="3 ulp")
+atanh_p, atanh = unary("atanh", INEXACT, "Inverse hyperbolic tangent.", error="3 ulp")
 
 # --- complex ----------------------------------------------------------------------------------
 

@@ -248,7 +248,6 @@ def _extreme_jvp(prim: Primitive) -> None:
         shape, updates_shape = shape_of(x), shape_of(updates)
         dtype = rules.aval_of(out).dtype
         one = np.asarray(1).astype(dtype)[()]
-        select_n = calculus.select_n
 
         def windows(of: Value) -> Any:
             return _windows(of, indices, dimension_numbers, updates_shape, mode=mode)
@@ -260,17 +259,17 @@ def _extreme_jvp(prim: Primitive) -> None:
 
         def marked() -> Any:
             ones = _full(updates_shape, 1, dtype)
-            return select_n(hits, _full(updates_shape, 0, dtype), ones)
+            return calculus.select_n(hits, _full(updates_shape, 0, dtype), ones)
 
         old, new = windows(x), windows(out)
         hits, kept = eq(updates, new), eq(old, new)
         n_hits = count(marked)
         n_all = count(lambda: _full(updates_shape, 1, dtype))
         with_old = binary.div(one, binary.add(n_hits, one))
-        share = select_n(kept, binary.div(one, n_hits), with_old)
-        update_share = select_n(hits, _full(updates_shape, 0, dtype), share)
+        share = calculus.select_n(kept, binary.div(one, n_hits), with_old)
+        update_share = calculus.select_n(hits, _full(updates_shape, 0, dtype), share)
         with_old = binary.div(one, binary.add(n_hits, one))
-        old_share = select_n(kept, _full(updates_shape, 0, dtype), with_old)
+        old_share = calculus.select_n(kept, _full(updates_shape, 0, dtype), with_old)
         old_share = binary.div(binary.add(np.asarray(-1).astype(dtype)[()], old_share), n_all)
         change = binary.add(binary.mul(windows(t), old_share), binary.mul(u, update_share))
         tangent = scatter_add(

@@ -400,16 +400,17 @@ def _dynamic_slice_transpose(
 
 def _index_vectors(starts: Primals, dims: Dims) -> tuple[Any, int | None]:
     """Start indices as index vectors, and where their batch axis is."""
-    broadcast, concatenate = calculus.broadcast_in_dim, calculus.concatenate
     if all(d is None for d in dims):
-        parts = [broadcast(s, shape=(1,), broadcast_dimensions=(), sharding=None) for s in starts]
-        return (parts[0] if len(parts) == 1 else concatenate(*parts, dimension=0)), None
+        parts = [calculus.broadcast_in_dim(s, shape=(1,), broadcast_dimensions=()) for s in starts]
+        return (parts[0] if len(parts) == 1 else calculus.concatenate(*parts, dimension=0)), None
     size = rules.batch_size(starts, dims)
     parts = [
-        broadcast(s, shape=(size, 1), broadcast_dimensions=() if d is None else (0,), sharding=None)
+        calculus.broadcast_in_dim(
+            s, shape=(size, 1), broadcast_dimensions=() if d is None else (0,)
+        )
         for s, d in zip(starts, dims, strict=True)
     ]
-    return (parts[0] if len(parts) == 1 else concatenate(*parts, dimension=1)), 0
+    return (parts[0] if len(parts) == 1 else calculus.concatenate(*parts, dimension=1)), 0
 
 
 @dynamic_slice_p.batch

@@ -92,11 +92,12 @@ def _ragged_all_to_all_batch_with_axis(
     start, size, target = [
         broadcasting.broadcast_in_dim(x, cube, (0, 1)) for x in (starts, sizes, targets)
     ]
-    sub, add, mul = calculus.sub, calculus.add, calculus.mul
-    place = sub(row, target)
+    place = calculus.sub(row, target)
     is_sent = calculus.and_(calculus.ge(place, rules.const(place, 0)), calculus.lt(place, size))
     sender = calculus.iota(dtype=kind, shape=cube, dimension=0)
-    source = add(mul(sender, rules.const(sender, rows_in)), add(start, place))
+    source = calculus.add(
+        calculus.mul(sender, rules.const(sender, rows_in)), calculus.add(start, place)
+    )
     nothing, first = rules.const(source, -1), rules.const(source, 0)
     source = calculus.reduce_max(
         select(is_sent, source, broadcasting.broadcast(nothing, cube)), axes=(0,)

@@ -37,8 +37,10 @@ def by_pairs(
             last = [cut(x, axis, middle, middle + 1) for x in folded] if n % 2 else []
             folded = list(combine(first, second))
             if last:
-                join = calculus.concatenate
-                folded = [join(x, end, dimension=axis) for x, end in zip(folded, last, strict=True)]
+                folded = [
+                    calculus.concatenate(x, end, dimension=axis)
+                    for x, end in zip(folded, last, strict=True)
+                ]
         if n == 0:
             shape = list(rules.shape_of(folded[0]))
             shape[axis] = 1
