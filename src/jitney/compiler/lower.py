@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import dtypes, explicit
+from jitney.core import config, dtypes, explicit
 from jitney.core.avals import AbstractValue, ShapedArray, abstract_token
 from jitney.core.jaxpr import (
     Atom,
@@ -126,7 +126,18 @@ def lower(
         results = inline(b, closed, parameters)
         module = b.module(name, parameters, results)
         module.jaxpr = closed.jaxpr
+        module.optimization_level = _optimization_level()
         return module
+
+
+# LLVM's levels by the names that they have as options.
+_LEVELS = {"O0": 0, "O1": 1, "O2": 2, "O3": 3, "UNKNOWN": 2}
+
+
+def _optimization_level() -> int:
+    if config.disable_most_optimizations.value:
+        return 0
+    return _LEVELS[config.optimization_level.value]
 
 
 def inline(b: Builder, closed: ClosedJaxpr, operands: Sequence[Node]) -> list[Node]:

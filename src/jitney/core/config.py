@@ -121,6 +121,16 @@ enable_custom_prng = _add(
     help="PRNGKey makes typed keys, as jax.random.key does.",
 )  # fmt: skip
 softmax_custom_jvp = _add("jax_softmax_custom_jvp", False, traced=True, context=True)
+optimization_level = _add(
+    "jax_optimization_level", "UNKNOWN", one_of("UNKNOWN", "O0", "O1", "O2", "O3"),
+    traced=True, context=True,
+    help='"O0": machine code of programs is made in a third of the time, and is slower; results '
+    "have the same bits.",
+)  # fmt: skip
+disable_most_optimizations = _add(
+    "jax_disable_most_optimizations", False, traced=True, context=True,
+    help='As "O0" of `jax_optimization_level`.',
+)  # fmt: skip
 compile_repeated_calls = _add(
     "jitney_compile_repeated_calls", True, called=True, context=True,
     help="Library functions whose calls repeat outside of jit become compiled programs.",

@@ -23,7 +23,7 @@ from jitney.compiler.hlo import ir, traversal
 from jitney.compiler.hlo.partition import simplified
 from jitney.compiler.hlo.text import ELIDE_ABOVE, print_module
 from jitney.core import compile_log
-from jitney.core.record import record
+from jitney.core.record import record, replace
 from jitney.core.sharding.mesh import Mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec
@@ -207,4 +207,4 @@ def bind(module: ir.Module, members: participants.Participants) -> tuple[ir.Modu
         )
         return result
 
-    return ir.Module(module.name, change(module.region)), calls > 0
+    return replace(module, region=change(module.region)), calls > 0

@@ -36,7 +36,7 @@ def test_kernels_are_shared_by_functions_with_the_same_code(monkeypatch):
     first = jax.jit(lambda x: jnp.sin(x) * 77.25).lower(x).compile()
     texts = []
     emit = engine.emit
-    monkeypatch.setattr(engine, "emit", lambda new, threads: (texts.extend(new), emit(new))[1])
+    monkeypatch.setattr(engine, "emit", lambda new, *how: (texts.extend(new), emit(new, *how))[1])
     del first
     again = jax.jit(lambda x: jnp.sin(x) * 77.25).lower(x).compile()
     np.testing.assert_allclose(again(x), np.sin(1.0) * 77.25, rtol=1e-6)

@@ -49,7 +49,7 @@ def results(threads, c, monkeypatch):
     counts = []
     emit_texts = engine.emit
     monkeypatch.setattr(
-        engine, "emit", lambda texts, n: (counts.append(len(texts)), emit_texts(texts, n))[1]
+        engine, "emit", lambda texts, *how: (counts.append(len(texts)), emit_texts(texts, *how))[1]
     )
     compiled = jax.jit(lambda x: several(x, c)).lower(X).compile()
     found = [np.asarray(x) for x in compiled(X)]
@@ -70,7 +70,7 @@ def test_kernels_of_all_modules_are_shared(monkeypatch):
     texts = []
     emit_texts = engine.emit
     monkeypatch.setattr(
-        engine, "emit", lambda new, threads: (texts.extend(new), emit_texts(new))[1]
+        engine, "emit", lambda new, *how: (texts.extend(new), emit_texts(new, *how))[1]
     )
     again = jax.jit(lambda x: several(x, 2.5)).lower(X).compile()
     expected = first(X)
@@ -107,7 +107,7 @@ def test_threads_may_take_what_another_has_just_seen(monkeypatch):
             self.clear()
             return 1
 
-    monkeypatch.setattr(engine.library(), "_machines", Seen())
+    monkeypatch.setattr(engine.library(), "_machines", {engine.DEFAULT_LEVEL: Seen()})
     (found,) = engine.emit([good])
     assert engine.load(found, {}).address("f")
     monkeypatch.undo()

@@ -67,7 +67,7 @@ def test_programs_share_them(fresh, monkeypatch):
     texts = []
     emit_texts = engine.emit
     monkeypatch.setattr(
-        engine, "emit", lambda new, threads: (texts.extend(new), emit_texts(new))[1]
+        engine, "emit", lambda new, *how: (texts.extend(new), emit_texts(new, *how))[1]
     )
     x = np.linspace(-1e9, 1e9, 1000).astype(np.float32)
     for c in (3.25, 4.25):

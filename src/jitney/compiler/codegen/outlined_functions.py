@@ -1,7 +1,7 @@
 """Machine code of functions that kernels call, not inline: of the exact reduction of a huge angle, say.
 
-Each is compiled when a program first needs it, and shared by all programs of the process. They are few:
-the scalar functions have them, for each width of vectors.
+Each is compiled when a program first needs it, and shared by all programs of the process that have the
+same optimization level. They are few: the scalar functions have them, for each width of vectors.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from jitney.compiler.llvm import engine
 from jitney.compiler.llvm.outlined import Outlined
 from jitney.core import caches, forking
 
-_codes: dict[Outlined, engine.Code] = {}
+_codes: dict[tuple[Outlined, int], engine.Code] = {}
 
 
-def missing(wanted: Mapping[str, Outlined]) -> list[Outlined]:
-    """Those of the functions `wanted`, and of what they call, that have no code: callees first."""
+def missing(wanted: Mapping[str, Outlined], level: int) -> list[Outlined]:
+    """Those of the functions `wanted`, and of what they call, without code: callees first."""
     found: dict[Outlined, None] = {}
 
     def visit(functions: Mapping[str, Outlined]) -> None:
         for function in functions.values():
-            if function not in _codes and function not in found:
+            if (function, level) not in _codes and function not in found:
                 visit(function.calls)
                 found[function] = None
 
@@ -29,15 +29,15 @@ def missing(wanted: Mapping[str, Outlined]) -> list[Outlined]:
     return [*found]
 
 
-def enter(function: Outlined, emitted: str | bytes) -> None:
+def enter(function: Outlined, level: int, emitted: str | bytes) -> None:
     """Loads the code of a function whose callees have theirs."""
-    calls = codes(function.calls)
-    _codes[function] = engine.load(emitted, engine.addresses(calls), calls)
+    calls = codes(function.calls, level)
+    _codes[function, level] = engine.load(emitted, engine.addresses(calls), calls)
 
 
-def codes(functions: Mapping[str, Outlined]) -> dict[str, engine.Code]:
+def codes(functions: Mapping[str, Outlined], level: int) -> dict[str, engine.Code]:
     """The code of functions that have been entered, by their names."""
-    return {name: _codes[function] for name, function in functions.items()}
+    return {name: _codes[function, level] for name, function in functions.items()}
 
 
 def texts(functions: Mapping[str, Outlined]) -> list[str]:
@@ -59,6 +59,6 @@ def _clear() -> None:
 
 
 caches.register(
-    "code of outlined functions", "the function", __name__,
+    "code of outlined functions", "the function; optimization level", __name__,
     entries=lambda: len(_codes), clear=_clear,
 )  # fmt: skip

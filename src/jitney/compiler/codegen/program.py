@@ -113,13 +113,13 @@ _kernels = _Kernels()
 
 
 caches.register(
-    "kernels", "their content; the outermost extent is an argument", __name__,
+    "kernels", "their content, optimization level; the outermost extent is an argument", __name__,
     entries=lambda: len(_kernels.places), clear=lambda: _kernels.clear(),
 )  # fmt: skip
 
 
-# The ranges that a kernel's code is for, and its content.
-_Key = tuple[Range, tuple[object, ...]]
+# The ranges that a kernel's code is for, its content, and the optimization level.
+_Key = tuple[Range, tuple[object, ...], int]
 
 
 class _Written(NamedTuple):
@@ -206,7 +206,8 @@ class _KernelSet:
         self.keys: dict[Kernel | LoopKernel, _Key] = {}
         for kernel, bounds in _launched(plan.steps).items():
             is_loop = isinstance(kernel, LoopKernel)
-            key = bounds, loop_key(kernel) if is_loop else content_key(kernel)
+            content = loop_key(kernel) if is_loop else content_key(kernel)
+            key = bounds, content, plan.optimization_level
             self.keys[kernel] = key
             self.kernels.setdefault(key, kernel)
 
@@ -233,6 +234,7 @@ class _Modules:
     """
 
     def __init__(self, plan: ir.Plan) -> None:
+        self._level = plan.optimization_level
         self._wanted = _KernelSet(plan)
         kernels = self._wanted.kernels
         self.found = _kernels.find(kernels)
@@ -257,13 +259,13 @@ class _Modules:
 
     def compiled(self, driver: DriverWriter, entry: str) -> tuple[engine.Code, Links]:
         """The code of the module of `entry`, and what it is linked with."""
-        functions = outlined_functions.missing(_outlined(self._written.values()))
+        functions = outlined_functions.missing(_outlined(self._written.values()), self._level)
         texts = [joined(*self._texts(self.own), entry)]
         texts += [joined(*self._texts(group)) for group in self.beside]
         texts += [function.text for function in functions]
-        own, *others = engine.emit(texts, symbols.threads())
+        own, *others = engine.emit(texts, symbols.threads(), self._level)
         for function, emitted in zip(functions, others[len(self.beside) :], strict=True):
-            outlined_functions.enter(function, emitted)
+            outlined_functions.enter(function, self._level, emitted)
         places = {self.names[key][0]: place for key, place in self.found.items()}
         called = dict.fromkeys([name for w in self._written.values() for name in w.natives])
         for group, emitted in zip(self.beside, others, strict=False):
@@ -280,7 +282,8 @@ class _Modules:
         self, emitted: str | bytes, group: Sequence[_Key], addresses: dict[str, int]
     ) -> engine.Code:
         """A module in memory, its kernels known to all programs."""
-        calls = outlined_functions.codes(_outlined([self._written[key] for key in group]))
+        outlined = _outlined([self._written[key] for key in group])
+        calls = outlined_functions.codes(outlined, self._level)
         code = engine.load(emitted, {**addresses, **engine.addresses(calls)}, calls)
         if group:
             _kernels.enter(code, {key: self._written[key].name for key in group})
@@ -392,4 +395,4 @@ def kernel_names(plan: ir.Plan) -> dict[Kernel | LoopKernel, str]:
 def asm_text(plan: ir.Plan, marks: Marks | None = None) -> str:
     """The machine instructions of the kernels and the entry; with `marks`, with `.loc` directives."""
     with forking.kernels:
-        return engine.assembly(llvm_text(plan, marks))
+        return engine.assembly(llvm_text(plan, marks), plan.optimization_level)

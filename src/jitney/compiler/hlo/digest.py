@@ -28,7 +28,7 @@ def digest(module: ir.Module) -> str | None:
     """
     writer = _Writer()
     try:
-        writer.region(module.region)
+        writer.region(module.region, f"O{module.optimization_level}")
     except _NoDigestError:
         return None
     return writer.hash.hexdigest()
@@ -47,9 +47,9 @@ class _Writer:
         self.types: dict[Any, str] = {}
         self.constant_bytes = 0
 
-    def region(self, region: ir.Region) -> None:
+    def region(self, region: ir.Region, head: str = "region") -> None:
         number: dict[ir.Node, int] = {}
-        lines: list[str] = [f"region {[self._type(p.type) for p in region.parameters]}"]
+        lines: list[str] = [f"{head} {[self._type(p.type) for p in region.parameters]}"]
         for node in traversal.topological_order(traversal.roots(region)):
             number[node] = len(number)
             operands = [number[x] for x in traversal.operands(node)]

@@ -564,11 +564,13 @@ class Module:
       name: for printing.
       region: what it computes.
       jaxpr: from which it was lowered, for readers; None where there was none.
+      optimization_level: of its machine code, LLVM's: 0 takes a third of the time to compile.
     """
 
     name: str
     region: Region
     jaxpr: Jaxpr | None = None
+    optimization_level: int = 2
 
 
 # --- what a kind of node declares -------------------------------------------------------------------

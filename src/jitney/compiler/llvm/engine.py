@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
@@ -38,6 +39,10 @@ class Image(Protocol):
     @property
     def size(self) -> int: ...
 
+
+# How hard LLVM selects and schedules instructions and assigns registers, 0 to 3. From 1 on it takes
+# equally long; 0 takes a third of that, and its code keeps values in memory.
+DEFAULT_LEVEL = 2
 
 Loader = Callable[[bytes, Mapping[str, int]], Image]
 
@@ -64,24 +69,29 @@ class _Library:
         self.triple = llvm.Target.from_triple(target.triple)
         machine = self._new_machine("pic", "small")
         self.layout = str(machine.target_data)
-        self._machines = [machine]  # those that no thread uses now
+        # Those that no thread uses now, by their level.
+        self._machines: defaultdict[int, list[llvm.TargetMachine]] = defaultdict(list)
+        self._machines[DEFAULT_LEVEL].append(machine)
         self._emit = _unlocked_emit()
 
-    def _new_machine(self, reloc: str, codemodel: str) -> llvm.TargetMachine:
+    def _new_machine(
+        self, reloc: str, codemodel: str, level: int = DEFAULT_LEVEL
+    ) -> llvm.TargetMachine:
         return self.triple.create_target_machine(
             cpu=self.target.cpu,
             features=self.target.feature_text,
-            opt=2,
+            opt=level,
             reloc=reloc,
             codemodel=codemodel,
         )
 
-    def object(self, text: str) -> bytes:
+    def object(self, text: str, level: int = DEFAULT_LEVEL) -> bytes:
         """The object file of a module; several threads may call this at once."""
+        machines = self._machines[level]
         try:
-            machine = self._machines.pop()
+            machine = machines.pop()
         except IndexError:
-            machine = self._new_machine("pic", "small")
+            machine = self._new_machine("pic", "small", level)
         try:
             with (
                 self.llvm.create_context() as context,
@@ -89,12 +99,12 @@ class _Library:
             ):
                 return self._emit(machine, module)
         finally:
-            self._machines.append(machine)
+            machines.append(machine)
 
-    def assembly(self, text: str) -> str:
+    def assembly(self, text: str, level: int) -> str:
         """The machine instructions of a module, as text."""
         with (
-            self._new_machine("pic", "small") as machine,
+            self._new_machine("pic", "small", level) as machine,
             self.llvm.create_context() as context,
             self.module(text, machine, context) as module,
         ):
@@ -217,12 +227,15 @@ class Code:
         return self._image.functions[function]
 
 
-def emit(texts: Sequence[str], threads: int = 1) -> Sequence[str | bytes]:
+def emit(
+    texts: Sequence[str], threads: int = 1, level: int = DEFAULT_LEVEL
+) -> Sequence[str | bytes]:
     """What `load` puts into memory for modules of LLVM assembly: object files, if there is a loader.
 
     Args:
       texts: of the modules.
       threads: how many compile them at once, at most.
+      level: how hard LLVM's code generation tries, 0 to 3; an engine always takes the default.
 
     Raises:
       RuntimeError: if a text is not valid; a defect of code generation.
@@ -230,10 +243,10 @@ def emit(texts: Sequence[str], threads: int = 1) -> Sequence[str | bytes]:
     if _loader is None:
         return texts
     with forking.llvm:
-        return _objects(texts, min(threads, len(texts)))
+        return _objects(texts, min(threads, len(texts)), level)
 
 
-def _objects(texts: Sequence[str], threads: int) -> list[bytes]:
+def _objects(texts: Sequence[str], threads: int, level: int) -> list[bytes]:
     found: list[bytes] = [b""] * len(texts)
     waiting = sorted(range(len(texts)), key=lambda k: len(texts[k]))
     compile_progress.enters("machine code")
@@ -247,7 +260,7 @@ def _objects(texts: Sequence[str], threads: int) -> list[bytes]:
                     k = waiting.pop()
                 except IndexError:
                     return
-                found[k] = make(texts[k])
+                found[k] = make(texts[k], level)
                 has_done(len(texts[k]))
         finally:
             waiting.clear()  # an error ends the others, too
@@ -279,7 +292,7 @@ def addresses(functions: Mapping[str, Code]) -> dict[str, int]:
     return {name: code.address(name) for name, code in functions.items()}
 
 
-def assembly(text: str) -> str:
+def assembly(text: str, level: int = DEFAULT_LEVEL) -> str:
     """The machine instructions for a module, as text."""
     with forking.llvm:
-        return shielded.call(lambda: library().assembly(text))
+        return shielded.call(lambda: library().assembly(text, level))

@@ -50,4 +50,5 @@ def build(module: hlo.Module, supports: Supports) -> ir.Plan:
         memory.assign_buffers(steps),
         planner.keep_alive,
         planner.stored,
+        module.optimization_level,
     )

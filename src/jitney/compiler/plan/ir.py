@@ -272,6 +272,7 @@ class Plan:
 
     Attributes:
       stored: nodes that are in memory, and why; for readers.
+      optimization_level: of its machine code; see `hlo.ir.Module`.
     """
 
     name: str
@@ -281,6 +282,7 @@ class Plan:
     arena_bytes: int = 0
     keep_alive: list[Any] = field(default_factory=list)
     stored: dict[hlo.Node, fusion.Reason] = field(default_factory=dict)
+    optimization_level: int = 2
 
 
 def touched(step: Step) -> list[Buffer]:

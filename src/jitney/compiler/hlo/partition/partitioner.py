@@ -33,7 +33,7 @@ from jitney.compiler.hlo.partition.layout import Mesh, Names
 from jitney.compiler.hlo.partition.movement import Movement, Partial
 from jitney.compiler.hlo.partition.traffic import sent, work
 from jitney.compiler.hlo.sharding_propagation import Spec, propagate, wanted, whole, without
-from jitney.core.record import record
+from jitney.core.record import record, replace
 
 # What is cheap enough to be computed for parts, where it is wanted, if all devices could have it all.
 _FREE = (ir.Iota, ir.Apply, ir.Broadcast, ir.Reshape, ir.Transpose)
@@ -101,7 +101,7 @@ def partition(
         for i, (spec, r) in enumerate(zip(wanted, region.results, strict=True))
     ]
     new, _ = _Region(mesh).run(region, ins, outs)
-    return Partitioned(ir.Module(module.name, new), mesh, tuple(ins), tuple(outs))
+    return Partitioned(replace(module, region=new), mesh, tuple(ins), tuple(outs))
 
 
 class _Region:

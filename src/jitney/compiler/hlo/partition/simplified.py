@@ -28,4 +28,4 @@ def partition(
     whole = simplify.run(module, simplify.rules_without("drop_sharding_constraint"))
     divided = partitioner.partition(whole, in_specs, extents, out_specs)
     local = simplify.run(divided.module)
-    return replace(divided, module=ir.Module(local.name, panels.in_panels(local.region)))
+    return replace(divided, module=replace(local, region=panels.in_panels(local.region)))

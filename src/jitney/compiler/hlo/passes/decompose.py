@@ -48,6 +48,7 @@ from jitney.compiler.hlo.contractions import (
     turned,
 )
 from jitney.compiler.reference.reduction import LONG_RUN, RUN, carrier
+from jitney.core.record import replace
 
 _INT32, _FLOAT64 = np.dtype(np.int32), np.dtype(np.float64)
 _BOOL = np.dtype(bool)
@@ -64,7 +65,7 @@ def is_needed(region: ir.Region) -> bool:
 
 def run(module: ir.Module) -> ir.Module:
     """`module` without such operations."""
-    return ir.Module(module.name, _region(module.region))
+    return replace(module, region=_region(module.region))
 
 
 def _region(region: ir.Region) -> ir.Region:

@@ -47,14 +47,14 @@ from jitney.compiler.hlo.passes.carries import (
 from jitney.compiler.hlo.passes.loop_fission import run_in_parts
 from jitney.compiler.hlo.passes.simplify import is_narrow, with_turned
 from jitney.compiler.hlo.passes.sink_reductions import sums_over_turns, without_sums
-from jitney.core.record import record
+from jitney.core.record import record, replace
 
 _FLOATS = ("float32", "float64")
 
 
 def run(module: ir.Module) -> ir.Module:
     """`module` with smaller loops, nested ones too."""
-    return ir.Module(module.name, _region(module.region))
+    return replace(module, region=_region(module.region))
 
 
 def has_loops(module: ir.Module) -> bool:

@@ -23,6 +23,7 @@ from jitney.compiler.hlo.float_bounds import bounds
 from jitney.compiler.hlo.traversal import scalar_value
 from jitney.compiler.scalar_functions import lookup
 from jitney.core import float_errors
+from jitney.core.record import replace
 
 Rule = Callable[[Builder, Any], "ir.Node | None"]
 Rules = Mapping[type, tuple[Rule, ...]]
@@ -35,7 +36,7 @@ def run(module: ir.Module, rules: Rules | None = None) -> ir.Module:
       module: any program.
       rules: for each kind of node, the rules to apply; all if None.
     """
-    return ir.Module(module.name, _region(module.region, _rules if rules is None else rules))
+    return replace(module, region=_region(module.region, _rules if rules is None else rules))
 
 
 def _region(region: ir.Region, rules: Rules) -> ir.Region:

@@ -26,7 +26,7 @@ from jitney.compiler.hlo.build import Builder
 from jitney.compiler.hlo.contractions import is_small_dot
 from jitney.compiler.scalar_functions import real_dtype
 from jitney.compiler.scalar_functions.complex_functions import COMPLEX_FUNCTIONS
-from jitney.core.record import record
+from jitney.core.record import record, replace
 
 _BOOL = np.dtype(bool)
 
@@ -73,9 +73,8 @@ def run(module: ir.Module) -> ir.Module:
     """`module` with its complex numbers split."""
     n = len(module.region.parameters)
     whole = [False] * max(n, len(module.region.results))
-    return ir.Module(
-        module.name, _region(module.region, whole[:n], whole[: len(module.region.results)])
-    )
+    region = _region(module.region, whole[:n], whole[: len(module.region.results)])
+    return replace(module, region=region)
 
 
 def _region(region: ir.Region, split: Sequence[bool], split_results: Sequence[bool]) -> ir.Region:
