@@ -5,6 +5,7 @@ import importlib.util
 import os
 import random
 import shutil
+import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
@@ -43,9 +44,25 @@ TENTH = 10
 # `make test-quick` runs a fixed twelfth of the tests that are not slow.
 TWELFTH = 12
 
+# Tests start hundreds of processes: without bytecode each would compile the package's files, for half a
+# second.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # Programs are compiled, not loaded from the disk cache of earlier runs; tests of the disk cache turn
 # it back on.
 os.environ["JITNEY_ENABLE_COMPILATION_CACHE"] = "0"
+# Programs of tests run once or twice: to compile them at level 0 takes a third of the time, and their
+# results have the same bits. Tests of code generation, and the compatibility run, have what users have;
+# `JITNEY_OPTIMIZATION_LEVEL=O2 make test` has all tests so.
+os.environ.setdefault("JITNEY_OPTIMIZATION_LEVEL", "O0")
+OPTIMIZED = (
+    "compiler/codegen",
+    "compiler/kernels",
+    "compiler/scalar",
+    "compiler/test_",
+    "fuzz",
+    "test_",
+)
 # Tests hand many functions to one helper, which makes a jitted function of each.
 os.environ["JITNEY_PERFORMANCE_WARNINGS"] = "0"
 # Real jax's programs are small and run once: its optimisations cost more than they save.
@@ -142,6 +159,22 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def records_of_module(request: pytest.FixtureRequest) -> None:
     """Opens the records of the test's module."""
     oracle.enter(request.path)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def level_of_machine_code(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Tests in `OPTIMIZED`, and the compatibility run, have the level that users have."""
+    from jitney import config  # after the environment is as it is to be
+
+    name, variable = "jax_optimization_level", "JITNEY_OPTIMIZATION_LEVEL"
+    chosen = os.environ[variable]
+    place = request.path.relative_to(TESTS).as_posix()
+    if request.config.option.markexpr == "compat" or place.startswith(OPTIMIZED):
+        config.update(name, "O2")
+        os.environ[variable] = "O2"
+    yield
+    os.environ[variable] = chosen
+    config.update(name, chosen)
 
 
 @pytest.fixture(autouse=True, scope="module")

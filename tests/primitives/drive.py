@@ -217,20 +217,14 @@ def batched(f: Function, args: Sequence[Any]) -> None:
     arrays = [i for i, x in enumerate(args) if isinstance(x, np.ndarray | np.generic)]
     choices = [tuple(arrays), *[(i,) for i in arrays if len(arrays) > 1]]
     for chosen in choices:
+        rows = [list(args), [np.flip(x) if i in chosen else x for i, x in enumerate(args)]]
+        want = [leaves(f(*row)) for row in rows]
         for axis in (0, -1):
-            several = list(args)
-            for i in chosen:
-                x = np.asarray(args[i])
-                several[i] = np.stack([x, np.flip(x)], axis)
             axes = [axis if i in chosen else None for i in range(len(args))]
-            rows = [
-                [
-                    np.take(x, k, a) if a is not None else x
-                    for x, a in zip(several, axes, strict=True)
-                ]
-                for k in range(2)
+            several = [
+                np.stack([*pair], axis) if i in chosen else pair[0]
+                for i, pair in enumerate(zip(*rows, strict=True))
             ]
-            want = [leaves(f(*row)) for row in rows]
             got = leaves(jitney.vmap(f, tuple(axes))(*several))
             for j, y in enumerate(got):
                 wide = np.complex128 if y.dtype.kind == "c" else np.float64
