@@ -69,6 +69,7 @@ COMMANDS = {
             ["lint-imports", "--no-logo"],
             ["python", "tools/annotations.py"],
             ["python", "tools/borrowed.py"],
+            ["python", "tools/commits.py"],
         ],
     ),
     "bench": Command("bench", [["python", "-m", "benchmarks"]]),
