@@ -376,6 +376,48 @@ def logaddexp2(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     return _logaddexp2(*promote_args_inexact("logaddexp2", x1, x2))
 
 
+@partial(_custom_jvp_named, "_hypot")
+def _hypot(x: Array, y: Array) -> tuple[Array, Array, Array]:
+    """The length of (x, y), and its slopes along x and y, from sides that a power of 2 scales.
+
+    Squares of large sides overflow and those of small ones lose digits; slopes are those of the
+    scaled sides, so they are exact where the length overflows.
+    """
+    limits = dtypes.finfo(x.dtype)
+    exponent, digits = limits.maxexp // 2 - 1, (limits.nmant + 1) // 2
+    sides = unary.abs(x), unary.abs(y)
+    largest = binary.max(*sides)
+    is_large = compare.ge(largest, promotion.scalar_like(x, 2.0**exponent))
+    is_small = compare.le(largest, promotion.scalar_like(x, 2.0**-digits))
+    down, up, one = (
+        creation.full_like(x, 2.0**n) for n in (-(exponent + digits), exponent + digits, 0)
+    )
+
+    def scaled(side: Array) -> Array:
+        lowered, raised = binary.mul(side, down), binary.mul(side, up)
+        return select.select(is_large, lowered, select.select(is_small, raised, side))
+
+    a, b = scaled(x), scaled(y)
+    scale = select.select(is_large, up, select.select(is_small, down, one))
+    scaled_length = unary.sqrt(binary.add(unary.square(a), unary.square(b)))
+    length = binary.mul(scaled_length, scale)
+    infinity = creation.full_like(x, np.inf)  # even if the other side is NaN
+    is_infinite = binary.bitwise_or(*[compare.eq(side, infinity) for side in sides])
+    length = select.select(is_infinite, infinity, length)
+    return length, binary.div(a, scaled_length), binary.div(b, scaled_length)
+
+
+@_hypot.defjvp
+def _hypot_jvp(primals: tuple[Array, Array], tangents: tuple[Array, Array]) -> tuple[Any, Any]:
+    t, u = tangents
+    length, dx, dy = out = _hypot(*primals)
+    along = binary.add(binary.mul(dx, t), binary.mul(dy, u))
+    slopes = [
+        binary.div(binary.sub(v, binary.mul(d, along)), length) for v, d in ((t, dx), (u, dy))
+    ]
+    return out, (along, *slopes)
+
+
 @jit_when_traced
 def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """sqrt(x1**2 + x2**2), without overflow.
@@ -399,17 +441,7 @@ def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Array:
             f"jnp.hypot: operands must be real, but they promote to {promotion.dtype_of(x1)}; take "
             "jnp.abs of complex ones first"
         )
-    x1, x2 = unary.abs(x1), unary.abs(x2)
-    infinite = binary.bitwise_or(
-        compare.eq(x1, promotion.scalar_like(x1, np.inf)),
-        compare.eq(x2, promotion.scalar_like(x2, np.inf)),
-    )
-    high, low = binary.max(x1, x2), binary.min(x1, x2)
-    is_zero = compare.eq(high, zero_like(high))
-    safe = where(compare.eq(high, zero_like(high)), creation.full_like(high, 1), high)
-    ratio = unary.square(binary.div(low, safe))
-    length = binary.mul(high, unary.sqrt(binary.add(promotion.scalar_like(ratio, 1), ratio)))
-    return where(infinite, promotion.scalar_like(high, np.inf), where(is_zero, high, length))
+    return _hypot(*promotion.broadcast_arrays(x1, x2))[0]
 
 
 @jit_when_traced

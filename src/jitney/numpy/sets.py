@@ -82,9 +82,9 @@ def _picked(x: Array, mask: Array, size: int | None, fill_value: ArrayLike | Non
 
 
 def _filled(values: Array, count: Array, size: int, fill_value: Any) -> Array:
-    """`values` with `fill_value` from number `count` on."""
+    """`values` with `fill_value` from number `count` on, of the type that both promote to."""
     present = compare.lt(iota(count.dtype, size), spread(count, size))
-    return where(present, values, convert(as_value(fill_value), values.dtype))
+    return where(present, values, fill_value)
 
 
 def setdiff1d(
@@ -110,10 +110,10 @@ def setdiff1d(
     """
     promotion.check_arraylike("setdiff1d", ar1, ar2)
     x, y = (raveled(concrete_operand(a, "setdiff1d", size)) for a in (ar1, ar2))
-    fill = 0 if fill_value is None else fill_value
     if size is None:
         x = x if assume_unique else unique(x)
         return x[_in1d(x, y, invert=True)]
+    fill = convert(as_value(0 if fill_value is None else fill_value), x.dtype, x.weak_type)
     if x.size == 0:
         return full((size,), fill, x.dtype)
     if assume_unique:
@@ -154,6 +154,8 @@ def setxor1d(
         if both.size == 0:
             return both
         return both[_alone(both)]
+    if not assume_unique:
+        x, y = convert(x, x.dtype), convert(y, y.dtype)
     both, first, order = unique_sorted_mask(concatenate([x, y]), axis=0)
     if both.size == 0:
         return full((size,), 0 if fill_value is None else fill_value, both.dtype)
@@ -171,7 +173,7 @@ def setxor1d(
 
 def _least(x: Array, mask: Array) -> Array:
     """The least element of `x` where `mask` holds; 0 if it holds nowhere."""
-    return where(any_true(mask), min_of(where(mask, x, max_of(x))), 0)
+    return where(any_true(mask), min_of(where(mask, x, max_of(x))), np.zeros((), x.dtype))
 
 
 def _alone(x: Array) -> Array:
@@ -280,6 +282,8 @@ def intersect1d(
     x, y = (raveled(concrete_operand(a, "intersect1d", size)) for a in (ar1, ar2))
     x, y = map(as_value, promotion.promote_dtypes(x, y))
     if size is not None:
+        if not assume_unique:
+            x, y = convert(x, x.dtype), convert(y, y.dtype)
         return _intersect_of_size(x, y, fill_value, size=size, return_indices=return_indices)
     index_dtype = default_index_dtype()
     if assume_unique:

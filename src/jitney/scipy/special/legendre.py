@@ -154,7 +154,7 @@ def sph_harm_y(
         )
     degree, order, *given = ensure_arraylike("sph_harm_y", n, m, theta, phi)
     if not (is_integer(degree.dtype) and is_integer(order.dtype)):
-        raise ValueError(
+        raise TypeError(
             f"sph_harm_y: n and m must be integers, but got {degree.dtype} and {order.dtype}"
         )
     polar, azimuth = promote_dtypes_inexact(*given)
