@@ -82,24 +82,7 @@ def with_extents(x: Array, extents: Sequence[int], axes: Sequence[int]) -> Array
 
 def _transform(name: str, kind: FftType, a: ArrayLike, s: Lengths, axes: Axes, norm: Norm) -> Array:
     x = ensure_arraylike(f"jax.numpy.fft.{name}", a)
-    if axes is None:
-        axes = range(x.ndim) if s is None else range(x.ndim - len(s), x.ndim)
-    where = [operator.index(axis) for axis in axes]
-    for axis in where:
-        if not -x.ndim <= axis < x.ndim:
-            raise ValueError(
-                f"jax.numpy.fft.{name}: axis {axis} is out of bounds for an array of shape {x.shape}"
-            )
-    where = [axis % x.ndim for axis in where]
-    if len(set(where)) < len(where):
-        raise ValueError(
-            f"jax.numpy.fft.{name}: `axes` must be different ones, but they are {tuple(axes)} of an "
-            f"array of shape {x.shape}"
-        )
-    if s is not None and len(s) != len(where):
-        raise ValueError(
-            f"jax.numpy.fft.{name}: shape {tuple(s)} and axes {tuple(axes)} have different lengths."
-        )
+    where = _canonical_axes(name, x.shape, s, axes)
     if kind is FftType.RFFT and x.dtype.kind == "c":
         raise ValueError(
             f"jax.numpy.fft.{name}: `a` must be real, but it is {dtypes.long_name(x.dtype)}; use "
@@ -133,6 +116,34 @@ def _transform(name: str, kind: FftType, a: ArrayLike, s: Lengths, axes: Axes, n
     inverse = kind in (FftType.IFFT, FftType.IRFFT)
     out = _scaled(out, _factor(name, norm, lengths, inverse))
     return out if in_place else moveaxis(out, tuple(last), where)
+
+
+def _canonical_axes(name: str, shape: tuple[int, ...], s: Lengths, axes: Axes) -> list[int]:
+    """Return the transformed axes, counted from the front; without `axes` the last, one per length.
+
+    Raises:
+      ValueError: if axes are out of bounds or named twice, or their number is not that of `s`.
+    """
+    rank = len(shape)
+    if axes is None:
+        axes = range(rank) if s is None else range(rank - len(s), rank)
+    where = [operator.index(axis) for axis in axes]
+    for axis in where:
+        if not -rank <= axis < rank:
+            raise ValueError(
+                f"jax.numpy.fft.{name}: axis {axis} is out of bounds for an array of shape {shape}"
+            )
+    where = [axis % rank for axis in where]
+    if len(set(where)) < len(where):
+        raise ValueError(
+            f"jax.numpy.fft.{name}: `axes` must be different ones, but they are {tuple(axes)} of an "
+            f"array of shape {shape}"
+        )
+    if s is not None and len(s) != len(where):
+        raise ValueError(
+            f"jax.numpy.fft.{name}: shape {tuple(s)} and axes {tuple(axes)} have different lengths."
+        )
+    return where
 
 
 def _one(n: int | None) -> Lengths:

@@ -193,40 +193,26 @@ def plan(shape: Shape, index: Index) -> Plan:
         if isinstance(item, slice):
             kinds.append(len(entries))
             entries.append(_span(item, shape[axis], position))
-            full_shape.append(shape[axis])
-            axis += 1
-            continue
-        if isinstance(item, Slice):
+        elif isinstance(item, Slice):
             kinds.append(len(entries))
             entries.append(_window(item))
-            full_shape.append(shape[axis])
-            axis += 1
-            continue
-        if not _is_mask(item):
+        elif not _is_mask(item):
             kinds.append(POINTS)
             is_points = isinstance(item, Array | np.ndarray) and item.ndim > 0
             entries.append(Points(item) if is_points else _scalar(item, axis, shape[axis]))
-            full_shape.append(shape[axis])
-            axis += 1
+        else:
+            mask = _concrete_mask(item)
+            if mask.ndim == 0:
+                extra_axes.append(len(entries))
+            extents = shape[axis : axis + mask.ndim]
+            points = _read_mask(mask, extents, position)
+            kinds += [POINTS] * len(points)
+            entries += points
+            full_shape += extents or (1,)
+            axis += mask.ndim
             continue
-        mask = _concrete_mask(item)
-        if mask.ndim == 0:
-            extra_axes.append(len(entries))
-            kinds.append(POINTS)
-            entries.append(Points(np.zeros(int(mask), np.int32)))
-            full_shape.append(1)
-            continue
-        extents = shape[axis : axis + mask.ndim]
-        if mask.shape != extents:
-            raise IndexError(
-                "x[mask]: a mask must have the extents of the axes that it selects from, but in "
-                f"index {position} it has shape {mask.shape}, and they are {list(extents)}"
-            )
-        for n, points in zip(extents, np.nonzero(mask), strict=True):
-            kinds.append(POINTS)
-            entries.append(Points(points))
-            full_shape.append(n)
-        axis += mask.ndim
+        full_shape.append(shape[axis])
+        axis += 1
     arrays = [e.array for e in entries if isinstance(e, Points)]
     points_shape = broadcast_shapes(*[a.shape for a in arrays]) if arrays else ()
     together = _are_neighbours([k == POINTS for k in kinds])
@@ -333,6 +319,28 @@ def _holds_arrays(xs: Sequence[Any]) -> bool:
 
 def _is_mask(x: Index) -> bool:
     return isinstance(x, Array | np.ndarray) and x.dtype == np.bool_
+
+
+def _read_mask(mask: np.ndarray, extents: Shape, position: int) -> list[Points]:
+    """Return where `mask` holds: the positions along each of its axes.
+
+    A boolean scalar has them along one axis, the extra one of extent 1 that the operand gets for it.
+
+    Args:
+      mask: the item at `position` of an index.
+      extents: of the operand's axes that it stands for.
+
+    Raises:
+      IndexError: if the mask has other extents.
+    """
+    if mask.ndim == 0:
+        return [Points(np.zeros(int(mask), np.int32))]
+    if mask.shape != extents:
+        raise IndexError(
+            "x[mask]: a mask must have the extents of the axes that it selects from, but in "
+            f"index {position} it has shape {mask.shape}, and they are {list(extents)}"
+        )
+    return [Points(positions) for positions in np.nonzero(mask)]
 
 
 def _concrete_mask(x: ArrayLike) -> np.ndarray:

@@ -510,29 +510,7 @@ def ravel_multi_index(
             raise ValueError(
                 f"jnp.ravel_multi_index: indices must be of an integer type, but one is {k.dtype}"
             )
-    if mode == "raise":
-        for k, n in zip(indices, dims, strict=True):
-            known = concrete_or_error(
-                np.asarray,
-                k,
-                "jnp.ravel_multi_index compares values with `dims` in mode 'raise', so they must "
-                "be known; the modes 'wrap', 'clip' and 'ignore' take traced ones.",
-            )
-            outside = known[(known < 0) | (known >= n)]
-            if outside.size:
-                raise ValueError(
-                    f"jnp.ravel_multi_index: indices along an axis of size {n} must be from 0 to "
-                    f"{n - 1}, but there is {outside.flat[0]}; mode 'wrap' or 'clip' takes others"
-                )
-    elif mode == "clip":
-        indices = [clip(k, 0, n - 1) for k, n in zip(indices, dims, strict=True)]
-    elif mode == "wrap":
-        indices = [remainder(k, n) for k, n in zip(indices, dims, strict=True)]
-    elif mode != "ignore":
-        raise ValueError(
-            "jnp.ravel_multi_index: `mode` must be 'raise', 'wrap', 'clip' or 'ignore', but it is "
-            f"{mode!r}"
-        )
+    indices = _bring_within(indices, dims, mode)
     if order == "C":
         strides = [math.prod(dims[k + 1 :]) for k in range(len(dims))]
     elif order == "F":
@@ -544,6 +522,42 @@ def ravel_multi_index(
         term = binary.mul(convert(k, kind), kind.type(stride))
         total = binary.add(*promotion.promote_args("add", total, term))
     return as_value(total)
+
+
+def _bring_within(indices: list[Array], dims: tuple[int, ...], mode: str) -> list[Array]:
+    """Apply a `mode` of `ravel_multi_index` to indices out of range, one array for each axis."""
+    match mode:
+        case "raise":
+            for k, n in zip(indices, dims, strict=True):
+                _check_within(k, n)
+            return indices
+        case "clip":
+            return [clip(k, 0, n - 1) for k, n in zip(indices, dims, strict=True)]
+        case "wrap":
+            return [remainder(k, n) for k, n in zip(indices, dims, strict=True)]
+        case "ignore":
+            return indices
+        case _:
+            raise ValueError(
+                "jnp.ravel_multi_index: `mode` must be 'raise', 'wrap', 'clip' or 'ignore', but it "
+                f"is {mode!r}"
+            )
+
+
+def _check_within(k: Array, n: int) -> None:
+    """Raise ValueError unless all indices `k`, whose values must be known, are in range(n)."""
+    known = concrete_or_error(
+        np.asarray,
+        k,
+        "jnp.ravel_multi_index compares values with `dims` in mode 'raise', so they must "
+        "be known; the modes 'wrap', 'clip' and 'ignore' take traced ones.",
+    )
+    outside = known[(known < 0) | (known >= n)]
+    if outside.size:
+        raise ValueError(
+            f"jnp.ravel_multi_index: indices along an axis of size {n} must be from 0 to "
+            f"{n - 1}, but there is {outside.flat[0]}; mode 'wrap' or 'clip' takes others"
+        )
 
 
 def unravel_index(indices: ArrayLike, shape: ShapeLike | Array | np.ndarray) -> tuple[Array, ...]:

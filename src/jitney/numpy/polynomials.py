@@ -415,22 +415,12 @@ def polyfit(
       >>> jnp.polyfit(jnp.array([0.0, 1.0, 2.0]), jnp.array([1.0, 3.0, 5.0]), 1).round(2)
       Array([2., 1.], dtype=float32)
     """
-    from jitney.numpy.linear_systems import inv, lstsq
+    from jitney.numpy.linear_systems import lstsq
 
     promotion.check_arraylike("polyfit", x, y, *([] if w is None else [w]))
     deg = operator.index(concrete_or_error(operator.index, deg, "deg must be int"))
     x, y = (as_value(a) for a in promotion.promote_dtypes_inexact(x, y))
-    if deg < 0:
-        raise ValueError(f"jnp.polyfit: `deg` must be 0 or more, but it is {deg}")
-    if x.ndim != 1 or x.size == 0:
-        raise TypeError(f"jnp.polyfit: `x` must be a vector with elements, but has shape {x.shape}")
-    if y.ndim < 1 or y.ndim > 2:
-        raise TypeError(f"jnp.polyfit: `y` must be a vector or a matrix, but has shape {y.shape}")
-    if x.shape[0] != y.shape[0]:
-        raise TypeError(
-            f"jnp.polyfit: `y` must have a row for each element of `x`, but shapes are {x.shape} "
-            f"and {y.shape}"
-        )
+    _check_points(deg, x, y)
     if rcond is None:
         rcond = x.shape[0] * float(dtypes.finfo(x.dtype).eps)
     left, right = vander(x, deg + 1), y
@@ -452,23 +442,56 @@ def polyfit(
         return c, residuals, rank, s, as_value(np.asarray(rcond, x.dtype))
     if not cov:
         return c
-    base = inv(left.T @ left)
-    base = base / (expand_dims(scale, (1,)) * expand_dims(scale, (0,)))
-    factor: Any = 1
-    if cov != "unscaled":
-        n = x.shape[0]
-        if n <= deg + 1:
-            raise ValueError(
-                f"jnp.polyfit: {deg + 2} points or more are needed to scale the covariance of "
-                f"degree {deg}, but {messages.there_are(n)}; cov='unscaled' takes fewer"
-            )
-        factor = residuals / (n - deg - 1)
-        factor = factor[0] if y.ndim == 1 else factor
+    base = _unscaled_covariance(left, scale)
+    factor: Any = 1 if cov == "unscaled" else _variance(residuals, x.shape[0], deg)
     if y.ndim == 1:
-        return c, base * factor
+        return c, base * (factor[0] if shape_of(factor) else factor)
     # One factor for each fit, if they are several.
     factor = expand_dims(factor, (0, 1)) if shape_of(factor) else factor
     return c, expand_dims(base, (2,)) * factor
+
+
+def _check_points(deg: int, x: Array, y: Array) -> None:
+    """Raise an error unless points (x, y) can be fitted by a polynomial of degree `deg`."""
+    if deg < 0:
+        raise ValueError(f"jnp.polyfit: `deg` must be 0 or more, but it is {deg}")
+    if x.ndim != 1 or x.size == 0:
+        raise TypeError(f"jnp.polyfit: `x` must be a vector with elements, but has shape {x.shape}")
+    if y.ndim < 1 or y.ndim > 2:
+        raise TypeError(f"jnp.polyfit: `y` must be a vector or a matrix, but has shape {y.shape}")
+    if x.shape[0] != y.shape[0]:
+        raise TypeError(
+            f"jnp.polyfit: `y` must have a row for each element of `x`, but shapes are {x.shape} "
+            f"and {y.shape}"
+        )
+
+
+def _unscaled_covariance(left: Array, scale: Array) -> Array:
+    """Compute the covariance of coefficients for residuals of variance 1.
+
+    Args:
+      left: [points, coefficients], the matrix of the fit, its columns divided by `scale`.
+      scale: [coefficients].
+
+    Returns: [coefficients, coefficients].
+    """
+    from jitney.numpy.linear_systems import inv
+
+    return inv(left.T @ left) / (expand_dims(scale, (1,)) * expand_dims(scale, (0,)))
+
+
+def _variance(residuals: Array, n: int, deg: int) -> Array:
+    """Estimate the variance of `n` points about the polynomials of degree `deg`, one for each fit.
+
+    Raises:
+      ValueError: if there are no more points than coefficients.
+    """
+    if n <= deg + 1:
+        raise ValueError(
+            f"jnp.polyfit: {deg + 2} points or more are needed to scale the covariance of "
+            f"degree {deg}, but {messages.there_are(n)}; cov='unscaled' takes fewer"
+        )
+    return residuals / (n - deg - 1)
 
 
 @partial(jit_when_traced, static_argnames=("N", "increasing"))

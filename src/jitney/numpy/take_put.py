@@ -159,21 +159,7 @@ def _take_body(
         index = convert(index, _INT32)
         if mode == "wrap":  # counted modulo an extent that is a boolean, too: True
             extent = min(extent, 1)
-    if mode in (None, "fill"):
-        gather_mode = GatherScatterMode.FILL_OR_DROP
-        index = _wrapped(index, extent) if size else index
-    elif mode == "wrap":
-        index = remainder(index, index.dtype.type(extent)) if size else index
-        gather_mode = GatherScatterMode.PROMISE_IN_BOUNDS
-    elif mode == "clip":
-        gather_mode = GatherScatterMode.CLIP
-    elif mode == "raise":
-        raise NotImplementedError(
-            "jnp.take: `mode` cannot be 'raise', as compiled code raises no errors; 'fill' gives NaN, "
-            "or `fill_value`, for indices out of range"
-        )
-    else:
-        raise ValueError(f"jnp.take: `mode` must be 'fill', 'wrap' or 'clip', but it is {mode!r}")
+    index, gather_mode = _treat_outside(index, extent, mode)
     rank = index.ndim
     shape = (*x.shape[:axis], *index.shape, *x.shape[axis + 1 :])
     if 0 in shape:
@@ -201,6 +187,28 @@ _take = jit_when_traced(
     name="_take",
     static_argnames=("axis", "mode", "unique_indices", "indices_are_sorted", "fill_value"),
 )
+
+
+def _treat_outside(index: Array, extent: int, mode: str | None) -> tuple[Array, GatherScatterMode]:
+    """Return what `gather` takes, and its mode, so that indices out of range are treated by `mode`."""
+    match mode:
+        case None | "fill":
+            wrapped = _wrapped(index, extent) if index.size else index
+            return wrapped, GatherScatterMode.FILL_OR_DROP
+        case "wrap":
+            within = remainder(index, index.dtype.type(extent)) if index.size else index
+            return within, GatherScatterMode.PROMISE_IN_BOUNDS
+        case "clip":
+            return index, GatherScatterMode.CLIP
+        case "raise":
+            raise NotImplementedError(
+                "jnp.take: `mode` cannot be 'raise', as compiled code raises no errors; 'fill' gives "
+                "NaN, or `fill_value`, for indices out of range"
+            )
+        case _:
+            raise ValueError(
+                f"jnp.take: `mode` must be 'fill', 'wrap' or 'clip', but it is {mode!r}"
+            )
 
 
 def _wrapped(indices: Array, extent: int) -> Array:
