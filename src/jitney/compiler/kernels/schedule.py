@@ -307,14 +307,11 @@ def estimate(kernel: Kernel | LoopKernel, vector: int, turn: Turn | None = None)
         if plan.reduces_lanes
         else (*plan.outer, vector, *plan.inner)
     )
-    lanes = COSTS.lanes
-    while lanes > 1 and lanes >= 2 * kernel.extents[vector]:
-        lanes //= 2
+    lanes = _lanes_used(kernel.extents[vector])
     runs = [1]
     for axis in order:
         n = kernel.extents[axis]
         runs.append(runs[-1] * (-(-n // lanes) if axis == vector else n))
-    place = {axis: depth for depth, axis in enumerate(order, start=1)}
 
     groups: dict[tuple[object, ...], list[int]] = {}
     for s in (*kernel.body, *kernel.outputs):
@@ -336,22 +333,14 @@ def estimate(kernel: Kernel | LoopKernel, vector: int, turn: Turn | None = None)
         return 2.0 if near == stride else float(stride + 1)
 
     total = COSTS.iteration * sum(runs[1:])
-    depths: list[int] = []
-    for s in kernel.body:
-        match s:
-            case ir.Load() | ir.IndexValue():
-                used = [place[k] for k, c in enumerate(s.index.coefficients) if c]
-                depth = max([*used, *[depths[t] for t, _ in s.index.terms]], default=0)
-                each = one(s, COSTS.gathered_lane) if isinstance(s, ir.Load) else 1.0
-                total += runs[depth] * each
-            case ir.Call():
-                depth = max([depths[a] for a in s.args], default=0)
-                total += runs[depth] * COSTS.function(s.fn)
-            case ir.Const():
-                depth = 0
-            case _:  # carried from iteration to iteration of a loop in the lanes
-                depth = len(order)
-        depths.append(depth)
+    depths = _depths(kernel, order)
+    for s, depth in zip(kernel.body, depths, strict=True):
+        if isinstance(s, ir.Load):
+            total += runs[depth] * one(s, COSTS.gathered_lane)
+        elif isinstance(s, ir.IndexValue):
+            total += runs[depth]
+        elif isinstance(s, ir.Call):
+            total += runs[depth] * COSTS.function(s.fn)
     folds_at = len(plan.outer) + (not plan.reduces_lanes)
     for o in kernel.outputs:
         if isinstance(o, ir.Reduce) and o.factor is not None:
@@ -363,6 +352,38 @@ def estimate(kernel: Kernel | LoopKernel, vector: int, turn: Turn | None = None)
         else:
             total += runs[-1] + runs[folds_at] * one(o, COSTS.scattered_lane)
     return total
+
+
+def _lanes_used(extent: int) -> int:
+    """Return how many lanes work on an axis: those of the longest vectors it fills more than half."""
+    lanes = COSTS.lanes
+    while lanes > 1 and lanes >= 2 * extent:
+        lanes //= 2
+    return lanes
+
+
+def _depths(kernel: Kernel | LoopKernel, order: Sequence[int]) -> list[int]:
+    """Return for each statement of the body how many of the loops, from outside, it stands in.
+
+    Args:
+      kernel: the statements.
+      order: axes of the loops, the outermost first.
+    """
+    place = {axis: depth for depth, axis in enumerate(order, start=1)}
+    depths: list[int] = []
+    for s in kernel.body:
+        match s:
+            case ir.Load() | ir.IndexValue():
+                used = [place[k] for k, c in enumerate(s.index.coefficients) if c]
+                depth = max([*used, *[depths[t] for t, _ in s.index.terms]], default=0)
+            case ir.Call():
+                depth = max([depths[a] for a in s.args], default=0)
+            case ir.Const():
+                depth = 0
+            case _:  # carried from iteration to iteration of a loop in the lanes
+                depth = len(order)
+        depths.append(depth)
+    return depths
 
 
 def _row_of(s: ir.Load | ir.Store | ir.Reduce) -> tuple[object, ...]:

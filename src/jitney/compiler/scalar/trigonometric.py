@@ -211,32 +211,14 @@ def _unless_big(e: Emitter, name: str, x: Value, usual: Value, finish: _Finish) 
 
 def _payne_hanek(e: Emitter, x: Value) -> tuple[Value, Value, Value]:
     """(r, low, quadrant) with x = (quadrant + 4 k) pi / 2 + r + low, for one f64, |x| >= 2^-10."""
-    table = "jitney.two_over_pi"
-    words = [0] + [int(_TWO_OVER_PI[i : i + 16], 16) for i in range(0, len(_TWO_OVER_PI), 16)]
-    items = ", ".join(f"i64 {constant(word, 'i64').text}" for word in words)
-    e.globals[table] = f"@{table} = internal constant [{len(words)} x i64] [{items}]"
-
-    def i64(value: int) -> Value:
-        return constant(value, "i64")
-
     # |x| = m 2^p. Bits of 2 / pi that make m 2^p a multiple of four quadrants do not count: the
     # first that does is at `start` in the table.
     word = e.bits(x)
-    mantissa = e.and_(word, i64((1 << MANTISSA["f64"]) - 1))
-    mantissa = e.or_(mantissa, i64(1 << MANTISSA["f64"]))
-    exponent = e.and_(e.lshr(word, i64(52)), i64(0x7FF))
-    start = e.intrinsic("llvm.smax", [e.sub(exponent, i64(1013)), i64(0)])
-    index, shift = e.lshr(start, i64(6)), e.and_(start, i64(63))
-
-    def table_word(k: int) -> Value:
-        at = e.emit(f"getelementptr i64, ptr @{table}, {e.add(index, i64(k))!r}", "ptr")
-        return e.emit(f"load i64, {at!r}", "i64")
-
-    loaded = [table_word(k) for k in range(4)]
-    top, middle, bottom = (
-        e.zext(e.intrinsic("llvm.fshl", [loaded[k], loaded[k + 1], shift]), "i128")
-        for k in range(3)
-    )
+    mantissa = e.and_(word, _i64((1 << MANTISSA["f64"]) - 1))
+    mantissa = e.or_(mantissa, _i64(1 << MANTISSA["f64"]))
+    exponent = e.and_(e.lshr(word, _i64(52)), _i64(0x7FF))
+    start = e.intrinsic("llvm.smax", [e.sub(exponent, _i64(1013)), _i64(0)])
+    top, middle, bottom = _load_two_over_pi(e, start)
     wide = e.zext(mantissa, "i128")
     half = constant(64, "i128")
     product = e.lshr(e.mul(wide, bottom), half)
@@ -248,22 +230,48 @@ def _payne_hanek(e: Emitter, x: Value) -> tuple[Value, Value, Value]:
     fraction = e.sub(product, e.shl(quadrant, constant(126, "i128")))
     negative = e.icmp("slt", fraction, constant(0, "i128"))
     size = e.select(negative, e.sub(constant(0, "i128"), fraction), fraction)
+    high, low = _fraction_as_floats(e, size)
+    first, second = (constant(part, "f64") for part in _HALF_PI)
+    r, lost = two_product(e, high, first)
+    rest = e.fadd(lost, e.fadd(e.fmul(high, second), e.fmul(low, first)))
+    minus = e.icmp("slt", word, _i64(0))
+    flip = e.xor(minus, negative)
+    quadrant = e.trunc(quadrant, int_kind(x))
+    quadrant = e.select(minus, e.sub(_i64(0), quadrant), quadrant)
+    r, rest = (e.select(flip, e.fneg(v), v) for v in (r, rest))
+    return r, rest, quadrant
+
+
+def _i64(value: int) -> Value:
+    return constant(value, "i64")
+
+
+def _load_two_over_pi(e: Emitter, start: Value) -> list[Value]:
+    """Load three neighbouring words of 64 bits of 2 / pi, each as an i128, from bit `start` on."""
+    table = "jitney.two_over_pi"
+    words = [0] + [int(_TWO_OVER_PI[i : i + 16], 16) for i in range(0, len(_TWO_OVER_PI), 16)]
+    items = ", ".join(f"i64 {_i64(word).text}" for word in words)
+    e.globals[table] = f"@{table} = internal constant [{len(words)} x i64] [{items}]"
+    index, shift = e.lshr(start, _i64(6)), e.and_(start, _i64(63))
+    loaded: list[Value] = []
+    for k in range(4):
+        at = e.emit(f"getelementptr i64, ptr @{table}, {e.add(index, _i64(k))!r}", "ptr")
+        loaded.append(e.emit(f"load i64, {at!r}", "i64"))
+    return [
+        e.zext(e.intrinsic("llvm.fshl", [loaded[k], loaded[k + 1], shift]), "i128")
+        for k in range(3)
+    ]
+
+
+def _fraction_as_floats(e: Emitter, size: Value) -> tuple[Value, Value]:
+    """Return f64 (high, low) whose sum is `size` 2^-126, cut off after 106 bits; an i128 > 0."""
     zeros = e.intrinsic("llvm.ctlz", [size, constant(1, "i1")], overload=[size])
     size = e.shl(size, zeros)
     high = e.uitofp(e.trunc(e.lshr(size, constant(75, "i128")), "i64"), "f64")
     low = e.trunc(e.lshr(size, constant(22, "i128")), "i64")
-    low = e.uitofp(e.and_(low, i64((1 << 53) - 1)), "f64")
+    low = e.uitofp(e.and_(low, _i64((1 << 53) - 1)), "f64")
     # high is in units of 2^(-51 - zeros).
-    unit = e.sub(i64(1023 - 51), e.trunc(zeros, "i64"))
-    unit = e.bitcast(e.shl(unit, i64(52)), "f64")
+    unit = e.sub(_i64(1023 - 51), e.trunc(zeros, "i64"))
+    unit = e.bitcast(e.shl(unit, _i64(52)), "f64")
     high = e.fmul(high, unit)
-    low = e.fmul(low, e.fmul(unit, constant(2.0**-53, "f64")))
-    first, second = (constant(part, "f64") for part in _HALF_PI)
-    r, lost = two_product(e, high, first)
-    rest = e.fadd(lost, e.fadd(e.fmul(high, second), e.fmul(low, first)))
-    minus = e.icmp("slt", word, i64(0))
-    flip = e.xor(minus, negative)
-    quadrant = e.trunc(quadrant, int_kind(x))
-    quadrant = e.select(minus, e.sub(i64(0), quadrant), quadrant)
-    r, rest = (e.select(flip, e.fneg(v), v) for v in (r, rest))
-    return r, rest, quadrant
+    return high, e.fmul(low, e.fmul(unit, constant(2.0**-53, "f64")))
