@@ -10,7 +10,11 @@ from jitney.core.record import record
 from jitney.inspection.machine import Rates
 
 _WIDTH, _HEIGHT = 520, 320
-_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 16, 44
+_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 16, 44  # margins
+_END, _FOOT = (
+    _WIDTH - _RIGHT,
+    _HEIGHT - _BOTTOM,
+)  # where the axes end, and where they are drawn from
 _LABELLED = (
     12  # dots that have their label beside them: those of the longest steps, where there is room
 )
@@ -43,64 +47,105 @@ def svg(dots: Sequence[Dot], machine: Rates) -> str:
     """The picture, in an `svg` element: both axes are logarithmic, larger dots take more time."""
     ridge = machine.operations / machine.memory
     xs = [ridge / 4, ridge * 4, *[dot.intensity for dot in dots]]
-    low, high = _decade(min(xs)), _decade(max(xs), up=True)
     ys = [machine.operations, min(ridge / 4, *xs) * machine.memory, *[dot.rate for dot in dots]]
-    bottom, top = _decade(min(ys)), _decade(max(ys) * 1.5, up=True)
-
-    def x(value: float) -> float:
-        share = math.log10(value / low) / math.log10(high / low)
-        return round(_LEFT + share * (_WIDTH - _LEFT - _RIGHT), 1)
-
-    def y(value: float) -> float:
-        share = math.log10(value / bottom) / math.log10(top / bottom)
-        return round(_HEIGHT - _BOTTOM - share * (_HEIGHT - _TOP - _BOTTOM), 1)
-
-    labelled: list[tuple[float, float, float]] = []  # left, height and width of each label
-
-    def parts() -> Iterator[str]:
-        foot, right = _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
-        for value in _decades(low, high):
-            yield _line(x(value), _TOP, x(value), foot)
-            yield _text(f"{value:g}", x(value), foot + 16)
-        for value in _decades(bottom, top):
-            yield _line(_LEFT, y(value), right, y(value))
-            yield _text(f"{value / 1e9:g}", _LEFT - 6, y(value) + 4, "end")
-        yield _text("operations for each byte", (_LEFT + right) / 2, _HEIGHT - 8)
-        middle = (_TOP + foot) / 2
-        turned = f' transform="rotate(-90 14 {middle:g})"'
-        yield _text("Gflop/s", 14, middle, attributes=turned)
-        start = max(low, bottom / machine.memory)
-        yield (
-            f'<path class="roof" d="M{x(start)} {y(start * machine.memory)} '
-            f'L{x(ridge)} {y(machine.operations)} L{x(high)} {y(machine.operations)}"/>'
-        )
-        for i, dot in enumerate(dots):
-            at_x, at_y, radius = x(dot.intensity), y(dot.rate), 3 + 6 * math.sqrt(dot.share)
-            yield f'<g class="dot" data-p="{" ".join(map(str, dot.places))}">'
-            yield f"<title>{html.escape(dot.title)}</title>"
-            yield f'<circle cx="{at_x}" cy="{at_y}" r="{radius:.1f}"/>'
-            if i < _LABELLED:
-                label = dot.label
-                if len(label) > _LETTERS:  # its number is at the end
-                    label = f"... {label[4 - _LETTERS :]}"
-                wide = _LETTER * len(label)
-                is_right = at_x + radius + 2 + wide > _WIDTH  # it would leave the picture
-                left = at_x - radius - 2 - wide if is_right else at_x + radius + 2
-                if not any(
-                    abs(at_y - y_) < _LINE and left < x_ + wide_ and x_ < left + wide
-                    for x_, y_, wide_ in labelled
-                ):
-                    labelled.append((left, at_y, wide))
-                    at, anchor = (left + wide, "end") if is_right else (left, "start")
-                    yield _text(label, at, at_y + 4, anchor, kind="label")
-            yield "</g>"
-
+    x = _Axis(_decade(min(xs)), _decade(max(xs), up=True), _LEFT, _END)
+    y = _Axis(_decade(min(ys)), _decade(max(ys) * 1.5, up=True), _FOOT, _TOP)
+    parts = [*_grid(x, y), _roof(x, y, machine), *_dots(x, y, dots)]
     said = "; ".join([dot.title for dot in dots[:_LABELLED]])
     alternative = html.escape(f"Roofline: steps under the roof of the machine. {said}")
     return (
         f'<svg class="roofline" role="img" aria-label="{alternative}" viewBox="0 0 {_WIDTH} {_HEIGHT}" '
-        f'width="{_WIDTH}" height="{_HEIGHT}">{"".join(parts())}</svg>'
+        f'width="{_WIDTH}" height="{_HEIGHT}">{"".join(parts)}</svg>'
     )
+
+
+@record(frozen=True)
+class _Axis:
+    """A logarithmic axis from `low`, drawn at `start`, to `high`, drawn at `end`."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def place(self, value: float) -> float:
+        """Return where a value is drawn."""
+        share = math.log10(value / self.low) / math.log10(self.high / self.low)
+        return round(self.start + share * (self.end - self.start), 1)
+
+
+def _grid(x: _Axis, y: _Axis) -> Iterator[str]:
+    """Draw a line at each power of ten, with its number, and the names of the axes."""
+    for value in _decades(x.low, x.high):
+        at = x.place(value)
+        yield _line(at, _TOP, at, _FOOT)
+        yield _text(f"{value:g}", at, _FOOT + 16)
+    for value in _decades(y.low, y.high):
+        at = y.place(value)
+        yield _line(_LEFT, at, _END, at)
+        yield _text(f"{value / 1e9:g}", _LEFT - 6, at + 4, "end")
+    yield _text("operations for each byte", (_LEFT + _END) / 2, _HEIGHT - 8)
+    middle = (_TOP + _FOOT) / 2
+    yield _text("Gflop/s", 14, middle, attributes=f' transform="rotate(-90 14 {middle:g})"')
+
+
+def _roof(x: _Axis, y: _Axis, machine: Rates) -> str:
+    """Draw the most that the machine does: what memory feeds it, then all its operations."""
+    start = max(x.low, y.low / machine.memory)
+    ridge, top = machine.operations / machine.memory, y.place(machine.operations)
+    return (
+        f'<path class="roof" d="M{x.place(start)} {y.place(start * machine.memory)} '
+        f'L{x.place(ridge)} {top} L{x.place(x.high)} {top}"/>'
+    )
+
+
+def _dots(x: _Axis, y: _Axis, dots: Sequence[Dot]) -> Iterator[str]:
+    """Draw the steps, the first of them with their labels where these do not meet others."""
+    labels: list[_Label] = []
+    for i, dot in enumerate(dots):
+        at_x, at_y, radius = x.place(dot.intensity), y.place(dot.rate), 3 + 6 * math.sqrt(dot.share)
+        yield f'<g class="dot" data-p="{" ".join(map(str, dot.places))}">'
+        yield f"<title>{html.escape(dot.title)}</title>"
+        yield f'<circle cx="{at_x}" cy="{at_y}" r="{radius:.1f}"/>'
+        if i < _LABELLED:
+            label = _label_beside(dot.label, at_x, at_y, radius)
+            if not any(map(label.meets, labels)):
+                labels.append(label)
+                yield label.svg()
+        yield "</g>"
+
+
+@record(frozen=True)
+class _Label:
+    """A label beside a dot at height `y`, from `left` on; `ends` says that its end is at the dot."""
+
+    text: str
+    left: float
+    y: float
+    width: float
+    ends: bool
+
+    def meets(self, other: _Label) -> bool:
+        """Return whether two labels would be written over each other."""
+        return (
+            abs(self.y - other.y) < _LINE
+            and self.left < other.left + other.width
+            and other.left < self.left + self.width
+        )
+
+    def svg(self) -> str:
+        """Write the label as an element."""
+        at, anchor = (self.left + self.width, "end") if self.ends else (self.left, "start")
+        return _text(self.text, at, self.y + 4, anchor, kind="label")
+
+
+def _label_beside(text: str, x: float, y: float, radius: float) -> _Label:
+    """Place a label to the right of a dot; to the left where it would leave the picture."""
+    if len(text) > _LETTERS:  # its number is at the end
+        text = f"... {text[4 - _LETTERS :]}"
+    width = _LETTER * len(text)
+    ends = x + radius + 2 + width > _WIDTH
+    return _Label(text, x - radius - 2 - width if ends else x + radius + 2, y, width, ends)
 
 
 def _line(x1: float, y1: float, x2: float, y2: float) -> str:

@@ -10,7 +10,7 @@ class all arrays have.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from jitney.runtime import terms, windows
 from jitney.runtime.native._native import NativeArray, empty, placed_array
 
 if TYPE_CHECKING:
+    from jitney.core.avals import ShapedArray
     from jitney.core.sharding.sharding import Sharding
     from jitney.core.typing import DTypeLike
 
@@ -92,52 +93,88 @@ def assembled(
                 f"{part_shape}, but one of shape {np.shape(part)} was given"
             )
     if not parts:
-        if dtype is None:
-            raise _no_dtype(asked_by)
-        aval = explicit.typed(shaped_array(shape, _kind(dtype)), place)
-        none = empty(windows.window_shape(place, shape), dtypes.physical_dtype(_kind(dtype)))
-        return placed_array(none, aval, place, windows.first_device(place))
-    first = parts[0]
-    if dtypes.is_extended(getattr(first, "dtype", None)):
-        data = [part._value for part in parts]
-        aval = first.aval.update(shape=shape)
-    else:
-        data = [np.asarray(part, dtype) for part in parts]
-        kind = dtypes.canonicalize_dtype(data[0].dtype)
-        aval = shaped_array(shape, kind, bool(getattr(first, "weak_type", False)))
-        data = [part.astype(kind, copy=False) for part in data]
+        return _without_parts(asked_by, shape, place, dtype)
+    data, aval = _data_of_parts(parts, shape, dtype)
     window = windows.window(place, shape)
     whole = empty(windows.shape_of(window), data[0].dtype)
-    is_sum = isinstance(place, NamedSharding) and bool(place.spec.unreduced)
-    if is_sum and not place.is_fully_addressable:
+    sum_place = place if isinstance(place, NamedSharding) and place.spec.unreduced else None
+    if sum_place is not None and not place.is_fully_addressable:
         raise ValueError(
             f"{asked_by}: {place} has terms of a sum on devices of several processes, which are not "
             "added outside of programs: make an array of terms along a new axis, and add it up in jit"
         )
-    own = [k for k, device in enumerate(place.device_order) if device.is_addressable]
     indices = tiling.indices(shape)
-    seen: set[tuple[int, ...]] = set()
-    each: np.ndarray | None = None
-    at: list[tuple[int, ...]] = []
-    if isinstance(place, NamedSharding) and place.spec.unreduced:
-        sizes = [place.mesh.shape[name] for name in terms.names_of_terms(place)]
-        each, at = np.zeros((*sizes, *shape), whole.dtype), terms.positions(place)
-    taken: set[tuple[object, ...]] = set()
-    for part, k in zip(data, own, strict=True):
-        tile, index = tiling.tiles[k], windows.within(indices[k], window)
-        if each is None:
-            if tile not in seen:
-                whole[index] = part
-        elif (tile, at[k]) not in taken:  # along other axes devices have the same
-            each[(*at[k], *index)] = part
-            whole[index] = part if tile not in seen else whole[index] + part
-            taken.add((tile, at[k]))
-        seen.add(tile)
-    aval = explicit.typed(aval, place)
-    made = placed_array(whole, aval, place, windows.first_device(place))
+    tiles = [
+        (tiling.tiles[k], windows.within(indices[k], window))
+        for k, device in enumerate(place.device_order)
+        if device.is_addressable
+    ]
+    each = None
+    if sum_place is None:
+        _fill(whole, data, tiles)
+    else:
+        each = _fill_with_sum(whole, data, tiles, sum_place)
+    made = placed_array(whole, explicit.typed(aval, place), place, windows.first_device(place))
     if each is not None:
         terms.attach(made, each)
     return made
+
+
+def _without_parts(
+    asked_by: str, shape: tuple[int, ...], place: Sharding, dtype: DTypeLike | None
+) -> NativeArray:
+    """Make an array that has no part on this process's devices."""
+    if dtype is None:
+        raise _no_dtype(asked_by)
+    aval = explicit.typed(shaped_array(shape, _kind(dtype)), place)
+    none = empty(windows.window_shape(place, shape), dtypes.physical_dtype(_kind(dtype)))
+    return placed_array(none, aval, place, windows.first_device(place))
+
+
+def _data_of_parts(
+    parts: Sequence[Any], shape: tuple[int, ...], dtype: DTypeLike | None
+) -> tuple[list[np.ndarray], ShapedArray]:
+    """Return the parts' data, of one dtype, and the type of the array of `shape` that they make."""
+    first = parts[0]
+    if dtypes.is_extended(getattr(first, "dtype", None)):
+        return [part._value for part in parts], first.aval.update(shape=shape)
+    data = [np.asarray(part, dtype) for part in parts]
+    kind = dtypes.canonicalize_dtype(data[0].dtype)
+    aval = shaped_array(shape, kind, bool(getattr(first, "weak_type", False)))
+    return [part.astype(kind, copy=False) for part in data], aval
+
+
+_Tile: TypeAlias = tuple[tuple[int, ...], tuple[Any, ...]]
+"""Of a device: the number of its part along each axis, and where the part is in a process's window."""
+
+
+def _fill(whole: np.ndarray, data: Sequence[np.ndarray], tiles: Sequence[_Tile]) -> None:
+    """Write the parts to `whole`; of replicas the first."""
+    seen: set[tuple[int, ...]] = set()
+    for part, (tile, index) in zip(data, tiles, strict=True):
+        if tile not in seen:
+            whole[index] = part
+        seen.add(tile)
+
+
+def _fill_with_sum(
+    whole: np.ndarray, data: Sequence[np.ndarray], tiles: Sequence[_Tile], place: NamedSharding
+) -> np.ndarray:
+    """Write the sums of terms to `whole`; returns the terms, as `terms.attach` takes them.
+
+    All devices of `place` have to be this process's, so that `whole` is the whole array.
+    """
+    sizes = [place.mesh.shape[name] for name in terms.names_of_terms(place)]
+    each = np.zeros((*sizes, *whole.shape), whole.dtype)
+    seen: set[tuple[int, ...]] = set()
+    taken: set[tuple[object, ...]] = set()
+    for part, (tile, index), at in zip(data, tiles, terms.positions(place), strict=True):
+        if (tile, at) not in taken:  # along other axes devices have the same
+            each[(*at, *index)] = part
+            whole[index] = part if tile not in seen else whole[index] + part
+            taken.add((tile, at))
+        seen.add(tile)
+    return each
 
 
 def _no_dtype(asked_by: str) -> ValueError:

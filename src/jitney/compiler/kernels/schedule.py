@@ -313,11 +313,7 @@ def estimate(kernel: Kernel | LoopKernel, vector: int, turn: Turn | None = None)
         n = kernel.extents[axis]
         runs.append(runs[-1] * (-(-n // lanes) if axis == vector else n))
 
-    groups: dict[tuple[object, ...], list[int]] = {}
-    for s in (*kernel.body, *kernel.outputs):
-        if isinstance(s, ir.Load | ir.Store | ir.Reduce):
-            groups.setdefault(_row_of(s), []).append(s.index.offset)
-
+    rows = _offsets_by_row(kernel)
     places = {} if turn is None else turn.places()
 
     def one(s: ir.Load | ir.Store | ir.Reduce, each: float) -> float:
@@ -329,7 +325,7 @@ def estimate(kernel: Kernel | LoopKernel, vector: int, turn: Turn | None = None)
         if stride > COSTS.picked_stride:
             return each * lanes
         # A vector, and a shuffle for each; or all vectors that the elements are in, or go to.
-        near = sum(abs(offset - s.index.offset) < stride for offset in groups[_row_of(s)])
+        near = sum(abs(offset - s.index.offset) < stride for offset in rows[_row_of(s)])
         return 2.0 if near == stride else float(stride + 1)
 
     total = COSTS.iteration * sum(runs[1:])
@@ -384,6 +380,15 @@ def _depths(kernel: Kernel | LoopKernel, order: Sequence[int]) -> list[int]:
                 depth = len(order)
         depths.append(depth)
     return depths
+
+
+def _offsets_by_row(kernel: Kernel | LoopKernel) -> dict[tuple[object, ...], list[int]]:
+    """Group the offsets of loads, and of stores, whose places differ by a constant."""
+    rows: dict[tuple[object, ...], list[int]] = {}
+    for s in (*kernel.body, *kernel.outputs):
+        if isinstance(s, ir.Load | ir.Store | ir.Reduce):
+            rows.setdefault(_row_of(s), []).append(s.index.offset)
+    return rows
 
 
 def _row_of(s: ir.Load | ir.Store | ir.Reduce) -> tuple[object, ...]:
