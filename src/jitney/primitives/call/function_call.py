@@ -89,10 +89,9 @@ def _program(parameter: object) -> ClosedJaxpr:
     return parameter
 
 
-def _declare(name: str, parameter: str = "call_jaxpr") -> FunctionCall:
-    prim = registry[name] = FunctionCall(name, parameter)
-    calls_program(prim, parameter)
-    prim.absent("eager", why="evaluated by calling the function")
+def _declare_derivatives(prim: FunctionCall) -> None:
+    """Set the rules by which derivatives of calls are calls of derivatives."""
+    parameter = prim.parameter
 
     @prim.jvp
     def jvp_rule(primals: Primals, tangents: Tangents, **params: object) -> Any:
@@ -113,6 +112,23 @@ def _declare(name: str, parameter: str = "call_jaxpr") -> FunctionCall:
         n = len(called.out_avals)
         return outs[:n], unpacked(outs[n:], called.out_avals, given)
 
+    @prim.transpose
+    def transpose_rule(cts: Sequence[Cotangent], *args: Operand, **params: object) -> list[Any]:
+        called = _program(params.pop(parameter))
+        return transposed_call(
+            lambda linear, nonzero: transposed_program(called, linear, nonzero, weakness_of(cts)),
+            lambda program, given: prim.call(program, given, params),
+            cts,
+            args,
+        )
+
+
+def _declare(name: str, parameter: str = "call_jaxpr") -> FunctionCall:
+    prim = registry[name] = FunctionCall(name, parameter)
+    calls_program(prim, parameter)
+    prim.absent("eager", why="evaluated by calling the function")
+    _declare_derivatives(prim)
+
     @prim.partial
     def partial_rule(
         trace: PartialTrace, unknown: Sequence[bool], args: Sequence[Value], params: dict[str, Any]
@@ -126,16 +142,6 @@ def _declare(name: str, parameter: str = "call_jaxpr") -> FunctionCall:
             lambda late, given: trace.unknown_trace.process_primitive(
                 prim, given, {**params, parameter: late}
             ),
-        )
-
-    @prim.transpose
-    def transpose_rule(cts: Sequence[Cotangent], *args: Operand, **params: object) -> list[Any]:
-        called = _program(params.pop(parameter))
-        return transposed_call(
-            lambda linear, nonzero: transposed_program(called, linear, nonzero, weakness_of(cts)),
-            lambda program, given: prim.call(program, given, params),
-            cts,
-            args,
         )
 
     @prim.batch_with_axis

@@ -59,14 +59,9 @@ def batched(
         carry_b = [True] * len(carry_b)
         body, _ = analyse(carry_b)
         cond, (pred_b,) = batch_jaxpr(cond_jaxpr, axis_data, (*cond_b, *carry_b), False)
-    if pred_b and has_io(cond.effects | body_jaxpr.effects):
-        raise NotImplementedError(
-            "vmap of while_loop with a batched condition: instances end at different times, and a "
-            "callback with side effects would go on for those that have ended"
-        )
-    if pred_b and any(_unbatched_effects(part, b) for part, b in ((cond, cond_b), (body, body_b))):
-        raise NotImplementedError(
-            "a while_loop with batched predicate changes a mutable array reference that is not batched"
+    if pred_b:
+        _refuse_effects(
+            (cond, cond_b), (body, body_b), io=has_io(cond.effects | body_jaxpr.effects)
         )
     # The axes of a predicate, of other batches, stay in front of one that it does not have itself.
     place = 0 if pred_b else len(cond_jaxpr.out_avals[0].shape)
@@ -92,6 +87,24 @@ def batched(
         "body_nconsts": len(body_consts),
     }
     return [*cond_consts, *body_consts, *init], changed, [place if b else None for b in carry_b]
+
+
+def _refuse_effects(*parts: tuple[ClosedJaxpr, Sequence[bool]], io: bool) -> None:
+    """Raise NotImplementedError if instances that have ended would still have an effect.
+
+    Args:
+      *parts: the condition and the body, batched, each with whether its constants have the axis.
+      io: whether one of them has effects outside of the program.
+    """
+    if io:
+        raise NotImplementedError(
+            "vmap of while_loop with a batched condition: instances end at different times, and a "
+            "callback with side effects would go on for those that have ended"
+        )
+    if any(_unbatched_effects(part, consts_batched) for part, consts_batched in parts):
+        raise NotImplementedError(
+            "a while_loop with batched predicate changes a mutable array reference that is not batched"
+        )
 
 
 def _unbatched_effects(closed: ClosedJaxpr, consts_batched: Sequence[bool]) -> bool:

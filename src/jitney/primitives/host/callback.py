@@ -471,38 +471,7 @@ def _silent(prim: Primitive, function_of: Callable[[dict[str, Any]], Callable[..
                 raise
         return []
 
-    @prim.lower_with_avals
-    def lower_with_avals_rule(
-        b: Builder, avals: Sequence[ShapedArray], *nodes: Node, **params: object
-    ) -> Any:
-        from jitney.compiler.hlo.sharding_propagation import (
-            ANY_CALL,
-            PartBuilder,
-            PlacementBuilder,
-        )
-
-        function = function_of(params)
-
-        def call(avals: Sequence[ShapedArray], nodes: Sequence[Node]) -> None:
-            def host(*values: np.ndarray) -> tuple[()]:
-                try:
-                    _call(function, values, avals)
-                except Exception as error:
-                    raise _failed(prim.name, error, function) from None
-                return ()
-
-            b.host_call(prim.name, host, nodes, (), ordered=True)
-
-        if not params["partitioned"] or not isinstance(b, PartBuilder):
-            call(avals, nodes)
-            if params["partitioned"] and isinstance(b, PlacementBuilder):
-                b.calls_on_parts.append(cast("HostCall", b.ordered[-1]))
-            return []
-        places = b.places_of(ANY_CALL) or ()
-        for k in range(places[0].num_devices if places else 1):
-            parts = [_part(b, x, place, k) for x, place in zip(nodes, places, strict=True)]
-            call([a.update(shape=x.shape) for a, x in zip(avals, parts, strict=True)], parts)
-        return []
+    prim.lower_with_avals(functools.partial(_lower_silent, prim, function_of))
 
     @prim.jvp
     def jvp_rule(primals: Primals, tangents: Tangents, **params: object) -> Any:
@@ -520,6 +489,41 @@ def _silent(prim: Primitive, function_of: Callable[[dict[str, Any]], Callable[..
     _by_each_device(prim)
     prim.absent("eager", why="is called with arrays, by its own impl")
     prim.absent("transpose", why="it has no result")
+
+
+def _lower_silent(
+    prim: Primitive,
+    function_of: Callable[[dict[str, Any]], Callable[..., Any]],
+    b: Builder,
+    avals: Sequence[ShapedArray],
+    *nodes: Node,
+    **params: object,
+) -> list[Any]:
+    """Add a host call; if it is partitioned and devices are known, one for each device's parts."""
+    from jitney.compiler.hlo.sharding_propagation import ANY_CALL, PartBuilder, PlacementBuilder
+
+    function = function_of(params)
+
+    def call(avals: Sequence[ShapedArray], nodes: Sequence[Node]) -> None:
+        def host(*values: np.ndarray) -> tuple[()]:
+            try:
+                _call(function, values, avals)
+            except Exception as error:
+                raise _failed(prim.name, error, function) from None
+            return ()
+
+        b.host_call(prim.name, host, nodes, (), ordered=True)
+
+    if not params["partitioned"] or not isinstance(b, PartBuilder):
+        call(avals, nodes)
+        if params["partitioned"] and isinstance(b, PlacementBuilder):
+            b.calls_on_parts.append(cast("HostCall", b.ordered[-1]))
+        return []
+    places = b.places_of(ANY_CALL) or ()
+    for k in range(places[0].num_devices if places else 1):
+        parts = [_part(b, x, place, k) for x, place in zip(nodes, places, strict=True)]
+        call([a.update(shape=x.shape) for a, x in zip(avals, parts, strict=True)], parts)
+    return []
 
 
 _silent(debug_callback_p, lambda params: params["callback"])

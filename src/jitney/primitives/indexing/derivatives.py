@@ -245,32 +245,15 @@ def _extreme_jvp(prim: Primitive) -> None:
         if type(t) is Zero and type(u) is Zero:
             return out, rules.zero_tangent(out)
         t, u = instantiate(t), instantiate(u)
-        shape, updates_shape = shape_of(x), shape_of(updates)
-        dtype = rules.aval_of(out).dtype
-        one = np.asarray(1).astype(dtype)[()]
 
         def windows(of: Value) -> Any:
-            return _windows(of, indices, dimension_numbers, updates_shape, mode=mode)
+            return _windows(of, indices, dimension_numbers, shape_of(updates), mode=mode)
 
         def count(which: Callable[[], Any]) -> Any:
-            """How many updates, of those marked, go where each one goes."""
-            zeros = _full(shape, 0, dtype)
+            zeros = _full(shape_of(x), 0, rules.aval_of(out).dtype)
             return windows(scatter_add(zeros, indices, which(), dimension_numbers))
 
-        def marked() -> Any:
-            ones = _full(updates_shape, 1, dtype)
-            return calculus.select_n(hits, _full(updates_shape, 0, dtype), ones)
-
-        old, new = windows(x), windows(out)
-        hits, kept = eq(updates, new), eq(old, new)
-        n_hits = count(marked)
-        n_all = count(lambda: _full(updates_shape, 1, dtype))
-        with_old = binary.div(one, binary.add(n_hits, one))
-        share = calculus.select_n(kept, binary.div(one, n_hits), with_old)
-        update_share = calculus.select_n(hits, _full(updates_shape, 0, dtype), share)
-        with_old = binary.div(one, binary.add(n_hits, one))
-        old_share = calculus.select_n(kept, _full(updates_shape, 0, dtype), with_old)
-        old_share = binary.div(binary.add(np.asarray(-1).astype(dtype)[()], old_share), n_all)
+        old_share, update_share = _extreme_shares(windows(x), windows(out), updates, count)
         change = binary.add(binary.mul(windows(t), old_share), binary.mul(u, update_share))
         tangent = scatter_add(
             t, indices, change, dimension_numbers,
@@ -279,6 +262,37 @@ def _extreme_jvp(prim: Primitive) -> None:
         return out, tangent
 
     prim.absent("transpose", why="not linear")
+
+
+def _extreme_shares(
+    old: Value, new: Value, updates: Value, count: Callable[[Callable[[], Any]], Any]
+) -> tuple[Any, Any]:
+    """Return by what the tangents of old elements and of updates are multiplied.
+
+    Args:
+      old, new: for each update the element that it goes to, before and after the scatter.
+      updates: the updates.
+      count: counts how many updates, of those that a function marks by 1, go where each one goes.
+
+    Returns: (share of the old element less 1, divided among its updates; share of each update).
+    """
+    shape, dtype = shape_of(updates), rules.aval_of(new).dtype
+    one = np.asarray(1).astype(dtype)[()]
+    hits, kept = eq(updates, new), eq(old, new)
+
+    def marked() -> Any:
+        ones = _full(shape, 1, dtype)
+        return calculus.select_n(hits, _full(shape, 0, dtype), ones)
+
+    n_hits = count(marked)
+    n_all = count(lambda: _full(shape, 1, dtype))
+    with_old = binary.div(one, binary.add(n_hits, one))
+    share = calculus.select_n(kept, binary.div(one, n_hits), with_old)
+    update_share = calculus.select_n(hits, _full(shape, 0, dtype), share)
+    with_old = binary.div(one, binary.add(n_hits, one))
+    old_share = calculus.select_n(kept, _full(shape, 0, dtype), with_old)
+    old_share = binary.div(binary.add(np.asarray(-1).astype(dtype)[()], old_share), n_all)
+    return old_share, update_share
 
 
 _extreme_jvp(scatter_min_p)

@@ -64,15 +64,22 @@ class ScatterDimensionNumbers(NamedTuple):
     scatter_indices_batching_dims: Axes = ()
 
 
-def _check(
+def _scatter_type(
     x: ShapedArray,
     indices: ShapedArray,
     updates: ShapedArray,
-    numbers: ScatterDimensionNumbers,
-) -> None:
+    *,
+    dimension_numbers: ScatterDimensionNumbers,
+    **_: object,
+) -> ShapedArray:
+    """Return the type of the result, that of `x`, if the operands' types fit.
+
+    Raises:
+      TypeError: if they do not.
+    """
     check_indices("scatter", indices)
     families.check_same_dtypes("scatter", (x, updates))
-    window, inserted, index_map, batching, index_batching = numbers
+    window, inserted, index_map, batching, index_batching = dimension_numbers
     rank = len(window) + indices.ndim - 1
     if updates.ndim != rank:
         raise TypeError(f"Updates tensor must be of rank {rank}; got {updates.ndim}.")
@@ -88,7 +95,8 @@ def _check(
             f"Scatter op has window of size {size}; doesn't match operand of rank {x.ndim}."
         )
     check_index_map("scatter", "scatter_dims_to_operand_dims", index_map, x, indices)
-    _check_bounds(x, indices, updates, numbers)
+    _check_bounds(x, indices, updates, dimension_numbers)
+    return x
 
 
 def _check_bounds(
@@ -154,18 +162,7 @@ def _declare(name: str, fn: str | None) -> Primitive:
     """Declares the scatter that combines by the scalar function `fn`, None: by its program."""
     prim = declare(name)
     prim.sharding(sharding_rules.scatter)
-
-    @prim.abstract
-    def abstract_rule(
-        x: ShapedArray,
-        indices: ShapedArray,
-        updates: ShapedArray,
-        *,
-        dimension_numbers: ScatterDimensionNumbers,
-        **_: object,
-    ) -> ShapedArray:
-        _check(x, indices, updates, dimension_numbers)
-        return x
+    prim.abstract(_scatter_type)
 
     @prim.eager
     def eager_rule(

@@ -40,6 +40,7 @@ def matrix_function(
       linear: whether it has a transpose.
     """
     several = prim.multiple_results
+    _declare_library_function(prim, reference)
     assert prim.abstract_rule is not None
     prim.abstract_rule = prim.rules["abstract"] = _weak_as_operands(prim.abstract_rule)
 
@@ -53,16 +54,6 @@ def matrix_function(
         found = lapack.run(call, list(map(wide, xs)))
         found = [x.astype(out.dtype, copy=False) for x, out in zip(found, outs, strict=True)]
         return found if several else found[0]
-
-    def on_arrays(*xs: np.ndarray, **params: object) -> list[np.ndarray]:
-        found = reference(*xs, **params)
-        return [np.asarray(x) for x in (found if several else [found])]
-
-    def result_types(*types: TensorType, **params: object) -> list[TensorType]:
-        outs = _results(prim, [shaped_array(t.shape, t.dtype) for t in types], params)
-        return [lowering.tensor_type(out) for out in outs]
-
-    library.declare(LibraryFunction(prim.name, result_types, on_arrays))
 
     @prim.lower_with_avals
     def lower_with_avals_rule(
@@ -90,6 +81,20 @@ def matrix_function(
 
     if not linear:
         prim.absent("transpose", why="not linear")
+
+
+def _declare_library_function(prim: Primitive, reference: Callable[..., Any]) -> None:
+    """Make `reference` the library function of the name of `prim`."""
+
+    def on_arrays(*xs: np.ndarray, **params: object) -> list[np.ndarray]:
+        found = reference(*xs, **params)
+        return [np.asarray(x) for x in (found if prim.multiple_results else [found])]
+
+    def result_types(*types: TensorType, **params: object) -> list[TensorType]:
+        outs = _results(prim, [shaped_array(t.shape, t.dtype) for t in types], params)
+        return [lowering.tensor_type(out) for out in outs]
+
+    library.declare(LibraryFunction(prim.name, result_types, on_arrays))
 
 
 def _weak_as_operands(rule: Callable[..., Any]) -> Callable[..., Any]:

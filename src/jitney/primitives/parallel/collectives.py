@@ -7,6 +7,7 @@ collectives in compiled programs. A named axis that is left has extent 1.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -221,37 +222,40 @@ def _reduction(name: str, fn: Monoid, *, linear: bool = False) -> Primitive:
             return own
         return lower_collective(b, "all_reduce", names, [own], axis_index_groups, fn=fn)
 
-    @prim.batch_with_axis
-    def batch_with_axis_rule(
-        axis_data: AxisData,
-        args: Sequence[Value],
-        dims: Dims,
-        *,
-        axes: Sequence[AxisName],
-        axis_index_groups: Groups,
-    ) -> Any:
-        (x,), (d,) = args, dims
-        over_it = axis_data.name is not None and axis_data.name in axes
-        if over_it and axis_index_groups is not None:
-            return in_groups(
-                prim, axis_data, args, dims, axes=axes, axis_index_groups=axis_index_groups
-            )
-        if d is None:
-            rest = tuple(a for a in axes if is_positional(a) or a != axis_data.name)
-            out = prim.bind(x, axes=rest, axis_index_groups=axis_index_groups) if rest else x
-            if over_it and linear:
-                out = calculus.mul(rules.const(out, axis_data.size), out)
-            return out, None
-        shifted: list[Any] = []
-        for a in axes:
-            if is_positional(a):
-                shifted.append(int(a) + (a >= d))
-            else:
-                shifted.append(d if a == axis_data.name else a)
-        out = prim.bind(x, axes=tuple(shifted), axis_index_groups=axis_index_groups)
-        return out, None if over_it else d - sum(a < d for a in _positional(shifted))
-
+    prim.batch_with_axis(functools.partial(_batch_reduction, prim))
     return prim
+
+
+def _batch_reduction(
+    prim: Primitive,
+    axis_data: AxisData,
+    args: Sequence[Value],
+    dims: Dims,
+    *,
+    axes: Sequence[AxisName],
+    axis_index_groups: Groups,
+) -> Any:
+    """The batching rule of a reduction: an axis that it is over by name becomes a positional one."""
+    (x,), (d,) = args, dims
+    over_it = axis_data.name is not None and axis_data.name in axes
+    if over_it and axis_index_groups is not None:
+        return in_groups(
+            prim, axis_data, args, dims, axes=axes, axis_index_groups=axis_index_groups
+        )
+    if d is None:
+        rest = tuple(a for a in axes if is_positional(a) or a != axis_data.name)
+        out = prim.bind(x, axes=rest, axis_index_groups=axis_index_groups) if rest else x
+        if over_it and prim.linear:
+            out = calculus.mul(rules.const(out, axis_data.size), out)
+        return out, None
+    shifted: list[Any] = []
+    for a in axes:
+        if is_positional(a):
+            shifted.append(int(a) + (a >= d))
+        else:
+            shifted.append(d if a == axis_data.name else a)
+    out = prim.bind(x, axes=tuple(shifted), axis_index_groups=axis_index_groups)
+    return out, None if over_it else d - sum(a < d for a in _positional(shifted))
 
 
 psum_p = _reduction("psum", "add", linear=True)

@@ -62,6 +62,8 @@ class ReductionFunction(Protocol):
 
 _F16 = (np.dtype(np.float16), np.dtype(dtypes.bfloat16))
 
+_PLACED: tuple[Monoid, ...] = ("add", "max", "min")  # whose results `out_sharding` may place
+
 _SECTIONS = """
     Args:
       operand: array.
@@ -93,10 +95,9 @@ def _monoid(
     """Declares the reduction `name` by the monoid `fn`; returns it and its public function."""
     prim = declare(name, linear=linear)
     prim.sharding(sharding_rules.reduced)
-    has_place = fn in ("add", "max", "min")
     if fn == "add":
         prim.checks_place(sharding_rules.unreduced_sum)
-    elif has_place:
+    elif fn in _PLACED:
         prim.checks_place(sharding_rules.no_terms)
 
     @prim.abstract
@@ -126,7 +127,12 @@ def _monoid(
             return b.convert(wide, x.dtype)
         return b.reduce(x, fn, tuple(map(int, axes)))
 
-    bind = prim.bind
+    return prim, families.named(_public_function(prim, fn), name, doc, _SECTIONS)
+
+
+def _public_function(prim: Primitive, fn: Monoid) -> ReductionFunction:
+    """Make the function that applies the reduction `prim` by `fn`."""
+    bind, name, has_place = prim.bind, prim.name, fn in _PLACED
 
     def function(
         operand: ArrayLike, axes: Sequence[int], *, out_sharding: ShardingLike | None = None
@@ -144,7 +150,7 @@ def _monoid(
             families.check_operands(name, operand)
             raise
 
-    return prim, families.named(function, name, doc, _SECTIONS)
+    return function
 
 
 reduce_sum_p, reduce_sum = _monoid(
