@@ -6,14 +6,14 @@ and its operands, of which the linear ones are `UndefinedPrimal`s: only their ty
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from jitney.core import config, explicit, source_info
 from jitney.core.avals import AbstractValue, get_aval
 from jitney.core.evaluate import value_of
-from jitney.core.jaxpr import Atom, Jaxpr, Literal, Var, settings_of
+from jitney.core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, settings_of
 from jitney.core.primitive import Primitive, declare_slot, registry
 from jitney.core.refs import in_use
 from jitney.core.sharding.mesh import made
@@ -75,6 +75,8 @@ def backward_pass(
 
     Returns: a cotangent, or `Zero`, for each operand.
     """
+    if in_use.exist:  # sums of cotangents need no place: what tangents are written to goes first
+        jaxpr, consts = without_inner_refs(jaxpr, consts)
     looks_at_values = config.value_checks.wanted and config.checks_values()
     if state.trace is state.eval_trace and not looks_at_values:  # nobody asks for places
         return _cotangents(jaxpr, consts, primals, cotangents, wanted, None)
@@ -90,39 +92,19 @@ def _cotangents(
     wanted: Sequence[bool] | None,
     come_from: Callable[[object], None] | None,
 ) -> list[Any]:
-    if in_use.exist:  # sums of cotangents need no place: what tangents are written to goes first
-        jaxpr, consts = without_inner_refs(jaxpr, consts)
     values: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
     for var, x in zip(jaxpr.invars, primals, strict=True):
         if type(x) is not UndefinedPrimal:
             values[var] = x
-    known = set(values)
     unwanted: set[Var] = set()  # linear, and no wanted operand has a part in it
     if wanted is not None:
-        unwanted = {v for v, w in zip(jaxpr.invars, wanted, strict=True) if not w} - known
-    linear: list[Any] = []
-    for eqn in jaxpr.eqns:
-        for a in eqn.invars:
-            if type(a) is not Literal and a not in known:
-                if unwanted and _all_among(eqn.invars, known, unwanted):
-                    unwanted.update(eqn.outvars)
-                else:
-                    linear.append(eqn)
-                break
-        else:
-            # Depends on no linear operand: computed forwards.
-            if come_from is not None:
-                come_from(eqn.source_info)
-            with settings_of(eqn) if made.in_force else nullcontext():
-                outs = eqn.primitive.bind(*[value_of(a, values) for a in eqn.invars], **eqn.params)
-            outs = outs if eqn.primitive.multiple_results else [outs]
-            values.update(zip(eqn.outvars, outs, strict=True))
-            known.update(eqn.outvars)
+        unwanted = {v for v, w in zip(jaxpr.invars, wanted, strict=True) if not w} - values.keys()
+    linear = _evaluate_known(jaxpr.eqns, values, unwanted, come_from)
     cts: dict[Var, Any] = {}
 
     def accumulate(atoms: Sequence[Atom], found: Sequence[Tangent | None]) -> None:
         for atom, ct in zip(atoms, found, strict=True):
-            if ct is None or isinstance(ct, Zero) or isinstance(atom, Literal) or atom in known:
+            if ct is None or isinstance(ct, Zero) or isinstance(atom, Literal) or atom in values:
                 continue
             if atom in unwanted:
                 continue
@@ -143,7 +125,7 @@ def _cotangents(
             if type(a) is Literal:
                 operands.append(value_of(a, values))
             else:
-                operands.append(values[a] if a in known else UndefinedPrimal(a.aval))
+                operands.append(values[a] if a in values else UndefinedPrimal(a.aval))
         rule = eqn.primitive.rules.get(TRANSPOSE.name)
         if rule is None:
             raise NotImplementedError(_missing_rule(eqn.primitive))
@@ -157,9 +139,42 @@ def _cotangents(
             accumulate(eqn.invars, rule(given, *operands, **eqn.params))
     found: list[Any] = []
     for v in jaxpr.invars:
-        ct = None if v in known else cts.get(v)
+        ct = None if v in values else cts.get(v)
         found.append(Zero(v.aval.to_cotangent_aval()) if ct is None else ct)
     return found
+
+
+def _evaluate_known(
+    eqns: Sequence[JaxprEqn],
+    values: dict[Var, Any],
+    unwanted: set[Var],
+    come_from: Callable[[object], None] | None,
+) -> list[JaxprEqn]:
+    """Evaluate the equations that depend on no linear operand; return those that are to be transposed.
+
+    Args:
+      eqns: equations in order.
+      values: values of the variables that do not depend on linear operands; those of results are added.
+      unwanted: linear variables of which no cotangents are wanted; what depends on them alone is added.
+      come_from: told where each evaluated equation comes from.
+    """
+    linear: list[JaxprEqn] = []
+    for eqn in eqns:
+        for a in eqn.invars:
+            if type(a) is not Literal and a not in values:
+                if unwanted and _all_among(eqn.invars, values, unwanted):
+                    unwanted.update(eqn.outvars)
+                else:
+                    linear.append(eqn)
+                break
+        else:
+            if come_from is not None:
+                come_from(eqn.source_info)
+            with settings_of(eqn) if made.in_force else nullcontext():
+                outs = eqn.primitive.bind(*[value_of(a, values) for a in eqn.invars], **eqn.params)
+            outs = outs if eqn.primitive.multiple_results else [outs]
+            values.update(zip(eqn.outvars, outs, strict=True))
+    return linear
 
 
 def _aligned(ct: Value, aval: AbstractValue) -> Any:
@@ -170,7 +185,7 @@ def _aligned(ct: Value, aval: AbstractValue) -> Any:
     return registry["reshard"].bind(ct, dst_sharding=place, concrete_mesh=None)
 
 
-def _all_among(atoms: Sequence[Atom], known: set[Var], unwanted: set[Var]) -> bool:
+def _all_among(atoms: Sequence[Atom], known: Container[Var], unwanted: set[Var]) -> bool:
     return all(isinstance(a, Literal) or a in known or a in unwanted for a in atoms)
 
 

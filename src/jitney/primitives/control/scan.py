@@ -19,7 +19,7 @@ from jitney.core.avals import get_aval
 from jitney.core.effects import moved
 from jitney.core.fixpoint import least_fixpoint, least_fixpoint_by
 from jitney.core.hi_types import is_high_value
-from jitney.core.jaxpr import ClosedJaxpr, JaxprEqn, Var
+from jitney.core.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Var
 from jitney.core.key_reuse import KeyUse, check_repeated, use_of_program, use_of_rows
 from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
@@ -37,11 +37,11 @@ from jitney.primitives.control.steps import scan_by_steps
 from jitney.primitives.control.tracing import (
     check_carry,
     check_refs,
-    has_type,
     strengthened,
     trace_function,
+    with_types,
 )
-from jitney.primitives.elementwise.convert import as_value, convert
+from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.flat_trees import (
     FlatTree,
     group,
@@ -270,17 +270,14 @@ def _scan_partial(
         return parts, parts[2][:n_carry]
 
     carry_u, (known, late, out_u, n_res) = least_fixpoint(analyse, carry_u)
-    # Residuals that are constants of the loop are handed over once, not once an iteration.
     known_consts = [x for x, u in zip(consts, const_u, strict=True) if not u]
     known_init = [x for x, u in zip(init, carry_u, strict=True) if not u]
     known_xs = [x for x, u in zip(xs, xs_u, strict=True) if not u]
-    const_vars = {v: k for k, v in enumerate(known.jaxpr.invars[: len(known_consts)])}
     n_known_out = len(known.jaxpr.outvars) - n_res
     residual_vars = known.jaxpr.outvars[n_known_out:]
-    first_x = len(known_consts) + len(known_init)
-    x_vars = {v: k for k, v in enumerate(known.jaxpr.invars[first_x:])}
-    invariant = [const_vars.get(v) if isinstance(v, Var) else None for v in residual_vars]
-    forwarded = [x_vars.get(v) if isinstance(v, Var) else None for v in residual_vars]
+    # Residuals that are constants of the loop are handed over once, not once an iteration.
+    invariant = _positions(residual_vars, known.jaxpr.invars[: len(known_consts)])
+    forwarded = _positions(residual_vars, known.jaxpr.invars[len(known_consts) + len(known_init) :])
     stacked = [k for k in range(n_res) if invariant[k] is None and forwarded[k] is None]
     results = [*range(n_known_out), *(n_known_out + k for k in stacked)]
     known_program = reordered(known, range(len(known.jaxpr.invars)), results)
@@ -294,37 +291,49 @@ def _scan_partial(
             known_consts, known_init, known_xs, known_program, params, group(*known_in), known_out
         )
     rows = dict(zip(stacked, outs[n_known_out:], strict=True))
-    # late: residuals, unknown consts, unknown carry, unknown xs
-    res_consts = [k for k in range(n_res) if invariant[k] is not None]
     res_rows = [k for k in range(n_res) if invariant[k] is None]
-    u_consts = [x for x, u in zip(consts, const_u, strict=True) if u]
-    u_init = [x for x, u in zip(init, carry_u, strict=True) if u]
-    u_xs = [x for x, u in zip(xs, xs_u, strict=True) if u]
-    a, c = n_res + len(u_consts), n_res + len(u_consts) + len(u_init)
-    operands = [*res_consts, *range(n_res, a), *range(a, c), *range(c, c + len(u_xs)), *res_rows]
-    late_program = reordered(late, operands, range(len(late.jaxpr.outvars)))
     values = [
         *(known_consts[at] for at in invariant if at is not None),
-        *u_consts,
-        *u_init,
-        *u_xs,
+        *(x for x, u in zip(args, [*const_u, *carry_u, *xs_u], strict=True) if u),
         *(rows[k] if (at := forwarded[k]) is None else known_xs[at] for k in res_rows),
     ]
-    late_params = {
-        **params,
-        "jaxpr": late_program,
-        "ft_in": group(
-            group(flat_trees.values(len(res_consts)), late_in[0]),
-            late_in[1],
-            group(late_in[2], flat_trees.values(len(res_rows))),
-        ),
-        "ft_out": group(carry_out[1], ys_out[1]),
-    }
+    late_out = group(carry_out[1], ys_out[1])
+    late_params = {**params, **_late_loop(late, invariant, late_in), "ft_out": late_out}
     late_params, needed, _ = _pruned(late_params, [True] * len(late.jaxpr.outvars))
     values = [x for x, n in zip(values, needed, strict=True) if n]
     late_outs = iter(trace.unknown_trace.process_primitive(scan_p, values, late_params))
     known_outs = iter(outs[:n_known_out])
     return [next(late_outs) if u else next(known_outs) for u in out_u]
+
+
+def _positions(atoms: Sequence[Atom], among: Sequence[Var]) -> list[int | None]:
+    """Return where each of `atoms` is among variables, None if it is not."""
+    place = {v: k for k, v in enumerate(among)}
+    return [place.get(v) if isinstance(v, Var) else None for v in atoms]
+
+
+def _late_loop(
+    late: ClosedJaxpr, invariant: Sequence[int | None], trees: Sequence[FlatTree]
+) -> dict[str, Any]:
+    """Make the parameters of a loop for later: its body, and how the operands are grouped.
+
+    Args:
+      late: takes residuals, then the unknown constants, carries and rows.
+      invariant: not None for residuals that become constants; the others become rows.
+      trees: of unknown constants, carries and rows.
+    """
+    res_consts = [k for k, at in enumerate(invariant) if at is not None]
+    res_rows = [k for k, at in enumerate(invariant) if at is None]
+    operands = [*res_consts, *range(len(invariant), len(late.jaxpr.invars)), *res_rows]
+    consts, carry, xs = trees
+    return {
+        "jaxpr": reordered(late, operands, range(len(late.jaxpr.outvars))),
+        "ft_in": group(
+            group(flat_trees.values(len(res_consts)), consts),
+            carry,
+            group(xs, flat_trees.values(len(res_rows))),
+        ),
+    }
 
 
 def _pruned(
@@ -520,10 +529,7 @@ def scan_from(
         stronger = strengthened(avals, carry_avals)
         if stronger is not None:
             avals = stronger
-            leaves = [
-                x if has_type(x, a) else convert(x, a.dtype, a.weak_type)
-                for x, a in zip(leaves, avals, strict=True)
-            ]
+            leaves = with_types(leaves, avals)
             traced = trace_function(f, whole, [*avals, *row_avals], "scan", source)
             carry_avals = traced.out_avals[:n]
     check_carry("lax.scan", f, source, tree, carry_tree, avals, carry_avals)

@@ -23,6 +23,7 @@ from jitney.core.pytree.errors import equality_errors_pytreedef
 from jitney.core.record import record
 from jitney.core.ref_checks import check_passed_once
 from jitney.core.refs import in_use
+from jitney.primitives.elementwise.convert import convert
 
 if TYPE_CHECKING:
     from jitney.core.pytree.registry import KeyPath
@@ -372,6 +373,14 @@ def check_branches(
 def _at(path: KeyPath) -> str:
     where = pytrees.keystr(path)
     return f" at path {where}" if where else ""
+
+
+def with_types(leaves: Sequence[Value], avals: Sequence[AbstractValue]) -> list[Any]:
+    """Convert the leaves of a first carry to the types that it has in the loop."""
+    return [
+        x if has_type(x, a) else convert(x, a.dtype, a.weak_type)
+        for x, a in zip(leaves, avals, strict=True)
+    ]
 
 
 def has_type(x: Value, aval: AbstractValue) -> bool:

@@ -9,6 +9,7 @@ anywhere, and what has come to its end stays as it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
 from jitney.core.trace import set_current_trace
 from jitney.core.tracebacks import api_boundary
+from jitney.primitives.control.contents import places_of_contents, run_with_contents
 from jitney.primitives.control.forwarding import (
     constant_carries,
     unseen_constant_carries,
@@ -38,15 +40,15 @@ from jitney.primitives.control.high import while_on_arrays
 from jitney.primitives.control.steps import while_by_steps
 from jitney.primitives.control.tracing import (
     check_carry,
-    has_type,
     strengthened,
     trace_function,
+    with_types,
 )
 from jitney.primitives.control.while_batching import batched, parts_of
-from jitney.primitives.elementwise.convert import as_value, convert
+from jitney.primitives.elementwise.convert import as_value
 from jitney.transforms import jet
 from jitney.transforms.batch import AxisData
-from jitney.transforms.discharge import discharge, with_contents
+from jitney.transforms.discharge import discharge
 from jitney.transforms.jvp import jvp_jaxpr
 from jitney.transforms.partial import (
     PartialTrace,
@@ -104,57 +106,29 @@ def _while_discharge(which: tuple[bool, ...], *values: Value, **params: Param) -
     body, body_changed = discharge(body_jaxpr, which[n:])
     # A reference that both see stands among both groups of constants: one value is carried for it.
     same = [next((k for k in range(n) if which[k] and values[k] is v), None) for v in values[n:m]]
-    held = [k for k in range(n) if cond_changed[k]]
-    held += [n + k for k in range(m - n) if body_changed[k] and same[k] not in held]
-    place = {k: i for i, k in enumerate(held)}
-
-    def at(k: int) -> int | None:
-        """Which of the carried contents operand number k is, if any."""
-        if k in place:
-            return place[k]
-        twin = same[k - n] if k >= n else None
-        if twin is None and k < n:
-            twin = next((n + j for j in range(m - n) if same[j] == k), None)
-        return None if twin is None else place.get(twin)
-
-    def run(
-        part: ClosedJaxpr, first: int, last: int, contents: list[Any], carry: Sequence[Any],
-        changed: Sequence[bool],
-    ) -> tuple[list[Any], list[Any]]:  # fmt: skip
-        """(results of a part of the loop, contents afterwards)."""
-        places = [at(k) for k in range(first, last)]
-        consts = [
-            values[k] if p is None else contents[p]
-            for k, p in zip(range(first, last), places, strict=True)
-        ]
-        outs = eval_jaxpr(part.jaxpr, part.consts, *consts, *carry)
-        n_out = len(outs) - sum(changed)
-        found, new = with_contents(changed, outs, n_out)
-        for p, x in zip(places, new, strict=False):
-            if p is not None and x is not None:
-                contents[p] = x
-        return found, contents
-
+    held, places = places_of_contents(cond_changed[:n], body_changed[: m - n], same)
+    run_cond = partial(run_with_contents, cond, cond_changed, values[:n], places[:n])
+    run_body = partial(run_with_contents, body, body_changed, values[n:m], places[n:])
     n_held = len(held)
     writes = any(cond_changed)
 
     def goes_on(*carry: Any) -> list[Any]:
         if writes:
             return [carry[0]]
-        return run(cond, 0, n, list(carry[:n_held]), carry[n_held:], cond_changed)[0]
+        return run_cond(carry[:n_held], carry[n_held:])[0]
 
     def step(*carry: Any) -> list[Any]:
         carry = carry[1:] if writes else carry
-        outs, contents = run(body, n, m, list(carry[:n_held]), carry[n_held:], body_changed)
+        outs, contents = run_body(carry[:n_held], carry[n_held:])
         if not writes:
             return [*contents, *outs]
-        (flag,), contents = run(cond, 0, n, contents, outs, cond_changed)
+        (flag,), contents = run_cond(contents, outs)
         return [flag, *contents, *outs]
 
     contents = [values[k] for k in held]
     carry = [*contents, *values[m:]]
     if writes:
-        (flag,), contents = run(cond, 0, n, contents, values[m:], cond_changed)
+        (flag,), contents = run_cond(contents, values[m:])
         carry = [flag, *contents, *values[m:]]
     avals = [get_aval(x) for x in carry]
     cond_loop, cond_consts = _as_loop_part(goes_on, avals, cond_jaxpr)
@@ -168,7 +142,7 @@ def _while_discharge(which: tuple[bool, ...], *values: Value, **params: Param) -
         body_jaxpr=body_loop,
         body_nconsts=len(body_consts),
     )[1 if writes else 0 :]
-    found = [None if (p := at(k)) is None else outs[p] for k in range(m)]
+    found = [None if p is None else outs[p] for p in places]
     return outs[n_held:], [*found, *[None] * (len(values) - m)]
 
 
@@ -509,10 +483,7 @@ def while_from(
     stronger = strengthened(avals, body.out_avals)
     if stronger is not None:
         avals = stronger
-        leaves = [
-            convert(x, a.dtype, a.weak_type) if not has_type(x, a) else x
-            for x, a in zip(leaves, avals, strict=True)
-        ]
+        leaves = with_types(leaves, avals)
         condition = _traced_condition(cond_fun, single, avals, cond_source)
         body = trace_function(body_fun, single, avals, "while_loop", body_source)
     check_carry("lax.while_loop", body_fun, body_source, tree, body.out_tree, avals, body.out_avals)

@@ -316,29 +316,34 @@ def _shard_map_partial(
         residual_specs.append(spec)
         flat.append(up)
 
-    def from_residuals(*xs: Value) -> list[Any]:
-        head = [
-            shapes.reshape(x, ()) if up else x for x, up in zip(xs[:n_residuals], flat, strict=True)
-        ]
-        return eval_jaxpr(late.jaxpr, late.consts, *head, *xs[n_residuals:])
-
-    late_avals = [
-        a.update(shape=(1,)) if up else a
-        for a, up in zip(late.in_avals[:n_residuals], flat, strict=True)
-    ]
-    late = traced_late = traced(
-        region, from_residuals, [*late_avals, *late.in_avals[n_residuals:]], jaxpr, "late"
-    ) if any(flat) else late  # fmt: skip
+    if any(flat):
+        late = _of_lifted(region, late, flat, jaxpr)
     late_specs = (*residual_specs, *_chosen(in_specs, unknown))
     late_outs = iter(
         trace.unknown_trace.process_primitive(
             shard_map_p,
-            [*traced_late.consts, *residuals, *_chosen(args, unknown)],
-            _params(region, traced_late, late_specs, tuple(_chosen(out_specs, out_unknown))),
+            [*late.consts, *residuals, *_chosen(args, unknown)],
+            _params(region, late, late_specs, tuple(_chosen(out_specs, out_unknown))),
         )
     )
     known_outs = iter(outs[:n_known])
     return [next(late_outs) if u else next(known_outs) for u in out_unknown]
+
+
+def _of_lifted(
+    region: Region, late: ClosedJaxpr, lifted: Sequence[bool], like: Jaxpr
+) -> ClosedJaxpr:
+    """Return `late` for residuals, its first operands, of which those marked have one axis more."""
+    n = len(lifted)
+
+    def from_residuals(*xs: Value) -> list[Any]:
+        head = [shapes.reshape(x, ()) if up else x for x, up in zip(xs[:n], lifted, strict=True)]
+        return eval_jaxpr(late.jaxpr, late.consts, *head, *xs[n:])
+
+    avals = [
+        a.update(shape=(1,)) if up else a for a, up in zip(late.in_avals[:n], lifted, strict=True)
+    ]
+    return traced(region, from_residuals, [*avals, *late.in_avals[n:]], like, "late")
 
 
 def _divided_by_vmap(trace: Trace) -> frozenset[AxisName]:
