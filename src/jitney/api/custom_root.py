@@ -18,6 +18,7 @@ from jitney.transforms.zero import Zero
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from jitney.core.pytree.treedef import PyTreeDef
     from jitney.core.typing import PyTree
 
 
@@ -54,25 +55,14 @@ def custom_root(
     """
     guess = pytrees.tree_map(as_value, initial_guess)
     tree = pytrees.tree_structure(guess)
-
-    def checked(name: str, x: PyTree) -> Any:
-        found = pytrees.tree_structure(x)
-        if found != tree:
-            raise TypeError(
-                f"custom_root: {name} must return the tree structure of initial_guess, {tree}, but "
-                "returned "
-                f"{found}"
-            )
-        return x
-
-    converted, consts = closure_convert(lambda x: checked("f", f(x)), guess)
+    converted, consts = closure_convert(lambda x: _checked("f", f(x), tree), guess)
 
     def solution(at: PyTree, *values: PyTree) -> Any:
         out = solve(lambda x: converted(x, *values), at)
         if has_aux:
             root, aux = out
-            return checked("solve", root), aux
-        return checked("solve", out), ()
+            return _checked("solve", root, tree), aux
+        return _checked("solve", out, tree), ()
 
     def linear_solution(root: PyTree, y: PyTree, *values: PyTree) -> Any:
         return tangent_solve(linearize(lambda x: converted(x, *values), root)[1], y)
@@ -107,6 +97,21 @@ def custom_root(
     _custom_root.defjvp(_root_jvp)
     root, aux = _custom_root(guess, (search_values, linear_values), *consts)
     return (root, aux) if has_aux else root
+
+
+def _checked(name: str, x: PyTree, tree: PyTreeDef) -> Any:
+    """Return what function `name` has returned.
+
+    Raises:
+      TypeError: if it has not the structure `tree`, that of the first guess.
+    """
+    found = pytrees.tree_structure(x)
+    if found != tree:
+        raise TypeError(
+            f"custom_root: {name} must return the tree structure of initial_guess, {tree}, but "
+            f"returned {found}"
+        )
+    return x
 
 
 def _no_tangent(x: PyTree) -> Any:

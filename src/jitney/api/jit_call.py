@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from jitney.api.inlining import Inline
     from jitney.core.pytree.treedef import PyTreeDef
     from jitney.core.typing import PyTree
+    from jitney.runtime.assignment import Assignment
 
 
 @record(frozen=True, eq=False)
@@ -422,15 +423,10 @@ class JitCall:
         takes_refs = in_use.exist and any_refs(program.closed.in_avals)
         if takes_refs:
             self._check_refs(program, flat)
-        if (
-            in_use.exist
-            and state.trace is state.eval_trace
-            and not takes_refs
-            and is_high(program.closed)
-        ):
-            operands = (*program.outer_tracers, *leaves)
-            outs = run_lowered(program.closed, operands, dispatch.run)
-        elif state.trace is state.eval_trace and not program.outer_tracers and not takes_refs:
+        is_evaluated = state.trace is state.eval_trace and not takes_refs
+        if is_evaluated and in_use.exist and is_high(program.closed):
+            outs = run_lowered(program.closed, (*program.outer_tracers, *leaves), dispatch.run)
+        elif is_evaluated and not program.outer_tracers:
             consumed = ()
             if any(program.params["donated_invars"]):
                 consumed = program.consumed(any_on_mesh(leaves))
@@ -448,13 +444,9 @@ class JitCall:
             wishes = placements.in_context(program.wishes(), self.asked_by == "pjit")
             assignment = assign(leaves, consumed, live, describe, wishes)
             try:
-                of_terms = None
-                if made.any:
-                    from jitney.api import unreduced  # of use on several devices alone
-
-                    of_terms = unreduced.call(program.closed, leaves, assignment, self.name)
-                if of_terms is not None:
-                    outs, remember = of_terms, None  # native code knows no terms
+                outs = self._run_unreduced(program, leaves, assignment) if made.any else None
+                if outs is not None:
+                    remember = None  # native code knows no terms
                 else:
                     outs = dispatch.run(
                         program.closed, leaves, assignment, keep_unused=self.keep_unused,
@@ -471,6 +463,14 @@ class JitCall:
         else:
             outs = bind_program(program, leaves)
         return pytrees.tree_unflatten(program.out_tree, outs)
+
+    def _run_unreduced(
+        self, program: TracedProgram, leaves: Sequence[Any], assignment: Assignment
+    ) -> list[Any] | None:
+        """Run a program whose arguments or results are unreduced; None if it has none such."""
+        from jitney.api import unreduced  # of use on several devices alone
+
+        return unreduced.call(program.closed, leaves, assignment, self.name)
 
 
 def trace_closed(

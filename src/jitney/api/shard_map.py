@@ -224,22 +224,41 @@ class Mapped:
             # Outside of programs values are there: those that all devices share can be asked for.
             if state.trace is not state.eval_trace or region.manual != {*region.mesh.axis_names}:
                 raise
-            with use_abstract_mesh(_inner_mesh(region)):
-                outs, own = spmd.on_parts(
-                    on_one_device, region.axes, own_specs, [specs_of.bare(x) for x in operands]
-                )
-            out_specs, out_tree, names = found
-            specs_of.check_known_results(self.name, region, out_specs, outs, own, names)
-            sizes = region.mesh.shape
-            outs = [spmd.joined(*each, sizes) for each in zip(outs, own, out_specs, strict=True)]
-            outs = [specs_of.put(region, x, s) for x, s in zip(outs, out_specs, strict=True)]
-            return pytrees.tree_unflatten(out_tree, outs)
+            return self.run_on_values(region, operands, own_specs, on_one_device, found)
         out_specs, out_tree, names = found
         specs_of.check_results(self.name, region, out_specs, out_avals, names)
         specs_of.check_constants(self.name, region, consts)
         outs = primitive.bind(region, ClosedJaxpr(jaxpr, consts), operands, own_specs, out_specs)
         if state.trace is state.eval_trace:
             outs = [specs_of.named(region, x, s) for x, s in zip(outs, out_specs, strict=True)]
+        return pytrees.tree_unflatten(out_tree, outs)
+
+    def run_on_values(
+        self,
+        region: Region,
+        operands: Sequence[Any],
+        in_specs: tuple[PartitionSpec, ...],
+        on_one_device: Callable[..., list[Any]],
+        found: Sequence[Any],
+    ) -> Any:
+        """Run the function on values, those of all devices at once.
+
+        Args:
+          region: where it runs.
+          operands: whole arrays.
+          in_specs: how they are divided.
+          on_one_device: the function, flat.
+          found: after `on_one_device` has run: specifications, structure and names of its results.
+        """
+        with use_abstract_mesh(_inner_mesh(region)):
+            outs, own = spmd.on_parts(
+                on_one_device, region.axes, in_specs, [specs_of.bare(x) for x in operands]
+            )
+        out_specs, out_tree, names = found
+        specs_of.check_known_results(self.name, region, out_specs, outs, own, names)
+        sizes = region.mesh.shape
+        outs = [spmd.joined(*each, sizes) for each in zip(outs, own, out_specs, strict=True)]
+        outs = [specs_of.put(region, x, s) for x, s in zip(outs, out_specs, strict=True)]
         return pytrees.tree_unflatten(out_tree, outs)
 
     # --- the mesh -------------------------------------------------------------------------------

@@ -80,24 +80,7 @@ def vmap(
         raise TypeError(f"vmap needs a function, but got {fun} of type {type(fun).__name__}")
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
-    if (
-        not isinstance(in_axes, int | tuple | type(None))
-        and not hasattr(in_axes, "__index__")
-        and not vmappables.is_spec(in_axes)
-    ):
-        raise TypeError(
-            "vmap: `in_axes` must be an integer, None, or a tuple with an entry for each "
-            "positional "
-            f"argument, but is {in_axes}"
-        )
-    for name, axes in (("in_axes", in_axes), ("out_axes", out_axes)):
-        for leaf in _axis_leaves(axes):
-            if leaf is not None and not _is_integer(leaf) and not vmappables.is_spec(leaf):
-                raise TypeError(
-                    f"vmap: `{name}` must be an integer, None, or a pytree of them, but has "
-                    f"{leaf!r} of type "
-                    f"{type(leaf)}"
-                )
+    _check_axes(in_axes, out_axes)
 
     @wraps(fun, "vmap")
     @api_boundary
@@ -143,6 +126,26 @@ def vmap(
 
     vmap_f.__doc__ = _documentation(fun)
     return vmap_f
+
+
+def _check_axes(in_axes: PyTree, out_axes: PyTree) -> None:
+    """Raise TypeError unless these are axes, None, or pytrees of such."""
+    if (
+        not isinstance(in_axes, int | tuple | type(None))
+        and not hasattr(in_axes, "__index__")
+        and not vmappables.is_spec(in_axes)
+    ):
+        raise TypeError(
+            "vmap: `in_axes` must be an integer, None, or a tuple with an entry for each "
+            f"positional argument, but is {in_axes}"
+        )
+    for name, axes in (("in_axes", in_axes), ("out_axes", out_axes)):
+        for leaf in _axis_leaves(axes):
+            if leaf is not None and not _is_integer(leaf) and not vmappables.is_spec(leaf):
+                raise TypeError(
+                    f"vmap: `{name}` must be an integer, None, or a pytree of them, but has "
+                    f"{leaf!r} of type {type(leaf)}"
+                )
 
 
 def _of_elements(

@@ -18,7 +18,7 @@ from jitney.experimental.sparse.bcoo.relayout import grid
 from jitney.experimental.sparse.util import Shape, check_permutation, nfold_vmap
 
 if TYPE_CHECKING:
-    from jitney.core.typing import Array, ArrayLike
+    from jitney.core.typing import Array, ArrayLike, DTypeLike
 
 
 def _integers(x: Sequence[Any]) -> Shape:
@@ -123,7 +123,7 @@ def bcoo_concatenate(operands: Sequence[BCOO], *, dimension: int) -> BCOO:
     extents = [m.shape[dimension] for m in operands]
     starts = [sum(extents[:k]) for k in range(len(extents))]
     shape = (*first.shape[:dimension], sum(extents), *first.shape[dimension + 1 :])
-    n_batch = first.n_batch
+    n_batch, sparse = first.n_batch, first.n_batch + first.n_sparse
     index_dtype = jnp.result_type(*[m.indices for m in operands])
     if dimension < n_batch:
         nse = max(m.nse for m in operands)
@@ -133,33 +133,42 @@ def bcoo_concatenate(operands: Sequence[BCOO], *, dimension: int) -> BCOO:
             _same_batches([i.astype(index_dtype) for _, i in stored], dimension, n_batch), dimension
         )
         return BCOO((data, indices), shape=shape)
-    sparse = first.n_batch + first.n_sparse
-    data_parts, index_parts = [], []
-    for m, start in zip(operands, starts, strict=True):
-        data, indices = m.data, m.indices.astype(index_dtype)
-        if dimension < sparse:
-            shift = [start if n_batch + k == dimension else 0 for k in range(m.n_sparse)]
-            full = shape[n_batch:sparse]
-            kept = is_stored(indices, m.sparse_shape)[..., None]
-            moved = indices + jnp.array(shift, index_dtype)
-            indices = jnp.where(kept, moved, padding(indices.shape, full, index_dtype))
-        else:  # blocks of zeros around the part
-            width = [(0, 0)] * data.ndim
-            width[dimension - first.n_sparse + 1] = (
-                start,
-                shape[dimension] - start - m.shape[dimension],
-            )
-            data = jnp.pad(data, width)
-        data_parts.append(data)
-        index_parts.append(indices)
+    pairs = zip(operands, starts, strict=True)
+    if dimension < sparse:
+        parts = [_shifted(m, dimension, start, shape, index_dtype) for m, start in pairs]
+    else:
+        parts = [_among_zeros(m, dimension, start, shape, index_dtype) for m, start in pairs]
+    data_parts, index_parts = ([part[k] for part in parts] for k in range(2))
     return BCOO(
         (
             jnp.concatenate(_same_batches(data_parts, n_batch, n_batch), n_batch),
             jnp.concatenate(_same_batches(index_parts, n_batch, n_batch), n_batch),
         ),
         shape=shape,
-        unique_indices=n_batch <= dimension < sparse and all(m.unique_indices for m in operands),
+        unique_indices=dimension < sparse and all(m.unique_indices for m in operands),
     )
+
+
+def _shifted(
+    mat: BCOO, axis: int, start: int, shape: Shape, index_dtype: DTypeLike
+) -> tuple[Array, Array]:
+    """Return (data, indices) of a part that begins at `start` of the sparse axis `axis` of `shape`."""
+    indices = mat.indices.astype(index_dtype)
+    shift = [start if mat.n_batch + k == axis else 0 for k in range(mat.n_sparse)]
+    kept = is_stored(indices, mat.sparse_shape)[..., None]
+    moved = indices + jnp.array(shift, index_dtype)
+    full = shape[mat.n_batch : mat.n_batch + mat.n_sparse]
+    return mat.data, jnp.where(kept, moved, padding(indices.shape, full, index_dtype))
+
+
+def _among_zeros(
+    mat: BCOO, axis: int, start: int, shape: Shape, index_dtype: DTypeLike
+) -> tuple[Array, Array]:
+    """Return (data, indices) of a part that begins at `start` of the dense axis `axis` of `shape`."""
+    indices = mat.indices.astype(index_dtype)
+    width = [(0, 0)] * mat.data.ndim
+    width[axis - mat.n_sparse + 1] = (start, shape[axis] - start - mat.shape[axis])
+    return jnp.pad(mat.data, width), indices
 
 
 def _padded(mat: BCOO, nse: int) -> BCOO:
