@@ -261,43 +261,28 @@ class JaxprTrace(Trace):
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: Params) -> Any:
         if self._invalid:
-            if leave_ended_trace(self):
-                return primitive.bind(*args, **params)
-            raise RuntimeError(f"operation {primitive} reached a trace that has ended")
+            return self._bind_after_end(primitive, args, params)
         atoms: list[Atom] = []
         avals: list[AbstractValue] = []
-        key: list[Any] = []
         for x in args:
             if type(x) is not DynamicJaxprTracer or x._trace is not self:
                 x = self.new_const(x)
-            aval = x.aval
             atoms.append(x.atom)
-            avals.append(aval)
-            key.append(id(aval))
-        if params:
-            key += params.items()
+            avals.append(x.aval)
         if made.in_force:
             explicit.check_context(primitive, avals)
         # As `result_type` does, without a call: this is the way of every operation.
         try:
-            found = primitive.abstract_memo.get(tuple(key))
+            found = primitive.abstract_memo.get((*map(id, avals), *params.items()))
         except TypeError:  # parameters without a hash
             found = None
         try:
-            if found:
-                out, effects = found[0]
-            else:
+            if not found:
                 given = self._with_states(primitive, atoms, avals) if self.states else avals
-                out, effects = primitive.result_type(tuple(given), params)
+                found = (primitive.result_type(tuple(given), params),)
+            out, effects = found[0]
         except UnequalAxes as unequal:
-            if not config.auto_pcast.value:
-                raise ValueError(
-                    f"{primitive.name}: operands must vary along the same manual axes, but are "
-                    f"{', '.join([a.str_short() for a in avals])}: jax_auto_pcast is off, so apply "
-                    "jax.lax.pcast(..., to='varying')"
-                ) from None
-            varied = [self._varying(x, unequal.axes) for x in args]
-            return self.process_primitive(primitive, varied, params)
+            return self._process_varied(primitive, args, avals, params, unequal.axes)
         if made.in_force and primitive.called is None and not primitive.declares_sharding:
             out = explicit.of_results_in_force(out)
         if self.states:
@@ -312,11 +297,8 @@ class JaxprTrace(Trace):
             else config.threefry_partitionable_enabled()
         )
         context = _DEFAULT_CONTEXT if usual else _OTHER_CONTEXT
-        if made.in_force:
-            context = _within(usual, get_abstract_mesh())
-        if eqn_notes.used.ever:
-            compute_type, pairs = eqn_notes.current()
-            context = context._replace(compute_type=compute_type, xla_metadata=dict(pairs) or None)
+        if made.in_force or eqn_notes.used.ever:
+            context = _special_context(usual)
         outvars = [Var(aval) for aval in out] if primitive.multiple_results else [Var(out)]
         self.eqns.append(JaxprEqn(atoms, outvars, primitive, params, effects, origin, context))
         if effects:
@@ -327,6 +309,12 @@ class JaxprTrace(Trace):
         if not primitive.multiple_results:
             return DynamicJaxprTracer(self, out, outvars[0], origin)
         return [DynamicJaxprTracer(self, v.aval, v, origin) for v in outvars]
+
+    def _bind_after_end(self, primitive: Primitive, args: Sequence[Value], params: Params) -> Any:
+        """Bind an operation that comes when the trace has ended: to another, if it can be left."""
+        if leave_ended_trace(self):
+            return primitive.bind(*args, **params)
+        raise RuntimeError(f"operation {primitive} reached a trace that has ended")
 
     def _with_states(
         self, primitive: Primitive, atoms: Sequence[Atom], avals: Sequence[AbstractValue]
@@ -348,6 +336,27 @@ class JaxprTrace(Trace):
                     self.states[x].update(_last_states[var])
 
     default_process_primitive = process_primitive
+
+    def _process_varied(
+        self,
+        primitive: Primitive,
+        args: Sequence[Value],
+        avals: Sequence[AbstractValue],
+        params: Params,
+        axes: frozenset[Any],
+    ) -> Any:
+        """Record an operation on operands made to vary along the same axes.
+
+        Raises:
+          ValueError: if `jax_auto_pcast` is off.
+        """
+        if not config.auto_pcast.value:
+            raise ValueError(
+                f"{primitive.name}: operands must vary along the same manual axes, but are "
+                f"{', '.join([a.str_short() for a in avals])}: jax_auto_pcast is off, so apply "
+                "jax.lax.pcast(..., to='varying')"
+            ) from None
+        return self.process_primitive(primitive, [self._varying(x, axes) for x in args], params)
 
     def _varying(self, x: Value, axes: frozenset[Any]) -> Any:
         """`x`, varying along all of `axes`."""
@@ -507,6 +516,17 @@ def _within(usual: bool, mesh: AbstractMesh) -> JaxprEqnContext:
     if mesh.empty or mesh.manual_axes:
         return context
     return context._replace(cur_abstract_mesh=mesh)
+
+
+def _special_context(usual: bool) -> JaxprEqnContext:
+    """The settings of equations while axes of a mesh are in force, or notes were ever made."""
+    context = _DEFAULT_CONTEXT if usual else _OTHER_CONTEXT
+    if made.in_force:
+        context = _within(usual, get_abstract_mesh())
+    if eqn_notes.used.ever:
+        compute_type, pairs = eqn_notes.current()
+        context = context._replace(compute_type=compute_type, xla_metadata=dict(pairs) or None)
+    return context
 
 
 def trace_to_jaxpr(

@@ -71,12 +71,7 @@ class EvalTrace(Trace):
         if not lazy_compiler.started:
             lazy_compiler.start()
         if config.key_reuse_checks.wanted and key_reuse.is_on():
-            return key_reuse.watch_operation(
-                primitive,
-                args,
-                params,
-                lambda: self.process_primitive(primitive, args, params, own),
-            )
+            return self._process_watched(primitive, args, params, own)
         impl = primitive.user_impl
         if made.in_force and on_mesh and (impl is None or own):
             return self._process_on_mesh(primitive, args, params, own)
@@ -93,11 +88,8 @@ class EvalTrace(Trace):
                 values.append(value if type(value) is _ndarray else x._data())
                 avals.append(x.aval)
             else:
-                if in_use.exist:
-                    if is_ref(x):
-                        return _run_on_refs(primitive, args, params)
-                    if is_high_value(x):
-                        return _run_lowered(primitive, args, params)
+                if in_use.exist and (evaluate := _evaluator_for(x)) is not None:
+                    return evaluate(primitive, args, params)
                 if config.transfer_checks.wanted:
                     transfer_guard.check_operand(x, str(primitive))
                 value, aval = host_operand(x)
@@ -128,14 +120,7 @@ class EvalTrace(Trace):
         finally:
             _errors.set(outer)
         if primitive.multiple_results:
-            if lent:
-                results = [unshared(value, lent) for value in results]
-            arrays = [
-                array_from_numpy(value, aval) for value, aval in zip(results, out, strict=True)
-            ]
-            if config.value_checks.wanted and config.checks_values():
-                debug_checks.check_results(primitive, arrays)
-            return arrays
+            return _arrays_of(primitive, results, out, lent)
         if lent:
             results = unshared(results, lent)
         array = array_from_numpy(results, out)
@@ -145,6 +130,17 @@ class EvalTrace(Trace):
         if config.value_checks.wanted and config.checks_values():
             debug_checks.check_results(primitive, [array])
         return array
+
+    def _process_watched(
+        self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any], own: bool
+    ) -> Any:
+        """Compute an operation; keys among its operands are used by it."""
+        return key_reuse.watch_operation(
+            primitive,
+            args,
+            params,
+            lambda: self.process_primitive(primitive, args, params, own),
+        )
 
     def _process_on_mesh(
         self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any], own: bool
@@ -208,6 +204,22 @@ class EvalTrace(Trace):
     __str__ = __repr__
 
 
+def _arrays_of(
+    primitive: Primitive,
+    results: Sequence[np.ndarray],
+    avals: Sequence[ShapedArray],
+    lent: Sequence[np.ndarray],
+) -> list[ArrayImpl]:
+    """Make arrays of an operation's results, which may lie in memory that was `lent`."""
+    arrays: list[ArrayImpl] = []
+    # A loop, where comprehensions would be calls: operations with several results come here.
+    for value, aval in zip(results, avals, strict=True):
+        arrays.append(array_from_numpy(unshared(value, lent) if lent else value, aval))
+    if config.value_checks.wanted and config.checks_values():
+        debug_checks.check_results(primitive, arrays)
+    return arrays
+
+
 def _concerns_words(avals: Sequence[AbstractValue], out: Any, primitive: Primitive) -> bool:
     """Whether operands or results are keys that operations take apart."""
     outs = out if primitive.multiple_results else (out,)
@@ -243,6 +255,13 @@ def _run_lowered(primitive: Primitive, args: Sequence[Any], params: dict[str, An
 
 
 _lowered: Callable[..., Any]
+
+
+def _evaluator_for(x: Value) -> Callable[..., Any] | None:
+    """Return what evaluates operations on `x`, if it is no plain value but a reference or the like."""
+    if is_ref(x):
+        return _run_on_refs
+    return _run_lowered if is_high_value(x) else None
 
 
 def _leaves_sums(avals: Sequence[AbstractValue]) -> bool:
