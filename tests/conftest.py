@@ -23,7 +23,8 @@ TESTS = Path(__file__).parent
 # Tests of what touches NumPy, SciPy, llvmlite, ml_dtypes and opt_einsum directly: they run with the
 # oldest versions of these, too. Of all other tests a fixed tenth does.
 COMPATIBILITY = (
-    "cli",
+    "cli/test_run",
+    "cli/test_tour",
     "compiler/codegen",
     "compiler/reference",
     "compiler/scalar",
@@ -35,7 +36,14 @@ COMPATIBILITY = (
     "numpy/test_array_methods",
     "numpy/test_fft",
     "numpy/test_linalg",
-    "runtime",
+    "runtime/test_array",
+    "runtime/test_compiling",
+    "runtime/test_d",
+    "runtime/test_e",
+    "runtime/test_input_lifetime",
+    "runtime/test_m",
+    "runtime/test_native_calls",
+    "runtime/test_threads",
     "scipy/test_fft",
     "scipy/test_linalg",
     "scipy/test_special",
@@ -52,7 +60,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # it back on.
 os.environ["JITNEY_ENABLE_COMPILATION_CACHE"] = "0"
 # Programs of tests run once or twice: to compile them at level 0 takes a third of the time, and their
-# results have the same bits. Tests of code generation, and the compatibility run, have what users have;
+# results have the same bits. Tests of code generation have what users have;
 # `JITNEY_OPTIMIZATION_LEVEL=O2 make test` has all tests so.
 os.environ.setdefault("JITNEY_OPTIMIZATION_LEVEL", "O0")
 OPTIMIZED = (
@@ -163,13 +171,12 @@ def records_of_module(request: pytest.FixtureRequest) -> None:
 
 @pytest.fixture(autouse=True, scope="module")
 def level_of_machine_code(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Tests in `OPTIMIZED`, and the compatibility run, have the level that users have."""
+    """Tests in `OPTIMIZED` have the level that users have."""
     from jitney import config  # after the environment is as it is to be
 
     name, variable = "jax_optimization_level", "JITNEY_OPTIMIZATION_LEVEL"
     chosen = os.environ[variable]
-    place = request.path.relative_to(TESTS).as_posix()
-    if request.config.option.markexpr == "compat" or place.startswith(OPTIMIZED):
+    if request.path.relative_to(TESTS).as_posix().startswith(OPTIMIZED):
         config.update(name, "O2")
         os.environ[variable] = "O2"
     yield

@@ -9,6 +9,7 @@ import jitney
 from jitney.cli import command, error_codes
 
 SOURCE = Path(jitney.__file__).parent
+DOCS = Path(__file__).parents[2] / "docs"
 CODES = error_codes.sections()
 
 
@@ -18,6 +19,10 @@ def test_sections(code, capsys):
     shown = capsys.readouterr().out
     assert shown.startswith(f"{code}\n")
     assert re.search(r"^- ", shown, re.M) or code == "failed-program"  # a cure
+
+
+def test_the_page_is_that_of_the_documents():
+    assert (SOURCE / "cli" / "errors.md").read_text() == (DOCS / "errors.md").read_text()
 
 
 def test_unknown_code(capsys):
