@@ -1,6 +1,7 @@
 """What the lint says of messages of commits: `tools/commits.py`."""
 
 import importlib.util
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -51,6 +52,7 @@ def test_faults(commits, message, fault):
     assert fault in found
 
 
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 def test_commits_of_a_repository(commits, tmp_path, monkeypatch, capsys):
     def git(*arguments):
         identity = ["-c", "user.name=N", "-c", "user.email=e@example.org"]
