@@ -443,7 +443,10 @@ def verdict(mutant: Mutant, tree: Path, limit: float) -> str:
     finally:
         file.write_text(text)
         if is_native and not _compile(tree):
-            raise RuntimeError("native code is not compiled without a fault, either: see setup.py")
+            raise RuntimeError(
+                "native code does not compile without a fault, either: setup.py needs Cython and "
+                "setuptools 77"
+            )
 
 
 def _folder(mutant: Mutant) -> str:
