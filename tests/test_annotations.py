@@ -1,21 +1,9 @@
 """What the lint says of annotations: `tools/annotations.py`."""
 
 import ast
-import importlib.util
-from pathlib import Path
 
 import pytest
-
-PATH = Path(__file__).parents[1] / "tools" / "annotations.py"
-
-
-@pytest.fixture(scope="module")
-def annotations():
-    spec = importlib.util.spec_from_file_location("annotations", PATH)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
+from tools import annotations
 
 # Written apart: these texts are no comments that the lint should find here.
 IGNORE, RULE = "# type: " + "ignore", "[index]"
@@ -35,27 +23,27 @@ IGNORE, RULE = "# type: " + "ignore", "[index]"
         (f"y = []  # of something else\nx = y[0]  {IGNORE}{RULE}", False),
     ],
 )
-def test_reasons_of_ignores(annotations, text, has_reason):
+def test_reasons_of_ignores(text, has_reason):
     assert list(annotations.ignores(text)) == [(text.count("\n") + 1, has_reason)]
 
 
-def test_other_comments_are_no_ignores(annotations):
+def test_other_comments_are_no_ignores():
     assert list(annotations.ignores("x = 1  # noqa: E501\ny = 2  # ignores its type")) == []
 
 
-def test_parameters_that_count(annotations):
+def test_parameters_that_count():
     source = "def f(a, b: Any, c: int, *rest: Any, _d, self=None, **k: 'str'): ..."
     found = {arg.arg: plain for arg, plain in annotations.parameters(ast.parse(source))}
     assert found == {"a": True, "b": True, "c": False, "rest": True, "k": False}
 
 
-def test_results_that_count(annotations):
+def test_results_that_count():
     source = "def f() -> Any:\n    def g(): ...\nasync def h() -> list[Any]: ..."
     found = {node.name: plain for node, plain in annotations.results(ast.parse(source))}
     assert found == {"f": True, "g": True, "h": False}
 
 
-def test_names_for_any(annotations):
+def test_names_for_any():
     source = (
         "A = Any\nB: TypeAlias = Any  # a reason\nC = list[Any]\nD: Any\n"
         "class E:\n    F = Any\ndef g():\n    kind = Any\n"
@@ -63,7 +51,7 @@ def test_names_for_any(annotations):
     assert list(annotations.aliases(ast.parse(source))) == ["A", "B", "F"]
 
 
-def test_shares_are_compared_with_limits(annotations):
+def test_shares_are_compared_with_limits():
     share = annotations.Share()
     for is_plain in (True, False, False, False):
         share = share.plus(is_plain)
@@ -72,6 +60,6 @@ def test_shares_are_compared_with_limits(annotations):
     assert not annotations.Share().exceeds(0)
 
 
-def test_the_tree_gives_its_reasons(annotations):
+def test_the_tree_gives_its_reasons():
     count, bare = annotations.check_ignores()
     assert not bare and 0 < count <= annotations.MAX_IGNORES < 60

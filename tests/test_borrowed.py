@@ -1,20 +1,7 @@
 """What the lint says of sentences that another package has, too: `tools/borrowed.py`."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
-
-PATH = Path(__file__).parents[1] / "tools" / "borrowed.py"
-
-
-@pytest.fixture(scope="module")
-def borrowed():
-    spec = importlib.util.spec_from_file_location("borrowed", PATH)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
+from tools import borrowed
 
 SEVEN = "each of the operands must be square"
 THEIRS = f'def f(x):\n    """{SEVEN}."""\n'
@@ -35,12 +22,12 @@ THEIRS = f'def f(x):\n    """{SEVEN}."""\n'
         ('x = "square be must operands the of each"', False),
     ],
 )
-def test_rows_of_words(borrowed, source, is_shared):
+def test_rows_of_words(source, is_shared):
     theirs = {row for string in borrowed.strings(THEIRS) for row in borrowed.rows(string.text)}
     assert bool(list(borrowed.shared(source, theirs))) is is_shared
 
 
-def test_names_are_one_word(borrowed):
+def test_names_are_one_word():
     text = "jax.lax.with_sharding_constraint, axis names/sizes of non-empty meshes: x[0], 3, it's"
     assert borrowed.words(text) == [
         "jax.lax.with_sharding_constraint", "axis", "names", "sizes", "of", "non", "empty",
@@ -49,24 +36,24 @@ def test_names_are_one_word(borrowed):
     assert not list(borrowed.rows("jax_remove_size_one_mesh_axis_from_type"))
 
 
-def test_long_lines_of_examples(borrowed):
+def test_long_lines_of_examples():
     line = "jax.vmap(lambda x, y: x @ y)(matrices, vectors)"
     assert list(borrowed.rows(f"Say:\n    >>> {line}\n    >>> x = 1\n")) == [(line,)]
     assert list(borrowed.rows(f"Say:\n    ... {line}  \n")) == [(line,)]
 
 
-def test_the_line_is_that_of_the_string(borrowed):
+def test_the_line_is_that_of_the_string():
     found = list(borrowed.shared(f'\n\nx = "{SEVEN}"\n', set(borrowed.rows(SEVEN))))
     assert found == [(3, SEVEN)]
 
 
-def test_allowed_sentences(borrowed):
+def test_allowed_sentences():
     assert len(borrowed.ALLOWED) <= 20
     for sentence, document in borrowed.ALLOWED.items():
         assert list(borrowed.rows(sentence)) and document
 
 
-def test_a_folder_above_its_limit_fails(borrowed, tmp_path, monkeypatch, capsys):
+def test_a_folder_above_its_limit_fails(tmp_path, monkeypatch, capsys):
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
     for folder, name in ((ours / "part", "a.py"), (theirs, "b.py")):
         folder.mkdir(parents=True)
@@ -84,6 +71,6 @@ def test_a_folder_above_its_limit_fails(borrowed, tmp_path, monkeypatch, capsys)
     assert borrowed.main(["--against", str(theirs)]) == 0
 
 
-def test_without_jax(borrowed, monkeypatch):
+def test_without_jax(monkeypatch):
     monkeypatch.setattr(borrowed, "installed_jax", lambda: None)
     assert borrowed.main([]) == 0

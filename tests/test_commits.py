@@ -1,21 +1,10 @@
 """What the lint says of messages of commits: `tools/commits.py`."""
 
-import importlib.util
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
-
-PATH = Path(__file__).parents[1] / "tools" / "commits.py"
-
-
-@pytest.fixture(scope="module")
-def commits():
-    spec = importlib.util.spec_from_file_location("commits", PATH)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+from tools import commits
 
 
 @pytest.mark.parametrize(
@@ -27,7 +16,7 @@ def commits():
         "Embed: bring rows together\n\nWhy.",
     ],
 )
-def test_messages_that_pass(commits, message):
+def test_messages_that_pass(message):
     assert not [*commits.faults(message)]
 
 
@@ -47,13 +36,13 @@ def test_messages_that_pass(commits, message):
         ("Add a rule\n\n" + "x" * 101, "101 characters, of 100"),
     ],
 )
-def test_faults(commits, message, fault):
+def test_faults(message, fault):
     (found,) = commits.faults(message)
     assert fault in found
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
-def test_commits_of_a_repository(commits, tmp_path, monkeypatch, capsys):
+def test_commits_of_a_repository(tmp_path, monkeypatch, capsys):
     def git(*arguments):
         identity = ["-c", "user.name=N", "-c", "user.email=e@example.org"]
         subprocess.run(["git", *identity, *arguments], cwd=tmp_path, check=True)
