@@ -121,15 +121,15 @@ def prepare(venv: Path, what: str, python: str, oldest: bool) -> Path:
         _say(f"making the environment {venv.name}")
         subprocess.run([python, "-m", "venv", str(venv)], check=True)
     pip = [str(programs / "python"), "-m", "pip", "--disable-pip-version-check", "--quiet"]
-    # Python compiles what is imported; to compile all of what is installed takes most of the time.
-    install = [*pip, "install", "--no-compile"]
     bounds = lower_bounds() if oldest else []
     package = f".[{','.join(EXTRAS[what])}]" if EXTRAS[what] else "."
     _say(
         f"installing {package}: its dependencies (some 400 MB, and more for tests), and the native "
         "core, which is compiled in half a minute on two processors"
     )
-    subprocess.run([*install, *bounds, "-e", package], cwd=ROOT, check=True)
+    # Python compiles what is imported; to compile all of what is installed takes most of the time.
+    install = [*pip, "install", "--no-compile", *bounds, "-e", package]
+    subprocess.run(install, cwd=ROOT, check=True)
     _say(f"{venv.name} is ready, after {time.monotonic() - begun:.0f} s")
     for less, extras in EXTRAS.items():
         if set(extras) <= set(EXTRAS[what]):
@@ -168,9 +168,8 @@ def main() -> int:
         print(f"tools/run.py: the environment {venv} could not be made", file=sys.stderr)
         return error.returncode or 1
     environment = {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ.get('PATH', '')}"}
-    environment.pop(
-        "PYTHONDONTWRITEBYTECODE", None
-    )  # each process would compile all that it imports
+    # With it each process would compile all that it imports.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     status = 0
     for step in command.steps:
         program = [str(programs / step[0]), *step[1:], *rest]

@@ -21,7 +21,7 @@ from jitney.core.typing import ArrayLike
 from jitney.numpy import promotion
 from jitney.numpy.division import floor_divide, zero_like
 from jitney.numpy.float_classes import isnan
-from jitney.numpy.functions import BinaryFunction, one_operation, public
+from jitney.numpy.functions import BinaryFunction, last_sections, one_operation, public
 from jitney.numpy.promotion import promote_args, promote_args_inexact, promote_args_numeric
 from jitney.numpy.selection import where
 from jitney.numpy.unary_math import absolute
@@ -87,7 +87,7 @@ def arithmetic(
             return bool_op(x, y)
         return op(x, y)
 
-    shown = f"\n    Example:\n      >>> {example}\n      {printed}\n    "
+    shown = last_sections(example, printed)
     return one_operation(public(function, name, f"{doc}\n{_OPERANDS}{shown}"))
 
 
@@ -151,7 +151,7 @@ def float_arithmetic(
 ) -> BinaryFunction:
     """A function of two operands of one float or complex type; see `arithmetic`.
 
-    `error` is the bound of that of its results, for the docstring; none of what is rounded correctly.
+    `error` is the error bound of its results, for the docstring; "" if they are correctly rounded.
     """
 
     def function(x1: ArrayLike, x2: ArrayLike, /) -> Array:
@@ -161,8 +161,7 @@ def float_arithmetic(
                 return op(x1, x2)
         return op(*promote_args_inexact(name, x1, x2))
 
-    accuracy = f"\n    Accuracy: within {error}.\n" if error else ""
-    shown = f"{accuracy}\n    Example:\n      >>> {example}\n      {printed}\n    "
+    shown = last_sections(example, printed, error)
     return one_operation(public(function, name, f"{doc}\n{_FLOAT_OPERANDS}{shown}"))
 
 

@@ -11,7 +11,7 @@ from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.numpy import promotion
-from jitney.numpy.functions import one_operation, public
+from jitney.numpy.functions import last_sections, one_operation, public
 from jitney.numpy.promotion import promote_args
 from jitney.numpy.unary_math import bitwise_invert, bitwise_not, invert
 from jitney.primitives.elementwise import binary, convert
@@ -52,7 +52,7 @@ def _bits(
                 return op(x, convert.scalar_operand(y, aval.dtype, aval.weak_type))
         return op(*promote_args(name, x, y))
 
-    shown = f"\n    Example:\n      >>> {example}\n      {printed}\n    "
+    shown = last_sections(example, printed)
     return one_operation(public(function, name, f"{doc}\n{_OPERANDS}{shown}"))
 
 

@@ -16,7 +16,7 @@ from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.numpy import promotion
 from jitney.numpy.float_classes import isfinite, isnan
-from jitney.numpy.functions import one_operation, public
+from jitney.numpy.functions import last_sections, one_operation, public
 from jitney.numpy.promotion import promote_args
 from jitney.numpy.unary_math import logical_not, to_bool
 from jitney.primitives.array.broadcasting import broadcast_shapes
@@ -74,7 +74,7 @@ def _comparison(
             return _lexicographic(op, x, y)
         return op(x, y)
 
-    shown = f"\n    Example:\n      >>> {example}\n      {printed}\n    "
+    shown = last_sections(example, printed)
     return one_operation(public(function, name, f"{doc}\n{_OPERANDS}{shown}"))
 
 
@@ -129,7 +129,7 @@ def _logical(name: str, op: Function, doc: str, example: str, printed: str) -> F
             return op(promotion.as_type(x, _BOOL, False), promotion.as_type(y, _BOOL, False))
         return op(to_bool(x), to_bool(y))
 
-    shown = f"\n    Example:\n      >>> {example}\n      {printed}\n    "
+    shown = last_sections(example, printed)
     return one_operation(public(function, name, f"{doc}\n{_OPERANDS}{shown}"))
 
 

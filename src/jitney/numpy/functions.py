@@ -29,6 +29,18 @@ def public(function: F, name: str, doc: str) -> F:
     return function
 
 
+def last_sections(example: str, printed: str, error: str = "") -> str:
+    """Write the sections on accuracy and with an example, with which a docstring ends.
+
+    Args:
+      example: a call, as Python code.
+      printed: what Python shows as its result.
+      error: the error bound of the results; "" for exact or correctly rounded ones.
+    """
+    accuracy = f"\n    Accuracy: within {error}.\n" if error else ""
+    return f"{accuracy}\n    Example:\n      >>> {example}\n      {printed}\n    "
+
+
 def one_operation(function: F) -> F:
     """`function`, marked as one that makes one array at most: its calls are never worth compiling."""
     function.__dict__["is_one_operation"] = True

@@ -17,7 +17,7 @@ from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.numpy import promotion
-from jitney.numpy.functions import UnaryFunction, one_operation, public
+from jitney.numpy.functions import UnaryFunction, last_sections, one_operation, public
 from jitney.numpy.promotion import check_arraylike, promote_args_inexact
 from jitney.numpy.selection import where
 from jitney.primitives.elementwise import binary, compare, convert, select, unary
@@ -49,7 +49,7 @@ def float_function(
       doc: the first line of its docstring.
       example: a call of it, as Python code, for the docstring.
       printed: what Python shows as its result.
-      error: the bound of that of its results, for the docstring; none of what is rounded correctly.
+      error: the error bound of its results, for the docstring; "" if they are correctly rounded.
     """
 
     def function(x: ArrayLike, /) -> Array:
@@ -57,8 +57,7 @@ def float_function(
             return op(x)
         return op(*promote_args_inexact(name, x))
 
-    accuracy = f"\n    Accuracy: within {error}.\n" if error else ""
-    shown = f"{accuracy}\n    Example:\n      >>> {example}\n      {printed}\n    "
+    shown = last_sections(example, printed, error)
     return one_operation(public(function, name, f"{doc}\n{_OPERANDS}{shown}"))
 
 
@@ -72,7 +71,7 @@ def plain_function(
             check_arraylike(name, x)
         return op(x)
 
-    shown = f"\n    Example:\n      >>> {example}\n      {printed}\n    "
+    shown = last_sections(example, printed)
     return one_operation(public(function, name, f"{doc}\n{shown}"))
 
 

@@ -258,14 +258,14 @@ _lowered: Callable[..., Any]
 
 
 def _evaluator_for(x: Value) -> Callable[..., Any] | None:
-    """Return what evaluates operations on `x`, if it is no plain value but a reference or the like."""
+    """Return what evaluates operations on `x`, if it is a reference or of a high type."""
     if is_ref(x):
         return _run_on_refs
     return _run_lowered if is_high_value(x) else None
 
 
 def _leaves_sums(avals: Sequence[AbstractValue]) -> bool:
-    """Whether some of these types are of sums yet to be taken."""
+    """Whether some of these types are unreduced."""
     return any([terms.names_of_terms(explicit.sharding_of(aval)) for aval in avals])
 
 

@@ -27,8 +27,9 @@ def digest(module: ir.Module) -> str | None:
     None if it calls users' Python functions, which may do anything, or if its constants are large.
     """
     writer = _Writer()
+    writer.hash.update(f"O{module.optimization_level}\n".encode())
     try:
-        writer.region(module.region, f"O{module.optimization_level}")
+        writer.region(module.region)
     except _NoDigestError:
         return None
     return writer.hash.hexdigest()
@@ -47,9 +48,9 @@ class _Writer:
         self.types: dict[Any, str] = {}
         self.constant_bytes = 0
 
-    def region(self, region: ir.Region, head: str = "region") -> None:
+    def region(self, region: ir.Region) -> None:
         number: dict[ir.Node, int] = {}
-        lines: list[str] = [f"{head} {[self._type(p.type) for p in region.parameters]}"]
+        lines: list[str] = [f"region {[self._type(p.type) for p in region.parameters]}"]
         for node in traversal.topological_order(traversal.roots(region)):
             number[node] = len(number)
             operands = [number[x] for x in traversal.operands(node)]

@@ -288,7 +288,7 @@ def unary(
       accuracy: whether it has the parameter `accuracy`, which changes derivatives only: results
         are always as accurate as the scalar table says.
       linear: whether the function is linear.
-      error: the bound of that of its results, for the docstring; none of what is rounded correctly.
+      error: the error bound of its results, for the docstring; "" if they are correctly rounded.
     """
     prim = declare(name, linear=linear)
 
