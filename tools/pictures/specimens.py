@@ -1,6 +1,13 @@
 """Programs that the pictures show, written as in the documents: without annotations."""
 
+import jitney.numpy as jnp
+
 
 def center(x):
     mean = x.mean(axis=1, keepdims=True)
     return x - mean
+
+
+def f(x):
+    y = jnp.sin(x)
+    return y * x
