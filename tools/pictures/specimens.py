@@ -22,3 +22,7 @@ def loss(weights, x):
     for w in weights:
         x = jnp.tanh(x @ w)
     return jnp.sum(x * x)
+
+
+def layer(w1, w2, x):
+    return jnp.tanh(x @ w1) @ w2
