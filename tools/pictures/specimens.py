@@ -1,6 +1,7 @@
 """Programs that the pictures show, written as in the documents: without annotations."""
 
 import jitney.numpy as jnp
+from jitney import lax
 
 
 def center(x):
@@ -26,3 +27,11 @@ def loss(weights, x):
 
 def layer(w1, w2, x):
     return jnp.tanh(x @ w1) @ w2
+
+
+def diffuse(u):
+    def step(u, _):
+        u = jnp.pad(u[1:-1] + 0.1 * (u[2:] - 2 * u[1:-1] + u[:-2]), 1)
+        return u, u.max()
+
+    return lax.scan(step, u, length=10)
