@@ -15,7 +15,7 @@ from pathlib import Path
 from tools.pictures.sheet import Sheet
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
-PICTURES = ("stages", "compositions", "fusion", "buffers", "shards", "partition", "loops")
+PICTURES = ("stages", "compositions", "fusion", "buffers", "shards", "partition", "loops", "disk")
 
 
 def main() -> int:
