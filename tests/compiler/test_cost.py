@@ -18,7 +18,7 @@ OTHERS = {
     "hlo/passes/loop_fission.py": {"_CAP"},
     "plan/memory.py": {"ALIGNMENT"},
     "codegen/symbols.py": {"_KEPT_VIEWS"},
-    "llvm/engine.py": {"DEFAULT_LEVEL"},
+    "llvm/engine.py": {"DEFAULT_LEVEL", "_SHORT_TEXT"},
     "lapack.py": {"MAX_ELEMENTS", "_LANES"},
     "convolutions.py": {"SPACE", "_LEVEL"},
     "fourier.py": {"_LEVEL"},

@@ -31,6 +31,7 @@ OTHERS = {
     "compiler/convolutions.py": {"_PANEL_ROW", "_FILTER_ROWS"},
     "compiler/fourier_jobs.py": {"TILE", "_RADICES", "_LARGEST_FACTOR"},
     "compiler/hlo/text.py": {"ELIDE_ABOVE"},
+    "compiler/llvm/engine.py": {"_SHORT_TEXT"},
     "compiler/lapack.py": {"_LANES", "MAX_ELEMENTS"},
     "compiler/library.py": {"_MUCH"},
     "compiler/plan/fourier_kernels.py": {"_SMALL_PRIMES"},

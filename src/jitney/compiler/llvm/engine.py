@@ -25,7 +25,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 from jitney.compiler.llvm.target import Target, host
-from jitney.core import compile_progress, forking, shielded
+from jitney.core import caches, compile_progress, forking, shielded
 
 if TYPE_CHECKING:
     import llvmlite.binding as llvm
@@ -254,19 +254,36 @@ def _objects(texts: Sequence[str], threads: int, level: int) -> list[bytes]:
 
     def work() -> None:  # the longest first
         try:
-            make = library().object
             while True:
                 try:
                     k = waiting.pop()
                 except IndexError:
                     return
-                found[k] = make(texts[k], level)
+                found[k] = _object(texts[k], level)
                 has_done(len(texts[k]))
         finally:
             waiting.clear()  # an error ends the others, too
 
     shielded.call_all([work] * max(threads, 1), cancel=waiting.clear)
     return found
+
+
+# A function that is jitted anew, and programs of the same kernels in the same order, have modules of
+# equal text. Most are short; long ones would fill the memory.
+_SHORT_TEXT = 1 << 16
+
+
+@caches.memoized("object files", "module text, optimization level, target", 128)
+def _object_of_short(text: str, level: int, target: Target) -> bytes:
+    own = library()
+    assert own.target == target
+    return own.object(text, level)
+
+
+def _object(text: str, level: int) -> bytes:
+    if len(text) > _SHORT_TEXT:
+        return library().object(text, level)
+    return _object_of_short(text, level, host())
 
 
 def load(emitted: str | bytes, known: Mapping[str, int], calls: Mapping[str, Code] = {}) -> Code:
