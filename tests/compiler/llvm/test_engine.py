@@ -5,6 +5,7 @@ from tests.compiler.running import code_for
 
 import jitney
 from jitney.compiler.llvm import engine
+from jitney.runtime import lazy_compiler
 
 MODULE = """
 define double @{name}(double %x) {{
@@ -12,6 +13,12 @@ define double @{name}(double %x) {{
   ret double %y
 }}
 """
+
+
+@pytest.fixture(autouse=True, scope="module")
+def loader():
+    """Loading the compiler sets what puts object files into memory."""
+    lazy_compiler.compiler()
 
 
 def text(name, value="1.0"):
