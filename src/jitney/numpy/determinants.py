@@ -48,7 +48,10 @@ def _diagonal_and_sign(a: Array) -> tuple[Array, Array, Array, Array]:
 @custom_jvp
 def _det(a: Array) -> Array:
     _, _, d, sign = _diagonal_and_sign(a)
-    return sign * reduce_prod(d, (d.ndim - 1,))
+    # As products of elements are, which few elements are multiplied by; where it is differentiated
+    # it is strongly typed.
+    weak = get_aval(a).weak_type and a.shape[-1] in (2, 3)
+    return convert(sign * reduce_prod(d, (d.ndim - 1,)), a.dtype, weak)
 
 
 @_det.defjvp
@@ -95,9 +98,7 @@ def det(a: ArrayLike) -> Array:
     """
     a = inexact("det", a)
     check_square("det", a)
-    # As products of elements are, which few elements are multiplied by.
-    weak = get_aval(a).weak_type and a.shape[-1] in (2, 3)
-    return convert(_det(a), a.dtype, weak)
+    return _det(a)
 
 
 @partial(jit, static_argnames=("method",))  # eager, too, as `inv`

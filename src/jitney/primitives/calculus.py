@@ -20,6 +20,7 @@ from jitney.core.primitive import registry
 if TYPE_CHECKING:
     from jitney.core.array import Array
     from jitney.core.dtypes import DType
+    from jitney.core.jaxpr import ClosedJaxpr
     from jitney.core.sharding.named import NamedSharding
     from jitney.core.typing import Value
     from jitney.primitives.rule_types import DotDimensionNumbers, Param
@@ -66,9 +67,19 @@ def square(x: Value) -> Array:
     return _bind("square")(x)
 
 
-def exp(x: Value) -> Array:
+def rsqrt(x: Value) -> Array:
+    """1 / sqrt(x)."""
+    return _bind("rsqrt")(x, accuracy=None)
+
+
+def one_minus_square(x: Value) -> Array:
+    """1 - x * x, accurate near 1."""
+    return _bind("one_minus_square")(x)
+
+
+def exp(x: Value, *, accuracy: object = None) -> Array:
     """The exponential of x."""
-    return _bind("exp")(x, accuracy=None)
+    return _bind("exp")(x, accuracy=accuracy)
 
 
 def log(x: Value) -> Array:
@@ -119,6 +130,16 @@ def div(x: Value, y: Value) -> Array:
 def max(x: Value, y: Value) -> Array:
     """The larger of x and y."""
     return _bind("max")(x, y)
+
+
+def min(x: Value, y: Value) -> Array:
+    """The smaller of x and y."""
+    return _bind("min")(x, y)
+
+
+def clamp(low: Value, x: Value, high: Value) -> Array:
+    """x, or the bound that it is beyond."""
+    return _bind("clamp")(low, x, high)
 
 
 def pow(x: Value, y: Value) -> Array:
@@ -182,6 +203,25 @@ def convert_element_type(
     """x in another dtype."""
     return _bind("convert_element_type")(
         x, new_dtype=new_dtype, weak_type=weak_type, sharding=sharding
+    )
+
+
+def bitcast_convert_type(x: Value, *, new_dtype: DType) -> Array:
+    """The bits of x as numbers of another dtype."""
+    return _bind("bitcast_convert_type")(x, new_dtype=new_dtype)
+
+
+def polynomial(x: Value, *coefficients: Value) -> Array:
+    """The sum of coefficients[k] x^k."""
+    return _bind("polynomial")(x, *coefficients, unroll=None)
+
+
+def custom_jvp_call(
+    *operands: Value, name: str, call_jaxpr: ClosedJaxpr, jvp: Callable[..., Any]
+) -> list[Array]:
+    """The results of a program whose derivative is a rule: see `primitives.call.custom`."""
+    return _bind("custom_jvp_call")(
+        *operands, name=name, call_jaxpr=call_jaxpr, jvp=jvp, num_consts=0, symbolic_zeros=False
     )
 
 

@@ -70,14 +70,15 @@ def aval_of(x: Operand) -> Any:
 
 
 _SCALARS = frozenset((bool, int, float, complex))
-_PYTHON: dict[str, Any] = {"f": float, "i": int, "u": int, "c": complex}
+_PYTHON: dict[str, type[Any]] = {"f": float, "i": int, "c": complex}
 
 
 def const(like: Operand, value: complex | np.number) -> Any:
     """`value` as a scalar operand of the dtype and weakness of `like`."""
     aval = aval_of(like)
-    if aval.weak_type and aval.dtype.kind in _PYTHON:
-        return _PYTHON[aval.dtype.kind](value)
+    python = _PYTHON.get(aval.dtype.kind) if aval.weak_type else None
+    if python is not None and dtypes.canonicalize_dtype(python) == aval.dtype:
+        return python(value)
     return typed(np.asarray(value).astype(aval.dtype))
 
 

@@ -304,7 +304,6 @@ def _clamp_jvp(primals: Primals, tangents: Tangents) -> Any:
     low, x, high = primals
     out = clamp_p.bind(low, x, high)
     shape = rules.shape_of(x)
-    low, high = (rules.broadcast_to_result(b, shape) for b in (low, high))
     conditions = (
         lambda: calculus.and_(calculus.gt(low, x), calculus.lt(low, high)),
         lambda: calculus.and_(calculus.gt(x, low), calculus.lt(x, high)),

@@ -28,6 +28,7 @@ from jitney.primitives.calculus import (
 )
 from jitney.primitives.elementwise.compiled_rules import compile_large
 from jitney.primitives.elementwise.families import FLOAT, binary, nary, unary
+from jitney.primitives.elementwise.slopes import exp_neg_square, strong
 from jitney.primitives.rules import const, factor
 
 if TYPE_CHECKING:
@@ -113,16 +114,13 @@ def _full_like(x: Value, value: float | np.floating) -> Any:
     return rules.broadcast_to_result(const(x, value), rules.shape_of(x))
 
 
-def _gaussian(x: Value) -> Any:
-    """exp(-x^2)."""
-    return exp(neg(calculus.square(x)))
-
-
 _TWO_OVER_ROOT_PI = 2 / np.sqrt(np.pi)
 _HALF_ROOT_PI = np.sqrt(np.pi) / 2
 
-rules.defjvp(erf_p, lambda t, x: mul(factor(x, _TWO_OVER_ROOT_PI), mul(t, _gaussian(x))))
-rules.defjvp(erfc_p, lambda t, x, **_: mul(factor(x, -_TWO_OVER_ROOT_PI), mul(t, _gaussian(x))))
+rules.defjvp(erf_p, lambda t, x: mul(factor(x, _TWO_OVER_ROOT_PI), mul(t, exp_neg_square(x))))
+rules.defjvp(
+    erfc_p, lambda t, x, **_: mul(factor(x, -_TWO_OVER_ROOT_PI), mul(t, exp_neg_square(x)))
+)
 rules.defjvp2(
     erf_inv_p,
     lambda t, y, x: mul(factor(x, _HALF_ROOT_PI), mul(t, exp(calculus.square(y)))),
@@ -132,19 +130,11 @@ rules.defjvp(digamma_p, lambda t, x: mul(t, polygamma(factor(x, 1), x)))
 rules.defjvp2(bessel_i0e_p, lambda t, y, x: mul(t, sub(bessel_i1e(x), mul(sign(x), y))))
 
 
-def _strong(x: Value) -> Any:
-    """`x`, not weakly typed."""
-    aval = rules.aval_of(x)
-    if not aval.weak_type:
-        return x
-    return calculus.convert_element_type(x, new_dtype=aval.dtype)
-
-
 def _bessel_i1e_slope(y: Value, x: Value) -> Any:
     """I0e(x) - y (sign(x) + 1 / x), which tends to 1/2 at 0."""
     dtype = rules.aval_of(x).dtype
     tiny = dtypes.finfo(dtype).eps
-    size = _strong(calculus.abs(x))
+    size = strong(calculus.abs(x))
     regular = gt(size, const(size, tiny))
     safe = select_n(regular, _full_like(x, tiny), x)
     slope = sub(bessel_i0e(safe), mul(y, add(sign(safe), integer_pow(safe, y=-1))))

@@ -16,7 +16,7 @@ from jitney.core.avals import ShapedArray
 from jitney.core.primitive import declare
 from jitney.primitives import calculus, rules
 from jitney.primitives.calculus import add, div, mul, sub
-from jitney.primitives.elementwise import families, taylor
+from jitney.primitives.elementwise import families, slopes, taylor
 from jitney.primitives.elementwise.accuracy import Accuracy, AccuracyMode
 from jitney.primitives.elementwise.compiled_rules import compiled_unless_finite
 from jitney.primitives.elementwise.families import (
@@ -585,7 +585,7 @@ rules.defjvp(atan_p, lambda t, x: div(t, add(factor(x, 1), square(x))))
 rules.defjvp(sinh_p, _times(lambda x: cosh(x)))
 rules.defjvp(cosh_p, _times(lambda x: sinh(x)))
 rules.defjvp2(tanh_p, _tanh_jvp)
-rules.defjvp(asinh_p, _times(lambda x: rsqrt(add(square(x), const(x, 1)))))
+rules.defjvp(asinh_p, _times(slopes.asinh_slope))
 rules.defjvp(
     acosh_p,  # the roots of x^2 - 1 in turns: x^2 may overflow
     _times(lambda x: mul(rsqrt(sub(x, const(x, 1))), rsqrt(add(x, const(x, 1))))),

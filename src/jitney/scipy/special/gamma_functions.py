@@ -299,7 +299,7 @@ def jvp(primals: tuple[Array, Array], tangents: tuple[Array, Array]) -> tuple[Ar
     s, a, ds, da = map(strong, (*primals, *tangents))
     by_order = differentiate(partial(_euler_maclaurin, a=a), (s,), (lax.full_like(s, 1),))[1]
     by_start = lax.neg(lax.mul(s, _zeta(lax.add(s, lax.full_like(s, 1)), a)))
-    return _zeta(s, a), lax.mul(ds, by_order) + lax.mul(da, by_start)
+    return _zeta(*primals), lax.mul(ds, by_order) + lax.mul(da, by_start)
 
 
 def _euler_maclaurin(s: Array, a: Array) -> Array:
