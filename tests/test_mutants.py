@@ -10,10 +10,12 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.fixture
-def mutants(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "tools"))
-    import mutants
+@pytest.fixture(scope="module")
+def mutants():
+    """The module, one for all tests here: it keeps the places that it has found in each folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT / "tools"))
+        import mutants
 
     yield mutants
     sys.modules.pop("mutants")
