@@ -3,7 +3,7 @@
 from xml.etree import ElementTree
 
 import pytest
-from benchmarks import picture
+from benchmarks import picture, start_picture, start_to_end
 from benchmarks.rivals import NUMBA, NUMPY
 from benchmarks.speed import WORKLOADS
 
@@ -56,3 +56,23 @@ def test_the_summary_says_how_many_are_slower() -> None:
     assert text.startswith(
         "In 7 of 8 workloads jitney is faster than JAX, which takes 0.50 to 7.5 times"
     )
+
+
+def test_nested_durations_count_once() -> None:
+    found = start_to_end.exclusive([
+        ("tracing", 2.0, 1.0), ("tracing", 4.0, 3.5), ("lowering", 5.0, 0.5), ("compilation", 9.0, 2.0)
+    ])  # fmt: skip
+    assert found == {"tracing": 3.5, "lowering": 0.5, "compilation": 2.0}
+
+
+def test_phases_of_processes_are_drawn_in_order_and_described() -> None:
+    sample = dict(zip(start_to_end.PHASES, (0.3, 0.05, 0.01, 0.01, 0.1, 0.03), strict=True))
+    times = start_to_end.summary([sample, sample, sample])
+    assert times["low"] == times["high"] == pytest.approx(0.5)
+    slow = {**times, "imports": 3.0, "low": 3.1, "high": 3.4}
+    kinds = {**dict.fromkeys(start_to_end.KINDS, times), "jax": slow}
+    workloads = dict.fromkeys(picture.NAMES, kinds)
+    sheet = start_picture.draw({**MEASURED, "calls": 11, "workloads": workloads})
+    assert sheet.faults() == []
+    assert "SELU, 1e6: JAX 3.20 s, of which imports 3.00 and compilation 0.10" in sheet.description
+    assert "2026-11-27, a processor, 2 cores; JAX 1; 11 calls" in sheet.svg()

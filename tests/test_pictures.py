@@ -1,5 +1,6 @@
 """The pictures of the documents: drawn from what the package says, legible, and described in words."""
 
+import json
 import re
 import subprocess
 import sys
@@ -7,7 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from benchmarks import picture
+from benchmarks import picture, start_picture
 from tools.pictures.__main__ import IMAGES, PICTURES
 from tools.pictures.sheet import Sheet
 
@@ -25,7 +26,8 @@ def _name(path: Path) -> str:
 
 
 def test_each_picture_has_a_program_that_draws_it() -> None:
-    assert {*FILES} == {*(IMAGES / f"{name}.svg" for name in PICTURES), picture.PICTURE}
+    measured = {module.PICTURE for module in (picture, start_picture) if module.SOURCE.exists()}
+    assert {*FILES} == {*(IMAGES / f"{name}.svg" for name in PICTURES), *measured}
 
 
 def test_pictures_are_what_is_drawn() -> None:
@@ -38,6 +40,12 @@ def test_pictures_are_what_is_drawn() -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.skipif(not start_picture.SOURCE.exists(), reason="has not been measured")
+def test_the_picture_of_processes_is_measured() -> None:
+    found = json.loads(start_picture.SOURCE.read_text())
+    assert start_picture.PICTURE.read_text() == start_picture.draw(found).svg()
 
 
 @pytest.mark.parametrize("path", FILES, ids=_name)
