@@ -145,12 +145,15 @@ def test_files_that_are_named_exist(path: Path) -> None:
 
 
 def test_the_picture_of_the_readme_is_measured() -> None:
-    """It is drawn from what `benchmarks.speed` wrote, and the README says the same in words."""
+    """It is drawn from what `benchmarks.speed` wrote, and pages that show it say the same in words."""
     found = json.loads(picture.SOURCE.read_text())
     assert picture.PICTURE.read_text() == picture.svg(found)
     text = (ROOT / "README.md").read_text()
     assert f"![{picture.summary(found)}](docs/images/speed.svg)" in text
     assert len(text.splitlines()) <= 80
+    for page in DOCUMENTS:
+        for words in re.findall(r"!\[([^\]]*)\]\([\w/]*speed\.svg\)", page.read_text()):
+            assert words == picture.summary(found), _name(page)
 
 
 def update() -> None:

@@ -15,7 +15,17 @@ from pathlib import Path
 from tools.pictures.sheet import Sheet
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
-PICTURES = ("stages", "compositions", "fusion", "buffers", "shards", "partition", "loops", "disk")
+PICTURES = (
+    "stages",
+    "compositions",
+    "fusion",
+    "buffers",
+    "shards",
+    "partition",
+    "loops",
+    "disk",
+    "calls",
+)
 
 
 def main() -> int:

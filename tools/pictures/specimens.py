@@ -35,3 +35,12 @@ def diffuse(u):
         return u, u.max()
 
     return lax.scan(step, u, length=10)
+
+
+def lorenz(state):
+    def step(u, _):
+        x, y, z = u
+        du = jnp.stack([10 * (y - x), x * (28 - z) - y, x * y - 8 / 3 * z])
+        return u + 0.01 * du, None
+
+    return lax.scan(step, state, length=1000)[0]
