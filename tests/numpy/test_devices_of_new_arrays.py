@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.helpers.both import check
+from tests.helpers.both import check, outcome, outcome_of_jax
+
+import jitney
 
 # A new array along a sharding on an AbstractMesh.
 MADE: dict[str, Any] = {
@@ -37,6 +39,14 @@ def place(jax: Any, kind: str) -> Any:
     return sharding.NamedSharding(mesh, sharding.PartitionSpec("x"))
 
 
+# Without a context mesh JAX 0.12 ignores Explicit axes here, though not in the others, and an Auto axis
+# in one that is compiled.
+IGNORED = {
+    *[(n, "Explicit") for n in ("zeros", "ones", "full", "zeros_like", "full_like", "lax.full")],
+    ("zeros, out_sharding", "Explicit"),
+}
+
+
 @pytest.mark.parametrize("compiled", [False, True], ids=["eager", "jit"])
 @pytest.mark.parametrize("kind", ["Auto", "Explicit"])
 @pytest.mark.parametrize("name", MADE)
@@ -47,7 +57,9 @@ def test_axes_of_an_abstract_mesh_are_refused(name: str, kind: str, compiled: bo
 
         return (jax.jit(make) if compiled else make)()
 
-    check(case)
+    is_ignored = (name, kind) in IGNORED or (name, kind, compiled) == ("empty", "Auto", True)
+    assert outcome(case, jitney, jitney.numpy) == ("raises", "ValueError")
+    assert (outcome_of_jax(case)[0] != "raises") is is_ignored
 
 
 @pytest.mark.parametrize("compiled", [False, True], ids=["eager", "jit"])
@@ -66,6 +78,8 @@ def test_auto_axes_say_nothing_of_converted_arrays(name: str, compiled: bool) ->
 def test_types_along_explicit_axes_need_no_devices(name: str) -> None:
     def case(jax: Any, jnp: Any) -> Any:
         found = jax.eval_shape(lambda: MADE[name](jax, jnp, place(jax, "Explicit")))
-        return found.shape, str(found.sharding.spec)
+        return found.shape == (4,), str(found.sharding and found.sharding.spec) == "P('x',)"
 
-    check(case)
+    is_ignored = (name, "Explicit") in IGNORED
+    assert outcome(case, jitney, jitney.numpy) == outcome(lambda *_: (True, True), None, None)
+    assert outcome_of_jax(case) == outcome(lambda *_: (True, not is_ignored), None, None)

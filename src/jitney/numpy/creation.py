@@ -164,18 +164,24 @@ def asarray(
 
 
 def _filled(shape: ShapeLike, value: int, dtype: DTypeLike | None, name: str) -> Array:
+    extents, own = _shape_and_dtype(shape, dtype, name)
+    return _constant(extents, value, own, False)
+
+
+def _shape_and_dtype(
+    shape: ShapeLike, dtype: DTypeLike | None, name: str
+) -> tuple[tuple[int, ...], Any]:
+    """What a new array is asked to be, checked."""
     if type(shape) is int and type(dtype) is int:
         raise TypeError(
             f"jnp.{name}: `dtype` must be a data type, but it is '{dtype}'; the extents of a shape "
             f"are one tuple: jax.numpy.{name}(({shape}, {dtype})), not "
             f"jax.numpy.{name}({shape}, {dtype})"
         )
-    shape = canonical_shape(shape)
+    extents = canonical_shape(shape)
     if dtype is None:
-        dtype = dtypes.canonicalize_dtype(np.float64)
-    else:
-        dtype = user_dtype(dtype, name)
-    return _constant(shape, value, dtype, False)
+        return extents, dtypes.canonicalize_dtype(np.float64)
+    return extents, user_dtype(dtype, name)
 
 
 def _constant(shape: tuple[int, ...], value: ArrayLike, dtype: Any, weak_type: bool) -> Any:
@@ -191,6 +197,13 @@ def _constant(shape: tuple[int, ...], value: ArrayLike, dtype: Any, weak_type: b
         filled = np.zeros(shape, dtype) if is_zero else np.full(shape, scalar, dtype)
         return array_from_numpy(filled, shaped_array(shape, dtype, weak_type))
     return broadcast_to_shape(scalar_operand(value, dtype, weak_type), shape)
+
+
+def _unspecified(shape: tuple[int, ...], dtype: dtypes.DType, weak_type: bool) -> Any:
+    """An array that is about to be written: zeros, which programs call `empty`."""
+    if state.trace is state.eval_trace or dtype == dtypes.float0 or dtypes.is_extended(dtype):
+        return _constant(shape, 0, dtype, weak_type)
+    return convert(lax_creation.empty(shape, dtype), dtype, weak_type)
 
 
 def broadcast_to_shape(x: ArrayLike, shape: tuple[int, ...]) -> Array:
@@ -267,7 +280,9 @@ def empty(
       >>> jnp.empty((2,), dtype=jnp.int32)
       Array([0, 0], dtype=int32)
     """
-    return placed(_filled(shape, 0, dtype, "empty"), device, out_sharding)
+    return placed(
+        _unspecified(*_shape_and_dtype(shape, dtype, "empty"), False), device, out_sharding
+    )
 
 
 @one_operation
@@ -341,15 +356,18 @@ def _prototype(
 def _like(
     name: str,
     a: ArrayLike | Shaped,
-    value: int,
+    value: int | None,
     dtype: DTypeLike | None,
     shape: ShapeLike | None,
 ) -> Array:
-    shape, dtype, weak = _prototype(name, a, dtype, shape)
-    dtypes.check_valid_dtype(dtype)
-    if dtypes.is_extended(dtype):
-        return lax_creation.full_like(a, value, None, shape)
-    return _constant(shape, value, dtype, weak)
+    """`value` in the shape and dtype of `a`; None: it does not matter."""
+    extents, own, weak = _prototype(name, a, dtype, shape)
+    dtypes.check_valid_dtype(own)
+    if dtypes.is_extended(own):
+        return lax_creation.full_like(a, value or 0, None, extents)
+    if value is None:
+        return _unspecified(extents, own, weak)
+    return _constant(extents, value, own, weak)
 
 
 @one_operation
@@ -424,7 +442,7 @@ def empty_like(
       >>> jnp.empty_like(jnp.arange(3), dtype=bool)
       Array([False, False, False], dtype=bool)
     """
-    out = _like("empty_like", prototype, 0, dtype, shape)
+    out = _like("empty_like", prototype, None, dtype, shape)
     return placed_like(out, prototype, shape, device, None)
 
 

@@ -17,7 +17,7 @@ from jitney.core.array import Array
 from jitney.core.trace import concrete_or_error
 from jitney.core.typing import ArrayLike
 from jitney.numpy import promotion
-from jitney.numpy.creation import array, zeros
+from jitney.numpy.creation import array, empty
 from jitney.numpy.flips import flip
 from jitney.numpy.manipulation import repeat
 from jitney.numpy.ranges import linspace
@@ -217,7 +217,7 @@ def _constant(x: Array, widths: Widths, value: ArrayLike | list[Any] | tuple[Any
 
 
 def _empty(x: Array, axis: int, low: int, high: int) -> Array:
-    parts = [zeros((*x.shape[:axis], n, *x.shape[axis + 1 :]), x.dtype) for n in (low, high)]
+    parts = [empty((*x.shape[:axis], n, *x.shape[axis + 1 :]), x.dtype) for n in (low, high)]
     return concatenate([parts[0], x, parts[1]], axis)
 
 

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from jitney.core.sharding.named import ShardingLike
     from jitney.core.sharding.sharding import Sharding
     from jitney.core.typing import ArrayLike, DTypeLike, ShapeLike, SupportsDType
-    from jitney.primitives.rule_types import Builder, Dims, Primals
-    from jitney.transforms.batch import AxisData
+    from jitney.primitives.rule_types import Builder
 
 iota_p = declare("iota")
 
@@ -213,19 +212,6 @@ def empty(shape: ShapeLike, dtype: DTypeLike, *, out_sharding: ShardingLike | No
     return empty_p.bind(shape=canonical_shape(shape), dtype=dtype, out_sharding=place)
 
 
-@empty_p.batch_with_axis
-def _empty_batch_with_axis(
-    axis: AxisData,
-    args: Primals,
-    dims: Dims,
-    *,
-    shape: Shape,
-    dtype: np.dtype,
-    out_sharding: object,
-) -> tuple[Any, int]:
-    return empty_p.bind(shape=(axis.size, *shape), dtype=dtype, out_sharding=out_sharding), 0
-
-
 # A scalar of which nothing is read: what branches give for residuals of other branches.
 empty2_p = declare("empty2")
 
@@ -253,5 +239,5 @@ def _empty2_key_words(
 
 
 iota_p.absent("jvp", "transpose", "batch", why="no operands")
-empty_p.absent("jvp", "transpose", why="no operands")
+empty_p.absent("jvp", "transpose", "batch", why="no operands")
 empty2_p.absent("jvp", "transpose", "batch", why="no operands")

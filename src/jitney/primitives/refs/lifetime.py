@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from jitney.core.avals import get_aval
+from jitney.core.avals import ShapedArray, get_aval
 from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
 from jitney.core.refs import AbstractRef, ReadEffect, WriteEffect, array_type, is_ref
 from jitney.core.shape_dtype import abstractify
 from jitney.core.tracebacks import api_boundary
+from jitney.primitives import calculus
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.refs.access import swap_p
 from jitney.primitives.refs.ref import Ref, TransformedRef
@@ -55,7 +56,15 @@ def _new_ref_abstract(
 ) -> AbstractRef:
     if isinstance(x, AbstractRef):
         raise TypeError(f"a Ref holds an array, not another Ref: {x}")
-    return AbstractRef(x, memory_space, kind)
+    return AbstractRef(x.strip_weak_type(), memory_space, kind)
+
+
+def _strongly_typed(x: Value) -> Any:
+    """`x` as a reference holds it: what is written to one is converted to its type."""
+    aval = get_aval(x)
+    if not isinstance(aval, ShapedArray) or not aval.weak_type:
+        return x
+    return calculus.convert_element_type(x, new_dtype=aval.dtype)
 
 
 @empty_ref_p.abstract
@@ -70,7 +79,8 @@ def _tangent_ref_abstract(*, ty: AbstractRef) -> AbstractRef:
 
 @new_ref_p.def_impl
 def _new_ref_def_impl(x: Value, *, kind: Param, memory_space: Param, pin: bool) -> Ref:
-    array = x if type(x) is ArrayImpl else owned(x)
+    value = _strongly_typed(x)
+    array = value if type(value) is ArrayImpl else owned(value)
     return Ref(AbstractRef(array.aval, memory_space, kind), array)
 
 
@@ -86,7 +96,7 @@ def _tangent_ref_def_impl(*, ty: AbstractRef) -> Ref:
 
 @new_ref_p.discharge
 def _new_ref_discharge(which: Sequence[bool], x: Value, **_: Param) -> Any:
-    return x, [None]
+    return _strongly_typed(x), [None]
 
 
 @empty_ref_p.discharge
