@@ -5,7 +5,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
 RUN := $(PYTHON) tools/run.py --venv $(VENV)
 
-.PHONY: tour test test-live test-quick libraries oracle fuzz sanitize lint bench wheels docs clean
+.PHONY: tour test test-live test-quick libraries oracle fuzz sanitize lint bench wheels docs pictures clean
 
 tour:  ## three programs on their way to machine code, and what they cost
 	@$(RUN) tour
@@ -42,6 +42,9 @@ wheels:  ## wheels for all platforms; WHEELS="--only cp313-manylinux --try quick
 
 docs:  ## the site of the documents, with executed tutorials, in docs/_build/html
 	@$(RUN) docs
+
+pictures:  ## pictures of the documents, from programs compiled here
+	@$(RUN) pictures
 
 clean:
 	rm -rf $(VENV) .venv-oldest .venv-libraries build dist docs/_build docs/api src/*.egg-info .pytest_cache .ruff_cache .hypothesis

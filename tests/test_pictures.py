@@ -77,6 +77,14 @@ def test_pages_show_each_picture_and_describe_it(path: Path) -> None:
     assert all(len(words.split()) > 5 and "\n" not in words for words in shown)
 
 
+def test_programs_of_pictures_are_those_of_the_pages() -> None:
+    pages = "".join(page.read_text() for page in sorted((ROOT / "docs").glob("*.md")))
+    source = (ROOT / "tools" / "pictures" / "specimens.py").read_text()
+    programs = ["def" + part.rstrip() for part in source.split("\n\n\ndef")[1:]]
+    assert programs
+    assert [program for program in programs if program not in pages] == []
+
+
 def test_texts_that_cannot_be_read_are_found() -> None:
     sheet = Sheet("title", "description", height=40)
     sheet.text(10, 20, "a text")

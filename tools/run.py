@@ -13,6 +13,7 @@
     python tools/run.py bench         against real jax; what follows is handed to the benchmarks
     python tools/run.py wheels        wheels for all platforms and Pythons; --help says what may follow
     python tools/run.py docs          the site of the documents, in docs/_build/html
+    python tools/run.py pictures      pictures of the documents, in docs/images; names may follow
 
 With `--oldest` the environment has the oldest versions that pyproject.toml allows of what the package
 needs, in place of the newest. Libraries, of versions that are pinned, have an environment of their own.
@@ -78,6 +79,7 @@ COMMANDS = {
         "docs",
         [["sphinx-build", "-W", "--keep-going", "-q", "-j", "auto", "docs", "docs/_build/html"]],
     ),
+    "pictures": Command("run", [["python", "-m", "tools.pictures"]]),
 }
 # What is installed beside the package, by names of extras in pyproject.toml.
 EXTRAS = {

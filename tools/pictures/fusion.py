@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tools.pictures import specimens
 from tools.pictures.code import COLOURS, ROW, Body, code
-from tools.pictures.sheet import WIDTH, Sheet
+from tools.pictures.sheet import GREEN, WIDTH, Sheet
 
 import jitney as jax
 import jitney.numpy as jnp
@@ -85,7 +85,7 @@ def draw() -> Sheet:
     for name, moved in (("before", sum(before)), ("after", after)):
         sheet.text(0, y + 12, name, "small")
         length = (WIDTH - 180) * moved / sum(before)
-        sheet.area(56, y, length, _BAR + 2, COLOURS[0], 0.55)
+        sheet.area(56, y, length, _BAR + 2, GREEN, 0.5)
         sheet.text(56 + length + 8, y + 12, f"{bytes_text(moved)} moved", "small")
         y += _BAR + 10
     sheet.height = y
