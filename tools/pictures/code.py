@@ -66,5 +66,5 @@ def code(sheet: Sheet, x: float, y: float, width: float, lines: Sequence[texts.L
         sheet.text(x + 2 * _MARGIN, y + 12, line.text, "code")
         if line.places:
             names = " ".join(str(place + 1) for place in line.places)
-            sheet.text(x + width - _MARGIN, y + 12, names, "small", "end", "dim")
+            sheet.text(x + width - _MARGIN, y + 12, names, "small", "end")
         y += ROW

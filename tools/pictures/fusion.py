@@ -52,7 +52,7 @@ def draw() -> Sheet:
         sheet.area(0, y, 3, _STEP - 8, COLOURS[line], 1)
         sheet.text(12, y + 20, hlo.word(node), "code")
         sheet.text(_LEFT - 24, y + 20, bytes_text(moved), "small", "end")
-        sheet.text(_LEFT - 8, y + 20, str(line + 1), "small", "end", "dim")
+        sheet.text(_LEFT - 8, y + 20, str(line + 1), "small", "end")
         if k:
             sheet.line(f"M{_LEFT / 2} {y - 8}v8")
     for k, work in enumerate(program.work, 1):
