@@ -166,7 +166,9 @@ four = jax.make_mesh((4, 2), ("x", "y"), axis_types=(AUTO, AUTO))
 keys = jax.random.wrap_key_data(
     jax.device_put(np.ones((8, 2, 2), np.uint32), NamedSharding(four, P("x", "y")))
 )
-show("keys", lambda: (keys, keys.T, jax.random.key_data(keys.T)))
+show("keys", lambda: (keys, keys.T))
+words = jax.random.key_data(keys.T)
+print("words", words.sharding.is_equivalent_to(NamedSharding(four, P("y", "x")), 3))
 one = jax.device_put(HOST, NamedSharding(Mesh(DEVICES[:1], "x"), P("x")))
 show("one device", lambda: (jax.jit(lambda x: x)(one), one * 2))
 for place in (NamedSharding(auto, P("x")), NamedSharding(auto, P())):

@@ -100,10 +100,10 @@ def reshape(operation: Operation) -> list[Entries]:
     (spec,), old, new = operation.specs, shape_of(operation, 0), operation.shapes[0]
     if operation.params.get("dimensions") is not None and any(spec):
         operation.refuse("reshape with `dimensions` has no rule for operands that are divided")
-    if any(spec) and not _is_one_step(old, new):
+    if any(spec) and not _splits_or_joins(old, new):
         operation.refuse(
-            "This reshape is not supported of an operand that is divided: it does more than split one "
-            f"axis or join some, from {old} to {new}"
+            "This reshape is not supported of an operand that is divided: it does more than split axes "
+            f"or join some, from {old} to {new}"
         )
     out: list[tuple[Any, ...]] = []
     for before, after in _groups(old, new):
@@ -112,20 +112,10 @@ def reshape(operation: Operation) -> list[Entries]:
     return [tuple(out)]
 
 
-def _is_one_step(old: Sequence[int], new: Sequence[int]) -> bool:
-    """Whether a reshape splits one axis, or joins neighbours, or adds or drops axes of extent one."""
+def _splits_or_joins(old: Sequence[int], new: Sequence[int]) -> bool:
+    """Whether a reshape splits axes, joins neighbours, and adds or drops axes of extent one."""
     plain, other = [n for n in old if n != 1], [n for n in new if n != 1]
-    if plain == other:
-        return True
-    changed = [
-        (before, after)
-        for before, after in _groups(plain, other)
-        if len(before) != 1 or len(after) != 1
-    ]
-    if len(changed) != 1 or len(old) == len(new):
-        return False
-    (before, after) = changed[0]
-    return len(before if len(new) > len(old) else after) == 1
+    return all([min(len(before), len(after)) <= 1 for before, after in _groups(plain, other)])
 
 
 def _groups(old: Sequence[int], new: Sequence[int]) -> list[tuple[range, range]]:
