@@ -20,6 +20,7 @@ from jitney.core.symbolic.expressions import index
 from jitney.primitives import calculus, rules, sharding_rules
 from jitney.primitives.array.broadcasting import expand_dims
 from jitney.primitives.array.canonical import canonical_axis, canonical_shape
+from jitney.primitives.array.concatenation import unstack
 from jitney.primitives.array.shape import shape_of, squeeze
 from jitney.primitives.elementwise import binary, compare, convert, families, select
 from jitney.primitives.elementwise.families import Shape
@@ -29,7 +30,7 @@ from jitney.primitives.indexing.gather import (
     batch_gather,
 )
 from jitney.primitives.indexing.scatter import ScatterDimensionNumbers, batch_scatter, scatter_p
-from jitney.primitives.indexing.slice import bind_values, slice as static_slice
+from jitney.primitives.indexing.slice import bind_values
 from jitney.transforms import jet
 from jitney.transforms.zero import Zero, instantiate
 
@@ -110,9 +111,8 @@ def start_operands(operand: Value, start_indices: Any, wraps: Any = True) -> lis
         rows = shape_of(start_indices)
         if len(rows) != 1:
             raise TypeError(f"`start_indices` must be a sequence or a vector, but has shape {rows}")
-        starts = [
-            squeeze(static_slice(start_indices, (k,), (k + 1,), (1,)), (0,)) for k in range(rows[0])
-        ]
+        known = isinstance(start_indices, np.ndarray)
+        starts = [*(start_indices if known else unstack(start_indices))]
     if len(starts) != len(shape):
         raise ValueError(
             f"there must be one start index for each axis of an operand of shape {shape}, but there "
