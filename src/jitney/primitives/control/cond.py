@@ -17,7 +17,7 @@ from jitney.core import config, dtypes, text, varying
 from jitney.core.avals import ShapedArray, get_aval
 from jitney.core.effects import InputEffect, has_io, moved
 from jitney.core.evaluate import eval_jaxpr
-from jitney.core.jaxpr import ClosedJaxpr, JaxprEqn
+from jitney.core.jaxpr import ClosedJaxpr, JaxprEqn, Literal
 from jitney.core.jaxpr_trace import retrace
 from jitney.core.key_reuse import KeyUse, use_of_branches
 from jitney.core.memo import memoize_by_identity
@@ -222,19 +222,20 @@ def _cond_partial(
     out_unknown = [any(f[i] for f in found) for i in range(n_out)]
     parts = [trace_partially(b, mask, out_unknown) for b in branches]
     n_known_out = n_out - sum(out_unknown)
-    slots, places = _shared_slots([known.out_avals[n_known_out:] for known, *_ in parts])
+    slots, kept, places = _places_of_residuals([known for known, *_ in parts], n_known_out)
     known = [
         _with_other_residuals(part[0], n_known_out, slots, mine)
         for part, mine in zip(parts, places, strict=True)
     ]
+    given = (*slots, *[parts[0][0].in_avals[k] for k in kept])
     late = [
-        _taking_residuals(part[1], slots, mine) for part, mine in zip(parts, places, strict=True)
+        _taking_residuals(part[1], given, mine) for part, mine in zip(parts, places, strict=True)
     ]
     known_args = [x for x, u in zip(operands, mask, strict=True) if not u]
     with set_current_trace(trace.parent_trace):
         outs = _bind(index, known_args, known, params)
-    residuals = outs[n_known_out:]
-    assert len(residuals) == len(slots)
+    residuals = [*outs[n_known_out:], *[known_args[k] for k in kept]]
+    assert len(residuals) == len(given)
     unknown_args = [x for x, u in zip(operands, mask, strict=True) if u]
     late_outs = iter(
         trace.unknown_trace.process_primitive(
@@ -257,6 +258,36 @@ def _cond_dce(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
         invars=[a for a, n in zip(eqn.invars, kept, strict=True) if n],
         outvars=[v for v, u in zip(eqn.outvars, used, strict=True) if u],
     )
+
+
+def _places_of_residuals(
+    programs: Sequence[ClosedJaxpr], n_out: int
+) -> tuple[tuple[Any, ...], list[int], list[tuple[int, ...]]]:
+    """Where the residuals of branches are: results of theirs, or operands, which stay what they are.
+
+    Args:
+      programs: the known parts of the branches.
+      n_out: how many results come before the residuals.
+
+    Returns: (types of the slots among the results; operands that are residuals of some branch; for
+      each branch, the places of its residuals among the slots and these operands).
+    """
+    sources: list[list[int | None]] = []
+    for program in programs:
+        operands: dict[Any, int] = {v: k for k, v in enumerate(program.jaxpr.invars)}
+        residuals = program.jaxpr.outvars[n_out:]
+        sources.append([None if type(v) is Literal else operands.get(v) for v in residuals])
+    kept = [*dict.fromkeys([k for row in sources for k in row if k is not None])]
+    computed: list[Sequence[Any]] = [
+        [a for a, k in zip(program.out_avals[n_out:], row, strict=True) if k is None]
+        for program, row in zip(programs, sources, strict=True)
+    ]
+    slots, shared = _shared_slots(computed)
+    places: list[tuple[int, ...]] = []
+    for row, mine in zip(sources, shared, strict=True):
+        own = iter(mine)
+        places.append(tuple([next(own) if k is None else len(slots) + kept.index(k) for k in row]))
+    return slots, kept, places
 
 
 def _shared_slots(
@@ -284,13 +315,17 @@ def _shared_slots(
 def _with_other_residuals(
     closed: ClosedJaxpr, n_out: int, slots: tuple[Any, ...], mine: tuple[int, ...]
 ) -> ClosedJaxpr:
-    """`closed` with its residuals in their slots, and fillers in those of other branches."""
+    """`closed` with its residuals in their slots, and fillers in those of other branches.
+
+    Residuals with a place beyond the slots are operands: they are no results.
+    """
 
     def fun(*args: Value) -> list[Any]:
         outs = eval_jaxpr(closed.jaxpr, closed.consts, *args)
         filled = [_filler(aval) for aval in slots]
         for place, x in zip(mine, outs[n_out:], strict=True):
-            filled[place] = x
+            if place < len(slots):
+                filled[place] = x
         return [*outs[:n_out], *filled]
 
     return retrace("cond", fun, closed.in_avals, closed)
@@ -307,7 +342,7 @@ def _filler(aval: AbstractValue) -> Any:
 def _taking_residuals(
     closed: ClosedJaxpr, slots: tuple[Any, ...], mine: tuple[int, ...]
 ) -> ClosedJaxpr:
-    """`closed` taking the residuals of all branches."""
+    """`closed` taking the residuals of all branches, of types `slots`."""
     avals = [*slots, *closed.in_avals[len(mine) :]]
 
     def fun(*args: Value) -> list[Any]:
