@@ -206,7 +206,8 @@ def _is_as_finite(got, want):
     """What is finite or infinite in `want` is so in `got`, with about these values."""
     got, want = (np.stack([x.real, x.imag]) for x in map(np.asarray, (got, want)))
     finite, infinite = np.isfinite(want), np.isinf(want)
-    size = np.abs(np.where(finite, want, 0)).max(-1, keepdims=True, initial=0)
+    # Parts that are 0 in theory have the error of others: JAX's roots of unity are rounded products.
+    size = np.abs(np.where(finite, want, 0)).max((0, -1), keepdims=True, initial=0)
     error = np.abs(np.where(finite, got, 0) - np.where(finite, want, 0))
     np.testing.assert_array_equal(got[infinite], want[infinite])
     assert np.isfinite(got[finite]).all() and (error <= 1e-5 * size).all()
@@ -241,6 +242,9 @@ def test_infinities_among_few_elements_of_a_spectrum(name, n):
 
 
 CHIRPED = [199, 211, 269]  # convolutions with a chirp, which mixes all numbers of a row
+# JAX's roots of unity that are nearly i are not i: parts of their products with infinities are infinite
+# rather than NaN.
+NEARLY_I = [60, 300]
 MANY = [17, 18, 20, 31, 32, 45, 60, 64, 75, 97, 100, 128, 210, 256, 300, *CHIRPED]  # of each kind
 
 
@@ -262,13 +266,13 @@ def test_infinities_among_many_numbers(name, n, double):
     """Each place has what JAX has there, many rows at once and alone, and has about its numbers.
 
     Of convolutions with a chirp only which places are finite, and no large numbers: which of their sums
-    overflow depends on the order.
+    overflow depends on the order. Which places are finite in those of NEARLY_I, too.
     """
     values = [np.inf, -np.inf, np.nan, 1.0 if n in CHIRPED else 3e38]
     length = n // 2 + 1 if name in ("irfft", "hfft") else n
     x = _with_values_everywhere(length, values).astype(np.float64 if double else np.float32)
     options = {"n": n} if name in ("irfft", "hfft") else {}
-    compared = np.isfinite if n in CHIRPED else _bits
+    compared = np.isfinite if n in CHIRPED + NEARLY_I else _bits
 
     def facts(j):
         """The dtype, a checksum of what is compared exactly, and a row without infinities."""
