@@ -16,7 +16,6 @@ from jitney.compiler import lower
 from jitney.core import jaxpr, lazy
 from jitney.core.array import Array
 from jitney.core.jaxpr import ClosedJaxpr
-from jitney.core.refs import in_use
 from jitney.core.symbolic import expressions
 from jitney.runtime import eager, native_setup
 from jitney.transforms import discharge, key_words, lojax
@@ -55,7 +54,7 @@ def install() -> None:
 
 
 def _on_arrays(closed: ClosedJaxpr) -> ClosedJaxpr:
-    return discharge.discharged(lojax.lowered(closed)) if in_use.exist else closed
+    return discharge.discharged(lojax.lowered(closed))
 
 
 def _reexported(module: str, name: str) -> Any:

@@ -13,7 +13,7 @@ from jitney.core import dtypes, source_info
 from jitney.core.flat_function import FlatFunction
 from jitney.core.hi_types import is_high_value
 from jitney.core.jaxpr import DebugInfo
-from jitney.core.refs import any_refs, in_use
+from jitney.core.refs import any_refs
 from jitney.primitives.elementwise.convert import as_value
 from jitney.transforms.transpose import UndefinedPrimal, backward_pass
 from jitney.transforms.zero import Zero, instantiate
@@ -66,7 +66,7 @@ _NUMBERS = (*_NUMPY, float, int, complex)
 def instantiated(t: PyTree) -> Any:
     """A tangent as users get it: an array, also where there is none."""
     t = instantiate(t)
-    if in_use.exist and is_high_value(t):
+    if is_high_value(t):
         return t
     return t if dtypes.dtype(t) == dtypes.float0 else as_value(t)
 

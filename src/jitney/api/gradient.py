@@ -23,7 +23,6 @@ from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, get_aval
 from jitney.core.call_arguments import signature_of
 from jitney.core.pytree import pytrees
-from jitney.core.refs import any_refs, in_use
 from jitney.core.trace import Tracer, state
 from jitney.core.tracebacks import api_boundary
 from jitney.core.wraps import wraps
@@ -45,7 +44,7 @@ def _check_scalar(out: PyTree, holomorphic: bool, name: str) -> ShapedArray:
             f"{type(out).__name__}.\nInstead: for results beside it, has_aux=True, which takes a pair "
             "(scalar, anything else)"
         ) from None
-    if in_use.exist and any_refs((aval,)):
+    if aval.is_ref:
         raise TypeError(
             f"{name}: the function must return a scalar, but returned the reference {aval}"
         )
@@ -87,7 +86,7 @@ def name_of_leaf(
 def check_output_dtype(name: str, holomorphic: bool, out: PyTree) -> None:
     """Raises TypeError if `name` cannot differentiate a result like `out`."""
     aval: Any = get_aval(out)
-    if in_use.exist and any_refs((aval,)):
+    if aval.is_ref:
         raise TypeError(
             f"{name} requires arrays as outputs, but got {aval}; return jax.freeze(ref)"
         )
@@ -129,7 +128,7 @@ def check_input_dtype(
       number: of the leaf, among those that the function is differentiated with respect to.
     """
     aval: Any = get_aval(x)
-    if in_use.exist and any_refs((aval,)):
+    if aval.is_ref:
         raise TypeError(
             f"{name} cannot differentiate with respect to a reference, {aval}; pass what it holds, "
             "ref[...], and make a reference within the function"

@@ -54,7 +54,7 @@ from jitney.core.liveness import live_inputs
 from jitney.core.pytree import pytrees
 from jitney.core.record import record
 from jitney.core.ref_checks import check_passed_once
-from jitney.core.refs import any_refs, in_use, is_ref
+from jitney.core.refs import any_refs, is_ref
 from jitney.core.shape_dtype import abstractify, is_abstract_operand
 from jitney.core.sharding.mesh import made
 from jitney.core.trace import Tracer, state
@@ -168,7 +168,7 @@ class JitCall:
         type_of = abstractify if abstract else get_aval
         try:
             avals = tuple([type_of(x) for x in leaves])
-            if in_use.exist:
+            if any([a.has_qdd for a in avals]):
                 avals = tuple([with_state(a, x) for a, x in zip(avals, leaves, strict=True)])
             return avals
         except TypeError:
@@ -420,11 +420,11 @@ class JitCall:
             self.check_compiler_options()
         flat = self.flatten(args, kwargs)
         program, leaves = self._traced(flat, abstract=False), flat[0]
-        takes_refs = in_use.exist and any_refs(program.closed.in_avals)
+        takes_refs = any_refs(program.closed.in_avals)
         if takes_refs:
             self._check_refs(program, flat)
         is_evaluated = state.trace is state.eval_trace and not takes_refs
-        if is_evaluated and in_use.exist and is_high(program.closed):
+        if is_evaluated and is_high(program.closed):
             outs = run_lowered(program.closed, (*program.outer_tracers, *leaves), dispatch.run)
         elif is_evaluated and not program.outer_tracers:
             consumed = ()
@@ -481,9 +481,7 @@ def trace_closed(
     Those are tracers of enclosing traces, and mutable references.
     """
     jaxpr, _, consts = jaxpr_trace.trace_to_jaxpr(flat_fun, avals, info)
-    is_outer = [
-        isinstance(x, Tracer) or is_ref(x) or (in_use.exist and is_mutable(x)) for x in consts
-    ]
+    is_outer = [isinstance(x, Tracer) or is_ref(x) or is_mutable(x) for x in consts]
     pairs = [*zip(jaxpr.constvars, consts, strict=True)]
     outer = [pair for pair, is_one in zip(pairs, is_outer, strict=True) if is_one]
     if not outer:

@@ -21,7 +21,7 @@ from jitney.core.jaxpr import DebugInfo
 from jitney.core.pytree import pytrees
 from jitney.core.pytree.errors import prefix_errors
 from jitney.core.ref_checks import check_passed_once
-from jitney.core.refs import in_use
+from jitney.core.refs import is_ref
 from jitney.core.source_info import fun_sourceinfo, transform_name_stack
 from jitney.core.trace import state
 from jitney.core.tracebacks import api_boundary
@@ -90,12 +90,12 @@ def vmap(
                 "vmap: `in_axes` must have an entry for each positional argument, but "
                 f"{len(in_axes)=} and {len(args)=}; arguments given by name are mapped along axis 0"
             )
-        if in_use.exist:
-            _refuse_views(fun, args, kwargs)
         users_types = vmappables.by_type
         leaves, tree = pytrees.tree_flatten(
             (args, kwargs), vmappables.is_vmappable if users_types else None
         )
+        if any(map(is_ref, leaves)):
+            _check_refs(fun, args, kwargs, leaves)
         dims = _flat_axes("vmap in_axes", tree, (in_axes, 0), kws=True)
         size = _axis_size(fun, args, kwargs, leaves, dims, axis_size)
         if users_types:
@@ -110,8 +110,6 @@ def vmap(
             None if d is None else _normalized(d, len(shape_of(x)))
             for x, d in zip(values, dims, strict=True)
         ]
-        if in_use.exist:
-            _check_refs(fun, args, kwargs, leaves)
         flat = FlatFunction(fun, tree, _refusal, has_kwargs=True)
         along = divided_alike("vmap", values, places, spmd_axis_name) if made.any else None
         data = AxisData(axis_name, size, spmd_axis_name, along)
@@ -201,7 +199,8 @@ def _refuse_views(
 def _check_refs(
     fun: Callable[..., Any], args: tuple[PyTree, ...], kwargs: dict[str, PyTree], leaves: list[Any]
 ) -> None:
-    """Raises ValueError if a mutable reference is passed twice."""
+    """Raises an error if a view of a mutable reference is passed, or one reference twice."""
+    _refuse_views(fun, args, kwargs)
 
     def names() -> list[str]:
         spec = CallSpec(signature_of(fun), (), frozenset(), (), frozenset())
@@ -272,7 +271,7 @@ def _axis_size(
             continue  # rules of users' types know more
         if not is_valid_operand(x) and not vmappables.is_vmappable(x):
             raise TypeError(f"vmap got an argument {x!r} of type {type(x)}, which is not an array")
-        if in_use.exist and is_high_value(x):
+        if is_high_value(x):
             raise TypeError(
                 f"vmap: an argument of type {get_aval(x).str_short()} cannot be mapped along axis {d}; "
                 "close over it, or map what it is made from"
@@ -375,7 +374,7 @@ def _placed(x: PyTree, dim: int | None, wanted: int | None, axis: AxisData) -> A
     """A result with its axis where `out_axes` wants it."""
     if wanted is None:
         return x
-    if in_use.exist and is_high_value(x):
+    if is_high_value(x):
         if dim == wanted:
             return x
         raise TypeError(

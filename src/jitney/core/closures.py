@@ -13,7 +13,7 @@ from typing import Any
 
 from jitney.core.avals import get_aval
 from jitney.core.jaxpr_trace import JaxprTrace
-from jitney.core.refs import any_refs, in_use
+from jitney.core.refs import any_refs
 from jitney.core.trace import Tracer, state
 
 
@@ -55,7 +55,7 @@ def keep(fun: Callable[..., Any], key: object, program: object, outer: Sequence[
     trace, held = state.trace, held_by(fun)
     if not isinstance(trace, JaxprTrace) or held is None:
         return
-    if in_use.exist and any_refs(map(get_aval, outer)):
+    if any_refs(map(get_aval, outer)):
         return
     own = set(map(id, held))
     if all([isinstance(x, Tracer) and id(x) in own for x in outer]):

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from jitney.core import caches, closures, config
 from jitney.core.avals import get_aval
 from jitney.core.hi_types import is_mutable
-from jitney.core.refs import any_refs, in_use
+from jitney.core.refs import any_refs
 from jitney.core.thresholds import threshold
 from jitney.core.trace import Tracer, state
 
@@ -70,7 +70,7 @@ def traced_once(
         return within
     result = trace()
     values = constants(result)
-    if in_use.exist and (any_refs(map(get_aval, values)) or any(map(is_mutable, values))):
+    if any_refs(map(get_aval, values)) or any(map(is_mutable, values)):
         return result
     try:
         if any([isinstance(x, Tracer) for x in values]):

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from jitney.core.primitive import Primitive
-from jitney.core.refs import in_use
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +35,6 @@ class HiPrimitive(Primitive):
         self.rules["transpose"] = self.transpose
 
     def _evaluate(self, *args: HiVal, **params: Param) -> Any:
-        in_use.exist = True
         return self.to_lojax(*args, **params)
 
     def is_high(self, *_: HiVal, **__: Param) -> bool:
@@ -68,7 +66,6 @@ class HiPrimitive(Primitive):
         raise self._undefined("transpose")
 
     def result_type(self, avals: tuple[AbstractValue, ...], params: dict[str, Any]) -> Any:
-        in_use.exist = True  # results may be of types that nothing has asked for yet
         return self.abstract_eval(
             *avals, **params
         )  # not memoised: states may be among the operands

@@ -24,7 +24,6 @@ from jitney.core.avals import (
     pytype_aval_mappings,
 )
 from jitney.core.record import record
-from jitney.core.refs import in_use
 from jitney.core.trace import Tracer
 
 HiVal: TypeAlias = Any  # a value of a user's class, or a tracer that stands for one
@@ -283,7 +282,6 @@ class _TypeOf:
         self.function = function
 
     def __call__(self, x: HiVal) -> AbstractValue:
-        in_use.exist = True
         return self.function(x)
 
 
@@ -339,8 +337,6 @@ def _of_type(tracer: Tracer, name: str) -> Any:
 
 def is_high_value(x: object) -> bool:
     """Whether `x`, or what it is the tracer of, is a value that stands for others."""
-    if not in_use.exist:
-        return False
     if isinstance(x, Array):
         return isinstance(x, Tracer) and x.aval.is_high
     kind = type(x)

@@ -12,6 +12,7 @@ over `eqns`.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +24,6 @@ import numpy as np
 from jitney.core import config
 from jitney.core.avals import AbstractValue, ShapedArray
 from jitney.core.effects import Effect, InputEffect, no_effects
-from jitney.core.refs import in_use
 from jitney.core.sharding.mesh import get_abstract_mesh, use_abstract_mesh
 
 if TYPE_CHECKING:
@@ -558,27 +558,32 @@ def jaxprs_in_params(params: Mapping[str, object]) -> Iterator[Jaxpr]:
             yield from [x for x in value if isinstance(x, Jaxpr)]
 
 
-def is_high(program: Jaxpr) -> bool:
+def fact_of_program(find: Callable[[Jaxpr], bool]) -> Callable[[Jaxpr], bool]:
+    """Finds a fact of a program once: `find` goes over its equations."""
+    known: weakref.WeakKeyDictionary[Jaxpr, bool] = weakref.WeakKeyDictionary()
+
+    @functools.wraps(find)
+    def fact(program: Jaxpr) -> bool:
+        jaxpr = program.jaxpr
+        found = known.get(jaxpr)
+        if found is None:
+            found = known[jaxpr] = find(jaxpr)
+        return found
+
+    return fact
+
+
+@fact_of_program
+def is_high(jaxpr: Jaxpr) -> bool:
     """Whether there are, in a program, values that stand for others, or users' operations on such."""
-    if not in_use.exist:
-        return False
-    jaxpr = program.jaxpr
-    found = _high.get(jaxpr)
-    if found is None:
-        found = _high[jaxpr] = any(
-            v.aval.is_high for v in (*jaxpr.constvars, *jaxpr.invars)
-        ) or any(
-            eqn.primitive.is_high_operation or has_high_program(eqn.params) for eqn in jaxpr.eqns
-        )
-    return found
-
-
-_high: weakref.WeakKeyDictionary[Jaxpr, bool] = weakref.WeakKeyDictionary()
+    return any(v.aval.is_high for v in (*jaxpr.constvars, *jaxpr.invars)) or any(
+        eqn.primitive.is_high_operation or has_high_program(eqn.params) for eqn in jaxpr.eqns
+    )
 
 
 def has_high_program(params: Mapping[str, object]) -> bool:
     """Whether `is_high` of one of the programs in an equation's parameters."""
-    return in_use.exist and any(map(is_high, jaxprs_in_params(params)))
+    return any(map(is_high, jaxprs_in_params(params)))
 
 
 def _is_sequence(x: object) -> TypeIs[tuple[object, ...] | list[object]]:

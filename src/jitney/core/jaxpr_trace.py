@@ -47,7 +47,6 @@ from jitney.core.jaxpr import (
 from jitney.core.name_stack import NameStack
 from jitney.core.pvary import in_order, pvary_p, reduced_vary_cast_p
 from jitney.core.ref_checks import check_none_returned
-from jitney.core.refs import in_use
 from jitney.core.sharding.mesh import get_abstract_mesh, made
 from jitney.core.thresholds import threshold
 from jitney.core.trace import (
@@ -303,7 +302,7 @@ class JaxprTrace(Trace):
         self.eqns.append(JaxprEqn(atoms, outvars, primitive, params, effects, origin, context))
         if effects:
             self.effects |= effects
-        if in_use.exist and primitive.is_high_operation:
+        if primitive.is_high_operation:
             tracers = [self._tracer_of(v, origin) for v in outvars]
             return tracers if primitive.multiple_results else tracers[0]
         if not primitive.multiple_results:
@@ -549,8 +548,7 @@ def trace_to_jaxpr(
         with set_current_trace(compile_time_eval.of_program(trace)), source_info.no_scopes():
             outs = fun(*args)
             out_tracers = [trace.to_tracer(x) for x in outs]
-            if in_use.exist:
-                check_none_returned(out_tracers, debug_info, trace.ref_origin)
+            check_none_returned(out_tracers, debug_info, trace.ref_origin)
         del args
         jaxpr, consts = trace.to_jaxpr(out_tracers, trace.debug_info)
         out_avals = [t.aval for t in out_tracers]

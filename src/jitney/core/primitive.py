@@ -35,7 +35,7 @@ from jitney.core.avals import AbstractValue
 from jitney.core.declarations import Table, execution, is_repeated
 from jitney.core.effects import no_effects
 from jitney.core.record import record
-from jitney.core.refs import any_refs, in_use
+from jitney.core.refs import any_refs
 from jitney.core.sharding.mesh import made
 from jitney.core.thresholds import threshold
 
@@ -290,7 +290,7 @@ class Primitive:
         except TypeError:
             return self.abstract_eval(*avals, **params)
         if found is None:
-            if in_use.exist and any_refs(avals):
+            if any_refs(avals):
                 self._check_takes_refs(avals)
             if len(memo) >= _MEMO_LIMIT:
                 memo.clear()

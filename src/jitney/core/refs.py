@@ -66,15 +66,6 @@ for _allowed in (
     _allowed.add_type(RefEffect)
 
 
-class _InUse:
-    """Whether there has been any reference: programs without are not searched for them."""
-
-    exist = False
-
-
-in_use = _InUse()
-
-
 class AbstractRef(AbstractValue):
     """The type of references to arrays.
 
@@ -86,10 +77,11 @@ class AbstractRef(AbstractValue):
 
     __slots__ = ("_hash", "inner_aval", "kind", "memory_space")
 
+    is_ref = True
+
     def __init__(
         self, inner_aval: AbstractValue, memory_space: object = None, kind: object = None
     ) -> None:
-        in_use.exist = True
         self.inner_aval = inner_aval
         self.memory_space = memory_space
         self.kind = kind
@@ -203,12 +195,12 @@ class AbstractRef(AbstractValue):
 
 def is_ref(x: object) -> bool:
     """Whether a value, or a tracer, is a reference."""
-    return in_use.exist and isinstance(getattr(x, "aval", None), AbstractRef)
+    return isinstance(getattr(x, "aval", None), AbstractRef)
 
 
 def any_refs(avals: Iterable[AbstractValue]) -> bool:
     """Whether there are types of references among `avals`."""
-    return in_use.exist and any([type(a) is AbstractRef for a in avals])
+    return any([a.is_ref for a in avals])
 
 
 def array_type(aval: AbstractValue) -> ShapedArray:

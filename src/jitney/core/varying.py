@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 from jitney.core import sums
 from jitney.core.avals import AbstractValue, ShapedArray
 from jitney.core.manual_axes import NOT_MANUAL, ManualAxisType
-from jitney.core.refs import AbstractRef, in_use
+from jitney.core.refs import AbstractRef
 from jitney.core.sums import ShardingTypeError
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class UnequalAxes(Exception):  # no error: it is answered where operations are r
 def is_manual(avals: Sequence[AbstractValue]) -> bool:
     """Whether values of some of these types, or what references hold, vary along manual axes."""
     for aval in avals:
-        if in_use.exist and isinstance(aval, AbstractRef):
+        if isinstance(aval, AbstractRef):
             aval = aval.inner_aval
         if isinstance(aval, ShapedArray) and not aval.has_default_place and aval.manual_axis_type:
             return True

@@ -9,9 +9,9 @@ import numpy as np
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray, get_aval
 from jitney.core.explicit import sharding_of
-from jitney.core.hi_types import HiType
+from jitney.core.hi_types import HiType, is_high_value
 from jitney.core.pvary import as_type
-from jitney.core.refs import any_refs, in_use
+from jitney.core.refs import any_refs
 from jitney.core.sharding.types import with_axis
 from jitney.primitives.array.broadcasting import broadcast_in_dim_p
 from jitney.primitives.array.shape import shape_of
@@ -47,7 +47,7 @@ def add(x: Value, y: Value) -> Any:
     """The sum of two cotangents."""
     if getattr(x, "dtype", None) == dtypes.float0:
         return x
-    if in_use.exist and isinstance(aval := get_aval(x), HiType):
+    if is_high_value(x) and isinstance(aval := get_aval(x), HiType):
         return aval.vspace_add(x, y)
     return sum_of_tangents(x, y)
 

@@ -23,7 +23,7 @@ from jitney.core.evaluate import eval_jaxpr
 from jitney.core.hi_types import is_high_value, with_state
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn, Var
 from jitney.core.primitive import Primitive
-from jitney.core.refs import in_use, is_ref
+from jitney.core.refs import is_ref
 from jitney.core.sharding.mesh import get_mesh, made
 from jitney.core.thresholds import threshold
 from jitney.core.trace import Trace, Tracer, escaped_tracer_error, install_eval_trace
@@ -88,14 +88,15 @@ class EvalTrace(Trace):
                 values.append(value if type(value) is _ndarray else x._data())
                 avals.append(x.aval)
             else:
-                if in_use.exist and (evaluate := _evaluator_for(x)) is not None:
+                is_scalar = isinstance(x, _SCALARS)
+                if not is_scalar and (evaluate := _evaluator_for(x)) is not None:
                     return evaluate(primitive, args, params)
                 if config.transfer_checks.wanted:
                     transfer_guard.check_operand(x, str(primitive))
                 value, aval = host_operand(x)
                 values.append(value)
                 avals.append(aval)
-                if not isinstance(x, _SCALARS):
+                if not is_scalar:
                     lent.append(value)
         # As `result_type` does, without a call: this is the way of every operation.
         try:

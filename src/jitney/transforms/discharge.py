@@ -25,13 +25,14 @@ from jitney.core.jaxpr import (
     Jaxpr,
     JaxprEqn,
     Var,
+    fact_of_program,
     jaxprs_in_params,
     settings_of,
 )
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.memo import memoize_by_identity
 from jitney.core.primitive import declare_slot
-from jitney.core.refs import AbstractRef, AccumEffect, WriteEffect, array_type, in_use
+from jitney.core.refs import AbstractRef, AccumEffect, WriteEffect, array_type
 
 if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 DISCHARGE = declare_slot("discharge")
 
 
-@memoize_by_identity
+@fact_of_program
 def has_inner_refs(jaxpr: Jaxpr) -> bool:
     """Whether a program, or one within it, makes references."""
     return any(
@@ -64,7 +65,7 @@ def content_type(aval: AbstractValue, is_content: bool = True) -> AbstractValue:
 
 def discharged(closed: ClosedJaxpr) -> ClosedJaxpr:
     """`closed`, which takes no references, without those that it makes; itself if there are none."""
-    if not in_use.exist or not has_inner_refs(closed.jaxpr):
+    if not has_inner_refs(closed.jaxpr):
         return closed
     return discharge(closed, (False,) * len(closed.in_avals))[0]
 
@@ -92,8 +93,8 @@ def discharge(closed: ClosedJaxpr, which: tuple[bool, ...]) -> tuple[ClosedJaxpr
 
 
 def without_inner_refs(jaxpr: Jaxpr, consts: Sequence[Any]) -> tuple[Jaxpr, Sequence[Any]]:
-    """`jaxpr` without the references that it makes, and its constants."""
-    if not in_use.exist or not has_inner_refs(jaxpr):
+    """`jaxpr` without the references that it makes itself, and its constants."""
+    if not any([eqn.primitive.makes_ref for eqn in jaxpr.eqns]):
         return jaxpr, consts
     program = _as_operands(jaxpr)
     n = len(jaxpr.constvars)

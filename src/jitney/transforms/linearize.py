@@ -14,7 +14,6 @@ from jitney.core.avals import AbstractValue, get_aval
 from jitney.core.jaxpr import DebugInfo, Jaxpr
 from jitney.core.jaxpr_trace import DynamicJaxprTracer, JaxprTrace
 from jitney.core.record import record
-from jitney.core.refs import any_refs, in_use
 from jitney.core.trace import TraceTag, state
 from jitney.transforms.jvp import JVPTrace, JVPTracer
 from jitney.transforms.partial import PartialTrace
@@ -49,7 +48,7 @@ def has_tangent(aval: AbstractValue) -> bool:
 
     What a reference, or a mutable value of a user's type, holds is no variable of the function.
     """
-    if in_use.exist and any_refs((aval,)):
+    if aval.is_ref:
         return False
     if aval.is_high:
         tangent = None if aval.has_qdd else aval.to_tangent_aval()

@@ -15,7 +15,6 @@ from jitney.core.avals import AbstractValue, get_aval
 from jitney.core.evaluate import value_of
 from jitney.core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, settings_of
 from jitney.core.primitive import Primitive, declare_slot, registry
-from jitney.core.refs import in_use
 from jitney.core.sharding.mesh import made
 from jitney.core.trace import state
 from jitney.transforms.discharge import without_inner_refs
@@ -75,8 +74,8 @@ def backward_pass(
 
     Returns: a cotangent, or `Zero`, for each operand.
     """
-    if in_use.exist:  # sums of cotangents need no place: what tangents are written to goes first
-        jaxpr, consts = without_inner_refs(jaxpr, consts)
+    # Sums of cotangents need no place: what tangents are written to goes first.
+    jaxpr, consts = without_inner_refs(jaxpr, consts)
     looks_at_values = config.value_checks.wanted and config.checks_values()
     if state.trace is state.eval_trace and not looks_at_values:  # nobody asks for places
         return _cotangents(jaxpr, consts, primals, cotangents, wanted, None)

@@ -23,7 +23,7 @@ from jitney.core.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Var
 from jitney.core.key_reuse import KeyUse, check_repeated, use_of_program, use_of_rows
 from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
-from jitney.core.refs import in_use
+from jitney.core.refs import any_refs
 from jitney.core.trace import set_current_trace
 from jitney.core.tracebacks import api_boundary
 from jitney.primitives import flat_trees, rules
@@ -520,7 +520,7 @@ def scan_from(
     row_avals = [row_type(get_aval(x)) for x in x_leaves]
     whole = pytrees.tree_structure((init, xs))
     traced = trace_function(f, whole, [*avals, *row_avals], "scan", source)
-    if in_use.exist:
+    if any_refs((*avals, *row_avals)):
         check_refs(f, traced, [*leaves, *x_leaves])
     carry_tree = _carry_tree(f, traced)
     n = carry_tree.num_leaves
@@ -569,7 +569,7 @@ def _without_copies(
       results the number of the array that it is taken from, None if it is computed).
     """
     jaxpr = closed.jaxpr
-    if in_use.exist and any([v.aval.is_high for v in jaxpr.invars]):
+    if any([v.aval.is_high for v in jaxpr.invars]):
         return closed, (False,) * n_carry, (None,) * (len(jaxpr.outvars) - n_carry)
     m = n_consts + n_carry
     carry, carry_out = jaxpr.invars[n_consts:m], jaxpr.outvars[:n_carry]
@@ -613,7 +613,7 @@ def _carry_tree(f: Callable[..., Any], traced: Traced) -> Any:
 def _length(xs: PyTree, leaves: Sequence[Any], length: int | None) -> int:
     sizes: list[int] = []
     for x in leaves:
-        if in_use.exist and is_high_value(x):  # its type says of what it has rows, not how many
+        if is_high_value(x):  # its type says of what it has rows, not how many
             continue
         shape = shape_of(rules.aval_of(x))
         if not shape:

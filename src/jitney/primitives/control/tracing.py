@@ -22,7 +22,6 @@ from jitney.core.pytree import pytrees
 from jitney.core.pytree.errors import equality_errors_pytreedef
 from jitney.core.record import record
 from jitney.core.ref_checks import check_passed_once
-from jitney.core.refs import in_use
 from jitney.primitives.elementwise.convert import convert
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ def trace_function(
     The same function, or one of the same `source`, is traced once for arguments of the same types.
     """
     user_fun, how = source or (fun, None)
-    if in_use.exist and any([a.has_qdd for a in avals]):
+    if any([a.has_qdd for a in avals]):
         return _trace_function(fun, in_tree, avals, name)
     return traced_once(
         user_fun,
@@ -113,22 +112,19 @@ def _trace_function(
 
 def check_refs(fun: Callable[..., Any], traced: Traced, args: Sequence[Any]) -> None:
     """Raises ValueError if a reference is passed to a function twice, or passed and closed over."""
-    if in_use.exist:
-        info = traced.closed.jaxpr.debug_info
-        n = len(traced.consts)
+    info = traced.closed.jaxpr.debug_info
+    n = len(traced.consts)
+
+    def names() -> list[str]:
+        told = info.safe_arg_names(len(traced.closed.in_avals))[n:]
         try:
-            parameters = [*inspect.signature(fun).parameters]
+            own = [*inspect.signature(fun).parameters]
         except (TypeError, ValueError):
-            parameters = []
+            own = []
+        own = own if len(own) == len(args) else [""] * len(args)
+        return [a or b or f"argument {k}" for k, (a, b) in enumerate(zip(told, own, strict=True))]
 
-        def names() -> list[str]:
-            told = info.safe_arg_names(len(traced.closed.in_avals))[n:]
-            own = parameters if len(parameters) == len(args) else [""] * len(args)
-            return [
-                a or b or f"argument {k}" for k, (a, b) in enumerate(zip(told, own, strict=True))
-            ]
-
-        check_passed_once(args, traced.consts, names, info)
+    check_passed_once(args, traced.consts, names, info)
 
 
 def with_common_consts(traced: Sequence[Traced]) -> tuple[list[ClosedJaxpr], list[Any]]:
@@ -140,7 +136,7 @@ def with_common_consts(traced: Sequence[Traced]) -> tuple[list[ClosedJaxpr], lis
             if id(c) not in position:
                 position[id(c)] = len(consts)
                 consts.append(c)
-    avals = tuple([with_state(get_aval(c), c) if in_use.exist else get_aval(c) for c in consts])
+    avals = tuple([with_state(get_aval(c), c) for c in consts])
     programs = [
         _with_operands(t.closed, avals, tuple([position[id(c)] for c in t.consts])) for t in traced
     ]

@@ -20,7 +20,7 @@ from jitney.core.jaxpr import JaxprEqn
 from jitney.core.key_reuse import uses_keys
 from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
-from jitney.core.refs import in_use, is_ref
+from jitney.core.refs import is_ref
 from jitney.core.symbolic.expressions import DimExpr
 from jitney.core.thresholds import threshold
 from jitney.core.trace import plain_types, revealed, state
@@ -254,7 +254,7 @@ def as_value(x: Value | np.generic) -> Array:
         x = trace.pure(x)
         if isinstance(x, Array):
             return x
-    if in_use.exist and (is_ref(x) or is_high_value(x)):
+    if is_ref(x) or is_high_value(x):
         return cast("Array", x)  # it goes where arrays go, unchanged
     # Under derivatives and batches, too, what does not vary is an array, not what the user wrote.
     return owned(x)
