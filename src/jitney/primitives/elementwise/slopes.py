@@ -85,7 +85,7 @@ _SPLITS: dict[type, tuple[float, np.unsignedinteger, int]] = {
     np.float32: (11, np.uint32(0xFFFFF000), 5),
     np.float64: (28, np.uint64(0xFFFFFFFFF8000000), 4),
 }
-_LARGEST = 28  # of the other dtypes
+_LARGEST = 28.0  # of the other dtypes
 _SERIES = (1, 1 / 2, 1 / 6, 1 / 24, 1 / 120)
 
 
