@@ -9,6 +9,7 @@ import contextlib
 import importlib
 import io
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable
@@ -51,10 +52,14 @@ def where(value: object) -> str:
 
 
 def check(name: str, make: Callable[[], object]) -> None:
-    try:
-        found = make()
-    except Exception as error:
-        found = f"raises {next(k for k in type(error).__mro__ if k.__module__ == 'builtins')}"
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        try:
+            found = make()
+        except Exception as error:
+            found = f"raises {next(k for k in type(error).__mro__ if k.__module__ == 'builtins')}"
+    for line in said.getvalue().splitlines():
+        if not re.search(r"\.py:\d+:\d+ \(", line):  # JAX prints where some functions are
+            print(line)
     if isinstance(found, jax.Array):
         found = f"{where(found)} {np.round(np.asarray(found), 3).tolist()}"
     print(f"{name}: {found}")
