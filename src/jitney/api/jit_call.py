@@ -56,7 +56,6 @@ from jitney.core.record import record
 from jitney.core.ref_checks import check_passed_once
 from jitney.core.refs import any_refs, is_ref
 from jitney.core.shape_dtype import abstractify, is_abstract_operand
-from jitney.core.sharding.mesh import made
 from jitney.core.trace import Tracer, state
 from jitney.core.wraps import transformations_of
 from jitney.primitives.call.call import jit_p
@@ -444,7 +443,8 @@ class JitCall:
             wishes = placements.in_context(program.wishes(), self.asked_by == "pjit")
             assignment = assign(leaves, consumed, live, describe, wishes)
             try:
-                outs = self._run_unreduced(program, leaves, assignment) if made.any else None
+                on_mesh = assignment.mesh is not None
+                outs = self._run_unreduced(program, leaves, assignment) if on_mesh else None
                 if outs is not None:
                     remember = None  # native code knows no terms
                 else:

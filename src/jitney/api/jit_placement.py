@@ -12,7 +12,7 @@ from jitney.core import messages
 from jitney.core.pytree import pytrees
 from jitney.core.pytree.errors import prefix_errors
 from jitney.core.record import record
-from jitney.core.sharding.mesh import AbstractMesh, Mesh, entered_mesh, made, mesh_of_specs
+from jitney.core.sharding.mesh import AbstractMesh, Mesh, entered_mesh, mesh_of_specs
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec
 from jitney.core.sharding.sharding import Sharding
@@ -199,11 +199,8 @@ def given_places(option: str, given: PyTree, asked_by: str = "jit") -> GivenPlac
             )
     nothing = WHOLE_ON_MESH if asked_by == "pjit" else UNSPECIFIED
     said = [nothing if place is None else place for place in leaves]
-    if all([place is UNSPECIFIED for place in said]):
-        if tree == _LEAF:
-            return None
-    else:
-        made.any = True
+    if tree == _LEAF and said[0] is UNSPECIFIED:
+        return None
     return GivenPlaces(option, tuple(said), tree, asked_by)
 
 

@@ -20,7 +20,7 @@ from jitney.core.jaxpr import ClosedJaxpr, is_high
 from jitney.core.pytree import pytrees
 from jitney.core.pytree.errors import equality_errors_pytreedef
 from jitney.core.refs import any_refs
-from jitney.core.sharding.mesh import Mesh, get_abstract_mesh, get_mesh, made
+from jitney.core.sharding.mesh import Mesh, get_abstract_mesh, get_mesh
 from jitney.core.sharding.named import NamedSharding, constraint
 from jitney.core.sharding.partition_spec import PartitionSpec
 from jitney.core.sharding.sharding import Sharding
@@ -434,7 +434,7 @@ class Compiled(Stage):
         assignment = assign(leaves, self.program.consumed(any_on_mesh(leaves)), wishes=self._wishes)
         executable = self._executable.assigned(assignment, self.program.closed)
         of_terms = None
-        if made.any:
+        if assignment.mesh is not None:
             from jitney.api import unreduced  # of use on several devices alone
 
             of_terms = unreduced.call(self.program.closed, leaves, assignment, self.fun_name)

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from jitney.api.jit_placement import wishes_of
 from jitney.core.record import record
-from jitney.core.sharding.mesh import made
 from jitney.core.user_warnings import warn
-from jitney.runtime.assignment import NO_WISHES, Wishes
+from jitney.runtime.assignment import Wishes
 from jitney.runtime.donation import used_up
 
 if TYPE_CHECKING:
@@ -36,8 +35,6 @@ class TracedProgram:
 
     def wishes(self) -> Wishes:
         """Where the program says that values are to be."""
-        if not made.any:
-            return NO_WISHES
         if self._wishes is None:
             self._wishes = wishes_of(self.closed, self.params)
         return self._wishes

@@ -173,15 +173,14 @@ def inline(b: Builder, closed: ClosedJaxpr, operands: Sequence[Node]) -> list[No
                 "jax.interpreters.mlir.register_lowering(prim, mlir.lower_fun(fun))"
             )
         nodes = [read(atom) for atom in eqn.invars]
-        if explicit.made.any and eqn.primitive.stretches:
+        if eqn.primitive.stretches:
             nodes = _stretched(b, eqn, nodes)
         if has_other_settings(eqn):
             with settings_of(eqn):
                 out = rule(b, *nodes, **eqn.params)
         else:
             out = rule(b, *nodes, **eqn.params)
-        if explicit.made.any:
-            out = _placed(b, eqn, out)
+        out = _placed(b, eqn, out)
         if eqn.primitive.multiple_results:
             env.update(zip(eqn.outvars, out, strict=True))
         else:

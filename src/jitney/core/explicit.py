@@ -94,7 +94,7 @@ def sharding_of(aval: AbstractValue) -> NamedSharding | None:
 
 def is_explicit(avals: Sequence[AbstractValue]) -> bool:
     """Whether some of these types say how values are divided."""
-    return made.any and any([sharding_of(aval) is not None for aval in avals])
+    return any([sharding_of(aval) is not None for aval in avals])
 
 
 def has_explicit_axes(place: object) -> TypeGuard[NamedSharding]:
@@ -244,10 +244,12 @@ def like_factor_of(ct: AbstractValue, aval: AbstractValue) -> NamedSharding | No
 
 def lies_alike(a: AbstractValue, b: AbstractValue) -> bool:
     """Whether types say the same of where values lie; a value on no mesh is whole on any."""
-    if a is b or not made.any:
+    if a is b:
+        return True
+    x, y = sharding_of(a), sharding_of(b)
+    if x is None and y is None:
         return True
     ndim = len(getattr(a, "shape", ()))
-    x, y = sharding_of(a), sharding_of(b)
     return entries_of(x, ndim) == entries_of(y, ndim) and _sums_of(x) == _sums_of(y)
 
 

@@ -17,7 +17,7 @@ import itertools
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from jitney.core.primitive import Primitive
     from jitney.core.sharding.mesh import AbstractMesh
     from jitney.core.source_info import SourceInfo
+
+Fact = TypeVar("Fact")
 
 _counter = itertools.count()
 
@@ -558,12 +560,12 @@ def jaxprs_in_params(params: Mapping[str, object]) -> Iterator[Jaxpr]:
             yield from [x for x in value if isinstance(x, Jaxpr)]
 
 
-def fact_of_program(find: Callable[[Jaxpr], bool]) -> Callable[[Jaxpr], bool]:
-    """Finds a fact of a program once: `find` goes over its equations."""
-    known: weakref.WeakKeyDictionary[Jaxpr, bool] = weakref.WeakKeyDictionary()
+def fact_of_program(find: Callable[[Jaxpr], Fact]) -> Callable[[Jaxpr], Fact]:
+    """Finds a fact of a program once: `find` goes over its equations, and depends on nothing else."""
+    known: weakref.WeakKeyDictionary[Jaxpr, Fact] = weakref.WeakKeyDictionary()
 
     @functools.wraps(find)
-    def fact(program: Jaxpr) -> bool:
+    def fact(program: Jaxpr) -> Fact:
         jaxpr = program.jaxpr
         found = known.get(jaxpr)
         if found is None:

@@ -36,7 +36,6 @@ from jitney.core.declarations import Table, execution, is_repeated
 from jitney.core.effects import no_effects
 from jitney.core.record import record
 from jitney.core.refs import any_refs
-from jitney.core.sharding.mesh import made
 from jitney.core.thresholds import threshold
 
 if TYPE_CHECKING:
@@ -261,9 +260,7 @@ class Primitive:
                 "one "
                 f"by its method {setter}"
             )
-        is_explicit = made.any and (
-            explicit.is_explicit(avals) or explicit.asked_for(params) is not None
-        )
+        is_explicit = explicit.is_explicit(avals) or explicit.asked_for(params) is not None
         told = explicit.without(self, avals) if is_explicit else avals
         out = self.abstract_rule(*told, **params)
         found = out[0] if self.effectful else out

@@ -125,7 +125,7 @@ class EvalTrace(Trace):
         if lent:
             results = unshared(results, lent)
         array = array_from_numpy(results, out)
-        if made.any and not out.has_default_place:
+        if not out.has_default_place:
             place = explicit.place_of(out)
             return array if place is None else array.placed(place)
         if config.value_checks.wanted and config.checks_values():
@@ -267,7 +267,8 @@ def _evaluator_for(x: Value) -> Callable[..., Any] | None:
 
 def _leaves_sums(avals: Sequence[AbstractValue]) -> bool:
     """Whether some of these types are unreduced."""
-    return any([terms.names_of_terms(explicit.sharding_of(aval)) for aval in avals])
+    places = [explicit.sharding_of(aval) for aval in avals]
+    return any([place is not None and terms.names_of_terms(place) for place in places])
 
 
 _with_terms: Callable[..., list[Any] | None]
@@ -349,7 +350,7 @@ def _run_as_program(
     out: Any,
 ) -> Any:
     closed = _program_of(primitive, avals, params, out)
-    if made.any and _leaves_sums((*avals, *closed.out_avals)):
+    if _leaves_sums((*avals, *closed.out_avals)):
         wishes = placements.or_in_force(placements.wishes_of(closed))
         found = _with_terms(closed, args, assign(args, wishes=wishes), primitive.name)
         if found is not None:

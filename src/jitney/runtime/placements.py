@@ -17,7 +17,7 @@ import numpy as np
 from jitney.compiler import library
 from jitney.compiler.tensor_type import TensorType
 from jitney.core import caches, explicit, messages
-from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, subjaxprs
+from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, fact_of_program, subjaxprs
 from jitney.core.memo import memoize_by_identity
 from jitney.core.primitive import declare_slot
 from jitney.core.sharding.gspmd import GSPMDSharding
@@ -291,14 +291,10 @@ def settled(x: Value, is_typed: bool = True) -> Any:
     return x
 
 
-def wishes_of(closed: ClosedJaxpr) -> Wishes:
-    """Where `closed` says that values on the way are to be."""
-    return _wishes(closed) if made.any else NO_WISHES
-
-
-@memoize_by_identity
-def _wishes(closed: ClosedJaxpr) -> Wishes:
-    programs: list[Jaxpr] = [closed]
+@fact_of_program
+def wishes_of(jaxpr: Jaxpr) -> Wishes:
+    """Where a program says that values on the way are to be."""
+    programs: list[Jaxpr] = [jaxpr]
     while programs:
         program = programs.pop()
         for eqn in program.eqns:

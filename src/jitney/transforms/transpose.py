@@ -107,8 +107,7 @@ def _cotangents(
                 continue
             if atom in unwanted:
                 continue
-            if made.any:
-                ct = _aligned(ct, atom.aval)
+            ct = _aligned(ct, atom.aval)
             cts[atom] = add_tangents(cts[atom], ct) if atom in cts else ct
 
     accumulate(jaxpr.outvars, cotangents)
@@ -178,6 +177,8 @@ def _evaluate_known(
 
 def _aligned(ct: Value, aval: AbstractValue) -> Any:
     """The cotangent `ct` of a value of type `aval`, lying along Explicit axes as that says."""
+    if explicit.sharding_of(aval) is None:
+        return ct
     place = explicit.sharding_of(aval.to_cotangent_aval())
     if place is None or explicit.sharding_of(get_aval(ct)) == place:
         return ct

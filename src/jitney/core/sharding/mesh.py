@@ -198,13 +198,9 @@ class _Made:
     """The meshes of devices that there are.
 
     Attributes:
-      any: whether there is one, or a program was told of another place: if not, no mesh is in force,
-        and no program says where values are to be.
       last: the one that was made last with some axes, by their names and sizes.
       in_force: how many `set_mesh` are in force, in all threads: if none is, nobody need ask for it.
     """
-
-    any = False
 
     def __init__(self) -> None:
         self.last: dict[tuple[tuple[Any, int], ...], Mesh] = {}
@@ -255,7 +251,6 @@ class Mesh(_Axes):
         self.axis_sizes = () if self.devices.ndim == 0 else self.devices.shape
         self.axis_types = _types_of(axis_types, len(self.axis_names))
         if self.axis_names:
-            made.any = True
             made.last[self.shape_tuple] = self
 
     @property

@@ -172,8 +172,6 @@ def device_put(
         on_mesh_in_force(place, "device_put: device") if isinstance(place, PartitionSpec) else place
         for place in devices
     ]
-    if any([isinstance(place, Sharding) for place in devices]):
-        made.any = True  # the program names a place
     how = ArrayCopySemantics.DONATE_INPUT if donate else ArrayCopySemantics.REUSE_INPUT
     n = len(xs)
     return device_put_p.bind(

@@ -17,7 +17,6 @@ from jitney.core.sharding.mesh import (
     entered_mesh,
     get_abstract_mesh,
     get_mesh,
-    made,
     mesh_of_specs,
     with_axes_of,
 )
@@ -319,7 +318,6 @@ def sharding_constraint(x: Value, place: object) -> Any:
         _check_is_auto(place)
     if isinstance(x, ArrayImpl):
         place = _on_devices_of(x, place)
-    made.any = True  # the program names a place
     return sharding_constraint_p.bind(
         x,
         sharding=place,

@@ -391,8 +391,6 @@ def _mul_by_right(ct: Value, x: Value, y: Value, *, out_dtype: DTypeLike | None 
 
 def _as_factor(ct: Value, x: Value) -> Any:
     """`x`, which the cotangent `ct` is multiplied by."""
-    if not explicit.made.any:
-        return x
     place = explicit.like_factor_of(rules.aval_of(ct), rules.aval_of(x))
     return x if place is None else calculus.reshard(x, dst_sharding=place)
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 @memoize_by_identity
 def has_types(jaxpr: Jaxpr) -> bool:
     """Whether types of a program, or of one within it, say how arrays are divided."""
-    if not explicit.made.any:
-        return False
     variables = [*jaxpr.constvars, *jaxpr.invars, *[v for e in jaxpr.eqns for v in e.outvars]]
     return any([explicit.sharding_of(v.aval) is not None for v in variables]) or any(
         [has_types(program.jaxpr) for e in jaxpr.eqns for program in jaxprs_in_params(e.params)]
