@@ -94,12 +94,12 @@ def _gather_function(e: Emitter, name: str, kind: str, lanes: int) -> str:
     words = inner.cast("inttoptr", inner.sub(address, inside), "ptr")
     word = _gather(inner, words, WORD, mask)
     shift = inner.shl(inner.trunc(inside, WORD), inner.const(3, word))
-    found = inner.bitcast(inner.trunc(inner.lshr(word, shift), f"i{BITS[kind]}"), kind)
+    value = inner.bitcast(inner.trunc(inner.lshr(word, shift), f"i{BITS[kind]}"), kind)
     return f"""\
-define internal {found.type} @{name}({pointers!r}, {mask!r}) noinline {e.target.function_attributes} {{
+define internal {value.type} @{name}({pointers!r}, {mask!r}) noinline {e.target.function_attributes} {{
 entry:
 {chr(10).join(inner.lines)}
-  ret {found!r}
+  ret {value!r}
 }}"""
 
 

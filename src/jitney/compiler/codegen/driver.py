@@ -353,12 +353,12 @@ class DriverWriter:
         self.unseen = 0
         e.label(f"end.{n}")
         for i, exchange in enumerate(step.swapped):  # after an odd number of iterations
-            home, found = homes[exchange.carry], self._pointer(exchange.carry)
+            home, current = homes[exchange.carry], self._pointer(exchange.carry)
             e.branch(
-                e.emit(f"icmp ne {home!r}, {found.text}", "i1"), f"away.{n}.{i}", f"home.{n}.{i}"
+                e.emit(f"icmp ne {home!r}, {current.text}", "i1"), f"away.{n}.{i}", f"home.{n}.{i}"
             )
             e.label(f"away.{n}.{i}")
-            self._copy_bytes(home, found, exchange.carry.nbytes)
+            self._copy_bytes(home, current, exchange.carry.nbytes)
             e.jump(f"home.{n}.{i}")
             e.label(f"home.{n}.{i}")
         self.cells = outside

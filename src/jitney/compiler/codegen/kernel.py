@@ -179,8 +179,8 @@ class KernelWriter:
         *most, (last, masked) = self._steps()
         for lanes, _ in most:
             count = self.e.sub(high, low)
-            rest = self.e.srem(count, constant(lanes, "i64"))
-            whole = self.e.sub(high, rest)
+            remainder = self.e.srem(count, constant(lanes, "i64"))
+            whole = self.e.sub(high, remainder)
             self.lanes = lanes
             self._loop(axis, low, whole, lanes, position)
             low = whole
@@ -196,7 +196,7 @@ class KernelWriter:
         """
         wide, one = self.vector_lanes, self.one_vector
         whole = (wide, False)
-        rest = (one, one > 1) if self.target.has_masks else (1, False)
+        tail = (one, one > 1) if self.target.has_masks else (1, False)
         axis = self.schedule.vector
         if axis is None or axis == outermost(self.schedule):
             is_divided, has_whole = self.bounds.multiple % wide == 0, True
@@ -206,8 +206,8 @@ class KernelWriter:
         if is_divided:
             return [whole]
         if wide == one and self.target.has_masks:
-            return [rest]
-        return [whole] * has_whole + [rest]
+            return [tail]
+        return [whole] * has_whole + [tail]
 
     # --- reductions -------------------------------------------------------------------------------
 
@@ -339,12 +339,12 @@ class KernelWriter:
             state.addresses[coefficients] = part if known is None else e.add(known, part)
 
     def _used_indices(self) -> list[Affine]:
-        found = getattr(self, "_indices", None)
-        if found is None:
+        indices = getattr(self, "_indices", None)
+        if indices is None:
             all_used = [s.index for s in self.kernel.body if isinstance(s, ir.Load | ir.IndexValue)]
             all_used += [o.index for o in self.kernel.outputs]
-            found = self._indices = list(dict.fromkeys(all_used))
-        return found
+            indices = self._indices = list(dict.fromkeys(all_used))
+        return indices
 
     def _indices_of_vectors(self) -> set[Affine]:
         """The indices of loads of which none is made lane by lane."""
@@ -412,10 +412,10 @@ class KernelWriter:
         value = self.state.values[i]
         if self.lanes == 1 or value.lanes == self.lanes:
             return value
-        found = self.state.splats.get(i)
-        if found is None:
-            found = self.state.splats[i] = self.e.splat(value, self.lanes)
-        return found
+        splat = self.state.splats.get(i)
+        if splat is None:
+            splat = self.state.splats[i] = self.e.splat(value, self.lanes)
+        return splat
 
     def _statement(self, i: int, s: LoopStatement) -> Value:
         e = self.e

@@ -49,11 +49,11 @@ class Links:
         for name, call in self.procedures.items():
             self._references[name] = symbols.HostFunction.of_procedure(call)
         called = {**self.callbacks, **self._references}
-        found = {f"jitney.{name}": symbols.symbol(name) for name in self.natives}
-        found.update({name: data.ctypes.data for name, data in self.constants.items()})
-        found.update({name: code.address(at) for name, (code, at) in self.kernels.items()})
-        found.update({name: function.cell.ctypes.data for name, function in called.items()})
-        return found
+        addresses = {f"jitney.{name}": symbols.symbol(name) for name in self.natives}
+        addresses.update({name: data.ctypes.data for name, data in self.constants.items()})
+        addresses.update({name: code.address(at) for name, (code, at) in self.kernels.items()})
+        addresses.update({name: function.cell.ctypes.data for name, function in called.items()})
+        return addresses
 
 
 class CompiledProgram:

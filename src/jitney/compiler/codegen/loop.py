@@ -133,8 +133,8 @@ class LoopWriter(KernelWriter):
         return flag
 
     def _used_indices(self) -> list[Affine]:
-        found = super()._used_indices()
-        return list(dict.fromkeys([*found, *(p.index for p in self.loop.carried)]))
+        indices = super()._used_indices()
+        return list(dict.fromkeys([*indices, *(p.index for p in self.loop.carried)]))
 
     def _lanes_of(self, value: Value, varies: bool) -> Value:
         return self.e.splat(value, self.lanes) if varies and value.lanes != self.lanes else value

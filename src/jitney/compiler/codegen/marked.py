@@ -59,9 +59,9 @@ class Marks:
     ) -> KernelWriter:
         """A writer of a kernel, as a `KernelWriter` is made, that notes here what it writes."""
         kind: Any = _MarkingLoop if isinstance(kernel, LoopKernel) else _Marking
-        made: _Marking = kind(kernel, target, name, shared, bounds)
-        made.marks, made.nodes = self, {}
-        return made
+        writer: _Marking = kind(kernel, target, name, shared, bounds)
+        writer.marks, writer.nodes = self, {}
+        return writer
 
     def define(self, text: str) -> str:
         """The reference to new metadata."""
@@ -101,22 +101,22 @@ class Marks:
         )
         places: dict[int, str] = {}
         head, *body = lines
-        found = [f"{head.removesuffix('{')}!dbg {scope} {{"]
+        annotated_lines = [f"{head.removesuffix('{')}!dbg {scope} {{"]
         for text, node in zip(body, nodes[1:], strict=True):
             if not text.startswith("  "):  # a label, or the end
-                found.append(text)
+                annotated_lines.append(text)
                 continue
             line = self.line_of(node)
             if line not in places:
                 places[line] = self.define(f"!DILocation(line: {line}, column: 0, scope: {scope})")
-            found.append(f"{text}, !dbg {places[line]}")
-        return "\n".join(found)
+            annotated_lines.append(f"{text}, !dbg {places[line]}")
+        return "\n".join(annotated_lines)
 
 
 def line_of_directive(text: str) -> int | None:
     """The line that the instructions after a directive of an assembly have; None of other lines."""
-    found = _LOCATION.match(text)
-    return None if found is None else int(found[1])
+    match = _LOCATION.match(text)
+    return None if match is None else int(match[1])
 
 
 class _Marking(KernelWriter):

@@ -17,16 +17,16 @@ _codes: dict[tuple[Outlined, int], engine.Code] = {}
 
 def missing(wanted: Mapping[str, Outlined], level: int) -> list[Outlined]:
     """Those of the functions `wanted`, and of what they call, without code: callees first."""
-    found: dict[Outlined, None] = {}
+    without_code: dict[Outlined, None] = {}
 
     def visit(functions: Mapping[str, Outlined]) -> None:
         for function in functions.values():
-            if (function, level) not in _codes and function not in found:
+            if (function, level) not in _codes and function not in without_code:
                 visit(function.calls)
-                found[function] = None
+                without_code[function] = None
 
     visit(wanted)
-    return [*found]
+    return [*without_code]
 
 
 def enter(function: Outlined, level: int, emitted: str | bytes) -> None:
@@ -42,14 +42,14 @@ def codes(functions: Mapping[str, Outlined], level: int) -> dict[str, engine.Cod
 
 def texts(functions: Mapping[str, Outlined]) -> list[str]:
     """The modules of `functions`, and of those that they call."""
-    found: dict[Outlined, None] = {}
+    reached: dict[Outlined, None] = {}
     stack = [*functions.values()]
     while stack:
         function = stack.pop()
-        if function not in found:
-            found[function] = None
+        if function not in reached:
+            reached[function] = None
             stack += function.calls.values()
-    return [function.text for function in found]
+    return [function.text for function in reached]
 
 
 def _clear() -> None:

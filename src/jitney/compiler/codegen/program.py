@@ -74,14 +74,14 @@ class _Kernels:
 
     def find(self, wanted: Mapping[Any, object]) -> dict[Any, tuple[engine.Code, str]]:
         """The code, and the name in it, of those of `wanted` that have some."""
-        found: dict[Any, tuple[engine.Code, str]] = {}
+        compiled: dict[Any, tuple[engine.Code, str]] = {}
         for key in wanted:
             reference, name = self.places.get(key, (None, ""))
             code = reference() if reference is not None else None
             if code is not None:
-                found[key] = code, name
+                compiled[key] = code, name
                 self._keep(code)
-        return found
+        return compiled
 
     def enter(self, code: engine.Code, names: dict[Any, str]) -> None:
         """Makes the kernels called `names` in `code` known to all programs."""
@@ -136,7 +136,7 @@ def _write(
 ) -> dict[_Key, _Written]:
     """The code of each kernel, marked if there are `marks`; names are different."""
     target = host()
-    found: dict[_Key, _Written] = {}
+    written: dict[_Key, _Written] = {}
     for i, (key, kernel) in enumerate(kernels.items()):
         kind: Any = LoopWriter if isinstance(kernel, LoopKernel) else KernelWriter
         if marks is not None:
@@ -144,8 +144,8 @@ def _write(
         e = Emitter(target)
         writer = kind(kernel, target, f"k{i}", e, key[0])
         text = f"{writer.text()}\n{e.module_text()}"
-        found[key] = _Written(f"k{i}", text, e.outlined, writer.natives())
-    return found
+        written[key] = _Written(f"k{i}", text, e.outlined, writer.natives())
+    return written
 
 
 def _outlined(written: Iterable[_Written]) -> dict[str, Outlined]:
@@ -166,31 +166,31 @@ def divided(sizes: Sequence[int], own: int, threads: int) -> list[list[int]]:
     Returns: the numbers of the kernels in each group; one group, if there is little code.
     """
     lines_in_all = sum(sizes) + own
-    groups = max(min(threads, lines_in_all // COSTS.module_lines), 1)
-    groups = max(groups, lines_in_all // COSTS.long_module_lines)
-    found: list[list[int]] = [[] for _ in range(groups)]
-    lines = [own] + [0] * (groups - 1)
+    group_count = max(min(threads, lines_in_all // COSTS.module_lines), 1)
+    group_count = max(group_count, lines_in_all // COSTS.long_module_lines)
+    groups: list[list[int]] = [[] for _ in range(group_count)]
+    lines = [own] + [0] * (group_count - 1)
     for k in sorted(range(len(sizes)), key=lambda k: -sizes[k]):
         least = lines.index(min(lines))
-        found[least].append(k)
+        groups[least].append(k)
         lines[least] += sizes[k]
-    return [found[0], *[group for group in found[1:] if group]]
+    return [groups[0], *[group for group in groups[1:] if group]]
 
 
 def _launched(steps: Sequence[ir.Step]) -> dict[Kernel | LoopKernel, Range]:
     """The kernels that `steps` launch, and the ranges that they are launched over."""
-    found: dict[Kernel | LoopKernel, Range] = {}
+    ranges: dict[Kernel | LoopKernel, Range] = {}
     stack = list(reversed(steps))
     while stack:
         step = stack.pop()
         if isinstance(step, ir.Launch):
-            if step.kernel not in found:
-                found[step.kernel] = range_of(step.kernel)
+            if step.kernel not in ranges:
+                ranges[step.kernel] = range_of(step.kernel)
         elif isinstance(step, ir.RowStrips):
-            found |= {launch.kernel: ANY_RANGE for launch in step.launches}
+            ranges |= {launch.kernel: ANY_RANGE for launch in step.launches}
         for block in ir.inner(step):
             stack.extend(reversed(block))
-    return found
+    return ranges
 
 
 class _KernelSet:

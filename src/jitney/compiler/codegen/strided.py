@@ -73,7 +73,7 @@ def find_windows(places: Iterable[Place], axis: int | None, target: Target) -> d
     """For each of `places` that is loaded by vectors and shuffles along `axis`, what it is part of."""
     if axis is None:
         return {}
-    found: dict[Place, Window] = {}
+    windows: dict[Place, Window] = {}
     groups: list[list[Place]] = []
     for place in sorted(set(places), key=_order):
         param, index = place
@@ -94,8 +94,8 @@ def find_windows(places: Iterable[Place], axis: int | None, target: Target) -> d
         (param, first), (_, last) = group[0], group[-1]
         stride = first.coefficients[axis]
         window = Window(param, first, stride, last.offset - first.offset)
-        found |= dict.fromkeys(group, window)
-    return found
+        windows |= dict.fromkeys(group, window)
+    return windows
 
 
 def _order(place: Place) -> tuple[object, ...]:

@@ -53,11 +53,11 @@ def set_threads(n: int) -> None:
 
 def symbol(name: str) -> int:
     """Address of a native function."""
-    found = _symbols.get(name)
-    if found is None:
+    address = _symbols.get(name)
+    if address is None:
         # A function of a library has a dot in its name: `lapack.lu.float32`.
-        found = _symbols[name] = library.address(name) if "." in name else _finders[name]()
-    return found
+        address = _symbols[name] = library.address(name) if "." in name else _finders[name]()
+    return address
 
 
 # --- Python functions -----------------------------------------------------------------------------

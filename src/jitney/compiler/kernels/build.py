@@ -220,12 +220,12 @@ class KernelBuilder:
         steps = [int(math.fmod(c, by)) for c in index.coefficients]
         reach = [c * (n - 1) for c, n in zip(steps, self.extents, strict=True)]
         whole = (index.offset + sum([r for r in reach if r < 0])) // by
-        rest = Affine(index.offset - whole * by, tuple(steps))
-        if self.span(node, rest)[1] >= by:
+        remainder = Affine(index.offset - whole * by, tuple(steps))
+        if self.span(node, remainder)[1] >= by:
             raise UnresolvedError(node)
         coefficients = [(c - r) // by for c, r in zip(index.coefficients, steps, strict=True)]
         terms = tuple([(statement, factor // by) for statement, factor in index.terms])
-        return Affine(whole, tuple(coefficients), terms), rest
+        return Affine(whole, tuple(coefficients), terms), remainder
 
     def linear(self, shape: Sequence[int], index: Index) -> Affine:
         """Position in a contiguous array of `shape`."""
@@ -236,11 +236,11 @@ class KernelBuilder:
 
     def add(self, key: Hashable, make: Callable[[], ir.Statement]) -> int:
         """The number of the statement known by `key`, written by `make` at the first request."""
-        found = self._interned.get(key)
-        if found is None:
-            found = self._interned[key] = len(self.body)
+        number = self._interned.get(key)
+        if number is None:
+            number = self._interned[key] = len(self.body)
             self.body.append(make())
-        return found
+        return number
 
     def number(self, value: Value | None, dtype: np.dtype) -> int:
         """A constant."""
@@ -278,20 +278,20 @@ class KernelBuilder:
 
     def param(self, node: Any, /) -> int:
         """The number of the buffer of `node` among the kernel's."""
-        found = self._param_of.get(node)
-        if found is None:
-            found = self._param_of[node] = len(self.params)
+        number = self._param_of.get(node)
+        if number is None:
+            number = self._param_of[node] = len(self.params)
             self.params.append(node)
-        return found
+        return number
 
     # --- values of nodes ----------------------------------------------------------------------------
 
     def value(self, node: hlo.Node, index: Index) -> int:
         """The statement that computes `node` at `index`."""
         self.node = node
-        found = self._known(node, index)
-        if found is not None:
-            return found
+        known = self._known(node, index)
+        if known is not None:
+            return known
         # Rules say what they need by yielding it: programs may be deeper than Python's stack.
         asked = [(node, index)]
         rules = [self._rule(node)(self, node, index)]
@@ -324,10 +324,10 @@ class KernelBuilder:
     def _known(self, node: hlo.Node, index: Index) -> int | None:
         """The statement for `node` at `index` if there is one, or if it is a load."""
         key = (node.id, index)
-        found = self._value_of.get(key)
-        if found is None and self.has_buffer(node):
-            found = self._value_of[key] = self.load(node, self.linear(node.shape, index))
-        return found
+        statement = self._value_of.get(key)
+        if statement is None and self.has_buffer(node):
+            statement = self._value_of[key] = self.load(node, self.linear(node.shape, index))
+        return statement
 
     # --- outputs ----------------------------------------------------------------------------------
 
@@ -455,10 +455,10 @@ def checked_start(k: KernelBuilder, start: int, most: int) -> tuple[int, int]:
     if dtype.kind not in "iu" or (dtype.kind == "i" and most > np.iinfo(dtype).max):
         start, dtype = k.convert(start, _INT64), _INT64
     unsigned = np.dtype(f"u{dtype.itemsize}")
-    given = k.call("bitcast", (start,), unsigned)
+    unsigned_start = k.call("bitcast", (start,), unsigned)
     limit = k.number(min(most, int(np.iinfo(unsigned).max)), unsigned)
-    clamped = k.call("min", (given, limit), unsigned)
-    return k.convert(clamped, _INT64), k.call("le", (given, limit), _BOOL)
+    clamped = k.call("min", (unsigned_start, limit), unsigned)
+    return k.convert(clamped, _INT64), k.call("le", (unsigned_start, limit), _BOOL)
 
 
 def shifted(k: KernelBuilder, index: Affine, start: int) -> Affine:
@@ -543,9 +543,10 @@ def _reduce(k: KernelBuilder, node: hlo.Reduce, index: Index) -> Steps:
     values: list[int] = []
     for at in itertools.product(*[range(node.x.shape[d]) for d in node.dims]):
         places = dict(zip(node.dims, at, strict=True))
-        rest = iter(index)
+        kept_indices = iter(index)
         inner = [
-            k.fixed(places[j]) if j in places else next(rest) for j in range(len(node.x.shape))
+            k.fixed(places[j]) if j in places else next(kept_indices)
+            for j in range(len(node.x.shape))
         ]
         values.append(k.convert((yield node.x, tuple(inner)), wide))
     if not values:
@@ -558,11 +559,11 @@ def combined_in_order(k: KernelBuilder, fn: str, values: Sequence[int], dtype: n
 
     So they are never -0. It is the last number that 0 is added to: others need not wait for that.
     """
-    *rest, last = values
+    *leading, last = values
     if fn == "add" and dtype.kind == "f":
         last = k.call("add", (last, k.number(0, dtype)), dtype)
     total: int | None = None
-    for value in (*rest, last):
+    for value in (*leading, last):
         total = value if total is None else k.call(fn, (total, value), dtype)
     assert total is not None
     return total

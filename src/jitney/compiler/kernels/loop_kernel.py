@@ -139,13 +139,13 @@ class LoopBuilder(KernelBuilder):
         """The statement for one element of a carried parameter."""
         shape = node.shape
         lanes = self.is_laned(shape)
-        rest, sizes = index, shape
+        indices, sizes = index, shape
         if lanes:
             if index[0] != self.axis(0):
                 raise NotSunkError("a lane reads another")
-            rest, sizes = index[1:], shape[1:]
+            indices, sizes = index[1:], shape[1:]
         flat = 0
-        for i, n in zip(rest, sizes, strict=True):
+        for i, n in zip(indices, sizes, strict=True):
             flat = flat * n + (self.constant_of(i) if n != 1 else 0)
         number = self.carried[node] + flat
         return self.add(
@@ -227,8 +227,8 @@ def _pad(k: LoopBuilder, node: hlo.Pad, index: Index) -> Steps:
         if not low and not high and not between:
             inner.append(i)
             continue
-        place, rest = divmod(k.constant_of(i) - low, between + 1)
-        if rest or not 0 <= place < n:
+        place, remainder = divmod(k.constant_of(i) - low, between + 1)
+        if remainder or not 0 <= place < n:
             return (yield node.value, ())
         inner.append(k.fixed(place))
     return (yield node.x, tuple(inner))

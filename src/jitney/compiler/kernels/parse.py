@@ -59,10 +59,10 @@ class _Reader:
         terms: list[tuple[int, int]] = []
         offset = 0
         for part in text.split(" + "):
-            found = _TERM.fullmatch(part)
-            if found is None:
+            match = _TERM.fullmatch(part)
+            if match is None:
                 raise ValueError(f"index {text}")
-            name, factor = found[1], int(found[2] or 1)
+            name, factor = match[1], int(match[2] or 1)
             if name.startswith("%"):
                 terms.append((int(name[1:]), factor))
             elif name in self.axes:
@@ -85,13 +85,13 @@ class _Reader:
             dtype, value = text.split(" ")
             return ir.Const(parse_number(value, parse_dtype(dtype)))
         left, dtype = text.rsplit(" : ", 1)
-        word, rest = left.split(" ", 1)
+        word, operands = left.split(" ", 1)
         if word == "index":
-            return ir.IndexValue(self.index(rest), parse_dtype(dtype))
+            return ir.IndexValue(self.index(operands), parse_dtype(dtype))
         if word == "load":
-            param, index = rest[1:-1].split("[")
+            param, index = operands[1:-1].split("[")
             return ir.Load(int(param), self.index(index), parse_dtype(dtype))
-        args = tuple([int(a[1:]) for a in rest.split(", ")])
+        args = tuple([int(a[1:]) for a in operands.split(", ")])
         return ir.Call(word, args, parse_dtype(dtype))
 
     def output(self, text: str) -> ir.Store | ir.Reduce:

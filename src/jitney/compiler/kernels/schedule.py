@@ -34,8 +34,8 @@ def map_indices(kernel: Kernel, change: Callable[[Affine], Affine]) -> Kernel:
 
 def indices(kernel: Kernel) -> list[Affine]:
     """All indices of a kernel."""
-    found = [s.index for s in kernel.body if isinstance(s, ir.Load | ir.IndexValue)]
-    return found + [o.index for o in kernel.outputs]
+    accesses = [s.index for s in kernel.body if isinstance(s, ir.Load | ir.IndexValue)]
+    return accesses + [o.index for o in kernel.outputs]
 
 
 def collapse(kernel: Kernel) -> Kernel:
@@ -125,7 +125,7 @@ def _turned(kernel: Kernel | LoopKernel, vector: int, free: Sequence[int]) -> Sc
     if all(abs(index.coefficients[vector]) <= COSTS.picked_stride for index in accesses):
         return None
     least = estimate(kernel, vector)
-    found: Schedule | None = None
+    best: Schedule | None = None
     for lanes in free:
         for axis in range(len(kernel.extents)):
             turn = None if axis == lanes else find_turn(kernel, lanes, axis)
@@ -133,8 +133,8 @@ def _turned(kernel: Kernel | LoopKernel, vector: int, free: Sequence[int]) -> Sc
             if turn is not None and cost < least:
                 plan = _order(kernel, lanes)
                 others = tuple([k for k in plan.outer if k != axis])
-                least, found = cost, replace(plan, outer=(*others, axis), turn=turn)
-    return found
+                least, best = cost, replace(plan, outer=(*others, axis), turn=turn)
+    return best
 
 
 def _reduces_columns(kernel: Kernel | LoopKernel, plan: Schedule) -> bool:

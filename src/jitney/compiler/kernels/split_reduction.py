@@ -53,7 +53,7 @@ def split(kernel: Kernel, length: int) -> Split:
     """`kernel` in parts of `length` along its first reduced axis, and one of what is left."""
     axis = len(kernel.extents) - kernel.reduced
     kept = math.prod(kernel.parallel)
-    parts, rest = divmod(kernel.extents[axis], length)
+    parts, remainder = divmod(kernel.extents[axis], length)
     strides = row_major(kernel.parallel)
     written = {o.param for o in kernel.outputs}
     inputs = [i for i in range(len(kernel.params)) if i not in written]
@@ -85,10 +85,10 @@ def split(kernel: Kernel, length: int) -> Split:
     kernels = [
         part(divided, (parts, *kernel.parallel, *inner), Affine(0, (kept, *strides, *reduced))),
     ]
-    if rest:
-        extents = (*kernel.parallel, rest, *kernel.extents[axis + 1 :])
+    if remainder:
+        extents = (*kernel.parallel, remainder, *kernel.extents[axis + 1 :])
         kernels.append(part(tail, extents, Affine(kept * parts, (*strides, *reduced))))
-    count = parts + bool(rest)
+    count = parts + bool(remainder)
     outputs = cast("tuple[Reduce, ...]", kernel.outputs)
     last = [_last(kernel, o, count) for o in outputs]
     return Split(inputs, kernels, count * kept, last)

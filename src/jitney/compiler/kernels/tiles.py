@@ -55,20 +55,20 @@ def tiled(kernel: Kernel) -> list[Kernel]:
     """
     if kernel.points < COSTS.jam_above:
         return []
-    found = _contraction(kernel)
-    if found is None:
+    contraction = _contraction(kernel)
+    if contraction is None:
         return []
-    axis, columns = found.rows, schedule(kernel).vector
+    axis, columns = contraction.rows, schedule(kernel).vector
     assert columns is not None
     narrow = kernel.extents[columns] < COSTS.accumulators_above
     height = COSTS.narrow_tile_rows if narrow else COSTS.tile_rows
-    whole, rest = divmod(kernel.extents[axis], height)
-    made: list[Kernel] = []
+    whole, remaining_rows = divmod(kernel.extents[axis], height)
+    kernels: list[Kernel] = []
     if whole:
-        made.append(_rows_written_out(kernel, found, 0, whole, height))
-    if rest:
-        made.append(_rows_written_out(kernel, found, whole * height, 1, rest))
-    return made
+        kernels.append(_rows_written_out(kernel, contraction, 0, whole, height))
+    if remaining_rows:
+        kernels.append(_rows_written_out(kernel, contraction, whole * height, 1, remaining_rows))
+    return kernels
 
 
 def _contraction(kernel: Kernel) -> _Contraction | None:
@@ -121,10 +121,10 @@ def _are_one(kernel: Kernel, y: set[int]) -> bool:
 
 
 def _rows_written_out(
-    kernel: Kernel, found: _Contraction, first: int, count: int, height: int
+    kernel: Kernel, contraction: _Contraction, first: int, count: int, height: int
 ) -> Kernel:
     """`kernel` for `count` tiles of `height` rows, from row `first` on."""
-    axis = found.rows
+    axis = contraction.rows
 
     def change(index: Affine) -> Affine:
         return replace(index, offset=index.offset + index.coefficients[axis] * first)
@@ -132,17 +132,17 @@ def _rows_written_out(
     extents = (*kernel.extents[:axis], count * height, *kernel.extents[axis + 1 :])
     part = replace(map_indices(kernel, change), extents=extents)
     written = unroll(divided(part, axis, height), axis + 1)
-    joins = found.batch is not None and first == 0 and count * height == kernel.extents[axis]
+    joins = contraction.batch is not None and first == 0 and count * height == kernel.extents[axis]
     return _joined(written) if joins else written
 
 
 def _joined(kernel: Kernel) -> Kernel:
     """`kernel` with its axes 0 and 1 as one; what changes along axis 0 alone goes by the quotient."""
-    first, second, *rest = kernel.extents
+    first, second, *inner_extents = kernel.extents
     if first == 1 or second == 1:
         return kernel
-    rank = 1 + len(rest)
-    position = ir.IndexValue(Affine(0, (1, *[0] * len(rest))), _INT64)
+    rank = 1 + len(inner_extents)
+    position = ir.IndexValue(Affine(0, (1, *[0] * len(inner_extents))), _INT64)
     count = ir.Const(np.asarray(second, _INT64))
     body: list[ir.Statement] = [position, count, ir.Call("div", (0, 1), _INT64)]
     before, quotient = len(body), 2
@@ -167,6 +167,6 @@ def _joined(kernel: Kernel) -> Kernel:
         assert isinstance(o, Reduce) and o.factor is not None
         value, factor = o.value + before, o.factor + before
         outputs.append(replace(o, index=moved(o.index), value=value, factor=factor))
-    extents = (first * second, *rest)
+    extents = (first * second, *inner_extents)
     assert len(extents) == rank
     return replace(kernel, extents=extents, body=tuple(body), outputs=tuple(outputs))

@@ -247,11 +247,11 @@ class Emitter:
             start = e.block
             e.branch(e.any(mask), "some", "done")
             e.label("some")
-            found = e.outline(f"{name}.all", xs[2:], usual.kind, body)
-            found = e.select(mask, found, usual)
+            computed = e.outline(f"{name}.all", xs[2:], usual.kind, body)
+            computed = e.select(mask, computed, usual)
             e.jump("done")
             e.label("done")
-            return e.phi([(usual, start), (found, "some")])
+            return e.phi([(usual, start), (computed, "some")])
 
         return self.helper(f"{name}.choose", [mask, usual, *args], usual.kind, choose)
 

@@ -247,7 +247,7 @@ def emit(
 
 
 def _objects(texts: Sequence[str], threads: int, level: int) -> list[bytes]:
-    found: list[bytes] = [b""] * len(texts)
+    objects: list[bytes] = [b""] * len(texts)
     waiting = sorted(range(len(texts)), key=lambda k: len(texts[k]))
     compile_progress.enters("machine code")
     has_done = compile_progress.counter(sum(map(len, texts)))
@@ -259,13 +259,13 @@ def _objects(texts: Sequence[str], threads: int, level: int) -> list[bytes]:
                     k = waiting.pop()
                 except IndexError:
                     return
-                found[k] = _object(texts[k], level)
+                objects[k] = _object(texts[k], level)
                 has_done(len(texts[k]))
         finally:
             waiting.clear()  # an error ends the others, too
 
     shielded.call_all([work] * max(threads, 1), cancel=waiting.clear)
-    return found
+    return objects
 
 
 # A function that is jitted anew, and programs of the same kernels in the same order, have modules of

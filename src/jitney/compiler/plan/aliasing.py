@@ -27,10 +27,10 @@ def may_alias(plan: ir.Plan) -> tuple[tuple[int, ...], ...]:
     return tuple([
         tuple([
             i
-            for i, given in enumerate(plan.inputs)
-            if given == made and i not in shown and _is_dead_before(steps, i, j)
+            for i, input_type in enumerate(plan.inputs)
+            if input_type == output_type and i not in shown and _is_dead_before(steps, i, j)
         ])
-        for j, made in enumerate(plan.outputs)
+        for j, output_type in enumerate(plan.outputs)
     ])  # fmt: skip
 
 

@@ -67,13 +67,13 @@ def with_clocks(plan: ir.Plan, most_events: int = 0) -> Clocked:
     return Clocked(clocked, plan, steps, counters, events)
 
 
-def _find(steps: Sequence[ir.Step], found: list[ir.Step]) -> None:
+def _find(steps: Sequence[ir.Step], timed: list[ir.Step]) -> None:
     """Appends the steps that are timed, those within others first."""
     for step in steps:
         for block in ir.inner(step) if _is_opened(step) else []:
-            _find(block, found)
+            _find(block, timed)
         if not isinstance(step, ir.SwapBuffers):
-            found.append(step)
+            timed.append(step)
 
 
 def _is_opened(step: ir.Step) -> bool:

@@ -20,14 +20,14 @@ def order_collectives(steps: Sequence[ir.Step]) -> list[ir.Step]:
     """
     if not any([growth(step) for step in ir.all_steps(steps)]):
         return [*steps]
-    found = [ir.with_inner(step, order_collectives) for step in steps]
-    for i in reversed(range(len(found))):
-        if growth(found[i]) > 0:
-            found.insert(_neighbour(found, i, 1) - 1, found.pop(i))
-    for i in range(len(found)):
-        if growth(found[i]) < 0:
-            found.insert(_neighbour(found, i, -1) + 1, found.pop(i))
-    return found
+    ordered = [ir.with_inner(step, order_collectives) for step in steps]
+    for i in reversed(range(len(ordered))):
+        if growth(ordered[i]) > 0:
+            ordered.insert(_neighbour(ordered, i, 1) - 1, ordered.pop(i))
+    for i in range(len(ordered)):
+        if growth(ordered[i]) < 0:
+            ordered.insert(_neighbour(ordered, i, -1) + 1, ordered.pop(i))
+    return ordered
 
 
 def growth(step: ir.Step) -> int:

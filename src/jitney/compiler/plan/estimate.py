@@ -138,11 +138,11 @@ def _operations_of_kernel(kernel: kernels.Kernel | LoopKernel) -> float:
 
 def traffic(step: ir.Step) -> float:
     """Bytes that are read and written: what is touched of each buffer, once."""
-    found: dict[tuple[ir.Buffer, bool], tuple[int, int, int]] = {}
+    touched: dict[tuple[ir.Buffer, bool], tuple[int, int, int]] = {}
     for x in accesses(step):
-        start, end, moved = found.get((x.buffer, x.writes), (x.start, x.end, 0))
-        found[x.buffer, x.writes] = min(start, x.start), max(end, x.end), moved + x.moved
-    return float(sum([min(end - start, moved) for start, end, moved in found.values()]))
+        start, end, moved = touched.get((x.buffer, x.writes), (x.start, x.end, 0))
+        touched[x.buffer, x.writes] = min(start, x.start), max(end, x.end), moved + x.moved
+    return float(sum([min(end - start, moved) for start, end, moved in touched.values()]))
 
 
 def rounds(node: hlo.Collective) -> int:

@@ -33,7 +33,7 @@ def wholes(region: hlo.Region, writes: Callable[[hlo.Dft], bool]) -> dict[hlo.Df
     """
     ends = traversal.roots(region)
     nodes = traversal.topological_order(ends)
-    found: dict[hlo.Dft, hlo.Node] = {}
+    consumers: dict[hlo.Dft, hlo.Node] = {}
     uses: dict[hlo.Node, int] = {}
     for node in nodes:
         if not isinstance(node, hlo.Apply) or node.fn != "complex":
@@ -44,8 +44,8 @@ def wholes(region: hlo.Region, writes: Callable[[hlo.Dft], bool]) -> dict[hlo.Df
         if re.node is im.node and isinstance(re.node, hlo.Dft) and (re.index, im.index) == (0, 1):
             uses = uses or traversal.count_uses(nodes, ends)
             if uses[re] == uses[im] == 1 and writes(re.node):
-                found[re.node] = node
-    return found
+                consumers[re.node] = node
+    return consumers
 
 
 def read(node: hlo.Dft) -> list[hlo.Node]:
@@ -77,14 +77,14 @@ def steps(
         divisor=n if node.normalized else 1, planes=(len(args) == 2, len(results) == 2),
     )  # fmt: skip
     types: Sequence[TensorType] = [TensorType((math.prod(x.shape),), x.dtype) for x in read(node)]
-    found: list[ir.LibraryCall] = []
+    library_calls: list[ir.LibraryCall] = []
     for call in calls:
-        made = library.result_types(call.routine, types)
+        result_types = library.result_types(call.routine, types)
         is_last = call is calls[-1]
-        to = results if is_last else [ir.Buffer("arena", t.nbytes) for t in made]
-        found.append(_step(call, args, types, to, made, keep_alive))
-        args, types = to, made
-    return found
+        to = results if is_last else [ir.Buffer("arena", t.nbytes) for t in result_types]
+        library_calls.append(_step(call, args, types, to, result_types, keep_alive))
+        args, types = to, result_types
+    return library_calls
 
 
 def _step(
@@ -95,8 +95,8 @@ def _step(
         keep_alive.append(value)
         return ir.Buffer("constant", value.nbytes, value=value)
 
-    given = [TensorType(value.shape, value.dtype) for value in call.constants]
-    called = library.Call(call.routine, (*types, *given), result_types)
+    constant_types = [TensorType(value.shape, value.dtype) for value in call.constants]
+    called = library.Call(call.routine, (*types, *constant_types), result_types)
     native = library.native_call(called)
     assert native is not None
     beside = constant(native.options), ir.Buffer("arena", native.workspace)

@@ -67,18 +67,18 @@ def factors(n: int, points: int) -> list[int]:
       n: the length.
       points: of all transforms along the axis together.
     """
-    found: list[int] = []
+    radices: list[int] = []
     is_small = n <= COSTS.short_transform and points <= COSTS.short_transforms
     for radix in _RADICES_IN_CACHE if is_small else _RADICES:
         while n % radix == 0 and n > 1:
-            found.append(radix)
+            radices.append(radix)
             n //= radix
     # Two and eight are better as four and four.
-    if 2 in found and 8 in found:
-        found.remove(2)
-        found[found.index(8)] = 4
-        found.append(4)
-    return sorted(found, reverse=True)
+    if 2 in radices and 8 in radices:
+        radices.remove(2)
+        radices[radices.index(8)] = 4
+        radices.append(4)
+    return sorted(radices, reverse=True)
 
 
 @record(eq=False)
@@ -125,14 +125,14 @@ class _Transform:
 
     def kernels(self) -> list[KernelBuilder]:
         """The builders of all kernels, finished, in order."""
-        found: list[KernelBuilder] = []
+        builders: list[KernelBuilder] = []
         done = 1
         for stage, radix in enumerate(self.radices):
             source = None if stage == 0 else self.between[(stage - 1) % 2]
             is_last = stage == len(self.radices) - 1
-            found.append(self._stage(radix, done, source, stage, is_last))
+            builders.append(self._stage(radix, done, source, stage, is_last))
             done *= radix
-        return found
+        return builders
 
     def _stage(
         self, radix: int, done: int, source: Sequence[Plane] | None, stage: int, is_last: bool
@@ -143,8 +143,8 @@ class _Transform:
         inner = math.prod(after)
         if source is None:
             k = KernelBuilder((*before, left, *after), 0, self.has_buffer)
-            given = radix // 2 + 1 if self.node.to_real else radix
-            values = [self._operand(k, q * left) for q in range(given)]
+            stored = radix // 2 + 1 if self.node.to_real else radix
+            values = [self._operand(k, q * left) for q in range(stored)]
             rows = (*before, (self.n // 2 + 1 if self.node.of_real else self.n) * inner)
             at = [*[k.axis(j) for j in range(self.dim)], k.fixed(0)]
             base = k.linear(rows, tuple(at))
@@ -299,8 +299,8 @@ class _Arithmetic:
 
     def turned(self, z: Part, power: int, n: int) -> Part:
         """z exp(-2 pi i power / n)"""
-        eighths, rest = divmod(8 * power, n)
-        if rest:
+        eighths, remainder = divmod(8 * power, n)
+        if remainder:
             root = unit_roots(n, np.asarray(power))
             w = self.k.number(root.real, self.dtype), self.k.number(root.imag, self.dtype)
             return self.times(z, w)

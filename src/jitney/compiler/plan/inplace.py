@@ -51,7 +51,7 @@ def updated_in_place(
     body = node.body
     ends = traversal.roots(body)
     uses = traversal.count_uses(traversal.topological_order(ends), ends)
-    found: set[int] = set()
+    candidates: set[int] = set()
     for i, (result, parameter) in enumerate(zip(body.results, body.parameters, strict=True)):
         match result:
             case hlo.DynamicUpdateSlice():
@@ -65,13 +65,13 @@ def updated_in_place(
             case _:
                 replaced = False
         if replaced and uses[result] == 1:
-            found.add(i)
-    kept = {traversal.storage_of(r) for i, r in enumerate(body.results) if i not in found}
-    found = {i for i in found if body.parameters[i] not in kept}
+            candidates.add(i)
+    kept = {traversal.storage_of(r) for i, r in enumerate(body.results) if i not in candidates}
+    candidates = {i for i in candidates if body.parameters[i] not in kept}
     # What is written last must not be what another of them has changed by then.
-    changed = {body.parameters[i] for i in found}
+    changed = {body.parameters[i] for i in candidates}
     updated: dict[int, Updated] = {}
-    for i in sorted(found):
+    for i in sorted(candidates):
         result = body.results[i]
         sources = _sources(result)
         if not any(traversal.storage_of(x) in changed for x in sources):

@@ -50,16 +50,16 @@ def _scheduled(steps: Sequence[ir.Step]) -> list[ir.Step]:
     following, missing = _dependences(steps)
     ready = [(_rank(step), i) for i, step in enumerate(steps) if not missing[i]]
     heapq.heapify(ready)
-    found: list[ir.Step] = []
+    order: list[ir.Step] = []
     while ready:
         _, i = heapq.heappop(ready)
-        found.append(steps[i])
+        order.append(steps[i])
         for j in following[i]:
             missing[j] -= 1
             if not missing[j]:
                 heapq.heappush(ready, (_rank(steps[j]), j))
-    assert len(found) == len(steps), "dependences go forward"
-    return found
+    assert len(order) == len(steps), "dependences go forward"
+    return order
 
 
 def _rank(step: ir.Step) -> int:
@@ -102,16 +102,16 @@ def _dependences(steps: Sequence[ir.Step]) -> tuple[list[list[int]], list[int]]:
 
 def _rejoined(steps: Sequence[ir.Step]) -> list[ir.Step]:
     """`steps` with waits that directly follow their calls made parts of these."""
-    found: list[ir.Step] = []
+    joined: list[ir.Step] = []
     for step in steps:
-        before = found[-1] if found else None
+        before = joined[-1] if joined else None
         if isinstance(step, ir.Wait) and before is step.call:
             call = step.call
             assert call.finish is not None, "a call that goes on"
-            found[-1] = replace(call, fn=_both(call.fn, call.finish), finish=None)
+            joined[-1] = replace(call, fn=_both(call.fn, call.finish), finish=None)
         else:
-            found.append(step)
-    return found
+            joined.append(step)
+    return joined
 
 
 def _both(begin: Callable[..., Any], finish: Callable[..., None]) -> Callable[..., None]:

@@ -107,13 +107,13 @@ class Planner:
         One object for kernels of the same content.
         """
         key = kernel_key(kernel)
-        found = self.kernels.get(key)
-        if found is None:
+        kernels = self.kernels.get(key)
+        if kernels is None:
             collapsed = collapse(kernel)
-            made = tiled(collapsed) or [unroll_and_jam(write_out_short_axes(collapsed))]
-            found = [each if each is collapsed else collapse(each) for each in made]
-            self.kernels[key] = found
-        return found
+            pieces = tiled(collapsed) or [unroll_and_jam(write_out_short_axes(collapsed))]
+            kernels = [each if each is collapsed else collapse(each) for each in pieces]
+            self.kernels[key] = kernels
+        return kernels
 
     def region(
         self,
@@ -197,11 +197,11 @@ class RegionPlan:
 
     def _read_by_calls(self, region: hlo.Region) -> list[hlo.Node]:
         """What native transforms read: numbers that are not in memory as parts of complex ones."""
-        found: list[hlo.Node] = []
+        inputs: list[hlo.Node] = []
         for node in traversal.reachable(traversal.roots(region)).values():
             if isinstance(node, hlo.Dft) and not self.has_kernels(node):
-                found += fourier.read(node)
-        return [x for x in found if not isinstance(x, _LEAVES)]
+                inputs += fourier.read(node)
+        return [x for x in inputs if not isinstance(x, _LEAVES)]
 
     def _begins_as(self, node: hlo.Node, index: int) -> hlo.Node | None:
         """What the memory of a result has first: the operand of an update, a carry's first value."""
@@ -220,10 +220,10 @@ class RegionPlan:
     def new(self, node: hlo.Node) -> list[ir.Buffer]:
         """Buffers for the results of `node`, which is about to be computed."""
         types = node.type if isinstance(node.type, tuple) else (node.type,)
-        found = self.buffers[node] = [
+        buffers = self.buffers[node] = [
             self.targets.get((node, i)) or ir.Buffer("arena", t.nbytes) for i, t in enumerate(types)
         ]
-        return found
+        return buffers
 
     def new_update(self, node: hlo.DynamicUpdateSlice | hlo.Scatter | hlo.LibraryCall) -> ir.Buffer:
         """The buffer of an update, with the value of what it updates."""
@@ -241,14 +241,14 @@ class RegionPlan:
     def new_carry(self, node: hlo.While) -> list[ir.Buffer]:
         """Buffers for the carries of a loop: those of their first values that nothing else needs."""
         filled = self.filled(node)
-        found: list[ir.Buffer] = []
+        buffers: list[ir.Buffer] = []
         for i, x in enumerate(node.init):
             target = self.targets.get((node, i))
             if target is None and i not in filled and self.is_spent(x):
                 target = self.buffer(x)
-            found.append(target or ir.Buffer("arena", x.tensor_type.nbytes))
-        self.buffers[node] = found
-        return found
+            buffers.append(target or ir.Buffer("arena", x.tensor_type.nbytes))
+        self.buffers[node] = buffers
+        return buffers
 
     def has_buffer(self, node: hlo.Node) -> bool:
         """Whether `node` is in memory already."""
@@ -267,9 +267,9 @@ class RegionPlan:
             if node.buffer.value is not None:
                 self.planner.keep_alive.append(node.buffer.value)
             return node.buffer
-        found = self.buffers.get(node)
-        if found is not None:
-            return found[0]
+        buffers = self.buffers.get(node)
+        if buffers is not None:
+            return buffers[0]
         base, index = _base(node)
         if isinstance(base, hlo.Constant) and base not in self.buffers:
             self.buffers[base] = [ir.Buffer("constant", base.value.nbytes, value=base.value)]
@@ -424,10 +424,10 @@ class RegionPlan:
 
     def updated(self, node: hlo.While) -> dict[int, Updated]:
         """The carries of a loop that are updated in place."""
-        found = self._updates.get(node)
-        if found is None:
-            found = self._updates[node] = updated_in_place(node, self.planner.is_scatter)
-        return found
+        updates = self._updates.get(node)
+        if updates is None:
+            updates = self._updates[node] = updated_in_place(node, self.planner.is_scatter)
+        return updates
 
     def filled(self, node: hlo.While) -> set[int]:
         """Carries that the loop overwrites completely: their initial values are not needed."""

@@ -211,10 +211,10 @@ class _Chain:
         """Whether as many bytes are found in caches as are worth it."""
         if len(self.members) == 1:
             return False
-        found: Counter[ir.Buffer] = Counter()
+        uses: Counter[ir.Buffer] = Counter()
         for m in self.members:
-            found.update(b for b in m.buffers if m.is_by_row(b, self.rows))
-        return sum((n - 1) * b.nbytes for b, n in found.items()) >= COSTS.strip_above
+            uses.update(b for b in m.buffers if m.is_by_row(b, self.rows))
+        return sum((n - 1) * b.nbytes for b, n in uses.items()) >= COSTS.strip_above
 
     def mined(self, uses: Counter[ir.Buffer]) -> ir.RowStrips:
         """The step; what nothing else in the program touches becomes the strip's own."""

@@ -82,8 +82,8 @@ class Rows:
           nbytes: of all rows of the buffer, if it is not the buffer's own size.
         """
         turns = self.extent // rows
-        row, rest = divmod(buffer.nbytes if nbytes is None else nbytes, rows)
-        if rest or buffer not in self.buffers:
+        row, remainder = divmod(buffer.nbytes if nbytes is None else nbytes, rows)
+        if remainder or buffer not in self.buffers:
             return False
         return all(
             reach is not None and reach.is_within(row, turns)
