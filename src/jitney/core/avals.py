@@ -435,19 +435,19 @@ def placed_array(
     memory_space: MemorySpace,
 ) -> ShapedArray:
     """The interned aval with all its attributes."""
-    made = ShapedArray(
+    aval = ShapedArray(
         shape, dtype, weak_type,
         sharding=sharding, manual_axis_type=manual_axis_type, memory_space=memory_space,
     )  # fmt: skip
-    if made.has_default_place:
+    if aval.has_default_place:
         return shaped_array(shape, dtype, weak_type)
-    key = (made,)
-    found = _interned.get(key)
-    if found is None:
+    key = (aval,)
+    interned = _interned.get(key)
+    if interned is None:
         if len(_interned) >= _INTERN_LIMIT:
             _interned.clear()
-        found = _interned[key] = made
-    return found
+        interned = _interned[key] = aval
+    return interned
 
 
 # Type of Python value -> function giving its aval. Extended by runtime (arrays) and by users

@@ -63,11 +63,11 @@ def memoized(
     """
 
     def decorate(function: Callable[Params, Result]) -> Callable[Params, Result]:
-        made = functools.lru_cache(maxsize)(function)
+        cached = functools.lru_cache(maxsize)(function)
         register(
             name, key, function.__module__,
-            entries=lambda: made.cache_info().currsize, clear=made.cache_clear,
+            entries=lambda: cached.cache_info().currsize, clear=cached.cache_clear,
         )  # fmt: skip
-        return cast("Callable[Params, Result]", made)
+        return cast("Callable[Params, Result]", cached)
 
     return decorate

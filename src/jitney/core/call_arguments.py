@@ -103,14 +103,14 @@ def of_frame(code: UserCode, own: FrameType, called: object) -> Iterator[Argumen
     info, values = own.f_code, own.f_locals
     count = info.co_argcount + info.co_kwonlyargcount
     names = info.co_varnames[:count]
-    rest = info.co_varnames[count] if info.co_flags & inspect.CO_VARARGS else ""
+    varargs = info.co_varnames[count] if info.co_flags & inspect.CO_VARARGS else ""
     node = code.expression
     if called is None and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         owner = values.get("self")
         called = getattr(owner, node.func.attr, None) if source_info.is_own(owner) else None
     signature = signature_of(called) if callable(called) else None
-    if not names and rest and info.co_flags & inspect.CO_VARKEYWORDS:  # a wrapper
-        bound = bind(signature, values[rest], values[info.co_varnames[1]])
+    if not names and varargs and info.co_flags & inspect.CO_VARKEYWORDS:  # a wrapper
+        bound = bind(signature, values[varargs], values[info.co_varnames[1]])
         if signature is not None and bound is not None:
             yield from of_call(bound, signature, syntax(code, signature, called))
         return
@@ -138,10 +138,10 @@ def of_frame(code: UserCode, own: FrameType, called: object) -> Iterator[Argumen
         kept.remove("self")
     for name in kept:
         yield Argument(name, values[name], nodes.get(name))
-    if rest:
-        parts = nodes.get(rest, ())
-        for k, each in enumerate(values[rest]):
-            yield Argument(f"{rest}[{k}]", each, parts[k] if k < len(parts) else None)
+    if varargs:
+        parts = nodes.get(varargs, ())
+        for k, each in enumerate(values[varargs]):
+            yield Argument(f"{varargs}[{k}]", each, parts[k] if k < len(parts) else None)
 
 
 # Methods that Python calls of what is indexed; others it calls of the index.
@@ -207,9 +207,9 @@ def _operands_of(node: ast.AST | None) -> dict[str, ast.expr]:
 @functools.lru_cache(maxsize=64)
 def _rebound(code: CodeType) -> frozenset[str]:
     """The variables that a function binds after its arguments have come."""
-    found: set[str] = set()
+    variables: set[str] = set()
     for each in dis.get_instructions(code):
         if "STORE_FAST" in each.opname or each.opname == "STORE_DEREF":
             bound: Any = each.argval  # a tuple of two where one instruction binds two
-            found |= {*bound} if isinstance(bound, tuple) else {bound}
-    return frozenset(found)
+            variables |= {*bound} if isinstance(bound, tuple) else {bound}
+    return frozenset(variables)

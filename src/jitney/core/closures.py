@@ -33,10 +33,10 @@ def known(fun: Callable[..., Any], key: object) -> Any:
     trace = state.trace
     if not isinstance(trace, JaxprTrace) or not trace.nested:
         return None
-    found = trace.nested.get((id(fun), key))
-    if found is None:
+    entry = trace.nested.get((id(fun), key))
+    if entry is None:
         return None
-    program, then, _ = found
+    program, then, _ = entry
     now = held_by(fun)
     if now is None or any([a is not b for a, b in zip(now, then, strict=True)]):
         return None

@@ -133,24 +133,24 @@ def complete_within(
     if _CALLED_WRONGLY.match(str(error)) and callable(called):
         _rewrite(error, code, [], _cure_of_call(error, called, call_arguments.signature_of(called)))
         return
-    given = list(call_arguments.of_frame(code, own, called))
+    arguments = list(call_arguments.of_frame(code, own, called))
     if callable(called):
         signature = call_arguments.signature_of(called)
-        values = _positional(code, signature, given)
+        values = _positional(code, signature, arguments)
         if _rewrite_separate(error, code, signature, values):
             return
     hashed = _NO_HASH.match(str(error))
     cure = cures.of_key(code, hashed[1] == _ARRAY) if hashed else _elsewhere(error)
-    _rewrite(error, code, given, cure)
+    _rewrite(error, code, arguments, cure)
 
 
 def _positional(
-    code: UserCode, signature: inspect.Signature | None, given: Sequence[Argument]
+    code: UserCode, signature: inspect.Signature | None, arguments: Sequence[Argument]
 ) -> list[Any]:
     """The positional arguments of a call: those that a frame has kept, and what variables hold."""
     node = code.expression
     nodes = node.args if isinstance(node, ast.Call) else []
-    kept = {each.label: each.value for each in given}
+    kept = {each.label: each.value for each in arguments}
     names = [] if signature is None else [*signature.parameters]
     return [
         kept[name] if name in kept else code.value_of(arg.id) if isinstance(arg, ast.Name) else None
@@ -174,8 +174,8 @@ def _elsewhere(error: BaseException) -> str:
     ):
         return ""
     for each in _MODULES:
-        found = importlib.import_module(f"jitney.{each}".rstrip("."))
-        if found is not module and name in dir(found):
+        candidate = importlib.import_module(f"jitney.{each}".rstrip("."))
+        if candidate is not module and name in dir(candidate):
             return f"jax.{each}.{name}".replace("..", ".")
     return ""
 
@@ -205,24 +205,24 @@ def _rewrite_separate(
         error.args = (
             f"`{parameters[0].name}` must be a list of arrays, but each is an argument of its own",
         )
-        given = [
+        arguments = [
             Argument(f"argument {k}", value, node)
             for k, (value, node) in enumerate(zip(values[:count], nodes, strict=False))
         ]
-        _rewrite(error, code, given, cure)
+        _rewrite(error, code, arguments, cure)
     return bool(cure)
 
 
 def _rewrite_hash(error: TypeError, code: UserCode) -> None:
     """Completes what Python says of `d[i]` where `i` is an array."""
-    found = _NO_HASH.match(str(error))
+    match = _NO_HASH.match(str(error))
     node = code.expression
-    if found is None or not _OF_ARRAYS.search(found[1]):
+    if match is None or not _OF_ARRAYS.search(match[1]):
         return
     key = node.slice if isinstance(node, ast.Subscript) else None
     held = code.value_of(key.id) if isinstance(key, ast.Name) else None
-    given = [] if held is None or key is None else [Argument("index", held, key)]
-    _rewrite(error, code, given, cures.of_key(code, found[1] == _ARRAY))
+    arguments = [] if held is None or key is None else [Argument("index", held, key)]
+    _rewrite(error, code, arguments, cures.of_key(code, match[1] == _ARRAY))
 
 
 def _rewrite_call(error: TypeError, code: UserCode, called: object) -> None:
@@ -247,11 +247,11 @@ def _rewrite_store(error: ValueError, code: UserCode) -> None:
 
 def _rewrite_comparison(error: TypeError, code: UserCode) -> None:
     """Completes what Python says of `x < [1, 2]`, which it asks the list about, too."""
-    found = _NOT_COMPARED.match(str(error))
+    match = _NOT_COMPARED.match(str(error))
     node = code.expression
-    if found is None or not isinstance(node, ast.Compare):
+    if match is None or not isinstance(node, ast.Compare):
         return
-    kinds = found.groups()
+    kinds = match.groups()
     is_left = kinds[0] in _LISTS
     if kinds[not is_left] in _LISTS and _OF_ARRAYS.search(kinds[is_left]):
         held = _LISTS[kinds[not is_left]]
@@ -260,20 +260,20 @@ def _rewrite_comparison(error: TypeError, code: UserCode) -> None:
 
 def _rewrite_text(error: TypeError, code: UserCode) -> None:
     """Completes what Python says of `"%d" % x`, which hides what the tracer has told it."""
-    found = _NOT_WRITTEN.match(str(error))
+    match = _NOT_WRITTEN.match(str(error))
     printed = print_cures.of_percent(code)
-    if found is not None and printed and _OF_ARRAYS.search(found[1]):
+    if match is not None and printed and _OF_ARRAYS.search(match[1]):
         _rewrite(error, code, [], f"{printed}, which prints when the function runs")
 
 
 def _rewrite_import(error: ImportError) -> None:
     """Completes what Python says of `from jax import name` by what `jax.name` is told."""
-    found = _NOT_IMPORTED.match(str(error))
+    match = _NOT_IMPORTED.match(str(error))
     package = error.name or ""
     module = sys.modules.get(package)
-    if found is None or module is None or package.partition(".")[0] not in source_info.NAMES:
+    if match is None or module is None or package.partition(".")[0] not in source_info.NAMES:
         return
-    name = found[1]
+    name = match[1]
     try:
         getattr(module, name)
     except AttributeError as missing:
@@ -317,9 +317,11 @@ def _note_bytes(error: MemoryError, code: UserCode) -> None:
             error.add_note(f"Instead: {_LESS_MEMORY}")
 
 
-def _rewrite(error: BaseException, code: UserCode, given: Sequence[Argument], cure: str) -> None:
+def _rewrite(
+    error: BaseException, code: UserCode, arguments: Sequence[Argument], cure: str
+) -> None:
     message: str = error.args[0]
-    first, *rest = message.split("\n")
+    first, *notes = message.split("\n")
     if not messages.begins_with_expression(first, code):
         name = _NAMED.match(first)
         example = _STANDS_FOR.match(first)
@@ -329,11 +331,11 @@ def _rewrite(error: BaseException, code: UserCode, given: Sequence[Argument], cu
             first = messages.at_expression(first[example.end() :], code)
         else:
             first = messages.at_expression(first, code)
-    if all(line.startswith(("Instead: ", "See `")) for line in rest):
-        rest = [*operand_rows.rows(given, code), *rest]
+    if all(line.startswith(("Instead: ", "See `")) for line in notes):
+        notes = [*operand_rows.rows(arguments, code), *notes]
     if cure:
-        rest.append(f"Instead: {cure}")
-    error.args = ("\n".join([first, *rest]),)
+        notes.append(f"Instead: {cure}")
+    error.args = ("\n".join([first, *notes]),)
 
 
 def _cure_of_call(

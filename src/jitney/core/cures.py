@@ -86,14 +86,14 @@ def _choice(code: UserCode, test: ast.AST) -> str:
 
 def _elementwise(code: UserCode) -> tuple[ast.expr, str] | None:
     """The outermost `and`, `or`, `not` or chain of comparisons, and the same of masks."""
-    found: ast.expr | None = None
+    outermost: ast.expr | None = None
     for node in code.path:
         if isinstance(node, ast.BoolOp) or _is_not(node) or _is_chain(node):
             assert isinstance(node, ast.expr)
-            found = node
+            outermost = node
         elif isinstance(node, ast.stmt):
             break
-    return None if found is None else (found, _mask(code, found))
+    return None if outermost is None else (outermost, _mask(code, outermost))
 
 
 def _is_not(node: ast.AST) -> bool:
@@ -306,8 +306,8 @@ def of_separate(code: UserCode, count: int) -> str:
     if any(isinstance(each, ast.Starred) for each in call.args):
         return ""
     listed = ", ".join(map(code.text, call.args[:count]))
-    rest = arguments(code.text, call, count)
-    return f"{code.text(call.func)}({', '.join([f'[{listed}]', *rest])})"
+    remaining = arguments(code.text, call, count)
+    return f"{code.text(call.func)}({', '.join([f'[{listed}]', *remaining])})"
 
 
 _OF_TREES = ("map", "tree_map", "map_with_path", "tree_map_with_path")
@@ -324,13 +324,13 @@ def mapped_trees(number: int, longest: int = 30) -> tuple[str, str] | None:
     """
     code = user_code.current()
     match None if code is None else code.expression:
-        case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name), args=[_, first, *rest]):
+        case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name), args=[_, first, *others]):
             assert code is not None
         case _:
             return None
     if name not in _OF_TREES:
         return None
-    trees = [first, *rest]
+    trees = [first, *others]
     written = _positional(code, trees, 0), _positional(code, trees, number + 1)
     return written if all(0 < len(text) <= longest for text in written) else None
 
@@ -407,16 +407,16 @@ def of_foreign_call(code: UserCode | None) -> str:
             module = value_of(code, owner)
         case _:
             return ""
-    root, _, rest = getattr(module, "__name__", "").partition(".")
+    root, _, submodule = getattr(module, "__name__", "").partition(".")
     if not isinstance(module, types.ModuleType) or root not in _COUNTERPARTS:
         return ""
-    ours = ".".join(filter(None, ("jitney", _COUNTERPARTS[root], rest)))
+    ours = ".".join(filter(None, ("jitney", _COUNTERPARTS[root], submodule)))
     try:
-        found = getattr(importlib.import_module(ours), name, None)
+        counterpart = getattr(importlib.import_module(ours), name, None)
     except ImportError:
         return ""
     public = ours.replace("jitney", "jax", 1)
-    return "" if found is None else f"{_SHORT.get(public, public)}.{name}"
+    return "" if counterpart is None else f"{_SHORT.get(public, public)}.{name}"
 
 
 def value_of(code: UserCode, node: ast.expr) -> Any:

@@ -120,9 +120,9 @@ def python_scalar_dtype(kind: type) -> np.dtype:
 def _as_dtype(d: DTypeLike | ExtendedDType) -> Any:
     if isinstance(d, np.dtype) or is_extended(d):
         return d
-    found = _PYTHON_DTYPES.get(d) if isinstance(d, type) else None
-    if found is not None:
-        return found
+    python_dtype = _PYTHON_DTYPES.get(d) if isinstance(d, type) else None
+    if python_dtype is not None:
+        return python_dtype
     if not isinstance(d, type | str | np.dtype) and hasattr(d, "dtype"):
         if isinstance(d, np.ndarray):
             raise TypeError(
@@ -322,14 +322,14 @@ def _upper_bounds(node: _Node, strict: bool) -> frozenset[_Node]:
     """`node` and all above it."""
     if strict:
         return frozenset({node, *_STRICT_WEAK_ABOVE.get(node, ())})
-    found = {node}
+    bounds = {node}
     stack = [node]
     while stack:
         for above in _LATTICE[stack.pop()]:
-            if above not in found:
-                found.add(above)
+            if above not in bounds:
+                bounds.add(above)
                 stack.append(above)
-    return frozenset(found)
+    return frozenset(bounds)
 
 
 @caches.memoized("dtype rules", "dtypes, settings", 1024)
@@ -506,13 +506,13 @@ def promote_types(a: DTypeLike | ExtendedDType, b: DTypeLike | ExtendedDType) ->
     What is weak itself is the 64-bit dtype that NumPy has for the Python type, in 32-bit mode too;
     so is what follows from 64-bit dtypes that are given.
     """
-    given = _dtype_of(a), _dtype_of(b)
+    operands = _dtype_of(a), _dtype_of(b)
     keys = tuple(
-        [(_as_dtype(x), isinstance(x, type) and x in (int, float, complex)) for x in given]
+        [(_as_dtype(x), isinstance(x, type) and x in (int, float, complex)) for x in operands]
     )
     wide = any(not weak and dtype in _NARROWED for dtype, weak in keys)
-    found, weak = _promote(keys, wide or _width(), config.strict_promotion_enabled())
-    return np.dtype(_weak_node(found)) if weak else found
+    promoted, weak = _promote(keys, wide or _width(), config.strict_promotion_enabled())
+    return np.dtype(_weak_node(promoted)) if weak else promoted
 
 
 def is_weakly_typed(x: Value | SupportsArray) -> bool:

@@ -28,9 +28,9 @@ def settings() -> dict[str, str]:
 
 def misspelt() -> dict[str, str]:
     """The variables that set nothing but nearly have the name of one that does, with that name."""
-    found = [name for name in os.environ if name.startswith(PREFIXES)]
-    known = _known() if found else set[str]()
-    unknown = [name for name in sorted(found) if name not in known]
+    prefixed = [name for name in os.environ if name.startswith(PREFIXES)]
+    known = _known() if prefixed else set[str]()
+    unknown = [name for name in sorted(prefixed) if name not in known]
     if not unknown:
         return {}
     import difflib  # a millisecond, that most programs have no use for
@@ -69,10 +69,10 @@ def check() -> None:
 
 
 def _known() -> set[str]:
-    found = {*_OTHERS}
+    names = {*_OTHERS}
     for name in map(str.upper, config.values):
         if name.startswith("JITNEY_"):
-            found.add(name)
+            names.add(name)
         else:
-            found |= {f"{prefix}{name.removeprefix('JAX_')}" for prefix in PREFIXES}
-    return found
+            names |= {f"{prefix}{name.removeprefix('JAX_')}" for prefix in PREFIXES}
+    return names

@@ -88,8 +88,8 @@ def sharding_of(aval: AbstractValue) -> NamedSharding | None:
     """How values of this type are divided; None if they are on no mesh."""
     if not isinstance(aval, ShapedArray) or aval.has_default_place:
         return None
-    found = aval.sharding
-    return None if found.mesh.empty else found
+    sharding = aval.sharding
+    return None if sharding.mesh.empty else sharding
 
 
 def is_explicit(avals: Sequence[AbstractValue]) -> bool:
@@ -272,7 +272,7 @@ def place_of_cotangent(aval: AbstractValue, *others: AbstractValue) -> NamedShar
     own = sharding_of(aval.to_cotangent_aval())
     if own is not None:
         return own
-    meshes = [found.mesh for found in map(sharding_of, others) if found is not None]
+    meshes = [sharding.mesh for sharding in map(sharding_of, others) if sharding is not None]
     return NamedSharding(meshes[0], PartitionSpec(*[None] * aval.ndim)) if meshes else None
 
 
@@ -313,12 +313,12 @@ def divided_alike(
       ValueError: if some lie along it in one way, and some in another, or not as `spmd_name` says.
     """
     avals = [get_aval(x) if d is not None else None for x, d in zip(xs, dims, strict=True)]
-    found = {
+    shardings = {
         names_along(aval, d): sharding_of(aval)
         for aval, d in zip(avals, dims, strict=True)
         if isinstance(aval, ShapedArray)
     }
-    if len(found) > 1:
+    if len(shardings) > 1:
         listed = ", ".join([
             f"{aval.str_short()} along axis {d}"
             for aval, d in zip(avals, dims, strict=True) if aval is not None
@@ -328,7 +328,7 @@ def divided_alike(
             "some of "
             "them by jax.reshard"
         )
-    ((names, sharding),) = found.items() or (((), None),)
+    ((names, sharding),) = shardings.items() or (((), None),)
     if not names or sharding is None:
         return None
     asked = () if spmd_name is None else names_of(spmd_name)
@@ -380,11 +380,11 @@ def of_results(
         raise ShardingTypeError(f"{name} got operands on different meshes: {listed}")
     (mesh,) = meshes
     operation = _operation(name, mesh, avals, shardings, params, outs)
-    found = (rule or by_shapes)(operation)
+    specs = (rule or by_shapes)(operation)
     sums = _sums(primitive, operation)
     outs = [
         _along(out, mesh, entries, sums) if isinstance(out, ShapedArray) else out
-        for out, entries in zip(outs, found, strict=True)
+        for out, entries in zip(outs, specs, strict=True)
     ]
     return outs if primitive.multiple_results else outs[0]
 
@@ -459,15 +459,15 @@ def _along(
 
 def by_shapes(operation: Operation) -> list[Entries]:
     """The rule of operations without one: those of elements, or of operands that are whole."""
-    found: list[Entries] = []
+    specs: list[Entries] = []
     for shape in operation.shapes:
         if _is_elementwise(operation, shape):
-            found.append(elementwise(operation, shape))
+            specs.append(elementwise(operation, shape))
         elif any([any(spec) for spec in operation.specs]):
             operation.refuse(f"{operation.name} has no rule for operands that are divided")
         else:
-            found.append(((),) * len(shape))
-    return found
+            specs.append(((),) * len(shape))
+    return specs
 
 
 def _is_elementwise(operation: Operation, shape: tuple[int, ...]) -> bool:
@@ -483,9 +483,9 @@ def elementwise(operation: Operation, shape: tuple[int, ...]) -> Entries:
     out: list[tuple[Any, ...]] = []
     used: dict[Any, int] = {}
     for axis in range(len(shape)):
-        found = {spec[axis] for spec in operation.specs if len(spec) == len(shape) and spec[axis]}
-        names = found.pop() if found else ()
-        if found or any([used.setdefault(name, axis) != axis for name in names]):
+        entries = {spec[axis] for spec in operation.specs if len(spec) == len(shape) and spec[axis]}
+        names = entries.pop() if entries else ()
+        if entries or any([used.setdefault(name, axis) != axis for name in names]):
             listed = ", ".join([repr(PartitionSpec(*spec)) for spec in operation.specs])
             operation.refuse(
                 f"{operation.name}: operands must be divided alike along axis {axis}, and no other "

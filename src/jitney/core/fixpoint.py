@@ -29,10 +29,10 @@ def least_fixpoint_by(
 ) -> tuple[State, Found]:
     """The same for any values that `join` brings together, growing until they stay equal."""
     while True:
-        found, after = analyse(start)
+        result, after = analyse(start)
         joined = join(start, after)
         if joined == start:
-            return start, found
+            return start, result
         start = joined
 
 

@@ -20,8 +20,8 @@ def _find() -> tuple[Any, Any] | None:
     """(the context variable that `np.errstate` sets, the value that silences NumPy), if it is one."""
     context = contextvars.Context()
     context.run(np.errstate(all="ignore").__enter__)
-    found = list(context.items())
-    return found[0] if len(found) == 1 else None
+    variables = list(context.items())
+    return variables[0] if len(variables) == 1 else None
 
 
 _found = _find()

@@ -57,11 +57,11 @@ def traced_once(
     if entry is not None and entry[0]() is fun:
         known = entry[1]
         try:
-            found = known.get(full)
+            cached = known.get(full)
         except (TypeError, ValueError):  # static data without a hash, or that cannot be compared
             return trace()
-        if found is not None and _are_same(found[0], held):
-            return found[1]
+        if cached is not None and _are_same(cached[0], held):
+            return cached[1]
     try:
         within = closures.known(fun, full)
     except (TypeError, ValueError):

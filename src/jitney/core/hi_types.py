@@ -331,8 +331,8 @@ def _of_type(tracer: Tracer, name: str) -> Any:
     if aval is None or not aval.is_high:
         # Where the class has the attribute, it was what raised, and says again why.
         return object.__getattribute__(tracer, name)
-    found = getattr(aval, name)
-    return found.of(tracer) if isinstance(found, aval_method | aval_property) else found
+    attribute = getattr(aval, name)
+    return attribute.of(tracer) if isinstance(attribute, aval_method | aval_property) else attribute
 
 
 def is_high_value(x: object) -> bool:

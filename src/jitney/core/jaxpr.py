@@ -185,8 +185,8 @@ class DebugInfo(NamedTuple):
 
     @property
     def func_filename(self) -> str | None:
-        _, found, where = self.func_src_info.partition(" at ")
-        return where.rpartition(":")[0] if found else None
+        _, separator, where = self.func_src_info.partition(" at ")
+        return where.rpartition(":")[0] if separator else None
 
     @property
     def func_lineno(self) -> int | None:
@@ -461,14 +461,14 @@ class Jaxpr:
     def _own_effects(self, effects: frozenset[Effect] | set[Effect]) -> frozenset[Effect]:
         """`effects`, with those on operands of equations told as on operands of the program."""
         place = {v: k for k, v in enumerate((*self.constvars, *self.invars))}
-        found = {e for e in effects if not isinstance(e, InputEffect)}
+        own = {e for e in effects if not isinstance(e, InputEffect)}
         for eqn in self.eqns:
             for effect in eqn.effects:
                 if isinstance(effect, InputEffect):
                     operand = eqn.invars[effect.input_index]
                     if isinstance(operand, Var) and operand in place:
-                        found.add(effect.replace(place[operand]))
-        return frozenset(found)
+                        own.add(effect.replace(place[operand]))
+        return frozenset(own)
 
     @property
     def is_high(self) -> bool:
@@ -567,10 +567,10 @@ def fact_of_program(find: Callable[[Jaxpr], Fact]) -> Callable[[Jaxpr], Fact]:
     @functools.wraps(find)
     def fact(program: Jaxpr) -> Fact:
         jaxpr = program.jaxpr
-        found = known.get(jaxpr)
-        if found is None:
-            found = known[jaxpr] = find(jaxpr)
-        return found
+        result = known.get(jaxpr)
+        if result is None:
+            result = known[jaxpr] = find(jaxpr)
+        return result
 
     return fact
 

@@ -272,14 +272,14 @@ class JaxprTrace(Trace):
             explicit.check_context(primitive, avals)
         # As `result_type` does, without a call: this is the way of every operation.
         try:
-            found = primitive.abstract_memo.get((*map(id, avals), *params.items()))
+            memoized = primitive.abstract_memo.get((*map(id, avals), *params.items()))
         except TypeError:  # parameters without a hash
-            found = None
+            memoized = None
         try:
-            if not found:
-                given = self._with_states(primitive, atoms, avals) if self.states else avals
-                found = (primitive.result_type(tuple(given), params),)
-            out, effects = found[0]
+            if not memoized:
+                operand_avals = self._with_states(primitive, atoms, avals) if self.states else avals
+                memoized = (primitive.result_type(tuple(operand_avals), params),)
+            out, effects = memoized[0]
         except UnequalAxes as unequal:
             return self._process_varied(primitive, args, avals, params, unequal.axes)
         if made.in_force and primitive.called is None and not primitive.declares_sharding:

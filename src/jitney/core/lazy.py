@@ -48,21 +48,21 @@ def attach(
         # `from package import module` is an import of the submodule, which waits where another thread
         # is loading it.
         if f"{module}.{attribute}" in sys.modules:
-            found = importlib.import_module(f"{module}.{attribute}")
+            value = importlib.import_module(f"{module}.{attribute}")
         else:
             owner = importlib.import_module(module) if module != package else None
             if owner is not None and hasattr(owner, attribute):
-                found = getattr(owner, attribute)
+                value = getattr(owner, attribute)
             else:
-                found = importlib.import_module(f"{module}.{attribute}")
+                value = importlib.import_module(f"{module}.{attribute}")
         namespace = sys.modules[package]
         known_as = namespace.__name__  # a second name, once the program has imported it by that
-        if known_as != package and type(found) is ModuleType and attribute == name:
+        if known_as != package and type(value) is ModuleType and attribute == name:
             importlib.import_module(f"{known_as}.{name}")  # and so has its part
-        if published_by is not None and type(found) is FunctionType:
-            found = importlib.import_module(published_by).repeated(found)
-        setattr(namespace, name, found)
-        return found
+        if published_by is not None and type(value) is FunctionType:
+            value = importlib.import_module(published_by).repeated(value)
+        setattr(namespace, name, value)
+        return value
 
     def is_left_by_loading(name: str, value: object) -> bool:
         submodule = sys.modules.get(f"{package}.{name}")
@@ -102,9 +102,9 @@ def _from_elsewhere(module: str, name: str) -> Any:
     """What the module has by `name` in JAX, from another module. Raises AttributeError if nothing."""
     if not name.startswith("__"):
         for find in _finders:
-            found = find(module.replace("jitney", "jax", 1), name)
-            if found is not None:
-                return found
+            value = find(module.replace("jitney", "jax", 1), name)
+            if value is not None:
+                return value
     raise _missing(module, name)
 
 

@@ -63,9 +63,9 @@ def _holder_of(x: object, seen: set[int]) -> tuple[object, str]:
         if id(holder) in seen or isinstance(holder, types.FrameType):
             continue
         if isinstance(holder, types.CellType):
-            found = _function_over(holder)
-            if found is not None:
-                function, variable = found
+            closure = _function_over(holder)
+            if closure is not None:
+                function, variable = closure
                 seen.add(id(holder))
                 name = function.__qualname__.rpartition(".")[2]
                 label = f"<function {id(function)}> ({name}) closed-over variable {variable}"

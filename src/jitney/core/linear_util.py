@@ -251,11 +251,11 @@ def cache(call: Callable[..., Any], *, explain: object = None) -> Callable[..., 
 
     Results live as long as the function itself.
     """
-    found: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
+    results: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
 
     @functools.wraps(call)
     def memoized(fun: WrappedFun, *args: Hashable) -> Any:
-        known = found.setdefault(fun.f, {})
+        known = results.setdefault(fun.f, {})
         axes = state.axis_env, state.checked_axes, state.folds
         key = (fun.transforms, fun.params, fun.in_type, args, config.trace_epoch(), axes)
         if key in known:
@@ -268,8 +268,8 @@ def cache(call: Callable[..., Any], *, explain: object = None) -> Callable[..., 
 
     caches.register(
         "results for wrapped functions", "the function, its transformations, arguments, settings",
-        call.__module__, entries=lambda: sum(map(len, found.values())), clear=found.clear,
+        call.__module__, entries=lambda: sum(map(len, results.values())), clear=results.clear,
     )  # fmt: skip
-    made: Any = memoized
-    made.cache_clear = found.clear
-    return made
+    cached: Any = memoized
+    cached.cache_clear = results.clear
+    return cached

@@ -16,10 +16,10 @@ caches.register(
 
 def live_inputs(jaxpr: Jaxpr) -> tuple[bool, ...]:
     """For each operand of `jaxpr`, whether a result or an effect depends on it."""
-    found = _live.get(jaxpr)
-    if found is None:
-        found = _live[jaxpr] = _find(jaxpr, (True,) * len(jaxpr.outvars))
-    return found
+    live = _live.get(jaxpr)
+    if live is None:
+        live = _live[jaxpr] = _find(jaxpr, (True,) * len(jaxpr.outvars))
+    return live
 
 
 def _find(jaxpr: Jaxpr, live_outputs: Sequence[bool]) -> tuple[bool, ...]:

@@ -53,18 +53,18 @@ class ManualAxisType:
             check_kind(unreduced_kind, frozenset(unreduced))
             refuse_extremes(unreduced_kind, "ManualAxisType")
         key = frozenset(varying), frozenset(unreduced), frozenset(reduced)
-        found: Any = _interned.get(key)
-        if found is not None:
-            return found
-        made = super().__new__(cls)
+        interned: Any = _interned.get(key)
+        if interned is not None:
+            return interned
+        axis_type = super().__new__(cls)
         for name, axes in zip(("varying", "unreduced", "reduced"), key, strict=True):
-            object.__setattr__(made, name, axes)
+            object.__setattr__(axis_type, name, axes)
         named: frozenset[Any] = key[0] | key[1] | key[2]
         if sum(map(len, key)) != len(named):
             raise ValueError(
-                f"an axis is varying, unreduced or reduced, and only one of them: {made}"
+                f"an axis is varying, unreduced or reduced, and only one of them: {axis_type}"
             )
-        out: Any = _interned.setdefault(key, made)
+        out: Any = _interned.setdefault(key, axis_type)
         return out
 
     def __setattr__(self, name: str, value: object) -> NoReturn:

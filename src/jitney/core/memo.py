@@ -28,15 +28,15 @@ def memoize_by_identity(function: Callable[..., Result]) -> Callable[..., Result
     )  # fmt: skip
 
     @functools.wraps(function)
-    def wrapper(first: Any, *rest: Hashable) -> Result:
+    def wrapper(first: Any, *args: Hashable) -> Result:
         known = memo.get(first)
         if known is None:
             known = memo[first] = {}
-        key = (rest, config.trace_epoch(), state.axis_env, state.checked_axes, state.folds)
-        found = known.get(key)
-        if found is None:
-            found = function(first, *rest)
-            known[key] = _ITSELF if found is first else found
-        return first if found is _ITSELF else found
+        key = (args, config.trace_epoch(), state.axis_env, state.checked_axes, state.folds)
+        result = known.get(key)
+        if result is None:
+            result = function(first, *args)
+            known[key] = _ITSELF if result is first else result
+        return first if result is _ITSELF else result
 
     return wrapper

@@ -120,8 +120,8 @@ def begins_with_expression(line: str, code: UserCode) -> bool:
 def statement(code: UserCode | None) -> str:
     """The assignment or other statement where the program stands; empty if it is not known."""
     path = () if code is None else code.path
-    found = next((node for node in path if isinstance(node, ast.stmt)), None)
-    return "" if code is None or found is None else code.text(found)
+    stmt = next((node for node in path if isinstance(node, ast.stmt)), None)
+    return "" if code is None or stmt is None else code.text(stmt)
 
 
 def located(text: str, fallback: str, code: UserCode | None) -> str:
@@ -199,8 +199,8 @@ def variable_of(aval: Type, code: UserCode | None) -> str:
     """The variable in the expression that holds a value of a type; empty if none or several do."""
     if code is None:
         return ""
-    found = {name for name, value in code.variables() if _has_type(value, aval)}
-    return found.pop() if len(found) == 1 else ""
+    names = {name for name, value in code.variables() if _has_type(value, aval)}
+    return names.pop() if len(names) == 1 else ""
 
 
 def _has_type(value: object, aval: Type) -> bool:

@@ -79,8 +79,8 @@ class NameStack(tuple[Scope | Transform, ...]):
     if not TYPE_CHECKING:
 
         def __getitem__(self, index: SupportsIndex | slice) -> object:
-            found = tuple.__getitem__(self, index)
-            return NameStack(found) if isinstance(index, slice) else found
+            item = tuple.__getitem__(self, index)
+            return NameStack(item) if isinstance(index, slice) else item
 
     def __str__(self) -> str:
         names: list[str] = []

@@ -25,11 +25,11 @@ def rows(arguments: Sequence[Argument], code: UserCode) -> list[str]:
             text = _text(each)
             if text:
                 lines.append((each.label, text, _holder(each, code)))
-    more = ["  ..."] if len(lines) > MOST_ROWS else []
+    ellipsis = ["  ..."] if len(lines) > MOST_ROWS else []
     lines = lines[:MOST_ROWS]
     left = max((len(label) for label, _, _ in lines), default=0)
     width = max((len(text) for _, text, _ in lines), default=0)
-    return [f"  {a:{left}}  {b:{width}}  {c}".rstrip() for a, b, c in lines] + more
+    return [f"  {a:{left}}  {b:{width}}  {c}".rstrip() for a, b, c in lines] + ellipsis
 
 
 def _parts(argument: Argument) -> Iterator[Argument]:
@@ -47,9 +47,9 @@ def _parts(argument: Argument) -> Iterator[Argument]:
 
 def _text(argument: Argument) -> str:
     """The type of an array, or a value that does not stand in the expression; else empty."""
-    found = type_of(argument.value)
-    if found or argument.node is None or not _is_short(argument.value):
-        return found
+    type_text = type_of(argument.value)
+    if type_text or argument.node is None or not _is_short(argument.value):
+        return type_text
     try:
         ast.literal_eval(argument.node)
     except (ValueError, SyntaxError, TypeError, RecursionError):

@@ -207,17 +207,17 @@ def call_epoch() -> int:
 def settings_of_epoch(epoch: int) -> dict[str, Any]:
     """The options that a `trace_epoch` stands for, by name; empty if it has been given up."""
     with forking.settings:
-        found = [values for values, number in _epochs.items() if number == epoch]
+        matches = [values for values, number in _epochs.items() if number == epoch]
     names = [s.name for s in _traced_states]
-    return dict(zip(names, found[0], strict=True)) if found else {}
+    return dict(zip(names, matches[0], strict=True)) if matches else {}
 
 
 def mind(states: Iterable[State]) -> None:
     """Has epochs stand for the values of these options."""
     global _global_epochs, _traced_states, _called_states
-    found = tuple(states)
-    _traced_states = tuple([s for s in found if s.traced])
-    _called_states = tuple([s for s in found if s.called])
+    options = tuple(states)
+    _traced_states = tuple([s for s in options if s.traced])
+    _called_states = tuple([s for s in options if s.called])
     _global_epochs = _epochs_of({})
 
 
@@ -229,9 +229,9 @@ def add_traced_state(state: State) -> None:
         for key in list(_epochs):
             number = _epochs.pop(key)
             # Keys are the values of the traced options, alone or paired with those of the called.
-            traced, rest = (key[0], key[1:]) if _is_pair(key) else (key, ())
+            traced, called = (key[0], key[1:]) if _is_pair(key) else (key, ())
             longer = (*traced, state.default)
-            _epochs[(longer, *rest) if rest else longer] = number
+            _epochs[(longer, *called) if called else longer] = number
     _global_epochs = _epochs_of({})
     if local.epochs is not None:
         local.epochs = _epochs_of(local.values or {})

@@ -261,21 +261,21 @@ class Primitive:
                 f"by its method {setter}"
             )
         is_explicit = explicit.is_explicit(avals) or explicit.asked_for(params) is not None
-        told = explicit.without(self, avals) if is_explicit else avals
-        out = self.abstract_rule(*told, **params)
-        found = out[0] if self.effectful else out
-        if isinstance(found, list | tuple) is not self.multiple_results:
+        local_avals = explicit.without(self, avals) if is_explicit else avals
+        out = self.abstract_rule(*local_avals, **params)
+        outs = out[0] if self.effectful else out
+        if isinstance(outs, list | tuple) is not self.multiple_results:
             kind = "a list or tuple of types" if self.multiple_results else "one type"
             raise ValueError(
                 f"{self.name}: the rule for the types of results (def_abstract_eval) must return "
-                f"{kind}, as multiple_results is {self.multiple_results}, but returned {found!r}"
+                f"{kind}, as multiple_results is {self.multiple_results}, but returned {outs!r}"
             )
         effects = out[1] if self.effectful else no_effects
         if varying.is_manual(avals):
-            found = varying.of_results(self, avals, params, found)
+            outs = varying.of_results(self, avals, params, outs)
         if is_explicit:
-            found = explicit.of_results(self, self.name, avals, params, found)
-        return found, effects
+            outs = explicit.of_results(self, self.name, avals, params, outs)
+        return outs, effects
 
     def result_type(self, avals: tuple[AbstractValue, ...], params: dict[str, Any]) -> Any:
         """`abstract_eval`, memoised by avals and parameters where these can be hashed."""
@@ -283,16 +283,16 @@ class Primitive:
         key: Any = (*map(id, avals), *params.items())
         memo = self.abstract_memo
         try:
-            found = memo.get(key)
+            memoized = memo.get(key)
         except TypeError:
             return self.abstract_eval(*avals, **params)
-        if found is None:
+        if memoized is None:
             if any_refs(avals):
                 self._check_takes_refs(avals)
             if len(memo) >= _MEMO_LIMIT:
                 memo.clear()
-            found = memo[key] = self.abstract_eval(*avals, **params), avals
-        return found[0]
+            memoized = memo[key] = self.abstract_eval(*avals, **params), avals
+        return memoized[0]
 
     def _check_takes_refs(self, avals: tuple[AbstractValue, ...]) -> None:
         """Raises TypeError unless the operation is one on references, or holds programs."""
@@ -309,9 +309,9 @@ class Primitive:
         """Applies the primitive under the current trace."""
         return _trace.state.trace.process_primitive(self, args, params)
 
-    def bind_with_trace(self, trace: _trace.Trace, args: tuple[Any, ...], *rest: Any) -> Any:
+    def bind_with_trace(self, trace: _trace.Trace, args: tuple[Any, ...], *params: Any) -> Any:
         """Applies the primitive under `trace`; the last argument is the parameters."""
-        return trace.process_primitive(self, args, rest[-1])
+        return trace.process_primitive(self, args, params[-1])
 
     def get_bind_params(self, params: dict[str, Any]) -> Any:
         """What `bind` wants of an equation's parameters."""

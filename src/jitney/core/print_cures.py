@@ -41,8 +41,8 @@ def of_format(code: UserCode | None) -> tuple[str, str]:
         return ast.unparse(string), _print_call(_template(string, values), values)
     match code.expression:
         case ast.Call(func=ast.Attribute(value=text, attr="format")) as call:
-            given = cures.arguments(code.text, call)
-            return "", f"jax.debug.print({', '.join([code.text(text), *given])})"
+            args = cures.arguments(code.text, call)
+            return "", f"jax.debug.print({', '.join([code.text(text), *args])})"
         case ast.Call(func=ast.Name(id="format"), args=[value, ast.Constant(value=str() as spec)]):
             values = {}
             name = _named(code.text(value), values)
@@ -58,26 +58,26 @@ def of_printed(code: UserCode | None) -> str:
     """
     if code is None:
         return ""
-    found = ""
+    cure = ""
     for node in itertools.takewhile(lambda n: not isinstance(n, ast.stmt), code.path):
         values: dict[str, str] = {}
         match node:
             case ast.JoinedStr():
-                found = _print_call(_template(node, values), values)
+                cure = _print_call(_template(node, values), values)
             case ast.BinOp(op=ast.Mod()):
-                found = _of_percent(code, node) or found
+                cure = _of_percent(code, node) or cure
             case ast.Call(
                 func=ast.Attribute(value=ast.Constant(value=str()) as text, attr="format")
             ):
-                given = cures.arguments(_without_conversion, node)
-                found = f"jax.debug.print({', '.join([code.text(text), *given])})"
+                call_args = cures.arguments(_without_conversion, node)
+                cure = f"jax.debug.print({', '.join([code.text(text), *call_args])})"
             case ast.Call(func=ast.Name(id="print"), args=args) if not any(map(_is_template, args)):
                 parts = [_printed_part(each, values) for each in args]
                 simple = not node.keywords and not any(isinstance(x, ast.Starred) for x in args)
-                found = _print_call(" ".join(parts), values) if simple else _ANY_PRINT
+                cure = _print_call(" ".join(parts), values) if simple else _ANY_PRINT
             case _:
                 pass
-    return found
+    return cure
 
 
 def _is_template(node: ast.expr) -> bool:
@@ -128,7 +128,7 @@ def _of_percent(code: UserCode, node: ast.AST | None) -> str:
             pass
         case _:
             return ""
-    given = right.elts if isinstance(right, ast.Tuple) else [right]
+    operands = right.elts if isinstance(right, ast.Tuple) else [right]
     keys = right.keys if isinstance(right, ast.Dict) else []
     by_key = {
         key.value: value
@@ -140,20 +140,20 @@ def _of_percent(code: UserCode, node: ast.AST | None) -> str:
     values: dict[str, str] = {}
     parts: list[str] = []
     end = count = 0
-    for found in _CONVERSION.finditer(text):
-        parts.append(_doubled(text[end : found.start()]))
-        end = found.end()
-        key, flags, width, precision, kind = found.groups()
+    for conversion in _CONVERSION.finditer(text):
+        parts.append(_doubled(text[end : conversion.start()]))
+        end = conversion.end()
+        key, flags, width, precision, kind = conversion.groups()
         if kind == "%":
             parts.append("%")
             continue
-        node = by_key.get(key) if key else given[count] if count < len(given) else None
+        node = by_key.get(key) if key else operands[count] if count < len(operands) else None
         count += not key
         if node is None or isinstance(node, ast.Starred):
             return _ANY_PRINT
         spec = _spec_of_conversion(flags, width, precision, kind)
         parts.append("{" + _named(_without_conversion(node), values) + spec + "}")
-    if not by_key and count != len(given):  # such as a width that is given, too
+    if not by_key and count != len(operands):  # such as a width that is given, too
         return _ANY_PRINT
     return _print_call("".join([*parts, _doubled(text[end:])]), values)
 

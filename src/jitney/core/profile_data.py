@@ -87,10 +87,10 @@ class ProfileData:
           ValueError: if it is none.
         """
         self._text = text
-        found: Any = json.loads(text)
-        if not isinstance(found, dict) or "traceEvents" not in found:
+        recording: Any = json.loads(text)
+        if not isinstance(recording, dict) or "traceEvents" not in recording:
             raise ValueError("ProfileData: this is JSON, but not a trace: it has no 'traceEvents'")
-        events = cast("dict[str, list[Mapping[str, Any]]]", found)["traceEvents"]
+        events = cast("dict[str, list[Mapping[str, Any]]]", recording)["traceEvents"]
         threads = {e["tid"]: e["args"]["name"] for e in events if e["ph"] == "M"}
         spans = [e for e in events if e["ph"] == "X"]
         lines = [

@@ -80,10 +80,10 @@ def _make(cls: Any, frozen: bool, eq: bool) -> Any:
         space.setdefault("__hash__", _hash if frozen else None)
     if frozen:
         space["__setattr__"], space["__delattr__"] = _refuse, _refuse
-    made: Any = type(cls)(cls.__name__, cls.__bases__, space)
+    record_class: Any = type(cls)(cls.__name__, cls.__bases__, space)
     if "__init__" not in space:
-        made.__init__ = _first_init(made, names, defaults, frozen)
-    return made
+        record_class.__init__ = _first_init(record_class, names, defaults, frozen)
+    return record_class
 
 
 def _first_init(

@@ -33,17 +33,17 @@ def check_passed_once(
         first = seen.setdefault(id(x), k)
         if first == k and id(x) not in outer:
             continue
-        told = names()
+        arg_names = names()
         kind = getattr(x, "aval", None)
         where = f"when tracing {info.func_src_info} for {info.traced_for}"
         if first != k:
             raise ValueError(
                 f"{where}: references must be different ones, as a write to one would change the "
                 "other, but "
-                f"{told[first]} and {told[k]} are the same one, of type {kind}"
+                f"{arg_names[first]} and {arg_names[k]} are the same one, of type {kind}"
             )
         raise ValueError(
-            f"{where}: the reference of type {kind} came as the argument {told[k]}, and the "
+            f"{where}: the reference of type {kind} came as the argument {arg_names[k]}, and the "
             "function closes "
             "over it, too: it must do one or the other"
         )

@@ -70,18 +70,18 @@ class ShapeDtypeStruct:
           TypeError: if there is a PartitionSpec, and no mesh is in force.
           ValueError: if it has axes that the mesh in force has not.
         """
-        given: Any = self.format
-        if given is None or isinstance(given, Sharding):
-            return given
-        if not isinstance(given, PartitionSpec):
-            return getattr(given, "sharding", given)  # a layout in memory beside it
+        sharding: Any = self.format
+        if sharding is None or isinstance(sharding, Sharding):
+            return sharding
+        if not isinstance(sharding, PartitionSpec):
+            return getattr(sharding, "sharding", sharding)  # a layout in memory beside it
         mesh = mesh_of_specs()
         if mesh.empty:
             raise TypeError(
-                f"the sharding of a ShapeDtypeStruct is {given}, a PartitionSpec of the context mesh, "
-                "which cannot be empty: set one by jax.set_mesh"
+                f"the sharding of a ShapeDtypeStruct is {sharding}, a PartitionSpec of the context "
+                "mesh, which cannot be empty: set one by jax.set_mesh"
             )
-        return NamedSharding(mesh, given)
+        return NamedSharding(mesh, sharding)
 
     @property
     def vma(self) -> frozenset[Any]:
@@ -129,17 +129,17 @@ class ShapeDtypeStruct:
         Raises:
           ValueError: if there is a layout, and a sharding without one is to replace it.
         """
-        given = changes.get("sharding", self.format)
+        sharding = changes.get("sharding", self.format)
         old, plain = self.format, (Sharding, PartitionSpec)
-        if old is not None and not isinstance(old, plain) and isinstance(given, plain):
+        if old is not None and not isinstance(old, plain) and isinstance(sharding, plain):
             raise ValueError(
-                f"updating ShapeDtypeStruct of the format {old} by the sharding {given}, which has no "
-                "layout: give a Format"
+                f"updating ShapeDtypeStruct of the format {old} by the sharding {sharding}, which has "
+                "no layout: give a Format"
             )
         return ShapeDtypeStruct(
             changes.get("shape", self.shape),
             changes.get("dtype", self.dtype),
-            sharding=given,
+            sharding=sharding,
             weak_type=changes.get("weak_type", self.weak_type),
             manual_axis_type=changes.get("manual_axis_type", self.manual_axis_type),
         )

@@ -65,8 +65,8 @@ class Slice:
     def tree_unflatten(cls, aux_data: tuple[Any, ...], children: tuple[Any, ...]) -> Slice:
         """The inverse of `tree_flatten`."""
         start, size = (
-            known if known is not None else given
-            for known, given in zip(aux_data[:2], children, strict=True)
+            static if static is not None else child
+            for static, child in zip(aux_data[:2], children, strict=True)
         )
         return cls(start, size, aux_data[2])
 

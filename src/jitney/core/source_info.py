@@ -55,13 +55,13 @@ def register_exclusion(path: str) -> None:
 def is_internal(code: CodeType) -> bool:
     """Whether frames of `code` belong to this package or to an excluded file."""
     name = code.co_filename
-    found = _internal.get(name)
-    if found is None:
+    internal = _internal.get(name)
+    if internal is None:
         # Entries of native code have the path that it was built from.
         is_native = name.endswith((".pyx", ".pxi")) and "jitney/" in name
-        found = is_native or any(name.startswith(path) for path in exclude_paths)
-        _internal[name] = found
-    return found
+        internal = is_native or any(name.startswith(path) for path in exclude_paths)
+        _internal[name] = internal
+    return internal
 
 
 def is_own(value: object) -> bool:

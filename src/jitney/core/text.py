@@ -213,11 +213,11 @@ class Context:
     def name(self, var: Var) -> str:
         if isinstance(var, DropVar) or var in self.unused:
             return "_"
-        found = self.var_names.get(var)
-        if found is None:
+        name = self.var_names.get(var)
+        if name is None:
             names = map(encode_digits, self.var_counter)
-            found = self.var_names[var] = next(n for n in names if n not in self.shared_names)
-        return found
+            name = self.var_names[var] = next(n for n in names if n not in self.shared_names)
+        return name
 
     def suggest_shared_name(self, base: str) -> str:
         name = base
@@ -338,8 +338,8 @@ def _atom_doc(atom: Atom, context: Context, settings: Settings) -> Doc:
 
 def result_paths(result: object) -> tuple[str, ...]:
     """The paths of the leaves of a function's result, each as "result['a'][0]"."""
-    found = pytrees.tree_leaves_with_path(result)
-    return tuple([f"result{pytrees.keystr(path)}" for path, _ in found])
+    leaves = pytrees.tree_leaves_with_path(result)
+    return tuple([f"result{pytrees.keystr(path)}" for path, _ in leaves])
 
 
 def literal_text(literal: Literal) -> str:

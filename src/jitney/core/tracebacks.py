@@ -149,11 +149,11 @@ def _has_own_frames(error: BaseException) -> bool:
 
 def _users_part(tb: TracebackType | None) -> TracebackType | None:
     """`tb` without the frames of this package and of what it calls."""
-    rest: TracebackType | None = None
+    shortened: TracebackType | None = None
     for entry, is_own in reversed(list(_entries(tb))):
         if not is_own:
-            rest = TracebackType(rest, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
-    return rest
+            shortened = TracebackType(shortened, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return shortened
 
 
 def _note_filtering(error: BaseException) -> None:
@@ -218,14 +218,14 @@ def install() -> None:
         shorten_all(error)
         show(kind, error, error.__traceback__)
 
-    def show_users_frames_of_thread(told: Any) -> None:
-        error = told.exc_value
+    def show_users_frames_of_thread(args: Any) -> None:
+        error = args.exc_value
         if error is not None:
             shorten_all(error)
-            told = threading.ExceptHookArgs(
-                (told.exc_type, error, error.__traceback__, told.thread)
+            args = threading.ExceptHookArgs(
+                (args.exc_type, error, error.__traceback__, args.thread)
             )
-        show_of_thread(told)
+        show_of_thread(args)
 
     sys.excepthook, threading.excepthook = show_users_frames, show_users_frames_of_thread
     install_in_ipython()
@@ -260,10 +260,10 @@ def _with_origins(error: BaseException) -> Iterator[BaseException]:
 
 def _origins(error: BaseException) -> list[BaseException | None]:
     """The errors that `error` comes from or consists of."""
-    found = [error.__cause__, error.__context__]
+    origins = [error.__cause__, error.__context__]
     if isinstance(error, BaseExceptionGroup):
-        found += cast("BaseExceptionGroup[BaseException]", error).exceptions
-    return found
+        origins += cast("BaseExceptionGroup[BaseException]", error).exceptions
+    return origins
 
 
 def install_in_ipython() -> None:

@@ -77,12 +77,12 @@ class _Mark:
 
 def transformations_of(fun: Callable[..., Any]) -> tuple[str, ...]:
     """The transformations, as `wraps` notes them, that made a function, the first first."""
-    found: list[str] = []
+    transformations: list[str] = []
     current: Any = fun
     while current is not None:
         noted = getattr(current, "__dict__", {}).get("__transformation__")
         if type(noted) is _Mark and noted.function() is current:
-            found.append(noted.transformation)
+            transformations.append(noted.transformation)
         is_partial = isinstance(current, functools.partial)
         current = current.func if is_partial else getattr(current, "__wrapped__", None)
-    return tuple(reversed(found))
+    return tuple(reversed(transformations))

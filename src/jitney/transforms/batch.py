@@ -115,8 +115,8 @@ class BatchTrace(Trace):
         """(value, position of its extra axis or None)."""
         if isinstance(x, BatchTracer) and x._trace.tag is self.tag:
             return x.val, x.batch_dim
-        found = x if type(x) in plain_types else revealed(x)
-        return (x, None) if found is x else self.to_batch_info(found)
+        plain = x if type(x) in plain_types else revealed(x)
+        return (x, None) if plain is x else self.to_batch_info(plain)
 
     def pure(self, x: Value) -> Any:
         with set_current_trace(self.parent_trace):
@@ -246,7 +246,7 @@ def batch_jaxpr(
     wanted = (
         (instantiated,) * len(closed.out_avals) if isinstance(instantiated, bool) else instantiated
     )
-    found: list[tuple[bool, ...]] = []
+    mapped_of_traces: list[tuple[bool, ...]] = []
 
     def fun(*args: Value) -> list[Any]:
         outs, dims = batch_flat(
@@ -256,7 +256,7 @@ def batch_jaxpr(
             [0 if b else None for b in batched],
         )
         mapped = tuple(d is not None or w for d, w in zip(dims, wanted, strict=True))
-        found.append(mapped)
+        mapped_of_traces.append(mapped)
         return [
             move_to(x, d, 0, axis_data.size, axis_data.along) if m else x
             for x, d, m in zip(outs, dims, mapped, strict=True)
@@ -269,7 +269,7 @@ def batch_jaxpr(
     info = closed.jaxpr.debug_info
     info = info.then("vmap", info.arg_names)
     jaxpr, _, consts = trace_to_jaxpr(fun, avals, info)
-    return ClosedJaxpr(jaxpr, consts), found[0]
+    return ClosedJaxpr(jaxpr, consts), mapped_of_traces[0]
 
 
 @memoize_by_identity
@@ -285,17 +285,17 @@ def batch_jaxpr_at(
 
     Returns: (program; the same for the results).
     """
-    found: list[tuple[int | None, ...]] = []
+    dims_of_traces: list[tuple[int | None, ...]] = []
 
     def fun(*args: Value) -> list[Any]:
         outs, out_dims = batch_flat(
             lambda *xs: eval_jaxpr(closed.jaxpr, closed.consts, *xs), axis_data, args, dims
         )
-        found.append(tuple(out_dims))
+        dims_of_traces.append(tuple(out_dims))
         return outs
 
     avals = [whole_aval(a, axis_data, d) for a, d in zip(closed.in_avals, dims, strict=True)]
     info = closed.jaxpr.debug_info
     info = info.then("vmap", info.arg_names)
     jaxpr, _, consts = trace_to_jaxpr(fun, avals, info)
-    return ClosedJaxpr(jaxpr, consts), found[0]
+    return ClosedJaxpr(jaxpr, consts), dims_of_traces[0]

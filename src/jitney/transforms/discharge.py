@@ -154,8 +154,8 @@ def _apply(
             if content is not None and isinstance(atom, Var):
                 env[atom] = content
     else:
-        given = {name: _without_inner(value) for name, value in params.items()}
-        outs = primitive.bind(*values, **primitive.get_bind_params(given))
+        inner_params = {name: _without_inner(value) for name, value in params.items()}
+        outs = primitive.bind(*values, **primitive.get_bind_params(inner_params))
     return outs if primitive.multiple_results else [outs]
 
 
@@ -180,5 +180,5 @@ def with_contents(
       outs: results and contents.
       n_out: how many results there are.
     """
-    rest = iter(outs[n_out:])
-    return list(outs[:n_out]), [next(rest) if c else None for c in changed]
+    contents = iter(outs[n_out:])
+    return list(outs[:n_out]), [next(contents) if c else None for c in changed]

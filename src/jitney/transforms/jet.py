@@ -144,10 +144,10 @@ def jet_flat(
     try:
         with set_current_trace(trace):
             outs = fun(*args)
-        found = [trace.to_series(x) for x in outs]
+        pairs = [trace.to_series(x) for x in outs]
     finally:
         trace.invalidate()
-    return [p for p, _ in found], [t for _, t in found]
+    return [p for p, _ in pairs], [t for _, t in pairs]
 
 
 Present = tuple[tuple[Any, ...], ...]
@@ -183,16 +183,16 @@ def joined(a: Present, b: Present) -> Present:
     )
 
 
-def number_of(given: Present) -> int:
+def number_of(present_terms: Present) -> int:
     """How many terms there are."""
-    return sum(t is not None for types in given for t in types)
+    return sum(t is not None for types in present_terms for t in types)
 
 
-def packed(series: Sequence[Terms], given: Present) -> list[Any]:
-    """The terms named by `given`, one value after the other."""
+def packed(series: Sequence[Terms], present_terms: Present) -> list[Any]:
+    """The terms named by `present_terms`, one value after the other."""
     return [
         instantiate(t)
-        for terms, types in zip(series, given, strict=True)
+        for terms, types in zip(series, present_terms, strict=True)
         for t, wanted in zip(terms, types, strict=True)
         if wanted is not None
     ]
@@ -205,25 +205,25 @@ def present(series: Sequence[Terms]) -> list[Any]:
 
 @memoize_by_identity
 def jet_jaxpr(
-    closed: ClosedJaxpr, given: Present, order: int, wanted: Present | None = None
+    closed: ClosedJaxpr, present_terms: Present, order: int, wanted: Present | None = None
 ) -> tuple[ClosedJaxpr, Present]:
     """The program that computes results and terms of `closed`.
 
     Args:
       closed: a program.
-      given: which terms of the operands there are; these follow the operands.
+      present_terms: which terms of the operands there are; these follow the operands.
       order: the number of terms behind the first.
       wanted: which terms of the results are wanted even if they are zero.
 
     Returns: (program: operands, terms of theirs -> results, terms of theirs; which terms it gives).
     """
-    found: list[Present] = []
+    out_terms: list[Present] = []
 
     def fun(*args: Value) -> list[Any]:
-        primals, rest = args[: len(given)], iter(args[len(given) :])
+        primals, remaining = args[: len(present_terms)], iter(args[len(present_terms) :])
         series = [
-            [Zero(a.to_tangent_aval()) if t is None else next(rest) for t in types]
-            for types, a in zip(given, closed.in_avals, strict=True)
+            [Zero(a.to_tangent_aval()) if t is None else next(remaining) for t in types]
+            for types, a in zip(present_terms, closed.in_avals, strict=True)
         ]
         outs, terms = jet_flat(
             lambda *xs: eval_jaxpr(closed.jaxpr, closed.consts, *xs), primals, series, order
@@ -233,21 +233,21 @@ def jet_jaxpr(
                 [t if w is None else instantiate(t) for t, w in zip(ts, ws, strict=True)]
                 for ts, ws in zip(terms, wanted, strict=True)
             ]
-        found.append(types_of(terms))
+        out_terms.append(types_of(terms))
         return [*outs, *present(terms)]
 
-    avals = [*closed.in_avals, *(t for types in given for t in types if t is not None)]
+    avals = [*closed.in_avals, *(t for types in present_terms for t in types if t is not None)]
     info = closed.jaxpr.debug_info.then("jet")
     jaxpr, _, consts = trace_to_jaxpr(fun, avals, info)
-    return ClosedJaxpr(jaxpr, consts), found[0]
+    return ClosedJaxpr(jaxpr, consts), out_terms[0]
 
 
-def unpacked(values: Sequence[Any], avals: Sequence[Any], given: Present) -> list[Terms]:
+def unpacked(values: Sequence[Any], avals: Sequence[Any], present_terms: Present) -> list[Terms]:
     """The series of values of types `avals` whose terms that are not zero are `values`."""
-    rest = iter(values)
+    remaining = iter(values)
     return [
-        [Zero(a.to_tangent_aval()) if t is None else next(rest) for t in types]
-        for types, a in zip(given, avals, strict=True)
+        [Zero(a.to_tangent_aval()) if t is None else next(remaining) for t in types]
+        for types, a in zip(present_terms, avals, strict=True)
     ]
 
 
@@ -259,12 +259,12 @@ def _columns(series: Sequence[Terms]) -> list[tuple[Any, ...]]:
     return list(zip(*series, strict=True))
 
 
-def _assembled(prim: Primitive, out: PyTree, found: Sequence[Any]) -> tuple[Any, Any]:
+def _assembled(prim: Primitive, out: PyTree, terms: Sequence[Any]) -> tuple[Any, Any]:
     """(results, terms) of results for each order, None for orders of which all terms are zero."""
     if not prim.multiple_results:
         zero = Zero.from_primal_value(out)
-        return out, [zero if t is None else t for t in found]
-    rows = [[Zero.from_primal_value(x) for x in out] if t is None else t for t in found]
+        return out, [zero if t is None else t for t in terms]
+    rows = [[Zero.from_primal_value(x) for x in out] if t is None else t for t in terms]
     return out, [list(column) for column in zip(*rows, strict=True)] if out else []
 
 
@@ -273,11 +273,11 @@ def linear(prim: Primitive) -> Callable[..., Any]:
 
     def rule(primals: Sequence[Value], series: Sequence[Terms], **params: object) -> Any:
         out = prim.bind(*primals, **params)
-        found = [
+        terms = [
             None if _is_constant(column) else prim.bind(*map(instantiate, column), **params)
             for column in _columns(series)
         ]
-        return _assembled(prim, out, found)
+        return _assembled(prim, out, terms)
 
     return rule
 
@@ -290,14 +290,14 @@ def piecewise_linear(prim: Primitive) -> Callable[..., Any]:
 
     def rule(primals: Sequence[Value], series: Sequence[Terms], **params: object) -> Any:
         out: Any = None
-        found: list[Any] = []
+        terms: list[Any] = []
         for column in _columns(series):
             if _is_constant(column):
-                found.append(None)
+                terms.append(None)
                 continue
-            out, terms = prim.rules["jvp"](primals, list(column), **params)
-            found.append(None if type(terms) is Zero else terms)
-        return _assembled(prim, out, found)
+            out, term = prim.rules["jvp"](primals, list(column), **params)
+            terms.append(None if type(term) is Zero else term)
+        return _assembled(prim, out, terms)
 
     return rule
 
@@ -315,17 +315,19 @@ def bilinear(prim: Primitive) -> Callable[..., Any]:
     """The rule of a product: term k is the sum of the products of terms i and k - i."""
 
     def rule(primals: Sequence[Value], series: Sequence[Terms], **params: object) -> Any:
-        x, y = ([p, *terms] for p, terms in zip(primals, series, strict=True))
+        x, y = (
+            [p, *series_of_operand] for p, series_of_operand in zip(primals, series, strict=True)
+        )
         out = prim.bind(*primals, **params)
         zero = Zero.from_primal_value(out)
-        found: list[Any] = []
+        terms: list[Any] = []
         for k in range(1, len(x)):
             total: Any = zero
             for i in range(k + 1):
                 if type(x[i]) is not Zero and type(y[k - i]) is not Zero:
                     total = add_tangents(total, prim.bind(x[i], y[k - i], **params))
-            found.append(total)
-        return out, found
+            terms.append(total)
+        return out, terms
 
     return rule
 
@@ -381,25 +383,25 @@ def integrated(
     values = [trace.wrap(p, terms[:-1]) for p, terms in zip(primals, series, strict=True)]
     velocities: list[Any] = []
     for head, terms in zip(heads, series, strict=True):
-        rest = [_scaled(t, k) for k, t in enumerate(terms[1:], 2)]
-        if _is_constant(rest):
+        higher = [_scaled(t, k) for k, t in enumerate(terms[1:], 2)]
+        if _is_constant(higher):
             velocities.append(head)
         else:
-            velocities.append(trace.wrap(instantiate(head), rest))
+            velocities.append(trace.wrap(instantiate(head), higher))
     try:
         with set_current_trace(trace):
             outs, tangents = derivative(values, velocities)
         first = [trace.to_series(x)[0] for x in outs]
-        found: list[Terms] = []
+        out_series: list[Terms] = []
         for x, t in zip(first, tangents, strict=True):
             if type(t) is Zero:
-                found.append([Zero.from_primal_value(x)] * order)
+                out_series.append([Zero.from_primal_value(x)] * order)
                 continue
-            head, rest = trace.to_series(t)
-            found.append([head, *(_scaled(d, 1 / k) for k, d in enumerate(rest, 2))])
+            head, higher = trace.to_series(t)
+            out_series.append([head, *(_scaled(d, 1 / k) for k, d in enumerate(higher, 2))])
     finally:
         trace.invalidate()
-    return first, found
+    return first, out_series
 
 
 def _scaled(x: Tangent, factor: float) -> Any:

@@ -87,8 +87,8 @@ class JVPTrace(Trace):
         """(primal, tangent) of an operand."""
         if isinstance(x, JVPTracer) and x._trace.tag is self.tag:
             return x.primal, x.tangent
-        found = x if type(x) in plain_types else revealed(x)
-        return (x, Zero(get_aval(x).to_tangent_aval())) if found is x else self.to_pair(found)
+        plain = x if type(x) in plain_types else revealed(x)
+        return (x, Zero(get_aval(x).to_tangent_aval())) if plain is x else self.to_pair(plain)
 
     to_primal_tangent_pair = to_pair  # as JAX calls it
 
@@ -196,16 +196,18 @@ def jvp_jaxpr(
     wanted = (
         (instantiated,) * len(closed.out_avals) if isinstance(instantiated, bool) else instantiated
     )
-    found: list[tuple[bool, ...]] = []
+    nonzeros_out: list[tuple[bool, ...]] = []
 
     def fun(*args: Value) -> list[Any]:
-        primals, given = args[: len(nonzeros)], args[len(nonzeros) :]
-        tangents = with_zeros(given, nonzeros, [a.to_tangent_aval() for a in closed.in_avals])
+        primals, nonzero_tangents = args[: len(nonzeros)], args[len(nonzeros) :]
+        tangents = with_zeros(
+            nonzero_tangents, nonzeros, [a.to_tangent_aval() for a in closed.in_avals]
+        )
         outs, douts = jvp_flat(
             lambda *xs: eval_jaxpr(closed.jaxpr, closed.consts, *xs), primals, tangents
         )
         douts = [instantiate(t) if w else t for t, w in zip(douts, wanted, strict=True)]
-        found.append(tuple(not isinstance(t, Zero) for t in douts))
+        nonzeros_out.append(tuple(not isinstance(t, Zero) for t in douts))
         return [*outs, *(t for t in douts if not isinstance(t, Zero))]
 
     avals = [
@@ -219,4 +221,4 @@ def jvp_jaxpr(
     ]
     info = info.then("jvp", (*names, *of_tangents))
     jaxpr, _, consts = trace_to_jaxpr(fun, avals, info)
-    return ClosedJaxpr(jaxpr, consts), found[0]
+    return ClosedJaxpr(jaxpr, consts), nonzeros_out[0]

@@ -105,13 +105,13 @@ class Lowered:
 
     def results(self, outs: Sequence[Any], args: Sequence[Any]) -> list[Any]:
         """Results of the program as it was, from those of this one; sets what mutable operands hold."""
-        rest = iter(outs)
-        found = [_raised(a, rest) for a in self.out_avals]
+        values_left = iter(outs)
+        results = [_raised(a, values_left) for a in self.out_avals]
         for final, arg in zip(self.finals, args, strict=True):
             if final is not None:
-                values = [next(rest) for _ in final.lo_ty()]
+                values = [next(values_left) for _ in final.lo_ty()]
                 final.aval.update_from_loval(final.qdd, arg, *values)
-        return found
+        return results
 
 
 def _raised(aval: AbstractValue, values: Iterator[Any]) -> Any:
@@ -125,8 +125,8 @@ def lowered_values(avals: Sequence[AbstractValue], values: Sequence[Any]) -> lis
 
 def raised_values(avals: Sequence[AbstractValue], values: Sequence[Any]) -> list[Any]:
     """Values of types `avals` that stand for `values`."""
-    rest = iter(values)
-    return [_raised(a, rest) for a in avals]
+    remaining = iter(values)
+    return [_raised(a, remaining) for a in avals]
 
 
 def lowered_types(avals: Sequence[AbstractValue]) -> list[AbstractValue]:
@@ -149,13 +149,13 @@ def lower_program(closed: ClosedJaxpr) -> Lowered:
         with set_current_trace(LoweringTrace(state.trace)):
             outs = eval_jaxpr(closed.jaxpr, closed.consts, *args)
             out_avals.extend(map(_with_last_state, closed.out_avals, outs))
-            found = lowered_values(out_avals, outs)
+            lo_outs = lowered_values(out_avals, outs)
             for aval, x in zip(closed.in_avals, args, strict=True):
                 final = AvalQDD(aval.aval, cur_qdd(x)) if isinstance(aval, AvalQDD) else None
                 finals.append(final)
                 if final is not None:
-                    found += final.read_loval(x)
-        return found
+                    lo_outs += final.read_loval(x)
+        return lo_outs
 
     info = closed.jaxpr.debug_info._replace(arg_names=None, result_paths=None)
     jaxpr, _, consts = trace_to_jaxpr(run, lowered_types(closed.in_avals), info)

@@ -104,17 +104,17 @@ def trace_unknowns(
     Returns: (jaxpr of all results, their types, values of its constants).
     """
     parent = state.trace
-    rest = JaxprTrace(info, parent)
-    trace = PartialTrace(parent, rest)
+    inner_trace = JaxprTrace(info, parent)
+    trace = PartialTrace(parent, inner_trace)
     try:
-        args = [rest.new_arg(aval) for aval in avals]
+        args = [inner_trace.new_arg(aval) for aval in avals]
         with set_current_trace(trace), source_info.no_scopes():
             outs = fun(*args)
-        tracers = [rest.to_tracer(x) for x in outs]
-        jaxpr, consts = rest.to_jaxpr(tracers, info)
+        tracers = [inner_trace.to_tracer(x) for x in outs]
+        jaxpr, consts = inner_trace.to_jaxpr(tracers, info)
         return jaxpr, [t.aval for t in tracers], consts
     finally:
-        rest.invalidate()
+        inner_trace.invalidate()
         trace.invalidate()
 
 
@@ -149,11 +149,11 @@ def partial_eval_jaxpr(
 
     def fun(*known_args: Value) -> list[Any]:
         outer = state.trace
-        rest = JaxprTrace(closed.jaxpr.debug_info.then("partial"), outer)
-        trace = PartialTrace(outer, rest)
+        inner_trace = JaxprTrace(closed.jaxpr.debug_info.then("partial"), outer)
+        trace = PartialTrace(outer, inner_trace)
         known = iter(known_args)
         args = [
-            rest.new_arg(aval) if u else next(known)
+            inner_trace.new_arg(aval) if u else next(known)
             for u, aval in zip(unknown, closed.in_avals, strict=True)
         ]
         with set_current_trace(trace):
@@ -161,9 +161,9 @@ def partial_eval_jaxpr(
         out_unknown = tuple(
             trace.is_unknown(x) or w for x, w in zip(outs, wanted_unknown, strict=True)
         )
-        late = [rest.to_tracer(x) for x, u in zip(outs, out_unknown, strict=True) if u]
-        jaxpr, residuals = _live(*rest.to_jaxpr(late, rest.debug_info))
-        rest.invalidate()
+        late = [inner_trace.to_tracer(x) for x, u in zip(outs, out_unknown, strict=True) if u]
+        jaxpr, residuals = _live(*inner_trace.to_jaxpr(late, inner_trace.debug_info))
+        inner_trace.invalidate()
         trace.invalidate()
         parts.append((jaxpr, out_unknown, len(residuals)))
         return [*(x for x, u in zip(outs, out_unknown, strict=True) if not u), *residuals]
@@ -251,8 +251,8 @@ def with_own_variables(jaxpr: Jaxpr) -> Jaxpr:
     own: dict[Var, Var] = {}
 
     def binder(v: Var) -> Var:
-        own[v] = found = type(v)(v.aval)
-        return found
+        own[v] = variable = type(v)(v.aval)
+        return variable
 
     constvars, invars = [*map(binder, jaxpr.constvars)], [*map(binder, jaxpr.invars)]
     eqns = [

@@ -101,8 +101,8 @@ def _cotangents(
     linear = _evaluate_known(jaxpr.eqns, values, unwanted, come_from)
     cts: dict[Var, Any] = {}
 
-    def accumulate(atoms: Sequence[Atom], found: Sequence[Tangent | None]) -> None:
-        for atom, ct in zip(atoms, found, strict=True):
+    def accumulate(atoms: Sequence[Atom], new_cts: Sequence[Tangent | None]) -> None:
+        for atom, ct in zip(atoms, new_cts, strict=True):
             if ct is None or isinstance(ct, Zero) or isinstance(atom, Literal) or atom in values:
                 continue
             if atom in unwanted:
@@ -127,19 +127,19 @@ def _cotangents(
         rule = eqn.primitive.rules.get(TRANSPOSE.name)
         if rule is None:
             raise NotImplementedError(_missing_rule(eqn.primitive))
-        given = ct_out if eqn.primitive.multiple_results else ct_out[0]
+        ct_of_eqn = ct_out if eqn.primitive.multiple_results else ct_out[0]
         if come_from is not None:
             come_from(eqn.source_info)
         if made.in_force:
             with settings_of(eqn):
-                accumulate(eqn.invars, rule(given, *operands, **eqn.params))
+                accumulate(eqn.invars, rule(ct_of_eqn, *operands, **eqn.params))
         else:
-            accumulate(eqn.invars, rule(given, *operands, **eqn.params))
-    found: list[Any] = []
+            accumulate(eqn.invars, rule(ct_of_eqn, *operands, **eqn.params))
+    operand_cts: list[Any] = []
     for v in jaxpr.invars:
         ct = None if v in values else cts.get(v)
-        found.append(Zero(v.aval.to_cotangent_aval()) if ct is None else ct)
-    return found
+        operand_cts.append(Zero(v.aval.to_cotangent_aval()) if ct is None else ct)
+    return operand_cts
 
 
 def _evaluate_known(

@@ -73,8 +73,8 @@ def with_zeros(
 
     These are types of tangents or cotangents. What is left of an iterator stays there.
     """
-    given = iter(values)
-    return [next(given) if nz else Zero(a) for nz, a in zip(nonzero, avals, strict=True)]
+    remaining = iter(values)
+    return [next(remaining) if nz else Zero(a) for nz, a in zip(nonzero, avals, strict=True)]
 
 
 def add_tangents(x: Tangent, y: Tangent) -> Any:

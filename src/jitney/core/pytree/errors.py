@@ -93,13 +93,13 @@ def _kind(tree: object) -> str:
     return name if find_kind(type(tree)) is not None else f"leaf of type {name}"
 
 
-def _error(what: str, path: KeyPath, prefix: str, full: str, more: str = "") -> MakeError:
+def _error(what: str, path: KeyPath, prefix: str, full: str, suffix: str = "") -> MakeError:
     def make(name: str, value: str = "the value") -> ValueError:
         place = keystr(path)
         width = max(len(name), len(value)) + len(place)
         return ValueError(
             f"pytree structure error at {name}{place}: {what}\n"
-            f"  {name + place:{width}}  {prefix}\n  {value + place:{width}}  {full}{more}"
+            f"  {name + place:{width}}  {prefix}\n  {value + place:{width}}  {full}{suffix}"
         )
 
     return make

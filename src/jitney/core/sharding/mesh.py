@@ -473,9 +473,9 @@ class _PuttingInForce(config.Overriding):
         return [(_in_force, self.meshes())]
 
     def find(self) -> tuple[tuple[Any, ...], Any]:
-        found = super().find()
+        context = super().find()
         made.count(1)
-        return found
+        return context
 
 
 def _left() -> None:

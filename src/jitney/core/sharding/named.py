@@ -82,10 +82,10 @@ class NamedSharding(Sharding):
         ])  # fmt: skip
 
     def tiling(self, ndim: int) -> Tiling:
-        found = self._tilings.get(ndim)
-        if found is None:
-            found = self._tilings[ndim] = self._tiling_of_rank(ndim)
-        return found
+        tiling = self._tilings.get(ndim)
+        if tiling is None:
+            tiling = self._tilings[ndim] = self._tiling_of_rank(ndim)
+        return tiling
 
     def _tiling_of_rank(self, ndim: int) -> Tiling:
         entries = [_axes_of(entry) for entry in self.spec]
@@ -225,11 +225,11 @@ def constraint(
     """
     axes = [None if k in free else names for k, names in enumerate(place.axes(ndim)[:ndim])]
     named = {name for names in axes for name in names or ()} | place.spec.unreduced
-    rest = () if not is_open else [name for name in place.mesh.axis_names if name not in named]
+    unnamed = () if not is_open else [name for name in place.mesh.axis_names if name not in named]
     return TensorSharding(
         tuple([tuple(map(str, names or ())) for names in axes]),
         tuple([is_open or names is None for names in axes]),
-        tuple([str(name) for name in rest if name not in place.mesh.auto_axes]),
+        tuple([str(name) for name in unnamed if name not in place.mesh.auto_axes]),
         tuple([str(name) for name in place.mesh.axis_names if name in place.spec.unreduced]),
     )
 

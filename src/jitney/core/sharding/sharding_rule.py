@@ -124,8 +124,8 @@ class SdyShardingRule:
             )
         whole: set[str] = set()
         parts: dict[str, None] = {}
-        given: tuple[Any, ...] = (*self.operand_mappings, *self.result_mappings)
-        for mapping in given:  # by whoever does not check types
+        mappings: tuple[Any, ...] = (*self.operand_mappings, *self.result_mappings)
+        for mapping in mappings:  # callers may ignore the annotations
             if not isinstance(mapping, ArrayMapping):
                 raise TypeError(
                     f"sharding rule: there is an ArrayMapping for each array, but this is {mapping!r}"
@@ -214,11 +214,11 @@ class SdyShardingRule:
         for k, (factors, shape) in enumerate(zip(axes, shapes, strict=True)):
             kind, i = ("operand", k) if k < len(operands) else ("result", k - len(operands))
             for axis, n in zip(factors, shape, strict=True):
-                found = math.prod([sizes[name] for name in axis])
-                if len(axis) > 1 and found != n:
+                extent = math.prod([sizes[name] for name in axis])
+                if len(axis) > 1 and extent != n:
                     raise ValueError(
                         f"sharding rule: an axis of {kind} {i}, of shape {shape}, has the factors "
-                        f"{axis}, which are {found} elements together, but it has {n}"
+                        f"{axis}, which are {extent} elements together, but it has {n}"
                     )
         return BoundRule(
             tuple(map(tuple, axes[: len(operands)])), tuple(map(tuple, axes[len(operands) :])),
@@ -231,17 +231,17 @@ def _spread(
 ) -> list[tuple[str, ...]]:
     """The factors of each axis; `leading` tells how many axes an ellipsis stands for."""
     n_leading = 0
-    rest: Sequence[str | CompoundFactor] = mapping
+    explicit: Sequence[str | CompoundFactor] = mapping
     if mapping and _is_leading(mapping[0]):
-        rest = mapping[1:]
-        n_leading = len(shape) - len(rest)
-    if n_leading < 0 or n_leading + len(rest) != len(shape):
+        explicit = mapping[1:]
+        n_leading = len(shape) - len(explicit)
+    if n_leading < 0 or n_leading + len(explicit) != len(shape):
         raise ValueError(
             f"sharding rule: {what} has {len(shape)} axes, being of shape {shape}, but factors for "
-            f"{len(rest)}: {mapping}"
+            f"{len(explicit)}: {mapping}"
         )
     names: list[tuple[str, ...]] = []
-    if len(rest) < len(mapping):
+    if len(explicit) < len(mapping):
         ellipsis = str(mapping[0])
         n = leading.setdefault(ellipsis, n_leading)
         if n != n_leading:
@@ -250,7 +250,7 @@ def _spread(
                 f"of shape {shape}"
             )
         names += [(f"{ellipsis}_{i}",) for i in range(n_leading)]
-    return names + [tuple(f) if isinstance(f, CompoundFactor) else (f,) for f in rest]
+    return names + [tuple(f) if isinstance(f, CompoundFactor) else (f,) for f in explicit]
 
 
 @record(frozen=True, eq=False)
@@ -279,8 +279,11 @@ class BoundRule:
           specs: for each operand and axis the axes of a mesh, major first.
           extents: of the axes of the mesh.
         """
-        found = self._found(specs, extents)
-        return [tuple([self._axis(axis, found, extents) for axis in axes]) for axes in self.results]
+        axes_of_factor = self._axes_of_factors(specs, extents)
+        return [
+            tuple([self._axis(axis, axes_of_factor, extents) for axis in axes])
+            for axes in self.results
+        ]
 
     def of_operands(
         self,
@@ -289,59 +292,62 @@ class BoundRule:
         extents: Mapping[Any, int],
     ) -> list[tuple[Names, ...]]:
         """`specs`, where those operands that `is_open` marks are divided as the others suggest."""
-        found = self._found(specs, extents)
+        axes_of_factor = self._axes_of_factors(specs, extents)
         out: list[tuple[Names, ...]] = []
         for spec, axes, may_change in zip(specs, self.operands, is_open, strict=True):
             own = list(spec)
             for k, axis in enumerate(axes if may_change else ()):
-                wanted = self._axis(axis, found, extents)
+                wanted = self._axis(axis, axes_of_factor, extents)
                 others = {name for i, names in enumerate(own) if i != k for name in names}
                 if wanted[: len(own[k])] == own[k] and not others.intersection(wanted):
                     own[k] = wanted
             out.append(tuple(own))
         return out
 
-    def _found(
+    def _axes_of_factors(
         self, specs: Sequence[Sequence[Names]], extents: Mapping[Any, int]
     ) -> dict[str, Names]:
         """How the factors are divided."""
-        found: dict[str, Names] = {}
+        axes_of_factor: dict[str, Names] = {}
         contradicted: set[str] = set()
         for spec, axes in zip(specs, self.operands, strict=True):
             for names, factors in zip(spec, axes, strict=True):
                 for factor, own in self._factors(names, factors, extents):
-                    old = found.get(factor, ())
+                    old = axes_of_factor.get(factor, ())
                     if own[: len(old)] == old:
-                        found[factor] = own
+                        axes_of_factor[factor] = own
                     elif old[: len(own)] != own:
                         contradicted.add(factor)
         for factor in contradicted:
-            found[factor] = ()
-        return found
+            axes_of_factor[factor] = ()
+        return axes_of_factor
 
     def _factors(
         self, names: Names, factors: tuple[str, ...], extents: Mapping[Any, int]
     ) -> list[tuple[str, Names]]:
         """How each factor of an axis is divided that `names` divide: the major ones first."""
         out: list[tuple[str, Names]] = []
-        rest = list(names)
+        remaining = list(names)
         for factor in factors:
             own: list[Any] = []
             left = self.sizes[factor]
-            while rest and left % extents[rest[0]] == 0:
-                left //= extents[rest[0]]
-                own.append(rest.pop(0))
+            while remaining and left % extents[remaining[0]] == 0:
+                left //= extents[remaining[0]]
+                own.append(remaining.pop(0))
             out.append((factor, tuple(own)))
             if left > 1:  # what comes after it is divided only if all of it is
                 break
         return out
 
     def _axis(
-        self, factors: tuple[str, ...], found: Mapping[str, Names], extents: Mapping[Any, int]
+        self,
+        factors: tuple[str, ...],
+        axes_of_factor: Mapping[str, Names],
+        extents: Mapping[Any, int],
     ) -> Names:
         names: list[Any] = []
         for factor in factors:
-            own = found.get(factor, ())
+            own = axes_of_factor.get(factor, ())
             names += own
             if math.prod([extents[name] for name in own]) != self.sizes[factor]:
                 break
@@ -375,7 +381,7 @@ def parse(text: str, **options: Any) -> SdyShardingRule:
 
 
 def _parse_array(text: str) -> ArrayMapping:
-    found: list[str | CompoundFactor] = []
+    entries: list[str | CompoundFactor] = []
     group: list[str] | None = None
     k = 0
     while k < len(text):
@@ -385,12 +391,12 @@ def _parse_array(text: str) -> ArrayMapping:
         elif c == ".":
             if text[k : k + 3] != "...":
                 raise _misread(text, "there are three dots, '...', or none")
-            if found or group is not None:
+            if entries or group is not None:
                 raise _misread(text, "'...' stands for the leading axes, so it comes first")
             end = k + 3
             while end < len(text) and text[end].isdigit():
                 end += 1
-            found.append(BATCHING + (text[k + 3 : end] or "0"))
+            entries.append(BATCHING + (text[k + 3 : end] or "0"))
             k = end
         elif c == "(":
             if group is not None:
@@ -401,19 +407,19 @@ def _parse_array(text: str) -> ArrayMapping:
                 raise _misread(text, "a bracket is closed that was not opened")
             if len(group) < 2:
                 raise _misread(text, "brackets are around two factors or more")
-            found.append(CompoundFactor(*group))
+            entries.append(CompoundFactor(*group))
             group, k = None, k + 1
         elif c.isalnum() or c == "_":
             end = k
             while end < len(text) and (text[end].isalnum() or text[end] == "_"):
                 end += 1
-            (found if group is None else group).append(text[k:end])
+            (entries if group is None else group).append(text[k:end])
             k = end
         else:
             raise _misread(text, f"{c!r} has no meaning")
     if group is not None:
         raise _misread(text, "a bracket is not closed")
-    return ArrayMapping(*found)
+    return ArrayMapping(*entries)
 
 
 def _misread(text: str, reason: str) -> ValueError:

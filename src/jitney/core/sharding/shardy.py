@@ -52,8 +52,8 @@ class TensorSharding:
     def __repr__(self) -> str:
         entries = map(_entry, self.dimensions, self.is_open)
         sets = {"replicated": self.replicated, "unreduced": self.unreduced}
-        more = [f", {word}={_entry(names)}" for word, names in sets.items() if names]
-        return f"<@mesh, [{', '.join(entries)}]{''.join(more)}>"
+        axis_sets = [f", {word}={_entry(names)}" for word, names in sets.items() if names]
+        return f"<@mesh, [{', '.join(entries)}]{''.join(axis_sets)}>"
 
 
 def parse_tensor_sharding(text: str) -> TensorSharding:
@@ -62,15 +62,15 @@ def parse_tensor_sharding(text: str) -> TensorSharding:
     Raises:
       ValueError: if it stands for none.
     """
-    found = _SHARDING.fullmatch(text)
-    if found is None:
+    match = _SHARDING.fullmatch(text)
+    if match is None:
         raise ValueError(f"this is no sharding: {text}")
-    entries = [_parsed(entry) for entry in _ENTRY.findall(found["dimensions"])]
+    entries = [_parsed(entry) for entry in _ENTRY.findall(match["dimensions"])]
     return TensorSharding(
         tuple([names for names, _ in entries]),
         tuple([is_open for _, is_open in entries]),
-        _parsed(found["replicated"] or "")[0],
-        _parsed(found["unreduced"] or "")[0],
+        _parsed(match["replicated"] or "")[0],
+        _parsed(match["unreduced"] or "")[0],
     )
 
 

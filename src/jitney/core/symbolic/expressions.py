@@ -404,17 +404,17 @@ def divide(x: DimSize, y: DimSize) -> tuple[DimSize, DimSize]:
         raise ZeroDivisionError(f"division of the symbolic dimension '{x}' by zero")
     lead, by = terms_of(y)[0]
     quotient: DimSize = 0
-    rest = x
-    while isinstance(rest, DimExpr):
-        monomial, coefficient = rest.terms[0]
+    remainder = x
+    while isinstance(remainder, DimExpr):
+        monomial, coefficient = remainder.terms[0]
         part = _quotient(monomial, lead)
         if part is None or coefficient % by:
             break
-        step = from_terms({part: coefficient // by}, rest.scope)
+        step = from_terms({part: coefficient // by}, remainder.scope)
         quotient = quotient + step
-        rest = rest - step * y
-    if isinstance(rest, int) and (rest == 0 or isinstance(y, int)):
-        return quotient + (rest // y if rest else 0), rest % y if rest else 0
+        remainder = remainder - step * y
+    if isinstance(remainder, int) and (remainder == 0 or isinstance(y, int)):
+        return quotient + (remainder // y if remainder else 0), remainder % y if remainder else 0
     scope = _common_scope(x, y)
     return (
         from_factor(Factor(FLOORDIV, (x, y)), scope),

@@ -53,10 +53,10 @@ class _Reader:
 
     def error(self, problem: str) -> ValueError:
         where = "" if self.dimension is None else f" in dimension {self.dimension}"
-        found = f"{self.peek()!r}" if self.peek() else "the end"
+        token = f"{self.peek()!r}" if self.peek() else "the end"
         start = self.tokens[self.at][1] if self.at < len(self.tokens) else len(self.text)
         return ValueError(
-            f"syntax error in {self.what} {self.text!r}{where}: {problem}, but found {found}. "
+            f"syntax error in {self.what} {self.text!r}{where}: {problem}, but found {token}. "
             f"Parsed {self.text[:start]!r}, remaining {self.text[start:]!r}."
         )
 
@@ -95,16 +95,16 @@ class _Reader:
         sign = self.peek() if self.peek() == "_" else "..."
         if self.like is None:
             raise self.error(f"{sign!r} takes extents of `like`, which is not given")
-        found = list(self.like)[where]
-        if sign == "_" and not found:
+        extents = list(self.like)[where]
+        if sign == "_" and not extents:
             raise self.error(f"'_' takes an extent of like={self.like}, which has too few")
-        for i, n in enumerate(found):
+        for i, n in enumerate(extents):
             if not isinstance(n, int):
                 raise self.error(
                     f"{sign!r} takes extents of like={self.like}, of which number "
                     f"{(where.start or 0) + i} is not known"
                 )
-        return [n for n in found if n is not None]
+        return [n for n in extents if n is not None]
 
     def expression(self) -> DimSize:
         sign = -1 if self.peek() == "-" else 1
@@ -176,15 +176,15 @@ def parse_shape(
 
 def parse_constraint(text: str, scope: Scope) -> tuple[DimSize, str, DimSize]:
     """The two sides and the sign of an inequality or an equation."""
-    found = _SIGN.search(text)
-    if found is None:
+    match = _SIGN.search(text)
+    if match is None:
         raise ValueError(
             f"Constraint parsing error: {text!r} must contain one of '==', '>=' or '<='"
         )
     sides: list[DimSize] = []
-    for side in (text[: found.start()], text[found.end() :]):
+    for side in (text[: match.start()], text[match.end() :]):
         reader = _Reader(side, scope, None, "constraint")
         sides.append(reader.expression())
         if reader.peek():
             raise reader.error("expected the end of the expression")
-    return sides[0], found.group(), sides[1]
+    return sides[0], match.group(), sides[1]

@@ -130,21 +130,21 @@ class SymbolicScope:
             single = self.substitutions.get(((factor, 1),))
             if single is not None:
                 others = tuple([(f, e) for f, e in monomial if f != factor])
-                rest: DimSize = DimExpr(((others, 1),), self) if others else 1
-                return single**exponent * rest
+                cofactor: DimSize = DimExpr(((others, 1),), self) if others else 1
+                return single**exponent * cofactor
         return DimExpr(tuple(left.items()), self) if monomial else 1
 
     # --- bounds -------------------------------------------------------------------------------
 
     def bounds(self, x: DimExpr) -> Bounds:
         """The least and the greatest value of `x`, as far as it is known."""
-        found = self._known.get(x)
-        if found is None:
+        bounds = self._known.get(x)
+        if bounds is None:
             low = self._least(x, _DEPTH)
             negative = -x
             high = -self._least(negative, _DEPTH) if isinstance(negative, DimExpr) else -negative
-            found = self._known[x] = low, high
-        return found
+            bounds = self._known[x] = low, high
+        return bounds
 
     def _least(self, x: DimSize, depth: int) -> float:
         """A lower bound of `x`."""

@@ -42,11 +42,11 @@ def symbolic_shape(
       >>> b * n - n
       2*b*n + b - 2*n - 1
     """
-    given = cast("object", shape_spec)
-    if given is not None and not isinstance(given, str):
+    untyped_spec = cast("object", shape_spec)
+    if untyped_spec is not None and not isinstance(untyped_spec, str):
         raise ValueError(
-            f"symbolic_shape: shape_spec must be None or a text, got {given!r} of type "
-            f"{type(given)}"
+            f"symbolic_shape: shape_spec must be None or a text, got {untyped_spec!r} of type "
+            f"{type(untyped_spec)}"
         )
     if scope is None:
         scope = SymbolicScope(constraints)
