@@ -62,13 +62,13 @@ def function(name: str) -> int:
     if intels:
         return intels
     library = _numpys()
-    found = None if library is None else getattr(library, f"scipy_{name}_64_", None)
-    if found is not None:
+    symbol = None if library is None else getattr(library, f"scipy_{name}_64_", None)
+    if symbol is not None:
         one_thread.find_in(_NUMPYS)
-        return address(found)
-    found = capsule_address(exported("cython_blas")[name])
+        return address(symbol)
+    scipy_address = capsule_address(exported("cython_blas")[name])
     one_thread.find_in(SCIPYS)
-    return found
+    return scipy_address
 
 
 @cache
@@ -104,8 +104,8 @@ def mkl() -> Any:
 def _installed(folder: str) -> str:
     """The path of MKL's library in `folder`; "" if there is none."""
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
-    found = [name for name in names if name.startswith("libmkl_rt.so")]
-    return os.path.join(folder, found[0]) if found else ""
+    libraries = [name for name in names if name.startswith("libmkl_rt.so")]
+    return os.path.join(folder, libraries[0]) if libraries else ""
 
 
 def _is_intels() -> bool:
@@ -165,9 +165,9 @@ def _loaded(folder: str) -> Any:
 def _setter(library: ctypes.CDLL) -> int:
     """Address of `int set_num_threads(int)`, which returns the number before; 0 if there is none."""
     for name in _SET_THREADS:
-        found = getattr(library, name, None)
-        if found is not None:
-            return address(found)
+        setter = getattr(library, name, None)
+        if setter is not None:
+            return address(setter)
     return 0
 
 
@@ -175,9 +175,9 @@ def threads(package: str) -> int | None:
     """How many threads the OpenBLAS of a package has, "numpy" or "scipy"; None if that is not known."""
     library = _loaded(f"{package}.libs")
     for name in _GET_THREADS if library is not None else ():
-        found = getattr(library, name, None)
-        if found is not None:
-            return found()
+        getter = getattr(library, name, None)
+        if getter is not None:
+            return getter()
     return None
 
 

@@ -56,12 +56,12 @@ class Window:
     @property
     def high(self) -> tuple[int, ...]:
         """Zeros after the last element."""
-        found: list[int] = []
+        padding: list[int] = []
         for n, k, o, s, d, low in zip(
             self.extents, self.window, self.out, self.strides, self.dilation, self.low, strict=True
         ):
-            found.append((o - 1) * s + dilated(k, d) - n - low)
-        return tuple(found)
+            padding.append((o - 1) * s + dilated(k, d) - n - low)
+        return tuple(padding)
 
 
 def _round(n: int) -> int:

@@ -271,8 +271,8 @@ class _OfMatrices:
         first, second = _jobs(params)
         count = 2 if first.planes_from and first.kind != OF_REAL else 1
         lines = zip(*[x.reshape(params["lines"], -1) for x in arrays[:count]], strict=True)
-        found = [_done(second, _done(first, line)) for line in lines]
-        return [np.concatenate(parts) for parts in zip(*found, strict=True)]
+        transformed = [_done(second, _done(first, line)) for line in lines]
+        return [np.concatenate(parts) for parts in zip(*transformed, strict=True)]
 
 
 class _OfChirps:

@@ -27,22 +27,22 @@ TILE, _RADICES, _LARGEST_FACTOR = 64, 40, 272
 
 def factors(n: int, of_complex: bool = True) -> list[int]:
     """The factors of a transform of `n` numbers, in their order: 8 of complex ones, 4, 2, odd ones."""
-    found: list[int] = []
+    radices: list[int] = []
     for radix in (8, 4) if of_complex else (4,):
         while n % radix == 0:
-            found.append(radix)
+            radices.append(radix)
             n //= radix
     if n % 2 == 0:
-        found.append(2)
-        found[0], found[-1] = found[-1], found[0]
+        radices.append(2)
+        radices[0], radices[-1] = radices[-1], radices[0]
         n //= 2
     radix = 3
     while radix * radix <= n:
         while n % radix == 0:
-            found.append(radix)
+            radices.append(radix)
             n //= radix
         radix += 2
-    return [*found, n] if n > 1 else found
+    return [*radices, n] if n > 1 else radices
 
 
 @cache
@@ -180,17 +180,19 @@ class Job:
     def constants(self, dtype: np.dtype) -> list[np.ndarray]:
         """The operands after those that are transformed."""
         n, chirped = self.n, self.chirped
-        found = [_pairs(unit_roots(chirped or n, np.arange(chirped or n)), dtype)]
+        tables = [_pairs(unit_roots(chirped or n, np.arange(chirped or n)), dtype)]
         if chirped:
             chirp = unit_roots(2 * n, np.arange(n, dtype=np.int64) ** 2)
             filter_ = np.zeros(chirped, np.complex128)
             filter_[:n] = chirp.conj()
             filter_[chirped - n + 1 :] = chirp[1:][::-1].conj()
-            found += [_pairs(chirp, dtype), _pairs(np.fft.fft(filter_) / chirped, dtype)]
+            tables += [_pairs(chirp, dtype), _pairs(np.fft.fft(filter_) / chirped, dtype)]
         if self.beside:
             roots = self.factors()
-            found += [np.ascontiguousarray(part.astype(dtype)) for part in (roots.real, roots.imag)]
-        return found
+            tables += [
+                np.ascontiguousarray(part.astype(dtype)) for part in (roots.real, roots.imag)
+            ]
+        return tables
 
     def factors(self) -> ComplexArray:
         """exp(-2 pi i j k / (n1 n2)), of which elements of lines are multiples: [elements, lines]."""

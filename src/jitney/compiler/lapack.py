@@ -418,8 +418,8 @@ def _link() -> None:
         for i, prefix in enumerate(_PREFIXES):
             for k, routine in enumerate(_ROUTINES):
                 name = prefix + (_OF_COMPLEX.get(routine, routine) if prefix in "cz" else routine)
-                found = blas.of_mkl(name) if routine in _PRODUCTS else 0
-                _native.enter(i, k, found or blas.capsule_address(exported[name]))
+                mkl_address = blas.of_mkl(name) if routine in _PRODUCTS else 0
+                _native.enter(i, k, mkl_address or blas.capsule_address(exported[name]))
         blas.one_thread.find_in(blas.SCIPYS)
         _native.is_linked = True
 

@@ -183,16 +183,16 @@ def find(name: str) -> LibraryFunction:
     Raises:
       ValueError: if there is none.
     """
-    found = _functions.get(name)
-    if found is None:
+    function = _functions.get(name)
+    if function is None:
         raise ValueError(f"there is no library function {name}")
-    return found
+    return function
 
 
 def is_update(name: str) -> bool:
     """Whether the function `name` changes its first operand."""
-    found = _functions.get(name)
-    return found is not None and found.updates
+    function = _functions.get(name)
+    return function is not None and function.updates
 
 
 def implementation(call: Call) -> Implementation:

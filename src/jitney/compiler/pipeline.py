@@ -169,9 +169,9 @@ def as_text(module: ir.Module, stage: str) -> str:
         return _module_text(module)
     if name in CODE_TEXTS:
         return CODE_TEXTS[name](run(module, last="plan"))
-    for found in PIPELINE:
-        if found.name == name and found.gives in TEXTS:
-            return TEXTS[found.gives](run(module, last=name))
+    for candidate in PIPELINE:
+        if candidate.name == name and candidate.gives in TEXTS:
+            return TEXTS[candidate.gives](run(module, last=name))
     known = ("jaxpr", *STAGES, "optimized", "kernels")
     raise ValueError(f"unknown stage {stage!r}; there are {', '.join(known)}")
 

@@ -120,8 +120,8 @@ def _product(x: np.ndarray, y: np.ndarray, **params: Unpack[_Params]) -> list[np
     left = x.swapaxes(2, 3).reshape(batch, down * rows, deep * width)
     parts = y.reshape(batch, across, deep, rows, _BLOCK, together)
     right = parts.transpose(0, 2, 3, 5, 1, 4).reshape(batch, deep * width, across * _BLOCK)
-    found = left.astype(dtype) @ right.astype(dtype)
-    return [found[:, : params["m"], : params["n"]].copy()]
+    products = left.astype(dtype) @ right.astype(dtype)
+    return [products[:, : params["m"], : params["n"]].copy()]
 
 
 # --- the native functions ---------------------------------------------------------------------------

@@ -75,18 +75,18 @@ class Builder:
             return self.broadcast(self.constant(array[(0,) * array.ndim]), array.shape, ())
         if array.nbytes <= _SMALL_CONSTANT:
             key = (ir.Constant, type_, array.tobytes())
-            found = self._interned.get(key)
-            if found is None:
+            node = self._interned.get(key)
+            if node is None:
                 stored = np.array(array, order="C")
                 stored.setflags(write=False)
-                found = self._interned[key] = self._new(ir.Constant, type_, stored)
-            return found
+                node = self._interned[key] = self._new(ir.Constant, type_, stored)
+            return node
         stored = np.ascontiguousarray(array)
         key = (ir.Constant, type_, id(stored))
-        found = self._interned.get(key)
-        if found is None:  # the node keeps `stored`, and so its id, alive
-            found = self._interned[key] = self._new(ir.Constant, type_, stored)
-        return found
+        node = self._interned.get(key)
+        if node is None:  # the node keeps `stored`, and so its id, alive
+            node = self._interned[key] = self._new(ir.Constant, type_, stored)
+        return node
 
     def full(self, shape: Sequence[int], value: Value, dtype: DTypeLike) -> Node:
         """`value` (a Python or NumPy scalar) everywhere."""

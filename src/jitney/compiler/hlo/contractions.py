@@ -126,5 +126,5 @@ def contract_orders(
 ) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     """The contracted axes as given, in the order of those of either operand."""
     pairs = list(zip(*contract, strict=True))
-    found = [pairs, sorted(pairs), sorted(pairs, key=lambda pair: pair[1])]
-    return [(tuple([p[0] for p in each]), tuple([p[1] for p in each])) for each in found]
+    orders = [pairs, sorted(pairs), sorted(pairs, key=lambda pair: pair[1])]
+    return [(tuple([p[0] for p in each]), tuple([p[1] for p in each])) for each in orders]

@@ -62,8 +62,8 @@ def convolution(b: Builder, x: ir.Node, w: ir.Node, dims: ConvolutionDims) -> ir
         image = b.transpose(image, (1, *range(2, len(space) + 2), 0, len(space) + 2))
         image = b.reshape(image, (n // groups, *space, groups * c))
     out = [shape[k] for k in dims.out_axes[2:]]
-    made = _images(b, image, filters, _moving(image, filters, out, dims), groups)
-    return _laid_out(b, made, (dims.out_axes[0], *dims.out_axes[2:], dims.out_axes[1]))
+    result = _images(b, image, filters, _moving(image, filters, out, dims), groups)
+    return _laid_out(b, result, (dims.out_axes[0], *dims.out_axes[2:], dims.out_axes[1]))
 
 
 def _moving(x: ir.Node, w: ir.Node, out: Sequence[int], dims: ConvolutionDims) -> Window:
@@ -94,13 +94,13 @@ def _contraction(b: Builder, x: ir.Node, w: ir.Node, dims: ConvolutionDims) -> i
     x = b.slice(x, [0] * len(steps), x.shape, steps)
     features = sorted(dims.w_axes[:2])
     w = b.reshape(w, [w.shape[k] for k in features])
-    made = b.dot(x, w, ((dims.x_axes[1],), (features.index(dims.w_axes[1]),)), ((), ()))
+    result = b.dot(x, w, ((dims.x_axes[1],), (features.index(dims.w_axes[1]),)), ((), ()))
     # Axes now: those of x but features, in its order, then features.
     left = [k for k in range(len(x.shape)) if k != dims.x_axes[1]]
     places = dict(
         zip((dims.x_axes[0], *space), (dims.out_axes[0], *dims.out_axes[2:]), strict=True)
     )
-    return _laid_out(b, made, [*[places[k] for k in left], dims.out_axes[1]])
+    return _laid_out(b, result, [*[places[k] for k in left], dims.out_axes[1]])
 
 
 def _remainders(b: Builder, x: ir.Node, w: ir.Node, dims: ConvolutionDims) -> ir.Node:
@@ -231,9 +231,9 @@ def _products_of_groups(b: Builder, x: ir.Node, w: ir.Node, window: Window, grou
     x = _window_of(b, x, (0,) * rank, window)
     x = b.reshape(x, (*x.shape[:-1], groups, x.shape[-1] // groups))
     w = b.reshape(w, (w.shape[-2], groups, w.shape[-1] // groups))
-    made = b.dot(x, w, ((rank + 2,), (0,)), ((rank + 1,), (1,)))
-    made = b.transpose(made, (*range(1, rank + 2), 0, rank + 2))
-    return b.reshape(made, (*made.shape[:-2], made.shape[-2] * made.shape[-1]))
+    products = b.dot(x, w, ((rank + 2,), (0,)), ((rank + 1,), (1,)))
+    products = b.transpose(products, (*range(1, rank + 2), 0, rank + 2))
+    return b.reshape(products, (*products.shape[:-2], products.shape[-2] * products.shape[-1]))
 
 
 def _unless_nan(b: Builder, x: ir.Node, w: ir.Node, window: Window) -> ir.Node:
@@ -242,20 +242,20 @@ def _unless_nan(b: Builder, x: ir.Node, w: ir.Node, window: Window) -> ir.Node:
     The zeros around a shifted window make NaN of the infinities and NaN that they are multiplied with,
     at places whose own window does not see these.
     """
-    made = _shifted_windows(b, x, w, window)
-    if not dtypes.issubdtype(made.dtype, np.floating):
-        return made
+    shifted = _shifted_windows(b, x, w, window)
+    if not dtypes.issubdtype(shifted.dtype, np.floating):
+        return shifted
 
     def by_library(inner: Builder, x: ir.Node, w: ir.Node, _: ir.Node) -> list[ir.Node]:
         return [_of_library(inner, x, w, window, 1)]
 
-    def as_made(_: Builder, x: ir.Node, w: ir.Node, made: ir.Node) -> list[ir.Node]:
-        return [made]
+    def unchanged(_: Builder, x: ir.Node, w: ir.Node, result: ir.Node) -> list[ir.Node]:
+        return [result]
 
-    is_nan = b.reduce(b.apply("ne", made, made), "or", tuple(range(len(made.shape))))
-    args = [x, w, made]
+    is_nan = b.reduce(b.apply("ne", shifted, shifted), "or", tuple(range(len(shifted.shape))))
+    args = [x, w, shifted]
     types = [node.tensor_type for node in args]
-    cases = [b.region(types, as_made), b.region(types, by_library)]
+    cases = [b.region(types, unchanged), b.region(types, by_library)]
     return b.cond(b.convert(is_nan, np.int32), cases, args)[0]
 
 
@@ -279,9 +279,9 @@ def _shifted_windows(b: Builder, x: ir.Node, w: ir.Node, window: Window) -> ir.N
         window, window=(*window.window[:-1], longer), out=(*window.out[:-1], count),
         strides=(*window.strides[:-1], shifts),
     )  # fmt: skip
-    made = _of_library(b, x, shifted, moving, 1)
-    made = b.reshape(made, (x.shape[0], *window.out[:-1], count * shifts, 1))
-    return _sliced(b, made, len(made.shape) - 2, 0, 1, window.out[-1])
+    result = _of_library(b, x, shifted, moving, 1)
+    result = b.reshape(result, (x.shape[0], *window.out[:-1], count * shifts, 1))
+    return _sliced(b, result, len(result.shape) - 2, 0, 1, window.out[-1])
 
 
 def _outermost(b: Builder, x: ir.Node, w: ir.Node, window: Window, groups: int) -> ir.Node:
@@ -295,7 +295,7 @@ def _outermost(b: Builder, x: ir.Node, w: ir.Node, window: Window, groups: int) 
         _with(edge, 1, window.high[0]),
         edge,
     )
-    rest = Window(*[v[1:] for v in (
+    inner = Window(*[v[1:] for v in (
         window.extents, window.window, window.out, window.strides, window.dilation, window.low
     )])  # fmt: skip
     total: ir.Node | None = None
@@ -303,22 +303,22 @@ def _outermost(b: Builder, x: ir.Node, w: ir.Node, window: Window, groups: int) 
         seen = _sliced(b, x, 1, k * window.dilation[0], window.strides[0], window.out[0])
         seen = b.reshape(seen, (n * window.out[0], *seen.shape[2:]))
         part = b.reshape(_sliced(b, w, 0, k, 1, 1), w.shape[1:])
-        made = _images(b, seen, part, rest, groups)
-        total = made if total is None else b.apply("add", total, made)
+        term = _images(b, seen, part, inner, groups)
+        total = term if total is None else b.apply("add", total, term)
     assert total is not None
     return b.reshape(total, (n, window.out[0], *total.shape[1:]))
 
 
 def _three(b: Builder, x: ir.Node, w: ir.Node, window: Window) -> tuple[ir.Node, ir.Node, Window]:
     """The same with three axes of space."""
-    more = (1,) * (SPACE - len(window.out))
-    none = (0,) * len(more)
+    ones = (1,) * (SPACE - len(window.out))
+    zeros = (0,) * len(ones)
     return (
-        b.reshape(x, (x.shape[0], *more, *x.shape[1:])),
-        b.reshape(w, (*more, *w.shape)),
+        b.reshape(x, (x.shape[0], *ones, *x.shape[1:])),
+        b.reshape(w, (*ones, *w.shape)),
         Window(
-            more + window.extents, more + window.window, more + window.out, more + window.strides,
-            more + window.dilation, none + window.low,
+            ones + window.extents, ones + window.window, ones + window.out, ones + window.strides,
+            ones + window.dilation, zeros + window.low,
         ),
     )  # fmt: skip
 
@@ -338,22 +338,22 @@ def _filter(b: Builder, x: ir.Node, w: ir.Node, dims: ConvolutionDims) -> ir.Nod
     )
     groups, features = dims.batch_groups, cotangent.shape[-1]
     if image.shape[-1] == features == groups and math.prod(out) <= COSTS.written_out_places:
-        made = _sums_of_products(b, image, cotangent, window)
+        result = _sums_of_products(b, image, cotangent, window)
     else:
-        more = SPACE - dims.rank
-        ones, none = (1,) * more, (0,) * more
+        added_axes = SPACE - dims.rank
+        ones, zeros = (1,) * added_axes, (0,) * added_axes
         image = b.reshape(image, (image.shape[0], *ones, *image.shape[1:]))
         cotangent = b.reshape(cotangent, (cotangent.shape[0], *ones, *cotangent.shape[1:]))
         window = Window(
             ones + window.extents, ones + window.window, ones + out, ones + window.strides,
-            ones + window.dilation, none + window.low,
+            ones + window.dilation, zeros + window.low,
         )  # fmt: skip
         types = image.tensor_type, cotangent.tensor_type
         routine = convolutions.filter_gradient(*types, window, groups)
-        (made,) = b.library_call(routine.name, routine.params, [image, cotangent])
-        made = b.reduce(made, "add", (0,))
-        made = b.reshape(made, (*out, *made.shape[-2:]))
-    return _laid_out(b, made, (*dims.out_axes[2:], *dims.out_axes[:2]))
+        (result,) = b.library_call(routine.name, routine.params, [image, cotangent])
+        result = b.reduce(result, "add", (0,))
+        result = b.reshape(result, (*out, *result.shape[-2:]))
+    return _laid_out(b, result, (*dims.out_axes[2:], *dims.out_axes[:2]))
 
 
 def _sums_of_products(b: Builder, x: ir.Node, w: ir.Node, window: Window) -> ir.Node:
@@ -368,8 +368,8 @@ def _sums_of_products(b: Builder, x: ir.Node, w: ir.Node, window: Window) -> ir.
         products = b.apply("mul", _window_of(b, x, place, turned), w)
         total = b.reduce(products, "add", tuple(range(len(w.shape) - 1)))
         sums.append(b.reshape(total, (1, *total.shape)))
-    made = b.concatenate(sums, 0)
-    return b.reshape(made, (*window.out, 1, made.shape[-1]))
+    result = b.concatenate(sums, 0)
+    return b.reshape(result, (*window.out, 1, result.shape[-1]))
 
 
 def real_and_imaginary(

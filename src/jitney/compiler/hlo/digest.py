@@ -70,11 +70,11 @@ class _Writer:
         lines.clear()
 
     def _type(self, type_: ir.TensorType | tuple[ir.TensorType, ...]) -> str:
-        found = self.types.get(type_)
-        if found is None:
+        text = self.types.get(type_)
+        if text is None:
             each = type_ if isinstance(type_, tuple) else (type_,)
-            found = self.types[type_] = " ".join(map(str, each))
-        return found
+            text = self.types[type_] = " ".join(map(str, each))
+        return text
 
     def _field(self, value: ir.Attribute) -> str:
         if isinstance(value, np.ndarray):

@@ -599,11 +599,11 @@ _fields: dict[type, NodeFields] = {}
 
 def fields_of(kind: type[Node]) -> NodeFields:
     """What the class `kind` declares."""
-    found = _fields.get(kind)
-    if found is None:
+    fields = _fields.get(kind)
+    if fields is None:
         annotations = {} if kind is Node else kind.__annotations__
         several = frozenset([n for n, note in annotations.items() if note == "tuple[Node, ...]"])
-        found = _fields[kind] = NodeFields(
+        fields = _fields[kind] = NodeFields(
             tuple([n for n, note in annotations.items() if note == "Node" or n in several]),
             several,
             tuple([n for n, note in annotations.items() if "Region" in note]),
@@ -612,7 +612,7 @@ def fields_of(kind: type[Node]) -> NodeFields:
                 if note != "Node" and n not in several and note not in _ALWAYS_REGIONS
             ]),
         )  # fmt: skip
-    return found
+    return fields
 
 
 def kind_name(kind: type[Node]) -> str:

@@ -102,11 +102,11 @@ def _step(p: ir.Parameter, result: ir.Node) -> np.ndarray | None:
 
 
 def _users(region: ir.Region) -> dict[ir.Node, list[ir.Node]]:
-    found: dict[ir.Node, list[ir.Node]] = {}
+    users: dict[ir.Node, list[ir.Node]] = {}
     for node in traversal.topological_order(traversal.roots(region)):
         for x in dict.fromkeys(traversal.operands(node)):
-            found.setdefault(x, []).append(node)
-    return found
+            users.setdefault(x, []).append(node)
+    return users
 
 
 def _is_backwards(start: ir.Node, counter: ir.Node) -> bool:
@@ -149,11 +149,11 @@ def for_rows(node: ir.While, loop: MapLoop, parts: int) -> ir.While:
     dtype = types[counted.counter].dtype
     types.append(ir.TensorType((), dtype))
     b = Builder()
-    given = [b.parameter(k, t) for k, t in enumerate(types)]
-    made = b.while_(
-        _condition(types, counted.counter, count), _body(node, loop, types, count), given
+    init = [b.parameter(k, t) for k, t in enumerate(types)]
+    results = b.while_(
+        _condition(types, counted.counter, count), _body(node, loop, types, count), init
     )
-    projected = made[0]
+    projected = results[0]
     assert isinstance(projected, ir.Project) and isinstance(projected.node, ir.While)
     return projected.node
 

@@ -64,10 +64,10 @@ def product(b: Builder, node: ir.Dot, x: ir.Node, y: ir.Node) -> ir.Node:
     rows = _matrices(b, x, node, 0, (batch, m, k))
     columns = _matrices(b, y, node, 1, (batch, k, n))
     if tile_products.is_native(x.dtype, y.dtype):
-        found = _by_tiles(b, rows, columns)
+        result = _by_tiles(b, rows, columns)
     else:
-        found = _by_floats(b, rows, columns)
-    return b.convert(b.reshape(found, node.shape), node.dtype)
+        result = _by_floats(b, rows, columns)
+    return b.convert(b.reshape(result, node.shape), node.dtype)
 
 
 def _matrices(

@@ -78,11 +78,11 @@ class _Reader:
 
     def take(self, pattern: str, what: str) -> str:
         """The next text, which matches `pattern`."""
-        found = re.compile(r"\s*(" + pattern + ")").match(self.source, self.at)
-        if found is None:
+        match = re.compile(r"\s*(" + pattern + ")").match(self.source, self.at)
+        if match is None:
             raise self.error(f"{what} expected, found {self.source[self.at : self.at + 20]!r}")
-        self.at = found.end()
-        return found[1]
+        self.at = match.end()
+        return match[1]
 
     def expect(self, mark: str) -> None:
         self.take(re.escape(mark), repr(mark))
@@ -108,11 +108,11 @@ class _Reader:
     def result_type(self) -> TensorType | tuple[TensorType, ...]:
         if not self.accept("("):
             return self.type()
-        found: list[TensorType] = []
+        types: list[TensorType] = []
         while not self.accept(")"):
-            found.append(self.type())
+            types.append(self.type())
             self.accept(",")
-        return tuple(found)
+        return tuple(types)
 
     # --- regions ----------------------------------------------------------------------------------
 
@@ -142,10 +142,10 @@ class _Reader:
 
     def operand(self, names: dict[str, ir.Node]) -> ir.Node:
         name = self.take(r"%\d+|p\d+", "an operand")
-        found = names.get(name)
-        if found is None:
+        node = names.get(name)
+        if node is None:
             raise self.error(f"{name} is not defined")
-        return found
+        return node
 
     def node(self, b: Builder, names: dict[str, ir.Node]) -> ir.Node:
         word = self.word()
@@ -205,14 +205,14 @@ class _Reader:
 
     def params(self) -> Params:
         """`{m=3, name='x'}`"""
-        found: list[tuple[str, Param]] = []
+        params: list[tuple[str, Param]] = []
         self.expect("{")
         while not self.accept("}"):
             name = self.word()
             self.expect("=")
-            found.append((name, self.literal()))
+            params.append((name, self.literal()))
             self.accept(",")
-        return tuple(found)
+        return tuple(params)
 
     def literal(self) -> Param:
         """A constant as Python writes it."""
@@ -262,32 +262,32 @@ def _make(b: Builder, word: str, xs: list[ir.Node], fields: dict[str, Any], type
     values = {**fields, **_operands(kind, xs), **_said_otherwise(kind, fields, type_)}
     method = getattr(b, traversal.builder_method(kind))
     wanted = traversal.builder_parameters(kind)
-    made: ir.Node | list[ir.Node] = method(
+    built: ir.Node | list[ir.Node] = method(
         **{name: values[name] for name in wanted if name in values}
     )
-    if not isinstance(made, list):
-        return made
+    if not isinstance(built, list):
+        return built
     # Of results without elements the builder makes constants; of a node without results, which is there
     # for its effect, nothing.
-    parts = (x.node for x in made if isinstance(x, ir.Project))
+    parts = (x.node for x in built if isinstance(x, ir.Project))
     return next(parts, None) or next(n for n in reversed(b.ordered) if type(n) is kind)
 
 
 def _operands(kind: type[ir.Node], xs: list[ir.Node]) -> dict[str, Any]:
     """Operands by field: one each, and as many as are left for those that hold several."""
-    found: dict[str, Any] = {}
+    operands: dict[str, Any] = {}
     fields = ir.fields_of(kind)
     single = len(fields.operands) - len(fields.several)
     each = (len(xs) - single) // len(fields.several) if fields.several else 0
     at = 0
     for name in fields.operands:
         if name in fields.several:
-            found[name] = tuple(xs[at : at + each])
+            operands[name] = tuple(xs[at : at + each])
             at += each
         else:
-            found[name] = xs[at]
+            operands[name] = xs[at]
             at += 1
-    return found
+    return operands
 
 
 _DIMS: dict[type[ir.Node], type[Any]] = {
@@ -297,19 +297,19 @@ _DIMS: dict[type[ir.Node], type[Any]] = {
 
 def _said_otherwise(kind: type[ir.Node], fields: dict[str, Any], type_: Any) -> dict[str, Any]:
     """Arguments of the builder that the text does not have as fields of their own."""
-    found: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     if isinstance(type_, TensorType):
-        found.update(dtype=type_.dtype, shape=type_.shape)
+        arguments.update(dtype=type_.dtype, shape=type_.shape)
     dims = _DIMS.get(kind)
     if dims is not None:
-        found["dims"] = dims(
+        arguments["dims"] = dims(
             **{name: fields[name] for name in record.fields(dims) if name in fields}
         )
-        found["combine"] = fields.get("combine")
+        arguments["combine"] = fields.get("combine")
     if "fill" in fields:
-        found["fill"] = printing.parse_number(str(fields["fill"]), type_.dtype)
+        arguments["fill"] = printing.parse_number(str(fields["fill"]), type_.dtype)
     for name in ir.fields_of(kind).regions:
         several = [value for key, value in fields.items() if re.fullmatch(f"{name[:-1]}\\d+", key)]
         if several:
-            found[name] = several
-    return found
+            arguments[name] = several
+    return arguments

@@ -158,18 +158,18 @@ class _Propagation:
         self.calls = calls
 
     def region(self, region: ir.Region, specs: Sequence[Spec]) -> list[Spec]:
-        found: dict[ir.Node, tuple[Spec, ...]] = {}
+        specs_of: dict[ir.Node, tuple[Spec, ...]] = {}
         roots = region.results if self.calls is None else traversal.roots(region)
         for node in traversal.topological_order(roots):
             if isinstance(node, ir.Parameter):
-                given = specs[node.index]
-                found[node] = (given if len(given) == len(node.shape) else whole(len(node.shape)),)
+                spec = specs[node.index]
+                specs_of[node] = (spec if len(spec) == len(node.shape) else whole(len(node.shape)),)
             elif isinstance(node, ir.Project):
-                found[node] = (found[node.node][node.index],)
+                specs_of[node] = (specs_of[node.node][node.index],)
             else:
-                operands = [found[x][0] for x in traversal.operands(node)]
-                found[node] = self.fitting(node, self.rule(node, operands))
-        return [found[result][0] for result in region.results]
+                operands = [specs_of[x][0] for x in traversal.operands(node)]
+                specs_of[node] = self.fitting(node, self.rule(node, operands))
+        return [specs_of[result][0] for result in region.results]
 
     def fitting(self, node: ir.Node, specs: Sequence[Spec] | None) -> tuple[Spec, ...]:
         types = node.type if isinstance(node.type, tuple) else (node.type,)
@@ -223,14 +223,14 @@ class _Propagation:
             inner = [without(spec, rows) for spec in init]
             for k in mapped.mapped:
                 inner[k] = ((), *inner[k][1:])
-            found = self.carried(node, inner)
+            carried = self.carried(node, inner)
             return [
                 (rows, *spec[1:])
                 if k in mapped.stacked
                 else init[k]
                 if k in mapped.sliced
                 else spec
-                for k, spec in enumerate(found)
+                for k, spec in enumerate(carried)
             ]
         return self.carried(node, init)
 
@@ -246,22 +246,22 @@ class _Propagation:
         return carry
 
 
-def wanted(sharding: ir.TensorSharding, found: Spec, extents: Mapping[Any, int]) -> Spec:
-    """How a value is divided that a constraint is put on.
+def wanted(sharding: ir.TensorSharding, inferred: Spec, extents: Mapping[Any, int]) -> Spec:
+    """Return the spec of a value under a sharding constraint.
 
     Args:
       sharding: the constraint's.
-      found: how the value is divided without it. It stays so along dimensions that are open, and
-        where the constraint is of another mesh.
+      inferred: the spec of the value without the constraint. It is kept along open dimensions, and
+        if the constraint refers to another mesh.
       extents: of the axes of the mesh.
     """
     taken = {name for names in sharding.dimensions for name in names}
     if not taken.issubset(extents):
-        return found
+        return inferred
     taken.update(sharding.replicated)
     return tuple([
         names + tuple([name for name in old if is_open and name not in taken])
-        for names, is_open, old in zip(sharding.dimensions, sharding.is_open, found, strict=True)
+        for names, is_open, old in zip(sharding.dimensions, sharding.is_open, inferred, strict=True)
     ])  # fmt: skip
 
 

@@ -83,8 +83,8 @@ def cholesky(b: Builder, x: ir.Node) -> ir.Node | None:
         failed = wrong if failed is None else b.apply("or", failed, wrong)
         low[j][j] = b.apply("sqrt", square)
         for i in range(j + 1, n):
-            rest = _less_products(b, a[i][j], [(low[i][k], low[j][k]) for k in range(j)])
-            low[i][j] = b.apply("div", rest, low[j][j])
+            residual = _less_products(b, a[i][j], [(low[i][k], low[j][k]) for k in range(j)])
+            low[i][j] = b.apply("div", residual, low[j][j])
     assert failed is not None
     nan = b.full(x.shape[:-2], np.nan, x.dtype)
     return matrix(b, [[b.apply("select", failed, nan, e) for e in row] for row in low])
@@ -171,8 +171,8 @@ def _solved(
     for i in range(n) if lower else range(n - 1, -1, -1):
         known = range(i) if lower else range(i + 1, n)
         for c in range(columns):
-            rest = _less_products(b, r[i][c], [(t[i][k], x[k][c]) for k in known])
-            x[i].append(rest if unit_diagonal else b.apply("div", rest, t[i][i]))
+            residual = _less_products(b, r[i][c], [(t[i][k], x[k][c]) for k in known])
+            x[i].append(residual if unit_diagonal else b.apply("div", residual, t[i][i]))
     return matrix(b, x)
 
 

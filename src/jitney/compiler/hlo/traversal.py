@@ -14,26 +14,26 @@ def operands(node: ir.Node) -> tuple[ir.Node, ...]:
     kind = type(node)
     if kind is ir.Apply:
         return node.args  # type: ignore[attr-defined]  # isinstance takes longer
-    found: list[ir.Node] = []
+    nodes: list[ir.Node] = []
     for name in ir.fields_of(kind).operands:
         value: ir.Node | tuple[ir.Node, ...] = getattr(node, name)
         if isinstance(value, tuple):
-            found.extend(value)
+            nodes.extend(value)
         else:
-            found.append(value)
-    return tuple(found)
+            nodes.append(value)
+    return tuple(nodes)
 
 
 def regions(node: ir.Node) -> list[tuple[str, ir.Region]]:
     """The regions of `node`, by the names they are printed with: of several, `case0`, `case1` ..."""
-    found: list[tuple[str, ir.Region]] = []
+    named: list[tuple[str, ir.Region]] = []
     for name in ir.fields_of(type(node)).regions:
         value: ir.Region | tuple[ir.Region, ...] | str | None = getattr(node, name)
         if isinstance(value, tuple):
-            found += [(f"{name.removesuffix('s')}{i}", region) for i, region in enumerate(value)]
+            named += [(f"{name.removesuffix('s')}{i}", region) for i, region in enumerate(value)]
         elif isinstance(value, ir.Region):
-            found.append((name, value))
-    return found
+            named.append((name, value))
+    return named
 
 
 def window_sizes(node: ir.Scatter) -> list[int]:
@@ -70,14 +70,14 @@ def _hands_on(body: ir.Region, index: int) -> bool:
 
 def reachable(results: Iterable[ir.Node]) -> dict[int, ir.Node]:
     """All nodes that `results` depend on, by their ids, in no order."""
-    found: dict[int, ir.Node] = {}
+    nodes: dict[int, ir.Node] = {}
     stack = list(results)
     while stack:
         node = stack.pop()
-        if node.id not in found:
-            found[node.id] = node
+        if node.id not in nodes:
+            nodes[node.id] = node
             stack.extend(operands(node))
-    return found
+    return nodes
 
 
 def topological_order(results: Iterable[ir.Node]) -> list[ir.Node]:
@@ -137,14 +137,14 @@ def with_regions(node: ir.Node, change: Callable[[ir.Region], ir.Region]) -> ir.
     """The loop or conditional `node` with its regions changed; any other node as it is."""
     match node:
         case ir.While():
-            made = ir.While(node.type, node.id, change(node.cond), change(node.body), node.init)
+            rebuilt = ir.While(node.type, node.id, change(node.cond), change(node.body), node.init)
         case ir.Cond():
             cases = tuple([change(region) for region in node.cases])
-            made = ir.Cond(node.type, node.id, node.index, cases, node.args)
+            rebuilt = ir.Cond(node.type, node.id, node.index, cases, node.args)
         case _:
             return node
-    made.origin = node.origin
-    return made
+    rebuilt.origin = node.origin
+    return rebuilt
 
 
 def rewrite(
@@ -171,8 +171,8 @@ def _rebuilder(kind: type[ir.Node]) -> Callable[[Builder, Any, _Map], Any]:
     The method's parameters are called as the fields; `shape`, `dtype`, `types` are those of the node.
     It is written as text, once for each kind, since every pass builds most nodes of a program again.
     """
-    found = _rebuilders.get(kind)
-    if found is None:
+    rebuilder = _rebuilders.get(kind)
+    if rebuilder is None:
         fields = ir.fields_of(kind)
         method = builder_method(kind)
         arguments: list[str] = []
@@ -184,8 +184,8 @@ def _rebuilder(kind: type[ir.Node]) -> Callable[[Builder, Any, _Map], Any]:
             else:
                 arguments.append("n.type" if name in ("types", "type_") else f"n.{name}")
         source = f"lambda b, n, new: b.{method}({', '.join(arguments)})"
-        found = _rebuilders[kind] = eval(source)
-    return found
+        rebuilder = _rebuilders[kind] = eval(source)
+    return rebuilder
 
 
 def builder_method(kind: type[ir.Node]) -> str:

@@ -83,11 +83,14 @@ def _is_parameter(node: ir.Node, index: int) -> bool:
 
 
 def _signature(
-    region: ir.Region, given: Iterable[_Type], wanted: Iterable[_Type] | None, what: str
+    region: ir.Region, operand_types: Iterable[_Type], wanted: Iterable[_Type] | None, what: str
 ) -> None:
     """Checks types of parameters and, unless None, of results."""
-    parameters, given = tuple(p.type for p in region.parameters), tuple(given)
-    _need(parameters == given, f"{what}: takes {_types(parameters)}, is given {_types(given)}")
+    parameters, operand_types = tuple(p.type for p in region.parameters), tuple(operand_types)
+    _need(
+        parameters == operand_types,
+        f"{what}: takes {_types(parameters)}, is given {_types(operand_types)}",
+    )
     if wanted is not None:
         results, wanted = tuple(r.type for r in region.results), tuple(wanted)
         _need(results == wanted, f"{what}: returns {_types(results)}, should {_types(wanted)}")
@@ -102,8 +105,8 @@ def _kind(node: ir.Node) -> str:
     return "".join(f"_{c.lower()}" if c.isupper() else c for c in type(node).__name__).lstrip("_")
 
 
-def _types(found: _Type | Sequence[_Type]) -> str:
-    return f"({', '.join(map(str, found))})" if isinstance(found, tuple) else str(found)
+def _types(types: _Type | Sequence[_Type]) -> str:
+    return f"({', '.join(map(str, types))})" if isinstance(types, tuple) else str(types)
 
 
 def _axes(axes: Sequence[int], rank: int, what: str, *, ascending: bool = True) -> None:
@@ -144,13 +147,13 @@ def _apply(node: ir.Apply) -> Any:
     _need(row.operands == len(args), f"apply.C2: {fn} of {len(args)} operands")
     text = f"{fn} of {', '.join(str(a.type) for a in args)}"
     _need(all(a.shape == args[0].shape for a in args), f"apply.C1: {text}")
-    given = [a.dtype for a in args]
-    _need(row.accepts(given), f"apply.C3: {text}")
+    operand_dtypes = [a.dtype for a in args]
+    _need(row.accepts(operand_dtypes), f"apply.C3: {text}")
     if fn == "bitcast":
         _need(node.dtype.itemsize == args[0].dtype.itemsize, f"apply.C4: {text} to {node.type}")
     if fn == "convert":
         _need(node.dtype.kind != "c" and args[0].dtype.kind != "c", f"apply.C4: {text}")
-    return TensorType(args[0].shape, row.result(given) if row.result else node.dtype)
+    return TensorType(args[0].shape, row.result(operand_dtypes) if row.result else node.dtype)
 
 
 def _broadcast(node: ir.Broadcast) -> Any:
@@ -212,10 +215,12 @@ def _concatenate(node: ir.Concatenate) -> Any:
     first = parts[0]
     _need(all(p.dtype == first.dtype for p in parts), "concatenate.C1: dtypes differ")
 
-    def rest(p: ir.Node) -> tuple[int, ...]:
+    def other_extents(p: ir.Node) -> tuple[int, ...]:
         return p.shape[:dim] + p.shape[dim + 1 :]
 
-    same = all(len(p.shape) == len(first.shape) and rest(p) == rest(first) for p in parts)
+    same = all(
+        len(p.shape) == len(first.shape) and other_extents(p) == other_extents(first) for p in parts
+    )
     _need(same, f"concatenate.C3: {', '.join(str(p.type) for p in parts)} along {dim}")
     total = sum(p.shape[dim] for p in parts)
     return TensorType((*first.shape[:dim], total, *first.shape[dim + 1 :]), first.dtype)
@@ -435,10 +440,10 @@ def _top_k(node: ir.TopK) -> Any:
 def _cond(node: ir.Cond) -> Any:
     _need(node.index.type == TensorType((), _INT32), f"cond.C1: index is {node.index.type}")
     _need(bool(node.cases), "cond.C2: no branches")
-    given = [a.type for a in node.args]
+    operand_types = [a.type for a in node.args]
     wanted = tuple(r.type for r in node.cases[0].results)
     for i, branch in enumerate(node.cases):
-        _signature(branch, given, wanted, f"cond.C3: branch {i}")
+        _signature(branch, operand_types, wanted, f"cond.C3: branch {i}")
     return wanted
 
 

@@ -53,9 +53,9 @@ def _groups_last(x: np.ndarray, dims: ConvolutionDims) -> np.ndarray:
 
 
 def _padded(x: np.ndarray, dims: ConvolutionDims) -> np.ndarray:
-    rest = [0] * (x.ndim - dims.rank)
-    low, high = [*dims.low, *rest], [*dims.high, *rest]
-    between = [*[d - 1 for d in dims.x_dilation], *rest]
+    zeros = [0] * (x.ndim - dims.rank)
+    low, high = [*dims.low, *zeros], [*dims.high, *zeros]
+    between = [*[d - 1 for d in dims.x_dilation], *zeros]
     if not any((*low, *high, *between)):
         return x
     return indexing.pad(x, np.zeros((), x.dtype), low, high, between)

@@ -94,10 +94,10 @@ def unit_roots(n: int, powers: np.ndarray) -> ComplexArray:
     if n % 8 == 0 and k.size > n // 8:
         return _all_roots(n)[k]
     eighth = 8 * k // n  # of a turn, in which the angle lies
-    rest = 8 * k - eighth * n  # what is left of it, in 8 n-ths of a turn
+    remainder = 8 * k - eighth * n  # what is left of it, in 8 n-ths of a turn
     flipped = eighth % 2 == 1  # measure from the octant's other end
-    rest = np.where(flipped, n - rest, rest)
-    angle = rest * (np.pi / (4 * n))
+    remainder = np.where(flipped, n - remainder, remainder)
+    angle = remainder * (np.pi / (4 * n))
     c, s = np.cos(angle), np.sin(angle)
     quarter = (eighth + 1) // 2 % 4  # axis that the angle is measured from
     s = np.where(flipped, -s, s)

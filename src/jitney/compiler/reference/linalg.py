@@ -67,12 +67,12 @@ def _mapped(
     with blas.for_work(_work(*xs)):
         for index in np.ndindex(*batch):
             try:
-                found = fn(*[x[index] for x in xs])
+                arrays = fn(*[x[index] for x in xs])
             except np.linalg.LinAlgError:
-                found = None
+                arrays = None
             for k, out in enumerate(results):
                 nothing = math.nan if out.dtype.kind in "fcV" else 0
-                out[index] = nothing if found is None else found[k]
+                out[index] = nothing if arrays is None else arrays[k]
     return results
 
 
@@ -87,12 +87,12 @@ def _guarded(fn: Callable[[Array], Sequence[Array]], outs: Sequence[Spec], x: Ar
     batch, matrices = x.shape[:-2], wide(x)
     try:
         with float_errors.ignored(), blas.for_work(_work(matrices)):
-            found = fn(matrices)
+            values = fn(matrices)
     except np.linalg.LinAlgError:
         return _mapped(fn, outs, (2,), x)
     return [
         np.ascontiguousarray(v, dtype).reshape((*batch, *shape))
-        for v, (shape, dtype) in zip(found, outs, strict=True)
+        for v, (shape, dtype) in zip(values, outs, strict=True)
     ]
 
 
@@ -164,8 +164,8 @@ def eig(x: Array, left: bool, right: bool) -> list[Array]:
         from scipy import linalg
 
         a, exponent = _brought_near_one(a)
-        found = linalg.eig(a, left=left, right=right, check_finite=False)
-        values, *vectors = found if isinstance(found, tuple) else (found,)
+        decomposition = linalg.eig(a, left=left, right=right, check_finite=False)
+        values, *vectors = decomposition if isinstance(decomposition, tuple) else (decomposition,)
         return _times_power(values, exponent), *vectors
 
     return _mapped(one, outs, (2,), x)
@@ -376,18 +376,22 @@ def _perturbed_solution(low: Array, mid: Array, up: Array, rhs: Array) -> Array:
     for i in range(n):
         if i + 1 < n and abs(low[i]) > abs(rows[i][0]):
             below = [low[i], rows[i + 1][0], rows[i + 1][1]]
-            rest = rows[i]
+            eliminated = rows[i]
             rows[i] = below
             out[[i, i + 1]] = out[[i + 1, i]]
         elif i + 1 < n:
-            rest = [low[i], *rows[i + 1][:2]]
+            eliminated = [low[i], *rows[i + 1][:2]]
         else:
-            rest = None
+            eliminated = None
         if abs(rows[i][0]) < least:
             rows[i][0] = least
-        if rest is not None:
-            factor = rest[0] / rows[i][0]
-            rows[i + 1] = [rest[1] - factor * rows[i][1], rest[2] - factor * rows[i][2], 0]
+        if eliminated is not None:
+            factor = eliminated[0] / rows[i][0]
+            rows[i + 1] = [
+                eliminated[1] - factor * rows[i][1],
+                eliminated[2] - factor * rows[i][2],
+                0,
+            ]
             out[i + 1] -= factor * out[i]
     for i in reversed(range(n)):
         for k in range(1, min(3, n - i)):

@@ -168,10 +168,10 @@ def reduce_in_order(x: np.ndarray, fn: str, dims: Sequence[int]) -> np.ndarray:
 def _rows(x: np.ndarray, dims: Sequence[int]) -> np.ndarray:
     """`x` with the axes `dims` joined into one, which comes first."""
     dims = sorted(dims)
-    rest = [k for k in range(x.ndim) if k not in dims]
-    shape = [x.shape[k] for k in rest]
+    kept = [k for k in range(x.ndim) if k not in dims]
+    shape = [x.shape[k] for k in kept]
     depth = math.prod(x.shape[k] for k in dims)
-    return x.transpose(*dims, *rest).reshape(depth, *shape)
+    return x.transpose(*dims, *kept).reshape(depth, *shape)
 
 
 def arg_reduce(x: np.ndarray, kind: str, dim: int, index_dtype: DTypeLike) -> np.ndarray:
@@ -219,9 +219,9 @@ def _running_sum(x: np.ndarray, dim: int) -> np.ndarray:
     ends = (*axes, slice(None), -1)
     before = np.add.accumulate(blocks[ends], axis=dim)
     if left:
-        rest = (*axes, slice(count * RUN, None))
-        np.add.accumulate(x[rest], axis=dim, out=out[rest])
-        out[rest] += before[(*axes, slice(count - 1, None))]
+        tail = (*axes, slice(count * RUN, None))
+        np.add.accumulate(x[tail], axis=dim, out=out[tail])
+        out[tail] += before[(*axes, slice(count - 1, None))]
     blocks[(*axes, slice(1, None))] += np.expand_dims(before[(*axes, slice(-1))], dim + 1)
     return out
 

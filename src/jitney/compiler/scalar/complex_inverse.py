@@ -82,15 +82,15 @@ def atanh(e: Emitter, x: Pair) -> Pair:
     re, im = x
     one, zero = e.const(1.0, re), e.const(0.0, re)
     a, b = e.fabs(re), e.fabs(im)
-    rest = e.fsub(one, a)
-    square = e.fma(rest, rest, e.fmul(b, b))
+    one_minus_a = e.fsub(one, a)
+    square = e.fma(one_minus_a, one_minus_a, e.fmul(b, b))
     u = logarithm.log1p(e, e.fdiv(e.fmul(e.const(4.0, a), a), square))
     u = e.fmul(e.const(0.25, a), u)
     # Above 1 the square of b may vanish, which is what counts there.
     height = e.sqrt(e.fma(b, b, e.const(4.0, b)))
     over_one = e.fmul(e.const(0.5, b), logarithm.log(e, e.fdiv(height, b)))
     u = e.select(e.fcmp("oeq", a, one), over_one, u)
-    v = real.atan2(e, e.fadd(b, b), e.fsub(e.fmul(rest, e.fadd(one, a)), e.fmul(b, b)))
+    v = real.atan2(e, e.fadd(b, b), e.fsub(e.fmul(one_minus_a, e.fadd(one, a)), e.fmul(b, b)))
     v = e.fmul(e.const(0.5, v), v)
     far = _is_far(e, x)
     small = e.fabs(div(e, (one, zero), x)[0])

@@ -220,11 +220,11 @@ def log1p(e: Emitter, x: Pair) -> Pair:
     # Where 1 + x is exact its logarithm is as good, and excess is near -1.
     is_near = e.and_(e.fcmp("olt", size, one), e.fcmp("ogt", re, e.const(-0.5, re)))
     # |1 + x|^2 - 1 = 2 re + re^2 + im^2, whose terms may cancel
-    total, rest = two_product(e, re, re)
-    for term, more in ((e.fadd(re, re), None), two_product(e, im, im)):
+    total, error = two_product(e, re, re)
+    for term, low in ((e.fadd(re, re), None), two_product(e, im, im)):
         total, lost = two_sum(e, total, term)
-        rest = e.fadd(rest, lost if more is None else e.fadd(lost, more))
-    excess = e.fadd(total, rest)
+        error = e.fadd(error, lost if low is None else e.fadd(lost, low))
+    excess = e.fadd(total, error)
     near = e.fmul(e.const(0.5, re), logarithm.log1p(e, excess))
     far, angle = log(e, (moved, im))
     return e.select(is_near, near, far), angle

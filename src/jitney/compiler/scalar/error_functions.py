@@ -98,9 +98,9 @@ def erf(e: Emitter, x: Value) -> Value:
     z = e.fmul(x, x)
     near = e.fma(size, horner(e, z, _ERF_NEAR[x.kind]), size)
     bounded = e.at_most(size, _ERF_END[x.kind])
-    rest = exp_inside(e, horner(e, bounded, _LOG_ERFC[x.kind]))
+    complement = exp_inside(e, horner(e, bounded, _LOG_ERFC[x.kind]))
     one = e.const(1.0, x)
-    result = e.select(e.fcmp("olt", size, one), near, e.fsub(one, rest))
+    result = e.select(e.fcmp("olt", size, one), near, e.fsub(one, complement))
     return e.copysign(result, x)
 
 
@@ -127,10 +127,10 @@ def erf_inv(e: Emitter, x: Value) -> Value:
     """The inverse of erf, within 4 ulp; infinite at -1 and 1, NaN outside."""
     one = e.const(1.0, x)
     if e.target.has_fma:
-        rest = e.fma(e.fneg(x), x, one)
+        complement = e.fma(e.fneg(x), x, one)
     else:
-        rest = e.fmul(e.fsub(one, x), e.fadd(one, x))
-    w = e.fneg(log(e, rest))
+        complement = e.fmul(e.fsub(one, x), e.fadd(one, x))
+    w = e.fneg(log(e, complement))
     root = e.sqrt(w)
 
     def shifted(v: Value, by: float) -> Value:

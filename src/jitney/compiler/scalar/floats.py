@@ -127,11 +127,13 @@ def rem(e: Emitter, x: Value, y: Value) -> Value:
         u, v = e.fpext(a, "f64"), e.fpext(b, "f64")
         q, limit = e.fdiv(u, v), 2.0**28
     whole = e.trunc_float(q)
-    rest = e.fma(e.fneg(whole), v, u)
+    remainder = e.fma(e.fneg(whole), v, u)
     # The quotient may have been rounded up to the next integer.
-    rest = e.select(e.fcmp("olt", rest, e.const(0.0, rest)), e.fadd(rest, v), rest)
-    rest = rest if rest.kind == x.kind else e.fptrunc(rest, x.kind)
-    usual = e.copysign(e.select(e.fcmp("olt", a, b), a, rest), x)
+    remainder = e.select(
+        e.fcmp("olt", remainder, e.const(0.0, remainder)), e.fadd(remainder, v), remainder
+    )
+    remainder = remainder if remainder.kind == x.kind else e.fptrunc(remainder, x.kind)
+    usual = e.copysign(e.select(e.fcmp("olt", a, b), a, remainder), x)
     rare = e.fcmp("uge", q, e.const(limit, q))
     return e.where_rare("jitney.rem", rare, usual, [x, y], library)
 

@@ -84,8 +84,8 @@ def _lgamma_of_size(e: Emitter, size: Value, x: Value) -> Value:
     bottom = e.select(is_near, horner(e, u, _NEAR_BOTTOM), horner(e, v, _MIDDLE_BOTTOM))
     middle = e.fdiv(top, bottom)
     near = _with_roots(e, u, middle)
-    rest = e.fadd(stirling_rest(e, size), e.const(_HALF_LOG_TWO_PI - 0.5, x))
-    far = e.fma(e.fsub(size, e.const(0.5, x)), e.fsub(log_size, one), rest)
+    correction = e.fadd(stirling_rest(e, size), e.const(_HALF_LOG_TWO_PI - 0.5, x))
+    far = e.fma(e.fsub(size, e.const(0.5, x)), e.fsub(log_size, one), correction)
     result = e.select(e.fcmp("olt", size, e.const(12.0, x)), middle, far)
     near = e.select(is_small, e.fsub(near, log_size), near)
     return e.select(is_near, near, result)
@@ -139,8 +139,8 @@ def digamma(e: Emitter, x: Value) -> Value:
     y = e.select(low, e.fadd(y, e.const(10.0, x)), y)
     inverse = e.fdiv(one, y)
     z = e.fmul(inverse, inverse)
-    rest = e.fma(inverse, e.const(0.5, x), e.fmul(z, horner(e, z, _DIGAMMA)))
-    result = e.fsub(e.fsub(log(e, y), rest), shift)
+    correction = e.fma(inverse, e.const(0.5, x), e.fmul(z, horner(e, z, _DIGAMMA)))
+    result = e.fsub(e.fsub(log(e, y), correction), shift)
 
     def mirrored(e: Emitter, xs: list[Value]) -> Value:
         x, result = xs

@@ -97,8 +97,8 @@ def _log_power(e: Emitter, a: Value, b: Value, log_x: Value, log_y: Value) -> Va
     ratio = e.select(is_large, ratio, plain)
     power = e.fma(a, log_x, e.fmul(b, log_y))
     # a gamma(a) = gamma(a + 1): of a small a nothing is lost
-    rest = e.fadd(lgamma(e, least), log(e, a))
-    return e.fadd(power, e.fsub(ratio, rest))
+    log_scaled_gamma = e.fadd(lgamma(e, least), log(e, a))
+    return e.fadd(power, e.fsub(ratio, log_scaled_gamma))
 
 
 def _log_power_of_large(e: Emitter, a: Value, b: Value, x: Value, y: Value) -> Value:
@@ -108,8 +108,8 @@ def _log_power_of_large(e: Emitter, a: Value, b: Value, x: Value, y: Value) -> V
     exponent = e.fmul(a, log1p_less(e, e.fdiv(e.fmul(x, total), a), e.fdiv(off, a)))
     other = log1p_less(e, e.fdiv(e.fmul(y, total), b), e.fneg(e.fdiv(off, b)))
     exponent = e.fma(b, other, exponent)
-    rest = e.fsub(stirling_rest(e, total), stirling_rest(e, a))
-    exponent = e.fadd(exponent, e.fsub(rest, stirling_rest(e, b)))
+    correction = e.fsub(stirling_rest(e, total), stirling_rest(e, a))
+    exponent = e.fadd(exponent, e.fsub(correction, stirling_rest(e, b)))
     size = e.fdiv(e.fdiv(b, e.fmul(total, e.const(_TWO_PI, a))), a)
     return e.fma(e.const(0.5, a), log(e, size), exponent)
 
@@ -133,17 +133,17 @@ def _fraction(e: Emitter, a: Value, b: Value, x: Value, kind: str) -> Value:
             d = e.fmul(e.fdiv(up, down), x)
             top0, top = top, e.fma(d, top0, top)
             bottom0, bottom = bottom, e.fma(d, bottom0, bottom)
-        found = e.select(active, e.fdiv(top, bottom), before)
-        change = e.fabs(e.fsub(found, before))
-        change = e.fadd(change, e.fabs(e.fsub(found, before_that)))
-        more = e.fcmp("ogt", change, e.fabs(e.fmul(found, tolerance)))
-        active = e.and_(more, e.fcmp("olt", m, e.const(_MOST_STEPS, a)))
+        value = e.select(active, e.fdiv(top, bottom), before)
+        change = e.fabs(e.fsub(value, before))
+        change = e.fadd(change, e.fabs(e.fsub(value, before_that)))
+        has_changed = e.fcmp("ogt", change, e.fabs(e.fmul(value, tolerance)))
+        active = e.and_(has_changed, e.fcmp("olt", m, e.const(_MOST_STEPS, a)))
         large = e.fcmp("ogt", e.fabs(top), e.const(_LARGE, a))
         small = e.fcmp("olt", e.fabs(top), e.const(1 / _LARGE, a))
         scale = e.select(large, e.const(1 / _LARGE, a), one)
         scale = e.select(small, e.const(_LARGE, a), scale)
         scaled = [e.fmul(v, scale) for v in (top0, bottom0, top, bottom)]
-        return [active, m, *scaled, found, before], e.any(active)
+        return [active, m, *scaled, value, before], e.any(active)
 
     start = [constant(True, "i1", a.lanes), zero, zero, one, one, one, one, zero]
     return e.repeat(start, step)[6]

@@ -244,10 +244,10 @@ def _temme(e: Emitter, a: Value, mu: Value, t: Value) -> Value:
     total = horner(e, eta, _TEMME[-1])
     for row in reversed(_TEMME[:-1]):
         total = e.fma(total, inverse, horner(e, eta, row))
-    rest = e.fmul(total, e.fdiv(exp(e, t), e.sqrt(e.fmul(a, e.const(_TWO_PI, a)))))
+    correction = e.fmul(total, e.fdiv(exp(e, t), e.sqrt(e.fmul(a, e.const(_TWO_PI, a)))))
     half = e.fmul(e.const(0.5, a), erfc(e, e.sqrt(y)))
     below = e.fcmp("olt", mu, e.const(0.0, a))
-    return e.select(below, e.fsub(half, rest), e.fadd(half, rest))
+    return e.select(below, e.fsub(half, correction), e.fadd(half, correction))
 
 
 def _series(e: Emitter, a: Value, x: Value, kind: str) -> Value:
@@ -260,8 +260,8 @@ def _series(e: Emitter, a: Value, x: Value, kind: str) -> Value:
             r = e.fadd(r, one)
             term = e.fmul(term, e.fdiv(x, r))
             total = e.fadd(total, term)
-        more = e.fcmp("ogt", term, e.fmul(total, tolerance))
-        return [r, e.select(more, term, e.const(0.0, a)), total], e.any(more)
+        active = e.fcmp("ogt", term, e.fmul(total, tolerance))
+        return [r, e.select(active, term, e.const(0.0, a)), total], e.any(active)
 
     return e.repeat([a, one, one], step)[2]
 
@@ -280,17 +280,17 @@ def _fraction(e: Emitter, a: Value, x: Value, kind: str) -> Value:
             product = e.fmul(y, c)
             top0, top = top, e.fsub(e.fmul(top, z), e.fmul(top0, product))
             bottom0, bottom = bottom, e.fsub(e.fmul(bottom, z), e.fmul(bottom0, product))
-        found = e.select(active, e.fdiv(top, bottom), before)
+        value = e.select(active, e.fdiv(top, bottom), before)
         # Differences change their sign: one that is small says little.
-        change = e.fabs(e.fsub(found, before))
-        change = e.fadd(change, e.fabs(e.fsub(found, before_that)))
-        more = e.fcmp("ogt", change, e.fabs(e.fmul(found, tolerance)))
+        change = e.fabs(e.fsub(value, before))
+        change = e.fadd(change, e.fabs(e.fsub(value, before_that)))
+        has_changed = e.fcmp("ogt", change, e.fabs(e.fmul(value, tolerance)))
         large = e.fcmp("ogt", e.fabs(top), e.const(_LARGE, a))
         down = e.select(large, e.const(1 / _LARGE, a), one)
         scaled = [e.fmul(v, down) for v in (top0, bottom0, top, bottom)]
         few = e.fcmp("olt", c, e.const(_MOST_STEPS, a))
-        active = e.and_(more, few)
-        return [active, c, y, z, *scaled, found, before], e.any(active)
+        active = e.and_(has_changed, few)
+        return [active, c, y, z, *scaled, value, before], e.any(active)
 
     zero, always = e.const(0.0, a), constant(True, "i1", a.lanes)
     start = [always, zero, y, z, one, x, top, bottom, e.fdiv(top, bottom), zero]
@@ -305,8 +305,8 @@ def _small(e: Emitter, a: Value, x: Value, kind: str) -> Value:
         term = e.fmul(e.fmul(term, minus), e.const(1.0 / n, a))
         total = e.fadd(total, e.fdiv(term, e.fadd(a, e.const(float(n), a))))
     exponent = e.fsub(e.fmul(a, log(e, x)), log_gamma_near_1(e, a))
-    rest = e.fmul(e.fmul(exp(e, exponent), a), total)
-    return e.fneg(e.fadd(expm1(e, exponent), rest))
+    product = e.fmul(e.fmul(exp(e, exponent), a), total)
+    return e.fneg(e.fadd(expm1(e, exponent), product))
 
 
 # --- derivatives by a ------------------------------------------------------------------------------
@@ -355,9 +355,9 @@ def _inner_derivative(e: Emitter, a: Value, x: Value, kind: str, of_quantile: bo
     mu = e.fdiv(e.fsub(x, a), a)
     exponent, factor = _power(e, a, x, mu)
     density = e.fmul(exp(e, exponent), factor)
-    found = e.select(low, series, e.fneg(e.fmul(a, fraction)))
-    # Where the density vanishes, the rest may be infinite.
-    return e.select(e.fcmp("oeq", density, zero), zero, e.fmul(density, found))
+    relative = e.select(low, series, e.fneg(e.fmul(a, fraction)))
+    # Where the density vanishes, the other factor may be infinite.
+    return e.select(e.fcmp("oeq", density, zero), zero, e.fmul(density, relative))
 
 
 def _series_slope(e: Emitter, a: Value, x: Value, slope: Value, kind: str) -> Value:
@@ -372,14 +372,14 @@ def _series_slope(e: Emitter, a: Value, x: Value, slope: Value, kind: str) -> Va
         term_slope = e.fmul(ratio, e.fsub(term_slope, e.fmul(term, inverse)))
         term = e.fmul(term, ratio)
         total, total_slope = e.fadd(total, term), e.fadd(total_slope, term_slope)
-        more = e.fcmp("ogt", e.fabs(term_slope), e.fabs(e.fmul(total_slope, tolerance)))
+        active = e.fcmp("ogt", e.fabs(term_slope), e.fabs(e.fmul(total_slope, tolerance)))
         few = e.fcmp("olt", e.fsub(r, a), e.const(_MOST_STEPS, a))
-        more = e.and_(more, few)
-        term, term_slope = e.select(more, term, zero), e.select(more, term_slope, zero)
-        return [r, term, term_slope, total, total_slope], e.any(more)
+        active = e.and_(active, few)
+        term, term_slope = e.select(active, term, zero), e.select(active, term_slope, zero)
+        return [r, term, term_slope, total, total_slope], e.any(active)
 
-    found = e.repeat([a, one, zero, one, zero], step)
-    return e.fma(slope, found[3], found[4])
+    final_state = e.repeat([a, one, zero, one, zero], step)
+    return e.fma(slope, final_state[3], final_state[4])
 
 
 def _fraction_slope(e: Emitter, a: Value, x: Value, slope: Value, kind: str) -> Value:
@@ -402,25 +402,25 @@ def _fraction_slope(e: Emitter, a: Value, x: Value, slope: Value, kind: str) -> 
             tangent = e.fadd(tangent, e.fsub(e.fmul(old, c), new))
             following += [new, new_slope, value, tangent]
         top, top_slope, bottom, bottom_slope = following[2], following[3], *following[6:]
-        found = e.fdiv(top, bottom)
-        found_slope = e.fdiv(e.fsub(top_slope, e.fmul(found, bottom_slope)), bottom)
-        found = e.select(active, found, before)
-        found_slope = e.select(active, found_slope, before_slope)
-        total = e.fma(slope, found, found_slope)
+        ratio = e.fdiv(top, bottom)
+        ratio_slope = e.fdiv(e.fsub(top_slope, e.fmul(ratio, bottom_slope)), bottom)
+        ratio = e.select(active, ratio, before)
+        ratio_slope = e.select(active, ratio_slope, before_slope)
+        total = e.fma(slope, ratio, ratio_slope)
         change = e.fadd(
-            e.fabs(e.fsub(found_slope, before_slope)),
-            e.fabs(e.fmul(slope, e.fsub(found, before))),
+            e.fabs(e.fsub(ratio_slope, before_slope)),
+            e.fabs(e.fmul(slope, e.fsub(ratio, before))),
         )
-        more = e.fcmp("ogt", change, e.fabs(e.fmul(total, tolerance)))
+        has_changed = e.fcmp("ogt", change, e.fabs(e.fmul(total, tolerance)))
         few = e.fcmp("olt", c, e.const(_MOST_STEPS, a))
         large = e.fcmp("ogt", e.fabs(top), e.const(_LARGE, a))
         down = e.select(large, e.const(1 / _LARGE, a), one)
         scaled = [e.fmul(v, down) for v in following]
-        active = e.and_(more, few)
-        return [active, c, y, z, *scaled, found, found_slope], e.any(active)
+        active = e.and_(has_changed, few)
+        return [active, c, y, z, *scaled, ratio, ratio_slope], e.any(active)
 
     always = constant(True, "i1", a.lanes)
     tops, bottoms = [one, zero, top, zero], [x, zero, bottom, e.fneg(x)]
     start = [always, zero, y, z, *tops, *bottoms, first, first_slope]
-    *_, found, found_slope = e.repeat(start, step)
-    return e.fma(slope, found, found_slope)
+    *_, ratio, ratio_slope = e.repeat(start, step)
+    return e.fma(slope, ratio, ratio_slope)

@@ -72,8 +72,8 @@ def atan2(e: Emitter, y: Value, x: Value) -> Value:
     word = e.bits(x)
     behind = e.icmp("slt", word, e.const(0, word))
     # pi - angle, with both parts of pi.
-    half, rest = _HALF_PI[x.kind]
-    back = e.fsub(e.const(2 * half, x), e.fsub(angle, e.const(2 * rest, x)))
+    half, half_low = _HALF_PI[x.kind]
+    back = e.fsub(e.const(2 * half, x), e.fsub(angle, e.const(2 * half_low, x)))
     angle = e.select(behind, back, angle)
     angle = e.select(e.fcmp("uno", x, y), e.const(NAN, x), angle)
     return e.copysign(angle, y)

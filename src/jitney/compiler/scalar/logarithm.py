@@ -45,23 +45,23 @@ _LOG64 = (
 def _log_sum(e: Emitter, f: Value, n: Value) -> Value:
     """log(1 + f) + n ln 2, f in [-1/4, 1/2]."""
     high, low = e.const(_LN2_HIGH[f.kind], f), e.const(_LN2_LOW[f.kind], f)
-    rest = _log_rest(e, f, lambda x: e.fma(n, low, x))
-    return e.fma(n, high, e.fadd(f, rest))
+    remainder = _log_rest(e, f, lambda x: e.fma(n, low, x))
+    return e.fma(n, high, e.fadd(f, remainder))
 
 
-def _log_rest(e: Emitter, f: Value, more: Callable[[Value], Value]) -> Value:
-    """log(1 + f) - f, f in [-1/4, 1/2], plus what `more` adds to a term."""
+def _log_rest(e: Emitter, f: Value, add_term: Callable[[Value], Value]) -> Value:
+    """log(1 + f) - f, f in [-1/4, 1/2], plus what `add_term` adds to a term."""
     half = e.const(-0.5, f)
     square = e.fmul(f, f)
     if f.kind == "f32":
         p = e.fma(horner(e, f, _LOG32), f, half)
-        return more(e.fmul(p, square))
+        return add_term(e.fmul(p, square))
     # With s = f / (2 + f): log(1 + f) = f - f^2 / 2 + s (f^2 / 2 + (2 atanh(s) / s - 2)).
     s = e.fdiv(f, e.fadd(f, e.const(2.0, f)))
     z = e.fmul(s, s)
     half_square = e.fmul(half, square)
     p = e.fma(horner(e, z, _LOG64), z, e.fneg(half_square))
-    return e.fma(s, p, more(half_square))
+    return e.fma(s, p, add_term(half_square))
 
 
 def log(e: Emitter, x: Value) -> Value:
@@ -76,12 +76,12 @@ def log2(e: Emitter, x: Value) -> Value:
     m, n = split_exponent(e, x)
     f = e.fsub(m, e.const(1.0, x))
     high, low = e.const(_LOG2E_HIGH[x.kind], x), e.const(_LOG2E_LOW[x.kind], x)
-    # n + (f + rest) / ln 2; f is exact, so the product with it is the one that counts.
+    # n + (f + remainder) / ln 2; f is exact, so the product with it is the one that counts.
     product = e.fmul(f, high)
     lost = e.fma(f, low, e.fma(f, high, e.fneg(product)))
     total, left = quick_two_sum(e, n, product)
-    rest = _log_rest(e, f, lambda x: x)
-    return log_specials(e, x, e.fadd(total, e.fadd(left, e.fma(rest, high, lost))))
+    remainder = _log_rest(e, f, lambda x: x)
+    return log_specials(e, x, e.fadd(total, e.fadd(left, e.fma(remainder, high, lost))))
 
 
 def log_specials(e: Emitter, x: Value, result: Value) -> Value:

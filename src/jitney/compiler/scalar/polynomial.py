@@ -132,8 +132,8 @@ def exact_split(e: Emitter, x: Value) -> bool:
 def two_sum(e: Emitter, a: Value, b: Value) -> tuple[Value, Value]:
     """(s, t): s = a + b rounded, s + t = a + b exactly."""
     s = e.fadd(a, b)
-    rest = e.fsub(s, a)
-    return s, e.fadd(e.fsub(a, e.fsub(s, rest)), e.fsub(b, rest))
+    b_virtual = e.fsub(s, a)
+    return s, e.fadd(e.fsub(a, e.fsub(s, b_virtual)), e.fsub(b, b_virtual))
 
 
 def quick_two_sum(e: Emitter, a: Value, b: Value) -> tuple[Value, Value]:
@@ -150,9 +150,9 @@ def two_product(e: Emitter, a: Value, b: Value) -> tuple[Value, Value]:
     # Dekker: halves of the mantissa, whose products are exact.
     a1, a0 = _halves(e, a)
     b1, b0 = _halves(e, b)
-    rest = e.fsub(e.fmul(a1, b1), p)
-    rest = e.fadd(e.fadd(rest, e.fmul(a1, b0)), e.fmul(a0, b1))
-    return p, e.fadd(rest, e.fmul(a0, b0))
+    error = e.fsub(e.fmul(a1, b1), p)
+    error = e.fadd(e.fadd(error, e.fmul(a1, b0)), e.fmul(a0, b1))
+    return p, e.fadd(error, e.fmul(a0, b0))
 
 
 def _halves(e: Emitter, a: Value) -> tuple[Value, Value]:

@@ -106,9 +106,9 @@ def constant_power(e: Emitter, x: Value, exponent: float) -> Value | None:
             # sqrt(b) = s + d / (2 s), d = b - s^2; and times b, b = s^2 about: d s / 2 more.
             lost = _difference_from_square(e, base, high)
             lost = lost if base_low is None else e.fadd(lost, base_low)
-            more = e.fmul(e.fmul(lost, e.const(0.5, x)), high)
+            correction = e.fmul(e.fmul(lost, e.const(0.5, x)), high)
             high, low = _times(e, high, None, base, base_low)
-            low = e.fadd(low, more)
+            low = e.fadd(low, correction)
     for _ in range((abs(n) - 1) // 2 - (n % 2)):
         high, low = _times(e, high, low, base, base_low)
     return high if low is None else _with_low(e, high, low)
@@ -190,8 +190,8 @@ def _log_twice(e: Emitter, x: Value) -> tuple[Value, Value]:
     bottom, bottom_low = quick_two_sum(e, two, f)
     s = e.fdiv(f, bottom)
     product, lost = two_product(e, s, bottom)
-    rest = e.fsub(e.fsub(e.fsub(f, product), lost), e.fmul(s, bottom_low))
-    s_low = e.fdiv(rest, bottom)
+    residual = e.fsub(e.fsub(e.fsub(f, product), lost), e.fmul(s, bottom_low))
+    s_low = e.fdiv(residual, bottom)
     # z = s^2, p = 2/3 + z (...), with both parts
     z, z_low = two_product(e, s, s)
     z_low = e.fma(e.fadd(s, s), s_low, z_low)
@@ -204,10 +204,10 @@ def _log_twice(e: Emitter, x: Value) -> tuple[Value, Value]:
     u, u_low = two_product(e, s, t)
     u_low = e.fadd(u_low, e.fma(s, t_low, e.fmul(s_low, t)))
     # n ln 2 + 2 s + u
-    high, rest = two_sum(e, e.fmul(n, e.const(_LN2[0], x)), e.fmul(s, two))
-    high, more = two_sum(e, high, u)
+    high, sum_error = two_sum(e, e.fmul(n, e.const(_LN2[0], x)), e.fmul(s, two))
+    high, u_error = two_sum(e, high, u)
     low = e.fma(s_low, two, e.fma(n, e.const(_LN2[1], x), u_low))
-    low = e.fadd(low, e.fadd(rest, more))
+    low = e.fadd(low, e.fadd(sum_error, u_error))
     return quick_two_sum(e, high, low)
 
 

@@ -27,8 +27,8 @@ def code_of(fn: str) -> Code | None:
     row = lookup(fn)
     if row.code is None:
         return None
-    found = complexes.rule_of(row.part) if row.part else named(row.code)
-    return found if isinstance(found, Code) else Code(floats=found)
+    code = complexes.rule_of(row.part) if row.part else named(row.code)
+    return code if isinstance(code, Code) else Code(floats=code)
 
 
 def emit(

@@ -145,9 +145,9 @@ def _less_multiple_exactly(e: Emitter, x: Value, n: Value) -> tuple[Value, Value
     high = e.fma(n, e.const(-first, x), x)
     low = e.const(0.0, x)
     for part in others:
-        product, rest = two_product(e, n, e.const(-part, x))
+        product, product_error = two_product(e, n, e.const(-part, x))
         high, lost = two_sum(e, high, product)
-        low = e.fadd(low, e.fadd(lost, rest))
+        low = e.fadd(low, e.fadd(lost, product_error))
     return high, low
 
 
@@ -167,8 +167,8 @@ def _sine_and_cosine(e: Emitter, r: Value, low: Value) -> tuple[Value, Value]:
     one = e.const(1.0, z)
     near = e.fsub(one, half_z)
     lost = e.fsub(e.fsub(one, near), half_z)
-    more = e.fma(e.fmul(z, z), horner(e, z, _COS_QUARTER), lost)
-    return sine, e.fadd(near, e.fma(e.fneg(r), low, more))
+    correction = e.fma(e.fmul(z, z), horner(e, z, _COS_QUARTER), lost)
+    return sine, e.fadd(near, e.fma(e.fneg(r), low, correction))
 
 
 def circular_of_half_turns(e: Emitter, x: Value) -> tuple[Value, Value, Value]:
@@ -233,13 +233,13 @@ def _payne_hanek(e: Emitter, x: Value) -> tuple[Value, Value, Value]:
     high, low = _fraction_as_floats(e, size)
     first, second = (constant(part, "f64") for part in _HALF_PI)
     r, lost = two_product(e, high, first)
-    rest = e.fadd(lost, e.fadd(e.fmul(high, second), e.fmul(low, first)))
+    r_low = e.fadd(lost, e.fadd(e.fmul(high, second), e.fmul(low, first)))
     minus = e.icmp("slt", word, _i64(0))
     flip = e.xor(minus, negative)
     quadrant = e.trunc(quadrant, int_kind(x))
     quadrant = e.select(minus, e.sub(_i64(0), quadrant), quadrant)
-    r, rest = (e.select(flip, e.fneg(v), v) for v in (r, rest))
-    return r, rest, quadrant
+    r, r_low = (e.select(flip, e.fneg(v), v) for v in (r, r_low))
+    return r, r_low, quadrant
 
 
 def _i64(value: int) -> Value:

@@ -86,8 +86,8 @@ def _round_away(x: np.ndarray) -> np.ndarray:
     whole = np.trunc(x)
     half = np.asarray(0.5, x.dtype)
     one = np.asarray(1, x.dtype)
-    more = np.where(np.abs(x - whole) >= half, one, one - one)
-    return np.copysign(np.abs(whole) + more, x).astype(x.dtype)
+    increment = np.where(np.abs(x - whole) >= half, one, one - one)
+    return np.copysign(np.abs(whole) + increment, x).astype(x.dtype)
 
 
 def _nextafter(x: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -33,9 +33,9 @@ def by_ufunc(ufunc: np.ufunc, *, light: bool = False) -> Reference:
 
     def compute(*xs: np.ndarray) -> np.ndarray:
         if (xs[0].size >= large or xs[-1].size >= large) and _threaded is not None:
-            found = _threaded(ufunc, xs)
-            if found is not None:
-                return found
+            result = _threaded(ufunc, xs)
+            if result is not None:
+                return result
         return ufunc(*xs)
 
     compute.__name__ = ufunc.__name__

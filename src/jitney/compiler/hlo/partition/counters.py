@@ -37,20 +37,20 @@ def shaped_early(region: ir.Region) -> ir.Region:
 
 def _counted(order: list[ir.Node]) -> set[ir.Node]:
     """Vectors that are computed, element by element, from a count and scalars alone."""
-    found: set[ir.Node] = set()
+    counted: set[ir.Node] = set()
     for node in order:
         match node:
             case ir.Iota(type=ir.TensorType(shape=(_,), dtype=dtype)) if dtype.kind in "iu":
-                found.add(node)
+                counted.add(node)
             case ir.Broadcast(
                 type=ir.TensorType(shape=(_,)), x=ir.Node(type=ir.TensorType(shape=()))
             ):
-                found.add(node)
-            case ir.Apply(type=ir.TensorType(shape=(_,)), args=args) if found.issuperset(args):
-                found.add(node)
+                counted.add(node)
+            case ir.Apply(type=ir.TensorType(shape=(_,)), args=args) if counted.issuperset(args):
+                counted.add(node)
             case _:
                 pass
-    return found
+    return counted
 
 
 def _is_shaped_late(node: ir.Node, counted: set[ir.Node]) -> bool:

@@ -67,19 +67,22 @@ class Factors:
 
     def read(self, dims: Dims, spec: Spec, mesh: Mesh) -> dict[int, Names]:
         """How factors are divided where a tensor of axes `dims` is, as far as they can be."""
-        found: dict[int, Names] = {}
+        division: dict[int, Names] = {}
         for factors, names in zip(dims, spec, strict=True):
-            rest = names
+            remaining = names
             for factor in factors:
                 taken = 0
-                while taken < len(rest) and self.sizes[factor] % mesh.parts(rest[: taken + 1]) == 0:
+                while (
+                    taken < len(remaining)
+                    and self.sizes[factor] % mesh.parts(remaining[: taken + 1]) == 0
+                ):
                     taken += 1
                 if taken:
-                    found[factor] = rest[:taken]
-                rest = rest[taken:]
-                if mesh.parts(found.get(factor, ())) != self.sizes[factor]:
+                    division[factor] = remaining[:taken]
+                remaining = remaining[taken:]
+                if mesh.parts(division.get(factor, ())) != self.sizes[factor]:
                     break
-        return found
+        return division
 
     def divisions(
         self, specs: Sequence[Spec | None], mesh: Mesh
@@ -164,8 +167,8 @@ def rule(*kinds: type) -> Callable[[Rule], Rule]:
 
 def factors_of(node: ir.Node) -> Factors | None:
     """How `node` can be divided; None if it can only be computed as a whole."""
-    found = _rules.get(type(node))
-    return None if found is None else found(node)
+    factor_rule = _rules.get(type(node))
+    return None if factor_rule is None else factor_rule(node)
 
 
 def refinement(old: ir.Shape, new: ir.Shape) -> tuple[list[int], Dims, Dims]:

@@ -108,19 +108,19 @@ def _interpret_concatenate(node: ir.Concatenate) -> Factors:
         return _roll(node, *sources[0])
 
     def build(m: Movement, xs: Nodes, division: Division, shapes: Shapes) -> ir.Node:
-        offset, found = 0, list[ir.Node]()
+        offset, parts = 0, list[ir.Node]()
         for x, (_, start), part in zip(xs, sources, node.parts, strict=True):
             n, size = part.shape[dim], shapes[0][dim]
             if dim not in division:
-                found.append(m.cut(x, dim, start, start + n))
+                parts.append(m.cut(x, dim, start, start + n))
                 continue
             taken = m.window(x, dim, division[dim], size, start - offset, size)
-            if found:
+            if parts:
                 within = m.inside(shapes[0], dim, division[dim], offset, offset + n)
-                taken = m.b.apply("select", within, taken, found.pop())
-            found.append(taken)
+                taken = m.b.apply("select", within, taken, parts.pop())
+            parts.append(taken)
             offset += n
-        return m.b.concatenate(found, dim)
+        return m.b.concatenate(parts, dim)
 
     nodes = [source for source, _ in sources]
     common = math.gcd(node.shape[dim], *[x.shape[dim] for x in nodes])

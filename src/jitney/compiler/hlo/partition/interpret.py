@@ -28,8 +28,8 @@ def run(program: Partitioned, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
     mesh = program.mesh
     parts = [split(x, spec, mesh) for x, spec in zip(inputs, program.in_specs, strict=True)]
     with float_errors.ignored():
-        found = _region(program.module.region, parts, mesh)
-    return [join(xs, spec, mesh) for xs, spec in zip(found, program.out_specs, strict=True)]
+        results = _region(program.module.region, parts, mesh)
+    return [join(xs, spec, mesh) for xs, spec in zip(results, program.out_specs, strict=True)]
 
 
 def _region(region: ir.Region, inputs: Sequence[list[Any]], mesh: Mesh) -> list[list[Any]]:
@@ -59,8 +59,8 @@ def _evaluate(node: ir.Node, envs: Sequence[interpret.Env], mesh: Mesh) -> list[
         case ir.Cond():
             index = _same([env[node.index] for env in envs])
             case_ = node.cases[min(max(int(index), 0), len(node.cases) - 1)]
-            found = _region(case_, [[env[x] for env in envs] for x in node.args], mesh)
-            return [list(values) for values in zip(*found, strict=True)]
+            results = _region(case_, [[env[x] for env in envs] for x in node.args], mesh)
+            return [list(values) for values in zip(*results, strict=True)]
         case _:
             return [interpret.evaluate(node, env) for env in envs]
 

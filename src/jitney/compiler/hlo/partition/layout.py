@@ -56,19 +56,19 @@ class Mesh:
         """
         if len(spec) != len(shape):
             raise ValueError(f"partition: {len(spec)} entries of a spec for a tensor of {shape}")
-        found = tuple([
+        normalized = tuple([
             tuple([str(name) for name in names if self.extents[str(name)] > 1]) for names in spec
         ])  # fmt: skip
-        used = [name for names in found for name in names]
+        used = [name for names in normalized for name in names]
         if len(used) != len(set(used)):
-            raise ValueError(f"partition: an axis of the mesh twice in {spec_text(found)}")
-        for n, names in zip(shape, found, strict=True):
+            raise ValueError(f"partition: an axis of the mesh twice in {spec_text(normalized)}")
+        for n, names in zip(shape, normalized, strict=True):
             if n % self.parts(names):
                 raise ValueError(
                     f"partition: {self.parts(names)} devices along {names} do not divide an axis of "
                     f"{n} elements evenly"
                 )
-        return found
+        return normalized
 
     def devices(self, names: Sequence[str] | None = None) -> Iterator[Coordinates]:
         """All coordinates along `names` (all axes if None), in row-major order."""

@@ -112,9 +112,9 @@ class Movement:
         """Each device keeps its own part, along axes of the mesh that nothing is divided along."""
         used = {name for names in old for name in names}
         for dim, (has, wants) in enumerate(zip(old, new, strict=True)):
-            more = wants[len(has) :]
-            if more and wants[: len(has)] == has and not used.intersection(more):
-                x = self.part(x, dim, more)
+            added = wants[len(has) :]
+            if added and wants[: len(has)] == has and not used.intersection(added):
+                x = self.part(x, dim, added)
                 old = _with(old, dim, wants)
         return x, old
 

@@ -165,14 +165,14 @@ def _side_by_side(
     before, after = node.shape[:dim], node.shape[dim + 1 :]
 
     def step(inner: Builder, t: ir.Node, *carry: ir.Node) -> list[ir.Node]:
-        found, part, whole = carry
+        products, part, whole = carry
         operands = [replace(first, x=part).panel(inner, t, blocks, width), whole]
         x, y = operands if side == 0 else operands[::-1]
         product = inner.dot(x, y, node.contract, node.batch, node.dtype)
         product = inner.reshape(product, (*before, blocks, width, *after))
         start = inner.apply("mul", t, inner.constant(np.int32(width)))
-        starts = _starts(inner, found, dim + 1, start)
-        return [inner.dynamic_update_slice(found, product, starts), part, whole]
+        starts = _starts(inner, products, dim + 1, start)
+        return [inner.dynamic_update_slice(products, product, starts), part, whole]
 
     start = b.full((*before, blocks, length, *after), 0, node.dtype)
     return b.reshape(b.for_(turns, [start, first.x, other], step)[0], node.shape)

@@ -133,13 +133,13 @@ class _Region:
             if node not in self.values:
                 self.values[node] = self.divide(node)
         results: list[ir.Node] = []
-        found: list[Spec] = []
+        result_specs: list[Spec] = []
         for k, result in enumerate(region.results):
             value = self.value(result)
-            found.append(value.spec if wanted is None else wanted[k])
-            results.append(self.at(value, found[k]))
+            result_specs.append(value.spec if wanted is None else wanted[k])
+            results.append(self.at(value, result_specs[k]))
         new = ir.Region(tuple(parameters), tuple(results), tuple(self.b.ordered))
-        return new, found
+        return new, result_specs
 
     # --- values -----------------------------------------------------------------------------------
 
@@ -149,21 +149,21 @@ class _Region:
         Slices that only make up a roll are not among them: the roll reads what they are slices of.
         Their parts would be paid for, and all else that they are good for would then look cheap.
         """
-        found: dict[ir.Node, None] = {}
+        nodes: dict[ir.Node, None] = {}
         stack = traversal.roots(region)
         while stack:
             node = stack.pop()
-            if node not in found:
-                found[node] = None
+            if node not in nodes:
+                nodes[node] = None
                 factors = None if _is_empty(node) else factors_of(node)
                 seen = None if factors is None else factors.nodes
                 stack += traversal.operands(node) if seen is None else seen
-        return sorted(found, key=lambda node: node.id)
+        return sorted(nodes, key=lambda node: node.id)
 
     def value(self, node: ir.Node) -> Value:
-        found = self.values[node]
-        assert isinstance(found, Value)
-        return found
+        value = self.values[node]
+        assert isinstance(value, Value)
+        return value
 
     def given(self, old: ir.Node, node: ir.Node, spec: Spec) -> Value:
         """The value of `old`, whose part there is."""
@@ -201,14 +201,14 @@ class _Region:
 
     def new(self, nodes: Sequence[ir.Node]) -> list[ir.Node]:
         """`nodes`, and what they are computed from, that is not part of the program yet."""
-        found: dict[ir.Node, None] = {}
+        missing: dict[ir.Node, None] = {}
         stack = [*nodes]
         while stack:
             node = stack.pop()
-            if node not in found and node not in self.done:
-                found[node] = None
+            if node not in missing and node not in self.done:
+                missing[node] = None
                 stack += traversal.operands(node)
-        return [*found]
+        return [*missing]
 
     def cost(self, nodes: Sequence[ir.Node]) -> float:
         """What has to be added for `nodes`, in bytes that a device sends in the same time."""
@@ -222,9 +222,9 @@ class _Region:
         """The value of a node whose operands have theirs."""
         match node:
             case ir.Project():
-                found = self.values[node.node]
-                assert isinstance(found, list)
-                return found[node.index]
+                results = self.values[node.node]
+                assert isinstance(results, list)
+                return results[node.index]
             case ir.Constant():
                 return self.constant(node)
             case ir.While():
@@ -285,8 +285,8 @@ class _Region:
 
         def make(spec: Spec) -> ir.Node:
             division = division_for(spec)
-            found = factors.result_specs(division)[0]
-            return self.m.moved(self.build(node, factors, values, division)[0], found, spec)
+            built_spec = factors.result_specs(division)[0]
+            return self.m.moved(self.build(node, factors, values, division)[0], built_spec, spec)
 
         return Value(node.shape, whole(len(node.shape)), make=make, needs=needs)
 
@@ -326,13 +326,13 @@ class _Region:
         _, parts, division = best
         self.keep(parts)
         partial = self.partial(factors, division)
-        found = [
+        results = [
             Value(t.shape, spec, part, partial)
             for t, spec, part in zip(
                 _types(node), factors.result_specs(division), parts, strict=True
             )
         ]
-        return found if isinstance(node.type, tuple) else found[0]
+        return results if isinstance(node.type, tuple) else results[0]
 
     def partial(self, factors: Factors, division: Division) -> Partial | None:
         """What results are still to be combined by."""
@@ -349,11 +349,11 @@ class _Region:
             new[x] = self.at(self.value(x), whole(len(x.shape)))
         parts = rules.rebuilt(self.b, node, new)
         self.keep(parts)
-        found = [
+        results = [
             Value(t.shape, whole(len(t.shape)), part)
             for t, part in zip(_types(node), parts, strict=True)
         ]
-        return found if isinstance(node.type, tuple) else found[0]
+        return results if isinstance(node.type, tuple) else results[0]
 
     # --- control ----------------------------------------------------------------------------------
 
@@ -451,7 +451,7 @@ class _Region:
             spec = without(value.spec, names)
             return Value(value.shape, spec, self.at(value, spec))
 
-        given = [rows(v) if k in loop.mapped else same(v) for k, v in enumerate(values)]
+        init = [rows(v) if k in loop.mapped else same(v) for k, v in enumerate(values)]
         counter = node.body.parameters[loop.counted.counter]
         first = self.b.convert(self.m.offset(names, count), counter.dtype)
         if loop.is_backwards:
@@ -459,14 +459,14 @@ class _Region:
             first = self.b.apply("sub", last, first)
         after = {loop.counted.counter: self.b.constant(np.array(loop.counted.count, counter.dtype))}
         for k, step in loop.steps.items():
-            start = self.at(given[k], ())
+            start = self.at(init[k], ())
             at, end = [
                 self.b.apply("mul", self.b.convert(i, start.dtype), self.b.constant(step))
                 for i in (first, after[loop.counted.counter])
             ]
-            given[k] = Value((), (), self.b.apply("add", start, at))
+            init[k] = Value((), (), self.b.apply("add", start, at))
             after[k] = self.b.apply("add", start, end)
-        parts, specs = self.loop_over(local, [*given, Value((), (), first)], inner)
+        parts, specs = self.loop_over(local, [*init, Value((), (), first)], inner)
         specs = [(names, *s[1:]) if k in loop.mapped else s for k, s in enumerate(specs[:-1])]
         parts = [after.get(k, part) for k, part in enumerate(parts[:-1])]
         return self.results(node, parts, specs)

@@ -31,8 +31,8 @@ def without(dims: Dims, gone: Sequence[int]) -> Dims:
 
 def rebuilt(b: Builder, node: ir.Node, new: Mapping[ir.Node, ir.Node]) -> Nodes:
     """The results of `node` with other operands."""
-    found: Any = traversal.rebuild(b, node, new.__getitem__)
-    return found if isinstance(node.type, tuple) else [found]
+    results: Any = traversal.rebuild(b, node, new.__getitem__)
+    return results if isinstance(node.type, tuple) else [results]
 
 
 def again(node: ir.Node) -> Build:

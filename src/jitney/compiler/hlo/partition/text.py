@@ -34,10 +34,10 @@ def print_partitioned(program: Partitioned) -> str:
         for k, (r, spec) in enumerate(zip(region.results, program.out_specs, strict=True))
     ]
     lines.append(print_module(program.module, note=_note))
-    found = [node for node in collectives_of(region) if node.args]
-    total = bytes_text(sum(map(sent, found)))
-    plural = "" if len(found) == 1 else "s"
-    lines.append(f"{len(found)} collective{plural}, a device sends {total} (loops once)")
+    collectives = [node for node in collectives_of(region) if node.args]
+    total = bytes_text(sum(map(sent, collectives)))
+    plural = "" if len(collectives) == 1 else "s"
+    lines.append(f"{len(collectives)} collective{plural}, a device sends {total} (loops once)")
     return "\n".join(lines)
 
 

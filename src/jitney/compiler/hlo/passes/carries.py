@@ -127,7 +127,7 @@ Following: TypeAlias = Callable[[Builder, dict[ir.Node, Any], Sequence[ir.Node]]
 
 def add_carries(
     loop: ir.While,
-    more: Sequence[ir.Node],
+    first_values: Sequence[ir.Node],
     replace: Change | None = None,
     following: Following | None = None,
 ) -> ir.While:
@@ -135,12 +135,13 @@ def add_carries(
 
     Args:
       loop: the loop.
-      more: what they are at first.
-      replace: given the builder of the new body, the new nodes by the old, and the parameters for
-        `more`, notes what the body is to compute with them, in place of what it did.
-      following: given the same, what they become; None if they stay what they are.
+      first_values: of the added carries.
+      replace: takes the builder of the new body, the new nodes by the old, and the parameters of the
+        added carries; records what the body is to compute with them instead.
+      following: takes the same arguments and returns the next values of the added carries; None if
+        they do not change.
     """
-    init = (*loop.init, *more)
+    init = (*loop.init, *first_values)
     types = tuple([x.tensor_type for x in init])
 
     def region(old: ir.Region, is_body: bool) -> ir.Region:
@@ -180,9 +181,9 @@ def common_across_iterations(loop: ir.While) -> dict[ir.Node, ir.Node]:
         if isinstance(node, ir.Constant):
             after[node] = here[node]
         elif type(node) in _PURE and all(x in after for x in traversal.operands(node)):
-            made = traversal.rebuild(b, node, after.__getitem__)
-            if made in old_of:
-                after[node] = made
+            rebuilt = traversal.rebuild(b, node, after.__getitem__)
+            if rebuilt in old_of:
+                after[node] = rebuilt
     changing = {
         node: old_of[after[node]]
         for node in nodes
@@ -197,13 +198,13 @@ def _frontier(
     """Those of `known` that others need, or the loop's results, and that are worth a carry."""
     needed = {x for node in nodes if node not in known for x in traversal.operands(node)}
     needed.update(body.results)
-    found: list[ir.Node] = []
+    frontier: list[ir.Node] = []
     for node in known:
         if node in needed:
             work = sum([_work(x) for x in traversal.topological_order([node]) if x in known])
             if work > COSTS.transfer * node.tensor_type.size:
-                found.append(node)
-    return found
+                frontier.append(node)
+    return frontier
 
 
 _PURE = (

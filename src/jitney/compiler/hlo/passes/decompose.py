@@ -196,13 +196,13 @@ def arg_reduce(
     """Index along `dim` of the first largest or smallest element; NaN counts as such."""
     x = b.convert(x, np.dtype(np.int8) if x.dtype == _BOOL else carrier(x.dtype))
     extreme = b.reduce(x, kind, (dim,))
-    rest = tuple([k for k in range(len(x.shape)) if k != dim])
-    found = b.apply("eq", x, b.broadcast(extreme, x.shape, rest))
+    kept_dims = tuple([k for k in range(len(x.shape)) if k != dim])
+    is_extreme = b.apply("eq", x, b.broadcast(extreme, x.shape, kept_dims))
     if x.dtype.kind == "f":
-        found = b.apply("or", found, b.apply("ne", x, x))
+        is_extreme = b.apply("or", is_extreme, b.apply("ne", x, x))
     places = b.iota(_INT32, x.shape, dim)
     last = b.full(x.shape, x.shape[dim] - 1, _INT32)
-    first = b.reduce(b.apply("select", found, places, last), "min", (dim,))
+    first = b.reduce(b.apply("select", is_extreme, places, last), "min", (dim,))
     return b.convert(first, dtype)
 
 
@@ -223,8 +223,8 @@ def cumulative(b: Builder, x: ir.Node, fn: str, dim: int, reverse: bool) -> ir.N
     if fn == "add" and wide.kind == "f" and n > LONG_RUN:
         folded = _running_sum(b, rows, reverse)
     else:
-        start, made = b.full(rows.shape[1:], _neutral(fn, wide), wide), b.full(rows.shape, 0, wide)
-        folded = b.for_(n, [start, rows, made], step)[2]
+        start, zeros = b.full(rows.shape[1:], _neutral(fn, wide), wide), b.full(rows.shape, 0, wide)
+        folded = b.for_(n, [start, rows, zeros], step)[2]
     back = [order.index(k) for k in range(len(order))]
     return b.convert(b.transpose(folded, back), dtype)
 
@@ -237,7 +237,7 @@ def _running_sum(b: Builder, rows: ir.Node, reverse: bool) -> ir.Node:
     """
     n, dtype = rows.shape[0], rows.dtype
     start = b.full(rows.shape[1:], _neutral("add", _FLOAT64), _FLOAT64)
-    made = b.full(rows.shape, 0, dtype)
+    zeros = b.full(rows.shape, 0, dtype)
 
     def wide_step(
         inner: Builder, i: ir.Node, sofar: ir.Node, xs: ir.Node, ys: ir.Node
@@ -247,7 +247,7 @@ def _running_sum(b: Builder, rows: ir.Node, reverse: bool) -> ir.Node:
         return [sofar, xs, inner.with_row(ys, at, inner.convert(sofar, dtype))]
 
     if dtype != _FLOAT64:
-        return b.for_(n, [start, rows, made], wide_step)[2]
+        return b.for_(n, [start, rows, zeros], wide_step)[2]
 
     def step(
         inner: Builder, i: ir.Node, sofar: ir.Node, before: ir.Node, xs: ir.Node, ys: ir.Node
@@ -263,7 +263,7 @@ def _running_sum(b: Builder, rows: ir.Node, reverse: bool) -> ir.Node:
         sofar = inner.apply("add", sofar, inner.row(xs, at))
         return [sofar, before, xs, inner.with_row(ys, at, inner.apply("add", sofar, before))]
 
-    return b.for_(n, [start, start, rows, made], step)[3]
+    return b.for_(n, [start, start, rows, zeros], step)[3]
 
 
 def _combined(b: Builder, fn: str, sofar: ir.Node, row: ir.Node) -> ir.Node:
@@ -345,13 +345,13 @@ def _on_arrays(
     """Results of a region of scalars for each element of arrays of `shape`."""
     new: dict[ir.Node, Any] = dict(zip(body.parameters, args, strict=True))
 
-    def made(node: ir.Node) -> Any:
+    def rebuild(node: ir.Node) -> Any:
         if isinstance(node, ir.Apply):
             return b.apply_again(node.fn, [new[x] for x in node.args], node.dtype)
-        found = traversal.rebuild(b, node, new.__getitem__)
-        return b.broadcast(found, shape, ()) if isinstance(node, ir.Constant) else found
+        rebuilt = traversal.rebuild(b, node, new.__getitem__)
+        return b.broadcast(rebuilt, shape, ()) if isinstance(node, ir.Constant) else rebuilt
 
-    traversal.rebuild_all(b, body.results, new, made)
+    traversal.rebuild_all(b, body.results, new, rebuild)
     return [new[x] for x in body.results]
 
 
@@ -392,8 +392,8 @@ def top_k_of_rows(b: Builder, x: ir.Node, k: int, dim: int) -> list[ir.Node]:
     """`top_k` by native code, which goes over rows."""
     rows = _to_last(b, x, dim)
     routine = sorting.top_k_routine(rows.tensor_type, k)
-    found = b.library_call(routine.name, routine.params, [rows])
-    return [_from_last(b, y, dim) for y in found]
+    results = b.library_call(routine.name, routine.params, [rows])
+    return [_from_last(b, y, dim) for y in results]
 
 
 def _to_last(b: Builder, x: ir.Node, dim: int) -> ir.Node:
@@ -426,11 +426,11 @@ def _less(b: Builder, xs: Sequence[ir.Node], ys: Sequence[ir.Node]) -> ir.Node:
     """Whether `xs` come before `ys`, the first foremost; NaN is last, and equals NaN."""
     result: ir.Node | None = None
     for x, y in reversed(list(zip(xs, ys, strict=True))):
-        less, more = _one_less(b, x, y), _one_less(b, y, x)
+        less, greater = _one_less(b, x, y), _one_less(b, y, x)
         if result is None:
             result = less
         else:
-            result = b.apply("or", less, b.apply("and", b.apply("not", more), result))
+            result = b.apply("or", less, b.apply("and", b.apply("not", greater), result))
     assert result is not None
     return result
 
@@ -466,7 +466,7 @@ def _placed(b: Builder, x: ir.Node, ranks: ir.Node, k: int) -> ir.Node:
     axes = (*range(last), last + 1)
     chosen = b.apply("eq", b.broadcast(ranks, square, axes), b.iota(_INT32, square, last))
     zeros = b.full(square, 0, unsigned)
-    found = b.reduce(
+    placed = b.reduce(
         b.apply("select", chosen, b.broadcast(bits, square, axes), zeros), "or", (last + 1,)
     )
-    return b.convert(found, dtype) if dtype == _BOOL else b.bitcast(found, dtype)
+    return b.convert(placed, dtype) if dtype == _BOOL else b.bitcast(placed, dtype)

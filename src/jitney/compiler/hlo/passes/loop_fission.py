@@ -114,23 +114,23 @@ class _Needs:
             if isinstance(node, ir.Parameter):
                 self.of[node] = 0 if is_invariant(body, node) else 1 << node.index
             else:
-                found = 0
+                carries = 0
                 for x in traversal.operands(node):
-                    found |= self.of[x]
-                self.of[node] = found
+                    carries |= self.of[x]
+                self.of[node] = carries
         self._of_carry = [0 if is_invariant(body, r) else self.of[r] for r in body.results]
         self._nodes = nodes
 
     def closed(self, carries: int) -> int:
         """`carries`, and what they need in whatever iteration."""
-        found = fresh = carries
+        closure = fresh = carries
         while fresh:
-            more = 0
+            needed = 0
             for i in bits(fresh):
-                more |= self._of_carry[i]
-            fresh = more & ~found
-            found |= fresh
-        return found
+                needed |= self._of_carry[i]
+            fresh = needed & ~closure
+            closure |= fresh
+        return closure
 
     def sets(self) -> list[int]:
         """Sets of carries from which much is computed that vectors could compute faster."""
@@ -149,8 +149,8 @@ class _Needs:
             carries: sum([closed[inner] for inner in likely if inner | carries == carries])
             for carries in likely
         }
-        found = [carries for carries in likely if total[carries] >= COSTS.fission_gain]
-        return sorted(found, key=total.__getitem__, reverse=True)[: COSTS.fission_attempts]
+        worthwhile = [carries for carries in likely if total[carries] >= COSTS.fission_gain]
+        return sorted(worthwhile, key=total.__getitem__, reverse=True)[: COSTS.fission_attempts]
 
 
 def bits(mask: int) -> Iterable[int]:
@@ -259,7 +259,7 @@ class _Divider:
 
     def _read_by(self, results: Iterable[ir.Node]) -> list[ir.Node]:
         """The nodes known for all iterations that `results` are computed from."""
-        found: dict[ir.Node, None] = {}
+        stored_nodes: dict[ir.Node, None] = {}
         seen: set[ir.Node] = set()
         stack = list(results)
         while stack:
@@ -269,10 +269,10 @@ class _Divider:
             seen.add(node)
             stored = self._is_heavy(node) and not isinstance(node, ir.Broadcast)
             if node in self.chain or stored:
-                found[node] = None
+                stored_nodes[node] = None
             else:
                 stack.extend(traversal.operands(node))
-        return sorted(found, key=lambda node: node.id)
+        return sorted(stored_nodes, key=lambda node: node.id)
 
     def _cone(self, ends: Iterable[ir.Node]) -> tuple[list[ir.Node], list[ir.Node]]:
         """(the lifted nodes that `ends` are computed from, the nodes of the chain that these are)."""
@@ -358,5 +358,5 @@ def _reading(
             new[node] = inner.row(x, counter)
 
     larger = add_carries(loop, [rows[x] for x in division.read], look_up)
-    more = range(len(loop.init), len(larger.init))
-    return project_carries(larger, [trips.counter, *division.late, *more])
+    added = range(len(loop.init), len(larger.init))
+    return project_carries(larger, [trips.counter, *division.late, *added])

@@ -109,13 +109,13 @@ def _loop(
         loop = _with_turned(b, loop, narrow)
     sums = sums_over_turns(loop)
     if sums:
-        results = without_sums(b, loop, sums, lambda rest: run_in_parts(b, rest))
+        results = without_sums(b, loop, sums, lambda remaining: run_in_parts(b, remaining))
     else:
         results = run_in_parts(b, loop)
-    found = list(init)
+    values = list(init)
     for i, j, x in zip(needed, place, start, strict=True):
-        found[i] = results[j] if isinstance(j, int) else x
-    return found
+        values[i] = results[j] if isinstance(j, int) else x
+    return values
 
 
 # --- products of rows -----------------------------------------------------------------------------
@@ -151,15 +151,15 @@ def _products_of_rows(loop: ir.While) -> list[_Product]:
     trips = count_trips(loop)
     if trips is None or loop.body.ordered:
         return []
-    found: list[_Product] = []
+    products: list[_Product] = []
     for node in _nodes(loop.body):
         if isinstance(node, ir.Dot) and not node.batch[0] and node.dtype.name in _FLOATS:
             for side, x in enumerate((node.x, node.y)):
                 row = _row_of(loop.body, x)
                 if row is not None and _pays(loop, trips, product := _Product(node, side, row)):
-                    found.append(product)
+                    products.append(product)
                     break
-    return found
+    return products
 
 
 def _row_of(body: ir.Region, node: ir.Node) -> ir.DynamicSlice | None:
@@ -231,14 +231,14 @@ def _looked_up(b: Builder, product: _Product, every: ir.Node, start: ir.Node) ->
 
 def _narrow_matrices(loop: ir.While) -> dict[ir.Parameter, list[tuple[ir.Dot, int]]]:
     """Matrices of short rows that stay as they are, and the products (with the side) they are in."""
-    found: dict[ir.Parameter, list[tuple[ir.Dot, int]]] = {}
+    uses: dict[ir.Parameter, list[tuple[ir.Dot, int]]] = {}
     for node in _nodes(loop.body):
         if isinstance(node, ir.Dot) and node.x is not node.y:
             for side, x in enumerate((node.x, node.y)):
                 if is_narrow(node, side) and is_invariant(loop.body, x):
-                    found.setdefault(x, []).append((node, side))  # type: ignore[arg-type]  # a parameter
+                    uses.setdefault(x, []).append((node, side))  # type: ignore[arg-type]  # a parameter
                     break
-    return found
+    return uses
 
 
 def _with_turned(

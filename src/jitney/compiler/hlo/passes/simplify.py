@@ -42,10 +42,10 @@ def run(module: ir.Module, rules: Rules | None = None) -> ir.Module:
 def _region(region: ir.Region, rules: Rules) -> ir.Region:
     def make(b: Builder, node: ir.Node, new: Mapping[ir.Node, Any]) -> Any:
         inner = traversal.with_regions(node, lambda region: _region(region, rules))
-        made: ir.Node | list[ir.Node] = traversal.rebuild(b, inner, new.__getitem__)
-        if isinstance(made, list):
-            return [_simplified(b, x, rules) for x in made]
-        return _simplified(b, made, rules)
+        rebuilt: ir.Node | list[ir.Node] = traversal.rebuild(b, inner, new.__getitem__)
+        if isinstance(rebuilt, list):
+            return [_simplified(b, x, rules) for x in rebuilt]
+        return _simplified(b, rebuilt, rules)
 
     return traversal.rewrite(region, make)
 

@@ -62,7 +62,7 @@ def sums_over_turns(loop: ir.While) -> list[Sum]:
     in_test = set(traversal.topological_order(loop.cond.results))
     room = sum([x.tensor_type.nbytes for x in loop.init])
     stacked: set[ir.Node] = set()
-    found: list[Sum] = []
+    sums: list[Sum] = []
     for i, p in enumerate(loop.body.parameters):
         term = _term(loop, i)
         if term is None or uses[p] != 1 or loop.cond.parameters[i] in in_test:
@@ -75,8 +75,8 @@ def sums_over_turns(loop: ir.While) -> list[Sum]:
         if needed <= room:  # no more memory than the loop works on
             room -= needed
             stacked.update(fresh)
-            found.append(Sum(i, term, sources))
-    return found
+            sums.append(Sum(i, term, sources))
+    return sums
 
 
 def _term(loop: ir.While, index: int) -> ir.Node | None:
@@ -151,13 +151,13 @@ def without_sums(b: Builder, loop: ir.While, sums: Sequence[Sum], run: RunLoop) 
 
 def _zeros_added(term: ir.Node) -> dict[ir.Node, ir.Node]:
     """Sums x + 0 that `term` is, and their x: in a sum that starts as 0 they are no different."""
-    found: dict[ir.Node, ir.Node] = {}
+    summands: dict[ir.Node, ir.Node] = {}
     while True:
         match term:
             case ir.Reshape() | ir.Transpose():
                 term = term.x
             case ir.Apply(fn="add", args=(x, y)) if _is_zero(y):
-                found[term] = x
+                summands[term] = x
                 term = x
             case _:
-                return found
+                return summands

@@ -355,8 +355,8 @@ def _folded(b: Builder, node: ir.Reduce, x: _Pair) -> Split | None:
     while n > 1:
         half = n // 2
         first, second = _between(b, parts, last, 0, half), _between(b, parts, last, half, 2 * half)
-        rest = _between(b, parts, last, 2 * half, n)
-        parts = _one_after_another(b, _combined(b, node.fn, first, second), rest, last)
+        tail = _between(b, parts, last, 2 * half, n)
+        parts = _one_after_another(b, _combined(b, node.fn, first, second), tail, last)
         n -= half
     return Split(b.reshape(parts[0], node.shape), b.reshape(parts[1], node.shape))
 
@@ -366,11 +366,11 @@ def _run_along(b: Builder, node: ir.Cumulative, x: _Pair) -> Split:
     dim, n, apart = node.dim, node.shape[node.dim], 1
     while apart < n:
         first, second = _between(b, x, dim, 0, n - apart), _between(b, x, dim, apart, n)
-        found = _combined(b, node.fn, first, second)
+        combined = _combined(b, node.fn, first, second)
         if node.reverse:
-            x = _one_after_another(b, found, _between(b, x, dim, n - apart, n), dim)
+            x = _one_after_another(b, combined, _between(b, x, dim, n - apart, n), dim)
         else:
-            x = _one_after_another(b, _between(b, x, dim, 0, apart), found, dim)
+            x = _one_after_another(b, _between(b, x, dim, 0, apart), combined, dim)
         apart *= 2
     return Split(*x)
 
