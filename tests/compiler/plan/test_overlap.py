@@ -1,4 +1,4 @@
-"""Calls that go on: what is done beside them, and that nothing disturbs them."""
+"""Asynchronous calls: what overlaps with them, and that nothing conflicts with them."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Looks at the processor's clock between the steps of a program (`plan/clocks.py`)."""
+"""Readings of the processor's clock between the steps of a program (`plan/clocks.py`)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from jitney.compiler.plan import ir
 
 
 def write(e: Emitter, step: ir.Clock, address_of: Callable[[np.ndarray], Value]) -> None:
-    """Adds the time since the last look to a step's; see `ir.Clock`.
+    """Adds the time since the last reading to that of a step; see `ir.Clock`.
 
     Args:
       e: of the entry.
-      step: a look.
-      address_of: where data of the program is.
+      step: the reading.
+      address_of: returns the address of data of the program.
     """
     counters = address_of(step.counters)
     now = _ticks(e)
@@ -40,7 +40,7 @@ def _count(e: Emitter, counters: Value, at: int, amount: Value) -> None:
 
 
 def _note(e: Emitter, events: Value, most: int, index: int, now: Value) -> None:
-    """Writes a look down; those after the last place overwrite it."""
+    """Records a reading; once the array is full, in place of its last entry."""
     count = e.emit(f"load i64, {events!r}", "i64")
     at = e.intrinsic("llvm.umin", [count, constant(most - 1, "i64")])
     pair = e.emit(f"getelementptr [2 x i64], {events!r}, {at!r}", "ptr")

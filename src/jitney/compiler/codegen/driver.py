@@ -2,9 +2,10 @@
 
     i32 entry(ptr call, ptr inputs, ptr outputs, ptr arena)        1 if it came to its end
 
-Whatever else it returns is a failure: success is said, and said last. The same holds for its parts and
-for the functions of the runtime that it calls. `call` is the runtime's own: kernels and functions of
-the runtime get it first. It has the threads of the device, and what the call has failed with.
+Any other result is a failure, so that only code that has run to its end reports success. The same holds
+for its parts and for the functions of the runtime that it calls. `call` belongs to the runtime: it is
+the first argument of kernels and of functions of the runtime, and holds the threads of the device and
+the error of the call.
 
 Kernels are compiled once and shared among programs. They, functions of the runtime and constants are
 symbols of the module, which get their addresses when it is loaded: the code itself can be kept.
@@ -30,7 +31,7 @@ from jitney.compiler.llvm.target import Target
 from jitney.compiler.llvm.values import Value, constant
 from jitney.compiler.plan import ir
 
-# What a program calls Python for.
+# Steps and functions of a program that call Python.
 PythonCall: TypeAlias = ir.HostCall | ir.Wait | library.Call
 
 # LLVM writes short copies out, and compares each of their loads and stores with all others of a block:
@@ -82,7 +83,7 @@ class DriverWriter:
         self.code_of = code_of
         self.symbol = symbol
         self.e = Emitter(target)
-        self.unseen = 0  # cost of the steps since the last look for signals
+        self.unseen = 0  # cost of the steps since the last poll for signals
         self.functions: list[str] = []  # functions of its own: products
         self.gemms: dict[object, str] = {}  # names of those for products, by what they multiply
         self.releases_gil = len(plan.steps) > COSTS.entry_steps
@@ -221,14 +222,14 @@ class DriverWriter:
         extent = outer_extent(kernel)
         way = division(kernel)
         if way is None:
-            # A kernel that does not look has no use for the call, which then need not be kept in a
+            # A kernel that does not poll does not use the call, which then need not be kept in a
             # register over hundreds of launches: a tenth of LLVM's time.
-            looks = polls.looks(kernel)
-            call = "%call" if looks else "poison"
+            is_polling = polls.has_polls(kernel)
+            call = "%call" if is_polling else "poison"
             status = e.emit(
                 f"call i32 {code.text}(ptr {call}, ptr %slots, i64 0, i64 {extent})", "i32"
             )
-            if looks:
+            if is_polling:
                 polls.check(e, status)
             return
         # Chunks of at least the work that pays, whole vectors where lanes run along the axis.
@@ -423,7 +424,7 @@ def division(kernel: Kernel | LoopKernel) -> Literal["in_order", "parallel_for"]
 
 
 def _step_cost(step: ir.Step) -> int:
-    """Cost of a step between looks for signals; 0 of those that look themselves, or by Python."""
+    """Cost of a step between polls for signals; 0 of those that poll themselves, or by Python."""
     match step:
         case ir.Launch():
             return body_cost(step.kernel) * step.kernel.points

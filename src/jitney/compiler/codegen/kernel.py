@@ -66,7 +66,7 @@ class KernelWriter:
         plan = self.schedule
         self.order = loop_order(plan)
         self.depth, self.varies = dependence(kernel, self.order, plan.vector)
-        self.looking = polls.looking_position(kernel)
+        self.polling = polls.polling_position(kernel)
         self.state = State()
         self.pointers: list[Value] = []
         self.allocas: list[str] = []
@@ -107,7 +107,7 @@ class KernelWriter:
     def natives(self) -> list[str]:
         """The functions of the runtime that the code calls."""
         turned = [] if self.turned is None else self.turned.natives
-        return [*turned, *[polls.POLL] * polls.looks(self.kernel)]
+        return [*turned, *[polls.POLL] * polls.has_polls(self.kernel)]
 
     def _choose_lanes(self) -> int:
         """Lanes of one vector."""
@@ -266,7 +266,7 @@ class KernelWriter:
             if masked_to is not None:
                 self.remaining = self.e.sub(masked_to, counter)
                 self.mask = access.lanes_below(self.e, self.remaining, step)
-            if position == self.looking:
+            if position == self.polling:
                 polls.poll(self.e)
             self._extend_addresses(axis, counter)
             self._nest(position + 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jitney.compiler.codegen.kernel import KernelWriter
 from jitney.compiler.codegen.kernel_key import Range, body_cost, statement_key
-from jitney.compiler.codegen.polls import Countdown, Strips, Unwatched, looks
+from jitney.compiler.codegen.polls import Countdown, Strips, Unwatched, has_polls
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Affine
 from jitney.compiler.kernels.loop_kernel import (
@@ -26,7 +26,7 @@ def loop_key(kernel: LoopKernel) -> tuple[object, ...]:
     return (
         len(kernel.extents), kernel.params, kernel.carried,
         tuple([statement_key(s) for s in kernel.body]), kernel.condition, kernel.next_values,
-        tuple([(o.param, o.index, o.value) for o in kernel.outputs]), looks(kernel),
+        tuple([(o.param, o.index, o.value) for o in kernel.outputs]), has_polls(kernel),
     )  # fmt: skip
 
 
@@ -105,9 +105,9 @@ class LoopWriter(KernelWriter):
         return held
 
     def _watch(self, head: str, starts: list[Value]) -> Strips | Countdown | Unwatched:
-        """What makes the loop look for signals; written in the block before it."""
+        """What makes the loop poll for signals; written in the block before it."""
         kernel = self.loop
-        if not looks(kernel):
+        if not has_polls(kernel):
             return Unwatched(self.e, head)
         cost = body_cost(kernel)
         counted = counted_by(kernel)

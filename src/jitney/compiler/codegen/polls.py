@@ -1,13 +1,13 @@
-"""Looks for signals in compiled code, by which Ctrl-C ends a loop without end.
+"""Polling for signals in compiled code, so that Ctrl-C interrupts infinite loops.
 
-Programs call the runtime's `i32 poll(ptr call)` every so often: at the ends of loops' iterations,
-between steps, between the chunks of a large kernel, within kernels where one index of the outermost
-loop is much work. Mostly it looks at the clock, which takes some 30 ns. So looks are some hundred
-microseconds apart, by the cost model: loops of little work in an iteration count down to the next
-look, or run in strips.
+Programs call the runtime's `i32 poll(ptr call)` periodically: at the ends of loop iterations, between
+steps, between the chunks of a large kernel, and within kernels if one iteration of the outermost loop
+is much work. A poll mostly reads the clock, which takes some 30 ns. So polls are some hundred
+microseconds apart, by the cost model: loops with short iterations count down to the next poll, or run
+in strips.
 
-Every function returns 1 when it has finished. If a look says that the program has to end, the
-functions return 0, from the inside out.
+Every function returns 1 when it has finished. If a poll reports that the program has to end, the
+functions return 0, from the innermost outwards.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SUCCEEDED = constant(1, "i32")
 
 
 def check(e: Emitter, status: Value) -> None:
-    """Leaves the function unless `status`, of a function that it called, says that all went well."""
+    """Returns from the function unless `status`, the result of a call, reports success."""
     n = e.fresh()[1:]
     e.branch(e.icmp("eq", status, SUCCEEDED), f"fine.{n}", f"failed.{n}")
     e.label(f"failed.{n}")
@@ -36,21 +36,21 @@ def check(e: Emitter, status: Value) -> None:
 
 
 def poll(e: Emitter) -> None:
-    """Looks for signals; leaves the function if the program has to end.
+    """Polls for signals; returns from the function if the program has to end.
 
-    LLVM knows that this is rare: what is moved out of registers for it is moved there.
+    LLVM is told that this is rare, so that registers are spilled on this path only.
     """
     e.declarations.add(f"declare i32 @jitney.{POLL}(ptr) cold")
     check(e, e.emit(f"call i32 @jitney.{POLL}(ptr %call)", "i32"))
 
 
 def _period(cost: int) -> int:
-    """How many iterations of `cost` there are between two looks."""
+    """How many iterations of `cost` there are between two polls."""
     return max(min(COSTS.poll_loop // max(cost, 1), COSTS.poll_iterations), 1)
 
 
 class Unwatched:
-    """A loop of few iterations, which does not look."""
+    """A loop of few iterations, which does not poll."""
 
     def __init__(self, e: Emitter, head: str) -> None:
         self.e = e
@@ -67,7 +67,7 @@ class Unwatched:
 
 
 class Countdown:
-    """A loop whose iterations count down to the next look.
+    """A loop whose iterations count down to the next poll.
 
     Args:
       e: where the loop is written.
@@ -115,7 +115,7 @@ class Countdown:
 
 
 class Strips:
-    """A loop that counts up to a bound, in strips; it looks between them.
+    """A loop that counts up to a bound, in strips; it polls between them.
 
     The counter is compared with the end of the strip, not with the bound: iterations cost no more.
 
@@ -177,10 +177,10 @@ class Strips:
         return [(last, True), (look, False)]
 
 
-def looking_position(kernel: Kernel | LoopKernel) -> int | None:
-    """The position in the order of loops whose iterations look for signals; None if none has to.
+def polling_position(kernel: Kernel | LoopKernel) -> int | None:
+    """The position in the order of loops whose iterations poll for signals; None if none has to.
 
-    Kernels are called for parts of their outermost loop, between which the caller looks.
+    Kernels are called for parts of their outermost loop, between which the caller polls.
     """
     order = () if isinstance(kernel, LoopKernel) else loop_order(schedule(kernel))
     if not order:
@@ -194,8 +194,8 @@ def looking_position(kernel: Kernel | LoopKernel) -> int | None:
     return max(p for p, cost in enumerate(costs) if cost >= COSTS.poll_loop)
 
 
-def looks(kernel: Kernel | LoopKernel) -> bool:
-    """Whether a kernel looks for signals itself, and may therefore be given up."""
+def has_polls(kernel: Kernel | LoopKernel) -> bool:
+    """Whether a kernel polls for signals itself, and may therefore be interrupted."""
     if isinstance(kernel, LoopKernel):
         return kernel.trips is None or kernel.trips > _period(body_cost(kernel))
-    return looking_position(kernel) is not None
+    return polling_position(kernel) is not None

@@ -298,7 +298,7 @@ def compile_plan(plan: ir.Plan) -> CompiledProgram:
         driver, entry = _driver(plan, modules.code_of)
         written_at = time.perf_counter()
         code, links = modules.compiled(driver, entry)
-    # Programs hold the code of all kernels that they call, whatever becomes of the cache.
+    # Programs keep the code of all kernels that they call alive, even if the cache drops it.
     program = CompiledProgram(
         code,
         links,
@@ -339,7 +339,7 @@ def _linked(
 
 
 def joined(*modules: str) -> str:
-    """Modules as one: what several define or declare stands once."""
+    """Merge modules; what several of them define or declare is kept once."""
     lines: list[str] = []
     seen: set[str] = set()
     declared: list[tuple[int, str]] = []

@@ -97,5 +97,5 @@ def _strip(
         turns = constant(outer_extent(launch.kernel) // step.rows, "i64")
         bounds = f"{e.mul(low, turns)!r}, {e.mul(high, turns)!r}"
         status = e.emit(f"call i32 @{name}(ptr %call, ptr %params.{i}, {bounds})", "i32")
-        if polls.looks(launch.kernel):
+        if polls.has_polls(launch.kernel):
             polls.check(e, status)

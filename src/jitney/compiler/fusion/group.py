@@ -45,7 +45,7 @@ class FusionGroup:
 
 @record
 class Grouping:
-    """The outcome.
+    """The result of fusion.
 
     Attributes:
       groups: in an order in which they can run.
@@ -377,7 +377,7 @@ def _must_be_stored(node: ir.Node, x: ir.Node, costs: dict[ir.Node, int], marks:
 
 
 def _keeps_index(node: ir.Node, x: ir.Node) -> bool:
-    """Whether `node` asks for operand `x` at the very index that it is asked for itself.
+    """Whether `node` reads operand `x` at the same index at which it is computed.
 
     So do axes of extent 1 that come or go, and a gather of single elements for where these are.
     """

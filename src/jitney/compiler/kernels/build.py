@@ -1,13 +1,13 @@
 """From groups of tensor nodes to kernels: views become index arithmetic.
 
 A `KernelBuilder` is given the iteration domain and the nodes that have buffers of their own. Asked
-for the value of a node at an index (one `Affine` per axis), it goes down through elementwise nodes
-and views to buffers, constants and positions, and writes statements. A node asked for twice at the
-same index is written once.
+for the value of a node at an index (one `Affine` per axis), it descends through elementwise nodes and
+views to buffers, constants and positions, and emits statements. A node that is needed twice at the same
+index is computed once.
 
-Which part of a concatenation an element comes from has to be the same all over the domain: where it is
-not, the builder says where to divide the domain. Whatever else a builder cannot write it refuses by a
-`NotExpressibleError`; who asked then goes another way.
+All elements of the domain must come from the same part of a concatenation: where they do not, a
+`CrossingError` says where to divide the domain. For anything else that it cannot express the builder
+raises `NotExpressibleError`, and its caller computes the node another way.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def is_affine_reshape(node: hlo.Reshape) -> bool:
 
 
 class NotExpressibleError(Exception):
-    """A builder of kernels cannot write what it was asked for: it has to be computed another way."""
+    """A kernel cannot express the value that was requested: it has to be computed another way."""
 
 
 class CrossingError(NotExpressibleError):

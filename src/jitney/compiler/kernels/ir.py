@@ -1,4 +1,4 @@
-"""The kernel IR: one loop nest over a iteration domain, with a straight-line scalar body.
+"""The kernel IR: one loop nest over an iteration domain, with a straight-line scalar body.
 
     kernel    ::= Kernel(extents, reduced, params, body, outputs, in_order)
     statement ::= Const(value) | IndexValue(index) | Load(param, index) | Call(fn, args)
@@ -23,7 +23,7 @@ Constraints (the verifier's identifiers):
     K3  terms of reductions are the same at every point; they have coefficient 0 along reduced axes
     K4  stores and reductions are not mixed, and a kernel of stores has no reduced axes
     K5  terms are integer statements
-    K6  what says where a store writes is a predicate
+    K6  the condition of a store is a predicate
     K7  factors are of the dtype of their values, and of sums
 """
 

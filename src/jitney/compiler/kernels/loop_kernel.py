@@ -130,7 +130,7 @@ class LoopBuilder(KernelBuilder):
         self._value_of.clear()
 
     def constant_of(self, index: Affine) -> int:
-        """The position, which must be the same in every lane and turn."""
+        """The position, which must be the same in every lane and iteration."""
         if index.terms or any(index.coefficients):
             raise NotSunkError("a position depends on the lane or on a value")
         return index.offset

@@ -39,7 +39,7 @@ def indices(kernel: Kernel) -> list[Affine]:
 
 
 def collapse(kernel: Kernel) -> Kernel:
-    """Neighbouring axes that every index walks as one are joined; axes of extent 1 go."""
+    """Coalesce adjacent axes that every index traverses as one; drop axes of extent 1."""
     if 0 in kernel.extents:
         return kernel
     first_reduced = len(kernel.extents) - kernel.reduced
@@ -93,7 +93,7 @@ class Schedule:
     turn: Turn | None = None
 
 
-@caches.memoized("schedules of kernels", "the kernel", 64)  # asked several times for each
+@caches.memoized("schedules of kernels", "the kernel", 64)  # each is needed several times
 def schedule(kernel: Kernel | LoopKernel) -> Schedule:
     """The loop order for `kernel` (collapsed)."""
     axes = range(len(kernel.extents))
@@ -297,9 +297,9 @@ def least_estimate(kernel: Kernel) -> float:
 def estimate(kernel: Kernel | LoopKernel, vector: int, turn: Turn | None = None) -> float:
     """Cost of all loops with lanes along axis `vector`, in additions of vectors.
 
-    Each statement runs as often as the loops turn that it depends on. Lanes that are neighbours in
-    memory are loaded at once, those a few places apart are picked out of vectors, those of `turn` are
-    loaded from transposed blocks, others one by one.
+    Each statement runs once for each iteration of the loops that it depends on. Lanes that are
+    neighbours in memory are loaded at once, those a few places apart are picked out of vectors, those
+    of `turn` are loaded from transposed blocks, others one by one.
     """
     plan = _order(kernel, vector)
     order = (

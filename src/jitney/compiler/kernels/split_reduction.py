@@ -27,7 +27,7 @@ class Split:
       parts: kernels that write partial results, in the dtype in which they are reduced: those of each
         output to a buffer of its own, after the inputs.
       count: how many partial results each output has.
-      last: for each output, the kernel that reductions these: from its first buffer to its second.
+      last: for each output, the kernel that reduces these: from its first buffer to its second.
     """
 
     inputs: list[int]
@@ -37,7 +37,7 @@ class Split:
 
 
 def split_fold(kernel: Kernel) -> Split | None:
-    """`kernel` (collapsed), divided along its first reduced axis; None if it is better left alone."""
+    """`kernel` (collapsed), divided along its first reduced axis; None if that does not pay off."""
     axis = len(kernel.extents) - kernel.reduced
     if not kernel.reduced or kernel.in_order or kernel.points < COSTS.split_above:
         return None
@@ -50,7 +50,7 @@ def split_fold(kernel: Kernel) -> Split | None:
 
 
 def split(kernel: Kernel, length: int) -> Split:
-    """`kernel` in parts of `length` along its first reduced axis, and one of what is left."""
+    """`kernel` in parts of `length` along its first reduced axis, and one for the remainder."""
     axis = len(kernel.extents) - kernel.reduced
     kept = math.prod(kernel.parallel)
     parts, remainder = divmod(kernel.extents[axis], length)

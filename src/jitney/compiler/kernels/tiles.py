@@ -46,12 +46,12 @@ class _Contraction:
 
 
 def tiled(kernel: Kernel) -> list[Kernel]:
-    """`kernel` in tiles: whole ones, and the rows that are left.
+    """Tile `kernel`: full tiles, then one of the remaining rows.
 
     Args:
       kernel: collapsed.
 
-    Returns: the kernels that take its place; none if it is no contraction that tiles serve.
+    Returns: the kernels that take its place; none if it is not a contraction that is worth tiling.
     """
     if kernel.points < COSTS.jam_above:
         return []
@@ -72,7 +72,7 @@ def tiled(kernel: Kernel) -> list[Kernel]:
 
 
 def _contraction(kernel: Kernel) -> _Contraction | None:
-    """What `tiled` has to know of a kernel; None if it is no contraction by columns."""
+    """The axes that `tiled` needs; None if `kernel` is not a contraction with columns as lanes."""
     plan = schedule(kernel)
     (out, *others) = kernel.outputs
     if others or not isinstance(out, Reduce) or out.factor is None:
@@ -137,7 +137,7 @@ def _rows_written_out(
 
 
 def _joined(kernel: Kernel) -> Kernel:
-    """`kernel` with its axes 0 and 1 as one; what changes along axis 0 alone goes by the quotient."""
+    """`kernel` with its axes 0 and 1 as one; indices along axis 0 alone use the quotient."""
     first, second, *inner_extents = kernel.extents
     if first == 1 or second == 1:
         return kernel

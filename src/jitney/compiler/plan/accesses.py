@@ -1,4 +1,4 @@
-"""What a step reads, and what it writes: buffers, and which stretches of them."""
+"""Memory accesses of a step: the buffers, and the byte ranges of them, that it reads and writes."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ def _reads_and_writes_in_strips(step: ir.RowStrips) -> tuple[list[ir.Buffer], li
 
 @record(frozen=True, eq=False)
 class Access:
-    """That a step reads or writes bytes of a buffer.
+    """A read or a write of a byte range of a buffer by a step.
 
     Attributes:
-      buffer: which.
-      writes: whether it writes.
-      start: where the first byte is.
-      end: where the first one behind them is.
-      moved: how many bytes of these it takes from memory or brings there, at most: whole lines.
+      buffer: the buffer.
+      writes: whether it is a write.
+      start: offset of the first byte.
+      end: offset after the last byte.
+      moved: upper bound of the bytes transferred from or to memory, in whole cache lines.
     """
 
     buffer: ir.Buffer
@@ -73,12 +73,12 @@ class Access:
     moved: int
 
     def conflicts(self, other: Access) -> bool:
-        """Whether it matters which of two accesses of one buffer is the first."""
+        """Whether two accesses of one buffer must keep their order: they overlap, one is a write."""
         return (self.writes or other.writes) and self.start < other.end and other.start < self.end
 
 
 def accesses(step: ir.Step) -> Iterator[Access]:
-    """All that a step, and what is within it, reads and writes."""
+    """Yield the accesses of a step and of the steps within it."""
     if isinstance(step, ir.Launch) and isinstance(step.kernel, kernels.Kernel):
         yield from _accesses_of_launch(step, step.kernel)
         return

@@ -1,4 +1,4 @@
-"""Input-output aliasing: the inputs in whose memory an output may lie, once the caller gives them up.
+"""Input-output aliasing: the inputs in whose memory an output may lie, once the caller donates them.
 
 An input that is donated has memory of the size that some result needs. A program may write the result
 there if it is done with the input before, or if a kernel that writes the result reads of the input only
@@ -40,7 +40,7 @@ class _Step:
     (What reads an output comes after what writes it.)
 
     Attributes:
-      shown: inputs that Python functions of users are given, who may keep them.
+      shown: inputs that Python functions of users are given, which may keep them.
     """
 
     def __init__(self, step: ir.Step) -> None:
@@ -57,7 +57,7 @@ class _Step:
                 self.shown |= inputs
 
     def copies(self, i: int, j: int) -> bool:
-        """Whether it does nothing but copy input `i` to output `j`: nothing if they are one."""
+        """Whether it only copies input `i` to output `j`: a no-op if they share memory."""
         match self.step:
             case ir.Copy(to=to, source=source):
                 return (to.place, to.index, source.place, source.index) == ("output", j, "input", i)

@@ -22,7 +22,7 @@ class Clocked:
     """A plan with clocks.
 
     Attributes:
-      plan: it.
+      plan: the instrumented plan.
       original: the plan without them.
       steps: those that are timed, by the indices of their clocks.
       counters, events: see `ir.Clock`.
@@ -50,7 +50,7 @@ def with_clocks(plan: ir.Plan, most_events: int = 0) -> Clocked:
 
     Args:
       plan: without clocks.
-      most_events: looks at the clock that are noted one by one, beside the sums.
+      most_events: how many clock readings are recorded individually, in addition to the sums.
     """
     steps: list[ir.Step] = []
     _find(plan.steps, steps)

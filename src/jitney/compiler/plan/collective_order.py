@@ -1,4 +1,4 @@
-"""Collectives where they leave least in memory: gathers as late as can be, reduce-scatters as early.
+"""Order of collectives for least memory: gathers as late, reduce-scatters as early as possible.
 
 Steps stand in the order of their dependences, so what depends on nothing, such as a gather of weights,
 stands first, and all weights of a program would be there at once; so would all gradients before any is
@@ -13,10 +13,10 @@ from jitney.compiler.plan import ir
 
 
 def order_collectives(steps: Sequence[ir.Step]) -> list[ir.Step]:
-    """The steps, with each collective next to what it is for, if its result has another size.
+    """Move each collective that changes the size of its operand next to its consumer or producer.
 
-    A gather is right before the first step that needs it, a reduce-scatter right after the last one
-    that its operand needs.
+    A gather goes right before the first step that reads it, a reduce-scatter right after the last step
+    that writes its operand.
     """
     if not any([growth(step) for step in ir.all_steps(steps)]):
         return [*steps]
@@ -33,7 +33,7 @@ def order_collectives(steps: Sequence[ir.Step]) -> list[ir.Step]:
 def growth(step: ir.Step) -> int:
     """By how many bytes the result of a collective is larger than its operand; 0 of other steps.
 
-    Between processes collectives are calls that go on.
+    Collectives between processes are asynchronous calls.
     """
     match step:
         case ir.Collective(args=(x,), result=result):

@@ -19,7 +19,7 @@ def added(node: hlo.LibraryCall) -> hlo.Dot:
 
 
 def as_gemm(node: hlo.Dot, buffer: Callable[[hlo.Node], ir.Buffer]) -> ir.Gemm | None:
-    """The call for `node`; None if an operand does not lie as BLAS wants it."""
+    """The call for `node`; None if BLAS does not support the layout of an operand."""
     x_order = operand_order(len(node.x.shape), node.batch[0], node.contract[0])
     y_order = operand_order(len(node.y.shape), node.batch[1], node.contract[1])
     if x_order is None or y_order is None or node.dtype not in blas.PRODUCTS:

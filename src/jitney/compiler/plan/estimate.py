@@ -1,4 +1,4 @@
-"""How long a plan takes, and what it sends: a roofline for computing, an alpha-beta model for messages.
+"""Estimates of time and communication: a roofline model of computing, alpha-beta model of messages.
 
 A step takes as long as its operations or its memory traffic do, whichever is more; traffic is what it
 reads and writes of each buffer, once. A message of b bytes takes alpha + b beta. Nothing overlaps.
@@ -22,10 +22,10 @@ from jitney.core.record import record
 
 @record(frozen=True)
 class Machine:
-    """What time depends on.
+    """Parameters of the cost model.
 
     Attributes:
-      latency: seconds of a message between two devices, however short (alpha).
+      latency: seconds of an empty message between two devices (alpha).
       bandwidth: bytes a second that a device sends (1 / beta).
       operations: that a device does in a second.
       memory: bytes a second that a device reads and writes.
@@ -39,13 +39,13 @@ class Machine:
 
 @record(frozen=True)
 class Message:
-    """A collective: how often a run has it, and what all of these take.
+    """A collective, with the costs of all its executions in one run.
 
     Attributes:
       node: the collective.
-      times: of a run.
-      bytes: that a device sends.
-      seconds: that they take.
+      times: number of executions.
+      bytes: sent by a device.
+      seconds: of communication.
     """
 
     node: hlo.Collective
@@ -56,13 +56,13 @@ class Message:
 
 @record(frozen=True)
 class Estimate:
-    """What one run takes, of one device.
+    """Estimated costs of one run on one device.
 
     Attributes:
-      operations: that it does.
+      operations: number of arithmetic operations.
       computing: seconds, without communication.
       messages: the collectives.
-      loops: how many have a number of trips that is not known; they count as one.
+      loops: number of loops whose trip count is unknown; each counts as one iteration.
     """
 
     operations: float
@@ -77,7 +77,7 @@ class Estimate:
 
 
 def estimate(steps: Sequence[ir.Step], machine: Machine) -> Estimate:
-    """What the steps of one device's program take; of a conditional, all branches count."""
+    """Estimate the costs of one device's program; all branches of a conditional count."""
     total = computing = 0.0
     messages: list[Message] = []
     loops = 0

@@ -1,8 +1,8 @@
 """Steps of Fourier transforms: calls of library functions, one or two for an axis.
 
-`compiler/fourier.py` says which. Complex numbers that are in memory are read from there, with parts
-side by side, and where nothing but complex numbers is asked for they are written so. Else there is an
-array for each part.
+`compiler/fourier.py` chooses them. Complex operands that are in memory are read from there, with
+interleaved parts, and results of which only complex numbers are used are written so. Otherwise there is
+an array for each part.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ def has_calls(node: hlo.Dft) -> bool:
 
 
 def wholes(region: hlo.Region, writes: Callable[[hlo.Dft], bool]) -> dict[hlo.Dft, hlo.Node]:
-    """The transforms of which only complex numbers are asked for, and the nodes that ask.
+    """Return the transforms whose only use is to make complex numbers, and the nodes that make them.
 
-    Those alone that can write such numbers.
+    Only transforms of which `writes` holds are considered.
     """
     ends = traversal.roots(region)
     nodes = traversal.topological_order(ends)

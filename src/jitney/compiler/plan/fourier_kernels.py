@@ -61,7 +61,7 @@ def has_kernels(node: hlo.Dft) -> bool:
 
 
 def factors(n: int, points: int) -> list[int]:
-    """The lengths of the transforms that one of a good length `n` is made of, in their order.
+    """Return the radices, in order, into which a transform of a supported length `n` is factored.
 
     Args:
       n: the length.

@@ -157,7 +157,7 @@ class Collective:
 class HostCall:
     """Calls a Python function of arrays, which returns its results or writes them in place.
 
-    With `finish` the call goes on until a `Wait` for it.
+    With `finish` the call is asynchronous: a `Wait` completes it.
     """
 
     name: str
@@ -171,7 +171,7 @@ class HostCall:
 
 @record
 class Wait:
-    """Waits until a call that goes on is done."""
+    """Completes an asynchronous call."""
 
     call: HostCall
 
@@ -187,10 +187,10 @@ class Copy:
 
 @record
 class SwapBuffers:
-    """Ends an iteration of a loop: `carry` becomes what `after` is, without a copy.
+    """Ends an iteration of a loop: `carry` gets the value of `after`, without a copy.
 
-    The two change places in memory, so both are the loop's as long as it runs; what `after` is then,
-    nobody reads. When the loop has ended, the value of `carry` is where it belongs.
+    The two exchange their memory, so both belong to the loop while it runs; the value of `after` is not
+    read afterwards. When the loop has ended, the value of `carry` is in its own memory again.
     """
 
     carry: Buffer
@@ -230,14 +230,14 @@ class Branch:
 
 @record
 class Clock:
-    """Adds the time that has passed since the last look at the clock to what a step has taken.
+    """Adds the time since the last clock reading to the time of a step.
 
     Attributes:
-      counters: int64[1 + 2 n] for n steps: when the clock was last looked at, then for each step the
-        ticks that it has taken and how often it ran.
-      index: of the step; -1 begins: nothing is added.
-      events: int64[1 + 2 n], where each look is written: how many there were, then for each of the
-        first n the index and the ticks. None if only sums are wanted.
+      counters: int64[1 + 2 n] for n steps: the last clock reading, then for each step its ticks and
+        how often it ran.
+      index: of the step; -1 at the start of a call: nothing is added.
+      events: int64[1 + 2 n], where readings are recorded: their number, then for each of the first n
+        the index and the ticks. None if only sums are needed.
     """
 
     counters: np.ndarray

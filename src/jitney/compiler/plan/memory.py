@@ -93,9 +93,9 @@ def _best_fit(lives: Sequence[_Life]) -> tuple[list[int], int]:
 
 
 def _most_alive(lives: Sequence[_Life]) -> int:
-    """The bytes of all that is alive at the worst time: no assignment takes less."""
+    """The peak of live bytes: a lower bound of every assignment."""
     ends = [change for begin, end, size in lives for change in ((begin, size), (end, -size))]
-    # (What ends at a time is gone before what begins then.)
+    # Memory that is freed at a time is available to what begins at that time.
     return max(itertools.accumulate([change for _, change in sorted(ends)]), default=0)
 
 
@@ -128,7 +128,7 @@ def _by_size(lives: Sequence[_Life]) -> tuple[list[int], int]:
 
 
 class _Free:
-    """Stretches of memory that nobody uses; neighbours are one."""
+    """Free ranges of memory; adjacent ranges are merged."""
 
     def __init__(self) -> None:
         self.by_size: list[tuple[int, int]] = []  # (size, offset), in order
@@ -136,7 +136,7 @@ class _Free:
         self.ending_at: dict[int, int] = {}  # end -> offset
 
     def add(self, offset: int, size: int) -> None:
-        """Notes that a stretch is free."""
+        """Marks a range as free."""
         before = self.ending_at.get(offset)
         if before is not None:
             size += self._remove(before)

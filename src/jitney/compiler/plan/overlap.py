@@ -1,14 +1,14 @@
-"""Calls that go on, and work beside them.
+"""Overlap of communication with computation: asynchronous calls, and steps that run meanwhile.
 
-A call with `finish` begins something that others do: messages between processes. What does not need its
-results is done before they are waited for. Steps are put into another order for that: calls as soon as
-their operands are there, in their own order, then all that can be done, and a wait when nothing else
-can. (What makes much of little, as a gather of weights does, is not begun before its turn: all that
-such calls make would be there at once.) A wait that nothing can be done before is a part of its call
-again.
+A call with `finish` is asynchronous: it exchanges messages with other processes. Steps that do not
+depend on its results run before the wait for them. List scheduling: calls start as soon as their
+operands are available, in their original order; then all other ready steps run, and a wait only if
+nothing else is ready. (Calls with results larger than their operands, such as gathers of weights, do
+not start early: the results of all of them would be in memory at once.) A wait that directly follows
+its call is merged into it.
 
-Steps keep their order where one writes what the other touches (`accesses`), so results do not depend on
-it. Buffers have no places in memory yet: those are for the new order.
+Steps keep their order if one writes what the other accesses (`accesses`), so results do not depend on
+it. Memory is assigned to buffers later, for the new order.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from jitney.compiler.plan.accesses import Access, accesses
 from jitney.compiler.plan.collective_order import growth
 from jitney.core.record import replace
 
-# What goes first among steps that can be done.
+# Priorities of ready steps, the first one foremost.
 _CALL, _OTHER, _WAIT = range(3)
 
 
@@ -41,7 +41,7 @@ def overlap(steps: list[ir.Step]) -> list[ir.Step]:
 
 
 def _goes_on(step: ir.Step) -> bool:
-    """Whether a step is, or has within it, a call that goes on."""
+    """Whether a step is, or has within it, an asynchronous call."""
     return any([isinstance(x, ir.HostCall) and x.finish is not None for x in ir.all_steps([step])])
 
 

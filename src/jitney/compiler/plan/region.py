@@ -102,9 +102,9 @@ class Planner:
         return False
 
     def prepared(self, kernel: Kernel) -> list[Kernel]:
-        """`kernel` with the axes that it is to run over, or several that do parts of what it does.
+        """Optimize the loop nest of `kernel`: one kernel, or several for parts of its domain.
 
-        One object for kernels of the same content.
+        Kernels of equal content give one object.
         """
         key = kernel_key(kernel)
         kernels = self.kernels.get(key)
@@ -196,7 +196,7 @@ class RegionPlan:
         return self.planner.loops > 0 and fourier_kernels.has_kernels(node)
 
     def _read_by_calls(self, region: hlo.Region) -> list[hlo.Node]:
-        """What native transforms read: numbers that are not in memory as parts of complex ones."""
+        """Operands that native transforms read and that therefore have to be in memory."""
         inputs: list[hlo.Node] = []
         for node in traversal.reachable(traversal.roots(region)).values():
             if isinstance(node, hlo.Dft) and not self.has_kernels(node):
@@ -204,7 +204,7 @@ class RegionPlan:
         return [x for x in inputs if not isinstance(x, _LEAVES)]
 
     def _begins_as(self, node: hlo.Node, index: int) -> hlo.Node | None:
-        """What the memory of a result has first: the operand of an update, a carry's first value."""
+        """The initial value of a result's memory: the operand of an update, a carry's first value."""
         if isinstance(node, _UPDATES):
             return node.x
         if isinstance(node, hlo.LibraryCall) and library.is_update(node.name):
@@ -262,7 +262,7 @@ class RegionPlan:
         return base in self.buffers or isinstance(base, hlo.Constant)
 
     def buffer(self, node: hlo.Node | Plane) -> ir.Buffer:
-        """Where the value of `node` is."""
+        """The buffer that holds the value of `node`."""
         if isinstance(node, Plane):
             if node.buffer.value is not None:
                 self.planner.keep_alive.append(node.buffer.value)
@@ -438,7 +438,7 @@ class RegionPlan:
         }
 
     def _idle(self, region: hlo.Region) -> set[hlo.Node]:
-        """Nodes that are nothing but what carries are at first that loops fill."""
+        """Nodes used only as initial values of carries that their loops overwrite completely."""
         ends = traversal.roots(region)
         nodes = traversal.topological_order(ends)
         starts: dict[hlo.Node, int] = {}

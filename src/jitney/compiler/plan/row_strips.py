@@ -57,7 +57,7 @@ class _Miner:
                 self._count_uses(block)
 
     def rows(self, launch: ir.Launch) -> Rows | None:
-        """What `launch` touches row by row: several chains may ask."""
+        """What `launch` touches row by row; cached, since several chains may need it."""
         known = self._rows.get(id(launch))
         if known is None:
             known = self._rows[id(launch)] = launch, rows_of(launch, self._kernels)
@@ -136,7 +136,7 @@ class _Chain:
         self._touched_after: set[ir.Buffer] = set()
 
     def touches(self, launch: ir.Launch) -> bool:
-        """Whether `launch` touches what the chain does: else it has nothing to gain from it."""
+        """Whether `launch` shares a buffer with the chain; otherwise joining it gains nothing."""
         return any(b in self._touched for b in launch.buffers)
 
     def take(self, step: ir.Step, member: Rows | None) -> None:
@@ -182,7 +182,7 @@ class _Chain:
         self._written_after |= written
 
     def _refuses(self, member: Rows) -> str:
-        """Why `member` cannot be one of the chain, or had better not be; "" if it can."""
+        """Why `member` cannot or should not be part of the chain; "" if it can."""
         rows = math.gcd(self.rows, member.extent)
         members = [*self.members, member]
         by_row = rows >= COSTS.strip_rows and all(
@@ -208,7 +208,7 @@ class _Chain:
         )
 
     def pays(self) -> bool:
-        """Whether as many bytes are found in caches as are worth it."""
+        """Whether enough bytes are reused from caches for the chain to pay off."""
         if len(self.members) == 1:
             return False
         uses: Counter[ir.Buffer] = Counter()

@@ -125,7 +125,7 @@ def scatter(plan: RegionPlan, node: hlo.Scatter) -> bool:
 
 
 def dot(plan: RegionPlan, node: hlo.Dot) -> bool:
-    """A call of BLAS, where operands lie as it wants them."""
+    """A call of BLAS, if it supports the layouts of the operands."""
     gemm = as_gemm(node, plan.buffer)
     if gemm is None:
         return False
@@ -197,7 +197,7 @@ def host_call(plan: RegionPlan, node: hlo.HostCall) -> bool:
 
 
 def collective(plan: RegionPlan, node: hlo.Collective) -> bool:
-    """A step that the participants of a group take together."""
+    """A step that the participants of a group perform together."""
     args = tuple([plan.buffer(a) for a in node.args])
     (result,) = plan.new(node)
     plan.steps.append(ir.Collective(node, args, result))
@@ -205,7 +205,7 @@ def collective(plan: RegionPlan, node: hlo.Collective) -> bool:
 
 
 def optimization_barrier(plan: RegionPlan, node: hlo.OptimizationBarrier) -> bool:
-    """Operands stay where they are: the barrier has done its work."""
+    """Copies of the operands, across which nothing is fused."""
     for buffer, x in zip(plan.new(node), node.args, strict=True):
         plan.steps.append(ir.Copy(buffer, plan.buffer(x)))
     return True

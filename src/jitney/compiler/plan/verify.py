@@ -26,8 +26,8 @@ class PlanError(AssertionError):
     P5  copies and exchanges are between buffers of one size
     P6  launches of a strip touch row by row what one of them writes and another touches; buffers of the
         strip itself are written before they are read, by launches of that strip
-    P7  between a call that goes on and the wait for it nobody touches its results, or writes its
-        operands; each has one wait, in the same list of steps
+    P7  between an asynchronous call and its wait no step touches its results or writes its operands;
+        each has one wait, in the same list of steps
     """
 
 
@@ -166,7 +166,7 @@ class _Memory:
 
 
 def _check_beside(step: ir.Step, going_on: Sequence[ir.HostCall]) -> None:
-    """Raises PlanError if `step` disturbs a call that is going on."""
+    """Raises PlanError if `step` conflicts with a pending asynchronous call."""
     for call in going_on:
         own = list(accesses(call))
         for access in accesses(step):
