@@ -27,17 +27,17 @@ def spread(what: str, flags: Flags, tree: PyTreeDef) -> list[bool]:
     """
     if isinstance(flags, bool):
         return [flags] * tree.num_leaves
-    given: object = flags
-    if not isinstance(given, tuple | list):
+    prefix: object = flags
+    if not isinstance(prefix, tuple | list):
         raise ValueError(
-            f"{what} must be a tree of booleans in tuples, but there is {given!r} of type "
-            f"{type(given)}"
+            f"{what} must be a tree of booleans in tuples, but there is {prefix!r} of type "
+            f"{type(prefix)}"
         )
-    entries, children = cast("Sequence[Any]", given), tree.children()
+    entries, children = cast("Sequence[Any]", prefix), tree.children()
     if len(entries) != len(children) or pytrees.treedef_is_leaf(tree):
         raise ValueError(
             f"{what} must be a prefix of the tree of arguments, whose nodes have as many children, but "
-            f"{given!r} has {len(entries)}, and stands for {tree} with {len(children)}"
+            f"{prefix!r} has {len(entries)}, and stands for {tree} with {len(children)}"
         )
     return [
         flag
@@ -51,13 +51,13 @@ def mirrored(flags: Sequence[bool], tree: PyTreeDef) -> Any:
     if pytrees.treedef_is_leaf(tree):
         return flags[0] if tree.num_leaves else None  # a None is a node without leaves
     start = 0
-    found: list[Any] = []
+    subtrees: list[Any] = []
     for child in tree.children():
-        found.append(mirrored(flags[start : start + child.num_leaves], child))
+        subtrees.append(mirrored(flags[start : start + child.num_leaves], child))
         start += child.num_leaves
     data: Any = tree.node_data()
     kind, keys = (tuple, ()) if data is None else data
     if kind is dict:
-        pairs: Any = zip(keys, found, strict=True)
+        pairs: Any = zip(keys, subtrees, strict=True)
         return dict(pairs)
-    return found if kind is list else tuple(found)
+    return subtrees if kind is list else tuple(subtrees)

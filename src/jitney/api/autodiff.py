@@ -84,12 +84,12 @@ def jvp(
             "jax.jvp: primals and tangents must be of one tree structure, but primals have "
             f"{of_primals} and tangents have {of_tangents}"
         )
-    given = [_checked_tangent(p, t) for p, t in zip(leaves, dleaves, strict=True)]
+    flat_tangents = [_checked_tangent(p, t) for p, t in zip(leaves, dleaves, strict=True)]
     flat = flat_function(fun, tree, has_aux)
     with source_info.transform_name_stack("jvp"):
         # NumPy's scalars stay as they are: a function may branch on them, or return them.
         values = [as_value(x) if isinstance(x, np.ndarray) else x for x in leaves]
-        outs, douts = jvp_flat(flat, values, given)
+        outs, douts = jvp_flat(flat, values, flat_tangents)
     value = flat.unflatten(outs)
     derivative = flat.unflatten([instantiated(t) for t in douts])
     return (value, derivative, flat.aux) if has_aux else (value, derivative)
@@ -165,14 +165,14 @@ def linearize(
 
     @api_boundary
     def fun_lin(jaxpr: Jaxpr, consts: Sequence[Any], *tangents: Any) -> Any:
-        given, dtree = pytrees.tree_flatten(tangents)
+        flat_tangents, dtree = pytrees.tree_flatten(tangents)
         if dtree != tree:
             raise TypeError(
                 "jax.linearize: the linear function takes tangents in the tree structure of the "
                 "primals, "
                 f"{tree}, but was given {dtree}"
             )
-        for aval, t in zip(avals, given, strict=True):
+        for aval, t in zip(avals, flat_tangents, strict=True):
             wanted: Any = aval.to_tangent_aval()
             got: Any = get_aval(t)
             if (
@@ -187,7 +187,7 @@ def linearize(
                     + how_to_vary(got, wanted, "the tangent")
                     + how_to_vary(wanted, got, "the primal value that jax.linearize is given")
                 )
-        return pytrees.tree_unflatten(out_tree, apply_linear(linear, consts, given))
+        return pytrees.tree_unflatten(out_tree, apply_linear(linear, consts, flat_tangents))
 
     value = pytrees.tree_unflatten(out_tree, outs)
     consts, linear = linear.consts, linear.without_consts()
@@ -198,8 +198,8 @@ def linearize(
 
 def apply_linear(linear: Linear, consts: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
     """The derivative, with the values `consts` of its residuals, applied to flat tangents."""
-    given = [t for t, nz in zip(tangents, linear.nonzero_in, strict=True) if nz]
-    outs = iter(eval_jaxpr(linear.jaxpr, consts, *given))
+    nonzero_tangents = [t for t, nz in zip(tangents, linear.nonzero_in, strict=True) if nz]
+    outs = iter(eval_jaxpr(linear.jaxpr, consts, *nonzero_tangents))
     return [
         as_value(next(outs)) if nz else instantiated(Zero(a))
         for nz, a in zip(linear.nonzero_out, linear.out_avals, strict=True)
@@ -338,9 +338,9 @@ def linear_transpose(
                 )
         operands = [UndefinedPrimal(a) for a in avals]
         with source_info.transform_name_stack("transpose"):
-            found = backward_pass(jaxpr, consts, operands, cts)
+            operand_cts = backward_pass(jaxpr, consts, operands, cts)
         return pytrees.tree_unflatten(
-            tree, [cotangent(c, a) for c, a in zip(found, avals, strict=True)]
+            tree, [cotangent(c, a) for c, a in zip(operand_cts, avals, strict=True)]
         )
 
     return pytrees.Partial(transposed, consts)

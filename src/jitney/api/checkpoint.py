@@ -97,23 +97,25 @@ def checkpoint(
 
 
 def _flags_of_leaves(
-    given: Sequence[PyTree], call: JitCall, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]
+    arg_flags: Sequence[PyTree], call: JitCall, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]
 ) -> tuple[bool, ...]:
-    """A flag for each leaf of the arguments that are not static; `given` has one for each argument.
+    """A flag for each leaf of the arguments that are not static.
+
+    `arg_flags` has one for each argument.
 
     Raises:
-      ValueError: if `given` is no prefix of the arguments.
+      ValueError: if `arg_flags` is no prefix of the arguments.
     """
     _, _, dynamic, by_name, _ = call.flatten(args, kwargs)
     signature = call.spec.signature
     order = list(signature.parameters) if by_name and signature else []
     names = sorted(by_name, key=lambda name: order.index(name) if name in order else len(order))
-    first, rest = tuple(given[: len(dynamic)]), given[len(dynamic) :]
+    first, remaining = tuple(arg_flags[: len(dynamic)]), arg_flags[len(dynamic) :]
     named: dict[str, PyTree] = dict.fromkeys(names, True)
-    if by_name and rest:
-        named.update(zip(names, rest, strict=True))
-    elif rest:
-        first = tuple(given)  # too many: the error tells how many arguments there are
+    if by_name and remaining:
+        named.update(zip(names, remaining, strict=True))
+    elif remaining:
+        first = tuple(arg_flags)  # too many: the error tells how many arguments there are
     flags = pytrees.broadcast_prefix((first, named), (tuple(dynamic), by_name))
     return tuple([bool(flag) for flag in flags])
 
@@ -160,12 +162,12 @@ def saved_residuals(
 
 
 def _described(jaxpr: Jaxpr, names: Sequence[str | None]) -> list[tuple[Any, str]]:
-    found: list[tuple[Any, str]] = []
+    residuals: list[tuple[Any, str]] = []
     kept = list(dict.fromkeys(v for v in jaxpr.outvars if isinstance(v, Var)))
-    found += [(a.aval, "from a literal") for a in jaxpr.outvars if isinstance(a, Literal)]
+    residuals += [(a.aval, "from a literal") for a in jaxpr.outvars if isinstance(a, Literal)]
     wanted = set(kept)
-    found += [(v.aval, "from a constant") for v in jaxpr.constvars if v in wanted]
-    found += [
+    residuals += [(v.aval, "from a constant") for v in jaxpr.constvars if v in wanted]
+    residuals += [
         (v.aval, f"from the argument {name}")
         for v, name in zip(jaxpr.invars, names, strict=True)
         if v in wanted
@@ -182,10 +184,10 @@ def _described(jaxpr: Jaxpr, names: Sequence[str | None]) -> list[tuple[Any, str
         if v in wanted:
             source = eqn.invars[0] if eqn.primitive.name == "reduce_precision" else v
             if isinstance(source, Var) and source in made_by:
-                found.append((v.aval, _origin(made_by[source], source, named)))
+                residuals.append((v.aval, _origin(made_by[source], source, named)))
             else:
-                found.append((v.aval, _origin(eqn, v, named)))
-    return found
+                residuals.append((v.aval, _origin(eqn, v, named)))
+    return residuals
 
 
 def _origin(eqn: JaxprEqn, var: Var, named: dict[Var, JaxprEqn]) -> str:

@@ -177,9 +177,9 @@ def _linear_call_jvp(
             "linear_call has no derivative by its residuals: only by its linear arguments"
         )
     params |= {"num_callee_consts": num_callee_consts, "num_res": num_res}
-    given = [instantiate(t) for t in tangents[n:]]
+    linear_tangents = [instantiate(t) for t in tangents[n:]]
     return linear_call_p.bind(*primals, **params), linear_call_p.bind(
-        *primals[:n], *given, **params
+        *primals[:n], *linear_tangents, **params
     )
 
 
@@ -190,11 +190,11 @@ def _linear_call_transpose(
 ) -> list[Any]:  # fmt: skip
     n = num_callee_consts + num_res
     transposed, extra = transpose_thunk()
-    given = [instantiate(ct) for ct in cts]
+    instantiated_cts = [instantiate(ct) for ct in cts]
     residuals = args[num_callee_consts:n]
     outs = linear_call_p.bind(
-        *extra, *residuals, *given, callee=transposed, num_callee_consts=len(extra), num_res=num_res,
-        transpose_thunk=lambda: (callee, list(args[:num_callee_consts])),
+        *extra, *residuals, *instantiated_cts, callee=transposed, num_callee_consts=len(extra),
+        num_res=num_res, transpose_thunk=lambda: (callee, list(args[:num_callee_consts])),
     )  # fmt: skip
     return [None] * n + [
         ct if type(x) is UndefinedPrimal else None for ct, x in zip(outs, args[n:], strict=True)

@@ -111,11 +111,11 @@ class custom_jvp(Generic[P, R]):  # the API's name
         trace = state.trace
         if trace is state.eval_trace:
             return owned_results(self.fun(*values))
-        given, others = self._nondiff.split(values)
+        nondiff, diff_args = self._nondiff.split(values)
         # Traced ones become operands, of which derivatives are dropped.
-        lifted = {i: x for i, x in given.items() if has_tracers(x)}
-        leaves, in_tree = pytrees.tree_flatten((tuple(lifted.values()), tuple(others)))
-        fixed = {i: x for i, x in given.items() if i not in lifted}
+        lifted = {i: x for i, x in nondiff.items() if has_tracers(x)}
+        leaves, in_tree = pytrees.tree_flatten((tuple(lifted.values()), tuple(diff_args)))
+        fixed = {i: x for i, x in nondiff.items() if i not in lifted}
         call = _Call(self, fixed, tuple(lifted), in_tree)
         outs = trace.process_custom_jvp_call(call, leaves)
         return pytrees.tree_unflatten(call.out_tree, outs)
@@ -153,8 +153,8 @@ class _Call:
         return self._results(self.owner.fun, leaves)
 
     def _results(self, fun: Callable[..., Any], leaves: Sequence[Any]) -> list[Any]:
-        given, others = self.arguments(leaves)
-        result = fun(*self.owner._nondiff.merged(given, others))
+        nondiff, diff_args = self.arguments(leaves)
+        result = fun(*self.owner._nondiff.merged(nondiff, diff_args))
         outs, self.out_tree = pytrees.tree_flatten(result)
         return outs
 
@@ -167,9 +167,9 @@ class _Call:
     def as_equation(self, leaves: Sequence[Any]) -> list[Any]:
         owner = self.owner
         assert owner.jvp is not None
-        given, others = self.arguments(leaves)
-        lifted = {i: given[i] for i in self.lifted}
-        program, leaves = owner._nondiff.traced(self.fixed, lifted, others)
+        nondiff, diff_args = self.arguments(leaves)
+        lifted = {i: nondiff[i] for i in self.lifted}
+        program, leaves = owner._nondiff.traced(self.fixed, lifted, diff_args)
         self.out_tree = program.out_tree
         copied = not owner.shares_program and is_recorded()
         return custom_jvp_call_p.bind(
@@ -186,9 +186,9 @@ class _Call:
         """The user's rule on flat values, its results checked."""
         rule, name = self.owner.jvp, self.owner._call.name
         assert rule is not None
-        given, args = self.arguments(primals)
+        nondiff, args = self.arguments(primals)
         _, dargs = self.arguments(tangents)
-        result = rule(*(given[i] for i in sorted(given)), args, dargs)
+        result = rule(*(nondiff[i] for i in sorted(nondiff)), args, dargs)
         if not isinstance(result, list | tuple) or len(result) != 2:
             raise TypeError(
                 f"custom_jvp of {name}: its rule {rule.__name__} must return a pair (output, "

@@ -68,16 +68,16 @@ def custom_root(
         return tangent_solve(linearize(lambda x: converted(x, *values), root)[1], y)
 
     # What the solvers close over is handed to them, too; the root does not depend on it.
-    found: Callable[..., Any] = solution
+    closed_solution: Callable[..., Any] = solution
     search_values: Sequence[PyTree] = ()
     linear, linear_values = linear_solution, search_values
     if state.trace is not state.eval_trace:
-        found, search_values = closure_convert(solution, guess, *consts)
+        closed_solution, search_values = closure_convert(solution, guess, *consts)
         linear, linear_values = closure_convert(linear_solution, guess, guess, *consts)
 
     @custom_jvp
     def _custom_root(at: PyTree, others: Any, *values: PyTree) -> Any:
-        return found(at, *values, *others[0])
+        return closed_solution(at, *values, *others[0])
 
     def _root_jvp(primals: Sequence[PyTree], tangents: Sequence[PyTree]) -> Any:
         at, others, *values = primals
@@ -105,11 +105,11 @@ def _checked(name: str, x: PyTree, tree: PyTreeDef) -> Any:
     Raises:
       TypeError: if it has not the structure `tree`, that of the first guess.
     """
-    found = pytrees.tree_structure(x)
-    if found != tree:
+    structure = pytrees.tree_structure(x)
+    if structure != tree:
         raise TypeError(
             f"custom_root: {name} must return the tree structure of initial_guess, {tree}, but "
-            f"returned {found}"
+            f"returned {structure}"
         )
     return x
 

@@ -228,18 +228,18 @@ class _Call:
 
         programs = [trace_to_jaxpr(f, avals, info) for f in (as_fwd, as_function)]
         fwd_jaxpr, fun_jaxpr = (ClosedJaxpr(p, values) for p, _, values in programs)
-        found = remat_opt_p.bind(
+        results = remat_opt_p.bind(
             *operands, fwd_jaxpr=fwd_jaxpr, fun_jaxpr=fun_jaxpr, num_res=counts[0]
         )
-        n_out = len(found) - counts[0]
-        return found[:n_out], found[n_out:]
+        n_out = len(results) - counts[0]
+        return results[:n_out], results[n_out:]
 
     def _fwd_at_once(self, primals: Sequence[Any], perturbed: Sequence[bool]) -> Any:
         owner = self.owner
-        given: Sequence[Any] = [*map(with_shape, primals)]
+        fwd_args: Sequence[Any] = [*map(with_shape, primals)]
         if owner.symbolic_zeros:
-            given = [CustomVJPPrimal(x, p) for x, p in zip(given, perturbed, strict=True)]
-        result = self.users_fwd(*self.merged(pytrees.tree_unflatten(self.in_tree, given)))
+            fwd_args = [CustomVJPPrimal(x, p) for x, p in zip(fwd_args, perturbed, strict=True)]
+        result = self.users_fwd(*self.merged(pytrees.tree_unflatten(self.in_tree, fwd_args)))
         name = self._name()
         if not isinstance(result, list | tuple) or len(result) != 2:
             raise TypeError(

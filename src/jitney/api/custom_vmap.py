@@ -77,11 +77,11 @@ def _custom_vmap_jvp(
     n_out = len(call.out_avals)
     nonzero = tuple(not isinstance(t, Zero) for t in tangents)
     program, nonzero_out = jvp_jaxpr(call, nonzero, False)
-    given = [t for t in tangents if not isinstance(t, Zero)]
+    nonzero_tangents = [t for t in tangents if not isinstance(t, Zero)]
 
     outs = custom_vmap_p.bind(
         *primals,
-        *given,
+        *nonzero_tangents,
         call=program,
         rule=BatchingRule(
             _DerivativeRule(rule, nonzero, nonzero_out), "custom_vmap_jvp.<locals>.jvp_of_rule_rule"
@@ -119,9 +119,9 @@ class _DerivativeRule:
             for mapped, present in zip(batched[:n], self.nonzero, strict=True)
         ]
         if not any(value and tangent for value, tangent in alike):
-            found = self._of_unmapped(size, batched, values)
-            if found is not None:
-                return found
+            unmapped_results = self._of_unmapped(size, batched, values)
+            if unmapped_results is not None:
+                return unmapped_results
             # A rule whose results are mapped all the same gets operands that are.
         own = [value or tangent for value, tangent in alike]
         of_given = [m for m, present in zip(own, self.nonzero, strict=True) if present]
@@ -155,21 +155,21 @@ class _DerivativeRule:
     def _derivative(self, size: int, own: Sequence[bool], values: Sequence[Any]) -> Any:
         """The rule, called with `own`, and its derivative: (values, tangents, which are mapped)."""
         n = len(self.nonzero)
-        given, found = iter(values[n:]), []
+        nonzero_tangents, mapped_of_calls = iter(values[n:]), []
         dots = [
-            next(given) if present else Zero(get_aval(x).to_tangent_aval())
+            next(nonzero_tangents) if present else Zero(get_aval(x).to_tangent_aval())
             for x, present in zip(values[:n], self.nonzero, strict=True)
         ]
 
         def run(*operands: ArrayLike) -> Any:
             outs, mapped = self.rule.call(size, own, operands)
-            found.append(mapped)
+            mapped_of_calls.append(mapped)
             return outs
 
         outs, douts = jvp_flat(run, values[:n], dots)
         wanted = [instantiate(t) for t, nz in zip(douts, self.nonzero_out, strict=True) if nz]
-        also = [m for m, nz in zip(found[0], self.nonzero_out, strict=True) if nz]
-        return [*outs, *wanted], [*found[0], *also]
+        also = [m for m, nz in zip(mapped_of_calls[0], self.nonzero_out, strict=True) if nz]
+        return [*outs, *wanted], [*mapped_of_calls[0], *also]
 
 
 @custom_vmap_p.partial
@@ -300,8 +300,8 @@ def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
         flags = pytrees.tree_leaves(in_batched)
 
         def one(mapped: PyTree) -> Any:
-            rest = iter(mapped)
-            values = [next(rest) if m else x for x, m in zip(leaves, flags, strict=True)]
+            remaining = iter(mapped)
+            values = [next(remaining) if m else x for x, m in zip(leaves, flags, strict=True)]
             return function(*pytrees.tree_unflatten(tree, values))
 
         out = mapping.map(one, [x for x, m in zip(leaves, flags, strict=True) if m])

@@ -92,19 +92,19 @@ def breakpoint(  # noqa: A001
     """
     if backend not in (None, "cli"):
         raise ValueError(f"jax.debug.breakpoint: the only backend is 'cli', got {backend!r}")
-    found: list[FrameType] = []
+    stack: list[FrameType] = []
     frame = inspect.currentframe()
     frame = None if frame is None else frame.f_back
     while frame is not None:
         if not filter_frames or source_info.include_frame(frame):
-            found.append(frame)
+            stack.append(frame)
         frame = frame.f_back
     if num_frames is not None:
-        found = found[:num_frames]
-    places = [(f.f_code.co_filename, f.f_code.co_name, f.f_lineno, _source(f)) for f in found]
-    modules = [f.f_globals for f in found]
-    variables = [dict(f.f_locals) if f.f_locals is not f.f_globals else {} for f in found]
-    del found, frame
+        stack = stack[:num_frames]
+    places = [(f.f_code.co_filename, f.f_code.co_name, f.f_lineno, _source(f)) for f in stack]
+    modules = [f.f_globals for f in stack]
+    variables = [dict(f.f_locals) if f.f_locals is not f.f_globals else {} for f in stack]
+    del stack, frame
 
     def debug(values: list[dict[str, Any]], _token: PyTree) -> None:
         frames = [
@@ -180,14 +180,14 @@ class Debugger(cmd.Cmd):
 
     def do_p(self, arg: str) -> None:
         """p(rint) expression"""
-        value, found = self.evaluate(arg)
-        if found:
+        value, is_valid = self.evaluate(arg)
+        if is_valid:
             self.show(repr(value))
 
     def do_pp(self, arg: str) -> None:
         """pp expression: pretty-print it"""
-        value, found = self.evaluate(arg)
-        if found:
+        value, is_valid = self.evaluate(arg)
+        if is_valid:
             self.show(pprint.pformat(value))
 
     def do_list(self, _arg: str) -> None:

@@ -92,10 +92,10 @@ def device_put(
                 f"{type(leaf)}"
             )
     places, srcs = [
-        [given] * len(leaves)
-        if given is None or isinstance(given, _PLACES)
-        else _spread_over(given, x)
-        for given in (device, src)
+        [option] * len(leaves)
+        if option is None or isinstance(option, _PLACES)
+        else _spread_over(option, x)
+        for option in (device, src)
     ]
     for leaf, place in zip(leaves, places, strict=True):
         if isinstance(place, Format):
@@ -130,12 +130,12 @@ def _spread_over(places: PyTree, x: PyTree) -> list[Any]:
     try:
         return pytrees.broadcast_prefix(places, x, is_leaf=_is_none)
     except ValueError as error:
-        found = [str(make("device")) for make in prefix_errors(places, x, _is_none)]
-        if not found:
+        mismatches = [str(make("device")) for make in prefix_errors(places, x, _is_none)]
+        if not mismatches:
             raise
         raise ValueError(
             "jax.device_put: `device` has to be a tree prefix of `x`, but is not, in "
-            f"{len(found)} places:\n" + "\n".join(found)
+            f"{len(mismatches)} places:\n" + "\n".join(mismatches)
         ) from error
 
 

@@ -85,16 +85,16 @@ def pull_back(
       cts: cotangents of the results.
       wanted: which arguments' cotangents to compute; all by default.
     """
-    given = [*itertools.compress(cts, linear.nonzero_out)]
+    nonzero_cts = [*itertools.compress(cts, linear.nonzero_out)]
     operands = [UndefinedPrimal(v.aval) for v in linear.jaxpr.invars]
     if wanted is not None:
         wanted = [*itertools.compress(wanted, linear.nonzero_in)]
     with source_info.transform_name_stack("transpose"):
-        found = backward_pass(linear.jaxpr, consts, operands, given, wanted)
+        operand_cts = backward_pass(linear.jaxpr, consts, operands, nonzero_cts, wanted)
     if all(linear.nonzero_in):
-        return found
-    rest = iter(found)
-    return [next(rest) if nz else None for nz in linear.nonzero_in]
+        return operand_cts
+    remaining = iter(operand_cts)
+    return [next(remaining) if nz else None for nz in linear.nonzero_in]
 
 
 def cotangent(ct: PyTree, aval: AbstractValue) -> Any:

@@ -55,9 +55,9 @@ def from_dlpack(
 def is_supported_dtype(dtype: DTypeLike) -> bool:
     """Whether arrays of `dtype` can be exchanged."""
     try:
-        found = dtypes.dtype(dtype)
+        resolved = dtypes.dtype(dtype)
     except TypeError:
         return False
-    return not dtypes.is_extended(found) and (
-        found.kind in _KINDS or found == np.dtype(dtypes.bfloat16)
+    return not dtypes.is_extended(resolved) and (
+        resolved.kind in _KINDS or resolved == np.dtype(dtypes.bfloat16)
     )

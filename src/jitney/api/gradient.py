@@ -163,10 +163,10 @@ def checked_argnums(argnums: int | Sequence[int]) -> int | tuple[int, ...]:
     Raises:
       TypeError: if it is neither an integer nor a sequence of integers.
     """
-    given: Any = argnums
-    if hasattr(given, "__index__") and not getattr(given, "ndim", 0):  # arrays have the method
-        return operator.index(given)
-    return tuple(operator.index(n) for n in given)
+    untyped: Any = argnums
+    if hasattr(untyped, "__index__") and not getattr(untyped, "ndim", 0):  # arrays have the method
+        return operator.index(untyped)
+    return tuple(operator.index(n) for n in untyped)
 
 
 def argnums_partial(
@@ -278,8 +278,8 @@ def _value_and_grad(
     # NumPy's numbers lose the bits that are not enabled; arrays keep those that they have.
     if is_evaluated or (not aval.weak_type and dtypes.canonicalize_dtype(aval.dtype) != aval.dtype):
         ct = array_from_numpy(one, aval)
-    found = pull_back(linear, linear.consts, [ct])
-    gradients = [cotangent(g, get_aval(x)) for g, x in zip(found, values, strict=True)]
+    input_cts = pull_back(linear, linear.consts, [ct])
+    gradients = [cotangent(g, get_aval(x)) for g, x in zip(input_cts, values, strict=True)]
     gradient = pytrees.tree_unflatten(tree, gradients)
     result = gradient[0] if isinstance(argnums, int) else gradient
     if has_aux:

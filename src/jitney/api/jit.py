@@ -120,8 +120,8 @@ class JitFunction(PjitFunction):
     def __reduce__(self) -> Any:
         # A decorated function is pickled by its name, as functions are.
         name = getattr(self, "__qualname__", "")  # partials have none
-        found = getattr(sys.modules.get(self.__module__), name, None)
-        if found is self:
+        named = getattr(sys.modules.get(self.__module__), name, None)
+        if named is self:
             return name
         call = self.call
         return _rebuild, (

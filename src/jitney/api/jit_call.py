@@ -272,7 +272,7 @@ class JitCall:
 
     def _known(self) -> list[tuple[Any, ...]]:
         """The keys of the traces that there are, oldest first."""
-        return [k for k, found in list(self.cache.items()) if isinstance(found, TraceResult)]
+        return [k for k, entry in list(self.cache.items()) if isinstance(entry, TraceResult)]
 
     def _watch(
         self,
@@ -315,7 +315,7 @@ class JitCall:
             name, and placements of arguments.
         """
         closed, n_outer = program.closed, len(program.outer_tracers)
-        found: dict[str, Any] = {}
+        params: dict[str, Any] = {}
         if self.in_places is not None:
             if kwargs and not self.in_places.is_of_one_device:
                 raise ValueError(
@@ -328,14 +328,14 @@ class JitCall:
                 closed.in_avals[n_outer:],
                 lambda i: str(names[i]),
             )
-            found["in_shardings"] = (*(UNSPECIFIED,) * n_outer, *places)
+            params["in_shardings"] = (*(UNSPECIFIED,) * n_outer, *places)
         if self.out_places is not None:
             result = pytrees.tree_unflatten(program.out_tree, closed.out_avals)
             paths = pytrees.tree_flatten_with_path(result)[0]
-            found["out_shardings"] = self.out_places.spread(
+            params["out_shardings"] = self.out_places.spread(
                 result, closed.out_avals, lambda i: f"result{pytrees.keystr(paths[i][0])}"
             )
-        return found
+        return params
 
     def _trace(
         self,

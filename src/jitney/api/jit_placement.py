@@ -115,10 +115,10 @@ class GivenPlaces:
                 f"or one place for all, but is of type {type(prefix)}; put it into a tuple"
             )
         asked = f"{self.asked_by} {self.option}"
-        found = [str(make(asked)) for make in prefix_errors(prefix, full)]
+        mismatches = [str(make(asked)) for make in prefix_errors(prefix, full)]
         return ValueError(
             f"{self.asked_by}: {self.option} has to be a tree prefix of what it is for, but is "
-            "not:\n" + "\n".join(found)
+            "not:\n" + "\n".join(mismatches)
         )
 
     def _resolved(self, place: object) -> Any:
@@ -171,17 +171,17 @@ class GivenPlaces:
             ) from None
 
 
-def given_places(option: str, given: PyTree, asked_by: str = "jit") -> GivenPlaces | None:
+def given_places(option: str, prefix: PyTree, asked_by: str = "jit") -> GivenPlaces | None:
     """The option `option` of `jit` or `pjit`, checked; None if it says nothing.
 
     Raises:
       TypeError: if a leaf of it is no place.
     """
-    if given is None and asked_by != "pjit":
+    if prefix is None and asked_by != "pjit":
         return None
-    if isinstance(given, list) and option == "in_shardings":
-        given = tuple(given)  # one entry for each argument
-    leaves, tree = pytrees.tree_flatten(given, lambda place: place is None)
+    if isinstance(prefix, list) and option == "in_shardings":
+        prefix = tuple(prefix)  # one entry for each argument
+    leaves, tree = pytrees.tree_flatten(prefix, lambda place: place is None)
     for place in leaves:
         if not (place is None or place is UNSPECIFIED) and not isinstance(
             place, Sharding | PartitionSpec | Format
@@ -222,12 +222,12 @@ def places_on(
     )
     if device is not None and backend is not None:
         raise ValueError(f"jit takes `device` or `backend`, but got both: {device=} and {backend=}")
-    for option, given in (("in_shardings", in_shardings), ("out_shardings", out_shardings)):
-        if given is not None and not isinstance(given, type(UNSPECIFIED)):
+    for option, shardings in (("in_shardings", in_shardings), ("out_shardings", out_shardings)):
+        if shardings is not None and not isinstance(shardings, type(UNSPECIFIED)):
             raise ValueError(
                 f"jit takes {option}, or `device` or `backend` in its place, but got {device=}, "
                 f"{backend=} "
-                f"and {option}={given}"
+                f"and {option}={shardings}"
             )
     if device is None:
         device = client.client(backend).local_devices()[0]
@@ -248,5 +248,5 @@ def wishes_of(closed: ClosedJaxpr, params: Mapping[str, Any]) -> Wishes:
 
 def _said(places: tuple[Any, ...]) -> tuple[Sharding | None, ...]:
     """Shardings as they are, and None in place of `UNSPECIFIED`; empty if there are none."""
-    found = tuple([None if place is UNSPECIFIED else place for place in places])
-    return found if any([place is not None for place in found]) else ()
+    shardings = tuple([None if place is UNSPECIFIED else place for place in places])
+    return shardings if any([place is not None for place in shardings]) else ()

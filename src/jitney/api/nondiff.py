@@ -38,26 +38,29 @@ class NondiffArguments:
         self.fun = fun
         signature = signature_of(fun)
         names = [] if signature is None else list(signature.parameters)
-        found: set[int] = set()
+        positions: set[int] = set()
         for number in argnums:
             n = operator.index(number)
-            found.add(n + len(names) if n < 0 else n)
+            positions.add(n + len(names) if n < 0 else n)
         for name in (argnames,) if isinstance(argnames, str) else argnames:
             if name not in names:
                 raise ValueError(f"nondiff_argnames: the function has no argument {name!r}")
-            found.add(names.index(name))
-        self.positions = tuple(sorted(found))
+            positions.add(names.index(name))
+        self.positions = tuple(sorted(positions))
         self.call: JitCall = make_call(fun, self.positions or None)
 
     def split(self, args: Sequence[Any]) -> tuple[dict[int, Any], list[Any]]:
         """(these arguments by position, the others)."""
-        given = {i: args[i] for i in self.positions}
-        return given, [x for i, x in enumerate(args) if i not in given]
+        nondiff = {i: args[i] for i in self.positions}
+        return nondiff, [x for i, x in enumerate(args) if i not in nondiff]
 
-    def merged(self, given: dict[int, Any], others: Sequence[Any]) -> list[Any]:
+    def merged(self, nondiff: dict[int, Any], others: Sequence[Any]) -> list[Any]:
         """All arguments in their places."""
-        rest = iter(others)
-        return [given[i] if i in given else next(rest) for i in range(len(given) + len(others))]
+        remaining = iter(others)
+        return [
+            nondiff[i] if i in nondiff else next(remaining)
+            for i in range(len(nondiff) + len(others))
+        ]
 
     def traced(self, fixed: dict[int, Any], lifted: dict[int, Any], others: Sequence[Any]) -> Any:
         """(program, operands) of a call.
@@ -70,9 +73,9 @@ class NondiffArguments:
         if not lifted and _is_hashable(fixed.values()):
             return self.call.trace(tuple(self.merged(fixed, others)), {})
 
-        def with_lifted(values: Sequence[Any], *rest: PyTree) -> Any:
-            given = {**fixed, **dict(zip(lifted, values, strict=True))}
-            return self.fun(*self.merged(given, rest))
+        def with_lifted(values: Sequence[Any], *others: PyTree) -> Any:
+            nondiff = {**fixed, **dict(zip(lifted, values, strict=True))}
+            return self.fun(*self.merged(nondiff, others))
 
         call = make_call(with_lifted, name=self.call.name)
         return call.trace((tuple(lifted.values()), *others), {})

@@ -122,17 +122,17 @@ def make_array_from_callback(
         )
     place, whole = _placed_shape(sharding, shape)
     tiling = place.tiling(len(whole))
-    found: dict[tuple[int, ...], Any] = {}
+    part_of_tile: dict[tuple[int, ...], Any] = {}
     parts: list[Any] = []
     indices = tiling.indices(whole)
     for device, tile, index in zip(place.device_order, tiling.tiles, indices, strict=True):
         if not device.is_addressable:
             continue
-        if tile not in found:
-            found[tile] = data_callback(index)
-        parts.append(found[tile])
-    made = assembly.assembled("make_array_from_callback", whole, place, parts, dtype)
-    return cast("ArrayImpl", made)
+        if tile not in part_of_tile:
+            part_of_tile[tile] = data_callback(index)
+        parts.append(part_of_tile[tile])
+    array = assembly.assembled("make_array_from_callback", whole, place, parts, dtype)
+    return cast("ArrayImpl", array)
 
 
 def make_array_from_single_device_arrays(
@@ -204,13 +204,13 @@ def make_array_from_process_local_data(
         shapes = pytrees.broadcast_prefix(
             global_shape, local_data, is_leaf=lambda x: x is None or isinstance(x, tuple)
         )
-    made: list[Any] = []
+    arrays: list[Any] = []
     for x, place, shape in zip(leaves, places, shapes, strict=True):
         data = np.asarray(x)
         if isinstance(place, PartitionSpec):
             place = on_mesh_in_force(place, "make_array_from_process_local_data: sharding")
-        made.append(of_local_data(data, as_sharding(place), shape))
-    return pytrees.tree_unflatten(tree, made)
+        arrays.append(of_local_data(data, as_sharding(place), shape))
+    return pytrees.tree_unflatten(tree, arrays)
 
 
 def of_local_data(
@@ -292,8 +292,8 @@ def _moved(x: Any, place: Sharding) -> Any:
     if isinstance(x, ArrayImpl):
         if asks_nothing(place):
             return settled(x)
-        found = explicit.typed(x.aval, place)
-        return x.placed(explicit.place_of(found, as_mesh(place)) or place)
+        aval = explicit.typed(x.aval, place)
+        return x.placed(explicit.place_of(aval, as_mesh(place)) or place)
     return resharded(x, place) if isinstance(place, NamedSharding) else device_put(x, place)
 
 
@@ -388,10 +388,10 @@ def explicit_axes(
     return called
 
 
-def _given_late(option: str, given: PyTree, kwargs: dict[str, PyTree]) -> PyTree:
+def _given_late(option: str, value: PyTree, kwargs: dict[str, PyTree]) -> PyTree:
     """The option of `auto_axes` or `explicit_axes`, taken from those of the call if it was left out."""
-    if given is not None:
-        return given
+    if value is not None:
+        return value
     if option not in kwargs:
         raise TypeError(f"{option} is given neither to {_AXES_OF[option]} nor to the call")
     return kwargs.pop(option)
@@ -442,5 +442,5 @@ def _cast(x: Value, mesh: Mesh) -> Any:
     if isinstance(x, ArrayImpl):
         place = x.placement
         return x.placed(place.update(mesh=mesh)) if isinstance(place, NamedSharding) else x
-    found = explicit.sharding_of(get_aval(x))
-    return x if found is None else resharded(x, found.update(mesh=mesh))
+    own = explicit.sharding_of(get_aval(x))
+    return x if own is None else resharded(x, own.update(mesh=mesh))

@@ -170,8 +170,8 @@ class _Mapped:
                 for x, axis in zip(parts, axes, strict=True)
             ]
             positional, named = pytrees.tree_unflatten(tree, own)
-            given = iter(positional)
-            whole = [fixed[i] if i in fixed else next(given) for i in range(len(args))]
+            remaining = iter(positional)
+            whole = [fixed[i] if i in fixed else next(remaining) for i in range(len(args))]
             out = self.fun(*whole, **named)
             outs, out_tree = pytrees.tree_flatten(out)
             outs = [as_value(x) for x in outs]
@@ -230,9 +230,9 @@ class _Mapped:
         mesh = self.mesh(len(there))
         specs = [self.spec(axis) for axis in axes]
         arrays = pmap_processes.to_all_devices(values, specs, mesh, self.name)
-        rest, named = pytrees.tree_unflatten(tree, arrays)
-        given = iter(rest)
-        whole = tuple([fixed[i] if i in fixed else next(given) for i in range(len(args))])
+        positional, named = pytrees.tree_unflatten(tree, arrays)
+        remaining = iter(positional)
+        whole = tuple([fixed[i] if i in fixed else next(remaining) for i in range(len(args))])
         return mesh, whole, named
 
     # --- axes -----------------------------------------------------------------------------------

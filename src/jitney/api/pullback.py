@@ -181,12 +181,12 @@ class VJP:
                 f"{messages.counted(len(cotangents), 'argument')}. Where the result is a tuple, so "
                 "is the cotangent."
             )
-        given = _checked_cotangents(static, cotangents[0])
-        found = pull_back(static.linear, self._residuals(), given, self.wanted)
-        wanted = self.wanted or [True] * len(found)
+        flat_cts = _checked_cotangents(static, cotangents[0])
+        operand_cts = pull_back(static.linear, self._residuals(), flat_cts, self.wanted)
+        wanted = self.wanted or [True] * len(operand_cts)
         result = [
             cotangent(ct, aval) if is_wanted else DidntWant()
-            for ct, aval, is_wanted in zip(found, static.in_avals, wanted, strict=True)
+            for ct, aval, is_wanted in zip(operand_cts, static.in_avals, wanted, strict=True)
         ]
         for k, ref in enumerate(self.refs):
             if ref is not None:

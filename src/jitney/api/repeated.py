@@ -148,22 +148,22 @@ class LibraryFunction(RepeatedFunction):
         if self._values.get(alike, 0) >= MAX_VALUES:
             seen.is_plain = True
             return
-        found = _compiled(self, patterns, names, args, kwargs, result, is_small)
-        if found is None and self._reader.has_numbers(patterns):
+        compiled = _compiled(self, patterns, names, args, kwargs, result, is_small)
+        if compiled is None and self._reader.has_numbers(patterns):
             # The function may ask for the value of a number: it is a part of the signature then.
             del self._seen[seen.key]
             self._reader.numbers_are_exact = True
             _, patterns, names = self._reader.read(args, kwargs)
             seen = _Seen((epoch, patterns, names))
             self._seen[seen.key] = seen
-            found = _compiled(self, patterns, names, args, kwargs, result, is_small)
-        if found is None:
+            compiled = _compiled(self, patterns, names, args, kwargs, result, is_small)
+        if compiled is None:
             seen.is_plain = True
             return
         if len(self._values) >= MAX_SIGNATURES:
             self._values = {}
         self._values[alike] = self._values.get(alike, 0) + 1
-        seen.executable, seen.unflatten = found
+        seen.executable, seen.unflatten = compiled
         self._enter(seen)
 
     # ----------------------------------------------------------------------------------------------
@@ -208,10 +208,10 @@ class LibraryFunction(RepeatedFunction):
     def __reduce__(self) -> Any:
         # By name, as functions are: of this object, or of the function, which is in another module.
         try:
-            found = getattr(importlib.import_module(self.__module__), self.__qualname__, None)
+            named = getattr(importlib.import_module(self.__module__), self.__qualname__, None)
         except ImportError:
-            found = None
-        return self.__qualname__ if found is self else (repeated, (self.plain,))
+            named = None
+        return self.__qualname__ if named is self else (repeated, (self.plain,))
 
     def __repr__(self) -> str:
         return repr(self.plain)
@@ -298,10 +298,10 @@ def _traced(
     n_positional = len(patterns) - len(names)
 
     def of_leaves(*values: Any) -> Any:
-        rest = iter(values)
-        given = [call_patterns.filled(p, rest) for p in patterns]
-        named = dict(zip(names, given[n_positional:], strict=True))
-        return plain(*given[:n_positional], **named)
+        leaves = iter(values)
+        arguments = [call_patterns.filled(p, leaves) for p in patterns]
+        named = dict(zip(names, arguments[n_positional:], strict=True))
+        return plain(*arguments[:n_positional], **named)
 
     flat = FlatFunction(of_leaves, pytrees.tree_structure(tuple(leaves)), _refusal)
     info = DebugInfo("jit", source_info.fun_sourceinfo(plain))
@@ -338,32 +338,32 @@ def _copies(leaves: Sequence[Any], result: Any) -> bool:
 # --- making public functions ----------------------------------------------------------------------
 
 
-def repeated(found: Any) -> Any:
+def repeated(value: Any) -> Any:
     """What a public name stands for: a function has its repeated calls compiled, other things stay.
 
     Functions that are NumPy's stay NumPy's.
     """
     if (
-        type(found) is types.FunctionType
-        and not getattr(found, "is_one_operation", False)
-        and found.__module__.partition(".")[0] != "numpy"
-        and not inspect.isgeneratorfunction(found)
+        type(value) is types.FunctionType
+        and not getattr(value, "is_one_operation", False)
+        and value.__module__.partition(".")[0] != "numpy"
+        and not inspect.isgeneratorfunction(value)
     ):
-        made_before = found.__dict__.get("_repeated")
+        made_before = value.__dict__.get("_repeated")
         if made_before is None:
-            made_before = LibraryFunction(found)
-            found.__dict__["_repeated"] = made_before
+            made_before = LibraryFunction(value)
+            value.__dict__["_repeated"] = made_before
         return made_before
-    return found
+    return value
 
 
 def publish(namespace: dict[str, Any]) -> None:
     """Has repeated calls compiled of all functions that a module defines, or presents as its own."""
     own = namespace["__name__"]
-    for name, found in list(namespace.items()):
-        is_own = getattr(found, "__module__", None) in (own, own.replace("jitney", "jax", 1))
+    for name, value in list(namespace.items()):
+        is_own = getattr(value, "__module__", None) in (own, own.replace("jitney", "jax", 1))
         if is_own and not name.startswith("_"):
-            namespace[name] = repeated(found)
+            namespace[name] = repeated(value)
 
 
 __all__ = ["LibraryFunction", "clear", "publish", "repeated"]

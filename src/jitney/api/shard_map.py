@@ -198,22 +198,23 @@ class Mapped:
             self.name, region, own_specs, avals, self.argument_names(args, taken)
         )
         parts = [region.part(a, spec) for a, spec in zip(avals, own_specs, strict=True)]
-        found: list[Any] = []
+        result_info: list[Any] = []
 
         def on_one_device(*values: Any) -> list[Any]:
-            given = iter(values)
-            whole = [next(given) if t else x for t, x in zip(taken, leaves, strict=True)]
+            remaining = iter(values)
+            whole = [next(remaining) if t else x for t, x in zip(taken, leaves, strict=True)]
             out = self.fun(*pytrees.tree_unflatten(tree, whole))
             specs = self.specs_of_results(region, out)
             outs, out_tree = pytrees.tree_flatten(out)
             paths = [pytrees.keystr(path) for path, _ in pytrees.tree_flatten_with_path(out)[0]]
-            found[:] = [specs, out_tree, [f"{self.name}(*args){path}" for path in paths]]
+            result_info[:] = [specs, out_tree, [f"{self.name}(*args){path}" for path in paths]]
             return [as_value(x) for x in outs]
 
         def body(*values: Any) -> list[Any]:
             outs = on_one_device(*values)
             return [
-                specs_of.as_result(region, x, spec) for x, spec in zip(outs, found[0], strict=True)
+                specs_of.as_result(region, x, spec)
+                for x, spec in zip(outs, result_info[0], strict=True)
             ]
 
         info = DebugInfo("shard_map", source_info.fun_sourceinfo(self.fun))
@@ -224,8 +225,8 @@ class Mapped:
             # Outside of programs values are there: those that all devices share can be asked for.
             if state.trace is not state.eval_trace or region.manual != {*region.mesh.axis_names}:
                 raise
-            return self.run_on_values(region, operands, own_specs, on_one_device, found)
-        out_specs, out_tree, names = found
+            return self.run_on_values(region, operands, own_specs, on_one_device, result_info)
+        out_specs, out_tree, names = result_info
         specs_of.check_results(self.name, region, out_specs, out_avals, names)
         specs_of.check_constants(self.name, region, consts)
         outs = primitive.bind(region, ClosedJaxpr(jaxpr, consts), operands, own_specs, out_specs)
@@ -239,7 +240,7 @@ class Mapped:
         operands: Sequence[Any],
         in_specs: tuple[PartitionSpec, ...],
         on_one_device: Callable[..., list[Any]],
-        found: Sequence[Any],
+        result_info: Sequence[Any],
     ) -> Any:
         """Run the function on values, those of all devices at once.
 
@@ -248,13 +249,14 @@ class Mapped:
           operands: whole arrays.
           in_specs: how they are divided.
           on_one_device: the function, flat.
-          found: after `on_one_device` has run: specifications, structure and names of its results.
+          result_info: specifications, structure and names of the results of `on_one_device`, set
+            when it has run.
         """
         with use_abstract_mesh(_inner_mesh(region)):
             outs, own = spmd.on_parts(
                 on_one_device, region.axes, in_specs, [specs_of.bare(x) for x in operands]
             )
-        out_specs, out_tree, names = found
+        out_specs, out_tree, names = result_info
         specs_of.check_known_results(self.name, region, out_specs, outs, own, names)
         sizes = region.mesh.shape
         outs = [spmd.joined(*each, sizes) for each in zip(outs, own, out_specs, strict=True)]

@@ -412,11 +412,13 @@ def _differs(
 
     mesh = f"shape {tuple([n for _, n in region.axes])} and axis names {tuple(order)}"
     mentioned = [own for own in order if own in names_in(spec)]
-    rest = [own for own in order if own not in mentioned]
+    unmentioned = [own for own in order if own not in mentioned]
     varies = [own for own in order if own in aval.vma]
-    implied = f"is the same along all axes, {{{listed(rest)}}}"
+    implied = f"is the same along all axes, {{{listed(unmentioned)}}}"
     if mentioned:
-        implied = f"differs along {{{listed(mentioned)}}} alone, and not along {{{listed(rest)}}}"
+        implied = (
+            f"differs along {{{listed(mentioned)}}} alone, and not along {{{listed(unmentioned)}}}"
+        )
     return (
         f"shard_map of {function}: out_specs, {spec}, says that {name}, {aval.str_short()}, "
         f"{implied}, "

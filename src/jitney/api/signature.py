@@ -182,9 +182,9 @@ class CallSpec:
             return tuple(dynamic), kwargs
         positions = {where: item.value for where, item in static if isinstance(where, int)}
         names = {where: item.value for where, item in static if isinstance(where, str)}
-        rest = iter(dynamic)
+        remaining = iter(dynamic)
         args = [
-            positions[i] if i in positions else next(rest)
+            positions[i] if i in positions else next(remaining)
             for i in range(len(dynamic) + len(positions))
         ]
         return tuple(args), {**kwargs, **names}
@@ -313,10 +313,10 @@ def _bind_names(
         ):
             named.append((parameters[i].name, value))
             continue
-        rest = next((p for p in parameters if p.kind is p.VAR_POSITIONAL), None)
-        if rest is not None:
-            first = parameters.index(rest)
-            named.append((f"{rest.name}[{i - first}]", value))
+        var_positional = next((p for p in parameters if p.kind is p.VAR_POSITIONAL), None)
+        if var_positional is not None:
+            first = parameters.index(var_positional)
+            named.append((f"{var_positional.name}[{i - first}]", value))
         else:
             named.append((f"args[{i}]", value))
     keyword_names = {p.name for p in parameters if p.kind is not inspect.Parameter.VAR_KEYWORD}

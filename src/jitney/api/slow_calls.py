@@ -195,11 +195,11 @@ def narrows(call: _Counting, leaves: Sequence[Any]) -> bool:
       call: of a jitted function, which counts them.
       leaves: its flat operands.
     """
-    found = None
+    array = None
     for x in leaves:
         if type(x) is np.ndarray and x.nbytes >= LARGE_ARRAY and x.dtype == np.float64:
-            found = x
-    if found is None or call.narrowing_calls >= MANY_COPIES or not performance.warns():
+            array = x
+    if array is None or call.narrowing_calls >= MANY_COPIES or not performance.warns():
         return False
     if config.x64_enabled():
         return False
@@ -207,8 +207,8 @@ def narrows(call: _Counting, leaves: Sequence[Any]) -> bool:
     if call.narrowing_calls < MANY_COPIES:
         return True
     performance.warn(
-        f"jit({call.name}) is given an array of NumPy's again and again, float64{list(found.shape)}, "
-        f"of which each call makes a copy in float32, {found.nbytes / 1e6:.3g} MB to read. Instead: "
+        f"jit({call.name}) is given an array of NumPy's again and again, float64{list(array.shape)}, "
+        f"of which each call makes a copy in float32, {array.nbytes / 1e6:.3g} MB to read. Instead: "
         "convert it once, x = jnp.asarray(x); or compute in float64: jax_enable_x64."
     )
     return False

@@ -45,21 +45,21 @@ class NamedDevices:
         if known is not None:
             self._check_size(len(known), "other arguments or options are on")
 
-    def resolved(self, given: Sequence[Device] | None) -> NamedDevices:
-        """The same, axes of meshes on devices: those that it names, or else those `given`.
+    def resolved(self, assigned: Sequence[Device] | None) -> NamedDevices:
+        """The same, axes of meshes on devices: those that it names, or else `assigned`.
 
         Raises:
           RuntimeError: if it names none, but axes of a mesh, and none or another number are given.
           ValueError: if it names others than are given.
         """
         devices = self._known()
-        if given is not None:
-            given = tuple(given)
+        if assigned is not None:
+            assigned = tuple(assigned)
             if devices is None:
-                self._check_size(len(given), "device_assignment has", RuntimeError)
-                devices = given
-            elif devices != given:
-                ids = [[d.id for d in some] for some in (given, devices)]
+                self._check_size(len(assigned), "device_assignment has", RuntimeError)
+                devices = assigned
+            elif devices != assigned:
+                ids = [[d.id for d in some] for some in (assigned, devices)]
                 raise ValueError(
                     f"compile: {self.name} is for other devices than device_assignment names: that has "
                     f"ids {ids[0]}, and arguments and shardings are on {ids[1]}. Leave it out, or "
@@ -80,10 +80,10 @@ class NamedDevices:
 
     def _all(self) -> list[Sharding]:
         wishes = self.wishes
-        found = (*self.places, *wishes.operands, *wishes.results, wishes.within)
+        shardings = (*self.places, *wishes.operands, *wishes.results, wishes.within)
         return [
             place
-            for place in found
+            for place in shardings
             if place is not None and not (isinstance(place, NamedSharding) and place.mesh.empty)
         ]
 
@@ -97,12 +97,12 @@ class NamedDevices:
 
     def _known(self) -> tuple[Device, ...] | None:
         """The devices that it names; None if it names the axes of a mesh alone."""
-        found: Any = next((p.device_order for p in self._all() if has_devices(p)), None)
-        if found is None and not self.mesh.empty:
-            found = tuple(self.mesh.devices.flat)
-        if found is None and not self._axes():
-            found = (client.default_device(),)
-        return found
+        devices: Any = next((p.device_order for p in self._all() if has_devices(p)), None)
+        if devices is None and not self.mesh.empty:
+            devices = tuple(self.mesh.devices.flat)
+        if devices is None and not self._axes():
+            devices = (client.default_device(),)
+        return devices
 
     def _check_size(self, n: int, who: str, error: type[Exception] = ValueError) -> None:
         for mesh in self._axes():

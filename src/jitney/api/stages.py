@@ -239,8 +239,8 @@ class Lowered(Stage):
     def _lines_of_places(self) -> Iterator[str]:
         """A line for each operand and result of the program of which it is said how it lies."""
         closed, params = self.program.closed, self.program.params
-        given = zip(self._places, params["in_shardings"], strict=True)
-        inputs = [own if wanted is sharding.UNSPECIFIED else wanted for own, wanted in given]
+        pairs = zip(self._places, params["in_shardings"], strict=True)
+        inputs = [own if wanted is sharding.UNSPECIFIED else wanted for own, wanted in pairs]
         sides = (
             ("p", closed.in_avals, inputs),
             ("result ", closed.out_avals, params["out_shardings"]),
@@ -363,15 +363,15 @@ class Compiled(Stage):
         assignment = self._assignment
         default = _default_on(assignment)
         places = assignment.in_shardings or (None,) * len(self.program.closed.in_avals)
-        found = [default if place is None else place for place in places]
-        return pytrees.tree_unflatten(self.in_tree, found[len(self.program.outer_tracers) :])
+        shardings = [default if place is None else place for place in places]
+        return pytrees.tree_unflatten(self.in_tree, shardings[len(self.program.outer_tracers) :])
 
     @property
     def output_shardings(self) -> Any:
         closed = self.program.closed
         assignment = self._assignment
-        found = placements.of_results(closed, assignment)
-        places = found or (_default_on(assignment),) * len(closed.out_avals)
+        propagated = placements.of_results(closed, assignment)
+        places = propagated or (_default_on(assignment),) * len(closed.out_avals)
         return pytrees.tree_unflatten(self.out_tree, places)
 
     @property
@@ -428,8 +428,8 @@ class Compiled(Stage):
             return pytrees.tree_unflatten(self.out_tree, outs)
         if is_high(self.program.closed):
             low = lower_program(self.program.closed)
-            given = low.operands(leaves)
-            outs = self._executable.assigned(assign(given), low.closed).run(given)
+            low_operands = low.operands(leaves)
+            outs = self._executable.assigned(assign(low_operands), low.closed).run(low_operands)
             return pytrees.tree_unflatten(self.out_tree, low.results(outs, leaves))
         assignment = assign(leaves, self.program.consumed(any_on_mesh(leaves)), wishes=self._wishes)
         executable = self._executable.assigned(assignment, self.program.closed)

@@ -36,38 +36,38 @@ def call(
     if not programs.concerns(closed) and not any(map(terms.names_of_terms, wishes.results)):
         return None
     donated = assignment.donated or (False,) * len(leaves)
-    given = tuple([
+    has_operand_terms = tuple([
         not is_donated and _has_terms(x, aval)
         for x, aval, is_donated in zip(leaves, closed.in_avals, donated, strict=True)
     ])  # fmt: skip
     wanted = [place if isinstance(place, NamedSharding) else None for place in wishes.results]
-    program, has = programs.program_of(closed, given, tuple(wanted))
-    if not (any(has) or any(given)):
+    program, has = programs.program_of(closed, has_operand_terms, tuple(wanted))
+    if not (any(has) or any(has_operand_terms)):
         return None
-    operands = [_terms_of(x) if g else x for x, g in zip(leaves, given, strict=True)]
+    operands = [_terms_of(x) if g else x for x, g in zip(leaves, has_operand_terms, strict=True)]
     asked = wishes.operands or (None,) * len(leaves)
     results = wishes.results or (None,) * len(has)
     places: list[Sharding | None] = [
         place or explicit.place_of(aval, mesh)
         for place, aval in zip(results, closed.out_avals, strict=True)
     ]
-    more = [
+    term_places = [
         terms.place_of_terms(place)
         for place, has_terms in zip(places, has, strict=True)
         if has_terms and isinstance(place, NamedSharding)
     ]
     of_terms = Wishes(
-        tuple([None if g else place for place, g in zip(asked, given, strict=True)]),
-        (*places, *more),
+        tuple([None if g else place for place, g in zip(asked, has_operand_terms, strict=True)]),
+        (*places, *term_places),
         wishes.within,
     )
-    found = dispatch.run(
+    results_and_terms = dispatch.run(
         program, operands, assign(operands, assignment.donated, wishes=of_terms), name=name
     )
-    outs, rest = found[: len(has)], iter(found[len(has) :])
+    outs, result_terms = results_and_terms[: len(has)], iter(results_and_terms[len(has) :])
     for x, has_terms in zip(outs, has, strict=True):
         if has_terms:
-            terms.attach(x, host_array(next(rest)))
+            terms.attach(x, host_array(next(result_terms)))
     return outs
 
 
@@ -83,7 +83,7 @@ def _terms_of(x: ArrayImpl) -> ArrayImpl:
     data, place = terms.of_array(x), x.placement
     assert data is not None
     assert isinstance(place, NamedSharding)
-    found = terms.place_of_terms(place)
-    mesh = found.mesh.update(axis_types=(AxisType.Auto,) * len(found.mesh.axis_names))
+    term_place = terms.place_of_terms(place)
+    mesh = term_place.mesh.update(axis_types=(AxisType.Auto,) * len(term_place.mesh.axis_names))
     whole = x.aval.update(shape=data.shape, sharding=None)
-    return array_from_numpy(data, whole).placed(found.update(mesh=mesh))
+    return array_from_numpy(data, whole).placed(term_place.update(mesh=mesh))

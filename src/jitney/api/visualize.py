@@ -92,8 +92,8 @@ def _fitting(widths: list[int], most: int) -> list[int]:
     room = most - len(widths) - 1
     if sum(widths) <= room:
         return widths
-    each, more = divmod(max(room, len(widths)), len(widths))
-    return [each + (k < more) for k in range(len(widths))]
+    each, remainder = divmod(max(room, len(widths)), len(widths))
+    return [each + (k < remainder) for k in range(len(widths))]
 
 
 def _picture(
@@ -156,7 +156,9 @@ def visualize_array_sharding(arr: Any, **kwargs: Any) -> None:
       └───────┘
     """
     shape = arr.shape
-    inspect_array_sharding(arr, callback=lambda found: visualize_sharding(shape, found, **kwargs))
+    inspect_array_sharding(
+        arr, callback=lambda sharding: visualize_sharding(shape, sharding, **kwargs)
+    )
 
 
 for _function in (visualize_sharding, visualize_array_sharding):

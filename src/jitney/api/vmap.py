@@ -263,7 +263,7 @@ def _axis_size(
     kwargs: dict[str, PyTree],
     leaves: Sequence[PyTree],
     dims: Sequence[int | None],
-    given: int | None,
+    axis_size: int | None,
 ) -> int:
     sizes: dict[int, list[int]] = {}
     for i, (x, d) in enumerate(zip(leaves, dims, strict=True)):
@@ -279,15 +279,15 @@ def _axis_size(
         shape = shape_of(x)
         if not -len(shape) <= d < len(shape):
             paths = [p for p, _ in pytrees.tree_flatten_with_path((args, kwargs))[0]]
-            instead = _other_axis(len(args), paths, dims, i, given, len(shape))
+            instead = _other_axis(len(args), paths, dims, i, axis_size, len(shape))
             raise ValueError(
                 f"vmap of {fun_name(fun)}: {_argument_name(fun, paths[i])} is mapped along axis {d}, "
                 f"so it needs rank {d + 1 if d >= 0 else -d} or more, but its shape "
                 f"is {shape}.\nInstead: {instead}"
             )
         sizes.setdefault(shape[d], []).append(i)
-    if given is not None:
-        sizes.setdefault(given, [])
+    if axis_size is not None:
+        sizes.setdefault(axis_size, [])
     if not sizes:
         if leaves:
             raise ValueError(
@@ -301,7 +301,7 @@ def _axis_size(
     if len(sizes) == 1:
         return next(iter(sizes))
     paths = [p for p, _ in pytrees.tree_flatten_with_path((args, kwargs))[0]]
-    lines = [] if given is None else [f"  size {given}: axis_size"]
+    lines = [] if axis_size is None else [f"  size {axis_size}: axis_size"]
     ranked = sorted(sizes.items(), key=lambda item: -len(item[1]))
     for size, positions in ranked:
         if not positions:
@@ -345,8 +345,8 @@ def _has_axis(x: object, axis: object) -> bool:
 
 
 def _argument_name(fun: Callable[..., Any], path: Sequence[Any]) -> str:
-    head, rest = path[:2], path[2:]
-    where = pytrees.keystr(rest)
+    head, inner_path = path[:2], path[2:]
+    where = pytrees.keystr(inner_path)
     if head[0].idx == 1:
         return f"kwargs{pytrees.keystr(path[1:])}"
     try:
