@@ -104,8 +104,8 @@ class ArrayImpl(NativeArray, Array):
           ValueError: if parts are missing, too many, on other devices, or of another shape or dtype.
           NotImplementedError: if an array on several devices is not to be committed.
         """
-        made = assembly.of_devices("ArrayImpl", aval.shape, sharding, arrays, aval.dtype)
-        whole = cast("ArrayImpl", made)
+        assembled = assembly.of_devices("ArrayImpl", aval.shape, sharding, arrays, aval.dtype)
+        whole = cast("ArrayImpl", assembled)
         if not committed:
             if sharding.num_devices > 1:
                 raise NotImplementedError(
@@ -209,11 +209,11 @@ class ArrayImpl(NativeArray, Array):
 
     def _hand_terms_to(self, x: ArrayImpl, place: NamedSharding) -> None:
         """Has `x`, this array where it is a sum yet to be taken, have terms of what devices have."""
-        found = terms.of_array(self)
-        if found is None or terms.names_of_terms(self.placement) != terms.names_of_terms(place):
-            found = terms.spread(self._data(), self.placement, place)
-        if found is not None:
-            terms.attach(x, found)
+        new_terms = terms.of_array(self)
+        if new_terms is None or terms.names_of_terms(self.placement) != terms.names_of_terms(place):
+            new_terms = terms.spread(self._data(), self.placement, place)
+        if new_terms is not None:
+            terms.attach(x, new_terms)
 
     def platform(self) -> str:
         """The platform of the device: "cpu"."""
@@ -345,12 +345,12 @@ class ArrayImpl(NativeArray, Array):
 
     def __dlpack__(self, **options: Any) -> Any:
         value = self._numpy()
-        given = {k: v for k, v in options.items() if v is not None}
-        if given.get("max_version", (0, 0)) < (1, 0):
+        set_options = {k: v for k, v in options.items() if v is not None}
+        if set_options.get("max_version", (0, 0)) < (1, 0):
             # That version cannot say that data are read-only, so NumPy refuses to lend them;
             # consumers of jax arrays know not to write.
             value = _writeable_alias(value)
-        return value.__dlpack__(**given)
+        return value.__dlpack__(**set_options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)
@@ -503,9 +503,9 @@ class Shard:
             index = windows.within(index, windows.window(x.sharding, x.shape))
         part = whole if x.ndim > MAX_AXES else whole[index]
         if self.term:
-            found = terms.of_array(x)
-            if found is not None:
-                part = found[(*self.term, *index)]
+            all_terms = terms.of_array(x)
+            if all_terms is not None:
+                part = all_terms[(*self.term, *index)]
             elif self.is_zero:
                 part = np.zeros_like(part)
         shape = x.shape if x.ndim > MAX_AXES else part.shape

@@ -114,10 +114,10 @@ def assembled(
         _fill(whole, data, tiles)
     else:
         each = _fill_with_sum(whole, data, tiles, sum_place)
-    made = placed_array(whole, explicit.typed(aval, place), place, windows.first_device(place))
+    array = placed_array(whole, explicit.typed(aval, place), place, windows.first_device(place))
     if each is not None:
-        terms.attach(made, each)
-    return made
+        terms.attach(array, each)
+    return array
 
 
 def _without_parts(

@@ -34,15 +34,18 @@ class Wishes:
     within: Sharding | None = None
 
     def places(
-        self, found: list[Sharding | None], leaves: Sequence[Any], describe: Callable[[int], str]
+        self,
+        operand_places: list[Sharding | None],
+        leaves: Sequence[Any],
+        describe: Callable[[int], str],
     ) -> list[Sharding | None]:
-        """Where operands are, of which the user has put some where `found` says.
+        """Where operands are, of which the user has put some where `operand_places` says.
 
         Raises:
           ValueError: if one was put where the program does not want it.
         """
         for i, wanted in enumerate(self.operands):
-            own = found[i]
+            own = operand_places[i]
             if wanted is None:
                 continue
             if not (
@@ -54,13 +57,14 @@ class Wishes:
                     f"jit: {describe(i)}, {leaves[i].aval.str_short()}, was put on {own}, but "
                     f"in_shardings has {wanted} for it; jax.device_put moves it there"
                 )
-            found[i] = wanted
-        return found
+            operand_places[i] = wanted
+        return operand_places
 
-    def with_mesh_in_force(self, found: Sequence[Sharding | None]) -> Wishes:
+    def with_mesh_in_force(self, operand_places: Sequence[Sharding | None]) -> Wishes:
         """Return the same, with operands that are on the axes of a mesh alone on the mesh in force.
 
-        Operands that the user has put somewhere, as `found` says, are left: their place is wrong.
+        Operands that the user has put somewhere, as `operand_places` says, are left: their
+        place is wrong.
 
         Raises:
           ValueError: if the mesh in force is of another size.
@@ -69,7 +73,7 @@ class Wishes:
         if mesh.empty:
             return self
         operands: list[Sharding | None] = []
-        for own, wanted in zip(found, self.operands, strict=True):
+        for own, wanted in zip(operand_places, self.operands, strict=True):
             if own is not None or wanted is None or has_devices(wanted):
                 operands.append(wanted)
                 continue
@@ -92,9 +96,9 @@ class Wishes:
           ValueError: if there are none, or the mesh is of another size.
         """
         named = [*places, self.within, *self.results]
-        found = next((p.device_order for p in named if p is not None and has_devices(p)), None)
+        order = next((p.device_order for p in named if p is not None and has_devices(p)), None)
         mesh = get_mesh()
-        devices = found or (() if mesh.empty else tuple(mesh.devices.flat))
+        devices = order or (() if mesh.empty else tuple(mesh.devices.flat))
         for place in self.results:
             if not has_devices(place) and place is not None and place.num_devices != len(devices):
                 where = f"the program runs on {messages.counted(len(devices), 'device')}"
@@ -227,25 +231,25 @@ def of_places(
         default = client.default_device()
     given_up = tuple(donated) if any(donated) else ()
     key = (default, in_shardings, given_up, wishes)
-    found = _interned.get(key)
-    if found is None:
+    assignment = _interned.get(key)
+    if assignment is None:
         devices = (
             (default,) if default is not None else devices_of(places, leaves, describe, wishes)
         )
-        found = _interned.setdefault(key, Assignment(devices, in_shardings, given_up, wishes))
-    return found
+        assignment = _interned.setdefault(key, Assignment(devices, in_shardings, given_up, wishes))
+    return assignment
 
 
 def over(devices: tuple[Device, ...], assignment: Assignment, n_operands: int) -> Assignment:
     """`assignment` of a program of `n_operands` that runs on `devices`, wherever these are."""
     places = assignment.in_shardings or (None,) * n_operands
     key = (devices, places, assignment.donated, assignment.wishes)
-    found = _interned.get(key)
-    if found is None:
-        found = _interned.setdefault(
+    interned = _interned.get(key)
+    if interned is None:
+        interned = _interned.setdefault(
             key, Assignment(devices, places, assignment.donated, assignment.wishes)
         )
-    return found
+    return interned
 
 
 def devices_of(
@@ -269,7 +273,7 @@ def devices_of(
         if order is None:
             first, order = i, place.device_order
         elif place.device_order != order:
-            told: list[str] = []
+            descriptions: list[str] = []
             for k, at in ((first, named[first]), (i, place)):
                 if k < len(places):
                     leaf = leaves[k]
@@ -280,9 +284,9 @@ def devices_of(
                 else:
                     what = f"the sharding of result {k - len(places) - 1}"
                 ids = [] if at is None else [d.id for d in at.device_order]
-                told.append(f"{what} on device ids {ids}")
+                descriptions.append(f"{what} on device ids {ids}")
             raise ValueError(
-                f"Received incompatible devices for jitted computation: {told[0]}, and {told[1]}. "
-                "Bring them together by jax.device_put"
+                f"Received incompatible devices for jitted computation: {descriptions[0]}, and "
+                f"{descriptions[1]}. Bring them together by jax.device_put"
             )
     return (client.default_device(),) if order is None else cast("tuple[Device, ...]", order)

@@ -91,10 +91,10 @@ class Reader:
         function = cast("Any", self._function)
         static: tuple[tuple[int, ...], tuple[str, ...]] = function.static_arguments
         parameters = list(inspect.signature(self._function).parameters)
-        found: set[str] = {*static[1], *(parameters[i] for i in static[0])}
+        names: set[str] = {*static[1], *(parameters[i] for i in static[0])}
         self._statics = (
-            frozenset(i for i, name in enumerate(parameters) if name in found),
-            frozenset(found),
+            frozenset(i for i, name in enumerate(parameters) if name in names),
+            frozenset(names),
         )
         return self._statics
 

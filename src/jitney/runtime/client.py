@@ -147,12 +147,12 @@ def host_client() -> Client:
       ValueError: if settings contradict each other about its devices.
     """
     counts = processes.joined.device_counts or (own_device_count(),)
-    made = backends["cpu"] = Client("cpu", processes.joined.rank, counts, thread_count())
+    host = backends["cpu"] = Client("cpu", processes.joined.rank, counts, thread_count())
     config.num_cpu_devices.frozen = (
         "jax_num_cpu_devices can be set only while there are no devices yet, that is before the first "
         "array is made and before jax.devices() is called: set it right after the import"
     )
-    return made
+    return host
 
 
 def own_device_count() -> int:

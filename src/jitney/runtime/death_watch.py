@@ -51,13 +51,13 @@ class Watch:
     def __init__(self, machine: MPI.Intracomm, number: int, size: int) -> None:
         self._pipe = -1
         self._watcher: subprocess.Popen[bytes] | None = None
-        told = machine.allgather((number, _identity()))
-        namespaces = {identity[1] for _, identity in told if identity is not None}
+        identities = machine.allgather((number, _identity()))
+        namespaces = {identity[1] for _, identity in identities if identity is not None}
         if len(namespaces) != 1:  # processes of another one have other PIDs here
             return
         with contextlib.ExitStack() as opened:
             ends = _Ends(opened) if machine.rank == 0 else None
-            pids = {k: identity[0] for k, identity in told if identity is not None}
+            pids = {k: identity[0] for k, identity in identities if identity is not None}
             folder = machine.bcast(None if ends is None else ends.make(pids))
             if folder is not None and number in pids:
                 with contextlib.suppress(OSError):
@@ -135,11 +135,13 @@ class _Ends:
                     epoll.register(pipe, select.EPOLLIN | select.EPOLLONESHOT)
                     epoll.register(pidfd, select.EPOLLIN | select.EPOLLONESHOT)
                 fds = [epoll.fileno(), *[fd for both in self._ends.values() for fd in both]]
-                told = [f"{n},{pids[n]},{pipe},{pidfd}" for n, (pipe, pidfd) in self._ends.items()]
+                arguments = [
+                    f"{n},{pids[n]},{pipe},{pidfd}" for n, (pipe, pidfd) in self._ends.items()
+                ]
                 # -I, -S: nothing of the user's is imported, and nothing slow.
                 command = [sys.executable, "-I", "-S", __file__, str(size), str(epoll.fileno())]
                 started = subprocess.Popen(
-                    [*command, *told], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                    [*command, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                     pass_fds=fds, start_new_session=True,
                 )  # fmt: skip
         except OSError:
@@ -215,8 +217,8 @@ def _watch(size: str, epoll: str, *texts: str) -> None:
 def _after(seconds: float, left: set[int], living: select.poll) -> set[int]:
     """Which processes, of those that are `left`, live after some time; at once if none does."""
     end = time.monotonic() + seconds
-    while left and (rest := end - time.monotonic()) > 0:
-        for pidfd, _ in living.poll(1000 * rest):
+    while left and (remaining := end - time.monotonic()) > 0:
+        for pidfd, _ in living.poll(1000 * remaining):
             living.unregister(pidfd)
             left = left - {pidfd}
     return left

@@ -371,14 +371,14 @@ def as_files(key: str, module: ir.Module, program: CompiledProgram) -> dict[str,
 
 def _all_codes(program: CompiledProgram) -> list[engine.Code]:
     """The code of a program, and all that it calls."""
-    found: dict[engine.Code, None] = {}
+    codes: dict[engine.Code, None] = {}
     stack = [program.code, *[code for code, _ in program.links.kernels.values()]]
     while stack:
         code = stack.pop()
-        if code not in found:
-            found[code] = None
+        if code not in codes:
+            codes[code] = None
             stack += code.calls.values()
-    return [*found]
+    return [*codes]
 
 
 def _contents(heading: bytes, program: CompiledProgram, names: Mapping[engine.Code, str]) -> bytes:
@@ -459,11 +459,11 @@ def tidy(root: str, spare: int = 0) -> None:
       root: the folder of all machines' folders.
       spare: bytes that are to be free then, so that not every further file needs another look.
     """
-    found = [file for place in _places(root) for file in _files(place)]
-    total = sum([size for _, size, _ in found])
+    files = [file for place in _places(root) for file in _files(place)]
+    total = sum([size for _, size, _ in files])
     most = most_bytes()
     if total > most:
-        for _, size, path in sorted(found):
+        for _, size, path in sorted(files):
             with contextlib.suppress(OSError):
                 os.unlink(path)
                 total -= size
@@ -475,13 +475,13 @@ def tidy(root: str, spare: int = 0) -> None:
 
 def _files(place: str) -> list[tuple[float, int, str]]:
     """When each file in a folder was used last, the bytes that it takes on disk, and its path."""
-    found: list[tuple[float, int, str]] = []
+    files: list[tuple[float, int, str]] = []
     with os.scandir(place) as entries:
         for entry in entries:
             with contextlib.suppress(FileNotFoundError):
                 status = entry.stat(follow_symlinks=False)
-                found.append((status.st_mtime, 512 * status.st_blocks, entry.path))
-    return found
+                files.append((status.st_mtime, 512 * status.st_blocks, entry.path))
+    return files
 
 
 def _places(root: str) -> list[str]:
@@ -520,19 +520,19 @@ def generations() -> list[Generation]:
     place = directory()
     if place is None or not os.path.isdir(os.path.dirname(place)):
         return []
-    found: list[Generation] = []
+    kept: list[Generation] = []
     for path in _places(os.path.dirname(place)):
-        files = _files(path)
-        found.append(
+        own_files = _files(path)
+        kept.append(
             Generation(
                 os.path.basename(path),
-                sum([file.endswith(".program") for _, _, file in files]),
-                sum([nbytes for _, nbytes, _ in files]),
-                max([used for used, _, _ in files], default=0.0),
+                sum([file.endswith(".program") for _, _, file in own_files]),
+                sum([nbytes for _, nbytes, _ in own_files]),
+                max([used for used, _, _ in own_files], default=0.0),
                 path == place,
             )
         )
-    return sorted(found, key=lambda x: -x.last_used)
+    return sorted(kept, key=lambda x: -x.last_used)
 
 
 def clear(*, others: bool = False) -> int:

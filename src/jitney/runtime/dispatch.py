@@ -56,22 +56,24 @@ def executable_of(closed: ClosedJaxpr, name: str, assignment: Assignment) -> Exe
     assignment = placements.on_its_mesh(closed, assignment)
     if assignment.spans_processes:
         return executables.over_processes(closed, name, assignment)
-    found = _executables.get(closed)
-    if found is None or (found.calls_on_parts and found.assignment is not assignment):
+    executable = _executables.get(closed)
+    if executable is None or (
+        executable.calls_on_parts and executable.assignment is not assignment
+    ):
         placements.check_axes(closed, assignment)
         lowered = lower(closed, name, placements.builder_of_parts(closed, assignment))
         compile_log.starts(name, ", ".join([aval.str_short() for aval in closed.in_avals]))
         with compile_log.step("compilation", name):
-            found = lowered.compile()
+            executable = lowered.compile()
         if placements.calls_on_parts(closed.jaxpr):  # of no use for another assignment
-            found = found.assigned(assignment, closed)
-            found.calls_on_parts = True
-        _executables[closed] = found
-    found = found.assigned(assignment, closed)
-    if not found.is_announced:
-        found.is_announced = True
+            executable = executable.assigned(assignment, closed)
+            executable.calls_on_parts = True
+        _executables[closed] = executable
+    executable = executable.assigned(assignment, closed)
+    if not executable.is_announced:
+        executable.is_announced = True
         placements.tell(closed, assignment)
-    return found
+    return executable
 
 
 def run(

@@ -45,17 +45,17 @@ def used_up(
         is_donated and (is_live or keep_unused)
         for is_donated, is_live in zip(donated, live_inputs(closed.jaxpr), strict=True)
     ]
-    given, made = closed.in_avals, [*closed.out_avals]
-    flags = [False] * len(given)
+    in_avals, out_avals = closed.in_avals, [*closed.out_avals]
+    flags = [False] * len(in_avals)
     for kind_of in (_kind, _n_bytes):  # results of the very type come first
-        free = [kind_of(aval) for aval in made]
-        for i, aval in enumerate(given):
+        free = [kind_of(aval) for aval in out_avals]
+        for i, aval in enumerate(in_avals):
             if asked[i] and not flags[i] and kind_of(aval) in free:
                 k, flags[i] = free.index(kind_of(aval)), True
-                del free[k], made[k]
+                del free[k], out_avals[k]
     useless = [
         aval.str_short()
-        for aval, is_asked, is_used in zip(given, asked, flags, strict=True)
+        for aval, is_asked, is_used in zip(in_avals, asked, flags, strict=True)
         if is_asked and not is_used
     ]
     return tuple(flags), useless
@@ -75,14 +75,16 @@ def aliases(
       used_up: for each input, whether its buffer is given up; empty if none is.
     """
     taken = {-1}
-    found: list[int] = []
-    for candidates, made in zip(may_alias, outputs, strict=True):
+    sources: list[int] = []
+    for candidates, output in zip(may_alias, outputs, strict=True):
         free = (
-            i for i in candidates if used_up and used_up[i] and i not in taken and inputs[i] == made
+            i
+            for i in candidates
+            if used_up and used_up[i] and i not in taken and inputs[i] == output
         )
-        found.append(next(free, -1))
-        taken.add(found[-1])
-    return tuple(found)
+        sources.append(next(free, -1))
+        taken.add(sources[-1])
+    return tuple(sources)
 
 
 def _kind(aval: AbstractValue) -> object:

@@ -100,10 +100,10 @@ class EvalTrace(Trace):
                     lent.append(value)
         # As `result_type` does, without a call: this is the way of every operation.
         try:
-            found = primitive.abstract_memo.get((*map(id, avals), *params.items()))
+            memoized = primitive.abstract_memo.get((*map(id, avals), *params.items()))
         except TypeError:  # parameters without a hash
-            found = None
-        out, _ = found[0] if found else primitive.result_type(tuple(avals), params)
+            memoized = None
+        out, _ = memoized[0] if memoized else primitive.result_type(tuple(avals), params)
         rule = primitive.eager_rule
         if rule is None or (deep.exists and any(map(is_deep, avals))):
             return _run_as_program(primitive, tuple(avals), args, params, out)
@@ -352,9 +352,9 @@ def _run_as_program(
     closed = _program_of(primitive, avals, params, out)
     if _leaves_sums((*avals, *closed.out_avals)):
         wishes = placements.or_in_force(placements.wishes_of(closed))
-        found = _with_terms(closed, args, assign(args, wishes=wishes), primitive.name)
-        if found is not None:
-            return found if primitive.multiple_results else found[0]
+        sums = _with_terms(closed, args, assign(args, wishes=wishes), primitive.name)
+        if sums is not None:
+            return sums if primitive.multiple_results else sums[0]
     donated: Sequence[bool] = params.get("donated_invars", ())
     assignment = None
     if any(donated):  # the call of a jitted function, by its equation
@@ -399,21 +399,21 @@ def _program_of(
             return called
     key: Any = (primitive, avals, tuple(params.items()), config.trace_epoch())
     try:
-        found = _programs.get(key)
+        program = _programs.get(key)
     except TypeError:
-        key, found = None, None
-    if found is None:
+        key, program = None, None
+    if program is None:
         invars = [Var(aval) for aval in avals]
         outvars = [Var(aval) for aval in (out if primitive.multiple_results else (out,))]
         effects = primitive.result_type(avals, params)[1]
         eqn = JaxprEqn(list(invars), outvars, primitive, params, effects, None)
         info = DebugInfo("eager", str(primitive))
-        found = ClosedJaxpr(Jaxpr((), invars, outvars, [eqn], effects, info), ())
+        program = ClosedJaxpr(Jaxpr((), invars, outvars, [eqn], effects, info), ())
         if key is not None:
             if len(_programs) >= _PROGRAMS_LIMIT:
                 _programs.clear()
-            _programs[key] = found
-    return found
+            _programs[key] = program
+    return program
 
 
 _programs: dict[Any, ClosedJaxpr] = {}

@@ -117,13 +117,13 @@ class Executable:
             return self
         if assignment.spans_processes:
             return over_processes(closed, self.name, assignment)
-        found = self._by_assignment.get(assignment)
-        if found is None:
-            found = Executable(
+        executable = self._by_assignment.get(assignment)
+        if executable is None:
+            executable = Executable(
                 self.name, self.program, self.in_avals, self.out_avals, assignment,
                 placements.of_results(closed, assignment), self._by_assignment,
             )  # fmt: skip
-        return found
+        return executable
 
     def run(self, leaves: Sequence[Any]) -> list[ArrayImpl]:
         """Results of the program on arrays, NumPy arrays or scalars of the right types."""
@@ -133,8 +133,8 @@ class Executable:
             _check_donated_once(leaves, donated)
             given_to = place_of_call(self.name)
         of_process = self.of_process
-        given = leaves if of_process is None else of_process.on_its_mesh(leaves)
-        inputs = [host_data(x, dtype) for x, dtype in zip(given, self.in_dtypes, strict=True)]
+        operands = leaves if of_process is None else of_process.on_its_mesh(leaves)
+        inputs = [host_data(x, dtype) for x, dtype in zip(operands, self.in_dtypes, strict=True)]
         results: list[Any]
         # (No name for the call: the frame of one that fails would keep it alive, and it its error.)
         if of_process is None:
@@ -216,19 +216,19 @@ def over_processes(closed: ClosedJaxpr, name: str, assignment: Assignment) -> Ex
       ValueError: if the program cannot be divided among the processes, or others compile another one.
     """
     known = _over_processes.setdefault(closed, {})
-    found = known.get(assignment)
-    if found is None:
+    executable = known.get(assignment)
+    if executable is None:
         from jitney.compiler import lower
         from jitney.runtime import process_programs
 
         refuse_windows(closed, name)
         module = lower.lower(closed, name)
         part = process_programs.build(module, closed, name, assignment)
-        found = known[assignment] = Executable(
+        executable = known[assignment] = Executable(
             name, part.compiled, closed.in_avals, closed.out_avals, assignment, part.places
         )
-        found.of_process = part
-    return found
+        executable.of_process = part
+    return executable
 
 
 def _in_memory(stored: ir.TensorType, aval: AbstractValue) -> tuple[Any, tuple[int, ...]]:

@@ -248,9 +248,9 @@ def _join_by_mpi(wishes: _Wishes) -> None:
             "mpi4py.rc.thread_level alone, or take another MPI, such as that of `pip install mpich`"
         )
     if any(problems.values()):
-        told = "; ".join([f"process {k}: {text}" for k, text in problems.items() if text])
+        reasons = "; ".join([f"process {k}: {text}" for k, text in problems.items() if text])
         _leave()
-        raise ValueError(f"jax.distributed.initialize: {told}")
+        raise ValueError(f"jax.distributed.initialize: {reasons}")
     _check_settings(wishes)
     _look_around(comm, MPI)
     joined.device_counts = tuple([
@@ -289,11 +289,13 @@ def _check_settings(wishes: _Wishes) -> None:
         for number, values in said.items():
             by_value.setdefault(values[k], []).append(number)
         if len(by_value) > 1:
-            told = "; ".join([f"{processes.named(w)}: {value}" for value, w in by_value.items()])
+            differences = "; ".join(
+                [f"{processes.named(w)}: {value}" for value, w in by_value.items()]
+            )
             _leave()
             raise ValueError(
                 f"jax.distributed.initialize: processes differ in {name}, so they would run different "
-                f"programs. {told}. Set it alike in all of them"
+                f"programs. {differences}. Set it alike in all of them"
             )
 
 

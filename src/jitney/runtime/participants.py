@@ -82,9 +82,9 @@ class Group:
         def begin(x: np.ndarray, result: np.ndarray) -> Underway:
             kind, op = _operation(fn, x.dtype)
             parts = x if _are_in_order(x.shape, dim) else _one_after_another(x, dim, self.size)
-            wanted = _message(result, kind)
-            given = [_message(parts, kind)[0], *wanted[1:]]  # the size of one part, says MPI
-            return [self.comm.Ireduce_scatter_block(given, wanted, op)], None
+            receive = _message(result, kind)
+            send = [_message(parts, kind)[0], *receive[1:]]  # the size of one part, says MPI
+            return [self.comm.Ireduce_scatter_block(send, receive, op)], None
 
         return begin
 
@@ -195,16 +195,16 @@ class Participants:
         All processes of the grid ask for the same ones in the same order, before the first call.
         """
         key = (axes, groups)
-        found = self._groups.get(key)
-        if found is None:
+        group = self._groups.get(key)
+        if group is None:
             names = {name for name, _ in axes}
             others = tuple([x for x in self.grid.extents.items() if x[0] not in names])
             color, number = self.number(others), self.number(axes)
             if groups is not None:
-                mine = next(i for i, group in enumerate(groups) if number in group)
+                mine = next(i for i, members in enumerate(groups) if number in members)
                 color, number = color * len(groups) + mine, groups[mine].index(number)
-            found = self._groups[key] = Group(self.comm.Split(color, number))
-        return found
+            group = self._groups[key] = Group(self.comm.Split(color, number))
+        return group
 
     def known_group(self, axes: MeshAxes, groups: Groups | None) -> Group:
         """What `group` has made.
@@ -212,10 +212,10 @@ class Participants:
         Raises:
           ValueError: if it has not.
         """
-        found = self._groups.get((axes, groups))
-        if found is None:
+        group = self._groups.get((axes, groups))
+        if group is None:
             raise ValueError(f"the processes have made no group along {axes} of {groups}")
-        return found
+        return group
 
 
 # Ranks, and the extents of the grid that they are in.
@@ -226,10 +226,10 @@ _made: dict[_Key, Participants] = {}
 def of_grid(grid: ProcessGrid) -> Participants:
     """The participants of `grid`; all its processes make them together at the first request."""
     key = _key(grid)
-    found = _made.get(key)
-    if found is None:
-        found = _made[key] = Participants(grid)
-    return found
+    participants = _made.get(key)
+    if participants is None:
+        participants = _made[key] = Participants(grid)
+    return participants
 
 
 def _key(grid: ProcessGrid) -> _Key:
@@ -309,11 +309,11 @@ def _operation(fn: str, dtype: np.dtype) -> tuple[MPI.Datatype, MPI.Op]:
         return MPI.UINT8_T, getattr(MPI, name)
     combine = scalar.function(fn)
 
-    def run(given: Any, combined: Any, _: MPI.Datatype) -> None:
-        # MPI wants f(given, combined), the operands of lower ranks given.
+    def run(lower: Any, combined: Any, _: MPI.Datatype) -> None:
+        # MPI wants f(lower, combined), `lower` the operands of lower ranks.
         out = np.frombuffer(combined, dtype)
         with float_errors.ignored():
-            out[...] = combine(np.frombuffer(given, dtype), out)
+            out[...] = combine(np.frombuffer(lower, dtype), out)
 
     kind = MPI.BYTE.Create_contiguous(dtype.itemsize)
     kind.Commit()

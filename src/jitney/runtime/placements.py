@@ -99,15 +99,15 @@ def of_results(closed: ClosedJaxpr, assignment: Assignment) -> tuple[Sharding | 
     wanted = assignment.wishes.results
     said = of_types(closed.out_avals, assignment)
     if None not in said and not any([_is_partial(place) for place in said]):
-        found = said
+        places = said
     else:
-        found = of_operation(lambda: closed, assignment, len(closed.out_avals), mesh)
+        places = of_operation(lambda: closed, assignment, len(closed.out_avals), mesh)
         forwarded = _forwarded(closed, assignment)
-        found = tuple([
+        places = tuple([
             own if place is None and own is not None else _joined(place, other)
-            for place, own, other in zip(said, forwarded, found, strict=True)
+            for place, own, other in zip(said, forwarded, places, strict=True)
         ])  # fmt: skip
-    return tuple([a or b for a, b in zip(wanted, found, strict=True)]) if wanted else found
+    return tuple([a or b for a, b in zip(wanted, places, strict=True)]) if wanted else places
 
 
 def check_axes(closed: ClosedJaxpr, assignment: Assignment) -> None:
@@ -129,17 +129,17 @@ def _is_partial(place: Sharding | None) -> bool:
     return isinstance(place, NamedSharding) and AxisType.Auto in place.mesh.axis_types
 
 
-def _joined(said: Sharding | None, found: Sharding) -> Sharding:
+def _joined(said: Sharding | None, propagated: Sharding) -> Sharding:
     """Where a value is put: as its type says, and along Auto axes of the same mesh as is found."""
     if said is None:
-        return found
+        return propagated
     if not isinstance(said, NamedSharding) or not _is_partial(said):
         return said
-    if not isinstance(found, NamedSharding) or found.mesh != said.mesh:
+    if not isinstance(propagated, NamedSharding) or propagated.mesh != said.mesh:
         return said
     auto = set(said.mesh.auto_axes)
     entries: list[tuple[Any, ...]] = []
-    for entry, other in itertools.zip_longest(said.spec, found.spec):
+    for entry, other in itertools.zip_longest(said.spec, propagated.spec):
         own, names = names_of(entry), names_of(other)
         # What is found has the axes in their order, of which the type knows the Explicit ones only.
         is_more = auto.issuperset(set(names) - set(own)) and set(own) <= set(names)
@@ -191,9 +191,9 @@ def tell(closed: ClosedJaxpr, assignment: Assignment) -> None:
     if not _asks(closed.jaxpr):
         return
     calls, _ = _host_calls(closed, assignment)
-    for call, found in calls.items():
+    for call, operand_places in calls.items():
         if call.name == INSPECT:
-            call.fn(found[0])
+            call.fn(operand_places[0])
 
 
 def builder_of_parts(closed: ClosedJaxpr, assignment: Assignment) -> type[PartBuilder] | None:
@@ -203,11 +203,11 @@ def builder_of_parts(closed: ClosedJaxpr, assignment: Assignment) -> type[PartBu
     from jitney.compiler.hlo.sharding_propagation import PartBuilder, kind_of
 
     places, calls = _host_calls(closed, assignment)
-    found: dict[Hashable, list[list[Sharding]]] = {}
+    places_of_kind: dict[Hashable, list[list[Sharding]]] = {}
     for call in calls:
         if call in places:  # something depends on it
-            found.setdefault(kind_of(call), []).append(places[call])
-    return PartBuilder.for_one_program(found)
+            places_of_kind.setdefault(kind_of(call), []).append(places[call])
+    return PartBuilder.for_one_program(places_of_kind)
 
 
 @memoize_by_identity
@@ -242,11 +242,13 @@ def _host_calls(
             if len(assignment.devices) == 1
             else GSPMDSharding.get_replicated(assignment.devices)
         )
-        places_of.update({call: [whole] * len(found) for call, found in calls.items()})
+        places_of.update(
+            {call: [whole] * len(operand_specs) for call, operand_specs in calls.items()}
+        )
         return places_of, builder.calls_on_parts
     name_of = {str(name): name for name in mesh.axis_names}
-    for call, found in calls.items():
-        places_of[call] = [NamedSharding(mesh, _trimmed(spec, name_of)) for spec in found]
+    for call, operand_specs in calls.items():
+        places_of[call] = [NamedSharding(mesh, _trimmed(spec, name_of)) for spec in operand_specs]
     return places_of, builder.calls_on_parts
 
 
@@ -335,10 +337,10 @@ def of_operation(
         return (sharding.single_device(devices[0]),) * n_results
     closed = program()
     known = _places.setdefault(closed, {})
-    found = known.get((assignment, mesh))
-    if found is None:
-        found = known[assignment, mesh] = _propagated(closed, assignment, mesh)
-    return found
+    propagated = known.get((assignment, mesh))
+    if propagated is None:
+        propagated = known[assignment, mesh] = _propagated(closed, assignment, mesh)
+    return propagated
 
 
 # (assignment, mesh) -> where results of a program are put.
@@ -374,10 +376,10 @@ def _propagated(
 
     builder = PlacementBuilder.for_one_program(grid)
     region = lower.lower(closed, "placements", builder).region
-    found = propagate(region, specs, _extents(grid))
+    result_specs = propagate(region, specs, _extents(grid))
     name_of = {str(name): name for name in grid.axis_names}
     named: list[NamedSharding] = []
-    for spec, aval in zip(found, closed.out_avals, strict=True):
+    for spec, aval in zip(result_specs, closed.out_avals, strict=True):
         ndim = len(aval.shape)
         place = NamedSharding(grid, _trimmed(spec[:ndim], name_of))
         named.append(_as_given(place, ndim, places))
@@ -425,8 +427,8 @@ def partitioned_text(
     Raises:
       ValueError: if none of the operands is on a mesh.
     """
-    found = _specs(module, places, results)
-    if found is None:
+    specs = _specs(module, places, results)
+    if specs is None:
         raise ValueError(
             'as_text("partitioned") needs an argument on a mesh: an array, or a ShapeDtypeStruct, '
             "whose sharding is a NamedSharding, or in_shardings of jit"
@@ -434,7 +436,7 @@ def partitioned_text(
     from jitney.compiler import pipeline
     from jitney.compiler.hlo.partition.text import print_partitioned
 
-    return print_partitioned(pipeline.partition(module, *found))
+    return print_partitioned(pipeline.partition(module, *specs))
 
 
 # Called with each program that is lowered for operands on a mesh: the program, how its operands are
@@ -446,10 +448,10 @@ def observe(
     module: ir.Module, places: Sequence[Sharding | None], results: Sequence[Sharding | None]
 ) -> None:
     """Tells the observers of a program that was lowered, if operands are to be put on a mesh."""
-    found = _specs(module, places, results) if observers else None
-    if found is not None:
+    specs = _specs(module, places, results) if observers else None
+    if specs is not None:
         for observer in observers:
-            observer(module, *found)
+            observer(module, *specs)
 
 
 def _specs(
@@ -539,8 +541,8 @@ def marked(
         tuple([tuple([number[name] for name in names]) for names in _named_entries(spec, len(t.shape))])
         for spec, t in zip(specs, types, strict=True)
     ])  # fmt: skip
-    told = tuple([(t.shape, t.dtype.name) for t in types])
-    return b.library_call("placed", (("types", told), ("specs", entries)), nodes)
+    shapes = tuple([(t.shape, t.dtype.name) for t in types])
+    return b.library_call("placed", (("types", shapes), ("specs", entries)), nodes)
 
 
 def _named_entries(spec: PartitionSpec, ndim: int) -> list[tuple[Any, ...]]:

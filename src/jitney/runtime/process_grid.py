@@ -52,7 +52,7 @@ class ProcessGrid:
 
     def _divided(self, names: Sequence[object], place: NamedSharding) -> tuple[str, ...]:
         inner: str | None = None  # an axis along which a process has several parts
-        found: list[str] = []
+        axes: list[str] = []
         for name in map(str, names):
             if self.extents[name] > 1:
                 if inner is not None:
@@ -62,10 +62,10 @@ class ProcessGrid:
                         "have parts that are not side by side. Name the axis first that divides "
                         "processes, or order the mesh's devices by process (jax.make_mesh does)"
                     )
-                found.append(name)
+                axes.append(name)
             if self.devices[name] > 1:
                 inner = name
-        return tuple(found)
+        return tuple(axes)
 
 
 @memoize_by_identity

@@ -126,9 +126,9 @@ def build(
     grid = grid_of(mesh)
     places = placements.of_results(closed, assignment)
     assert places is not None, "a program on a mesh"
-    given = assignment.in_shardings or (None,) * len(closed.in_avals)
+    in_shardings = assignment.in_shardings or (None,) * len(closed.in_avals)
     whole = NamedSharding(mesh, PartitionSpec())
-    sources = [p if _is_on(p, mesh) else whole for p in given]
+    sources = [p if _is_on(p, mesh) else whole for p in in_shardings]
     targets = [p if _is_on(p, mesh) else whole for p in places]
     ins = [
         grid.spec(p, len(x.shape)) for p, x in zip(sources, module.region.parameters, strict=True)

@@ -152,15 +152,15 @@ def _difference(numbers: tuple[int, ...], texts: list[str], digests: list[bytes]
         doing.setdefault(text, []).append(number)
         having.setdefault(digest, []).append(number)
     if len(doing) > 1:
-        told = "; ".join([f"{named(who)} to {what!r}" for what, who in doing.items()])
+        listed = "; ".join([f"{named(who)} to {what!r}" for what, who in doing.items()])
         return (
-            f"the processes have come to different places in the program: {told}. All of them run the "
-            "same program, and call what involves them all in the same order; look for a branch on "
+            f"the processes have come to different places in the program: {listed}. All of them run "
+            "the same program, and call what involves them all in the same order; look for a branch on "
             "jax.process_index() around such a call"
         )
-    told = "; ".join([named(who) for who in having.values()])
+    listed = "; ".join([named(who) for who in having.values()])
     return (
-        f"{texts[0]} differs from process to process. Equal among themselves are: {told}. All "
+        f"{texts[0]} differs from process to process. Equal among themselves are: {listed}. All "
         "processes have to have the same; look for what depends on jax.process_index(), random "
         "seeds, the order of sets, or settings"
     )
@@ -179,11 +179,11 @@ def group(members: Sequence[int] | None = None) -> MPI.Intracomm:
     comm = joined.world
     assert comm is not None, "there is one process"
     numbers = tuple(range(joined.size)) if members is None else tuple(members)
-    found = joined.meetings.get(numbers)
-    if found is None:
+    communicator = joined.meetings.get(numbers)
+    if communicator is None:
         chosen = comm.Get_group().Incl(numbers)
-        found = joined.meetings[numbers] = comm.Create_group(chosen)
-    return found
+        communicator = joined.meetings[numbers] = comm.Create_group(chosen)
+    return communicator
 
 
 _LOOKS = 4000  # some milliseconds

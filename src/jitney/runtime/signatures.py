@@ -69,18 +69,18 @@ def signature(
     """
     positional, named = tree.subtrees
     fixed = {where: _static(key.value) for where, key in static or ()}
-    rest = zip(leaves, types, strict=True)
+    typed_leaves = zip(leaves, types, strict=True)
     patterns: list[Pattern] = []
     by_name: dict[str, Pattern] = {k: v for k, v in fixed.items() if isinstance(k, str)}
     try:
         for part in positional.subtrees:
             while len(patterns) in fixed:
                 patterns.append(fixed[len(patterns)])
-            patterns.append(_pattern(part, rest))
+            patterns.append(_pattern(part, typed_leaves))
         while len(patterns) in fixed:
             patterns.append(fixed[len(patterns)])
         for name, part in zip(named.data, named.subtrees, strict=True):
-            by_name[name] = _pattern(part, rest)
+            by_name[name] = _pattern(part, typed_leaves)
     except (_NoPatternError, RecursionError):
         return None
     names = tuple(sorted(by_name))
@@ -94,11 +94,11 @@ def _static(value: Any) -> Pattern:
     return (CODES["static"], value, hash(value))
 
 
-def _pattern(tree: PyTreeDef, rest: Iterator[tuple[Any, Any]]) -> Pattern:
-    """The pattern of one argument, whose leaves come next in `rest`."""
+def _pattern(tree: PyTreeDef, typed_leaves: Iterator[tuple[Any, Any]]) -> Pattern:
+    """The pattern of one argument, whose leaves come next in `typed_leaves`."""
     if tree.kind is None:
-        return _leaf(*next(rest))
-    inner = [_pattern(part, rest) for part in tree.subtrees]
+        return _leaf(*next(typed_leaves))
+    inner = [_pattern(part, typed_leaves) for part in tree.subtrees]
     kind = tree.kind.type
     if kind is type(None):
         return (CODES["none"],)
@@ -159,9 +159,9 @@ class _Writer:
         self.n_leaves = 0
 
     def name(self, value: object) -> str:
-        made = f"c{len(self.names)}"
-        self.names[made] = value
-        return made
+        name = f"c{len(self.names)}"
+        self.names[name] = value
+        return name
 
     def write(self, tree: PyTreeDef) -> str:
         if tree.kind is None:

@@ -42,40 +42,40 @@ def warn_of(closed: ClosedJaxpr, name: str) -> None:
       closed: a program that is going to be lowered.
       name: what it is called.
     """
-    found = _survey(closed)
-    _warn_of_constants(found.constants, name)
+    survey = _survey(closed)
+    _warn_of_constants(survey.constants, name)
     if not performance.warns():
         return
-    if found.operations >= LONG_PROGRAM:
-        _warn_of_unrolled_loop(found, name)
-    if found.host_call is not None:
-        called = getattr(found.host_call.params.get("callback"), "callback_func", None)
+    if survey.operations >= LONG_PROGRAM:
+        _warn_of_unrolled_loop(survey, name)
+    if survey.host_call is not None:
+        called = getattr(survey.host_call.params.get("callback"), "callback_func", None)
         what = f" of {source_info.fun_sourceinfo(called)}" if called is not None else ""
         performance.warn(
             f"jit({name}): the pure_callback{what} is called in each iteration of a loop, which runs "
             "Python each time. Instead: the same function from jax.numpy, or one call outside of the "
             "loop for all iterations.",
-            found.host_call.source_info,
+            survey.host_call.source_info,
         )
 
 
 def _survey(closed: ClosedJaxpr) -> _Survey:
-    found = _Survey(closed.jaxpr)
+    survey = _Survey(closed.jaxpr)
     # With how often each is run: infinity where nothing says it.
     programs: list[tuple[Jaxpr, float]] = [(closed, 1)]
     while programs:
         program, times = programs.pop()
         for x in program.known_consts:
-            found.constants[id(x)] = getattr(x, "nbytes", 0)
-        found.operations += len(program.eqns)
-        if len(program.eqns) > len(found.longest.eqns):
-            found.longest = program
+            survey.constants[id(x)] = getattr(x, "nbytes", 0)
+        survey.operations += len(program.eqns)
+        if len(program.eqns) > len(survey.longest.eqns):
+            survey.longest = program
         for eqn in program.eqns:
             for inner in jaxprs_in_params(eqn.params):
                 programs.append((inner, _times(eqn, times)))
             if times >= MANY_ITERATIONS and eqn.primitive.name == "pure_callback":
-                found.host_call = eqn
-    return found
+                survey.host_call = eqn
+    return survey
 
 
 def _times(eqn: JaxprEqn, times: float) -> float:
@@ -108,13 +108,13 @@ def _warn_of_constants(sizes: dict[int, int], name: str) -> None:
         performance.warn(f"{message}jitney_performance_warnings=False turns this warning off.")
 
 
-def _warn_of_unrolled_loop(found: _Survey, name: str) -> None:
+def _warn_of_unrolled_loop(survey: _Survey, name: str) -> None:
     """Warns if most equations come from lines that were run many times."""
     equations: Counter[_Line] = Counter()
     steps: Counter[_Line] = Counter()
     places: dict[_Line, source_info.SourceInfo] = {}
     before: _Line | None = None
-    for eqn in found.longest.eqns:
+    for eqn in survey.longest.eqns:
         info = eqn.source_info
         if not isinstance(info, source_info.SourceInfo) or info.code is None:
             continue
@@ -125,7 +125,7 @@ def _warn_of_unrolled_loop(found: _Survey, name: str) -> None:
             places.setdefault(place, info)
         before = place
     repeated = [place for place, n in steps.items() if n >= EQUAL_STEPS]
-    if 2 * sum([equations[place] for place in repeated]) < found.operations:
+    if 2 * sum([equations[place] for place in repeated]) < survey.operations:
         return
     # The loop, or if it is in another function, of the lines that it runs that which stands first.
     most = max([steps[place] for place in repeated])
@@ -133,7 +133,7 @@ def _warn_of_unrolled_loop(found: _Survey, name: str) -> None:
     loop = user_code.loop_around(places[first])
     what = "of this loop" if loop else "of which this line is one"
     performance.warn(
-        f"jit({name}) is a program of {found.operations:,} operations, most of them from "
+        f"jit({name}) is a program of {survey.operations:,} operations, most of them from "
         f"{most:,} equal steps {what}: a loop of Python, which is unrolled as it is traced, and each "
         "step of it compiled. Instead: jax.lax.scan or jax.lax.fori_loop, whose body is traced and "
         "compiled once.",

@@ -45,8 +45,8 @@ def attach(x: NativeArray, terms: np.ndarray) -> None:
 
 def of_array(x: NativeArray) -> np.ndarray | None:
     """The terms of `x`; None if it is no sum, or the first device has it."""
-    found = _of.get(id(x)) if _of else None
-    return None if found is None or found[0]() is not x else found[1]
+    entry = _of.get(id(x)) if _of else None
+    return None if entry is None or entry[0]() is not x else entry[1]
 
 
 def positions(place: NamedSharding) -> list[tuple[int, ...]]:
@@ -71,7 +71,7 @@ def owners(
 
     Returns: for each of `names` an array of booleans that can be broadcast to that of all terms.
     """
-    found: list[np.ndarray] = []
+    masks: list[np.ndarray] = []
     for k, name in enumerate(names):
         size = mesh.shape[name]
         lifted = [1] * (len(names) + len(shape))
@@ -85,8 +85,8 @@ def owners(
             width = shape[axis] // parts * int(np.prod(after, dtype=int))
             lifted[len(names) + axis] = shape[axis]
             has = np.arange(shape[axis]) // width % size == np.arange(size)[:, None]
-        found.append(has.reshape(lifted))
-    return found
+        masks.append(has.reshape(lifted))
+    return masks
 
 
 def spread(data: np.ndarray, old: object, place: NamedSharding) -> np.ndarray | None:

@@ -95,13 +95,15 @@ def _guard(
     mode = option.value
     if mode in (None, "allow") or (is_explicit and not mode.endswith("explicit")):
         return
-    told = f"{direction} transfer: {what} brings {get_aval(x)!r} to {target}"
+    description = f"{direction} transfer: {what} brings {get_aval(x)!r} to {target}"
     if mode.startswith("log"):
-        _log.warning(told)
+        _log.warning(description)
         return
     cure = (
         "it was asked for, and the option ends in _explicit"
         if is_explicit
         else "bring it there before, by jax.device_put, or make it where it is used"
     )
-    raise JaxRuntimeError(f"INVALID_ARGUMENT: Disallowed {told}. {option.name} is {mode!r}: {cure}")
+    raise JaxRuntimeError(
+        f"INVALID_ARGUMENT: Disallowed {description}. {option.name} is {mode!r}: {cure}"
+    )
