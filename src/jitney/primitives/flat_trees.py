@@ -34,11 +34,11 @@ class FlatTree:
 
     def __new__(cls, text: str, elts: tuple[FlatTree, ...], size: int) -> FlatTree:
         """The tree that prints so: there is one, which its text determines."""
-        found = _trees.get(text)
-        if found is None:
-            found = _trees[text] = object.__new__(cls)
-            found.text, found.elts, found._size = text, elts, size
-        return found
+        tree = _trees.get(text)
+        if tree is None:
+            tree = _trees[text] = object.__new__(cls)
+            tree.text, tree.elts, tree._size = text, elts, size
+        return tree
 
     @property
     def vals(self) -> tuple[None, ...]:

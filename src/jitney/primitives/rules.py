@@ -60,8 +60,8 @@ def shape_of(x: Operand | Sequence[Any]) -> tuple[int, ...]:
         return x.shape
     if type(x) in _SCALARS:
         return ()
-    found = revealed(x)
-    return np.shape(cast("Any", x)) if found is x else shape_of(found)
+    plain = revealed(x)
+    return np.shape(cast("Any", x)) if plain is x else shape_of(plain)
 
 
 def aval_of(x: Operand) -> Any:
@@ -196,8 +196,8 @@ def def_jointly_linear_jvp(prim: Primitive, n_linear: int | None = None) -> None
         if all(type(t) is Zero for t in tangents[:n]):
             zero = [zero_tangent(x) for x in out] if prim.multiple_results else zero_tangent(out)
             return out, zero
-        given = [instantiate(t) for t in tangents[:n]]
-        return out, prim.bind(*given, *primals[n:], **params)
+        linear_tangents = [instantiate(t) for t in tangents[:n]]
+        return out, prim.bind(*linear_tangents, *primals[n:], **params)
 
     prim.set_default("jet", jet.piecewise_linear(prim))
 

@@ -120,7 +120,7 @@ def _splits_or_joins(old: Sequence[int], new: Sequence[int]) -> bool:
 
 def _groups(old: Sequence[int], new: Sequence[int]) -> list[tuple[range, range]]:
     """The least stretches of axes with as many elements in `old` as in `new`."""
-    found: list[tuple[range, range]] = []
+    groups: list[tuple[range, range]] = []
     i = j = 0
     while i < len(old) or j < len(new):
         first_i, first_j, a, b = i, j, 1, 1
@@ -131,8 +131,8 @@ def _groups(old: Sequence[int], new: Sequence[int]) -> list[tuple[range, range]]
                 b, j = b * new[j], j + 1
             if a == b and (i > first_i or i == len(old)) and (j > first_j or j == len(new)):
                 break
-        found.append((range(first_i, i), range(first_j, j)))
-    return found
+        groups.append((range(first_i, i), range(first_j, j)))
+    return groups
 
 
 def _in_sequence(operation: Operation, axes: Sequence[tuple[int, tuple[Any, ...]]]) -> list[Any]:
@@ -443,12 +443,13 @@ def reshaped_sum(operation: Operation, asked: NamedSharding) -> None:
     """Refuses a reshape that would take a sum, or undo one."""
     own = sharding_of(operation.avals[0])
     for what in ("unreduced", "reduced"):
-        given, wanted = getattr(own and own.spec, what, frozenset()), getattr(asked.spec, what)
-        if given != wanted:
+        operand_axes = getattr(own and own.spec, what, frozenset())
+        wanted = getattr(asked.spec, what)
+        if operand_axes != wanted:
             raise ValueError(
-                f"reshape: {operation.avals[0].str_short()} is {what} along {set(given) or 'no axis'}, "
-                f"and stays so, but out_sharding {asked.spec} has it {what} along "
-                f"{set(wanted) or 'no axis'}"
+                f"reshape: {operation.avals[0].str_short()} is {what} along "
+                f"{set(operand_axes) or 'no axis'}, and stays so, but out_sharding "
+                f"{asked.spec} has it {what} along {set(wanted) or 'no axis'}"
             )
 
 

@@ -64,8 +64,8 @@ def _concatenate_abstract(*avals: ShapedArray, dimension: int) -> ShapedArray:
             f"concatenate dimension out of bounds: dimension {dimension} for shapes "
             f"{_shapes(avals)}."
         )
-    rest = [a.shape[:dimension] + a.shape[dimension + 1 :] for a in avals]
-    if any(r != rest[0] for r in rest):
+    other_extents = [a.shape[:dimension] + a.shape[dimension + 1 :] for a in avals]
+    if any(r != other_extents[0] for r in other_extents):
         raise TypeError(
             f"concatenate: along all axes but {dimension}, the one that is concatenated, sizes must be "
             f"equal, but the operands' shapes are {_shapes(avals)}"

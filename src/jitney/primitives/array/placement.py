@@ -129,9 +129,9 @@ def _device_put_transpose(
     copy_semantics: Sequence[object],
 ) -> list[Any]:
     known = [i for i, ct in enumerate(cts) if type(ct) is not Zero]
-    given: list[Any] = [cts[i] for i in known]
+    nonzero_cts: list[Any] = [cts[i] for i in known]
     back = device_put_p.bind(
-        *given,
+        *nonzero_cts,
         devices=tuple([srcs[i] for i in known]),
         srcs=tuple([devices[i] for i in known]),
         copy_semantics=tuple([copy_semantics[i] for i in known]),
@@ -203,10 +203,10 @@ def placed(x: Array, device: object, out_sharding: object = None) -> Array:
     sharding = as_sharding(place)
     if isinstance(x, ArrayImpl):
         if explicit.has_explicit_axes(place):
-            found = explicit.place_of(explicit.typed(x.aval, place), as_mesh(place))
-            if found is not None:  # `out_sharding` is no word on memories
+            explicit_place = explicit.place_of(explicit.typed(x.aval, place), as_mesh(place))
+            if explicit_place is not None:  # `out_sharding` is no word on memories
                 kind = None if out_sharding is not None else place.memory_kind
-                sharding = found if kind is None else found.with_memory_kind(kind)
+                sharding = explicit_place if kind is None else explicit_place.with_memory_kind(kind)
         return x.placed(sharding)
     if explicit.has_explicit_axes(place):
         aval = rules.aval_of(x)

@@ -355,10 +355,10 @@ def _check_lies_so(x: Value, place: NamedSharding) -> None:
     own = explicit.sharding_of(aval)
     asked = explicit.sharding_of(explicit.typed(aval, place))
     if explicit.entries_of(own, ndim) != explicit.entries_of(asked, ndim):
-        found = PartitionSpec(*[None] * ndim) if own is None else own.spec
+        spec = PartitionSpec(*[None] * ndim) if own is None else own.spec
         raise AssertionError(
             "all axes of the mesh in force are Explicit, so `with_sharding_constraint` acts as an "
-            f"assert: the type of the value says {found}, and {place.spec} was asked for. "
+            f"assert: the type of the value says {spec}, and {place.spec} was asked for. "
             "jax.sharding.reshard moves values"
         )
 

@@ -59,8 +59,8 @@ def _jit_lower(
     out_shardings: Sequence[object],
     **_: object,
 ) -> list[Any]:
-    given = [divided(b, x, place) for x, place in zip(nodes, in_shardings, strict=True)]
-    outs = lowering.inline(b, jaxpr, given)
+    operands = [divided(b, x, place) for x, place in zip(nodes, in_shardings, strict=True)]
+    outs = lowering.inline(b, jaxpr, operands)
     return [divided(b, x, place) for x, place in zip(outs, out_shardings, strict=True)]
 
 
@@ -87,7 +87,7 @@ def call_params(
 def _jit_jvp(primals: Primals, tangents: Tangents, *, jaxpr: ClosedJaxpr, **params: object) -> Any:
     nonzero = tuple(type(t) is not Zero for t in tangents)
     program, nonzero_out = jvp_jaxpr(jaxpr, nonzero, False)
-    given = [t for t in tangents if not isinstance(t, Zero)]
+    nonzero_tangents = [t for t in tangents if not isinstance(t, Zero)]
     both = [
         (*places, *[place for place, has in zip(places, some, strict=True) if has])
         for places, some in (
@@ -95,7 +95,7 @@ def _jit_jvp(primals: Primals, tangents: Tangents, *, jaxpr: ClosedJaxpr, **para
             (cast("Sequence[object]", params["out_shardings"]), nonzero_out),
         )
     ]
-    outs = jit_p.bind(*primals, *given, **call_params(params, program, *both))
+    outs = jit_p.bind(*primals, *nonzero_tangents, **call_params(params, program, *both))
     n = len(jaxpr.out_avals)
     return outs[:n], with_zeros(
         outs[n:], nonzero_out, [a.to_tangent_aval() for a in jaxpr.out_avals]
@@ -106,10 +106,10 @@ def _jit_jvp(primals: Primals, tangents: Tangents, *, jaxpr: ClosedJaxpr, **para
 def _jit_jet(
     primals: Primals, series: Sequence[jet.Terms], *, jaxpr: ClosedJaxpr, **params: object
 ) -> Any:
-    program, given = jet_jaxpr(jaxpr, types_of(series), len(series[0]))
+    program, out_terms = jet_jaxpr(jaxpr, types_of(series), len(series[0]))
     outs = jit_p.bind(*primals, *present(series), **call_params(params, program))
     n = len(jaxpr.out_avals)
-    return outs[:n], unpacked(outs[n:], jaxpr.out_avals, given)
+    return outs[:n], unpacked(outs[n:], jaxpr.out_avals, out_terms)
 
 
 @jit_p.partial
@@ -121,9 +121,9 @@ def _jit_partial(
         unknown,
         args,
         params["jaxpr"],
-        lambda known, given: jit_p.bind(*given, **call_params(params, known)),
-        lambda late, given: trace.unknown_trace.process_primitive(
-            jit_p, given, call_params(params, late)
+        lambda known, operands: jit_p.bind(*operands, **call_params(params, known)),
+        lambda late, operands: trace.unknown_trace.process_primitive(
+            jit_p, operands, call_params(params, late)
         ),
     )
 
@@ -189,7 +189,7 @@ def _jit_transpose(
 ) -> list[Any]:
     return transposed_call(
         lambda linear, nonzero: transposed_program(jaxpr, linear, nonzero, weakness_of(cts)),
-        lambda program, given: jit_p.bind(*given, **call_params(params, program)),
+        lambda program, operands: jit_p.bind(*operands, **call_params(params, program)),
         cts,
         args,
     )
@@ -227,7 +227,7 @@ def transposed_program(
     Returns: (program: other operands, cotangents of some results -> cotangents of linear operands;
       which of the linear operands have one).
     """
-    found: list[tuple[bool, ...]] = []
+    has_ct: list[tuple[bool, ...]] = []
 
     def fun(*xs: Value) -> list[Any]:
         values = iter(xs)
@@ -238,7 +238,7 @@ def transposed_program(
         cts = with_zeros(values, nonzero, [a.to_cotangent_aval() for a in closed.out_avals])
         out = backward_pass(closed.jaxpr, closed.consts, operands, cts)
         wanted = [ct for ct, lin in zip(out, linear, strict=True) if lin]
-        found.append(tuple(type(ct) is not Zero for ct in wanted))
+        has_ct.append(tuple(type(ct) is not Zero for ct in wanted))
         return [ct for ct in wanted if type(ct) is not Zero]
 
     avals = [a for a, lin in zip(closed.in_avals, linear, strict=True) if not lin]
@@ -246,7 +246,7 @@ def transposed_program(
     avals += of_cts if weak is None else with_weakness(of_cts, weak)
     info = closed.jaxpr.debug_info.then("transpose")
     jaxpr, _, consts = trace_to_jaxpr(fun, avals, info)
-    return ClosedJaxpr(jaxpr, consts), found[0]
+    return ClosedJaxpr(jaxpr, consts), has_ct[0]
 
 
 @jit_p.batch_with_axis
@@ -285,13 +285,13 @@ def _print_jit(eqn: JaxprEqn, context: text.Context, settings: text.Settings) ->
 
 def _share_names(eqn: JaxprEqn, inner: Jaxpr, context: text.Context) -> None:
     """Gives operands and results of the inner program the names they have outside."""
-    given: set[str] = set()
+    used_names: set[str] = set()
     for var, atom in zip(inner.invars, eqn.invars, strict=True):
         if isinstance(atom, Literal):
             continue
         name = context.name(atom)
-        if name not in given:
-            given.add(name)
+        if name not in used_names:
+            used_names.add(name)
             context.var_names[var] = name
     for outer in eqn.outvars:
         context.name(outer)

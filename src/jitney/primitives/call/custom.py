@@ -92,8 +92,8 @@ def _custom_jvp_call_jvp(
     num_consts: int,
     symbolic_zeros: bool,
 ) -> Any:
-    given = [visible_tangent(t, symbolic_zeros) for t in tangents]
-    outs, douts = jvp([*map(with_shape, primals[num_consts:])], given[num_consts:])
+    rule_tangents = [visible_tangent(t, symbolic_zeros) for t in tangents]
+    outs, douts = jvp([*map(with_shape, primals[num_consts:])], rule_tangents[num_consts:])
     _check_value("JVP rule", jvp, name, outs, call_jaxpr)
     return outs, douts
 
@@ -107,12 +107,12 @@ def _check_value(
     kind: str, rule: FlatRule, name: str, outs: Sequence[Any], program: ClosedJaxpr
 ) -> None:
     """Raises TypeError unless a rule's value is of the types that the function itself returns."""
-    found: list[Any] = [*map(get_aval, outs)]
+    avals: list[Any] = [*map(get_aval, outs)]
     wanted: list[Any] = program.out_avals
-    if [(a.shape, a.dtype) for a in found] == [(a.shape, a.dtype) for a in wanted]:
+    if [(a.shape, a.dtype) for a in avals] == [(a.shape, a.dtype) for a in wanted]:
         return
     has, should = (
-        ", ".join(a.str_short() for a in avals) or "nothing" for avals in (found, wanted)
+        ", ".join(a.str_short() for a in types) or "nothing" for types in (avals, wanted)
     )
     raise TypeError(
         f"{kind} {rule} of the function {name} must return a pair whose first element is the "
@@ -189,18 +189,18 @@ def _custom_jvp_call_batch_with_trace(
     def batched_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
         n = len(primals)
         # Zeros stay symbols, of the type that they have within.
-        given = [
+        inner_tangents = [
             without_axis(t) if isinstance(t, Zero) and d is not None else t
             for t, d in zip(tangents, in_dims, strict=True)
         ]
-        given_dims = [
-            None if isinstance(t, Zero) else d for t, d in zip(given, in_dims, strict=True)
+        tangent_dims = [
+            None if isinstance(t, Zero) else d for t, d in zip(inner_tangents, in_dims, strict=True)
         ]
         outs, out_dims = batch_flat(
             lambda *xs: [y for part in jvp(xs[:n], xs[n:]) for y in part],
             axis_data,
-            [*primals, *given],
-            [*in_dims, *given_dims],
+            [*primals, *inner_tangents],
+            [*in_dims, *tangent_dims],
             tag,
         )
         whole = [_result(x, d, mapped, axis_data, jvp) for x, d in zip(outs, out_dims, strict=True)]
@@ -276,10 +276,10 @@ def differentiate_custom_vjp(
     outs, residuals = fwd(primals[num_consts:], perturbed)
     if call_jaxpr is not None:
         _check_value("VJP fwd rule", fwd, name, outs, call_jaxpr)
-    given = [instantiate(t) for t in tangents[num_consts:]]
+    instantiated = [instantiate(t) for t in tangents[num_consts:]]
     avals = tuple(get_aval(x).to_tangent_aval() for x in outs)
     douts = custom_lin_p.bind(
-        *residuals, *given, num_res=len(residuals), bwd=bwd, out_avals=avals,
+        *residuals, *instantiated, num_res=len(residuals), bwd=bwd, out_avals=avals,
         symbolic_zeros=symbolic_zeros,
     )  # fmt: skip
     # Integers have no tangents; what is linear must not go on with values of float0.
@@ -303,11 +303,13 @@ def _custom_vjp_call_dce(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
         return _used(outs, used), residuals
 
     def backward(residuals: Sequence[Any], cts: Sequence[Any]) -> Any:
-        given = iter(cts)
+        used_cts = iter(cts)
         zeros: list[Any] = [Zero(a.to_cotangent_aval()) for a in whole.out_avals]
         if not params["symbolic_zeros"]:
             zeros = [zero.instantiate() for zero in zeros]
-        return bwd(residuals, [next(given) if u else z for z, u in zip(zeros, used, strict=True)])
+        return bwd(
+            residuals, [next(used_cts) if u else z for z, u in zip(zeros, used, strict=True)]
+        )
 
     changed = {
         "call_jaxpr": program,
@@ -355,12 +357,15 @@ def _custom_vjp_call_batch_with_trace(
 
     def batched_bwd(residuals: Sequence[Any], cts: Sequence[Any]) -> Any:
         n = len(residuals)
-        given = [without_axis(ct) if isinstance(ct, Zero) and mapped else ct for ct in cts]
+        inner_cts = [without_axis(ct) if isinstance(ct, Zero) and mapped else ct for ct in cts]
         values, out_dims = batch_flat(
             lambda *xs: bwd(xs[:n], xs[n:]),
             axis_data,
-            [*residuals, *given],
-            [*residual_dims, *(0 if mapped and not isinstance(ct, Zero) else None for ct in given)],
+            [*residuals, *inner_cts],
+            [
+                *residual_dims,
+                *(0 if mapped and not isinstance(ct, Zero) else None for ct in inner_cts),
+            ],
             tag,
         )
         return [
@@ -487,9 +492,9 @@ def _custom_lin_transpose(
     symbolic_zeros: bool,
 ) -> list[Any]:
     residuals, linear = args[:num_res], args[num_res:]
-    given = [visible_tangent(ct, symbolic_zeros) for ct in cts]
+    visible_cts = [visible_tangent(ct, symbolic_zeros) for ct in cts]
     with source_info.code_of_users():
-        out = bwd([*map(_flag, residuals)], given)
+        out = bwd([*map(_flag, residuals)], visible_cts)
     return [None] * num_res + [
         ct if type(x) is UndefinedPrimal else None for ct, x in zip(out, linear, strict=True)
     ]

@@ -80,8 +80,8 @@ class FunctionCall(CallPrimitive):
         """What `bind` wants of an equation's parameters: the program as a function."""
         program: ClosedJaxpr = params[self.parameter]
         function = wrap_init(jaxpr_as_fun(program), debug_info=program.jaxpr.debug_info)
-        rest = {name: value for name, value in params.items() if name != self.parameter}
-        return {**rest, "subfuns": (function,)}
+        other_params = {name: value for name, value in params.items() if name != self.parameter}
+        return {**other_params, "subfuns": (function,)}
 
 
 def _program(parameter: object) -> ClosedJaxpr:
@@ -98,8 +98,8 @@ def _declare_derivatives(prim: FunctionCall) -> None:
         called = _program(params.pop(parameter))
         nonzero = tuple(type(t) is not Zero for t in tangents)
         program, nonzero_out = jvp_jaxpr(called, nonzero, False)
-        given = [t for t in tangents if not isinstance(t, Zero)]
-        outs = prim.call(program, [*primals, *given], params)
+        nonzero_tangents = [t for t in tangents if not isinstance(t, Zero)]
+        outs = prim.call(program, [*primals, *nonzero_tangents], params)
         n = len(called.out_avals)
         types = [a.to_tangent_aval() for a in called.out_avals]
         return outs[:n], with_zeros(outs[n:], nonzero_out, types)
@@ -107,17 +107,17 @@ def _declare_derivatives(prim: FunctionCall) -> None:
     @prim.jet
     def jet_rule(primals: Primals, series: Sequence[jet.Terms], **params: object) -> Any:
         called = _program(params.pop(parameter))
-        program, given = jet_jaxpr(called, types_of(series), len(series[0]))
+        program, out_terms = jet_jaxpr(called, types_of(series), len(series[0]))
         outs = prim.call(program, [*primals, *present(series)], params)
         n = len(called.out_avals)
-        return outs[:n], unpacked(outs[n:], called.out_avals, given)
+        return outs[:n], unpacked(outs[n:], called.out_avals, out_terms)
 
     @prim.transpose
     def transpose_rule(cts: Sequence[Cotangent], *args: Operand, **params: object) -> list[Any]:
         called = _program(params.pop(parameter))
         return transposed_call(
             lambda linear, nonzero: transposed_program(called, linear, nonzero, weakness_of(cts)),
-            lambda program, given: prim.call(program, given, params),
+            lambda program, operands: prim.call(program, operands, params),
             cts,
             args,
         )
@@ -138,9 +138,9 @@ def _declare(name: str, parameter: str = "call_jaxpr") -> FunctionCall:
             unknown,
             args,
             params[parameter],
-            lambda known, given: prim.call(known, given, params),
-            lambda late, given: trace.unknown_trace.process_primitive(
-                prim, given, {**params, parameter: late}
+            lambda known, operands: prim.call(known, operands, params),
+            lambda late, operands: trace.unknown_trace.process_primitive(
+                prim, operands, {**params, parameter: late}
             ),
         )
 

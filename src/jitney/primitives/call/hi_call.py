@@ -261,24 +261,26 @@ class _Call(HiPrimitive):
             outs, douts = _prim.jvp(args, pytrees.tree_unflatten(_prim.in_tree, tangents))
             return _prim.out_tree.flatten_up_to(outs), _prim.out_tree.flatten_up_to(douts)
         nonzero = tuple([type(t) is not Zero for t in tangents])
-        out, residuals, *told = forward(
+        out, residuals, *nonzeros_out = forward(
             pytrees.tree_unflatten(_prim.in_tree, nonzero),
             *pytrees.tree_unflatten(_prim.in_tree, primals),
         )
         leaves, tree = pytrees.tree_flatten(residuals)
         two_ways = _prim._defines("jvp") and _prim._defines("vjp_fwd")
         kept = [*primals] if two_ways else []
-        given: list[Any] = [t for t in tangents if type(t) is not Zero]
+        nonzero_tangents: list[Any] = [t for t in tangents if type(t) is not Zero]
         douts = call_hi_primitive_linearized_p.bind(
             *leaves,
             *kept,
-            *given,
+            *nonzero_tangents,
             residuals_tree=tree,
             _prim=_prim,
             nz_in_flat=nonzero,
         )
         outs = _prim.out_tree.flatten_up_to(out)
-        has_tangent = pytrees.broadcast_prefix(told[0], out) if told else [True] * len(outs)
+        has_tangent = (
+            pytrees.broadcast_prefix(nonzeros_out[0], out) if nonzeros_out else [True] * len(outs)
+        )
         return outs, [
             dx if nz and getattr(a, "dtype", None) != dtypes.float0 else Zero(a)
             for dx, nz, a in zip(
@@ -290,7 +292,7 @@ class _Call(HiPrimitive):
         linear = [type(x) is UndefinedPrimal for x in args]
 
         def run(*accumulators: PyTree) -> None:
-            given = [
+            operands = [
                 a if lin else x
                 for a, x, lin in zip(
                     _prim.in_tree.flatten_up_to(accumulators), args, linear, strict=True
@@ -298,7 +300,7 @@ class _Call(HiPrimitive):
             ]
             _prim.transpose(
                 pytrees.tree_unflatten(_prim.out_tree, cts),
-                *pytrees.tree_unflatten(_prim.in_tree, given),
+                *pytrees.tree_unflatten(_prim.in_tree, operands),
             )
 
         return _bwd(_prim, linear, run)
@@ -365,10 +367,10 @@ class _Linearized(HiPrimitive):
         nz_in_flat: Sequence[bool],
     ) -> list[Any]:
         """The tangents of the results, by the operation's own forward derivative."""
-        residuals, primals, given = self._parts(args, residuals_tree, nz_in_flat)
-        rest = iter(given)
+        residuals, primals, nonzero_tangents = self._parts(args, residuals_tree, nz_in_flat)
+        remaining = iter(nonzero_tangents)
         tangents = [
-            next(rest) if nz else Zero(a.to_tangent_aval())
+            next(remaining) if nz else Zero(a.to_tangent_aval())
             for nz, a in zip(nz_in_flat, _prim.in_avals_flat, strict=True)
         ]
         trees = pytrees.tree_unflatten(_prim.in_tree, tangents)
@@ -393,7 +395,7 @@ class _Linearized(HiPrimitive):
         nz_in_flat: Sequence[bool],
     ) -> list[Any]:
         residuals, primals, _ = self._parts(args, residuals_tree, nz_in_flat)
-        found = _bwd(
+        operand_cts = _bwd(
             _prim,
             nz_in_flat,
             lambda *accumulators: _prim.vjp_bwd(
@@ -401,7 +403,7 @@ class _Linearized(HiPrimitive):
             ),
         )
         known = [None] * (residuals_tree.num_leaves + len(primals))
-        return [*known, *(ct for ct, nz in zip(found, nz_in_flat, strict=True) if nz)]
+        return [*known, *(ct for ct, nz in zip(operand_cts, nz_in_flat, strict=True) if nz)]
 
 
 call_hi_primitive_linearized_p = _Linearized("call_hi_primitive_linearized")
@@ -430,10 +432,10 @@ class VmapOf(VJPHiPrimitive):
         self.prim, self.axis_data, self.in_dims, self.out_dim = prim, axis_data, in_dims, out_dim
         self.flat_in = prim.in_tree.flatten_up_to(in_dims)
         self.flat_out = pytrees.broadcast_prefix(out_dim, prim.out_aval, _is_none)
-        given = _with(prim.in_avals_flat, self.flat_in, axis_data.size)
-        found = _with(prim.out_avals_flat, self.flat_out, axis_data.size)
-        self.in_avals = pytrees.tree_unflatten(prim.in_tree, given)
-        self.out_aval = pytrees.tree_unflatten(prim.out_tree, found)
+        in_avals = _with(prim.in_avals_flat, self.flat_in, axis_data.size)
+        out_avals = _with(prim.out_avals_flat, self.flat_out, axis_data.size)
+        self.in_avals = pytrees.tree_unflatten(prim.in_tree, in_avals)
+        self.out_aval = pytrees.tree_unflatten(prim.out_tree, out_avals)
         self.params = {"prim": prim, "axis_data": axis_data, "in_dims": in_dims, "out_dim": out_dim}
         super().__init__()
         self.residual_dims: list[Any] = []
@@ -459,8 +461,8 @@ class VmapOf(VJPHiPrimitive):
                 prim.expand(*pytrees.tree_unflatten(prim.in_tree, xs))
             )
 
-        found = self._batched(fun, self.in_tree.flatten_up_to(args), self.flat_in)
-        return pytrees.tree_unflatten(self.out_tree, self._at(*found, self.flat_out))
+        outs_and_dims = self._batched(fun, self.in_tree.flatten_up_to(args), self.flat_in)
+        return pytrees.tree_unflatten(self.out_tree, self._at(*outs_and_dims, self.flat_out))
 
     def _defines(self, method: str) -> bool:
         if method in ("jvp", "vjp_fwd"):
@@ -473,14 +475,14 @@ class VmapOf(VJPHiPrimitive):
         zero = [isinstance(t, Zero) for t in ts]
 
         def fun(*values: Value) -> list[Any]:
-            rest = iter(values[len(xs) :])
-            given = [
-                Zero(a.to_tangent_aval()) if z else next(rest)
+            remaining = iter(values[len(xs) :])
+            tangents = [
+                Zero(a.to_tangent_aval()) if z else next(remaining)
                 for z, a in zip(zero, prim.in_avals_flat, strict=True)
             ]
             outs, douts = prim.jvp(
                 pytrees.tree_unflatten(prim.in_tree, values[: len(xs)]),
-                pytrees.tree_unflatten(prim.in_tree, given),
+                pytrees.tree_unflatten(prim.in_tree, tangents),
             )
             flat = [instantiate(t) for t in prim.out_tree.flatten_up_to(douts)]
             return [*prim.out_tree.flatten_up_to(outs), *flat]
@@ -494,19 +496,21 @@ class VmapOf(VJPHiPrimitive):
     def vjp_fwd(self, nzs_in: PyTree, /, *args: PyTree) -> Any:
         prim = self.prim
         n = len(self.flat_out)
-        told: list[Any] = []
+        nonzeros_out: list[Any] = []
         trees: list[Any] = []
 
         def fun(*xs: Value) -> list[Any]:
-            out, residuals, *rest = prim.vjp_fwd(nzs_in, *pytrees.tree_unflatten(prim.in_tree, xs))
-            told[:] = rest
+            out, residuals, *nonzeros = prim.vjp_fwd(
+                nzs_in, *pytrees.tree_unflatten(prim.in_tree, xs)
+            )
+            nonzeros_out[:] = nonzeros
             leaves, tree = pytrees.tree_flatten(residuals)
             trees[:] = [tree]
             return [*prim.out_tree.flatten_up_to(out), *leaves]
 
         outs, dims = self._batched(fun, self.in_tree.flatten_up_to(args), self.flat_in)
         out = pytrees.tree_unflatten(self.out_tree, self._at(outs[:n], dims[:n], self.flat_out))
-        return out, _Residuals(outs[n:], dims[n:], trees[0]), *told
+        return out, _Residuals(outs[n:], dims[n:], trees[0]), *nonzeros_out
 
     def vjp_bwd_retval(self, res: PyTree, outgrad: PyTree, /) -> Any:
         prim = self.prim
@@ -515,9 +519,9 @@ class VmapOf(VJPHiPrimitive):
         n = len(res.leaves)
 
         def fun(*values: Value) -> list[Any]:
-            rest = iter(values[n:])
-            given = [
-                Zero(a.to_cotangent_aval()) if z else next(rest)
+            nonzero_cts = iter(values[n:])
+            inner_cts = [
+                Zero(a.to_cotangent_aval()) if z else next(nonzero_cts)
                 for z, a in zip(zeros, prim.out_avals_flat, strict=True)
             ]
             return _bwd(
@@ -525,7 +529,7 @@ class VmapOf(VJPHiPrimitive):
                 [True] * len(self.flat_in),
                 lambda *accumulators: prim.vjp_bwd(
                     pytrees.tree_unflatten(res.tree, values[:n]),
-                    pytrees.tree_unflatten(prim.out_tree, given),
+                    pytrees.tree_unflatten(prim.out_tree, inner_cts),
                     *accumulators,
                 ),
             )
@@ -535,25 +539,25 @@ class VmapOf(VJPHiPrimitive):
         zero_at: dict[int, bool] = {}
 
         def without_zeros(*values: Value) -> list[Any]:
-            found = fun(*values)
-            zero_at.update({k: isinstance(ct, Zero) for k, ct in enumerate(found)})
-            return [ct for ct in found if not isinstance(ct, Zero)]
+            inner_cts = fun(*values)
+            zero_at.update({k: isinstance(ct, Zero) for k, ct in enumerate(inner_cts)})
+            return [ct for ct in inner_cts if not isinstance(ct, Zero)]
 
         outs, out_dims = self._batched(without_zeros, values, dims)
-        rest = iter(zip(outs, out_dims, strict=True))
+        remaining = iter(zip(outs, out_dims, strict=True))
         size = self.axis_data.size
-        found: list[Any] = []
+        operand_cts: list[Any] = []
         for k, (d, aval) in enumerate(zip(self.flat_in, self.in_avals_flat, strict=True)):
             if zero_at[k]:
-                found.append(Zero(aval.to_cotangent_aval()))
+                operand_cts.append(Zero(aval.to_cotangent_aval()))
                 continue
-            ct, at = next(rest)
+            ct, at = next(remaining)
             if d is None:  # one operand for all indices: their cotangents are summed
                 ct = ct if at is None else calculus.reduce_sum(ct, axes=(at,))
             else:
                 ct = move_to(ct, at, d, size)
-            found.append(ct)
-        return pytrees.tree_unflatten(self.in_tree, found)
+            operand_cts.append(ct)
+        return pytrees.tree_unflatten(self.in_tree, operand_cts)
 
     def batch_dim_rule(self, axis_data: AxisData, dims: PyTree, /) -> Any:
         """Where the axis is besides the operation's own: positions are counted with both."""
@@ -562,8 +566,8 @@ class VmapOf(VJPHiPrimitive):
             d if d is None or own is None else d - (own < d)
             for d, own in zip(outer, self.flat_in, strict=True)
         ]
-        found = self.prim.batch_dim_rule(axis_data, pytrees.tree_unflatten(self.in_tree, inner))
-        flat = pytrees.broadcast_prefix(found, self.out_aval, _is_none)
+        out_dims = self.prim.batch_dim_rule(axis_data, pytrees.tree_unflatten(self.in_tree, inner))
+        flat = pytrees.broadcast_prefix(out_dims, self.out_aval, _is_none)
         placed = [
             d if d is None or own is None else d + (own <= d)
             for d, own in zip(flat, self.flat_out, strict=True)

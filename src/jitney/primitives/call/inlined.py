@@ -67,8 +67,8 @@ def transposed_call(
     linear = tuple([type(x) is UndefinedPrimal for x in args])
     nonzero = tuple([type(ct) is not Zero for ct in cts])
     program, has_ct = transposed(linear, nonzero)
-    given: list[Any] = [x for x, lin in zip(args, linear, strict=True) if not lin]
-    given += [ct for ct in cts if type(ct) is not Zero]
-    outs = iter(bind(program, given))
-    found = iter(has_ct)
-    return [next(outs) if lin and next(found) else None for lin in linear]
+    operands: list[Any] = [x for x, lin in zip(args, linear, strict=True) if not lin]
+    operands += [ct for ct in cts if type(ct) is not Zero]
+    outs = iter(bind(program, operands))
+    flags = iter(has_ct)
+    return [next(outs) if lin and next(flags) else None for lin in linear]

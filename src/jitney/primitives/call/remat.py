@@ -160,8 +160,8 @@ def bind_program(closed: ClosedJaxpr, operands: Sequence[Any], params: dict[str,
     """
     flags = params["prevent_cse"]
     if not isinstance(flags, bool):
-        more = (True,) * (len(operands) - len(flags))
-        flags = (*(False,) * len(closed.consts), *flags, *more)
+        remaining = (True,) * (len(operands) - len(flags))
+        flags = (*(False,) * len(closed.consts), *flags, *remaining)
     changed = {**params, "prevent_cse": flags, "jaxpr": opened(closed)}
     return remat_p.bind(*closed.consts, *operands, **changed)
 
@@ -183,8 +183,8 @@ def _remat_jvp(primals: Primals, tangents: Tangents, *, jaxpr: Jaxpr, **params: 
     nonzero = tuple(type(t) is not Zero for t in tangents)
     # What is written within is computed again together with the rest: as values.
     program, nonzero_out = jvp_jaxpr(discharged(closed_of(jaxpr)), nonzero, False)
-    given = [t for t in tangents if type(t) is not Zero]
-    outs = bind_program(program, [*primals, *given], params)
+    nonzero_tangents = [t for t in tangents if type(t) is not Zero]
+    outs = bind_program(program, [*primals, *nonzero_tangents], params)
     n = len(jaxpr.outvars)
     return outs[:n], with_zeros(
         outs[n:], nonzero_out, [a.to_tangent_aval() for a in jaxpr.out_avals]
@@ -195,10 +195,10 @@ def _remat_jvp(primals: Primals, tangents: Tangents, *, jaxpr: Jaxpr, **params: 
 def _remat_jet(
     primals: Primals, series: Sequence[jet.Terms], *, jaxpr: Jaxpr, **params: object
 ) -> Any:
-    program, given = jet.jet_jaxpr(closed_of(jaxpr), jet.types_of(series), len(series[0]))
+    program, out_terms = jet.jet_jaxpr(closed_of(jaxpr), jet.types_of(series), len(series[0]))
     outs = bind_program(program, [*primals, *jet.present(series)], params)
     n = len(jaxpr.outvars)
-    return outs[:n], jet.unpacked(outs[n:], jaxpr.out_avals, given)
+    return outs[:n], jet.unpacked(outs[n:], jaxpr.out_avals, out_terms)
 
 
 @remat_p.batch_with_axis
@@ -249,10 +249,10 @@ def _remat_partial(
     available = [*outs[n_known:], *split.consts, *known_args]
     available += [x for x, u in zip(args, unknown, strict=True) if u]
     operands = [x for x, n in zip(available, split.needed, strict=True) if n]
-    given = _flags(params["prevent_cse"], len(args))
+    cse_flags = _flags(params["prevent_cse"], len(args))
     flags = [True] * (len(outs) - n_known) + [False] * len(split.consts)
-    flags += [f for f, u in zip(given, unknown, strict=True) if not u]
-    flags += [f for f, u in zip(given, unknown, strict=True) if u]
+    flags += [f for f, u in zip(cse_flags, unknown, strict=True) if not u]
+    flags += [f for f, u in zip(cse_flags, unknown, strict=True) if u]
     picked = _picked(params, [f for f, n in zip(flags, split.needed, strict=True) if n])
     late_params = {**picked, "jaxpr": split.late, "differentiated": True}
     late = iter(trace.unknown_trace.process_primitive(remat_p, operands, late_params))
@@ -301,7 +301,7 @@ def _divided(jaxpr: Jaxpr, unknown: tuple[bool, ...], policy: Policy | None) -> 
     parts = divide(program.eqns, policy)
     saved = parts.kept
     whole = _with_recomputation(program.replace(eqns=parts.again), residuals, late.jaxpr, saved)
-    rest, needed = dce_jaxpr(whole, (True,) * len(whole.outvars))
+    late_program, needed = dce_jaxpr(whole, (True,) * len(whole.outvars))
     alive = {v for v, n in zip(whole.invars, needed, strict=True) if n}
     # Kept are values that are computed for the derivative alone, then the others.
     saved = [v for v in saved if v in alive]
@@ -318,7 +318,7 @@ def _divided(jaxpr: Jaxpr, unknown: tuple[bool, ...], policy: Policy | None) -> 
     return _Divided(
         forward,
         list(known.consts),
-        rest.replace(invars=invars, debug_info=info),
+        late_program.replace(invars=invars, debug_info=info),
         needed,
         out_unknown,
     )
@@ -409,7 +409,7 @@ def _remat_transpose(
     picked = _picked(params, known)
     return transposed_call(
         lambda linear, nonzero: _transposed(jaxpr, linear, nonzero),
-        lambda program, given: bind_program(program, given, picked),
+        lambda program, operands: bind_program(program, operands, picked),
         cts,
         args,
     )
@@ -425,7 +425,7 @@ def _transposed(
     """
     known, late, out_unknown, n_residuals = trace_partially(closed_of(jaxpr), linear, True)
     assert all(out_unknown)
-    found: list[tuple[bool, ...]] = []
+    has_ct: list[tuple[bool, ...]] = []
 
     def fun(*xs: Value) -> list[Any]:
         n_known = len(known.in_avals)
@@ -433,13 +433,13 @@ def _transposed(
         cts = with_zeros(xs[n_known:], nonzero, [a.to_cotangent_aval() for a in jaxpr.out_avals])
         operands = [*residuals, *(UndefinedPrimal(a) for a in late.in_avals[n_residuals:])]
         out = backward_pass(late.jaxpr, late.consts, operands, cts)[n_residuals:]
-        found.append(tuple(type(ct) is not Zero for ct in out))
+        has_ct.append(tuple(type(ct) is not Zero for ct in out))
         return [ct for ct in out if type(ct) is not Zero]
 
     avals = [a for a, lin in zip(jaxpr.in_avals, linear, strict=True) if not lin]
     avals += [a.to_cotangent_aval() for a, nz in zip(jaxpr.out_avals, nonzero, strict=True) if nz]
     program, _, consts = trace_to_jaxpr(fun, avals, jaxpr.debug_info.then("transpose"))
-    return ClosedJaxpr(_without_unused(program), consts), found[0]
+    return ClosedJaxpr(_without_unused(program), consts), has_ct[0]
 
 
 def _without_unused(jaxpr: Jaxpr) -> Jaxpr:

@@ -163,11 +163,11 @@ def _divided_cond(eqn: JaxprEqn, policy: Policy) -> Division:
         def run(*args: Value) -> list[Any]:
             outs = eval_jaxpr(forward.jaxpr, forward.consts, *args)
             mine = outs[n_out:]
-            found = [
+            residuals = [
                 mine if i == k else [full(v.aval.shape, 0, v.aval.dtype) for v in some]
                 for i, some in enumerate(inner)
             ]
-            return [*outs[:n_out], *(x for values in found for x in values)]
+            return [*outs[:n_out], *(x for values in residuals for x in values)]
 
         return _traced(run, forward.in_avals, forward.jaxpr)
 

@@ -180,11 +180,11 @@ def _cond_jvp(
     index, *operands = primals
     nonzero = tuple(type(t) is not Zero for t in tangents[1:])
     n_out = len(branches[0].out_avals)
-    found = [jvp_jaxpr(b, nonzero, False)[1] for b in branches]
-    some = tuple(any(f[i] for f in found) for i in range(n_out))
+    nonzeros_out = [jvp_jaxpr(b, nonzero, False)[1] for b in branches]
+    some = tuple(any(f[i] for f in nonzeros_out) for i in range(n_out))
     programs = [jvp_jaxpr(b, nonzero, some)[0] for b in branches]
-    given = [t for t in tangents[1:] if type(t) is not Zero]
-    outs = _bind(index, [*operands, *given], programs, params)
+    nonzero_tangents = [t for t in tangents[1:] if type(t) is not Zero]
+    outs = _bind(index, [*operands, *nonzero_tangents], programs, params)
     avals = [a.to_tangent_aval() for a in branches[0].out_avals]
     return outs[:n_out], with_zeros(outs[n_out:], some, avals)
 
@@ -199,11 +199,11 @@ def _cond_jet(
 ) -> Any:
     index, *operands = primals
     order = len(series[0])
-    given = jet.tangent_types_of(series[1:], branches[0].in_avals)
-    found = [jet.jet_jaxpr(b, given, order)[1] for b in branches]
-    some = functools.reduce(jet.joined, found)
-    programs = [jet.jet_jaxpr(b, given, order, some)[0] for b in branches]
-    outs = _bind(index, [*operands, *jet.packed(series[1:], given)], programs, params)
+    operand_terms = jet.tangent_types_of(series[1:], branches[0].in_avals)
+    out_terms = [jet.jet_jaxpr(b, operand_terms, order)[1] for b in branches]
+    some = functools.reduce(jet.joined, out_terms)
+    programs = [jet.jet_jaxpr(b, operand_terms, order, some)[0] for b in branches]
+    outs = _bind(index, [*operands, *jet.packed(series[1:], operand_terms)], programs, params)
     n_out = len(branches[0].out_avals)
     return outs[:n_out], jet.unpacked(outs[n_out:], branches[0].out_avals, some)
 
@@ -217,9 +217,9 @@ def _cond_partial(
     if unknown[0]:  # which branch runs is not known: nothing is
         return trace.unknown_trace.process_primitive(cond_p, args, params)
     mask = list(unknown[1:])
-    found = [trace_partially(b, mask, False)[2] for b in branches]
+    unknown_of_branches = [trace_partially(b, mask, False)[2] for b in branches]
     n_out = len(branches[0].out_avals)
-    out_unknown = [any(f[i] for f in found) for i in range(n_out)]
+    out_unknown = [any(f[i] for f in unknown_of_branches) for i in range(n_out)]
     parts = [trace_partially(b, mask, out_unknown) for b in branches]
     n_known_out = n_out - sum(out_unknown)
     slots, kept, places = _places_of_residuals([known for known, *_ in parts], n_known_out)
@@ -227,15 +227,16 @@ def _cond_partial(
         _with_other_residuals(part[0], n_known_out, slots, mine)
         for part, mine in zip(parts, places, strict=True)
     ]
-    given = (*slots, *[parts[0][0].in_avals[k] for k in kept])
+    residual_avals = (*slots, *[parts[0][0].in_avals[k] for k in kept])
     late = [
-        _taking_residuals(part[1], given, mine) for part, mine in zip(parts, places, strict=True)
+        _taking_residuals(part[1], residual_avals, mine)
+        for part, mine in zip(parts, places, strict=True)
     ]
     known_args = [x for x, u in zip(operands, mask, strict=True) if not u]
     with set_current_trace(trace.parent_trace):
         outs = _bind(index, known_args, known, params)
     residuals = [*outs[n_known_out:], *[known_args[k] for k in kept]]
-    assert len(residuals) == len(given)
+    assert len(residuals) == len(residual_avals)
     unknown_args = [x for x, u in zip(operands, mask, strict=True) if u]
     late_outs = iter(
         trace.unknown_trace.process_primitive(
@@ -368,11 +369,11 @@ def _cond_transpose(
     some = tuple([any(has[i] for _, has in parts) for i in range(n)])
     avals = tuple([x.aval.to_cotangent_aval() for x in operands if type(x) is UndefinedPrimal])
     programs = [_filled(program, has, some, avals) for program, has in parts]
-    given = [x for x, lin in zip(operands, linear, strict=True) if not lin]
-    given += [ct for ct in cts if type(ct) is not Zero]
-    outs = iter(_bind(index, given, programs, params))
-    found = iter(some)
-    return [None] + [next(outs) if lin and next(found) else None for lin in linear]
+    inputs = [x for x, lin in zip(operands, linear, strict=True) if not lin]
+    inputs += [ct for ct in cts if type(ct) is not Zero]
+    outs = iter(_bind(index, inputs, programs, params))
+    flags = iter(some)
+    return [None] + [next(outs) if lin and next(flags) else None for lin in linear]
 
 
 @memoize_by_identity
@@ -409,8 +410,8 @@ def _cond_batch_with_axis(
         for x, d in zip(operands, dims[1:], strict=True)
     ]
     if dims[0] is None:
-        found = [batch_jaxpr(b, axis_data, batched, False)[1] for b in branches]
-        some = tuple(any(column) for column in zip(*found, strict=True))
+        batched_of_branches = [batch_jaxpr(b, axis_data, batched, False)[1] for b in branches]
+        some = tuple(any(column) for column in zip(*batched_of_branches, strict=True))
         programs = [batch_jaxpr(b, axis_data, batched, some)[0] for b in branches]
         outs = _bind(index, moved, programs, params)
         return outs, [0 if s else None for s in some]

@@ -60,9 +60,9 @@ def run_with_contents(
     """
     consts = [x if p is None else contents[p] for x, p in zip(constants, places, strict=True)]
     outs = eval_jaxpr(part.jaxpr, part.consts, *consts, *carry)
-    found, new = with_contents(changed, outs, len(outs) - sum(changed))
+    results, new = with_contents(changed, outs, len(outs) - sum(changed))
     after = list(contents)
     for p, x in zip(places, new, strict=False):
         if p is not None and x is not None:
             after[p] = x
-    return found, after
+    return results, after

@@ -87,11 +87,11 @@ def with_carries_as_constants(
     jaxpr = closed.jaxpr
     consts, carry = jaxpr.invars[:n_consts], jaxpr.invars[n_consts:]
     added = [v for v, m in zip(carry, moved, strict=True) if m]
-    rest = [v for v, m in zip(carry, moved, strict=True) if not m]
+    remaining = [v for v, m in zip(carry, moved, strict=True) if not m]
     outvars = jaxpr.outvars
     if is_body:
         outvars = [v for v, m in zip(outvars, moved, strict=True) if not m]
-    invars = [*consts[:behind], *added, *consts[behind:], *rest]
+    invars = [*consts[:behind], *added, *consts[behind:], *remaining]
     info = jaxpr.debug_info._replace(arg_names=None, result_paths=None)
     return ClosedJaxpr(
         jaxpr.replace(invars=invars, outvars=outvars, debug_info=info), closed.consts

@@ -165,24 +165,24 @@ def while_on_arrays(
 
     def run(part: Lowered, consts: Sequence[Value], carry: Sequence[Any]) -> tuple[Any, Any]:
         """(results of a part of the loop, by value: what the mutable ones stand for afterwards)."""
-        rest = iter(carry)
-        contents = {k: [next(rest) for _ in aval.lo_ty()] for k, (aval, _) in held.items()}
+        remaining = iter(carry)
+        contents = {k: [next(remaining) for _ in aval.lo_ty()] for k, (aval, _) in held.items()}
         operands: list[Any] = []
         for aval, x in zip(part.in_avals, consts, strict=False):
             operands += contents[id(x)] if id(x) in held else aval.lower_val(x)
-        outs = iter(eval_jaxpr(part.closed.jaxpr, part.closed.consts, *operands, *rest))
-        found = [next(outs) for _ in lowered_types(part.out_avals)]
+        outs = iter(eval_jaxpr(part.closed.jaxpr, part.closed.consts, *operands, *remaining))
+        results = [next(outs) for _ in lowered_types(part.out_avals)]
         for final, x in zip(part.finals, consts, strict=False):
             if final is not None:
                 contents[id(x)] = [next(outs) for _ in final.lo_ty()]
-        return found, contents
+        return results, contents
 
     def goes_on(*carry: Any) -> list[Any]:
         return run(cond, values[:n], carry)[0]
 
     def step(*carry: Any) -> list[Any]:
-        found, contents = run(body, values[n:m], carry)
-        return [*(x for k in held for x in contents[k]), *found]
+        results, contents = run(body, values[n:m], carry)
+        return [*(x for k in held for x in contents[k]), *results]
 
     carry = [x for aval, value in held.values() for x in aval.lower_val(value)]
     carry += lowered_values(body.in_avals[m - n :], values[m:])

@@ -50,7 +50,7 @@ def _map_rows(source: Source, f: Callable[[PyTree], PyTree], xs: PyTree) -> PyTr
 def _map_in_batches(f: Callable[..., Any], xs: PyTree, batch_size: int) -> Any:
     leaves = pytrees.tree_leaves(xs)
     n = shape_of(leaves[0])[0]
-    whole, rest = divmod(n, batch_size)
+    whole, remainder = divmod(n, batch_size)
     many = batched_function(f)
     parts: list[Any] = []
     if whole:
@@ -64,7 +64,7 @@ def _map_in_batches(f: Callable[..., Any], xs: PyTree, batch_size: int) -> Any:
         parts.append(
             pytrees.tree_map(lambda y: reshape(y, (whole * batch_size, *shape_of(y)[2:])), out)
         )
-    if rest or not parts:
+    if remainder or not parts:
         tail = pytrees.tree_map(lambda x: slice_in_dim(as_value(x), whole * batch_size, n), xs)
         parts.append(many(tail))
     if len(parts) == 1:

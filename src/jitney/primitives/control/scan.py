@@ -113,8 +113,12 @@ def _scan_discharge(which: tuple[bool, ...], *values: Value, **params: Param) ->
         reordered(program, operands, results),
         params,
     )
-    found = [*outs[len(held) : len(held) + n_out], *outs[: len(held)], *outs[len(held) + n_out :]]
-    return with_contents(changed, found, n_out)
+    reordered_outs = [
+        *outs[len(held) : len(held) + n_out],
+        *outs[: len(held)],
+        *outs[len(held) + n_out :],
+    ]
+    return with_contents(changed, reordered_outs, n_out)
 
 
 @scan_p.lojax
@@ -140,10 +144,10 @@ def _scan_lower(
         return [*nodes[n_consts : n_consts + n_carry], *stacked]
     n_nodes = len(nodes)
 
-    def step(inner: Builder, i: Node, *rest: Node) -> list[Node]:
-        consts = rest[:n_consts]
-        carry = rest[n_consts : n_consts + n_carry]
-        rows, ys = rest[n_consts + n_carry : n_nodes], rest[n_nodes:]
+    def step(inner: Builder, i: Node, *carried: Node) -> list[Node]:
+        consts = carried[:n_consts]
+        carry = carried[n_consts : n_consts + n_carry]
+        rows, ys = carried[n_consts + n_carry : n_nodes], carried[n_nodes:]
         at = inner.apply("sub", inner.full((), length - 1, _INT32), i) if reverse else i
         picked = [inner.row(x, at) for x in rows]
         outs = lowering.inline(inner, jaxpr, [*consts, *carry, *picked])
@@ -197,18 +201,18 @@ def _scan_jvp(primals: Primals, tangents: Tangents, **params: Param) -> Any:
     ys = (False,) * (n_out - n_carry)
 
     def analyse(carry_nz: list[bool]) -> Any:
-        raw, found = jvp_jaxpr(jaxpr, (*const_nz, *carry_nz, *xs_nz), (*carry_nz, *ys))
-        return (raw, found), found[:n_carry]
+        raw, raw_nonzero = jvp_jaxpr(jaxpr, (*const_nz, *carry_nz, *xs_nz), (*carry_nz, *ys))
+        return (raw, raw_nonzero), raw_nonzero[:n_carry]
 
-    carry_nz, (raw, found) = least_fixpoint(analyse, carry_nz)
+    carry_nz, (raw, raw_nonzero) = least_fixpoint(analyse, carry_nz)
     n_dcarry = sum(carry_nz)
     sizes = [len(consts), n_carry, len(xs), sum(const_nz), n_dcarry, sum(xs_nz)]
     program = regrouped(raw, sizes, n_out)
-    given = [instantiate(t) for t, nz in zip(init_t, carry_nz, strict=True) if nz]
-    present = (const_nz, carry_nz, xs_nz), (carry_nz, found[n_carry:])
+    carry_tangents = [instantiate(t) for t, nz in zip(init_t, carry_nz, strict=True) if nz]
+    present = (const_nz, carry_nz, xs_nz), (carry_nz, raw_nonzero[n_carry:])
     outs = _bind(
         [*consts, *(t for t in consts_t if type(t) is not Zero)],
-        [*init, *given],
+        [*init, *carry_tangents],
         [*xs, *(t for t in xs_t if type(t) is not Zero)],
         program,
         params,
@@ -217,11 +221,11 @@ def _scan_jvp(primals: Primals, tangents: Tangents, **params: Param) -> Any:
             for tree, by in zip((params["ft_in"], params["ft_out"]), present, strict=True)
         ],
     )
-    carry_out, rest = outs[:n_carry], outs[n_carry:]
-    dcarry, rest = rest[:n_dcarry], rest[n_dcarry:]
-    ys_out, dys = rest[: n_out - n_carry], rest[n_out - n_carry :]
+    carry_out, remaining = outs[:n_carry], outs[n_carry:]
+    dcarry, remaining = remaining[:n_dcarry], remaining[n_dcarry:]
+    ys_out, dys = remaining[: n_out - n_carry], remaining[n_out - n_carry :]
     avals = [get_aval(x).to_tangent_aval() for x in [*carry_out, *ys_out]]
-    nonzero_out = (*carry_nz, *found[n_carry:])
+    nonzero_out = (*carry_nz, *raw_nonzero[n_carry:])
     return [*carry_out, *ys_out], with_zeros([*dcarry, *dys], nonzero_out, avals)
 
 
@@ -229,7 +233,7 @@ def _scan_jvp(primals: Primals, tangents: Tangents, **params: Param) -> Any:
 def _scan_jet(primals: Primals, series: Sequence[jet.Terms], **params: Param) -> Any:
     jaxpr: ClosedJaxpr = params["jaxpr"]
     parts, terms = _split(primals, params), _split(series, params)
-    given = [
+    present_terms = [
         jet.tangent_types_of(t, avals)
         for t, avals in zip(terms, _split(jaxpr.in_avals, params), strict=True)
     ]
@@ -237,21 +241,24 @@ def _scan_jet(primals: Primals, series: Sequence[jet.Terms], **params: Param) ->
     no_rows = ((None,) * order,) * (n_out - n_carry)
 
     def analyse(carry: jet.Present) -> Any:
-        operands = (*given[0], *carry, *given[2])
-        raw, found = jet.jet_jaxpr(jaxpr, operands, order, (*carry, *no_rows))
-        return (raw, found), found[:n_carry]
+        operands = (*present_terms[0], *carry, *present_terms[2])
+        raw, out_terms = jet.jet_jaxpr(jaxpr, operands, order, (*carry, *no_rows))
+        return (raw, out_terms), out_terms[:n_carry]
 
-    given[1], (raw, found) = least_fixpoint_by(analyse, given[1], jet.joined)
-    sizes = [*map(len, parts), *map(jet.number_of, given)]
+    present_terms[1], (raw, out_terms) = least_fixpoint_by(analyse, present_terms[1], jet.joined)
+    sizes = [*map(len, parts), *map(jet.number_of, present_terms)]
     program = regrouped(raw, sizes, n_out)
     consts, carry, xs = (
-        [*values, *jet.packed(t, g)] for values, t, g in zip(parts, terms, given, strict=True)
+        [*values, *jet.packed(t, g)]
+        for values, t, g in zip(parts, terms, present_terms, strict=True)
     )
     outs = _bind(consts, carry, xs, program, params)
     n = n_carry + sizes[4]
     results = [*outs[:n_carry], *outs[n : n + n_out - n_carry]]
-    found_terms = [*outs[n_carry:n], *outs[n + n_out - n_carry :]]
-    return results, jet.unpacked(found_terms, jaxpr.out_avals, (*given[1], *found[n_carry:]))
+    flat_terms = [*outs[n_carry:n], *outs[n + n_out - n_carry :]]
+    return results, jet.unpacked(
+        flat_terms, jaxpr.out_avals, (*present_terms[1], *out_terms[n_carry:])
+    )
 
 
 @scan_p.partial
@@ -376,9 +383,11 @@ def _scan_transpose(cts: Sequence[Cotangent], *args: Operand, **params: object) 
     if all(used):
         return _transposed(cts, *args, **params)
     less, needed, wanted = _pruned(params, used)
-    given = [x for x, need in zip(args, needed, strict=True) if need]
-    found = iter(_transposed([ct for ct, w in zip(cts, wanted, strict=True) if w], *given, **less))
-    return [next(found) if n else _no_cotangent(x) for x, n in zip(args, needed, strict=True)]
+    operands = [x for x, need in zip(args, needed, strict=True) if need]
+    remaining = iter(
+        _transposed([ct for ct, w in zip(cts, wanted, strict=True) if w], *operands, **less)
+    )
+    return [next(remaining) if n else _no_cotangent(x) for x, n in zip(args, needed, strict=True)]
 
 
 def _no_cotangent(x: Operand) -> Zero | None:
@@ -442,10 +451,10 @@ def _scan_batch_with_axis(
 
     def analyse(carry_b: list[bool]) -> Any:
         batched = (*const_b, *carry_b, *xs_b)
-        program, found = batch_jaxpr(jaxpr, axis_data, batched, (*carry_b, *ys))
-        return (program, found), found[:n_carry]
+        program, batched_out = batch_jaxpr(jaxpr, axis_data, batched, (*carry_b, *ys))
+        return (program, batched_out), batched_out[:n_carry]
 
-    carry_b, (program, found) = least_fixpoint(analyse, carry_b)
+    carry_b, (program, batched_out) = least_fixpoint(analyse, carry_b)
     size = axis_data.size
     consts = [
         x if d is None else rules.move_axis(x, d, 0) for x, d in zip(consts, const_d, strict=True)
@@ -457,8 +466,8 @@ def _scan_batch_with_axis(
     # Rows are batched behind the axis that the loop walks along.
     xs = [x if d is None else rules.move_axis(x, d, 1) for x, d in zip(xs, xs_d, strict=True)]
     outs = _bind(consts, init, xs, program, params, params["ft_in"], params["ft_out"])
-    places = [0 if b else None for b in found[:n_carry]]
-    places += [1 if b else None for b in found[n_carry:]]
+    places = [0 if b else None for b in batched_out[:n_carry]]
+    places += [1 if b else None for b in batched_out[n_carry:]]
     return outs, places
 
 
@@ -554,9 +563,9 @@ def scan_from(
         unroll=iterations,
     )
     if are_copies:
-        rest = iter(outs)
-        outs = [as_value(x) if m else next(rest) for x, m in zip(copied, moved, strict=True)]
-        outs += [next(rest) if k is None else rows[k] for k in same]
+        remaining = iter(outs)
+        outs = [as_value(x) if m else next(remaining) for x, m in zip(copied, moved, strict=True)]
+        outs += [next(remaining) if k is None else rows[k] for k in same]
     return pytrees.tree_unflatten(traced.out_tree, outs)
 
 

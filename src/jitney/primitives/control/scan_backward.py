@@ -67,10 +67,10 @@ class BackwardIteration:
 
     def body(self, *values: Value) -> list[Any]:
         """The iteration."""
-        rest = iter(values)
+        remaining = iter(values)
 
         def take(n: int) -> list[Any]:
-            return list(itertools.islice(rest, n))
+            return list(itertools.islice(remaining, n))
 
         given_consts = iter(take(self.linear_consts.count(False)))
         ct_consts = take(self.linear_consts.count(True))
@@ -80,11 +80,11 @@ class BackwardIteration:
         primals = [
             *_undefined_where(self.linear_consts, consts, given_consts),
             *map(UndefinedPrimal, carry),
-            *_undefined_where(self.linear_xs, xs, rest),
+            *_undefined_where(self.linear_xs, xs, remaining),
         ]
         out_cts = [*ct_carry, *with_zeros(cts_y, self.nonzero_ys, self._y_avals())]
-        found = backward_pass(self.jaxpr.jaxpr, self.jaxpr.consts, primals, out_cts)
-        new_consts, new_carry, new_xs = self._parts(found)
+        operand_cts = backward_pass(self.jaxpr.jaxpr, self.jaxpr.consts, primals, out_cts)
+        new_consts, new_carry, new_xs = self._parts(operand_cts)
         new_consts = [ct for ct, lin in zip(new_consts, self.linear_consts, strict=True) if lin]
         new_xs = [ct for ct, lin in zip(new_xs, self.linear_xs, strict=True) if lin]
         total = [add_tangents(a, b) for a, b in zip(ct_consts, new_consts, strict=True)]

@@ -116,13 +116,15 @@ def check_refs(fun: Callable[..., Any], traced: Traced, args: Sequence[Any]) -> 
     n = len(traced.consts)
 
     def names() -> list[str]:
-        told = info.safe_arg_names(len(traced.closed.in_avals))[n:]
+        arg_names = info.safe_arg_names(len(traced.closed.in_avals))[n:]
         try:
             own = [*inspect.signature(fun).parameters]
         except (TypeError, ValueError):
             own = []
         own = own if len(own) == len(args) else [""] * len(args)
-        return [a or b or f"argument {k}" for k, (a, b) in enumerate(zip(told, own, strict=True))]
+        return [
+            a or b or f"argument {k}" for k, (a, b) in enumerate(zip(arg_names, own, strict=True))
+        ]
 
     check_passed_once(args, traced.consts, names, info)
 

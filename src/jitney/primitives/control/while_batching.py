@@ -49,8 +49,8 @@ def batched(
     carry_b = [d is not None for d in init_d]
 
     def analyse(carry_b: list[bool]) -> Any:
-        body, found = batch_jaxpr(body_jaxpr, axis_data, (*body_b, *carry_b), tuple(carry_b))
-        return body, found
+        body, carry_out = batch_jaxpr(body_jaxpr, axis_data, (*body_b, *carry_b), tuple(carry_b))
+        return body, carry_out
 
     carry_b, body = least_fixpoint(analyse, carry_b)
     cond, (pred_b,) = batch_jaxpr(cond_jaxpr, axis_data, (*cond_b, *carry_b), False)

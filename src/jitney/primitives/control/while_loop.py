@@ -142,14 +142,14 @@ def _while_discharge(which: tuple[bool, ...], *values: Value, **params: Param) -
         body_jaxpr=body_loop,
         body_nconsts=len(body_consts),
     )[1 if writes else 0 :]
-    found = [None if p is None else outs[p] for p in places]
-    return outs[n_held:], [*found, *[None] * (len(values) - m)]
+    final_contents = [None if p is None else outs[p] for p in places]
+    return outs[n_held:], [*final_contents, *[None] * (len(values) - m)]
 
 
 @while_p.lojax
 def _while_lojax(*values: Value, **params: Param) -> list[Any]:
-    def bind(operands: Sequence[Any], given: dict[str, Any]) -> list[Any]:
-        return while_p.bind(*operands, **given)
+    def bind(operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
+        return while_p.bind(*operands, **params)
 
     return while_on_arrays(values, params, bind, _as_loop_part)
 
@@ -226,13 +226,13 @@ def _while_jvp(primals: Primals, tangents: Tangents, **params: Param) -> Any:
     cond, body = _derivative_parts(
         cond_jaxpr, n_cond, body_jaxpr, raw, tuple(const_nz), tuple(carry_nz)
     )
-    given = [instantiate(t) for t, nz in zip(init_t, carry_nz, strict=True) if nz]
+    carry_tangents = [instantiate(t) for t, nz in zip(init_t, carry_nz, strict=True) if nz]
     outs = while_p.bind(
         *cond_consts,
         *body_consts,
         *(t for t, nz in zip(body_t, const_nz, strict=True) if nz),
         *init,
-        *given,
+        *carry_tangents,
         cond_jaxpr=cond,
         cond_nconsts=n_cond,
         body_jaxpr=body,
@@ -270,9 +270,9 @@ def _derivative_parts(
     ]
 
     def body(*args: Value) -> list[Any]:
-        consts, rest = args[:n_const], args[n_const:]
-        dconsts, rest = rest[:n_ct], rest[n_ct:]
-        carry, dcarry = rest[:n_carry], rest[n_carry:]
+        consts, remaining = args[:n_const], args[n_const:]
+        dconsts, remaining = remaining[:n_ct], remaining[n_ct:]
+        carry, dcarry = remaining[:n_carry], remaining[n_carry:]
         return eval_jaxpr(raw.jaxpr, raw.consts, *consts, *carry, *dconsts, *dcarry)
 
     cond = retrace(
@@ -306,9 +306,9 @@ def _while_jet(primals: Primals, series: Sequence[jet.Terms], **params: Param) -
     carry_avals += [t for types in carry_given for t in types if t is not None]
 
     def body(*args: Value) -> list[Any]:
-        consts, rest = args[:n_const], args[n_const:]
-        terms, rest = rest[:n_ct], rest[n_ct:]
-        carry, carry_terms = rest[:n_carry], rest[n_carry:]
+        consts, remaining = args[:n_const], args[n_const:]
+        terms, remaining = remaining[:n_ct], remaining[n_ct:]
+        carry, carry_terms = remaining[:n_carry], remaining[n_carry:]
         return eval_jaxpr(raw.jaxpr, raw.consts, *consts, *carry, *terms, *carry_terms)
 
     def cond(*args: Value) -> list[Any]:
@@ -410,8 +410,8 @@ def _while_batch_with_axis(
             params[f"{name}_jaxpr"], count, moved, name == "body", count
         )
     outs, out_dims = _bound(*batched(axis_data, operands, places, {**params, **smaller}))
-    rest = iter(zip(outs, out_dims, strict=True))
-    pairs = [(x, None) if m else next(rest) for x, m in zip(init, moved, strict=True)]
+    remaining = iter(zip(outs, out_dims, strict=True))
+    pairs = [(x, None) if m else next(remaining) for x, m in zip(init, moved, strict=True)]
     return [x for x, _ in pairs], [d for _, d in pairs]
 
 

@@ -104,34 +104,35 @@ def _check_groups(x: ShapedArray, w: ShapedArray, params: dict[str, Any]) -> Non
         )
 
 
-def _check_preferred(given: np.dtype, preferred: np.dtype) -> None:
-    """Raises TypeError if products of dtype `given` cannot be summed as `preferred`."""
+def _check_preferred(operand_dtype: np.dtype, preferred: np.dtype) -> None:
+    """Raises TypeError if products of `operand_dtype` cannot be summed as `preferred`."""
 
-    def is_a(dtype: np.dtype, kind: type[np.generic]) -> bool:
-        return dtypes.issubdtype(dtype, kind)
+    def is_a(tested: np.dtype, kind: type[np.generic]) -> bool:
+        return dtypes.issubdtype(tested, kind)
 
     fits = (
-        (is_a(given, np.integer) and not is_a(preferred, np.complexfloating))
-        or (is_a(given, np.floating) and is_a(preferred, np.floating))
-        or (is_a(given, np.complexfloating) and is_a(preferred, np.complexfloating))
+        (is_a(operand_dtype, np.integer) and not is_a(preferred, np.complexfloating))
+        or (is_a(operand_dtype, np.floating) and is_a(preferred, np.floating))
+        or (is_a(operand_dtype, np.complexfloating) and is_a(preferred, np.complexfloating))
     )
-    if not fits and given != preferred:
+    if not fits and operand_dtype != preferred:
         raise TypeError(
             "Input type is incompatible with `preferred_element_type`: integers are summed as integers "
             "or floats, floats as floats, complex numbers as complex numbers; got "
-            f"{dtypes.long_name(given)} and {dtypes.long_name(preferred)}."
+            f"{dtypes.long_name(operand_dtype)} and {dtypes.long_name(preferred)}."
         )
-    same_kind = is_a(given, np.integer) == is_a(preferred, np.integer)
-    if same_kind and dtypes.itemsize_bits(preferred) < dtypes.itemsize_bits(given):
+    same_kind = is_a(operand_dtype, np.integer) == is_a(preferred, np.integer)
+    if same_kind and dtypes.itemsize_bits(preferred) < dtypes.itemsize_bits(operand_dtype):
         raise TypeError(
             f"conv_general_dilated: `preferred_element_type` is {dtypes.long_name(preferred)}, and "
-            f"must have as many bits as the operands, {dtypes.long_name(given)}, at least"
+            f"must have as many bits as the operands, {dtypes.long_name(operand_dtype)}, at least"
         )
-    unsigned = is_a(given, np.signedinteger) and is_a(preferred, np.unsignedinteger)
-    if unsigned or (is_a(given, np.unsignedinteger) and is_a(preferred, np.signedinteger)):
+    unsigned = is_a(operand_dtype, np.signedinteger) and is_a(preferred, np.unsignedinteger)
+    if unsigned or (is_a(operand_dtype, np.unsignedinteger) and is_a(preferred, np.signedinteger)):
         raise TypeError(
             f"conv_general_dilated: `preferred_element_type` is {dtypes.long_name(preferred)}, and "
-            f"must be signed where the operands, {dtypes.long_name(given)}, are, and else unsigned"
+            f"must be signed where the operands, {dtypes.long_name(operand_dtype)}, are, and else "
+            "unsigned"
         )
 
 
@@ -256,11 +257,11 @@ def conv_general_dilated(
                 f"conv_general_dilated: `window_strides` must have an entry for each of the {rank} "
                 f"axes of the window, but has {len(strides)}"
             )
-        for name, found in zip(("lhs_dilation", "rhs_dilation"), dilations, strict=True):
-            if len(found) != rank:
+        for name, dilation in zip(("lhs_dilation", "rhs_dilation"), dilations, strict=True):
+            if len(dilation) != rank:
                 raise ValueError(
                     f"conv_general_dilated: `{name}` must have an entry for each of the {rank} axes of "
-                    f"the window, but has {len(found)}"
+                    f"the window, but has {len(dilation)}"
                 )
         if any(d < 1 for d in dilations[1]):
             raise TypeError(
@@ -334,7 +335,7 @@ def _by_operand(ct: Value, x: Operand, w: Value, **params: Any) -> Any:
     if count > 1:
         w = _merged(rhs[0], rhs[1], _divided(rhs[0], count, w))
     w = rev(w, tuple(rhs[2:]))
-    made = _bind(
+    operand_ct = _bind(
         ct, w, {name: v for name, v in params.items() if name != "dimension_numbers"},
         (out, (rhs[1], rhs[0], *rhs[2:]), lhs), padding=tuple(pads),
         window_strides=params["lhs_dilation"], lhs_dilation=params["window_strides"],
@@ -342,8 +343,8 @@ def _by_operand(ct: Value, x: Operand, w: Value, **params: Any) -> Any:
         out_sharding=explicit.sharding_of(aval.to_cotangent_aval()) if batch_groups == 1 else None,
     )  # fmt: skip
     if batch_groups > 1:
-        made = _merged(lhs[1], lhs[0], _divided(lhs[1], batch_groups, made))
-    return _as(made, aval.dtype)
+        operand_ct = _merged(lhs[1], lhs[0], _divided(lhs[1], batch_groups, operand_ct))
+    return _as(operand_ct, aval.dtype)
 
 
 def _by_window(ct: Value, x: Value, w: Operand, **params: Any) -> Any:
@@ -352,7 +353,7 @@ def _by_window(ct: Value, x: Value, w: Operand, **params: Any) -> Any:
         return Zero(aval.to_cotangent_aval())
     specs = [(spec[1], spec[0], *spec[2:]) for spec in params["dimension_numbers"]]
     pads = [(low, o + k - n - 1 - low) for n, k, o, low in _lengths(x, w, ct, params)]
-    made = _bind(
+    window_ct = _bind(
         x, ct, {name: v for name, v in params.items() if name != "dimension_numbers"},
         (specs[0], specs[2], specs[1]), padding=tuple(pads),
         window_strides=params["rhs_dilation"], rhs_dilation=params["window_strides"],
@@ -360,7 +361,7 @@ def _by_window(ct: Value, x: Value, w: Operand, **params: Any) -> Any:
         batch_group_count=params["feature_group_count"],
         out_sharding=explicit.sharding_of(aval.to_cotangent_aval()),
     )  # fmt: skip
-    return _as(made, aval.dtype)
+    return _as(window_ct, aval.dtype)
 
 
 rules.defbilinear(conv_general_dilated_p, _by_operand, _by_window)
@@ -419,8 +420,8 @@ def _batched(args: Sequence[Value], dims: Dims, params: dict[str, Any]) -> tuple
             x, params["batch_group_count"] = _merged(dx, lhs[0], x), batch_groups * count
         else:
             x, params["feature_group_count"] = _merged(dx, lhs[1], x), groups * count
-        made = conv_general_dilated_p.bind(x, _merged(dw, rhs[0], w), **params)
-        return _divided(out[1], count, made), out[1]
+        result = conv_general_dilated_p.bind(x, _merged(dw, rhs[0], w), **params)
+        return _divided(out[1], count, result), out[1]
     if dx is not None:
         count = rules.shape_of(x)[dx]
         if batch_groups > 1:
@@ -430,17 +431,17 @@ def _batched(args: Sequence[Value], dims: Dims, params: dict[str, Any]) -> tuple
             x = _merged(lhs[0], lhs[0], _merged(dx, lhs[0] + 1, x))
         else:
             x = _merged(dx, lhs[0], x)
-        made = conv_general_dilated_p.bind(x, w, **params)
-        return _divided(out[0], count, made), out[0]
+        result = conv_general_dilated_p.bind(x, w, **params)
+        return _divided(out[0], count, result), out[0]
     assert dw is not None
     count, several = rules.shape_of(w)[dw], max(groups, batch_groups)
     if several == 1:
-        made = conv_general_dilated_p.bind(x, _merged(dw, rhs[0], w), **params)
-        return _divided(out[1], count, made), out[1]
+        result = conv_general_dilated_p.bind(x, _merged(dw, rhs[0], w), **params)
+        return _divided(out[1], count, result), out[1]
     # Groups stay the slowest part of the features.
     w = _divided(rhs[0] + (dw <= rhs[0]), several, w)
     dw += dw > rhs[0]
     w = _merged(rhs[0], rhs[0], _merged(dw, rhs[0] + 1, w))
-    made = _divided(out[1], several, conv_general_dilated_p.bind(x, w, **params))
-    made = _divided(out[1] + 1, count, made)
-    return _merged(out[1], out[1] + 1, made), out[1]
+    result = _divided(out[1], several, conv_general_dilated_p.bind(x, w, **params))
+    result = _divided(out[1] + 1, count, result)
+    return _merged(out[1], out[1] + 1, result), out[1]

@@ -158,10 +158,10 @@ def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[Shape, 
             f"{tuple(dimension_numbers)}"
         )
     order = [letter for letter in dimension_numbers[1] if letter in space[1]]
-    found: list[Shape] = []
+    permutations: list[Shape] = []
     for spec, letters in zip(dimension_numbers, _LETTERS, strict=True):
-        found.append(tuple([spec.index(letter) for letter in (*letters, *order)]))
-    return found[0], found[1], found[2]
+        permutations.append(tuple([spec.index(letter) for letter in (*letters, *order)]))
+    return permutations[0], permutations[1], permutations[2]
 
 
 def inverse(permutation: Sequence[int]) -> Shape:

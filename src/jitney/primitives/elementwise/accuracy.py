@@ -44,10 +44,10 @@ class Tolerance:
     ulps: int = 0
 
     def __post_init__(self) -> None:
-        given = (self.atol, self.rtol, self.ulps)
-        if any(x < 0 or math.isnan(x) for x in given):
+        bounds = (self.atol, self.rtol, self.ulps)
+        if any(x < 0 or math.isnan(x) for x in bounds):
             raise ValueError(f"Tolerances must be non-negative, got {self!r}")
-        if not any(given):
+        if not any(bounds):
             raise ValueError(
                 "Tolerance: one of atol, rtol and ulps must be more than 0, but none is"
             )

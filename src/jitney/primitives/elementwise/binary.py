@@ -433,8 +433,8 @@ def _share(x: Value, out: Value, y: Value, *, greater: bool) -> Any:
     if rules.aval_of(out).dtype.kind == "c":
         mine, other = eq(x, out), eq(y, out)
         return div(select_n(mine, none(), one()), select_n(other, one(), two()))
-    more, less = (x, y) if greater else (y, x)
-    alone, both = gt(more, less), eq(more, less)
+    winner, loser = (x, y) if greater else (y, x)
+    alone, both = gt(winner, loser), eq(winner, loser)
     whole, nothing, equal = one(), none(), half()
     return select_n(alone, select_n(both, nothing, equal), whole)
 

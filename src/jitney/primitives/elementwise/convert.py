@@ -126,9 +126,9 @@ def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     refuse_complex_scalar(operand, dtype, "convert_element_type")
     warn_if_imaginary_dropped(dtypes.dtype(operand), dtype)
     if dtypes.is_extended(dtype) or dtypes.is_extended(getattr(operand, "dtype", None)):
-        found = edtypes.converted(as_value(operand), dtype)
-        if found is not None:
-            return found
+        converted = edtypes.converted(as_value(operand), dtype)
+        if converted is not None:
+            return converted
     # What fills arrays of keys is no number that is converted to a key.
     return convert(as_value(operand) if dtypes.is_extended(dtype) else operand, dtype)
 
@@ -210,11 +210,11 @@ def scalar_operand(x: Value, dtype: DType, weak_type: bool) -> Any:
     # Zeros but that of int are not kept: 0.0 and -0.0 are equal, and so would be their keys.
     is_kept = bool(x == x and (x or type(x) is int))
     try:
-        found = _scalars.get(key) if is_kept else None
+        known = _scalars.get(key) if is_kept else None
     except TypeError:
-        found = None
-    if found is not None:
-        return found
+        known = None
+    if known is not None:
+        return known
     scalar = _make_scalar(x, dtype, weak_type)
     if is_kept:
         if len(_scalars) >= _SCALARS_LIMIT:

@@ -113,11 +113,11 @@ def check_same_dtypes(name: str, avals: Sequence[ShapedArray]) -> None:
     first = avals[0].dtype
     if all([a.dtype == first for a in avals]):
         return
-    found = ", ".join(dtypes.long_name(a.dtype) for a in avals)
+    listed = ", ".join(dtypes.long_name(a.dtype) for a in avals)
     tip = ""
     if name in _PROMOTING:
         tip = f"; jnp.{_PROMOTING[name]} promotes its operands to one dtype"
-    raise TypeError(f"lax.{name}: all operands must have one dtype, but have {found}{tip}")
+    raise TypeError(f"lax.{name}: all operands must have one dtype, but have {listed}{tip}")
 
 
 # --- shapes -----------------------------------------------------------------------------------
@@ -358,8 +358,8 @@ def nary(
     def abstract_rule(*avals: ShapedArray, **_: object) -> ShapedArray:
         check_nary(name, avals, accepts, same_dtypes)
         shape = broadcast_shape(name, avals)
-        given = [a.weak_type for a in avals]
-        weak_type = all(given) if weak is None else weak(*given)
+        weak_types = [a.weak_type for a in avals]
+        weak_type = all(weak_types) if weak is None else weak(*weak_types)
         return shaped_array(shape, result(avals[0].dtype), weak_type)
 
     _set_scalar_rules(prim, fn or name, result)
@@ -386,8 +386,8 @@ def nary(
 
     called = names[: len(accepts)]
     code = function.__code__
-    rest = code.co_varnames[len(called) :]
-    function.__code__ = code.replace(co_varnames=(*called, *rest))
+    local_names = code.co_varnames[len(called) :]
+    function.__code__ = code.replace(co_varnames=(*called, *local_names))
     sections = _sections(dict(zip(called, accepts, strict=True)), result, error=error)
     return prim, named(function, public or name, doc, sections)
 

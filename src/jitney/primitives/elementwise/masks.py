@@ -58,8 +58,8 @@ def is_mask(x: object) -> bool:
 
 def among(operands: Sequence[object]) -> bool:
     """Whether some operand is a mask, but not all of them."""
-    found = [is_mask(x) for x in operands]
-    return any(found) and not all(found)
+    flags = [is_mask(x) for x in operands]
+    return any(flags) and not all(flags)
 
 
 def as_arrays(operands: Sequence[Any]) -> list[Any]:
@@ -85,8 +85,8 @@ def note(converted: Any, mask: np.ndarray) -> np.ndarray:
 
 
 def _mask_of(x: np.ndarray) -> np.ndarray | None:
-    found = (local.noted or {}).get(id(x))
-    return found[1] if found is not None and found[0] is x else None
+    entry = (local.noted or {}).get(id(x))
+    return entry[1] if entry is not None and entry[0] is x else None
 
 
 def selected(x: np.ndarray, y: np.ndarray) -> np.ndarray | None:

@@ -255,10 +255,10 @@ def round(  # noqa: A001
 def _select_n_jvp(primals: Primals, tangents: Tangents) -> Any:
     which = primals[0]
     out = select_n_p.bind(*primals)
-    given = tangents[1:]
-    if all(type(t) is Zero for t in given):
+    case_tangents = tangents[1:]
+    if all(type(t) is Zero for t in case_tangents):
         return out, rules.zero_tangent(out)
-    return out, select_n_p.bind(which, *map(instantiate, given))
+    return out, select_n_p.bind(which, *map(instantiate, case_tangents))
 
 
 @select_n_p.transpose

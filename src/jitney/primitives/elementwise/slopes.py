@@ -115,11 +115,11 @@ def _exp_neg_square(x: Value) -> tuple[Any]:
     high = calculus.bitcast_convert_type(word, new_dtype=dtype)
     low = sub(strong(size), high)
     square = mul(high, high)
-    rest = mul(low, add(strong(size), high))
+    remainder = mul(low, add(strong(size), high))
     value = exp(neg(square), accuracy=AccuracyMode.HIGHEST)
-    rest = neg(rest)
-    series = calculus.polynomial(rest, *[factor(rest, c) for c in _SERIES[:terms]])
-    return (add(value, mul(value, mul(rest, series))),)
+    remainder = neg(remainder)
+    series = calculus.polynomial(remainder, *[factor(remainder, c) for c in _SERIES[:terms]])
+    return (add(value, mul(value, mul(remainder, series))),)
 
 
 class _Derivative:

@@ -159,9 +159,9 @@ def _gamma_density(a: Value, x: Value) -> Any:
 
     d = select_n(near, _full_like(deviation, 0), deviation)
     large = select_n(near, _full_like(a, _STIRLING), a)
-    rest = mul(div(const(a, 1), large), _polynomial(integer_pow(large, y=-2), _REST))
+    remainder = mul(div(const(a, 1), large), _polynomial(integer_pow(large, y=-2), _REST))
     middle = sub(mul(log(mul(large, const(a, 1 / (2 * np.pi)))), const(a, 0.5)), log(x))
-    exponent = add(mul(large, _log1p_less(d)), sub(middle, rest))
+    exponent = add(mul(large, _log1p_less(d)), sub(middle, remainder))
     return exp(select_n(near, direct, exponent))
 
 

@@ -256,13 +256,13 @@ def power(x: Series, y: Series) -> Series:
         log: Series = [calculus.log(calculus.select_n(is_zero, x[0], _ones_like(x[0])))]
         log += [None] * (len(x) - 1)
     else:
-        (found,), (terms,) = jet_flat(
+        (log_value,), (terms,) = jet_flat(
             lambda v: [calculus.log(v)],
             x[:1],
             [[zero_tangent(x[0]) if t is None else t for t in x[1:]]],
             len(x) - 1,
         )
-        log = [found, *(None if type(t) is Zero else t for t in terms)]
+        log = [log_value, *(None if type(t) is Zero else t for t in terms)]
     exponent = product(y, log)
     return integral(lambda z: z[-1], exponent, first)
 

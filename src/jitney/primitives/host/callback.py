@@ -144,10 +144,10 @@ def _checked(results: Sequence[Any], avals: Sequence[ShapedArray]) -> list[np.nd
         if x.shape != aval.shape or got != wanted:
             which = "the result" if len(avals) == 1 else f"result {i}"
             part = "dtype" if x.shape == aval.shape else "shape"
-            asked, found = (wanted, got) if part == "dtype" else (aval.shape, x.shape)
+            needed, actual = (wanted, got) if part == "dtype" else (aval.shape, x.shape)
             raise RuntimeError(
-                f"{which} of a callback must be of {part} {asked}, as its result_shape_dtypes say, but "
-                f"is of {part} {found}"
+                f"{which} of a callback must be of {part} {needed}, as its result_shape_dtypes say, "
+                f"but is of {part} {actual}"
             )
         values.append(np.array(x, wanted, order="C"))
     return values
@@ -294,8 +294,8 @@ def _row_by_row(
     """One call for each index of the axis, one after the other."""
     rows = [rules.move_axis(x, d, 0) for x, d in zip(args, dims, strict=True) if d is not None]
 
-    def step(_: Any, given: Sequence[Value]) -> Any:
-        values = iter(given)
+    def step(_: Any, row: Sequence[Value]) -> Any:
+        values = iter(row)
         return (), prim.bind(
             *(x if d is None else next(values) for x, d in zip(args, dims, strict=True)), **params
         )

@@ -446,11 +446,11 @@ def _dynamic_update_slice_jvp(primals: Primals, tangents: Tangents) -> tuple[Any
 def _dynamic_update_slice_transpose(
     ct: Cotangent, x: Operand, update: Operand, *starts: Value
 ) -> list[Any]:
-    rest = [None] * len(starts)
+    of_starts = [None] * len(starts)
     if isinstance(ct, Zero):
         return [
             *(Zero(rules.aval_of(v)) if rules.is_linear(v) else None for v in (x, update)),
-            *rest,
+            *of_starts,
         ]
     of_x = of_update = None
     if rules.is_linear(x):
@@ -458,7 +458,7 @@ def _dynamic_update_slice_transpose(
         of_x = dynamic_update_slice_p.bind(ct, nothing, *starts)
     if rules.is_linear(update):
         of_update = dynamic_slice_p.bind(ct, *starts, slice_sizes=rules.shape_of(update))
-    return [of_x, of_update, *rest]
+    return [of_x, of_update, *of_starts]
 
 
 @dynamic_update_slice_p.batch

@@ -78,10 +78,10 @@ class GatherScatterMode(enum.Enum):
         """
         if isinstance(mode, GatherScatterMode):
             return mode
-        found = _MODE_NAMES.get(mode) if mode is None or isinstance(mode, str) else None
-        if found is None:
+        member = _MODE_NAMES.get(mode) if mode is None or isinstance(mode, str) else None
+        if member is None:
             raise ValueError(f'Unknown gather mode "{mode}"')
-        return found
+        return member
 
 
 _MODE_NAMES: dict[str | None, GatherScatterMode] = {
@@ -423,9 +423,9 @@ def index_take(src: ArrayLike, idxs: Sequence[ArrayLike], axes: Sequence[int]) -
     if vectors.dtype.itemsize < 4 or vectors.dtype.kind == "u":
         vectors = convert.convert(vectors, np.dtype(np.int32))
     sizes = convert.convert(extents.reshape(1, -1), vectors.dtype)
-    rest = binary.rem(vectors, sizes)
+    remainders = binary.rem(vectors, sizes)
     zero = convert.scalar_operand(0, vectors.dtype, False)
-    wrapped = select.select(compare.lt(rest, zero), binary.add(rest, sizes), rest)
+    wrapped = select.select(compare.lt(remainders, zero), binary.add(remainders, sizes), remainders)
     return gather(
         src,
         wrapped,

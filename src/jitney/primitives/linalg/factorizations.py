@@ -208,8 +208,8 @@ def _lu_jvp(primals: Primals, tangents: Tangents) -> Any:
     low = binary.add(mat.widened(mat.tril(mat.window(factors, m, k), -1), m, m), mat.eye(m, m, x))
     corner = mat.triu(mat.window(factors, k, n))
     if n > k:
-        rest = binary.sub(mat.eye(n, n, x), mat.widened(mat.eye(k, k, x), n, n))
-        up = binary.add(mat.widened(corner, n, n), rest)
+        corner_of_eye = binary.sub(mat.eye(n, n, x), mat.widened(mat.eye(k, k, x), n, n))
+        up = binary.add(mat.widened(corner, n, n), corner_of_eye)
     else:
         up = corner
     inner = solve_triangular(low, mat.take_rows(t, order), left_side=True, lower=True, unit=True)
@@ -295,8 +295,8 @@ def _qr_jvp(primals: Primals, tangents: Tangents, **params: object) -> Any:
         phase = mat.widened(mat.only_diagonal(mat.strong(inner)), size, size)
         turn = binary.add(turn, binary.sub(phase, real_of(phase)))
     if size < m:
-        rest = mat.strong(binary.sub(moved, mat.matmul(q, inner)))
-        dq = binary.add(mat.matmul(q, turn), rest)
+        residual = mat.strong(binary.sub(moved, mat.matmul(q, inner)))
+        dq = binary.add(mat.matmul(q, turn), residual)
     else:
         dq = mat.matmul(q, turn)
     turned = mat.strong(mat.matmul(mat.adjoint(q), t))

@@ -119,8 +119,8 @@ def _linear_solve_jvp(
     if all(isinstance(t, Zero) for t in db):
         return x, [Zero(get_aval(v).to_tangent_aval()) for v in x]
     dx = linear_solve_p.bind(*primals[:n_consts], *[instantiate(t) for t in db], **params)
-    rest = [Zero(get_aval(v).to_tangent_aval()) for v in x[n_x:]]
-    return x, [*dx[:n_x], *rest]
+    aux_tangents = [Zero(get_aval(v).to_tangent_aval()) for v in x[n_x:]]
+    return x, [*dx[:n_x], *aux_tangents]
 
 
 @linear_solve_p.transpose
@@ -142,9 +142,9 @@ def _linear_solve_transpose(
         raise TypeError("custom_linear_solve is linear in its right hand side alone")
     if all(type(ct) is Zero for ct in cts[: len(b)]):
         return [None] * n + [Zero(x.aval.to_cotangent_aval()) for x in b]
-    given = [instantiate(ct) for ct in cts[: len(b)]]
+    instantiated = [instantiate(ct) for ct in cts[: len(b)]]
     out = linear_solve_p.bind(
-        *flat, *given, const_lengths=const_lengths.transposed(), jaxprs=jaxprs.transposed()
+        *flat, *instantiated, const_lengths=const_lengths.transposed(), jaxprs=jaxprs.transposed()
     )
     return [None] * n + list(out[: len(b)])
 
@@ -168,8 +168,8 @@ def _linear_solve_batch_with_axis(
         wider = list(x_batched)
         for jaxpr, flags in zip(jaxprs, batched, strict=True):
             if jaxpr is not None:
-                _, found = batch_jaxpr(jaxpr, axis_data, (*flags, *x_batched), False)
-                wider = [a or b for a, b in zip(wider, found[:n_b], strict=True)]
+                _, batched_out = batch_jaxpr(jaxpr, axis_data, (*flags, *x_batched), False)
+                wider = [a or b for a, b in zip(wider, batched_out[:n_b], strict=True)]
         if wider == x_batched:
             break
         x_batched = wider

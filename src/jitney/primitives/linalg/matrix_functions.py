@@ -51,9 +51,9 @@ def matrix_function(
         if call is None:
             return reference(*xs, **params)
         outs = _results(prim, avals, params)
-        found = lapack.run(call, list(map(wide, xs)))
-        found = [x.astype(out.dtype, copy=False) for x, out in zip(found, outs, strict=True)]
-        return found if several else found[0]
+        results = lapack.run(call, list(map(wide, xs)))
+        results = [x.astype(out.dtype, copy=False) for x, out in zip(results, outs, strict=True)]
+        return results if several else results[0]
 
     @prim.lower_with_avals
     def lower_with_avals_rule(
@@ -64,13 +64,13 @@ def matrix_function(
             return built
         call = _native_routine(routine, avals, params)
         if call is None:
-            found = b.library_call(prim.name, _plain(params), nodes)
+            results = b.library_call(prim.name, _plain(params), nodes)
         else:
             operands = [b.convert(x, wide_dtype(x.dtype)) for x in nodes]
-            found = b.library_call(call.name, call.params, operands)
+            results = b.library_call(call.name, call.params, operands)
             outs = _results(prim, avals, params)
-            found = [b.convert(x, out.dtype) for x, out in zip(found, outs, strict=True)]
-        return found if several else found[0]
+            results = [b.convert(x, out.dtype) for x, out in zip(results, outs, strict=True)]
+        return results if several else results[0]
 
     @prim.batch
     def batch_rule(args: Sequence[Value], dims: Dims, **params: object) -> Any:
@@ -87,8 +87,8 @@ def _declare_library_function(prim: Primitive, reference: Callable[..., Any]) ->
     """Make `reference` the library function of the name of `prim`."""
 
     def on_arrays(*xs: np.ndarray, **params: object) -> list[np.ndarray]:
-        found = reference(*xs, **params)
-        return [np.asarray(x) for x in (found if prim.multiple_results else [found])]
+        results = reference(*xs, **params)
+        return [np.asarray(x) for x in (results if prim.multiple_results else [results])]
 
     def result_types(*types: TensorType, **params: object) -> list[TensorType]:
         outs = _results(prim, [shaped_array(t.shape, t.dtype) for t in types], params)

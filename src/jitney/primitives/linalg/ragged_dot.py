@@ -424,12 +424,12 @@ def _ordered(out: Array, axes: Sequence[int], like: Operand) -> Any:
 
 def _ranges(*groups: Sequence[int]) -> list[tuple[int, ...]]:
     """Positions of groups of axes that stand one after another."""
-    found: list[tuple[int, ...]] = []
+    positions: list[tuple[int, ...]] = []
     first = 0
     for axes in groups:
-        found.append(tuple(range(first, first + len(axes))))
+        positions.append(tuple(range(first, first + len(axes))))
         first += len(axes)
-    return found
+    return positions
 
 
 def _cotangents_of_free(

@@ -202,10 +202,10 @@ def _all_to_all_of_several(
 
 
 def _known(parts: Sequence[int], whole: int) -> list[int]:
-    rest = whole
+    quotient = whole
     for p in parts:
-        rest //= max(p, 1) if p != -1 else 1
-    return [rest if p == -1 else p for p in parts]
+        quotient //= max(p, 1) if p != -1 else 1
+    return [quotient if p == -1 else p for p in parts]
 
 
 def pswapaxes(

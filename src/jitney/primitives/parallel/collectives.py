@@ -243,8 +243,10 @@ def _batch_reduction(
             prim, axis_data, args, dims, axes=axes, axis_index_groups=axis_index_groups
         )
     if d is None:
-        rest = tuple(a for a in axes if is_positional(a) or a != axis_data.name)
-        out = prim.bind(x, axes=rest, axis_index_groups=axis_index_groups) if rest else x
+        other_axes = tuple(a for a in axes if is_positional(a) or a != axis_data.name)
+        out = (
+            prim.bind(x, axes=other_axes, axis_index_groups=axis_index_groups) if other_axes else x
+        )
         if over_it and prim.linear:
             out = calculus.mul(rules.const(out, axis_data.size), out)
         return out, None
@@ -308,12 +310,12 @@ def _psum_invariant_batch_with_axis(
     (x,), (d,) = args, dims
     if axis_data.name is None or axis_data.name not in axes:
         return psum_invariant_p.bind(x, axes=tuple(axes)), d
-    rest = tuple([name for name in axes if name != axis_data.name])
+    other_axes = tuple([name for name in axes if name != axis_data.name])
     if d is None:
         out = calculus.mul(rules.const(x, axis_data.size), x)
     else:
         out = calculus.reduce_sum(x, axes=(d,))
-    return (psum_invariant_p.bind(out, axes=rest) if rest else out), None
+    return (psum_invariant_p.bind(out, axes=other_axes) if other_axes else out), None
 
 
 rules.deflinear(psum_invariant_p, lambda ct, x, *, axes: pvary_p.bind(ct, axes=tuple(axes)))
@@ -340,9 +342,9 @@ def _reduced(prim: Primitive, value: Value, axes: tuple[Any, ...], groups: Group
             f"psum over axes {checked} of {aval.str_short()}, which varies along {tuple(known)} only: "
             "sum over the axes that it varies along, or have it vary along all by jax.lax.pcast"
         )
-    rest = tuple([a for a in axes if a not in checked])
+    unchecked = tuple([a for a in axes if a not in checked])
     total = psum_invariant_p.bind(varying_along(value, checked), axes=checked)
-    return prim.bind(total, axes=rest, axis_index_groups=None) if rest else total
+    return prim.bind(total, axes=unchecked, axis_index_groups=None) if unchecked else total
 
 
 def _reduce_tree(prim: Primitive, x: PyTree, axis_name: AxisName, groups: Groups) -> PyTree:
@@ -565,16 +567,16 @@ def _in_unequal_groups(
 ) -> tuple[Any, int]:  # fmt: skip
     """A reduction among the indices of each group, one group after the other."""
     x = rules.to_front(args[0], dims[0], axis_data.size)
-    found: list[Any] = []
+    reductions: list[Any] = []
     for group in groups:
         part = AxisData(axis_data.name, len(group), of_devices=True)
         with extend_axis_env((axis_data.name, len(group))):
             out, dim = prim.rules["batch_with_axis"](
                 part, [_rows(x, np.asarray(group, np.int32))], [0], axis_index_groups=None, **params
             )
-        found.append(rules.to_front(out, dim, len(group)))
+        reductions.append(rules.to_front(out, dim, len(group)))
     order = np.concatenate([np.asarray(group, np.int32) for group in groups])
-    whole = calculus.concatenate(*found, dimension=0)
+    whole = calculus.concatenate(*reductions, dimension=0)
     return _rows(whole, np.argsort(order).astype(np.int32)), 0
 
 
@@ -597,9 +599,9 @@ def _in_groups_of_several(
         x, all_gather_dimension=0, axis_name=names, axis_size=n, axis_index_groups=None, tiled=False
     )
     own = _OwnAxis()
-    rest = {**params, over: (own,)}
+    inner_params = {**params, over: (own,)}
     (out,), (dim,) = batch_flat(
-        lambda part: [prim.bind(part, axis_index_groups=groups, **rest)],
+        lambda part: [prim.bind(part, axis_index_groups=groups, **inner_params)],
         AxisData(own, n, of_devices=True), [whole], [0],
     )  # fmt: skip
     out = rules.to_front(out, dim, n)

@@ -108,8 +108,8 @@ class _Division(SaysDivision):
         infer = self.params["infer_sharding_from_operands"]
         if infer is None or self.mesh is None:
             return None
-        found = infer(*self.told(operands, [whole(a.ndim) for a in self.outs]))
-        places = self.places_of_results(found, "infer_sharding_from_operands")
+        inferred = infer(*self.told(operands, [whole(a.ndim) for a in self.outs]))
+        places = self.places_of_results(inferred, "infer_sharding_from_operands")
         return [_spec(place, a.ndim) for place, a in zip(places, self.outs, strict=True)]
 
     def of_operands(
@@ -137,9 +137,9 @@ class _Division(SaysDivision):
             params["out_tree"].unflatten(outs),
         )  # fmt: skip
 
-    def places_of_results(self, found: PyTree, callback: str) -> list[NamedSharding]:
+    def places_of_results(self, returned: PyTree, callback: str) -> list[NamedSharding]:
         tree = self.params["out_tree"]
-        return _leaves(found, tree, f"{callback} returns a NamedSharding for each result")
+        return _leaves(returned, tree, f"{callback} returns a NamedSharding for each result")
 
     def _bound_rule(self) -> BoundRule | None:
         """The sharding rule for the shapes of the call; None if there is none."""
@@ -151,12 +151,12 @@ class _Division(SaysDivision):
                 [ShapeDtypeStruct(a.shape, a.dtype) for a in avals]
                 for avals in (self.ins, self.outs)
             ]
-            found = rule(self.mesh, *types)
-            rule = parse(found) if isinstance(found, str) else found
+            returned = rule(self.mesh, *types)
+            rule = parse(returned) if isinstance(returned, str) else returned
             if not isinstance(rule, SdyShardingRule):
                 raise ValueError(
                     "custom_partitioning: the function sharding_rule returns a text such as "
-                    f"'i j -> i', or an SdyShardingRule, not {found!r}"
+                    f"'i j -> i', or an SdyShardingRule, not {returned!r}"
                 )
         return rule.bound([a.shape for a in self.ins], [a.shape for a in self.outs])
 
@@ -185,11 +185,11 @@ def _spec(place: NamedSharding, ndim: int) -> Spec:
     return (*entries, *[()] * (ndim - len(entries)))
 
 
-def _leaves(found: PyTree, tree: pytrees.PyTreeDef, expected: str) -> list[NamedSharding]:
-    leaves, own = pytrees.tree_flatten(found)
+def _leaves(returned: PyTree, tree: pytrees.PyTreeDef, expected: str) -> list[NamedSharding]:
+    leaves, own = pytrees.tree_flatten(returned)
     if own != tree or not all([isinstance(place, NamedSharding) for place in leaves]):
         raise ValueError(
-            f"custom_partitioning: {expected}, in the structure {tree}, but here it was {found!r}"
+            f"custom_partitioning: {expected}, in the structure {tree}, but here it was {returned!r}"
         )
     return leaves
 
@@ -274,11 +274,11 @@ def _of_parts(
         avals = parts(_arrays(call.in_avals), in_specs)
         program = traced(region, flat, avals, call.jaxpr, "custom_partitioning")
     wanted = parts(_arrays(call.out_avals), out_specs)
-    found = _arrays(program.out_avals)
-    if [(a.shape, a.dtype) for a in found] != [(a.shape, a.dtype) for a in wanted]:
+    returned = _arrays(program.out_avals)
+    if [(a.shape, a.dtype) for a in returned] != [(a.shape, a.dtype) for a in wanted]:
         raise ValueError(
             "custom_partitioning: by the shardings that partition returns, parts of results are of "
             f"types {[a.str_short() for a in wanted]}, but its function returns "
-            f"{[a.str_short() for a in found]}"
+            f"{[a.str_short() for a in returned]}"
         )
     return program

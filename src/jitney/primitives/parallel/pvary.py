@@ -51,10 +51,10 @@ def relation(manual: ManualAxisType, names: Sequence[AxisName]) -> str | None:
 
     Returns "mixed" if they do in one way along some of the axes and in another along others.
     """
-    found = {
+    relations = {
         next((what for what in _SETS if name in getattr(manual, what)), None) for name in names
     }
-    return found.pop() if len(found) == 1 else "mixed" if found else None
+    return relations.pop() if len(relations) == 1 else "mixed" if relations else None
 
 
 _SETS = ("varying", "unreduced", "reduced")
@@ -101,8 +101,10 @@ def _cast(prim: Primitive, origin: str | None, to: str) -> None:
         axis_data: AxisData, args: Sequence[Value], dims: Dims, *, axes: Sequence[AxisName]
     ) -> Any:
         (x,), (d,) = args, dims
-        rest = tuple([name for name in axes if axis_data.name is None or name != axis_data.name])
-        return (prim.bind(x, axes=rest) if rest else x), d
+        other_axes = tuple(
+            [name for name in axes if axis_data.name is None or name != axis_data.name]
+        )
+        return (prim.bind(x, axes=other_axes) if other_axes else x), d
 
 
 for _prim, _types in _CASTS.items():

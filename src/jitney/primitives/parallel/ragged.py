@@ -216,7 +216,12 @@ def ragged_all_to_all(
     if len(names) != 1:
         raise ValueError(f"ragged_all_to_all is over one named axis, not over {names}")
     groups = checked_groups(axis_index_groups, axis_extent(names[0], "ragged_all_to_all"))
-    rest = [as_value(x) for x in (output, input_offsets, send_sizes, output_offsets, recv_sizes)]
+    operands = [
+        as_value(x) for x in (output, input_offsets, send_sizes, output_offsets, recv_sizes)
+    ]
     return ragged_all_to_all_p.bind(
-        varying_along(as_value(operand), names), *rest, axis_name=names, axis_index_groups=groups
+        varying_along(as_value(operand), names),
+        *operands,
+        axis_name=names,
+        axis_index_groups=groups,
     )

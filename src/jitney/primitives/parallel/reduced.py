@@ -36,7 +36,7 @@ def _declared(
     model: Primitive,
     takes: str,
     result: Callable[[ManualAxisType, frozenset[Any]], ManualAxisType],
-    **rest: Param,
+    **model_params: Param,
 ) -> Primitive:
     """Declares a collective that computes what another does, for operands and results of other types.
 
@@ -45,7 +45,7 @@ def _declared(
       model: the other collective.
       takes: what operands must be along the axes: "varying" or "unreduced".
       result: (type of the operand along manual axes, axes of the collective) -> that of the result.
-      rest: parameters of the other collective that this one has not.
+      **model_params: parameters of the other collective that this one has not.
     """
     prim = declare(name, linear=True)
 
@@ -56,7 +56,7 @@ def _declared(
             raise ValueError(
                 f"{name} takes values that are {takes} along {_names(params)}, got {x.str_short()}"
             )
-        out = model.rules["abstract"](x, **params, **rest)
+        out = model.rules["abstract"](x, **params, **model_params)
         return varying.typed(out, result(manual, axes))
 
     prim.varying(varying.as_declared)

@@ -264,9 +264,9 @@ def _shard_map_jvp(
     nonzero = tuple([type(t) is not Zero for t in tangents])
     with region.scope():
         program, nonzero_out = jvp_jaxpr(closed_of(jaxpr), nonzero, False)
-    given = _chosen(tangents, nonzero)
+    nonzero_tangents = _chosen(tangents, nonzero)
     outs = bind(
-        region, program, [*primals, *given],
+        region, program, [*primals, *nonzero_tangents],
         (*in_specs, *_chosen(in_specs, nonzero)), (*out_specs, *_chosen(out_specs, nonzero_out)),
     )  # fmt: skip
     n = len(out_specs)
@@ -391,26 +391,29 @@ def _shard_map_transpose(
         inner, has_ct = transposed_program(closed_of(jaxpr), linear, nonzero)
     is_given = [not lin for lin in linear]
     ct_specs = [of_cotangent(spec) for spec in _chosen(out_specs, nonzero)]
-    given_specs = _chosen(in_specs, is_given)
-    found_specs = [of_cotangent(spec) for spec in _chosen(_chosen(in_specs, linear), has_ct)]
-    n_given = len(given_specs)
+    known_specs = _chosen(in_specs, is_given)
+    operand_ct_specs = [of_cotangent(spec) for spec in _chosen(_chosen(in_specs, linear), has_ct)]
+    n_given = len(known_specs)
 
     divided = _divided_by_vmap(state.trace)
 
     def transposed(*xs: Value) -> list[Any]:
-        own, given = xs[: len(ct_specs)], xs[len(ct_specs) :]
-        own = [_divided_among(region, ct, s, divided) for ct, s in zip(own, ct_specs, strict=True)]
-        found = eval_jaxpr(inner.jaxpr, inner.consts, *given, *own)
+        out_cts, known = xs[: len(ct_specs)], xs[len(ct_specs) :]
+        out_cts = [
+            _divided_among(region, ct, s, divided) for ct, s in zip(out_cts, ct_specs, strict=True)
+        ]
+        operand_cts = eval_jaxpr(inner.jaxpr, inner.consts, *known, *out_cts)
         return [
-            _summed_over(region, x, s, divided) for x, s in zip(found, found_specs, strict=True)
+            _summed_over(region, x, s, divided)
+            for x, s in zip(operand_cts, operand_ct_specs, strict=True)
         ]
 
     avals = [*inner.in_avals[n_given:], *inner.in_avals[:n_given]]
     program = traced(region, transposed, avals, jaxpr, "transpose")
     operands = [*_chosen(cts, nonzero), *_chosen(args, is_given)]
-    outs = iter(bind(region, program, operands, (*ct_specs, *given_specs), tuple(found_specs)))
-    found = iter(has_ct)
-    return [next(outs) if lin and next(found) else None for lin in linear]
+    outs = iter(bind(region, program, operands, (*ct_specs, *known_specs), tuple(operand_ct_specs)))
+    flags = iter(has_ct)
+    return [next(outs) if lin and next(flags) else None for lin in linear]
 
 
 def _divided_among(

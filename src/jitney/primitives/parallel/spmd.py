@@ -133,18 +133,18 @@ def divided(x: Value, spec: PartitionSpec, axes: Sequence[tuple[Any, int]]) -> A
     sizes = dict(axes)
     shape: list[int] = []
     places: dict[Any, int] = {}  # of the mesh's axes among those of the divided array
-    rest: list[int] = []
+    inner_axes: list[int] = []
     for axis, extent in enumerate(rules.shape_of(x)):
         for name in names_of(spec[axis]) if axis < len(spec) else ():
             places[name] = len(shape)
             shape.append(sizes[name])
             extent //= sizes[name]
-        rest.append(len(shape))
+        inner_axes.append(len(shape))
         shape.append(extent)
     if not places:
         return x
     order = [places[name] for name, _ in axes if name in places]
-    return _transposed(shapes.reshape(x, tuple(shape)), (*order, *rest))
+    return _transposed(shapes.reshape(x, tuple(shape)), (*order, *inner_axes))
 
 
 def joined(

@@ -81,13 +81,15 @@ def _has_any(jaxpr: Jaxpr) -> bool:
 
 @memoize_by_identity
 def program_of(
-    closed: ClosedJaxpr, given: tuple[bool, ...], wanted: tuple[NamedSharding | None, ...]
+    closed: ClosedJaxpr,
+    has_operand_terms: tuple[bool, ...],
+    wanted: tuple[NamedSharding | None, ...],
 ) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
     """The program that computes terms beside sums.
 
     Args:
       closed: the program of sums.
-      given: for each operand whether it is given as terms, which stand in its place.
+      has_operand_terms: for each operand whether it is given as terms, which stand in its place.
       wanted: for each result where it is put, whatever its type says, or None; empty if none is.
 
     Returns: (program, has): `has` says for each result whether there are terms of it. They are the
@@ -97,7 +99,7 @@ def program_of(
     none = (None,) * len(closed.jaxpr.outvars)
 
     def program(*operands: ArrayLike) -> list[Any]:
-        pairs = zip(operands, closed.jaxpr.invars, given, strict=True)
+        pairs = zip(operands, closed.jaxpr.invars, has_operand_terms, strict=True)
         args = [Terms(x, _names(v.aval)) if is_terms else x for x, v, is_terms in pairs]
         outs = evaluate_by(_of_equation, closed.jaxpr, closed.consts, args)
         outs = [
@@ -108,7 +110,7 @@ def program_of(
         return [*map(_summed, outs), *[x.value for x in outs if isinstance(x, Terms)]]
 
     avals: list[Any] = []
-    for v, is_terms in zip(closed.jaxpr.invars, given, strict=True):
+    for v, is_terms in zip(closed.jaxpr.invars, has_operand_terms, strict=True):
         aval = explicit.typed(v.aval, None)
         place = explicit.sharding_of(v.aval)
         if is_terms and place is not None:
@@ -135,9 +137,9 @@ def _of_equation(eqn: JaxprEqn, operands: list[Any]) -> list[Any]:
         inner = eqn.params["jaxpr"]
         return evaluate_by(_of_equation, inner.jaxpr, inner.consts, operands)
     if name == "shard_map" or any([_names(v.aval) for v in eqn.outvars]):
-        found = _RULES.get(name, _mapped)(eqn, operands)
-        if found is not None:
-            return found
+        results = _RULES.get(name, _mapped)(eqn, operands)
+        if results is not None:
+            return results
     return untyped.bind(eqn, list(map(_summed, operands)))
 
 

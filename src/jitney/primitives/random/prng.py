@@ -74,13 +74,13 @@ def resolve(spec: PRNGLike) -> PRNGImpl:
     if isinstance(spec, PRNGImpl):
         return spec
     if isinstance(spec, str):
-        found = implementations.get(spec)
-        if found is None:
+        impl = implementations.get(spec)
+        if impl is None:
             names = ", ".join(f'"{name}"' for name in implementations)
             raise ValueError(
                 f'unrecognized PRNG implementation "{spec}". Did you mean one of: {names}?'
             )
-        return found
+        return impl
     if isinstance(spec, PRNGSpec):
         return spec._impl
     if isinstance(spec, dtypes.KeyDType):

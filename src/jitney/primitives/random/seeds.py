@@ -38,21 +38,19 @@ def random_seed(seeds: ArrayLike, impl: PRNGImpl) -> Array:
       [[0 0 0 0]
        [0 1 0 1]]
     """
-    given: Any = seeds
-    if dtypes.issubdtype(getattr(given, "dtype", None) or np.int32, dtypes.prng_key):
+    seed: Any = seeds
+    if dtypes.issubdtype(getattr(seed, "dtype", None) or np.int32, dtypes.prng_key):
         raise TypeError("jax.random.key: a seed is an integer, and this is a key already")
-    if isinstance(given, int) and not isinstance(given, bool | Tracer):
+    if isinstance(seed, int) and not isinstance(seed, bool | Tracer):
         # Python integers wider than the default integer keep their low 32 bits only, as in JAX;
         # ones that do not fit into 64 bits are refused.
-        if given >= 1 << 63:
-            raise OverflowError(
-                f"key: seeds must fit into 64 bits with their sign, but got {given}"
-            )
-        wide = np.int64(given)
-        given = wide if config.enable_x64() else wide.astype(np.int32)
-    if not dtypes.issubdtype(get_aval(given).dtype, np.integer):
-        raise TypeError(f"jax.random.key: a seed must be an integer, but is {given!r}")
-    value, offset = as_value(given), config.random_seed_offset.value
+        if seed >= 1 << 63:
+            raise OverflowError(f"key: seeds must fit into 64 bits with their sign, but got {seed}")
+        wide = np.int64(seed)
+        seed = wide if config.enable_x64() else wide.astype(np.int32)
+    if not dtypes.issubdtype(get_aval(seed).dtype, np.integer):
+        raise TypeError(f"jax.random.key: a seed must be an integer, but is {seed!r}")
+    value, offset = as_value(seed), config.random_seed_offset.value
     if offset:
         value = add(value, np.array(offset, value.dtype))
     return random_seed_p.bind(value, impl=impl)

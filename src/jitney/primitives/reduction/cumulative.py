@@ -155,13 +155,13 @@ def _part(x: Value, start: int, limit: int, stride: int, axis: int) -> Any:
 
 def _interleaved(even: Value, odd: Value, axis: int) -> Any:
     """even[0], odd[0], even[1], odd[1], ... along `axis`."""
-    rank, more = len(shape_of(even)), shape_of(even)[axis] > shape_of(odd)[axis]
+    rank, is_longer = len(shape_of(even)), shape_of(even)[axis] > shape_of(odd)[axis]
 
     def spread(x: Value, low: int, high: int) -> Any:
         config = tuple([(low, high, 1) if k == axis else (0, 0, 0) for k in range(rank)])
         return calculus.pad(x, rules.factor(x, 0), padding_config=config)
 
-    return binary.add(spread(even, 0, 0 if more else 1), spread(odd, 1, 1 if more else 0))
+    return binary.add(spread(even, 0, 0 if is_longer else 1), spread(odd, 1, 1 if is_longer else 0))
 
 
 def scan_by_halves(

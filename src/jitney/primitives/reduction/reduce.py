@@ -288,9 +288,9 @@ def _reduce_abstract(
         raise ValueError(f"reduce operands must have one shape, got {[x.shape for x in operands]}")
     _check_axes(dimensions, operands[0])
     outs: list[Any] = jaxpr.out_avals
-    found = [(a.shape, a.dtype) for a in outs]
+    out_types = [(a.shape, a.dtype) for a in outs]
     wanted = [(i.shape, i.dtype) for i in inits]
-    if found != wanted:
+    if out_types != wanted:
         raise ValueError(
             "reduce computation must return scalars of the dtypes of the initial values, got "
             f"{[a.str_short() for a in jaxpr.out_avals]} for {[i.str_short() for i in inits]}"
@@ -356,15 +356,15 @@ def _special_case(
 ) -> Callable[..., Any] | None:
     """The reduction that folding `operand` from `init` by `computation` is, if there is one."""
     try:
-        found = _MONOIDS.get(computation)
+        monoid = _MONOIDS.get(computation)
     except TypeError:
         return None
     value = getattr(init, "_value", init)
-    if found is None or not isinstance(
+    if monoid is None or not isinstance(
         value, np.ndarray | np.generic | bool | int | float | complex
     ):
         return None
-    fn, function = found
+    fn, function = monoid
     dtype: Any = get_aval(operand).dtype
     if dtypes.is_extended(dtype) or np.shape(value):
         return None

@@ -141,10 +141,10 @@ def _extreme_jvp(
     """As of the extremes, the first of equal elements counts; none where the initial value does."""
     (prim, chosen_by, of_two), (x, init) = extreme, primals
     window = {name: value for name, value in params.items() if name not in ("jaxpr", "consts")}
-    found = prim.bind(x, **window)
-    out = of_two(broadcast_in_dim(init, rules.shape_of(found), ()), found)
+    extremes = prim.bind(x, **window)
+    out = of_two(broadcast_in_dim(init, rules.shape_of(extremes), ()), extremes)
     moved = select_and_gather_add_p.bind(tangent, x, select_prim=chosen_by, **window)
-    is_chosen = binary.bitwise_or(compare.eq(out, found), compare.ne(out, out))
+    is_chosen = binary.bitwise_or(compare.eq(out, extremes), compare.ne(out, out))
     return [out], [select(is_chosen, moved, rules.zeros_like(moved))]
 
 
@@ -245,18 +245,18 @@ def reduce_window(
 
 
 def _window_params(
-    shape: Shape, padding: str | Sequence[tuple[int, int]], **given: Sequence[int] | None
+    shape: Shape, padding: str | Sequence[tuple[int, int]], **window_options: Sequence[int] | None
 ) -> dict[str, Any]:
     """The windows' parameters, checked, with a number for each axis of an operand of shape `shape`.
 
     Args:
       shape: the operand's.
       padding: as `reduce_window` takes it.
-      given: the other parameters; None stands for ones.
+      **window_options: the other parameters; None stands for ones.
     """
     rank = len(shape)
     params: dict[str, Any] = {}
-    for name, value in given.items():
+    for name, value in window_options.items():
         params[name] = (1,) * rank if value is None else tuple(index(v) for v in value)
         if len(params[name]) != rank:
             raise TypeError(
@@ -299,10 +299,10 @@ def _traced(
             f"reduce_window: `computation` must return the tree structure of the operands, {tree}, but "
             f"has returned {flat.out_tree}"
         )
-    for aval, found in zip(avals, out_avals, strict=True):
-        if found.shape != () or found.dtype != aval.dtype:
+    for aval, out_aval in zip(avals, out_avals, strict=True):
+        if out_aval.shape != () or out_aval.dtype != aval.dtype:
             raise TypeError(
                 "reduce_window computation must return scalars of the operands' dtypes, got "
-                f"{found.str_short()}"
+                f"{out_aval.str_short()}"
             )
     return jaxpr, consts

@@ -93,9 +93,9 @@ def reduce_window_shape_tuple(
 ) -> Shape:
     """Shape of the result of a reduction over windows."""
     operand_shape = canonical_shape(operand_shape)
-    given = (window_dimensions, window_strides, padding, base_dilation, window_dilation)
+    options = (window_dimensions, window_strides, padding, base_dilation, window_dilation)
     rank = len(operand_shape)
-    sequences = [g for g in given if g is not None]
+    sequences = [g for g in options if g is not None]
     if not all(isinstance(g, Sequence | np.ndarray) and len(g) == rank for g in sequences):
         raise TypeError(
             f"reduce_window needs sequences with an entry for each axis of shape {operand_shape}, "

@@ -144,15 +144,15 @@ def _varying_as(result: AbstractValue, ref: AbstractValue, *indices: AbstractVal
     return varying.along(result, axes)
 
 
-def _check_varies(what: str, ref: AbstractValue, *rest: AbstractValue) -> None:
+def _check_varies(what: str, ref: AbstractValue, *written: AbstractValue) -> None:
     """Checks that the array of a reference varies wherever what is written to it does, and where it is.
 
     Raises:
       ValueError: if it does not.
       UnequalAxes: if what is written varies less.
     """
-    own, axes = varying.axes_of(array_type(ref)), varying.axes_of(rest[0])
-    missing = frozenset[Any]().union(*map(varying.axes_of, rest)) - own
+    own, axes = varying.axes_of(array_type(ref)), varying.axes_of(written[0])
+    missing = frozenset[Any]().union(*map(varying.axes_of, written)) - own
     if not missing and axes != own:
         raise varying.UnequalAxes(own)
     if missing:
@@ -320,8 +320,8 @@ def _get_batch_with_axis(
     if dim is not None:
         wider = _with_whole_axis(_indexers(tree, leaves), leaf_dims, dim, axis_data.size)
         if wider is not None:
-            given, inner = pytrees.tree_flatten(wider[0])
-            return get_p.bind(ref, *given, tree=inner), wider[1]
+            wider_leaves, inner = pytrees.tree_flatten(wider[0])
+            return get_p.bind(ref, *wider_leaves, tree=inner), wider[1]
 
     def pure(x: Value, *leaves: Value) -> list[Any]:
         return [read_through(x, _indexers(tree, leaves))]
@@ -350,9 +350,9 @@ def _swap_batch_with_axis(
     assert dim is not None
     wider = _with_whole_axis(_indexers(tree, leaves), leaf_dims, dim, axis_data.size)
     if wider is not None:
-        given, inner = pytrees.tree_flatten(wider[0])
+        wider_leaves, inner = pytrees.tree_flatten(wider[0])
         moved = move_to(x, x_dim, wider[1], axis_data.size)
-        return swap_p.bind(ref, moved, *given, tree=inner), wider[1]
+        return swap_p.bind(ref, moved, *wider_leaves, tree=inner), wider[1]
 
     def pure(x: Value, new: Value, *leaves: Value) -> list[Any]:
         indexers = _indexers(tree, leaves)
@@ -374,9 +374,9 @@ def _addupdate_batch_with_axis(
     assert dim is not None
     wider = _with_whole_axis(_indexers(tree, leaves), leaf_dims, dim, axis_data.size)
     if wider is not None:
-        given, inner = pytrees.tree_flatten(wider[0])
+        wider_leaves, inner = pytrees.tree_flatten(wider[0])
         moved = move_to(x, x_dim, wider[1], axis_data.size)
-        return addupdate_p.bind(ref, moved, *given, tree=inner), []
+        return addupdate_p.bind(ref, moved, *wider_leaves, tree=inner), []
 
     def pure(x: Value, new: Value, *leaves: Value) -> list[Any]:
         return [change_through(x, _indexers(tree, leaves), new, accumulate)]

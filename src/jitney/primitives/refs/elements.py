@@ -118,6 +118,6 @@ def change_through(
     """`x` with such elements changed, by `write` or `accumulate`."""
     if len(indexers) <= 1:
         return change(x, indexers[0] if indexers else whole(shape_of(x)), elements)
-    first, *rest = indexers
-    inner = change_through(read(x, first), tuple(rest), elements, change)
+    first, *inner_steps = indexers
+    inner = change_through(read(x, first), tuple(inner_steps), elements, change)
     return write(x, first, inner)

@@ -117,8 +117,8 @@ class Ref(metaclass=_RefMeta):
     def replace(self, array: ArrayImpl) -> None:
         """Has the reference hold another array; of weak type if its own is, whatever is written."""
         if array.weak_type is not array_type(self._aval).weak_type:
-            made: Any = convert(array, array.dtype, not array.weak_type)
-            array = made
+            converted: Any = convert(array, array.dtype, not array.weak_type)
+            array = converted
         self._array, self._own = array, None
 
     def _writable(self) -> np.ndarray | None:

@@ -172,9 +172,9 @@ def reshaped(inner: ShapedArray, shape: Sequence[Any]) -> ReshapeTransform:
         shape = shape[0]
     sizes = tuple([operator.index(n) for n in shape])
     if sizes.count(-1) == 1:
-        rest = -math.prod(sizes)
-        if rest > 0 and inner.size % rest == 0:
-            sizes = tuple([inner.size // rest if n == -1 else n for n in sizes])
+        known_size = -math.prod(sizes)
+        if known_size > 0 and inner.size % known_size == 0:
+            sizes = tuple([inner.size // known_size if n == -1 else n for n in sizes])
     if any(n < 0 for n in sizes) or math.prod(sizes) != inner.size:
         raise ValueError(f"cannot reshape shape {inner.shape} into shape {sizes}, of a Ref")
     return ReshapeTransform(sizes)

@@ -81,12 +81,12 @@ def fft(x: ArrayLike, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Ar
     return fft_p.bind(x, fft_lengths=lengths, fft_type=kind)
 
 
-def _kind(given: FftType | str) -> FftType:
+def _kind(fft_type: FftType | str) -> FftType:
     try:
-        return FftType[given.upper()] if isinstance(given, str) else FftType(given)
+        return FftType[fft_type.upper()] if isinstance(fft_type, str) else FftType(fft_type)
     except (KeyError, ValueError):
         known = ", ".join(kind.name for kind in FftType)
-        raise ValueError(f"fft: unknown fft_type {given!r}, it is one of {known}") from None
+        raise ValueError(f"fft: unknown fft_type {fft_type!r}, it is one of {known}") from None
 
 
 def _complex_of(dtype: np.dtype) -> np.dtype:
@@ -112,12 +112,12 @@ def _fft_abstract(x: ShapedArray, *, fft_lengths: Lengths, fft_type: FftType) ->
         raise ValueError(f"fft: {name} takes {accepted}, got {dtypes.long_name(x.dtype)}")
     if not rank:
         return x
-    given = x.shape[x.ndim - rank :]
+    extents = x.shape[x.ndim - rank :]
     wanted = fft_lengths
     if fft_type is FftType.IRFFT:
         wanted = (*fft_lengths[:-1], fourier.spectrum_extent(fft_lengths[-1]))
-    of_nothing = fft_type is FftType.IRFFT and fft_lengths[-1] == 0 and given[-1] == 1
-    if given != wanted and not (of_nothing and given[:-1] == wanted[:-1]):
+    of_nothing = fft_type is FftType.IRFFT and fft_lengths[-1] == 0 and extents[-1] == 1
+    if extents != wanted and not (of_nothing and extents[:-1] == wanted[:-1]):
         raise ValueError(
             f"fft: {name} with fft_lengths={fft_lengths} takes arrays whose last axes have the extents "
             f"{wanted}, got shape {x.shape}"
