@@ -1,4 +1,4 @@
-"""Products that are added to what there is: a library function, which BLAS computes in place.
+"""Products accumulated into an operand: a library function, which BLAS computes in place.
 
     product_added {contract, batch}  total, x, y -> total + the sum of products of x and y
 

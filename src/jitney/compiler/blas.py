@@ -47,16 +47,16 @@ PRODUCTS = {
 
 
 def address(function: Any) -> int:
-    """Where the code of a function of ctypes is."""
+    """The address of the code of a ctypes function."""
     return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
 @cache
 def function(name: str) -> int:
-    """Address of a function of BLAS's, with Fortran's calling convention.
+    """Address of a BLAS function with Fortran's calling convention.
 
-    Of NumPy's, whose whole numbers have 64 bits, or of MKL's or SciPy's, with 32: they are passed as
-    64, of which the others read the low half.
+    It is NumPy's, whose integers have 64 bits, or MKL's or SciPy's, with 32: callers pass 64 bits, of
+    which the latter read the low half.
     """
     intels = of_mkl(name)
     if intels:
@@ -78,7 +78,7 @@ def _numpys() -> Any:
     return library if sys.byteorder == "little" and _setter(library) else None
 
 
-# Of MKL's enumerations: whole numbers of 32 bits, no threads of its own.
+# Of MKL's enumerations: integers of 32 bits, no threads of its own.
 _LP64, _SEQUENTIAL = 0, 1
 
 
@@ -211,7 +211,7 @@ class OneThread:
         self.is_known = False  # whether there is a library that it acts on
 
     def find_in(self, folder: str) -> None:
-        """Makes the library known that a wheel brought to `folder`, and that is loaded by now."""
+        """Registers the library that a wheel installed in `folder`, if it is loaded."""
         if folder not in self._sought:
             setter = _setter(_loaded(folder))
             if setter and setter not in self._added:  # twice, it would restore one thread

@@ -1,9 +1,9 @@
 """Convolutions by register tiles: library functions that programs call by address.
 
 `runtime/native/convolve.h` has the two, for images and for gradients of windows, and says how they are
-computed. Here is what they are told, how much memory they need, and into how many parts their work is
-divided: by sizes alone, so that results do not depend on the number of threads. Any number of axes of
-space up to three is brought to three; other layouts, and all else, are `hlo/convolutions.py`'s.
+computed. Here are their options, the memory that they need, and the division of their work into parts:
+by sizes alone, so that results do not depend on the number of threads. One and two spatial axes are
+extended to three; other layouts, and all else, are handled by `hlo/convolutions.py`.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def _items(params: _Params, along: _Along) -> int:
 
 
 def _options(along: _Along, params: _Params) -> list[int]:
-    """What `convolve.h` is told: there a window is what moves, and what is contracted is an image."""
+    """The options of `convolve.h`, where a window is what moves, and an image what is contracted."""
     inner = params["window" if along == "out" else "out"]
     return [
         params["batch"], params["channels"], params["features"], params["groups"],

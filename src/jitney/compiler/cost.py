@@ -1,5 +1,4 @@
-"""What work costs on a processor: every number that the compiler weighs one way of computing against
-another by, with its unit, in one place.
+"""The cost model: every number by which the compiler chooses among ways of computing, with its unit.
 
     COSTS.function("exp")        COSTS.store_above        model(processor)
 
@@ -27,7 +26,7 @@ from jitney.core.thresholds import threshold
 
 @record(frozen=True)
 class Processor:
-    """What costs depend on of a processor.
+    """The properties of a processor that costs depend on.
 
     Attributes:
       vector_bits: of a vector register that decisions count on.
@@ -233,12 +232,12 @@ class CostModel:
     blas_threads_above: int = threshold(300_000_000, small=1000)
     # Additions of a call from which other Python threads should run meanwhile: some tens of us.
     release_lock_above: int = threshold(200_000, small=32)
-    # Additions between two looks for signals, which take 30 ns: of a loop that counts down to them; of
-    # straight code; of an index of the outermost loop that is divided by looks.
+    # Additions between two polls for signals, which take 30 ns: of a loop that counts down to them; of
+    # straight code; of an index of the outermost loop that is divided by polls.
     poll_loop: int = threshold(1_000_000, small=64)
     poll_steps: int = threshold(20_000_000, small=64)
     poll_index: int = threshold(100_000_000, small=128)
-    poll_iterations: int = threshold(1 << 20, small=4)  # between two looks, however cheap they are
+    poll_iterations: int = threshold(1 << 20, small=4)  # between two polls, however cheap they are
 
     # --- loops (`hlo/passes`) -----------------------------------------------------------------------
 

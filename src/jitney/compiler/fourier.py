@@ -1,7 +1,7 @@
 """Fourier transforms by native code: three library functions, which programs call by address.
 
-`runtime/native/fourier.h` has them, for any length, and says how they compute. Here is what they are
-told, which constants they need, and which transforms take which:
+`runtime/native/fourier.h` has them, for any length, and says how they compute. Here are their
+options and constants, and the choice among them:
 
     many lines, not too long        `fourier.lines`: as many at a time as a vector has lanes
     few lines, or long ones         n = n1 n2, elements as a matrix: its columns, times roots of unity,

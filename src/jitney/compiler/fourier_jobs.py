@@ -1,4 +1,4 @@
-"""Lengths of Fourier transforms, and what native code is told of a transform of many lines.
+"""Lengths of Fourier transforms, and the options of native code for transforms of many lines.
 
 The order of factors, and which lengths with a large prime factor are convolutions with a chirp, are
 pocketfft's.
@@ -92,7 +92,7 @@ def split(n: int) -> int:
     return best
 
 
-# --- what the functions are told ------------------------------------------------------------------
+# --- options of the functions ---------------------------------------------------------------------
 
 
 @record(frozen=True)

@@ -66,7 +66,7 @@ def _declare(
 
     Args:
       name: without its prefix.
-      options: the names of its parameters, in the order in which it is told them: sizes of a matrix
+      options: the names of its parameters, in the order of its options: sizes of a matrix
         first.
       result_types, reference: as of library functions.
       weight: operations by those of as many products, with what it costs to call LAPACK.
@@ -84,7 +84,7 @@ def _declare(
         same = all(t.dtype == types[0].dtype for t in types)
         return same and is_native(types[0].dtype, *[t.shape for t in types])
 
-    def told(**params: int) -> list[int]:
+    def options_of(**params: int) -> list[int]:
         return [int(params[option]) for option in OPTIONS[name]]
 
     def work(*types: TensorType, **params: int) -> int:
@@ -97,7 +97,7 @@ def _declare(
         return COSTS.library_call + operations
 
     native = NativeCode(
-        lambda dtype: function(name, dtype), computes, told, first, uses_blas=True,
+        lambda dtype: function(name, dtype), computes, options_of, first, uses_blas=True,
         divides=frozenset(divides), together=_LANES if lanes else 1,
     )  # fmt: skip
 

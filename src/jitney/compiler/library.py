@@ -5,7 +5,7 @@
     find("eig")                                                   when it is compiled, or loaded
 
 Programs hold names and parameters, never functions. So they can be printed, read back, compared, and
-kept on disk; whoever compiles or loads one looks the names up. There is one declaration for each
+kept on disk; names are resolved when a program is compiled or loaded. There is one declaration for each
 function, and the registry is open: a new library is a module with declarations.
 
 Names may have a prefix, `lapack.`. A whole prefix can be declared at once (`declare_prefix`), for
@@ -88,7 +88,7 @@ class NativeCode:
     Attributes:
       address: of the function, by the dtype of the first operand.
       computes: whether it can, operands of these types (*types, **params).
-      options: the int64s that it is told, from the parameters.
+      options: its options, int64s, from the parameters.
       rank: how many axes of the first operand one item has; those before are the batch.
       items: how many items there are (*types, **params), if they are not the batch.
       workspace: bytes for each item (*types, **params): those of item i begin `i` times as many bytes
@@ -114,13 +114,13 @@ def _unknown_work(*types: TensorType, **params: Param) -> int:
     return _MUCH
 
 
-# Operations of a call of which nothing is known: enough for other Python threads to run meanwhile.
+# Assumed operations of a call of unknown work: enough for other Python threads to run meanwhile.
 _MUCH = 1 << 30
 
 
 @record(frozen=True, eq=False)
 class LibraryFunction:
-    """All that is to be said of one function of a library.
+    """The declaration of one function of a library.
 
     Attributes:
       name: by which programs call it; unique.
@@ -290,7 +290,7 @@ class NativeCall:
 
     Attributes:
       symbol: by which programs call it.
-      options: the int64s that it is told.
+      options: its options, int64s.
       batch: number of items.
       grain: how many of them are enough for a thread.
       keeps_to_one_thread: whether BLAS does.

@@ -105,7 +105,7 @@ STAGES = ("hlo", *[stage.name for stage in PIPELINE[:-1]], *CODE_TEXTS)
 
 
 def run(value: Any, *, first: str = PIPELINE[0].name, last: str) -> Any:
-    """What the stages from `first` to `last`, by name, make of `value`."""
+    """Run the stages from `first` to `last`, by name, on `value`."""
     names = [stage.name for stage in PIPELINE]
     if first == PIPELINE[0].name:
         _check(TENSOR_IR, value)

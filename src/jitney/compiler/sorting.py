@@ -1,8 +1,8 @@
 """Sorts and the largest elements by native code: library functions that programs call by address.
 
-`runtime/native/sort.h` has the two, and says how they sort. They want the sorted axis last. Here is
-what they are told, how much memory they need, and into how many parts their work is divided. Their
-reference implementations are those of `reference/order.py`; results are the same, bit for bit.
+`runtime/native/sort.h` has the two, and says how they sort. They need the sorted axis last. Here
+are their options, the memory that they need, and the division of their work into parts. Their reference
+implementations are those of `reference/order.py`; results are the same, bit for bit.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def is_faster(types: Sequence[TensorType]) -> bool:
     return first.size <= COSTS.host_sort_above
 
 
-# --- what the functions are told -----------------------------------------------------------------
+# --- options of the functions --------------------------------------------------------------------
 
 
 def _lines(count: int) -> int:

@@ -1,7 +1,7 @@
 """Products of matrices of narrow numbers by tile registers: library functions called by address.
 
-`runtime/native/multiply.h` has the three, and says how blocks lie. Here is what they are told, and into
-how many parts their work is divided: by sizes alone, so that results do not depend on the number of
+`runtime/native/multiply.h` has the three, and says how blocks lie. Here are their options, and the
+division of their work into parts: by sizes alone, so that results do not depend on the number of
 threads. Where the processor has no such registers, `is_native` is false, and nothing calls them.
 
     tiles.rows {...}     [batch, m, k] -> [batch, m / 16, k * size / 64, 16, 64 / size]

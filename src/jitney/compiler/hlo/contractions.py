@@ -1,7 +1,7 @@
 """Sizes and layouts of contractions, and which of them are better computed by loops than by BLAS.
 
 Loops are best with little work, without reuse of operands, and where operands lie so that sums stay in
-registers: `is_by_columns`, `is_by_rows`. `turned` says how an operand has to lie for that.
+registers: `is_by_columns`, `is_by_rows`. `turned` gives the layout that an operand needs for that.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def operand_order(rank: int, batch: Sequence[int], contract: Sequence[int]) -> s
 
 
 def is_scattered(node: ir.Dot) -> bool:
-    """Whether it is one for BLAS, but an operand does not lie as BLAS wants it."""
+    """Whether it is one for BLAS, but BLAS does not support the layout of an operand."""
     if node.dtype not in blas.PRODUCTS or 0 in node.x.shape or is_small_dot(node):
         return False
     ranks = len(node.x.shape), len(node.y.shape)

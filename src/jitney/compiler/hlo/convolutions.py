@@ -1,4 +1,4 @@
-"""Convolutions as calls of native code, or by simpler nodes: which, and how they are brought there.
+"""Lowering of convolutions to calls of native code or to simpler nodes.
 
     window of one element          a contraction
     operand with zeros between     a convolution for each remainder of the place, interleaved
@@ -8,7 +8,7 @@
     else                           `convolution.forward`
 
 Native code takes features last, as vectors hold neighbouring ones. Other layouts are transposed:
-whoever computes the operand writes it that way.
+the transpose is fused into the kernel that computes the operand.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def is_written(node: ir.Convolution) -> bool:
 
 
 def convolution(b: Builder, x: ir.Node, w: ir.Node, dims: ConvolutionDims) -> ir.Node:
-    """A convolution of real numbers, written by others; see `is_written`."""
+    """A convolution of real numbers, in terms of other nodes; see `is_written`."""
     shape = dims.result_shape(x.shape, w.shape)
     if 0 in shape or 0 in w.shape:
         return b.full(shape, 0, x.dtype)
@@ -310,7 +310,7 @@ def _outermost(b: Builder, x: ir.Node, w: ir.Node, window: Window, groups: int) 
 
 
 def _three(b: Builder, x: ir.Node, w: ir.Node, window: Window) -> tuple[ir.Node, ir.Node, Window]:
-    """The same with three axes of space."""
+    """The same convolution with three spatial axes, added ones of extent 1."""
     ones = (1,) * (SPACE - len(window.out))
     zeros = (0,) * len(ones)
     return (

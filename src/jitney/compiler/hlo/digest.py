@@ -1,4 +1,4 @@
-"""What a program is, in a few bytes: equal for programs that are written alike."""
+"""Digests of programs: equal for programs with equal text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from jitney.compiler.library import Procedure
 
 
 class _NoDigestError(Exception):
-    """The program has something in it that bytes cannot tell."""
+    """The program contains something that has no digest."""
 
 
 def digest(module: ir.Module) -> str | None:

@@ -1,4 +1,4 @@
-"""Which programs give the same bits compiled as by the reference implementation.
+"""Programs whose compiled results equal those of the reference implementation bit for bit.
 
 Those of functions that are rounded correctly, or not at all, and of reductions whose order does not
 matter, or is given. Polynomials, sums of floats and complex arithmetic agree up to rounding only.

@@ -1,7 +1,7 @@
-"""Between which numbers the floats of a node lie, where its program shows that.
+"""Range analysis of floats: bounds of the elements of a node that its operations imply.
 
 Uniform random numbers are made of random bits under a known exponent, then scaled and clipped. The
-bounds of what was made say which of these steps change nothing.
+bounds show which of these steps are the identity.
 """
 
 from __future__ import annotations

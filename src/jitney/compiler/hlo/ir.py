@@ -60,7 +60,7 @@ Origin: TypeAlias = "tuple[JaxprEqn, Origin | None]"
 
 
 class HasOrigin:
-    """What carries its origin along, beside its fields: it has no part in what a program means.
+    """An object that records its origin beside its fields; the origin does not affect the meaning.
 
     Attributes:
       origin: which equation it was lowered from; passes hand it on to what they put in its place.
@@ -474,7 +474,7 @@ class LibraryCall(Node):
 
 @record(eq=False)
 class Collective(Node):
-    """What the participants of a group compute together: each runs this program on its own operands.
+    """A collective operation of the participants of a group, which all run this program.
 
     Participant k of n, whose operands are x_0 ... x_(n-1), gets
 

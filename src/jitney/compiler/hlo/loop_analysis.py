@@ -1,4 +1,4 @@
-"""What can be told of a loop before it runs: how often it turns, what it leaves alone or fills."""
+"""Static analysis of loops: trip counts, loop-invariant carries, fully overwritten carries."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class MapLoop:
     """What a loop that maps does with its carries.
 
     Attributes:
-      counted: how often it turns, and what counts.
+      counted: the trip count, and the counter.
       sliced: carries whose rows alone are read, one in each iteration.
       stacked: carries whose rows are written, one in each iteration.
       steps: of carries that count, besides the loop's counter, by how much an iteration changes each.
@@ -47,7 +47,7 @@ class MapLoop:
 
 
 def as_map(node: ir.While) -> MapLoop | None:
-    """What there is to know of a loop that maps; None for any other."""
+    """The description of a loop that maps; None for any other loop."""
     counted = count_trips(node)
     if counted is None or node.body.ordered:
         return None
@@ -87,7 +87,7 @@ def as_map(node: ir.While) -> MapLoop | None:
 
 
 def _step(p: ir.Parameter, result: ir.Node) -> np.ndarray | None:
-    """By how much an iteration changes a number; None if it is not always the same, and whole."""
+    """The constant integer by which an iteration changes a number; None if there is none."""
     if (
         not isinstance(result, ir.Apply)
         or result.fn != "add"

@@ -26,7 +26,7 @@ _WIDE = (_INT32, _UINT32, _INT8, _UINT8)
 
 
 def narrow_operands(node: ir.Dot) -> tuple[ir.Node, ir.Node] | None:
-    """The operands of `node` before they were widened, if they were narrow, and it is worth it."""
+    """The operands of `node` before they were widened, if they were narrow and that pays off."""
     x, y = (_narrow(v) for v in (node.x, node.y))
     bytes_ = x.dtype in (_INT8, _UINT8) and y.dtype in (_INT8, _UINT8) and node.dtype in _WIDE
     halves = x.dtype == y.dtype and x.dtype in tile_products.DTYPES and not bytes_

@@ -30,7 +30,7 @@ Spec: TypeAlias = tuple[tuple[Any, ...], ...]
 
 
 class SaysDivision(ABC):
-    """What a node calls that says itself how its results are divided. It is never called.
+    """Function of a node that defines its own sharding rule. It is never called.
 
     Attributes:
       key: of the node's operation; the same when the program is built once more.
@@ -211,11 +211,11 @@ class _Propagation:
                 return None if rule is None else rule(node, xs)
 
     def loop(self, node: ir.While, init: list[Spec]) -> list[Spec]:
-        """A carry is divided as its first value and the body's result are, which wins.
+        """Merge the specs of a carry's first value and of the body's result, which has priority.
 
-        That one depends on the carry, so the body is asked until it says no more, or as often as axes
-        of the mesh may come along: two carries that change places say something new each time. Of a
-        loop that maps, what it makes is divided along the rows as what it takes is.
+        The latter depends on the carry, so the body is analyzed to a fixed point, or as often as axes
+        of the mesh may be added: carries that are exchanged give new specs each time. The stacked
+        results of a loop that maps are divided along the rows as its operands are.
         """
         mapped = map_loops.as_map(node)
         rows = () if mapped is None else next((n for k in mapped.sliced if (n := init[k][0])), ())
@@ -266,11 +266,11 @@ def wanted(sharding: ir.TensorSharding, inferred: Spec, extents: Mapping[Any, in
 
 
 def merged(specs: Sequence[Spec], *, last_wins: bool = False) -> Spec:
-    """What some specs say together.
+    """Merge specs of equal length.
 
-    An axis is divided as far as the one says that says most. Where two contradict each other it is
-    whole, or as the last one says if that wins. An axis of the mesh that divides two stays with the
-    first.
+    Of specs of an axis of which one is a prefix of the other, the longer one is taken. Where two
+    conflict, the axis is whole, or as in the last spec if that has priority. A mesh axis that divides
+    two axes stays with the first.
     """
     out = list(specs[0])
     contradicted: set[int] = set()

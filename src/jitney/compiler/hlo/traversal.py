@@ -45,7 +45,7 @@ def window_sizes(node: ir.Scatter) -> list[int]:
 
 
 def roots(region: ir.Region) -> list[ir.Node]:
-    """What `region` is there for: its results, and what is done for its effect."""
+    """The roots of `region`: its results, and nodes with effects."""
     return [*region.results, *region.ordered]
 
 
@@ -160,7 +160,7 @@ def rewrite(
     return ir.Region(tuple([new[p] for p in region.parameters]), results, tuple(b.ordered))
 
 
-# Where the builder's method is not called as the kind of node.
+# Methods of the builder that are not named after the kind of node.
 _METHODS: dict[type[ir.Node], str] = {ir.While: "while_", ir.Apply: "apply_again"}
 _rebuilders: dict[type, Callable[[Builder, Any, _Map], Any]] = {}
 

@@ -266,7 +266,7 @@ def _index_axes(
     dropped: Sequence[int],
     batching: tuple[Sequence[int], Sequence[int]],
 ) -> None:
-    """What gathers and scatters have in common."""
+    """Check the axes that gathers and scatters have in common."""
     rank = len(x.shape)
     fine = dtypes.issubdtype(indices.dtype, np.integer) and len(indices.shape) >= 1
     _need(fine, f"{op}.C1: indices are {indices.type}")

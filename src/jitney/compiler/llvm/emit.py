@@ -258,7 +258,7 @@ class Emitter:
     def repeat(
         self, start: Sequence[Value], step: Callable[[list[Value]], tuple[list[Value], Value]]
     ) -> list[Value]:
-        """`start`, then what `step` makes of it, as long as the predicate holds that it gives, too."""
+        """Apply `step` to the state, first `start`, while the predicate that it returns holds."""
         n = self.fresh()[1:]
         before = self.block
         self.jump(f"head.{n}")

@@ -50,7 +50,7 @@ _loader: Loader | None = None
 
 
 def set_loader(loader: Loader) -> None:
-    """Says what puts object files into memory, given the addresses of the symbols they need."""
+    """Sets the loader of object files, which takes the addresses of the symbols that they need."""
     global _loader
     _loader = loader
 
@@ -69,7 +69,7 @@ class _Library:
         self.triple = llvm.Target.from_triple(target.triple)
         machine = self._new_machine("pic", "small")
         self.layout = str(machine.target_data)
-        # Those that no thread uses now, by their level.
+        # Idle ones, by their level.
         self._machines: defaultdict[int, list[llvm.TargetMachine]] = defaultdict(list)
         self._machines[DEFAULT_LEVEL].append(machine)
         self._emit = _unlocked_emit()

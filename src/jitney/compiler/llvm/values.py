@@ -36,7 +36,7 @@ BITS: dict[str, int] = {
 }
 
 # LLVM's spelling of each kind. 16-bit floats are held as their bits: where a processor lacks them, LLVM
-# would call functions that nobody provides to move them about.
+# would call functions that no library provides to move them.
 _ELEMENT: dict[str, str] = {
     "i1": "i1",
     "i8": "i8",
@@ -89,7 +89,7 @@ class Value:
 
 
 def is_constant(value: Value) -> bool:
-    """Whether `value` is known now, as no register is."""
+    """Whether `value` is a constant, not a register."""
     return not value.text.startswith(("%", "<"))
 
 

@@ -138,7 +138,7 @@ def gather(
         )  # fmt: skip
         out = np.broadcast_to(x[tuple(parts)], (*batch, *sizes))
         out = _filled(out, inside, mode, fill)
-    # Window axes go where the result wants them.
+    # Move window axes to their places in the result.
     batch_axes, window_axes = iter(range(len(batch))), iter(range(len(batch), out.ndim))
     offsets = set(dims.offset_dims)
     return out.transpose(

@@ -1,4 +1,4 @@
-"""What a scalar function owes the compiler, in one row: `ScalarFunction`, and the table of rows."""
+"""The table of scalar functions: `ScalarFunction`, a row, and access to the rows."""
 
 from __future__ import annotations
 

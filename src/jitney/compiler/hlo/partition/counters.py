@@ -1,4 +1,4 @@
-"""What is computed from a count of all elements, and shaped afterwards, is computed in that shape.
+"""Hoist reshapes of values computed from element counters to the counters.
 
 Random bits come from a count of their elements along one axis. What is divided along other axes than
 the first is no block of that count, and would have to be computed as a whole by each device. Here the

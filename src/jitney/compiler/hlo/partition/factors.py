@@ -1,4 +1,4 @@
-"""Factors of a node: what its axes have to do with each other, and so how it can be divided.
+"""Factors of a node: the axes of its index space, which determine how it can be divided.
 
 A node computes over an index space. Each axis of it is a *factor*; an axis of an operand or of a
 result runs over one factor, over several (of a reshape; major first), or over none: then it has to be

@@ -1,4 +1,4 @@
-"""How nodes are divided along axes that they move elements along: neighbours send what is missing.
+"""Division of nodes along axes that they move elements along: halo exchange between neighbours.
 
 Slices, padding, reversal, concatenation (and so rolls, which are concatenations of slices), windows of
 convolutions. Each device computes its part of the result from a window of the operand
@@ -155,7 +155,7 @@ def _is_roll(node: ir.Concatenate, sources: Sequence[tuple[ir.Node, int]]) -> bo
 
 
 def _source(part: ir.Node, dim: int) -> tuple[ir.Node, int]:
-    """What `part` is a slice of, along `dim` alone and without steps, and where it begins."""
+    """The operand of the slice `part`, if it is along `dim` alone with step 1, and its start."""
     if isinstance(part, ir.Slice) and part.strides[dim] == 1:
         others = [k for k in range(len(part.shape)) if k != dim]
         if all([part.shape[k] == part.x.shape[k] for k in others]):

@@ -1,4 +1,4 @@
-"""How nodes that read and write at computed indices are divided.
+"""Division of nodes that read and write at computed indices.
 
 Along axes that windows have whole, they are divided as their operands. Along an axis in which a window
 is one element, the device that owns it reads or writes it: of what is read all others have zeros, and

@@ -66,7 +66,7 @@ def _evaluate(node: ir.Node, envs: Sequence[interpret.Env], mesh: Mesh) -> list[
 
 
 def _same(values: Sequence[Any]) -> Any:
-    """What all devices have: they go the same way, or collectives would not meet."""
+    """The value that all devices have: control flow must agree, or collectives would not match."""
     assert all([value == values[0] for value in values]), f"devices disagree: {values}"
     return values[0]
 

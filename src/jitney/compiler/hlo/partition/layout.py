@@ -1,4 +1,4 @@
-"""How values lie on a mesh: which part of a tensor is whose.
+"""Layout of values on a mesh: which part of a tensor each device has.
 
 A device's place in the mesh is a coordinate for each axis. A `Spec` says for each axis of a tensor the
 axes of the mesh that it is divided along, major first; all parts are of one size. Axes of the mesh of
@@ -45,7 +45,7 @@ class Mesh:
         return tuple([n // self.parts(names) for n, names in zip(shape, spec, strict=True)])
 
     def axes(self, names: Sequence[str]) -> ir.MeshAxes:
-        """What a collective along the axes `names` is told."""
+        """The (name, extent) pairs of `names`, as collectives take them."""
         return tuple([(name, self.extents[name]) for name in names])
 
     def normal(self, spec: Sequence[Sequence[object]], shape: Sequence[int]) -> Spec:

@@ -1,7 +1,7 @@
-"""How parts of tensors get to other devices: collectives from one spec to another, and windows.
+"""Resharding: collectives from one spec to another, and windows of neighbours' parts.
 
-Everything here builds nodes of one device's program. Where devices need different things, they compute
-what from their number (`axis_index`), so that all run one program.
+Everything here builds nodes of one device's program. What differs by device is
+computed from the number of the device (`axis_index`), so that all run one program (SPMD).
 """
 
 from __future__ import annotations
@@ -251,7 +251,7 @@ def _with(spec: Spec, dim: int, names: Names) -> Spec:
 
 
 def _common(old: Names, new: Names) -> int:
-    """How many names both begin with."""
+    """The length of the common prefix."""
     n = 0
     while n < min(len(old), len(new)) and old[n] == new[n]:
         n += 1

@@ -197,7 +197,7 @@ def _room(node: ir.Dot, pair: Sequence[Gathered], least: int) -> int:
 
 
 def _turns(length: int, needed: int, room: int) -> int:
-    """Into how many equal parts `length` elements are cut so that each needs no more than `room`."""
+    """The number of equal parts of `length` elements of which each needs at most `room`."""
     return next(
         (n for n in range(1, length) if length % n == 0 and needed <= n * room), max(length, 1)
     )

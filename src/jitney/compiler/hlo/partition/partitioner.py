@@ -1,11 +1,11 @@
-"""The partitioner: of a program over a mesh it makes the program that each of the devices runs.
+"""The partitioner: turns a program over a mesh into the program that each device runs (SPMD).
 
 Nodes are taken in order. Each is divided in one of the ways that its operands suggest (`factors`), the
 one that costs least: bytes that a device sends, and operations at what they weigh against these.
-Operands are moved to where it wants them. Three things keep traffic low:
+Operands are resharded for it. Three things keep traffic low:
 
-- A sum over a divided axis stays *partial* until somebody wants it: who wants a part of it pays for a
-  reduce-scatter, not for an all-reduce.
+- A sum over a divided axis stays a *partial* sum until it is consumed: a consumer that needs only a
+  part of it takes a reduce-scatter instead of an all-reduce.
 - What is computed from values that all devices have, such as constants, indices and random bits, is
   *free*: it is built when it is asked for, for the part that is asked for.
 - What has been moved for one node is there for others: the builder gives the same nodes again, and
@@ -35,7 +35,7 @@ from jitney.compiler.hlo.partition.traffic import sent, work
 from jitney.compiler.hlo.sharding_propagation import Spec, propagate, wanted, whole, without
 from jitney.core.record import record, replace
 
-# What is cheap enough to be computed for parts, where it is wanted, if all devices could have it all.
+# Nodes that are cheap enough to be computed for parts on demand if their operands are replicated.
 _FREE = (ir.Iota, ir.Apply, ir.Broadcast, ir.Reshape, ir.Transpose)
 
 
@@ -146,8 +146,8 @@ class _Region:
     def read(self, region: ir.Region) -> list[ir.Node]:
         """What the region's results are computed from, in order.
 
-        Slices that only make up a roll are not among them: the roll reads what they are slices of.
-        Their parts would be paid for, and all else that they are good for would then look cheap.
+        Slices that are only parts of a roll are not included: the roll reads the operand of the slices.
+        Otherwise the cost of moving them would be counted, and other uses of them would look free.
         """
         nodes: dict[ir.Node, None] = {}
         stack = traversal.roots(region)
@@ -211,7 +211,7 @@ class _Region:
         return [*missing]
 
     def cost(self, nodes: Sequence[ir.Node]) -> float:
-        """What has to be added for `nodes`, in bytes that a device sends in the same time."""
+        """The cost of adding `nodes`, in bytes that a device sends in the same time."""
         new = self.new(nodes)
         traffic = sum([sent(node) for node in new if isinstance(node, ir.Collective)])
         return traffic + sum([work(node) for node in new]) * COSTS.bytes_per_operation
@@ -317,7 +317,7 @@ class _Region:
             parts = self.build(node, factors, values, division)
             partial = self.partial(factors, division)
             complete = parts if partial is None else [self.m.reduced(x, partial) for x in parts]
-            # Whoever uses the results is likely to want them as the operands were.
+            # Consumers of the results are likely to need them divided as the operands were.
             back = sum([x.tensor_type.nbytes for x in parts]) * (moved - 1) / moved
             cost = self.cost(complete) + back
             if best is None or cost < best[0]:
@@ -358,7 +358,7 @@ class _Region:
     # --- control ----------------------------------------------------------------------------------
 
     def constrained(self, node: ir.ShardingConstraint) -> Value:
-        """The operand, moved to where the user wants it; what is free is built there.
+        """The operand, resharded as the user specified; a free value is built so.
 
         A dimension that axes do not divide evenly is whole. Terms of a sum that the user wants to
         stay unreduced do.
@@ -428,7 +428,7 @@ class _Region:
     def map(
         self, node: ir.While, loop: map_loops.MapLoop, values: Sequence[Value], names: Names
     ) -> list[Value]:
-        """A loop that maps, its rows divided along `names`: each device turns as often as it has rows.
+        """A loop that maps, divided along `names`: each device runs one iteration per local row.
 
         Within, devices that differ along `names` are at different rows, so nothing is divided along
         these axes there.

@@ -1,4 +1,4 @@
-"""How nodes are divided along axes that they treat element by element, or sum over.
+"""Division of nodes along axes that they treat element by element, or sum over.
 
 Axes that a node mixes in another way (the one that is sorted, a transform's) have to be whole.
 """

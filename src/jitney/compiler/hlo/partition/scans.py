@@ -1,4 +1,4 @@
-"""How running reductions and searches for extremes are divided along their own axis.
+"""Division of running reductions and arg-reductions along their own axis.
 
 Each device works on its part alone; what the parts give is small, and is gathered.
 """

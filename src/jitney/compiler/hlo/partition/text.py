@@ -1,4 +1,4 @@
-"""Partitioned programs as text: how operands and results lie, and what each collective costs."""
+"""Partitioned programs as text: shardings of operands and results, and the cost of collectives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decomposition: operations written by others, of which kernels are made.
+"""Decomposition: operations in terms of simpler ones, for which kernels can be generated.
 
     arg_reduce x            ->  m = max of x;  min of the indices i where x[i] = m or x[i] is NaN
 
@@ -148,7 +148,7 @@ def _is_short(shape: Sequence[int], dim: int) -> bool:
 
 
 def laid_out(b: Builder, node: ir.Node) -> ir.Node:
-    """The contraction `node`, of operands that lie as those who compute it want them."""
+    """The contraction `node`, with operands in the layouts that its implementation needs."""
     if not isinstance(node, ir.Dot):
         return node
     order = turned(node)
@@ -446,7 +446,7 @@ def _one_less(b: Builder, x: ir.Node, y: ir.Node) -> ir.Node:
 
 
 def _ordered(b: Builder, x: ir.Node) -> ir.Node:
-    """Whole numbers in the order of the bits of `x`: -inf ... -0.0, 0.0 ... inf, NaN."""
+    """Integers in the order of the bits of `x`: -inf ... -0.0, 0.0 ... inf, NaN."""
     if x.dtype.kind not in "fV":
         return x
     width = 8 * x.dtype.itemsize

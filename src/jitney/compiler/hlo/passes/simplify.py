@@ -1,4 +1,4 @@
-"""Algebraic simplification and constant folding: rewrite rules that keep the bits, until none fits.
+"""Algebraic simplification and constant folding: exact rewrite rules, applied to a fixed point.
 
 The program is rebuilt operands first. Each new node is offered to the rules of its kind; a rule
 returns a simpler node or None. Building interns nodes (hash-consing, Ershov 1958), which is common

@@ -52,7 +52,7 @@ class Sum:
 
 
 def sums_over_turns(loop: ir.While) -> list[Sum]:
-    """The carries of `loop` that are better computed after it."""
+    """The carries of `loop` whose reductions are better computed after it."""
     trips = count_trips(loop)
     if trips is None or trips.count < COSTS.sunk_trips:
         return []
@@ -121,7 +121,7 @@ def _sources(loop: ir.While, term: ir.Node) -> list[ir.Node] | None:
 
 
 def _is_stacked(loop: ir.While, trips: CountedLoop, node: ir.Node) -> bool:
-    """Whether `node` has to be written down in each iteration."""
+    """Whether `node` has to be stored in each iteration."""
     is_leaf = isinstance(node, ir.Parameter | ir.Constant | ir.DynamicSlice)
     return not (is_leaf and can_lift(loop, trips, node))
 

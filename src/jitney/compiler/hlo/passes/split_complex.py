@@ -2,7 +2,7 @@
 
     z = x * y   ->   re = real(x) * real(y) - imag(x) * imag(y)
                      im = real(x) * imag(y) + imag(x) * real(y)
-                     z = complex(re, im)   if somebody needs z in memory
+                     z = complex(re, im)   if z is needed in memory
 
 Also known as the split-complex, or planar, format. What enters or leaves the program, what a library
 call or a Python function takes or returns, and what a loop never changes stays in memory as it is,
@@ -113,7 +113,7 @@ def is_complex(node: ir.Node) -> bool:
 
 
 def _value(b: Builder, node: ir.Node) -> _Value:
-    """What stands for `node`, which is in memory."""
+    """The value of `node`, which is in memory."""
     if isinstance(node.type, tuple) or not is_complex(node):
         return node
     return Split(b.apply("real", node), b.apply("imag", node), node)
