@@ -1,7 +1,7 @@
 """Functions with several rules of their own: `custom_vjp` of a `custom_vmap`, and so on.
 
-The outer one takes the rules of the inner one, too, so that the order of decorators does not matter to
-those who set them.
+The outer one takes the rules of the inner one, too, so that the order of decorators does not
+matter.
 """
 
 from __future__ import annotations

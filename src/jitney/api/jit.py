@@ -215,9 +215,9 @@ def jit(
         use these arrays afterwards, not even if the call fails.
       donate_argnames: names of such arguments.
       keep_unused: whether to keep arguments that `fun` does not use.
-      inline: a `jax.Inline`, which says what becomes of calls within other traced functions: with
+      inline: a `jax.Inline`, the policy for calls within other traced functions: with
         JAX_EARLY they leave no `jit` equation. True stands for JAX_LATE.
-      in_shardings: where arguments are put that nobody has put anywhere: a Sharding, or a PartitionSpec
+      in_shardings: where uncommitted arguments are put: a Sharding, or a PartitionSpec
         on the mesh in force, or a prefix of the tuple of arguments with these; None says nothing.
       out_shardings: where results are put, likewise.
       device: the one that runs the program, and that arguments are brought to; deprecated.

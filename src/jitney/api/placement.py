@@ -44,7 +44,7 @@ def make_mesh(
     Args:
       axis_sizes: the extent of each axis.
       axis_names: the name of each axis.
-      axis_types: who decides along each axis; all `Explicit` by default.
+      axis_types: the type of each axis; all `Explicit` by default.
       devices: the devices; all there are by default.
       axis_shapes: what JAX 0.10 calls `axis_sizes`.
 

@@ -57,7 +57,7 @@ LARGEST_COPY = threshold(1 << 16, small=64)
 MAX_SIGNATURES = threshold(256, small=8)  # counted at a time, for each function
 MAX_PROGRAMS = threshold(512, small=8)  # kept, of all functions
 MAX_VALUES = threshold(8, small=4)  # of numbers that are options, for which there is a program each
-LONGEST_REST = threshold(64, small=4)  # calls between looks, where looks were in vain
+LONGEST_REST = threshold(64, small=4)  # calls between checks, where checks had no result
 
 
 class _Seen:

@@ -156,7 +156,7 @@ def deserialize_and_load(
 ) -> Compiled:
     """The program that `serialize` has written, to be called.
 
-    Only what comes from somebody trusted may be loaded: it is run.
+    Load only data from trusted sources: it is run.
 
     Args:
       serialized: the bytes.

@@ -66,7 +66,7 @@ class ArgInfo:
 
 
 class Stage:
-    """What all stages know of the function's arguments and results."""
+    """Describes the function's arguments and results; base of all stages."""
 
     def __init__(self, program: TracedProgram, in_tree: pytrees.PyTreeDef, name: str) -> None:
         self.program = program
@@ -322,7 +322,7 @@ class Compiled(Stage):
 
     @property
     def places(self) -> tuple[Sharding | None, ...]:
-        """Where somebody had put the arguments that it was lowered for."""
+        """The placements of the arguments that it was lowered for; None where uncommitted."""
         return self._places
 
     @property
@@ -442,7 +442,7 @@ class Compiled(Stage):
         return pytrees.tree_unflatten(self.out_tree, outs)
 
     def _brought(self, x: Any, aval: AbstractValue) -> Any:
-        """`x` where its type says, if nobody has put it anywhere."""
+        """`x`, moved to where its type says if it is uncommitted."""
         if explicit.sharding_of(aval) is None or not is_valid_operand(x):
             return x
         if isinstance(x, Tracer) or getattr(x, "placement", None) is not None:
@@ -486,7 +486,7 @@ def _differences(compiled: pytrees.PyTreeDef, called: pytrees.PyTreeDef) -> Iter
 
 
 def _default_on(assignment: Assignment) -> Sharding:
-    """Where values are that nobody has put anywhere, beside others on a mesh."""
+    """The sharding of uncommitted values beside others on a mesh."""
     mesh = assignment.mesh
     return sharding.default() if mesh is None else NamedSharding(mesh, PartitionSpec())
 
@@ -518,7 +518,7 @@ def trace(call: JitCall, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]) ->
 
 
 def _place(x: object) -> Sharding | None:
-    """Where somebody has put an argument, or says that it will be."""
+    """The placement of a committed argument, or the sharding of a type; else None."""
     place = x.placement if isinstance(x, ArrayImpl) else getattr(x, "sharding", None)
     return place if isinstance(place, Sharding) else None
 

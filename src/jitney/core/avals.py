@@ -177,7 +177,7 @@ class ShapedArray(AbstractValue):
     memory_space: MemorySpace
     has_default_place: bool
     _sharding: NamedSharding | None  # None: on the mesh without axes
-    _tangent: ShapedArray | None  # type of tangents, once somebody has asked for it
+    _tangent: ShapedArray | None  # type of tangents, computed at the first request
 
     def __init__(
         self,

@@ -388,9 +388,9 @@ def debug_infs_enabled() -> bool:
 
 
 class Wanted:
-    """Whether anybody has ever asked for something that slows operations down.
+    """Whether a feature that slows operations down has ever been requested.
 
-    While nobody has, operations need not ask for the options of their thread.
+    Until then, operations need not ask for the options of their thread.
     """
 
     __slots__ = ("wanted",)

@@ -160,7 +160,7 @@ def canonicalize_dtype(dtype: DTypeLike | ExtendedDType, allow_extended_dtype: b
 
 
 def requested_dtype(d: DTypeLike | ExtendedDType) -> Any:
-    """The dtype that users get who ask for `d`: with `jax_explicit_x64_dtypes`="allow" as they say.
+    """The dtype for which a user asks by `d`: with `jax_explicit_x64_dtypes`="allow" `d` itself.
 
     What Python's types stand for, and data, are narrowed nevertheless.
     """

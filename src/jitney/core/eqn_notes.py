@@ -33,7 +33,7 @@ class _InForce(config.State):
 
 
 class _Used:
-    """Whether anybody has ever noted anything: recorded equations are asked for it."""
+    """Whether any note has ever been made; recorded equations are checked for it."""
 
     ever = False
 

@@ -178,7 +178,7 @@ def check_context(primitive: Primitive, avals: Sequence[AbstractValue]) -> None:
         return
     for aval in avals:
         own = sharding_of(aval)
-        # (Who decides along axes may differ: within `auto_axes` batches stay divided.)
+        # (Axis types may differ: within `auto_axes` batches stay divided.)
         if own is not None and own.mesh.shape_tuple != mesh.shape_tuple:
             raise ValueError(
                 f"{primitive}: operands must lie on the mesh in force, {mesh}, but one, "
@@ -196,7 +196,7 @@ def of_results_in_force(out: Any) -> Any:
 
 @cache
 def whole_on(mesh: Mesh, ndim: int) -> NamedSharding:
-    """Where results are that nobody has put anywhere while `mesh` is in force."""
+    """The sharding of uncommitted results while `mesh` is in force."""
     is_typed = AxisType.Explicit in mesh.axis_types
     return NamedSharding(mesh, PartitionSpec(*[None] * ndim if is_typed else ()))
 
@@ -307,7 +307,7 @@ def divided_alike(
       asked_by: the transformation that maps the axis.
       xs: arrays.
       dims: where each has the axis; None where it has not.
-      spmd_name: names of axes of the mesh that the user says divide it; None if he says nothing.
+      spmd_name: axes of the mesh that divide it (the user's `spmd_axis_name`); None if it is not given.
 
     Raises:
       ValueError: if some lie along it in one way, and some in another, or not as `spmd_name` says.

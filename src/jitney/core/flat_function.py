@@ -1,6 +1,6 @@
 """A user's function of pytrees as one of flat values: the form that transformations work on.
 
-Whoever transforms a function flattens its arguments, runs a `FlatFunction` on what stands for the
+A transformation flattens the arguments of a function, runs a `FlatFunction` on what stands for the
 leaves, and builds the result anew from flat results and `out_tree`. What functions return is checked
 here, too.
 """

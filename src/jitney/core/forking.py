@@ -42,7 +42,7 @@ _all = (kernels, llvm, disk, settings, processes)
 # Seconds that a fork waits for other threads' imports. None takes longer unless it waits for the fork.
 _LONGEST_IMPORT = 10.0
 
-# Python keeps a lock for each module that is being imported; in a child nobody would ever release it.
+# Python keeps a lock for each module that is being imported; in a child it would never be released.
 # These are the packages whose modules are imported late, by whichever thread needs them first.
 _LATE = ("jitney", "jax", "numpy", "scipy", "llvmlite", "ml_dtypes", "opt_einsum")
 

@@ -3,7 +3,7 @@
 `JaxprTrace` records every operation as an equation, in order, at the cost of a few microseconds
 each. Values that the function takes from outside become constants: scalars of Python and NumPy
 stand in the equations as literals, arrays become constant variables, tracers of outer traces become
-constant variables whose value is the tracer (whoever stages inside of another trace passes these on
+constant variables whose value is the tracer (code that stages inside of another trace passes these on
 as operands).
 
 Nothing is simplified here: the jaxpr says what the function did.

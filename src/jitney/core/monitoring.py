@@ -1,6 +1,6 @@
 """Events, durations and numbers that a process tells of: `jax.monitoring`.
 
-Whoever has something to tell records it under a name like a path (`/jax/core/compile/...`); listeners
+Events are recorded under a name like a path (`/jax/core/compile/...`); listeners
 are called with it at once, in the recording thread, in the order of their registration. Without
 listeners recording costs next to nothing.
 """
@@ -14,7 +14,7 @@ Listener = TypeVar("Listener", bound=Callable[..., None])
 
 
 class _Listeners(Generic[Listener]):
-    """Those who are told of one kind of records; changed by replacement, so that threads may read."""
+    """The listeners for one kind of record; changed by replacement, so that threads may read."""
 
     def __init__(self) -> None:
         self.current: tuple[Listener, ...] = ()

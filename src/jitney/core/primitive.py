@@ -1,6 +1,6 @@
 """Primitives: the operations that programs are made of, each with all of its rules.
 
-A rule stands in a slot. Whoever asks rules of primitives declares a slot for them (`declare_slot`): the
+A rule stands in a slot. A module that looks up rules declares a slot for them (`declare_slot`): the
 type rule and evaluation here, transformations and lowering each in its own module:
 
     abstract   (*avals, **params) -> aval, or list of avals     type rule; raises the user's errors

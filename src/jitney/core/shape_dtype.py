@@ -102,7 +102,7 @@ class ShapeDtypeStruct:
         if isinstance(x, ShapeDtypeStruct):
             return x.update()
         aval = abstractify(x)
-        # Where somebody has put it, or where its type says that it lies.
+        # Its placement if it is committed, or else the sharding of its type.
         place = getattr(x, "placement", None) or explicit.sharding_of(aval)
         return cls(
             aval.shape, aval.dtype, sharding=place, weak_type=aval.weak_type,

@@ -1,7 +1,7 @@
 """Where operations come from: the user's line that recorded an equation.
 
 Capturing must be cheap (it happens for every equation), so it keeps a code object and an offset
-into it; file, line and column are worked out when somebody asks.
+into it; file, line and column are worked out when they are needed.
 """
 
 from __future__ import annotations
@@ -239,7 +239,7 @@ def current() -> SourceInfo:
     origin: SourceInfo | None = _scopes.origin
     if origin is not None:
         return _scopes.whole_origin() if _scopes.around else origin
-    # Who asks is no user's code.
+    # The caller is not the user's code.
     frame: FrameType | None = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]  # documented
     known = _internal
     while frame is not None:
@@ -293,7 +293,7 @@ def reset_name_stack() -> AbstractContextManager[NameStack]:
 
 
 def user_context(traceback: Place | None, *, name_stack: NameStack | None = None) -> Within:
-    """A context in which operations come from a place and scopes: for those who run a jaxpr.
+    """A context in which operations come from a place and scopes: for code that runs a jaxpr.
 
     Args:
       traceback: `eqn.source_info.traceback`; None leaves the place where the operations are bound.

@@ -1,5 +1,5 @@
 """The primitives: one family a file, each primitive with all its rules, and the `jax.lax` functions."""
 
-# Whoever asks rules of primitives declares the slots that the modules of this package fill.
+# Modules that look up rules of primitives declare the slots that the modules of this package fill.
 from jitney.compiler import lower
 from jitney.transforms import batch, jet, jvp, partial, transpose

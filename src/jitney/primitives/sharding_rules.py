@@ -39,7 +39,7 @@ def broadcast_in_dim(operation: Operation) -> list[Entries]:
 
 
 def check_broadcast(aval: AbstractValue, like: AbstractValue, place: NamedSharding) -> None:
-    """Raises ValueError if a value that is to be broadcast to one that lies so is divided otherwise."""
+    """Raises ValueError unless an operand to be broadcast is sharded as the result."""
     new = like.ndim - aval.ndim
     own = entries_of(sharding_of(aval), aval.ndim)
     wanted = entries_of(place, like.ndim)[max(new, 0) :]

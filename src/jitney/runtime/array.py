@@ -2,9 +2,9 @@
 
 An array has a type, a place where the user may have put it (its sharding), and a `Buffer`, which knows
 its owner, the call that computes it, and whether it was given up. An array over several devices lies in
-one buffer as a whole, as their memory is the host's: the sharding says who owns which part of it, and
-`addressable_shards` are views (docs/devices.md). Of an array on devices of several processes the buffer
-has this process's window (`jitney.runtime.windows`).
+one buffer as a whole, as their memory is the host's: the sharding says which device owns which part of
+it, and `addressable_shards` are views (docs/devices.md). Of an array on devices of several processes
+the buffer has this process's window (`jitney.runtime.windows`).
 
 `_value` is the data, waited for. It may be strided (a transposed array is a view): compiled programs
 get a contiguous copy. It is flat where there are more axes than NumPy's arrays can have:

@@ -120,7 +120,7 @@ class Assignment:
 
     Attributes:
       devices: those that run the program, in the order of the shardings'.
-      in_shardings: for each operand, where the user put it, or None; empty if nobody put any anywhere.
+      in_shardings: for each operand, its placement, or None if it is uncommitted; empty if all are.
       wishes: where the program wants values.
       mesh: the mesh that values are divided along, if there is one.
       donated: for each operand, whether its buffer is given up; empty if none is.
@@ -177,7 +177,7 @@ def assign(
     describe: Callable[[int], str] = "operand {}".format,
     wishes: Wishes = NO_WISHES,
 ) -> Assignment:
-    """The assignment of a call on `leaves`: where those are that somebody put there, or the default.
+    """The assignment of a call on `leaves`: the devices of the committed ones, or the default.
 
     Args:
       leaves: the operands.

@@ -1,6 +1,6 @@
 """Clients: the devices of one platform, of this process and of those that it has joined.
 
-The host's client is made when somebody first asks for a device or makes an array. This process then has
+The host's client is made when a device is first requested or an array made. This process then has
 as many devices as the settings say, once for all: `jax_num_cpu_devices`, or else what `XLA_FLAGS` has.
 Devices are numbered process after process.
 """
@@ -36,7 +36,7 @@ class CompileOptions:
 
 
 class Client:
-    """The devices of one platform, and who owns which of them.
+    """The devices of one platform, and which process owns each of them.
 
     Attributes:
       platform: "cpu".
@@ -179,7 +179,7 @@ def client(backend: str | None = None) -> Client:
 
 
 def default_device() -> Device:
-    """The device of what nobody put anywhere: that of `jax_default_device`, or else the first."""
+    """The device of uncommitted arrays: that of `jax_default_device`, or else the first."""
     chosen = config.default_device.value
     if isinstance(chosen, Device):
         return chosen
@@ -187,7 +187,7 @@ def default_device() -> Device:
 
 
 def new_arrays_device() -> Device:
-    """The default device; native code need not ask again while nobody has ever chosen one."""
+    """The default device; native code need not ask again until one has been chosen."""
     if config.device_choice.wanted:
         return default_device()
     device = host_client().first

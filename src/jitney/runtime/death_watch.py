@@ -1,4 +1,4 @@
-"""A watch over the processes of one machine: who sees to it that a sudden death is told of.
+"""A watch over the processes of one machine, which reports it if one dies suddenly.
 
 A process that ends by `os._exit`, by a signal, or for want of memory can say nothing any more, and
 `mpiexec` kills the others at once. So one process of each machine starts a watcher, in a session of its
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from mpi4py import MPI
 
-# Who a process is to the system of its machine: its PID, and the namespace that has it.
+# What identifies a process on its machine: its PID, and the namespace that has it.
 Identity: TypeAlias = tuple[int, int]
 
 _PATIENCE = 5.0  # seconds that launchers, then processes that are asked to end, are given
@@ -88,7 +88,7 @@ class Watch:
 
 
 def _identity() -> Identity | None:
-    """Who this process is; None where processes cannot be watched."""
+    """The identity of this process; None where processes cannot be watched."""
     if not hasattr(os, "pidfd_open") or not hasattr(select, "epoll"):
         return None
     try:

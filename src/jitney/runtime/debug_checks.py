@@ -1,6 +1,6 @@
 """Checks of computed values that users can switch on: `jax_debug_nans`, `jax_debug_infs`.
 
-Results of a compiled program are checked as a whole. If something is found, who called the program
+Results of a compiled program are checked as a whole. If something is found, the caller of the program
 evaluates it once more, one operation after the other, and the check after each says which one it was.
 """
 

@@ -23,7 +23,7 @@ MEMORY_KINDS = ("device", "pinned_host", "unpinned_host")
 
 
 class Platform(Protocol):
-    """What devices know of the client that owns them: `jitney.runtime.client` has the class."""
+    """The part of a client that its devices depend on: `jitney.runtime.client` has the class."""
 
     @property
     def platform(self) -> str: ...
@@ -108,7 +108,7 @@ class Device:
         return list(self._memories)
 
     def default_memory(self) -> Memory:
-        """The memory of values that nobody put elsewhere."""
+        """The memory of values for which no memory kind is given."""
         return self._memories[0]
 
     def memory(self, kind: str) -> Memory:

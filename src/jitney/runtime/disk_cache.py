@@ -345,7 +345,7 @@ def store(place: str, key: str, module: ir.Module, program: CompiledProgram) -> 
         make_private(place)
         with _opened(place) as folder:
             new = {name: data for name, data in files.items() if not folder.has(name)}
-            new[f"{key}.program"] = contents  # last: whoever finds it finds what it needs
+            new[f"{key}.program"] = contents  # last: a reader that finds it finds what it needs
             is_full = _note(root, [len(data) for data in new.values()])
             for name, data in new.items():
                 folder.write(name, data)
@@ -442,8 +442,8 @@ def most_bytes() -> int:
 def _note(root: str, sizes: list[int]) -> bool:
     """Notes files that are about to be written; whether there may be too many now.
 
-    Processes that write at once lengthen one file, each by as many bytes as it writes pages: nobody
-    has to look through the folder.
+    Processes that write at once lengthen one file, each by as many bytes as it writes pages, so
+    that the folder need not be searched.
     """
     pages = sum([-(-size // _PAGE) for size in sizes])
     with Folder(root) as folder:

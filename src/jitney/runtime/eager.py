@@ -66,7 +66,7 @@ class EvalTrace(Trace):
         Args:
           primitive, args, params: the operation.
           own: whether by its own rule, not by what `def_impl` has put there.
-          on_mesh: whether results that nobody has put anywhere go to the mesh in force.
+          on_mesh: whether uncommitted results go to the mesh in force.
         """
         if not lazy_compiler.started:
             lazy_compiler.start()
@@ -160,7 +160,7 @@ class EvalTrace(Trace):
     def _process_placed(
         self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any], own: bool
     ) -> Any:
-        """An operation on arrays some of which somebody put somewhere: there are the results, too."""
+        """Computes an operation on arrays some of which are committed, as are then the results."""
         if primitive.eager_rule is None and (primitive.user_impl is None or own):
             avals = tuple([get_aval(x) for x in args])
             return _run_as_program(
@@ -333,7 +333,7 @@ def host_operand(x: Value | np.generic) -> tuple[np.ndarray, ShapedArray]:
 
 
 def owned(x: Value | np.generic) -> ArrayImpl:
-    """An operand that is no runtime array as one whose data nobody else can write to."""
+    """An operand that is no runtime array as one whose data no other object can write to."""
     value, aval = host_operand(x)
     if isinstance(x, _ndarray):
         value = unshared(value, [x])

@@ -61,7 +61,7 @@ class MemoryAnalysis:
 class Executable:
     """A compiled program that takes and returns flat sequences of arrays, for one assignment.
 
-    `places` says where its results are put; None if nobody has put any operand anywhere.
+    `places` says where its results are put; None if all operands are uncommitted.
     Executables of one program, for several assignments, share its machine code.
     """
 
@@ -81,7 +81,7 @@ class Executable:
         self.out_avals = tuple(out_avals)
         self.assignment = assignment
         self.calls_on_parts = False  # whether it serves this assignment alone
-        self.is_announced = False  # whether those who ask where values lie have been told
+        self.is_announced = False  # whether observers of placements have been called
         self.of_process: ProcessProgram | None = None  # if it is a part of one over several
         self._by_assignment = {} if others is None else others
         self._by_assignment[assignment] = self

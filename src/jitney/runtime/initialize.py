@@ -96,7 +96,7 @@ def initialize(
       cluster_detection_method: "mpi4py", or None for the same.
       initialization_timeout, heartbeat_timeout_seconds, shutdown_timeout_seconds,
         coordinator_bind_address, slice_index: accepted for compatibility.
-      partition_index: kept for those who ask `global_state`.
+      partition_index: kept for readers of `global_state`.
       mtls_cert_file, mtls_key_file, mtls_ca_file, mtls_peer_uri_prefix, verify_secure_credentials: must
         be left out. MPI makes the connections, which this package cannot encrypt.
 
@@ -300,7 +300,7 @@ def _check_settings(wishes: _Wishes) -> None:
 
 
 def _look_around(comm: MPI.Intracomm, mpi: Any) -> None:
-    """Finds the processes of this machine: who may use just the cores of this one; has them watched."""
+    """Counts the processes of this machine with the same cores, and has all of them watched."""
     machine = comm.Split_type(mpi.COMM_TYPE_SHARED)
     own = sorted(device.usable_cores())
     joined.sharers = machine.allgather(own).count(own)
@@ -318,11 +318,11 @@ def _leave() -> None:
 
 
 class _Watch:
-    """Who watches over the end of this process.
+    """What watches for the end of this process.
 
     Attributes:
       pid: the process that has joined the others: those that it forks have not.
-      deaths: who tells the others if it dies; None if nobody does.
+      deaths: what tells the others if it dies; None if there is no such watch.
     """
 
     pid = 0

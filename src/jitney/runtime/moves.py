@@ -1,8 +1,8 @@
 """Bringing arrays to where other processes have parts of them, and from there.
 
-So move `device_put` and `reshard` outside of programs, and whoever gathers an array in every process;
-programs have collectives of their own. Each process cuts what others need of its window into the parts
-that the array was divided into, and all are exchanged in one call of MPI.
+So move `device_put` and `reshard` outside of programs, and so do functions that gather an array in
+every process; programs have collectives of their own. Each process cuts what others need of its window
+into the parts that the array was divided into, and all are exchanged in one call of MPI.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ def brought(
     Args:
       data: what it holds now: all of the array, or its window.
       aval: the type of the whole.
-      source: where the array is; None where nobody has put it anywhere.
+      source: where the array is; None where it is uncommitted.
       target: where it is to be.
 
     Raises:
-      RuntimeError: if an array of this process is to be shared with others, who have other elements; if
-        processes move it to different places.
+      RuntimeError: if an array of this process is to be shared with others, which have other elements;
+        if processes move it to different places.
       ValueError: if a process's part of the array would be no box.
     """
     shape = aval.shape

@@ -4,9 +4,9 @@ A group of processes along some axes of a grid shares a communicator, and a coll
 MPI on the program's own buffers: operands are read where they lie, results are written where they
 belong. Where MPI wants parts one after another that are not so in memory, they are copied first.
 
-Sums and products of the machine's numbers, and what MPI has for integers, are MPI's; extremes of
-floats (MPI does not say what becomes of NaN) and all on narrow floats are functions of NumPy's, called
-by MPI on the pieces that it combines.
+Sums and products of the machine's numbers, and what MPI has for integers, are MPI's; extremes of floats
+(MPI does not specify the treatment of NaN) and all on narrow floats are functions of NumPy's, called by
+MPI on the pieces that it combines.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Results of operands on one device are there, too. Results of operands on a mesh are divided as the rules
 of `compiler.hlo.sharding_propagation` say. Programs with operations over a mesh (slot `mesh`) run on
-its devices, even if nobody has put any operand there, and their results lie on it.
+its devices, even if all operands are uncommitted, and their results lie on it.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def on_its_mesh(closed: ClosedJaxpr, assignment: Assignment) -> Assignment:
 
 
 def of_results(closed: ClosedJaxpr, assignment: Assignment) -> tuple[Sharding | None, ...] | None:
-    """Where each result of `closed` is put; None if nobody has said anything of any place."""
+    """Where each result of `closed` is put; None if neither operands nor program have a placement."""
     mesh = mesh_of(closed)
     if mesh is None and not assignment.is_placed:
         return None
@@ -152,7 +152,7 @@ def _joined(said: Sharding | None, propagated: Sharding) -> Sharding:
 
 
 def _forwarded(closed: ClosedJaxpr, assignment: Assignment) -> tuple[Sharding | None, ...]:
-    """Where results are that are operands, if somebody has put these on a mesh."""
+    """The placements of results that are operands, if these are committed to a mesh."""
     places = dict(zip(closed.jaxpr.invars, assignment.in_shardings, strict=False))
     return tuple([
         place if isinstance(place, NamedSharding) else None
@@ -168,7 +168,7 @@ def of_types(avals: Sequence[AbstractValue], assignment: Assignment) -> tuple[Sh
     return tuple([explicit.place_of(a, mesh if isinstance(mesh, Mesh) else None) for a in avals])
 
 
-# --- who asks where values lie ----------------------------------------------------------------------
+# --- observers of placements ------------------------------------------------------------------------
 
 INSPECT = "inspect_sharding"  # what programs for propagation call such functions
 
@@ -272,7 +272,7 @@ def or_on(mesh: Mesh, wishes: Wishes) -> Wishes:
 
 
 def settled(x: Value, is_typed: bool = True) -> Any:
-    """`x`, a result, on the mesh in force, if there is one and nobody has put it anywhere.
+    """`x`, a result, on the mesh in force, if there is one and the value is uncommitted.
 
     Types tell of the mesh, if its axes are Explicit; not of a result that lies there already, unless
     `is_typed`.
@@ -324,7 +324,7 @@ def of_operation(
     n_results: int,
     mesh: Mesh | None = None,
 ) -> tuple[Sharding, ...]:
-    """Where the results are put of an operation, some of whose values somebody has put somewhere.
+    """Where the results of an operation are put, some of whose values are committed.
 
     Args:
       program: makes the program of the operation; asked for on several devices only.
@@ -422,7 +422,7 @@ def partitioned_text(
     Args:
       module: the program, as lowered.
       places: of its operands.
-      results: where results are to be, where somebody says so.
+      results: where results are to be; None where it is left open.
 
     Raises:
       ValueError: if none of the operands is on a mesh.

@@ -1,12 +1,12 @@
-"""Folders and files that nobody but the user can have written: what they hold is going to be run.
+"""Folders and files that only the user can have written, as what they hold is going to be run.
 
 A folder or file must belong to the user or to root, and neither group nor others may have a right to
 write to it. Folders are opened once and files are reached through them, so exchanging a path under
 way changes nothing. Only regular files of bounded size are read: links, FIFOs, devices and sockets
 are refused without waiting for them.
 
-Folders above the outermost one that is opened are not looked at. Who may write there can take it
-away, but can put nothing into it.
+Folders above the outermost one that is opened are not looked at. A user who may write there can
+move it, but can put nothing into it.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class Folder:
             os.unlink(name, dir_fd=self._fd)
 
     def extend(self, name: str, count: int) -> int:
-        """Makes a file `count` bytes longer, whoever else does so now; returns its length."""
+        """Makes a file `count` bytes longer, even if other processes do so now; returns its length."""
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | _FLAGS
         with Owned(os.open, os.close, name, flags, 0o600, dir_fd=self._fd) as fd:
             os.write(fd, bytes(count))

@@ -52,7 +52,7 @@ class ProcessProgram:
       windows: for each operand the slices of it that the process has.
       digest: the same for all processes that run the program.
       name: of the program.
-      participants: who takes part in its collectives; None if it has none.
+      participants: the processes that take part in its collectives; None if it has none.
     """
 
     compiled: linking.CompiledProgram

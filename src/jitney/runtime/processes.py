@@ -5,9 +5,9 @@ A program has one process until `jax.distributed.initialize()` joins those that 
 
 All processes run one program, so they come to the same places in the same order. Where one of them
 would wait for others it first meets them: each says what it has come to do, and with what (`meet`). If
-they differ, all of them raise an error that names who does what, and none is left waiting.
+they differ, all of them raise an error that names what each process does, and none is left waiting.
 
-Processes that wait look again and again for a while, and hand their core to whoever wants it in
+Processes that wait look again and again for a while, and yield their core to other threads in
 between; then ever more rarely, up to some milliseconds. MPI itself would spin, and there may be more
 processes than cores.
 """
@@ -44,8 +44,8 @@ class Joined:
         self.size = 1
         self.device_counts: tuple[int, ...] | None = None
         self.sharers = 1
-        # Communicators for meetings, by who is in them: MPI would take what two threads do at the same
-        # time in the same one for one another's.
+        # Communicators for meetings, by their processes: MPI would confuse what two threads do at
+        # the same time in the same one.
         self.meetings: dict[tuple[int, ...], MPI.Intracomm] = {}
 
 

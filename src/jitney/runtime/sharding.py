@@ -94,7 +94,7 @@ def single_device(device: Device) -> SingleDeviceSharding:
 
 
 def default() -> SingleDeviceSharding:
-    """That of arrays which nobody put anywhere."""
+    """The sharding of uncommitted arrays."""
     return single_device(client.default_device())
 
 

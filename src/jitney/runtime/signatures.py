@@ -2,7 +2,7 @@
 
     pattern ::= aval | (code, ...)
 
-An aval stands for an array of that type that nobody has put anywhere; the codes are those of the native
+An aval stands for an uncommitted array of that type; the codes are those of the native
 core, of which "placed" stands for an array of a type with a placement. Patterns are made of
 what a call was traced with, its leaves and their structure, before the program runs: the function's
 arguments may be other ones afterwards, as it may call Python functions that change the containers.

@@ -2,7 +2,7 @@
 
 Such an array lies in memory as its sum, as all others do. What its devices have is an array of its own
 beside it, with an axis in front for each axis of the mesh along which the array is unreduced, in the
-mesh's order; it lives as long as the array. Where nobody has made one, the first device along these
+mesh's order; it lives as long as the array. Where there is none, the first device along these
 axes has the sum, and the others have zeros.
 """
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 # (trace, unknown, args, params) -> results: divides a call of a program into known and unknown parts.
 PARTIAL = declare_slot("partial")
-# (used, eqn) -> the equation without results that nobody reads; None, from a rule of a user's
+# (used, eqn) -> the equation without its unused results; None, from a rule of a user's
 # (`__wrapped__`, which is asked even if all are read), if there is nothing left of it.
 DCE = declare_slot("dce")
 

@@ -77,7 +77,7 @@ def backward_pass(
     # Sums of cotangents need no place: what tangents are written to goes first.
     jaxpr, consts = without_inner_refs(jaxpr, consts)
     looks_at_values = config.value_checks.wanted and config.checks_values()
-    if state.trace is state.eval_trace and not looks_at_values:  # nobody asks for places
+    if state.trace is state.eval_trace and not looks_at_values:  # source locations are not needed
         return _cotangents(jaxpr, consts, primals, cotangents, wanted, None)
     with source_info.origins() as come_from:
         return _cotangents(jaxpr, consts, primals, cotangents, wanted, come_from)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class AxisType(enum.Enum):
-    """Who decides how arrays lie along an axis: the compiler, their types, or the program."""
+    """What decides how arrays are divided along an axis: the compiler, their types, or the program."""
 
     Auto = enum.auto()
     Explicit = enum.auto()
@@ -199,7 +199,7 @@ class _Made:
 
     Attributes:
       last: the one that was made last with some axes, by their names and sizes.
-      in_force: how many `set_mesh` are in force, in all threads: if none is, nobody need ask for it.
+      in_force: how many `set_mesh` are in force, in all threads: if it is 0, no lookup is needed.
     """
 
     def __init__(self) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Device(Protocol):
-    """What shardings know of a device; `jitney.runtime.device` has the class."""
+    """The part of a device that shardings depend on; `jitney.runtime.device` has the class."""
 
     @property
     def id(self) -> int: ...

@@ -124,7 +124,7 @@ def axes_text(sharding: NamedSharding | None, manual: ManualAxisType) -> str:
 
 
 def axis_types_text(sharding: NamedSharding | None) -> str:
-    """ "({Explicit: ('x', 'y')})": the axes of the mesh by who decides along them."""
+    """ "({Explicit: ('x', 'y')})": the axes of the mesh by their types."""
     if sharding is None:
         return "({})"
     mesh = sharding.mesh

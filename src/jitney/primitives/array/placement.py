@@ -247,7 +247,7 @@ def placed_like(
 
 
 def _place_of_prototype(prototype: object) -> Sharding | None:
-    """Where it was put, or its type says that it lies; None if nobody has said anything."""
+    """Its placement if it is committed, or else the sharding of its type, if there is one."""
     if isinstance(prototype, ArrayImpl):
         return prototype.placement
     if isinstance(prototype, ShapeDtypeStruct):

@@ -412,7 +412,7 @@ text.printing_rules["custom_vjp_call"] = _print_custom_vjp
 
 # --- remat_opt -----------------------------------------------------------------------------------
 
-# The forward function of a custom_vjp function in programs. Where nobody reads its residuals, as in
+# The forward function of a custom_vjp function in programs. Where its residuals are not read, as in
 # the part of a checkpointed function that is computed first, it is the function itself.
 remat_opt_p = declare("remat_opt", multiple_results=True)
 calls_program(remat_opt_p, "fwd_jaxpr")

@@ -348,7 +348,7 @@ def _pruned(
 ) -> tuple[dict[str, Any], tuple[bool, ...], tuple[bool, ...]]:
     """A scan whose results marked in `used` are wanted: (parameters, operands kept, results kept).
 
-    Rows that nobody reads are not collected, carries that nothing wanted depends on not carried.
+    Unused rows are not collected; carries that no used result depends on are not carried.
     """
     n_consts, n_carry = flat_trees.sizes(params)
 

@@ -234,7 +234,7 @@ def round(  # noqa: A001
 
     Args:
       x: floating array.
-      rounding_method: what becomes of numbers halfway between two integers: away from zero, or to the
+      rounding_method: how numbers halfway between two integers are rounded: away from zero, or to the
         even one (as `jnp.round` does).
 
     Returns: array of the shape and dtype of x.

@@ -3,7 +3,7 @@
 
 A call is one host call of the compiled program, which passes the data of the operands; the function
 is given arrays. Calls with effects run once each and in the order of the program, also those that may
-run in any order: what nobody sees cannot be wrong. Pure calls run as often as their results are needed.
+run in any order, as that order is allowed, too. Pure calls run as often as their results are needed.
 
 While the function runs no trace is current but the evaluating one, and no lock is held: it may call
 jitted functions, also the one that called it.

@@ -83,7 +83,7 @@ class DotAlgorithmPreset(enum.Enum):
         return _TYPES.get(parts[-1])
 
 
-# A `Union`, for those who ask for `get_origin(...)`, as in jax.
+# A `Union`, as in jax, for callers of `get_origin(...)`.
 PrecisionLike = Union[  # noqa: UP007
     str, Precision, DotAlgorithm, DotAlgorithmPreset, tuple[str | Precision, ...], None
 ]

@@ -77,7 +77,7 @@ def _ppermute_batch_with_axis(
         x = rules.to_front(x, None, size)
     else:
         x = index_take(rules.move_axis(x, d, 0), (source,), (0,))
-    if not reached.all():  # who receives nothing has zeros
+    if not reached.all():  # zeros on instances that receive nothing
         shape = rules.shape_of(x)
         mask = broadcasting.broadcast_in_dim(as_value(reached), shape, (0,))
         x = select(mask, x, rules.zeros_like(x))
@@ -113,7 +113,7 @@ def checked_pairs(
 
 
 def ppermute(x: PyTree, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> PyTree:
-    """Each value goes from one instance to another; who receives nothing has zeros.
+    """Sends each value from one instance to another; instances that receive nothing have zeros.
 
     Args:
       x: a pytree of arrays.

@@ -167,8 +167,8 @@ def precv(
       axis_name: the named axis or axes.
       perm: pairs (from, to), those that `psend` was given.
 
-    Returns: an array. Who receives nothing has zeros. Within `shard_map` it varies along the axes;
-      JAX's type says that it does not.
+    Returns: an array; zeros on devices that receive nothing. Within `shard_map` it varies along the
+      axes; JAX's type says that it does not.
 
     Raises:
       NameError: if a name is not in scope.

@@ -190,7 +190,7 @@ def ragged_all_to_all(
 
     Args:
       operand: what is sent: [rows, ...].
-      output: what rows are that nobody sends anything to: [rows, ...], of the same dtype.
+      output: the values of rows that receive nothing: [rows, ...], of the same dtype.
       input_offsets: for each device the first row that is sent to it: integers [devices].
       send_sizes: for each device how many rows are sent to it.
       output_offsets: for each device the row of *its* output where the first of them goes.

@@ -1,10 +1,11 @@
 """One program for all devices: what each device does with its parts, as a program of whole arrays.
 
-The devices of a process share its memory, and all their programs are one. So instead of N copies of
-it that wait for each other at every collective, one program computes the parts of all devices: each
-axis of the mesh becomes an axis of the arrays, and collectives become operations along these axes, as
-they do under `vmap`. Values that do not depend on the device are computed once. Loops of kernels go
-over all devices' parts, and are divided among all threads; nobody waits, so nobody waits for ever.
+The devices of a process share its memory, and all their programs are one. So instead of N copies of it
+that wait for each other at every collective, one program computes the parts of all devices: each axis
+of the mesh becomes an axis of the arrays, and collectives become operations along these axes, as they
+do under `vmap`. Values that do not depend on the device are computed once. Loops of kernels go over all
+devices' parts, and are divided among all threads; no thread waits for another, so there are no
+deadlocks.
 
 A loop or branch whose condition differs from device to device runs for all of them, as under `vmap`.
 """

@@ -1,7 +1,7 @@
 """Programs that compute what each device has of sums yet to be taken, not only the sums.
 
-A value that is unreduced along axes of a mesh is terms of a sum. Programs compute the sum, where nobody
-looks at the terms. For results that are unreduced there is another program, made here: in it such a
+A value that is unreduced along axes of a mesh is terms of a sum. Programs compute the sum where the
+terms are not read. For results that are unreduced there is another program, made here: in it such a
 value is an array of all devices' terms, with an axis in front for each of these axes of the mesh, in
 the mesh's order. Operations that make sums of divided values (`reduce_sum`, `dot_general`, `reshard`,
 `shard_map`) make the terms; linear operations are mapped over these axes. All else gets the sums.

@@ -57,8 +57,8 @@ class Ref(metaclass=_RefMeta):
 
     def __init__(self, aval: AbstractRef, array: ArrayImpl) -> None:
         self._aval = aval
-        self._array = array  # what others may see, too; None while the data are in `_own`
-        self._own = None  # data that nobody else sees
+        self._array = array  # may be shared; None while the data are in `_own`
+        self._own = None  # data that are not shared
 
     @property
     def aval(self) -> AbstractRef:
