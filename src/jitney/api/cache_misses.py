@@ -1,4 +1,4 @@
-"""Why a jitted function is traced again: the log tells it, at level WARNING, if one wants it.
+"""Explains in the log, at level WARNING, why a jitted function is traced again; off by default.
 
 The option is `jax_explain_cache_misses`. A trace is found by (static arguments, structure, types,
 settings, named axes). Of a call that finds none the log says which of these parts differ from those of

@@ -115,7 +115,7 @@ def _flags_of_leaves(
     if by_name and remaining:
         named.update(zip(names, remaining, strict=True))
     elif remaining:
-        first = tuple(arg_flags)  # too many: the error tells how many arguments there are
+        first = tuple(arg_flags)  # too many: the error names the number of arguments
     flags = pytrees.broadcast_prefix((first, named), (tuple(dynamic), by_name))
     return tuple([bool(flag) for flag in flags])
 

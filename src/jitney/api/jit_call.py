@@ -446,7 +446,7 @@ class JitCall:
                 on_mesh = assignment.mesh is not None
                 outs = self._run_unreduced(program, leaves, assignment) if on_mesh else None
                 if outs is not None:
-                    remember = None  # native code knows no terms
+                    remember = None  # native code does not support terms of sums
                 else:
                     outs = dispatch.run(
                         program.closed, leaves, assignment, keep_unused=self.keep_unused,

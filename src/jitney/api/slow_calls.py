@@ -29,7 +29,7 @@ _Why = tuple[list[str], str]  # what is different, and the cure
 
 MANY_TRACES = 20  # of a function, or of functions of the same code
 LARGE_ARRAY = 1_000_000  # bytes, from which on a copy at each call is worth a warning
-MANY_COPIES = 3  # of one that is converted once, a program need not be told
+MANY_COPIES = 3  # copies before a warning: a program may convert an array once
 
 
 class _History:

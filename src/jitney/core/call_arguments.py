@@ -117,7 +117,7 @@ def of_frame(code: UserCode, own: FrameType, called: object) -> Iterator[Argumen
     kept = [n for n in names if n in values and n not in _rebound(info)]
     sides = _operands_of(node)
     if isinstance(node, ast.Subscript) and info.co_name not in _OF_CONTAINERS:
-        # The container is Python's, and asks the array for its hash, or for its number.
+        # The container is Python's: it takes the array's hash, or its value as an index.
         if "self" in kept:
             yield Argument("index", values["self"], node.slice)
         return

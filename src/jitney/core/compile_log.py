@@ -1,4 +1,4 @@
-"""How long programs take to be traced, lowered and compiled: told to listeners, and logged.
+"""How long programs take to be traced, lowered and compiled: for listeners and the log.
 
 Listeners of `jax.monitoring` get the durations, and hits and misses of the cache on disk, under JAX's
 names. The log has a line for each duration at level DEBUG, or, with `jax_log_compiles`, WARNING.

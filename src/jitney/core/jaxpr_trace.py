@@ -9,7 +9,7 @@ as operands).
 Nothing is simplified here: the jaxpr says what the function did.
 """
 
-# A trace knows its own tracers by their `_trace`.
+# A trace recognizes its own tracers by their `_trace`.
 # pyright: reportPrivateUsage=false
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What namespaces show, and namespaces that load their parts when they are asked for.
+"""What namespaces show, and namespaces that load their parts at first access.
 
 `import jax.numpy` should not load what a program does not use. A namespace is a package with a stub
 `__init__.pyi` that imports its public names (type checkers and readers look there), and an

@@ -3,7 +3,7 @@
 Looking costs a walk over all objects, so it is done only where it was asked for.
 """
 
-# A trace knows its own tracers by their `_trace`.
+# A trace recognizes its own tracers by their `_trace`.
 # pyright: reportPrivateUsage=false
 
 from __future__ import annotations

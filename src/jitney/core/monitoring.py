@@ -1,4 +1,4 @@
-"""Events, durations and numbers that a process tells of: `jax.monitoring`.
+"""Events, durations and numbers that a process reports: `jax.monitoring`.
 
 Events are recorded under a name like a path (`/jax/core/compile/...`); listeners
 are called with it at once, in the recording thread, in the order of their registration. Without

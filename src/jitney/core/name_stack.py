@@ -52,7 +52,7 @@ class Transform:
 class NameStack(tuple[Scope | Transform, ...]):
     """Scopes and transformations, the outermost first."""
 
-    # A tuple: each recorded operation has one, and asks whether it is empty.
+    # A tuple: each recorded operation has one, and tests whether it is empty.
     __slots__ = ()
 
     if TYPE_CHECKING:

@@ -51,7 +51,7 @@ class UnfilteredStackTrace(Exception):
 def shorten(error: BaseException) -> None:
     """Takes this package's frames out of the traceback of `error`, as the setting says.
 
-    Its message is completed first: frames hold the operands that it tells of.
+    Its message is completed first: frames hold the operands that it describes.
     """
     _complete(error)
     match config.traceback_filtering.value:

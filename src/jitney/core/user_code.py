@@ -107,7 +107,7 @@ def current() -> UserCode | None:
     frame = inspect.currentframe()
     while frame is not None and (
         source_info.is_internal(frame.f_code)
-        # NumPy asks for the values of tracers that users pass to it.
+        # NumPy converts to values the tracers that users pass to it.
         or frame.f_code.co_filename.startswith(source_info.DEPENDENCIES)
     ):
         frame = frame.f_back

@@ -1,4 +1,4 @@
-"""Primitives that are not declared yet: modules of operations are loaded when they are asked for."""
+"""Primitives that are not declared yet: modules of operations are loaded at first access."""
 
 from __future__ import annotations
 

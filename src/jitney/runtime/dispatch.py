@@ -140,7 +140,7 @@ def lower(
 class PjitFunction(FastFunction):
     """A jitted function. The name is the one that libraries look for in JAX.
 
-    Calls with a signature seen before are native; others go through `call_slowly`, which remembers
+    Calls with a signature seen before are native; others go through `call_slowly`, which records
     their signature where it can.
     """
 

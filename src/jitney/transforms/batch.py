@@ -4,7 +4,7 @@
 which computes with the operations of the parent trace. Values without the axis pass through.
 """
 
-# A trace knows its own tracers by their `_trace`.
+# A trace recognizes its own tracers by their `_trace`.
 # pyright: reportPrivateUsage=false
 
 from __future__ import annotations

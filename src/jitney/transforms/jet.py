@@ -11,7 +11,7 @@ derivative of f at x(t) in the direction x'(t), the `jvp` rule, of which the ser
 Source: A. Griewank, A. Walther, Evaluating Derivatives, 2nd ed., chapter 13.
 """
 
-# A trace knows its own tracers by their `_trace`.
+# A trace recognizes its own tracers by their `_trace`.
 # pyright: reportPrivateUsage=false
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 the operations of the parent trace. Where all tangents are zero nothing is differentiated.
 """
 
-# A trace knows its own tracers by their `_trace`.
+# A trace recognizes its own tracers by their `_trace`.
 # pyright: reportPrivateUsage=false
 
 from __future__ import annotations

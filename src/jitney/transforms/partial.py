@@ -5,7 +5,7 @@ the jaxpr of the unknowns, in which known operands become constants (residuals).
 programs (`jit`, `scan`, ...) have a rule `partial` that divides the program.
 """
 
-# A trace knows its own tracers by their `_trace`.
+# A trace recognizes its own tracers by their `_trace`.
 # pyright: reportPrivateUsage=false
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # (trace, unknown, args, params) -> results: divides a call of a program into known and unknown parts.
 PARTIAL = declare_slot("partial")
 # (used, eqn) -> the equation without its unused results; None, from a rule of a user's
-# (`__wrapped__`, which is asked even if all are read), if there is nothing left of it.
+# (`__wrapped__`, which is called even if all are read), if there is nothing left of it.
 DCE = declare_slot("dce")
 
 

@@ -1,4 +1,4 @@
-"""`inspect_sharding`: tells a user's function where a value lies, when a program is made to run."""
+"""`inspect_sharding`: calls a user's function with the sharding of a value when a program is made."""
 
 from __future__ import annotations
 

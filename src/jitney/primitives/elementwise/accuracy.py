@@ -1,4 +1,4 @@
-"""How accurate a result is asked to be: `lax.AccuracyMode`, `lax.Tolerance`.
+"""The requested accuracy of a result: `lax.AccuracyMode`, `lax.Tolerance`.
 
 Values of elementwise functions are always as accurate as the table of scalar functions says, which is
 more than these ask for in single precision. `AccuracyMode.HIGHEST` changes derivatives: they are
