@@ -114,8 +114,8 @@ class GivenPlaces:
                 "argument, "
                 f"or one place for all, but is of type {type(prefix)}; put it into a tuple"
             )
-        asked = f"{self.asked_by} {self.option}"
-        mismatches = [str(make(asked)) for make in prefix_errors(prefix, full)]
+        label = f"{self.asked_by} {self.option}"
+        mismatches = [str(make(label)) for make in prefix_errors(prefix, full)]
         return ValueError(
             f"{self.asked_by}: {self.option} has to be a tree prefix of what it is for, but is "
             "not:\n" + "\n".join(mismatches)
@@ -198,10 +198,10 @@ def given_places(option: str, prefix: PyTree, asked_by: str = "jit") -> GivenPla
                 f"got {spec}. jax.lax.with_sharding_constraint takes such specs"
             )
     nothing = WHOLE_ON_MESH if asked_by == "pjit" else UNSPECIFIED
-    said = [nothing if place is None else place for place in leaves]
-    if tree == _LEAF and said[0] is UNSPECIFIED:
+    places = [nothing if place is None else place for place in leaves]
+    if tree == _LEAF and places[0] is UNSPECIFIED:
         return None
-    return GivenPlaces(option, tuple(said), tree, asked_by)
+    return GivenPlaces(option, tuple(places), tree, asked_by)
 
 
 def places_on(

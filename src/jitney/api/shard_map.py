@@ -149,7 +149,7 @@ def _specs_of_axes(what: str, axes: PyTree, name: AxisName) -> Any:
     return pytrees.tree_unflatten(tree, specs)
 
 
-# What a function raises that asks for values while it is traced.
+# Errors of a function that needs values while it is traced.
 _NEED_VALUES = (
     ConcretizationTypeError,
     TracerArrayConversionError,
@@ -188,21 +188,21 @@ class Mapped:
         region = self.region()
         leaves, tree = pytrees.tree_flatten(args, is_leaf=lambda x: x is None)
         specs = self.specs_of_arguments(region, args, leaves)
-        taken = [spec is not None for spec in specs]
-        operands = [as_value(x) for x, is_taken in zip(leaves, taken, strict=True) if is_taken]
+        is_operand = [spec is not None for spec in specs]
+        operands = [as_value(x) for x, is_taken in zip(leaves, is_operand, strict=True) if is_taken]
         own_specs = tuple([spec for spec in specs if spec is not None])
         if isinstance(region.mesh, AbstractMesh) and state.trace is state.eval_trace:
             region = specs_of.concrete(region, operands)
         avals = [get_aval(x) for x in operands]
         specs_of.check_arguments(
-            self.name, region, own_specs, avals, self.argument_names(args, taken)
+            self.name, region, own_specs, avals, self.argument_names(args, is_operand)
         )
         parts = [region.part(a, spec) for a, spec in zip(avals, own_specs, strict=True)]
         result_info: list[Any] = []
 
         def on_one_device(*values: Any) -> list[Any]:
             remaining = iter(values)
-            whole = [next(remaining) if t else x for t, x in zip(taken, leaves, strict=True)]
+            whole = [next(remaining) if t else x for t, x in zip(is_operand, leaves, strict=True)]
             out = self.fun(*pytrees.tree_unflatten(tree, whole))
             specs = self.specs_of_results(region, out)
             outs, out_tree = pytrees.tree_flatten(out)
@@ -326,9 +326,9 @@ class Mapped:
             for spec, x in zip(each, leaves, strict=True) if x is not None
         ])  # fmt: skip
 
-    def argument_names(self, args: tuple[PyTree, ...], taken: Sequence[bool]) -> list[str]:
+    def argument_names(self, args: tuple[PyTree, ...], is_operand: Sequence[bool]) -> list[str]:
         paths = [f"args{path}" for path in _paths(args)]
-        return [path for path, is_taken in zip(paths, taken, strict=True) if is_taken]
+        return [path for path, is_taken in zip(paths, is_operand, strict=True) if is_taken]
 
 
 def _inner_mesh(region: Region) -> AbstractMesh:

@@ -242,14 +242,14 @@ def _check_lies_so(
     place = explicit.sharding_of(aval)
     if place is None or region.manual != frozenset(region.mesh.axis_names):
         return
-    lies, asked = _along(region, place.spec), _along(region, spec)
+    own, required = _along(region, place.spec), _along(region, spec)
     if config.remove_size_one_mesh_axis_from_type.value:
-        asked = _without(asked, {name for name, size in region.axes if size == 1})
-    if lies != asked:
+        required = _without(required, {name for name, size in region.axes if size == 1})
+    if own != required:
         raise ValueError(
             f"shard_map of {function}: in_specs must say how arguments lie along Explicit axes, "
             "but "
-            f"{name}, {aval.str_short()}, lies as {lies} and in_specs says {spec}. Leave out "
+            f"{name}, {aval.str_short()}, lies as {own} and in_specs says {spec}. Leave out "
             "in_specs, which "
             "is taken from arguments, or move the argument by jax.reshard first"
         )
@@ -328,14 +328,15 @@ def check_results(
             continue
         manual = aval.manual_axis_type
         for kind in ("unreduced", "reduced"):
-            has, said = getattr(manual, kind) & region.manual, getattr(spec, kind) & region.checked
-            if has != said:
+            has = getattr(manual, kind) & region.manual
+            mentioned = getattr(spec, kind) & region.checked
+            if has != mentioned:
                 raise ValueError(
                     f"shard_map of {function}: out_specs must name the axes that a result is "
                     f"{kind} along, but "
                     f"{name}, {aval.str_short()}, is so along {set(has) or '{}'}, and out_specs, "
                     f"{spec}, names "
-                    f"{set(said) or '{}'}. Mention in out_specs what it is, or change it by "
+                    f"{set(mentioned) or '{}'}. Mention in out_specs what it is, or change it by "
                     "jax.lax.psum or "
                     "jax.lax.pcast"
                 )

@@ -104,12 +104,12 @@ class NamedDevices:
             devices = (client.default_device(),)
         return devices
 
-    def _check_size(self, n: int, who: str, error: type[Exception] = ValueError) -> None:
+    def _check_size(self, n: int, subject: str, error: type[Exception] = ValueError) -> None:
         for mesh in self._axes():
             if mesh.size != n:
                 raise error(
                     f"{self.name} was lowered for {mesh}, of "
-                    f"{messages.counted(mesh.size, 'device')}, and {who} {n}"
+                    f"{messages.counted(mesh.size, 'device')}, and {subject} {n}"
                 )
 
 

@@ -36,16 +36,16 @@ def call(
     if not programs.concerns(closed) and not any(map(terms.names_of_terms, wishes.results)):
         return None
     donated = assignment.donated or (False,) * len(leaves)
-    has_operand_terms = tuple([
+    are_terms = tuple([
         not is_donated and _has_terms(x, aval)
         for x, aval, is_donated in zip(leaves, closed.in_avals, donated, strict=True)
     ])  # fmt: skip
     wanted = [place if isinstance(place, NamedSharding) else None for place in wishes.results]
-    program, has = programs.program_of(closed, has_operand_terms, tuple(wanted))
-    if not (any(has) or any(has_operand_terms)):
+    program, has = programs.program_of(closed, are_terms, tuple(wanted))
+    if not (any(has) or any(are_terms)):
         return None
-    operands = [_terms_of(x) if g else x for x, g in zip(leaves, has_operand_terms, strict=True)]
-    asked = wishes.operands or (None,) * len(leaves)
+    operands = [_terms_of(x) if g else x for x, g in zip(leaves, are_terms, strict=True)]
+    in_places = wishes.operands or (None,) * len(leaves)
     results = wishes.results or (None,) * len(has)
     places: list[Sharding | None] = [
         place or explicit.place_of(aval, mesh)
@@ -57,7 +57,7 @@ def call(
         if has_terms and isinstance(place, NamedSharding)
     ]
     of_terms = Wishes(
-        tuple([None if g else place for place, g in zip(asked, has_operand_terms, strict=True)]),
+        tuple([None if g else place for place, g in zip(in_places, are_terms, strict=True)]),
         (*places, *term_places),
         wishes.within,
     )

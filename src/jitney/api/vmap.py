@@ -243,10 +243,10 @@ def _flat_axes(name: str, tree: PyTreeDef, axes: PyTree, kws: bool = False) -> l
         return pytrees.broadcast_axes(axes, example)
     except ValueError:
         pass
-    got, value = (axes[0], example[0]) if kws else (axes, example)
-    wrong = prefix_errors(got, value, is_leaf=lambda x: x is None)
+    prefix, value = (axes[0], example[0]) if kws else (axes, example)
+    wrong = prefix_errors(prefix, value, is_leaf=lambda x: x is None)
     raise ValueError(
-        f"{name} has to be a tree prefix of what it is for, but is {got} for "
+        f"{name} has to be a tree prefix of what it is for, but is {prefix} for "
         f"{pytrees.tree_structure(value)} ({messages.counted(len(wrong), 'difference')}):"
         + "".join(f"\n{make(name)}" for make in wrong)
     )

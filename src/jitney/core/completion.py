@@ -291,8 +291,8 @@ def _rewrite_index_of_devices(error: IndexError, code: UserCode) -> None:
         case _:
             return
     if is_devices:
-        asked = index.value if isinstance(index, ast.Constant) else None
-        wanted = asked + 1 if isinstance(asked, int) else "n"
+        position = index.value if isinstance(index, ast.Constant) else None
+        wanted = position + 1 if isinstance(position, int) else "n"
         _rewrite(
             error, code, [],
             f'jax.config.update("jax_num_cpu_devices", {wanted}) before the first computation, or '

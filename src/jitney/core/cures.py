@@ -56,22 +56,22 @@ def of_truth(code: UserCode | None, *, traced: bool) -> Truth:
         return Truth(written, by_mask or _reduced(code))
     match statement:
         case ast.If(test=test) if _contains(test, code):
-            asked, instead = f"if {code.text(test)}", _choice(code, test)
+            condition, instead = f"if {code.text(test)}", _choice(code, test)
         case ast.IfExp(test=test) if _contains(test, code):
-            asked, instead = f"if {code.text(test)}", _choice(code, test)
+            condition, instead = f"if {code.text(test)}", _choice(code, test)
         case ast.While(test=test) if _contains(test, code):
-            asked = f"while {code.text(test)}"
+            condition = f"while {code.text(test)}"
             instead = "jax.lax.while_loop(lambda state: condition, lambda state: next_state, state)"
         case ast.Assert(test=test):
-            asked = f"assert {code.text(test)}"
+            condition = f"assert {code.text(test)}"
             instead = (
                 f"jax.experimental.checkify.check({code.text(test)}, message), or a function that "
                 "asserts, called by jax.debug.callback"
             )
         case _:
-            asked = written
+            condition = written
             instead = _of_call(code) or _of_filter(code) or by_mask or default
-    return Truth(asked, instead)
+    return Truth(condition, instead)
 
 
 def _contains(outer: ast.AST, code: UserCode) -> bool:
@@ -144,14 +144,14 @@ def _of_filter(code: UserCode) -> str:
 
 
 def _reduced(code: UserCode) -> str:
-    asked = code.expression
-    match asked:
+    operand_node = code.expression
+    match operand_node:
         case ast.Call(func=ast.Name(id="bool"), args=[ast.expr() as operand]):
-            asked = operand
+            operand_node = operand
         case _:
             pass
-    text = "" if asked is None else code.text(asked)
-    if not text or isinstance(asked, ast.stmt):
+    text = "" if operand_node is None else code.text(operand_node)
+    if not text or isinstance(operand_node, ast.stmt):
         return _MASK_DEFAULT
     array = text if text.isidentifier() else f"({text})"
     return f"{array}.any() or {array}.all()"

@@ -605,17 +605,17 @@ def check_user_dtype_supported(
         return
     if isinstance(dtype, type) and dtype in _PYTHON_DTYPES:
         return
-    asked = _as_dtype(dtype)
-    check_valid_dtype(asked)
-    if asked in _NARROWED and not config.x64_enabled() and not config.keeps_wide():
+    requested = _as_dtype(dtype)
+    check_valid_dtype(requested)
+    if requested in _NARROWED and not config.x64_enabled() and not config.keeps_wide():
         where = f" in {fun_name}" if fun_name else ""
         if config.explicit_x64_dtypes.value == "error":
             raise ValueError(
-                f"Explicitly requested dtype {asked.name}{where} is a 64-bit type, which exists "
+                f"Explicitly requested dtype {requested.name}{where} is a 64-bit type, which exists "
                 "with jax_enable_x64 alone, and jax_explicit_x64_dtypes is error"
             )
         warn(
-            f"Explicitly requested dtype {asked.name}{where} becomes {_NARROWED[asked].name}, as "
-            "64-bit types are off; the option jax_enable_x64 and the environment variable "
+            f"Explicitly requested dtype {requested.name}{where} becomes {_NARROWED[requested].name}, "
+            "as 64-bit types are off; the option jax_enable_x64 and the environment variable "
             "JAX_ENABLE_X64 turn them on."
         )

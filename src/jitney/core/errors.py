@@ -90,10 +90,10 @@ class ConcretizationTypeError(JAXTypeError):
     code = "value-of-tracer"
 
     def __init__(self, tracer: _Traced, context: str = "") -> None:
-        said, instead, cure = context.partition("\nInstead: ")
+        details, instead, cure = context.partition("\nInstead: ")
         super().__init__(
             "Abstract tracer value encountered where concrete value is expected: "
-            f"{describe(tracer)}\n{said}{tracer._origin_msg()}{instead}{cure}"
+            f"{describe(tracer)}\n{details}{tracer._origin_msg()}{instead}{cure}"
         )
 
 

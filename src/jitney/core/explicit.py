@@ -331,10 +331,10 @@ def divided_alike(
     ((names, sharding),) = shardings.items() or (((), None),)
     if not names or sharding is None:
         return None
-    asked = () if spmd_name is None else names_of(spmd_name)
+    spmd_axes = () if spmd_name is None else names_of(spmd_name)
     if config.remove_size_one_mesh_axis_from_type.value:
-        asked = tuple([name for name in asked if sharding.mesh.shape[name] != 1])
-    if spmd_name is not None and asked != names:
+        spmd_axes = tuple([name for name in spmd_axes if sharding.mesh.shape[name] != 1])
+    if spmd_name is not None and spmd_axes != names:
         raise ValueError(
             f"{asked_by}: spmd_axis_name and the arrays must divide the mapped axis alike, but "
             f"spmd_axis_name is {spmd_name!r} and the arrays are divided along {names}; leave out "
@@ -366,13 +366,16 @@ def of_results(
     if primitive.declares_sharding or (rule is None and primitive.called is not None):
         return results
     outs: list[AbstractValue] = list(results) if primitive.multiple_results else [results]
-    asked = asked_for(params)
+    out_sharding = asked_for(params)
     shardings = [sharding_of(aval) for aval in avals]
-    if asked is not None:
+    if out_sharding is not None:
         check = primitive.rules.get("checks_place")
         if check is not None and not rewriting.is_on:
-            check(_operation(name, asked.mesh.abstract_mesh, avals, shardings, params, outs), asked)
-        outs = [typed(out, asked) for out in outs]
+            check(
+                _operation(name, out_sharding.mesh.abstract_mesh, avals, shardings, params, outs),
+                out_sharding,
+            )
+        outs = [typed(out, out_sharding) for out in outs]
         return outs if primitive.multiple_results else outs[0]
     meshes = {s.mesh.abstract_mesh for s in shardings if s is not None}
     if len(meshes) > 1:

@@ -391,37 +391,37 @@ def dot_general(operation: Operation) -> list[Entries]:
     return [out]
 
 
-def unreduced_sum(operation: Operation, asked: NamedSharding) -> None:
+def unreduced_sum(operation: Operation, out_sharding: NamedSharding) -> None:
     """Refuses terms of a sum along axes of the mesh that do not divide what is summed over."""
     (spec,) = operation.specs[:1]
     summed = {name for axis in operation.params["axes"] for name in spec[axis]}
     own = sharding_of(operation.avals[0])
     summed |= frozenset() if own is None else own.spec.unreduced
-    if not asked.spec.unreduced <= summed:
+    if not out_sharding.spec.unreduced <= summed:
         operation.refuse(
             f"{operation.name} sums over axes {operation.params['axes']}, which are divided along "
             f"{summed or 'no axes'} of the mesh, so its results can be unreduced along these alone, "
-            f"not along {set(asked.spec.unreduced)}"
+            f"not along {set(out_sharding.spec.unreduced)}"
         )
 
 
-def no_terms(operation: Operation, asked: NamedSharding) -> None:
+def no_terms(operation: Operation, out_sharding: NamedSharding) -> None:
     """Refuses terms of a sum as results of what is no sum."""
-    if asked.spec.unreduced:
+    if out_sharding.spec.unreduced:
         operation.refuse(
             f"{operation.name} has no terms of a sum for results, so out_sharding can have no "
-            f"unreduced axes, but is {asked.spec}"
+            f"unreduced axes, but is {out_sharding.spec}"
         )
 
 
-def unreduced_product(operation: Operation, asked: NamedSharding) -> None:
+def unreduced_product(operation: Operation, out_sharding: NamedSharding) -> None:
     """Refuses terms of a sum of products along axes that do not divide what is contracted."""
     if any([s.spec.unreduced for s in map(sharding_of, operation.avals) if s is not None]):
         operation.refuse(
             "dot_general: where `out_sharding` is given, no operand may be unreduced; jax.reshard adds "
             "up the parts of one that is"
         )
-    unreduced = asked.spec.unreduced
+    unreduced = out_sharding.spec.unreduced
     if not unreduced:
         return
     (cx, cy), _ = operation.params["dimension_numbers"]
@@ -439,17 +439,17 @@ def unreduced_product(operation: Operation, asked: NamedSharding) -> None:
         )
 
 
-def reshaped_sum(operation: Operation, asked: NamedSharding) -> None:
+def reshaped_sum(operation: Operation, out_sharding: NamedSharding) -> None:
     """Refuses a reshape that would take a sum, or undo one."""
     own = sharding_of(operation.avals[0])
     for what in ("unreduced", "reduced"):
         operand_axes = getattr(own and own.spec, what, frozenset())
-        wanted = getattr(asked.spec, what)
+        wanted = getattr(out_sharding.spec, what)
         if operand_axes != wanted:
             raise ValueError(
                 f"reshape: {operation.avals[0].str_short()} is {what} along "
                 f"{set(operand_axes) or 'no axis'}, and stays so, but out_sharding "
-                f"{asked.spec} has it {what} along {set(wanted) or 'no axis'}"
+                f"{out_sharding.spec} has it {what} along {set(wanted) or 'no axis'}"
             )
 
 

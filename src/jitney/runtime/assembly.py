@@ -167,12 +167,12 @@ def _fill_with_sum(
     sizes = [place.mesh.shape[name] for name in terms.names_of_terms(place)]
     each = np.zeros((*sizes, *whole.shape), whole.dtype)
     seen: set[tuple[int, ...]] = set()
-    taken: set[tuple[object, ...]] = set()
+    written: set[tuple[object, ...]] = set()
     for part, (tile, index), at in zip(data, tiles, terms.positions(place), strict=True):
-        if (tile, at) not in taken:  # along other axes devices have the same
+        if (tile, at) not in written:  # along other axes devices have the same
             each[(*at, *index)] = part
             whole[index] = part if tile not in seen else whole[index] + part
-            taken.add((tile, at))
+            written.add((tile, at))
         seen.add(tile)
     return each
 

@@ -157,10 +157,10 @@ def host_client() -> Client:
 
 def own_device_count() -> int:
     """How many devices of this process the settings ask for: the option, else the flag of XLA."""
-    asked = config.num_cpu_devices.global_value
+    requested = config.num_cpu_devices.global_value
     words = os.environ.get("XLA_FLAGS")
-    if asked > 0 or not words:
-        return max(1, asked)
+    if requested > 0 or not words:
+        return max(1, requested)
     flags = [word.removeprefix(_FLAG) for word in words.split() if word.startswith(_FLAG)]
     return max(1, int(flags[-1])) if flags else 1
 

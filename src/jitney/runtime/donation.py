@@ -41,7 +41,7 @@ def used_up(
     Returns: the flags, and the types of donated operands that are of no result's size. Those that are
       not used at all are left alone silently.
     """
-    asked = [
+    is_usable = [
         is_donated and (is_live or keep_unused)
         for is_donated, is_live in zip(donated, live_inputs(closed.jaxpr), strict=True)
     ]
@@ -50,12 +50,12 @@ def used_up(
     for kind_of in (_kind, _n_bytes):  # results of the very type come first
         free = [kind_of(aval) for aval in out_avals]
         for i, aval in enumerate(in_avals):
-            if asked[i] and not flags[i] and kind_of(aval) in free:
+            if is_usable[i] and not flags[i] and kind_of(aval) in free:
                 k, flags[i] = free.index(kind_of(aval)), True
                 del free[k], out_avals[k]
     useless = [
         aval.str_short()
-        for aval, is_asked, is_used in zip(in_avals, asked, flags, strict=True)
+        for aval, is_asked, is_used in zip(in_avals, is_usable, flags, strict=True)
         if is_asked and not is_used
     ]
     return tuple(flags), useless
@@ -74,16 +74,16 @@ def aliases(
       inputs, outputs: their dtypes and shapes in memory, which must be the same.
       used_up: for each input, whether its buffer is given up; empty if none is.
     """
-    taken = {-1}
+    used_inputs = {-1}
     sources: list[int] = []
     for candidates, output in zip(may_alias, outputs, strict=True):
         free = (
             i
             for i in candidates
-            if used_up and used_up[i] and i not in taken and inputs[i] == output
+            if used_up and used_up[i] and i not in used_inputs and inputs[i] == output
         )
         sources.append(next(free, -1))
-        taken.add(sources[-1])
+        used_inputs.add(sources[-1])
     return tuple(sources)
 
 

@@ -85,7 +85,7 @@ def initialize(
 ) -> None:
     """Joins the processes that `mpiexec` has started: `jax.devices()` are those of all of them.
 
-    All processes call it, once, before anything makes arrays or asks for devices.
+    All processes call it, once, before anything makes arrays or lists devices.
 
     Args:
       coordinator_address: not needed, as MPI knows the processes; the same in all of them if given.
@@ -171,9 +171,9 @@ def _be_alone(
     """Checks that a process that no launcher of MPI has started is meant to be the only one."""
     cure = "start the program by `mpiexec -n 4 python -m jitney program.py`"
     if num_processes is None or num_processes > 1:
-        asked = "" if num_processes is None else f" of num_processes={num_processes}"
+        expected = "" if num_processes is None else f" of num_processes={num_processes}"
         raise ValueError(
-            f"jax.distributed.initialize: no MPI environment was found, so nobody{asked} to join: "
+            f"jax.distributed.initialize: no MPI environment was found, so nobody{expected} to join: "
             f"{cure}; to run it in one process, coordinator_address should be defined, and "
             "num_processes=1 given"
         )
@@ -211,20 +211,20 @@ class _Wishes:
         return ""
 
 
-def _own_devices(asked: int | Sequence[int] | None) -> tuple[int, ...]:
+def _own_devices(device_ids: int | Sequence[int] | None) -> tuple[int, ...]:
     """The devices that this process is to have, by their numbers among those that settings give it.
 
     Raises:
       ValueError: if there are none of these numbers, or settings contradict each other.
     """
     count = client.own_device_count()
-    if asked is None:
+    if device_ids is None:
         return tuple(range(count))
-    numbers = (asked,) if isinstance(asked, int) else tuple(asked)
+    numbers = (device_ids,) if isinstance(device_ids, int) else tuple(device_ids)
     if not numbers or len(set(numbers)) < len(numbers) or not set(numbers) <= set(range(count)):
         raise ValueError(
-            f"local_device_ids={asked!r}, but this process has the devices {list(range(count))}: give "
-            "some of them, each once, or set jax_num_cpu_devices"
+            f"local_device_ids={device_ids!r}, but this process has the devices {list(range(count))}: "
+            "give some of them, each once, or set jax_num_cpu_devices"
         )
     return numbers
 
@@ -262,8 +262,8 @@ def _join_by_mpi(wishes: _Wishes) -> None:
 
 def _told(what: str, own: str) -> dict[int, str]:
     """What each process says, by its number."""
-    said = processes.gather(what, own.encode())
-    return {number: text.decode() for number, text in enumerate(said)}
+    texts = processes.gather(what, own.encode())
+    return {number: text.decode() for number, text in enumerate(texts)}
 
 
 def _check_settings(wishes: _Wishes) -> None:
@@ -283,10 +283,10 @@ def _check_settings(wishes: _Wishes) -> None:
     }
     # A line for each; none has more than one.
     own = "\n".join([repr(value) for value in settings.values()])
-    said = {number: text.split("\n") for number, text in _told("settings", own).items()}
+    lines_of = {number: text.split("\n") for number, text in _told("settings", own).items()}
     for k, name in enumerate(settings):
         by_value: dict[str, list[int]] = {}
-        for number, values in said.items():
+        for number, values in lines_of.items():
             by_value.setdefault(values[k], []).append(number)
         if len(by_value) > 1:
             differences = "; ".join(

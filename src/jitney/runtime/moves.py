@@ -154,16 +154,16 @@ def _parts(source: Sharding, shape: tuple[int, ...]) -> list[tuple[Index, tuple[
     tiling = source.tiling(len(shape))
     owners: dict[tuple[int, ...], list[int]] = {}
     for device, tile in zip(source.device_order, tiling.tiles, strict=True):
-        who = owners.setdefault(tile, [])
-        if device.process_index not in who:
-            who.append(device.process_index)
+        ranks = owners.setdefault(tile, [])
+        if device.process_index not in ranks:
+            ranks.append(device.process_index)
     part = tiling.part_shape(shape)
     return [
         (
             tuple([slice(k * n, (k + 1) * n) for k, n in zip(tile, part, strict=True)]),
-            tuple(sorted(who)),
+            tuple(sorted(ranks)),
         )
-        for tile, who in owners.items()
+        for tile, ranks in owners.items()
     ]
 
 

@@ -201,8 +201,8 @@ class Participants:
             others = tuple([x for x in self.grid.extents.items() if x[0] not in names])
             color, number = self.number(others), self.number(axes)
             if groups is not None:
-                mine = next(i for i, members in enumerate(groups) if number in members)
-                color, number = color * len(groups) + mine, groups[mine].index(number)
+                own_index = next(i for i, members in enumerate(groups) if number in members)
+                color, number = color * len(groups) + own_index, groups[own_index].index(number)
             group = self._groups[key] = Group(self.comm.Split(color, number))
         return group
 
@@ -255,10 +255,12 @@ def procedures(
       number: its own, in the program.
     """
     members.group(node.axes, node.groups)
-    who: library.Params = tuple(zip(("ranks", "extents"), _key(members.grid), strict=True))
-    what = (("axes", node.axes), ("groups", node.groups), ("params", node.params))
-    begin = library.Routine(f"{_PREFIX}.{node.kind}", (*who, *what, ("number", number)))
-    finish = library.Routine(f"{_PREFIX}.{_FINISH}", (*who, ("number", number)))
+    grid_params: library.Params = tuple(zip(("ranks", "extents"), _key(members.grid), strict=True))
+    collective_params = (("axes", node.axes), ("groups", node.groups), ("params", node.params))
+    begin = library.Routine(
+        f"{_PREFIX}.{node.kind}", (*grid_params, *collective_params, ("number", number))
+    )
+    finish = library.Routine(f"{_PREFIX}.{_FINISH}", (*grid_params, ("number", number)))
     return library.Procedure((begin,)), library.Procedure((finish,))
 
 
@@ -310,7 +312,7 @@ def _operation(fn: str, dtype: np.dtype) -> tuple[MPI.Datatype, MPI.Op]:
     combine = scalar.function(fn)
 
     def run(lower: Any, combined: Any, _: MPI.Datatype) -> None:
-        # MPI wants f(lower, combined), `lower` the operands of lower ranks.
+        # MPI calls f(lower, combined), `lower` the operands of lower ranks.
         out = np.frombuffer(combined, dtype)
         with float_errors.ignored():
             out[...] = combine(np.frombuffer(lower, dtype), out)

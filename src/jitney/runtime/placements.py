@@ -97,15 +97,15 @@ def of_results(closed: ClosedJaxpr, assignment: Assignment) -> tuple[Sharding | 
     if mesh is None and not assignment.is_placed:
         return None
     wanted = assignment.wishes.results
-    said = of_types(closed.out_avals, assignment)
-    if None not in said and not any([_is_partial(place) for place in said]):
-        places = said
+    typed_places = of_types(closed.out_avals, assignment)
+    if None not in typed_places and not any([_is_partial(place) for place in typed_places]):
+        places = typed_places
     else:
         places = of_operation(lambda: closed, assignment, len(closed.out_avals), mesh)
         forwarded = _forwarded(closed, assignment)
         places = tuple([
             own if place is None and own is not None else _joined(place, other)
-            for place, own, other in zip(said, forwarded, places, strict=True)
+            for place, own, other in zip(typed_places, forwarded, places, strict=True)
         ])  # fmt: skip
     return tuple([a or b for a, b in zip(wanted, places, strict=True)]) if wanted else places
 
@@ -129,26 +129,26 @@ def _is_partial(place: Sharding | None) -> bool:
     return isinstance(place, NamedSharding) and AxisType.Auto in place.mesh.axis_types
 
 
-def _joined(said: Sharding | None, propagated: Sharding) -> Sharding:
-    """Where a value is put: as its type says, and along Auto axes of the same mesh as is found."""
-    if said is None:
+def _joined(typed_place: Sharding | None, propagated: Sharding) -> Sharding:
+    """Where a value is put: as its type says, and along Auto axes of the same mesh as propagated."""
+    if typed_place is None:
         return propagated
-    if not isinstance(said, NamedSharding) or not _is_partial(said):
-        return said
-    if not isinstance(propagated, NamedSharding) or propagated.mesh != said.mesh:
-        return said
-    auto = set(said.mesh.auto_axes)
+    if not isinstance(typed_place, NamedSharding) or not _is_partial(typed_place):
+        return typed_place
+    if not isinstance(propagated, NamedSharding) or propagated.mesh != typed_place.mesh:
+        return typed_place
+    auto = set(typed_place.mesh.auto_axes)
     entries: list[tuple[Any, ...]] = []
-    for entry, other in itertools.zip_longest(said.spec, propagated.spec):
+    for entry, other in itertools.zip_longest(typed_place.spec, propagated.spec):
         own, names = names_of(entry), names_of(other)
-        # What is found has the axes in their order, of which the type knows the Explicit ones only.
+        # Propagation has the axes in their order; of these the type has the Explicit ones only.
         is_more = auto.issuperset(set(names) - set(own)) and set(own) <= set(names)
         entries.append(names if is_more else (*own, *[name for name in names if name in auto]))
     if not any([auto.intersection(names) for names in entries]):
-        return said
+        return typed_place
     while not entries[-1]:  # the type says how many axes there are, propagation what divides them
         entries.pop()
-    return said.update(spec=said.spec.update(partitions=entries))
+    return typed_place.update(spec=typed_place.spec.update(partitions=entries))
 
 
 def _forwarded(closed: ClosedJaxpr, assignment: Assignment) -> tuple[Sharding | None, ...]:

@@ -136,8 +136,8 @@ def build(
     outs = [grid.spec(p, len(x.shape)) for p, x in zip(targets, module.region.results, strict=True)]
     # (Not by the pipeline: if the program is found on disk, code generation is not loaded.)
     divided = simplified.partition(module, ins, grid.extents, outs)
-    said = f"{name} {[*grid.extents.items()]} {ins} {outs}"
-    digest = _digest(said, divided.module)
+    description = f"{name} {[*grid.extents.items()]} {ins} {outs}"
+    digest = _digest(description, divided.module)
     processes.agree(digest, f"the program {name} that is compiled", grid.ranks)
     members = participants.of_grid(grid)
     bound, meets = bind(divided.module, members)
@@ -158,9 +158,9 @@ def build(
     )  # fmt: skip
 
 
-def _digest(said: str, module: ir.Module) -> bytes:
-    """What processes compare: of `said`, the text of a program, and its constants."""
-    h = hashlib.blake2b(f"{said} {print_module(module)}".encode(), digest_size=16)
+def _digest(description: str, module: ir.Module) -> bytes:
+    """What processes compare: a digest of a program, of its constants and its `description`."""
+    h = hashlib.blake2b(f"{description} {print_module(module)}".encode(), digest_size=16)
     regions = [module.region]
     while regions:
         for node in traversal.topological_order(traversal.roots(regions.pop())):

@@ -152,13 +152,13 @@ def _difference(numbers: tuple[int, ...], texts: list[str], digests: list[bytes]
         doing.setdefault(text, []).append(number)
         having.setdefault(digest, []).append(number)
     if len(doing) > 1:
-        listed = "; ".join([f"{named(who)} to {what!r}" for what, who in doing.items()])
+        listed = "; ".join([f"{named(ranks)} to {what!r}" for what, ranks in doing.items()])
         return (
             f"the processes have come to different places in the program: {listed}. All of them run "
             "the same program, and call what involves them all in the same order; look for a branch on "
             "jax.process_index() around such a call"
         )
-    listed = "; ".join([named(who) for who in having.values()])
+    listed = "; ".join([named(ranks) for ranks in having.values()])
     return (
         f"{texts[0]} differs from process to process. Equal among themselves are: {listed}. All "
         "processes have to have the same; look for what depends on jax.process_index(), random "
@@ -259,8 +259,8 @@ def gather(what: str, own: bytes, members: Sequence[int] | None = None) -> list[
         lengths = np.empty(comm.size, np.int64)
         wait(comm.Iallgather(np.array([len(own)], np.int64), lengths))
         longest = int(lengths.max())
-        mine = np.zeros(longest, np.uint8)
-        mine[: len(own)] = np.frombuffer(own, np.uint8)
+        padded = np.zeros(longest, np.uint8)
+        padded[: len(own)] = np.frombuffer(own, np.uint8)
         every = np.empty((comm.size, longest), np.uint8)
-        wait(comm.Iallgather(mine, every))
+        wait(comm.Iallgather(padded, every))
     return [row[:n].tobytes() for row, n in zip(every, lengths.tolist(), strict=True)]

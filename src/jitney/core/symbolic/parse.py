@@ -165,10 +165,10 @@ def parse_shape(
                 f"like={tuple(like)} has "
                 f"{len(like)}; a last '...' takes the others of `like`."
             )
-        for i, (asked, n) in enumerate(zip(shape, like, strict=True)):
-            if isinstance(asked, int) and isinstance(n, int) and asked != n:
+        for i, (extent, n) in enumerate(zip(shape, like, strict=True)):
+            if isinstance(extent, int) and isinstance(n, int) and extent != n:
                 raise ValueError(
-                    f"symbolic shape {text!r} says {asked} for dimension {i}, but "
+                    f"symbolic shape {text!r} says {extent} for dimension {i}, but "
                     f"like={tuple(like)} has {n}"
                 )
     return shape

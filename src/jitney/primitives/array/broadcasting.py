@@ -77,7 +77,7 @@ def _broadcast_in_dim_lower(
     b: Builder, x: Node, *, shape: Shape, broadcast_dimensions: tuple[int, ...], sharding: object
 ) -> Any:
     dims = tuple(int(d) for d in broadcast_dimensions)
-    if list(dims) != sorted(dims):  # the tensor IR wants them increasing
+    if list(dims) != sorted(dims):  # the tensor IR requires them increasing
         order = tuple(int(k) for k in np.argsort(dims))
         x, dims = b.transpose(x, order), tuple(sorted(dims))
     return b.broadcast(x, tuple(shape), dims)
@@ -199,9 +199,9 @@ def broadcast_to(x: Value, shape: Shape, *, out_sharding: ShardingLike | None = 
     fits = new >= 0 and all(n in (1, m) for n, m in zip(old, shape[new:], strict=True))
     if not fits:
         aval = get_aval(x)
-        asked = aval.update(shape=shape)
+        target = aval.update(shape=shape)
         raise ValueError(
-            f"{aval.str_short()} does not broadcast to {asked.str_short()}: "
+            f"{aval.str_short()} does not broadcast to {target.str_short()}: "
             + _why_not(old, tuple(shape))
         )
     return broadcast_in_dim(x, shape, tuple(range(new, len(shape))), out_sharding=out_sharding)

@@ -353,8 +353,8 @@ def _check_lies_so(x: Value, place: NamedSharding) -> None:
     """Raises unless the type of `x` says that it lies as `place` says."""
     ndim, aval = np.ndim(x), rules.aval_of(x)
     own = explicit.sharding_of(aval)
-    asked = explicit.sharding_of(explicit.typed(aval, place))
-    if explicit.entries_of(own, ndim) != explicit.entries_of(asked, ndim):
+    required = explicit.sharding_of(explicit.typed(aval, place))
+    if explicit.entries_of(own, ndim) != explicit.entries_of(required, ndim):
         spec = PartitionSpec(*[None] * ndim) if own is None else own.spec
         raise AssertionError(
             "all axes of the mesh in force are Explicit, so `with_sharding_constraint` acts as an "

@@ -162,9 +162,9 @@ def _divided_cond(eqn: JaxprEqn, policy: Policy) -> Division:
 
         def run(*args: Value) -> list[Any]:
             outs = eval_jaxpr(forward.jaxpr, forward.consts, *args)
-            mine = outs[n_out:]
+            own_residuals = outs[n_out:]
             residuals = [
-                mine if i == k else [full(v.aval.shape, 0, v.aval.dtype) for v in some]
+                own_residuals if i == k else [full(v.aval.shape, 0, v.aval.dtype) for v in some]
                 for i, some in enumerate(inner)
             ]
             return [*outs[:n_out], *(x for values in residuals for x in values)]
@@ -176,10 +176,10 @@ def _divided_cond(eqn: JaxprEqn, policy: Policy) -> Division:
         _, again, _ = parts[k]
         before = sum(map(len, inner[:k]))
         n_in = len(eqn.invars) - 1
-        mine = slice(n_in + before, n_in + before + len(inner[k]))
+        own_slots = slice(n_in + before, n_in + before + len(inner[k]))
 
         def run(*args: Value) -> list[Any]:
-            return eval_jaxpr(again.jaxpr, again.consts, *args[:n_in], *args[mine])
+            return eval_jaxpr(again.jaxpr, again.consts, *args[:n_in], *args[own_slots])
 
         avals = [*again.in_avals[:n_in], *(v.aval for v in kept)]
         return _traced(run, avals, again.jaxpr)

@@ -224,13 +224,13 @@ def _cond_partial(
     n_known_out = n_out - sum(out_unknown)
     slots, kept, places = _places_of_residuals([known for known, *_ in parts], n_known_out)
     known = [
-        _with_other_residuals(part[0], n_known_out, slots, mine)
-        for part, mine in zip(parts, places, strict=True)
+        _with_other_residuals(part[0], n_known_out, slots, own_places)
+        for part, own_places in zip(parts, places, strict=True)
     ]
     residual_avals = (*slots, *[parts[0][0].in_avals[k] for k in kept])
     late = [
-        _taking_residuals(part[1], residual_avals, mine)
-        for part, mine in zip(parts, places, strict=True)
+        _taking_residuals(part[1], residual_avals, own_places)
+        for part, own_places in zip(parts, places, strict=True)
     ]
     known_args = [x for x, u in zip(operands, mask, strict=True) if not u]
     with set_current_trace(trace.parent_trace):
@@ -285,9 +285,11 @@ def _places_of_residuals(
     ]
     slots, shared = _shared_slots(computed)
     places: list[tuple[int, ...]] = []
-    for row, mine in zip(sources, shared, strict=True):
-        own = iter(mine)
-        places.append(tuple([next(own) if k is None else len(slots) + kept.index(k) for k in row]))
+    for row, own_slots in zip(sources, shared, strict=True):
+        next_slots = iter(own_slots)
+        places.append(
+            tuple([next(next_slots) if k is None else len(slots) + kept.index(k) for k in row])
+        )
     return slots, kept, places
 
 
@@ -301,20 +303,20 @@ def _shared_slots(
     slots: list[Any] = []
     places: list[tuple[int, ...]] = []
     for avals in residuals:
-        mine: list[int] = []
+        own_slots: list[int] = []
         for aval in avals:
-            free = (k for k, s in enumerate(slots) if s == aval and k not in mine)
+            free = (k for k, s in enumerate(slots) if s == aval and k not in own_slots)
             place = next(free, len(slots))
             if place == len(slots):
                 slots.append(aval)
-            mine.append(place)
-        places.append(tuple(mine))
+            own_slots.append(place)
+        places.append(tuple(own_slots))
     return tuple(slots), places
 
 
 @memoize_by_identity
 def _with_other_residuals(
-    closed: ClosedJaxpr, n_out: int, slots: tuple[Any, ...], mine: tuple[int, ...]
+    closed: ClosedJaxpr, n_out: int, slots: tuple[Any, ...], own_places: tuple[int, ...]
 ) -> ClosedJaxpr:
     """`closed` with its residuals in their slots, and fillers in those of other branches.
 
@@ -324,7 +326,7 @@ def _with_other_residuals(
     def fun(*args: Value) -> list[Any]:
         outs = eval_jaxpr(closed.jaxpr, closed.consts, *args)
         filled = [_filler(aval) for aval in slots]
-        for place, x in zip(mine, outs[n_out:], strict=True):
+        for place, x in zip(own_places, outs[n_out:], strict=True):
             if place < len(slots):
                 filled[place] = x
         return [*outs[:n_out], *filled]
@@ -341,13 +343,13 @@ def _filler(aval: AbstractValue) -> Any:
 
 @memoize_by_identity
 def _taking_residuals(
-    closed: ClosedJaxpr, slots: tuple[Any, ...], mine: tuple[int, ...]
+    closed: ClosedJaxpr, slots: tuple[Any, ...], own_places: tuple[int, ...]
 ) -> ClosedJaxpr:
     """`closed` taking the residuals of all branches, of types `slots`."""
-    avals = [*slots, *closed.in_avals[len(mine) :]]
+    avals = [*slots, *closed.in_avals[len(own_places) :]]
 
     def fun(*args: Value) -> list[Any]:
-        own = [*(args[place] for place in mine), *args[len(slots) :]]
+        own = [*(args[place] for place in own_places), *args[len(slots) :]]
         return eval_jaxpr(closed.jaxpr, closed.consts, *own)
 
     return retrace("cond", fun, avals, closed)

@@ -260,7 +260,7 @@ def _derivative_parts(
       const_nz, carry_nz: which constants of the body and carries have a tangent.
     """
     n_const, n_carry, n_ct = len(const_nz), len(carry_nz), sum(const_nz)
-    # The program takes consts, carry, their tangents; a loop wants consts with theirs first.
+    # The program takes consts, carry, their tangents; a loop takes consts with theirs first.
     c, t = body_jaxpr.in_avals[:n_const], body_jaxpr.in_avals[n_const:]
     avals = [
         *c,
@@ -299,7 +299,7 @@ def _while_jet(primals: Primals, series: Sequence[jet.Terms], **params: Param) -
         jet.joined,
     )
     n_ct = jet.number_of(consts_given)
-    # The program takes consts, carry, their terms; a loop wants consts with theirs first.
+    # The program takes consts, carry, their terms; a loop takes consts with theirs first.
     avals = [raw.in_avals[k] for k in range(n_const)]
     avals += [t for types in consts_given for t in types if t is not None]
     carry_avals = [*body_jaxpr.in_avals[n_const:]]
@@ -551,12 +551,12 @@ def _while_key_use(
     body_jaxpr: ClosedJaxpr,
     body_nconsts: int,
 ) -> KeyUse:
-    use, asked = use_of_program(body_jaxpr.jaxpr), use_of_program(cond_jaxpr.jaxpr)
-    n_carry, renewed = len(avals) - cond_nconsts - body_nconsts, set(use.new)
-    check_repeated("the condition of a while_loop", asked, cond_nconsts, n_carry, renewed)
-    check_repeated("the body of a while_loop", use, body_nconsts, n_carry, renewed)
-    first = {i - cond_nconsts for i, _ in asked.consumed}
-    second = {i - body_nconsts for i, _ in use.consumed}
+    body_use, cond_use = use_of_program(body_jaxpr.jaxpr), use_of_program(cond_jaxpr.jaxpr)
+    n_carry, renewed = len(avals) - cond_nconsts - body_nconsts, set(body_use.new)
+    check_repeated("the condition of a while_loop", cond_use, cond_nconsts, n_carry, renewed)
+    check_repeated("the body of a while_loop", body_use, body_nconsts, n_carry, renewed)
+    first = {i - cond_nconsts for i, _ in cond_use.consumed}
+    second = {i - body_nconsts for i, _ in body_use.consumed}
     if first & second:
         raise KeyReuseError(
             "the condition and the body of a while_loop use the same key: elements "
@@ -565,6 +565,8 @@ def _while_key_use(
     start = cond_nconsts + body_nconsts
     return KeyUse(
         tuple([(start + i, True) for i in sorted(first | second)]),
-        use.new,
-        tuple([(start + i - body_nconsts, out) for i, out in use.forwarded if i >= body_nconsts]),
+        body_use.new,
+        tuple(
+            [(start + i - body_nconsts, out) for i, out in body_use.forwarded if i >= body_nconsts]
+        ),
     )

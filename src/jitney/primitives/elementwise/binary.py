@@ -431,8 +431,8 @@ def _share(x: Value, out: Value, y: Value, *, greater: bool) -> Any:
     """1 where x is the extreme, 1/2 where both operands are, 0 elsewhere."""
     none, half, one, two = (functools.partial(_constant, out, v) for v in (0, 0.5, 1, 2))
     if rules.aval_of(out).dtype.kind == "c":
-        mine, other = eq(x, out), eq(y, out)
-        return div(select_n(mine, none(), one()), select_n(other, one(), two()))
+        is_first, is_second = eq(x, out), eq(y, out)
+        return div(select_n(is_first, none(), one()), select_n(is_second, one(), two()))
     winner, loser = (x, y) if greater else (y, x)
     alone, both = gt(winner, loser), eq(winner, loser)
     whole, nothing, equal = one(), none(), half()

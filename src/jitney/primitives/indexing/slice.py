@@ -194,10 +194,10 @@ def _pad_back(
     spread = strides is not None and any(s != 1 for s in strides)
     steps: Any = [np.int64(s) for s in strides or ()] if spread else [1] * len(start_indices)
     config: list[tuple[Any, Any, Any]] = []
-    for n, low, step, taken in zip(
+    for n, low, step, length in zip(
         rules.shape_of(x), start_indices, steps, rules.shape_of(ct), strict=True
     ):
-        end = low + (taken - 1) * step + 1 if taken else low
+        end = low + (length - 1) * step + 1 if length else low
         config.append((low, np.int64(n - end), step - 1))
     zero = rules.typed(np.zeros((), rules.aval_of(ct).dtype))
     return calculus.pad(ct, zero, padding_config=tuple(config))
@@ -242,8 +242,8 @@ def _slice_key_use(
 ) -> KeyUse:
     (aval,) = avals
     steps = strides or (1,) * aval.ndim
-    taken = np.zeros(aval.shape, bool)
-    taken[tuple(map(builtins.slice, start_indices, limit_indices, steps))] = True
+    consumed = np.zeros(aval.shape, bool)
+    consumed[tuple(map(builtins.slice, start_indices, limit_indices, steps))] = True
     # Parts that are everything, or nothing, are said to be that.
-    mask = bool(taken.any()) if taken.all() or not taken.any() else taken
+    mask = bool(consumed.any()) if consumed.all() or not consumed.any() else consumed
     return KeyUse(((0, mask),), new=(0,))

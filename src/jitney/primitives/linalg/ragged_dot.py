@@ -464,11 +464,11 @@ def _cotangents_of_contracted(
     _, ct_batch, ct_x, ct_y = _ranges((0,), bx, free_x, free_y)
 
     def of(
-        wanted: Operand, mine: tuple[int, ...], other: Value, theirs: tuple[int, ...],
+        wanted: Operand, own_axes: tuple[int, ...], other: Value, other_axes: tuple[int, ...],
         free: tuple[int, ...], in_ct: tuple[int, ...],
     ) -> Any:  # fmt: skip
         # Contracted axes in their order, so that those outside of the ragged one stand before it.
-        ordered = transpose(other, theirs)
+        ordered = transpose(other, other_axes)
         batch, rows, columns = _ranges(bx, cx, free)
         own = RaggedDotDimensionNumbers(
             ((columns, in_ct), (batch, ct_batch)), [rows[len(axes.outer)]], [0]
@@ -476,7 +476,7 @@ def _cotangents_of_contracted(
         out = ragged_dot_general_p.bind(
             ordered, ct, sizes, **{**params, "ragged_dot_dimension_numbers": own}
         )
-        return _ordered(out, mine, wanted)
+        return _ordered(out, own_axes, wanted)
 
     axes_x, axes_y = (*bx, *cx, *free_x), (*by, *cy, *free_y)
     if rules.is_linear(x):

@@ -1,4 +1,4 @@
-"""`ragged_all_to_all`: an exchange of rows among devices, of which each sends as many as it likes.
+"""`ragged_all_to_all`: an exchange of rows among devices, of which each sends any number.
 
 Device i sends, to each device j, `send_sizes[j]` rows of its operand that begin at `input_offsets[j]`;
 they come to lie from row `output_offsets[j]` on in the output of device j. All of these are arrays,
@@ -108,8 +108,8 @@ def _ragged_all_to_all_batch_with_axis(
         return output, 0
     shape = rules.shape_of(output)
     flat = shapes.reshape(calculus.max(source, first), (n * rows_out,))
-    taken = shapes.reshape(index_take(all_rows, (flat,), (0,)), shape)
-    return select(broadcasting.broadcast_in_dim(received, shape, (0, 1)), taken, output), 0
+    rows_sent = shapes.reshape(index_take(all_rows, (flat,), (0,)), shape)
+    return select(broadcasting.broadcast_in_dim(received, shape, (0, 1)), rows_sent, output), 0
 
 
 def _of_rows(
