@@ -2,6 +2,7 @@
 
 import os
 import sys
+import sysconfig
 from pathlib import Path
 
 import numpy
@@ -47,4 +48,21 @@ def extensions() -> list[Extension]:
     return cythonize(modules, language_level=3, annotate=False, nthreads=threads)
 
 
-setup(ext_modules=extensions(), options={"build_ext": {"parallel": PROCESSORS}})
+def is_built() -> bool:
+    """Whether the source tree has all extension modules for this Python, newer than their sources."""
+    suffix = sysconfig.get_config_var("EXT_SUFFIX")
+    built = [folder / f"{name}{suffix}" for name, folder in MODULES.items()]
+    sources = [Path("setup.py"), Path("pyproject.toml")]
+    sources += [folder / f"{name}.pyx" for name, folder in MODULES.items()]
+    sources += [*NATIVE.glob("*.h"), *NATIVE.glob("*.pxi"), *NATIVE.glob("*.pxd")]
+    if not all(module.exists() for module in built):
+        return False
+    return max(x.stat().st_mtime for x in sources) <= min(x.stat().st_mtime for x in built)
+
+
+# Several environments of one tree (`tools/run.py`) share the modules that the first has compiled;
+# an editable installation would compile them into a temporary folder each time.
+is_shared = "editable_wheel" in sys.argv and is_built()
+setup(
+    ext_modules=[] if is_shared else extensions(), options={"build_ext": {"parallel": PROCESSORS}}
+)

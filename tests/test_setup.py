@@ -1,7 +1,9 @@
 """How the package is built and its environments are made: `tools/build_backend.py`, `tools/run.py`."""
 
 import importlib.util
+import os
 import re
+import runpy
 import sys
 import sysconfig
 from pathlib import Path
@@ -55,6 +57,41 @@ def test_the_compiler_of_the_machine_is_taken(backend, monkeypatch, tmp_path, na
     assert backend.ZIG not in backend.get_requires_for_build_wheel()
     monkeypatch.setenv("CC", "mine -x")
     assert backend.compiler() == "mine -x"
+
+
+@pytest.fixture
+def tree_with_modules(monkeypatch, tmp_path):
+    """A source tree with empty files for native code and for the modules that it is compiled to."""
+    monkeypatch.chdir(tmp_path)
+    folders = ("src/jitney/runtime/native", "src/jitney/core/pytree", "src/jitney/core")
+    suffix = sysconfig.get_config_var("EXT_SUFFIX")
+    names = ("_native", "_factorize", "_fourier", "_convolve", "_loader", "_multiply")
+    places = dict.fromkeys(names, folders[0]) | {"_walks": folders[1], "_contexts": folders[2]}
+    for folder in folders:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    sources = [Path(folder) / f"{name}.pyx" for name, folder in places.items()]
+    for source in [*sources, Path("setup.py"), Path("pyproject.toml"), Path(folders[0]) / "a.h"]:
+        source.touch()
+        os.utime(source, (1000, 1000))
+    for source in sources:
+        source.with_suffix(suffix).touch()
+    return tmp_path
+
+
+def test_environments_share_what_is_compiled(tree_with_modules, monkeypatch):
+    setuptools = pytest.importorskip("setuptools")
+    installed = []
+    monkeypatch.setattr(setuptools, "setup", lambda **options: installed.append(options))
+    monkeypatch.setattr(sys, "argv", ["setup.py", "editable_wheel"])
+    script = runpy.run_path(str(TOOLS.parent / "setup.py"))
+    assert installed[0]["ext_modules"] == []
+    assert script["is_built"]()
+    header = Path("src/jitney/runtime/native/a.h")
+    os.utime(header, (4e9, 4e9))
+    assert not script["is_built"]()
+    os.utime(header, (1000, 1000))
+    next(Path("src/jitney/core/pytree").glob("_walks*.so")).unlink()
+    assert not script["is_built"]()
 
 
 def test_oldest_versions_are_those_of_the_metadata():
