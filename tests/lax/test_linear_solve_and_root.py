@@ -61,6 +61,23 @@ def test_linear_solve(use):
     agree(use)
 
 
+def test_no_system_is_solved_for_a_cotangent_of_zero():
+    """The auxiliary result does not vary: its pullback solves nothing."""
+
+    def auxiliary(b):
+        def solve(matvec, rhs):
+            return inverse_iteration(jitney, matvec, rhs), rhs.sum()
+
+        return jitney.lax.custom_linear_solve(lambda x: A @ x, b, solve, solve, has_aux=True)
+
+    def solves(function):
+        transposed = jitney.linear_transpose(function, B)
+        return str(jitney.make_jaxpr(transposed)(jitney.eval_shape(function, B)))
+
+    assert "custom_linear_solve" in solves(lambda b: auxiliary(b)[0])
+    assert "custom_linear_solve" not in solves(lambda b: auxiliary(b)[1])
+
+
 @pytest.mark.parametrize(
     ("error", "use"),
     [

@@ -184,6 +184,12 @@ def test_known_predicates(value):
     agree(lambda j: j.lax.cond(value, lambda v: v * 2, lambda v: v * v, X))
 
 
+@pytest.mark.parametrize("value", [True, False])
+def test_cond_with_an_operand_for_each_branch(value):
+    """The form (predicate, operand, function, operand, function), each function on its own."""
+    agree(lambda j: j.lax.cond(value, X, lambda v: v * 2, X[:1], lambda v: X - v))
+
+
 def test_keys_are_residuals():
     def use(j):
         def f(x, key):

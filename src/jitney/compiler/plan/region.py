@@ -317,8 +317,6 @@ class RegionPlan:
         There is one, or several for parts of the domain, so that each concatenation and padding within
         is one operand all over a part. Those that would need many parts are put in memory first.
         """
-        if 0 in extents:
-            return []
         done: list[tuple[KernelBuilder, list[int]]] = []
         domains = [[(0, n) for n in extents]]
         while domains:
