@@ -168,3 +168,19 @@ def test_narrow_integers_wrap_around(dtype):
     x, w = (jitney.numpy.asarray(rng.integers(0, 4, (2, 3, 9))).astype(dtype) for _ in range(2))
     f = convolved(np.asarray(x), np.asarray(w))()[0]
     np.testing.assert_array_equal(jitney.jit(f)(x, w).astype(int), f(x, w).astype(int))
+
+
+@pytest.mark.parametrize("images", [1, 2])
+def test_large_windows_of_groups_of_the_batch(images):
+    """One image for each group takes a way of its own; here space and groups are equally many."""
+    groups = features = 4
+    rng = np.random.default_rng(0)
+    x = whole(rng, np.float32, (images * groups, 3, groups, groups))
+    w = whole(rng, np.float32, (features, 3, groups, groups))
+
+    def f(x, w):
+        return lax.conv_general_dilated(x, w, (1, 1), "VALID", batch_group_count=groups)
+
+    by_group = x.reshape(groups, images, 3, groups, groups)
+    want = np.einsum("gnchw,gchw->ng", by_group, w)
+    np.testing.assert_array_equal(jitney.jit(f)(x, w)[..., 0, 0], want)
