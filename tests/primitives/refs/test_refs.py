@@ -566,3 +566,16 @@ def test_axes_of_positions_take_the_place_of_those_that_they_index():
         expected = x.copy()
         expected[index] = 0
         np.testing.assert_array_equal(r[...], expected)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_weakly_typed_numbers_take_the_type_of_the_elements(dtype):
+    def program(j):
+        def f(x):
+            r = j.new_ref(j.numpy.zeros(2, dtype))
+            r[0] = x
+            return r[...]
+
+        return str(j.make_jaxpr(f)(1.5))
+
+    assert program(jitney) == of_jax(program)
