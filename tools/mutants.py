@@ -2,7 +2,11 @@
 
     python tools/mutants.py map                         finds which lines each test file runs
     python tools/mutants.py run --count 200 --seed 7    tries faults, and says which survive
-    python tools/mutants.py coverage                    prints the branch coverage of each folder
+    python tools/mutants.py map --branches              finds which branches it takes, too
+    python tools/mutants.py coverage                    prints how much of each folder the tests run
+
+On Python 3.12 and newer the interpreter reports each line once, which costs little; before, and for
+branches before 3.14, each line costs a call whenever it runs, and the map takes three times as long.
 
 A fault is a *mutant* of one place: another comparison or arithmetic operator, a sign, `and` for `or`, a
 number that is one larger, a condition that never holds, a `case` that is left out (Jia and Harman, An
@@ -11,9 +15,8 @@ errors and thresholds that only decide how fast something is have none. The plac
 seed, folder by folder, so that rules, passes, kernels and native code have their share.
 
 A mutant is put into a copy of the project, build/mutants/tree-0 for the first of `--jobs` that run at a
-time. The test files that run its line, those named after its module first, then by their time, run
-until one fails: the mutant is *killed*. What
-passes all of them, or all that fit into `--limit` seconds, *survives*. Results go to
+time. The test files that run its line, those of near folders first, run until one fails: the mutant is
+*killed*. What passes all of them, or all that fit into `--limit` seconds, *survives*. Results go to
 build/mutants/results-SEED.jsonl, and a run that was cut off goes on where it stopped.
 """
 
@@ -33,6 +36,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import takewhile
 from pathlib import Path
 from queue import SimpleQueue
 from typing import NamedTuple
@@ -255,7 +259,7 @@ def _test_files() -> list[str]:
 def _measure(test: str) -> tuple[str, float]:
     begun = time.monotonic()
     environment = {**os.environ, "COVERAGE_FILE": str(DATA)}
-    command = ["coverage", "run", f"--rcfile={SETTINGS}", "--parallel-mode", "--branch"]
+    command = ["coverage", "run", f"--rcfile={SETTINGS}", "--parallel-mode"]
     command += [
         f"--context={test}",
         f"--source={ROOT / PACKAGE}",
@@ -273,14 +277,15 @@ def _measure(test: str) -> tuple[str, float]:
     return test, time.monotonic() - begun
 
 
-def make_map(jobs: int) -> None:
+def make_map(jobs: int, branches: bool) -> None:
     """Runs each test file in a process of its own under coverage, and joins what they ran.
 
     What a test runs in processes that it starts, such as programs on several devices, is the test's.
     """
     shutil.rmtree(HOME, ignore_errors=True)
     HOME.mkdir(parents=True)
-    SETTINGS.write_text("[run]\npatch = subprocess\n")
+    core = "sysmon" if sys.version_info >= ((3, 14) if branches else (3, 12)) else "ctrace"
+    SETTINGS.write_text(f"[run]\npatch = subprocess\nbranch = {branches}\ncore = {core}\n")
     with ThreadPoolExecutor(jobs) as pool:
         seconds = dict(pool.map(_measure, _test_files()))
     TIMES.write_text(json.dumps(seconds, indent=1))
@@ -290,7 +295,7 @@ def make_map(jobs: int) -> None:
 
 
 def print_coverage() -> None:
-    """Prints the branch coverage of each folder of the package."""
+    """Prints how many lines of each folder of the package run, and how many branches are taken."""
     environment = {**os.environ, "COVERAGE_FILE": str(DATA)}
     report = HOME / "report.json"
     command = [sys.executable, "-m", "coverage", "json", "-q", "-o", str(report)]
@@ -305,8 +310,10 @@ def print_coverage() -> None:
             )
     for folder, n in sorted(counts.items()):
         lines = n["covered_lines"] / max(n["num_statements"], 1)
-        branches = n["covered_branches"] / max(n["num_branches"], 1)
-        print(f"{folder:16} {lines:7.1%} of lines {branches:7.1%} of branches")
+        print(f"{folder:18} {lines:7.1%} of lines", end="")
+        if n["num_branches"]:
+            print(f" {n['covered_branches'] / n['num_branches']:7.1%} of branches", end="")
+        print()
 
 
 def _statement_at(module: ast.Module, line: int) -> tuple[range, bool]:
@@ -341,7 +348,9 @@ def _lines_of_functions(module: ast.Module) -> set[int]:
 
 
 def _covering(mutant: Mutant) -> list[str]:
-    """The test files that run the mutant's statement: those of its name first, then the quickest.
+    """The test files that run the mutant's statement: first those of its name, then of near folders.
+
+    Among these the quickest come first.
 
     Of a statement that runs when its module is imported, tests that call functions of the module come
     before those that only import it.
@@ -365,13 +374,14 @@ def _covering(mutant: Mutant) -> list[str]:
     covering = tests_of(lines)
     callers = tests_of(_lines_of_functions(module)) if is_imported else covering
     seconds = json.loads(TIMES.read_text())
-    place = Path(mutant.path).relative_to(PACKAGE).parent.as_posix()
+    place = Path(mutant.path).relative_to(PACKAGE).parent.parts
 
-    def order(test: str) -> tuple[int, float]:
+    def order(test: str) -> tuple[int, int, float]:
         is_named = Path(test).stem == f"test_{name}"
-        is_beside = Path(test).parent.as_posix() == f"tests/{place}"
+        folder = Path(test).relative_to("tests").parent.parts
+        shared = sum(takewhile(bool, (a == b for a, b in zip(place, folder, strict=False))))
         calls = test in callers
-        return (0 if is_named else 1 if is_beside and calls else 2 if calls else 3, seconds[test])
+        return (0 if is_named else 1 if calls else 2, -shared, seconds[test])
 
     return sorted(covering | callers, key=order)
 
@@ -384,14 +394,21 @@ def _make_tree(tree: Path) -> None:
     shutil.rmtree(tree, ignore_errors=True)
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True)
     files = [x for x in listed.stdout.decode().split("\0") if x]
-    files += [x.relative_to(ROOT).as_posix() for x in (ROOT / PACKAGE).rglob("*.so")]
     for name in files:
         if (ROOT / name).is_file():
             (tree / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, tree / name)
+    _copy_libraries(tree)
+
+
+def _copy_libraries(tree: Path) -> None:
+    """Copies the compiled native code without faults."""
+    for library in (ROOT / PACKAGE).rglob("*.so"):
+        shutil.copy2(library, tree / library.relative_to(ROOT))
 
 
 def _compile(tree: Path) -> bool:
+    """Compiles native code in place; needs Cython and setuptools 77."""
     command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
     return subprocess.run(command, cwd=tree, capture_output=True, check=False).returncode == 0
 
@@ -442,11 +459,8 @@ def verdict(mutant: Mutant, tree: Path, limit: float) -> str:
         return "killed" if killed else "survived"
     finally:
         file.write_text(text)
-        if is_native and not _compile(tree):
-            raise RuntimeError(
-                "native code does not compile without a fault, either: setup.py needs Cython and "
-                "setuptools 77"
-            )
+        if is_native:
+            _copy_libraries(tree)
 
 
 def _folder(mutant: Mutant) -> str:
@@ -461,7 +475,11 @@ def _print_survivor(mutant: Mutant, said: str) -> None:
 
 
 def run(count: int, seed: int, limit: float, jobs: int) -> None:
-    """Tries `count` mutants, and prints those that are not killed and the counts by folder."""
+    """Tries `count` mutants, and prints those that are not killed and the counts by folder.
+
+    Raises:
+      RuntimeError: if native code does not compile without a fault, either.
+    """
     results = HOME / f"results-{seed}.jsonl"
     HOME.mkdir(parents=True, exist_ok=True)
     known: dict[Mutant, str] = {}
@@ -472,6 +490,9 @@ def run(count: int, seed: int, limit: float, jobs: int) -> None:
     for job in range(jobs):
         _make_tree(HOME / f"tree-{job}")
         trees.put(HOME / f"tree-{job}")
+    if not _compile(HOME / "tree-0"):
+        raise RuntimeError("native code does not compile: setup.py needs Cython and setuptools 77")
+    _copy_libraries(HOME / "tree-0")
 
     def judge(mutant: Mutant) -> tuple[Mutant, str]:
         if mutant in known:
@@ -505,10 +526,11 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--limit", type=float, default=600, help="seconds of tests for a mutant")
+    parser.add_argument("--branches", action="store_true", help="map: with branches, for coverage")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time")
     given = parser.parse_args()
     if given.command == "map":
-        make_map(given.jobs)
+        make_map(given.jobs, given.branches)
     elif given.command == "coverage":
         print_coverage()
     else:

@@ -62,7 +62,6 @@ OTHERS = {
     "inspection/timing.py": {"_MOST_CALLS", "_LEAST_MEMORY"},
     "inspection/values.py": {"_EXPRESSION", "_MOST_LOOKED_AT"},
     "numpy/einstein.py": {"_USUAL_EXTENT"},
-    "primitives/elementwise/slopes.py": {"_LARGEST"},
     "primitives/elementwise/special.py": {"_STIRLING"},
     "private/stand_ins/callables.py": {"_CACHED"},
     "profiler.py": {"_TRACKS"},
