@@ -19,9 +19,9 @@ MACHINE = Machine(latency=1.0, bandwidth=8.0, operations=64.0, memory=1e9)
 PROGRAM = """
     import sys
     import jax, jax.numpy as jnp
-    from jax.sharding import AbstractMesh, NamedSharding, PartitionSpec as P
+    from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec as P
 
-    mesh = AbstractMesh((2, 2), ("data", "model"))
+    mesh = AbstractMesh((2, 2), ("data", "model"), axis_types=(AxisType.Auto,) * 2)
     place = NamedSharding(mesh, P("data", "model"))
     x = jax.ShapeDtypeStruct((4096, 4096), jnp.float32, sharding=place)
     jax.jit(lambda x: x @ x).lower(x)

@@ -16,6 +16,7 @@ import functools
 import inspect
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -107,6 +108,9 @@ caches.register(
 )  # fmt: skip
 
 
+_HAS_QDD = attrgetter("has_qdd")
+
+
 class JitCall:
     """One function with its `jit` options: everything about calling it but the fast path."""
 
@@ -167,7 +171,7 @@ class JitCall:
         type_of = abstractify if abstract else get_aval
         try:
             avals = tuple([type_of(x) for x in leaves])
-            if any([a.has_qdd for a in avals]):
+            if any(map(_HAS_QDD, avals)):
                 avals = tuple([with_state(a, x) for a, x in zip(avals, leaves, strict=True)])
             return avals
         except TypeError:

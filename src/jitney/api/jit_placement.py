@@ -238,12 +238,15 @@ def places_on(
 
 def wishes_of(closed: ClosedJaxpr, params: Mapping[str, Any]) -> Wishes:
     """Where the program `closed` of a `jit` equation with `params` says that values are to be."""
-    wishes = Wishes(
-        _said(params["in_shardings"]),
-        _said(params["out_shardings"]),
-        placements.wishes_of(closed).within,
-    )
+    operands, results = params["in_shardings"], params["out_shardings"]
+    within = placements.wishes_of(closed)
+    if within is NO_WISHES and {*map(id, operands), *map(id, results)} <= _UNSPECIFIED:
+        return NO_WISHES
+    wishes = Wishes(_said(operands), _said(results), within.within)
     return NO_WISHES if wishes == NO_WISHES else wishes
+
+
+_UNSPECIFIED = {id(UNSPECIFIED)}
 
 
 def _said(places: tuple[Any, ...]) -> tuple[Sharding | None, ...]:

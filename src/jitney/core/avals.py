@@ -82,6 +82,7 @@ class AbstractValue:
     is_high = False
     has_qdd = False
     is_ref = False  # of references to arrays (`core.refs`)
+    has_default_place = True  # `ShapedArray` knows others
 
     def lo_ty(self) -> Sequence[AbstractValue]:
         """Types of the values that a value of this type stands for."""

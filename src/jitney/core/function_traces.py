@@ -70,7 +70,7 @@ def traced_once(
         return within
     result = trace()
     values = constants(result)
-    if any_refs(map(get_aval, values)) or any(map(is_mutable, values)):
+    if values and (any_refs(map(get_aval, values)) or any(map(is_mutable, values))):
         return result
     try:
         if any([isinstance(x, Tracer) for x in values]):

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
@@ -368,6 +367,7 @@ class Jaxpr:
       consts: a value for each of `constvars`, which an open program does not know.
       jaxpr: the program without the values of its constants.
       is_open: whether it is made without them.
+      facts: what `fact_of_program` has found.
     """
 
     __slots__ = (
@@ -377,6 +377,7 @@ class Jaxpr:
         "debug_info",
         "effects",
         "eqns",
+        "facts",
         "invars",
         "is_open",
         "jaxpr",
@@ -391,6 +392,7 @@ class Jaxpr:
     consts: list[Any]
     jaxpr: Jaxpr
     is_open: bool
+    facts: dict[Callable[[Jaxpr], Any], Any] | None
 
     def __init__(
         self,
@@ -401,6 +403,7 @@ class Jaxpr:
         effects: frozenset[Effect] | set[Effect] = no_effects,
         debug_info: DebugInfo | None = None,
     ) -> None:
+        self.facts = None
         if isinstance(constvars, Jaxpr):
             self._close(constvars, invars)
             return
@@ -562,14 +565,16 @@ def jaxprs_in_params(params: Mapping[str, object]) -> Iterator[Jaxpr]:
 
 def fact_of_program(find: Callable[[Jaxpr], Fact]) -> Callable[[Jaxpr], Fact]:
     """Finds a fact of a program once: `find` goes over its equations, and depends on nothing else."""
-    known: weakref.WeakKeyDictionary[Jaxpr, Fact] = weakref.WeakKeyDictionary()
 
     @functools.wraps(find)
     def fact(program: Jaxpr) -> Fact:
         jaxpr = program.jaxpr
-        result = known.get(jaxpr)
+        facts = jaxpr.facts
+        if facts is None:
+            facts = jaxpr.facts = {}
+        result = facts.get(find)
         if result is None:
-            result = known[jaxpr] = find(jaxpr)
+            result = facts[find] = find(jaxpr)
         return result
 
     return fact

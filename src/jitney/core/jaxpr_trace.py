@@ -17,6 +17,7 @@ from __future__ import annotations
 import functools
 import weakref
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -528,6 +529,9 @@ def _special_context(usual: bool) -> JaxprEqnContext:
     return context
 
 
+_IS_REF = attrgetter("aval.is_ref")
+
+
 def trace_to_jaxpr(
     fun: Callable[..., Sequence[Any]], in_avals: Sequence[AbstractValue], debug_info: DebugInfo
 ) -> tuple[Jaxpr, list[AbstractValue], list[Any]]:
@@ -548,7 +552,8 @@ def trace_to_jaxpr(
         with set_current_trace(compile_time_eval.of_program(trace)), source_info.no_scopes():
             outs = fun(*args)
             out_tracers = [trace.to_tracer(x) for x in outs]
-            check_none_returned(out_tracers, debug_info, trace.ref_origin)
+            if any(map(_IS_REF, out_tracers)):
+                check_none_returned(out_tracers, debug_info, trace.ref_origin)
         del args
         jaxpr, consts = trace.to_jaxpr(out_tracers, trace.debug_info)
         out_avals = [t.aval for t in out_tracers]

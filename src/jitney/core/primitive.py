@@ -28,6 +28,7 @@ from __future__ import annotations
 import functools
 import weakref
 from collections.abc import Callable
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from jitney.core import caches, explicit, trace as _trace, varying
@@ -35,7 +36,7 @@ from jitney.core.avals import AbstractValue
 from jitney.core.declarations import Table, execution, is_repeated
 from jitney.core.effects import no_effects
 from jitney.core.record import record
-from jitney.core.refs import any_refs
+from jitney.core.refs import IS_REF
 from jitney.core.thresholds import threshold
 
 if TYPE_CHECKING:
@@ -95,6 +96,9 @@ caches.register(
     "types of results", "the primitive, types of the operands, parameters", __name__,
     entries=lambda: sum([len(p.abstract_memo) for p in list(_all)]), clear=_clear_types,
 )  # fmt: skip
+
+
+_HAS_DEFAULT_PLACE = attrgetter("has_default_place")
 
 
 class Primitive:
@@ -260,7 +264,9 @@ class Primitive:
                 "one "
                 f"by its method {setter}"
             )
-        is_explicit = explicit.is_explicit(avals) or explicit.asked_for(params) is not None
+        is_explicit = not all(map(_HAS_DEFAULT_PLACE, avals)) and explicit.is_explicit(avals)
+        if params.get("out_sharding") is not None or params.get("sharding") is not None:
+            is_explicit = is_explicit or explicit.asked_for(params) is not None
         local_avals = explicit.without(self, avals) if is_explicit else avals
         out = self.abstract_rule(*local_avals, **params)
         outs = out[0] if self.effectful else out
@@ -287,7 +293,7 @@ class Primitive:
         except TypeError:
             return self.abstract_eval(*avals, **params)
         if memoized is None:
-            if any_refs(avals):
+            if any(map(IS_REF, avals)):
                 self._check_takes_refs(avals)
             if len(memo) >= _MEMO_LIMIT:
                 memo.clear()

@@ -10,6 +10,7 @@ that a program makes itself is no effect of the program.
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from jitney.core.avals import AbstractValue, ShapedArray
@@ -200,7 +201,10 @@ def is_ref(x: object) -> bool:
 
 def any_refs(avals: Iterable[AbstractValue]) -> bool:
     """Whether there are types of references among `avals`."""
-    return any([a.is_ref for a in avals])
+    return any(map(IS_REF, avals))
+
+
+IS_REF = attrgetter("is_ref")
 
 
 def array_type(aval: AbstractValue) -> ShapedArray:

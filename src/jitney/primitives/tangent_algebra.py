@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.core import dtypes
+from jitney.core.array import Array
 from jitney.core.avals import ShapedArray, get_aval
 from jitney.core.explicit import sharding_of
-from jitney.core.hi_types import HiType, is_high_value
+from jitney.core.hi_types import HiType
 from jitney.core.pvary import as_type
 from jitney.core.refs import any_refs
 from jitney.core.sharding.types import with_axis
@@ -47,8 +48,10 @@ def add(x: Value, y: Value) -> Any:
     """The sum of two cotangents."""
     if getattr(x, "dtype", None) == dtypes.float0:
         return x
-    if is_high_value(x) and isinstance(aval := get_aval(x), HiType):
-        return aval.vspace_add(x, y)
+    if not isinstance(x, Array) or x.aval.is_high:
+        aval = get_aval(x)
+        if isinstance(aval, HiType):
+            return aval.vspace_add(x, y)
     return sum_of_tangents(x, y)
 
 

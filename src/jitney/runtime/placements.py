@@ -298,24 +298,22 @@ def wishes_of(jaxpr: Jaxpr) -> Wishes:
     """Where a program says that values on the way are to be."""
     programs: list[Jaxpr] = [jaxpr]
     while programs:
-        program = programs.pop()
-        for eqn in program.eqns:
-            for place in _named_by(eqn.params):
-                if isinstance(place, sharding.SingleDeviceSharding) or (
-                    isinstance(place, NamedSharding) and isinstance(place.mesh, Mesh)
-                ):
-                    return Wishes(within=place)
-        programs += subjaxprs(program)
+        for eqn in programs.pop().eqns:
+            for name, value in eqn.params.items():
+                several: Any = value
+                for x in several if isinstance(value, tuple) else (value,):
+                    if isinstance(x, Jaxpr):
+                        programs.append(x)
+                    elif name in _PLACES and (
+                        isinstance(x, sharding.SingleDeviceSharding)
+                        or (isinstance(x, NamedSharding) and isinstance(x.mesh, Mesh))
+                    ):
+                        return Wishes(within=x)
     return NO_WISHES
 
 
-def _named_by(params: dict[str, Any]) -> Iterator[object]:
-    """The shardings among the parameters of an equation."""
-    yield params.get("sharding")
-    for name in ("devices", "in_shardings", "out_shardings"):  # `devices` of device_put
-        several = params.get(name)
-        if isinstance(several, tuple):
-            yield from several
+# Parameters that hold shardings: of constraints, `device_put` and jitted functions.
+_PLACES = ("sharding", "devices", "in_shardings", "out_shardings")
 
 
 def of_operation(

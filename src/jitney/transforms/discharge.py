@@ -94,8 +94,6 @@ def discharge(closed: ClosedJaxpr, which: tuple[bool, ...]) -> tuple[ClosedJaxpr
 
 def without_inner_refs(jaxpr: Jaxpr, consts: Sequence[Any]) -> tuple[Jaxpr, Sequence[Any]]:
     """`jaxpr` without the references that it makes itself, and its constants."""
-    if not any([eqn.primitive.makes_ref for eqn in jaxpr.eqns]):
-        return jaxpr, consts
     program = _as_operands(jaxpr)
     n = len(jaxpr.constvars)
     closed, _ = discharge(program, (False,) * len(program.in_avals))

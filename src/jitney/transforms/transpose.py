@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
 from contextlib import nullcontext
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from jitney.core import config, explicit, source_info
@@ -55,6 +56,9 @@ def is_undefined_primal(x: object) -> TypeIs[UndefinedPrimal]:
     return type(x) is UndefinedPrimal
 
 
+_MAKES_REF = attrgetter("primitive.makes_ref")
+
+
 def backward_pass(
     jaxpr: Jaxpr,
     consts: Sequence[Any],
@@ -75,7 +79,8 @@ def backward_pass(
     Returns: a cotangent, or `Zero`, for each operand.
     """
     # Sums of cotangents need no place: what tangents are written to goes first.
-    jaxpr, consts = without_inner_refs(jaxpr, consts)
+    if any(map(_MAKES_REF, jaxpr.eqns)):
+        jaxpr, consts = without_inner_refs(jaxpr, consts)
     looks_at_values = config.value_checks.wanted and config.checks_values()
     if state.trace is state.eval_trace and not looks_at_values:  # source locations are not needed
         return _cotangents(jaxpr, consts, primals, cotangents, wanted, None)
@@ -107,7 +112,8 @@ def _cotangents(
                 continue
             if atom in unwanted:
                 continue
-            ct = _aligned(ct, atom.aval)
+            if not atom.aval.has_default_place:
+                ct = _aligned(ct, atom.aval)
             cts[atom] = add_tangents(cts[atom], ct) if atom in cts else ct
 
     accumulate(jaxpr.outvars, cotangents)
@@ -177,8 +183,6 @@ def _evaluate_known(
 
 def _aligned(ct: Value, aval: AbstractValue) -> Any:
     """The cotangent `ct` of a value of type `aval`, lying along Explicit axes as that says."""
-    if explicit.sharding_of(aval) is None:
-        return ct
     place = explicit.sharding_of(aval.to_cotangent_aval())
     if place is None or explicit.sharding_of(get_aval(ct)) == place:
         return ct

@@ -18,17 +18,15 @@ from jitney.core import config, source_info, varying
 from jitney.core.avals import get_aval
 from jitney.core.effects import moved
 from jitney.core.fixpoint import least_fixpoint, least_fixpoint_by
-from jitney.core.hi_types import is_high_value
 from jitney.core.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Var
 from jitney.core.key_reuse import KeyUse, check_repeated, use_of_program, use_of_rows
 from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
-from jitney.core.refs import any_refs
+from jitney.core.refs import IS_REF
 from jitney.core.trace import set_current_trace
 from jitney.core.tracebacks import api_boundary
 from jitney.primitives import flat_trees, rules
 from jitney.primitives.array.concatenation import stack
-from jitney.primitives.array.shape import shape_of
 from jitney.primitives.call.call import weakness_of
 from jitney.primitives.control.high import row_type, rows_type, scan_on_arrays
 from jitney.primitives.control.scan_backward import backward_program
@@ -529,7 +527,7 @@ def scan_from(
     row_avals = [row_type(get_aval(x)) for x in x_leaves]
     whole = pytrees.tree_structure((init, xs))
     traced = trace_function(f, whole, [*avals, *row_avals], "scan", source)
-    if any_refs((*avals, *row_avals)):
+    if any(map(IS_REF, (*avals, *row_avals))):
         check_refs(f, traced, [*leaves, *x_leaves])
     carry_tree = _carry_tree(f, traced)
     n = carry_tree.num_leaves
@@ -569,6 +567,9 @@ def scan_from(
     return pytrees.tree_unflatten(traced.out_tree, outs)
 
 
+_IS_HIGH = operator.attrgetter("aval.is_high")
+
+
 def _without_copies(
     closed: ClosedJaxpr, n_consts: int, n_carry: int
 ) -> tuple[ClosedJaxpr, tuple[bool, ...], tuple[int | None, ...]]:
@@ -578,7 +579,7 @@ def _without_copies(
       results the number of the array that it is taken from, None if it is computed).
     """
     jaxpr = closed.jaxpr
-    if any([v.aval.is_high for v in jaxpr.invars]):
+    if any(map(_IS_HIGH, jaxpr.invars)):
         return closed, (False,) * n_carry, (None,) * (len(jaxpr.outvars) - n_carry)
     m = n_consts + n_carry
     carry, carry_out = jaxpr.invars[n_consts:m], jaxpr.outvars[:n_carry]
@@ -622,15 +623,16 @@ def _carry_tree(f: Callable[..., Any], traced: Traced) -> Any:
 def _length(xs: PyTree, leaves: Sequence[Any], length: int | None) -> int:
     sizes: list[int] = []
     for x in leaves:
-        if is_high_value(x):  # its type says of what it has rows, not how many
+        aval: Any = rules.aval_of(x)
+        if aval.is_high:  # it says of what it has rows, not how many
             continue
-        shape = shape_of(rules.aval_of(x))
+        shape = aval.shape
         if not shape:
             raise ValueError(
                 f"lax.scan: the arrays of `xs` are taken apart along axis 0, and {x!r} has rank 0"
             )
         sizes.append(shape[0])
-        check_rows_whole(rules.aval_of(x))
+        check_rows_whole(aval)
     if length is not None:
         length = int(length)
         if any(n != length for n in sizes):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from jitney.core import dtypes, explicit, messages, source_info, varying
@@ -59,6 +60,9 @@ Source = tuple[Callable[..., Any], Hashable]
 """What a function was made from that is traced: the user's function, and how it was made of that."""
 
 
+_HAS_QDD = attrgetter("has_qdd")
+
+
 def trace_function(
     fun: Callable[..., Any],
     in_tree: pytrees.PyTreeDef,
@@ -71,7 +75,7 @@ def trace_function(
     The same function, or one of the same `source`, is traced once for arguments of the same types.
     """
     user_fun, how = source or (fun, None)
-    if any([a.has_qdd for a in avals]):
+    if any(map(_HAS_QDD, avals)):
         return _trace_function(fun, in_tree, avals, name)
     return traced_once(
         user_fun,

@@ -391,7 +391,10 @@ def _mul_by_right(ct: Value, x: Value, y: Value, *, out_dtype: DTypeLike | None 
 
 def _as_factor(ct: Value, x: Value) -> Any:
     """`x`, which the cotangent `ct` is multiplied by."""
-    place = explicit.like_factor_of(rules.aval_of(ct), rules.aval_of(x))
+    aval = getattr(ct, "aval", None)
+    if aval is None or aval.has_default_place:
+        return x
+    place = explicit.like_factor_of(aval, rules.aval_of(x))
     return x if place is None else calculus.reshard(x, dst_sharding=place)
 
 

@@ -241,6 +241,9 @@ def _make_scalar(x: Value, dtype: Any, weak_type: bool) -> Any:
     return value.item() if weak_type and dtype != families.BOOL else value[()]
 
 
+_HOST_TYPES = frozenset((bool, int, float, complex, np.ndarray))
+
+
 def as_value(x: Value | np.generic) -> Array:
     """An operand as an array, or as a tracer of the current trace."""
     if isinstance(x, Array):
@@ -254,7 +257,7 @@ def as_value(x: Value | np.generic) -> Array:
         x = trace.pure(x)
         if isinstance(x, Array):
             return x
-    if is_ref(x) or is_high_value(x):
+    if type(x) not in _HOST_TYPES and (is_ref(x) or is_high_value(x)):
         return cast("Array", x)  # it goes where arrays go, unchanged
     # Under derivatives and batches, too, what does not vary is an array, not what the user wrote.
     return owned(x)
