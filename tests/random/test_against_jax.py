@@ -114,3 +114,16 @@ def test_old_style_keys():
 
     for got, want in zip(results(jitney), of_jax(results), strict=True):
         np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("shape", [None, (2,)])
+@pytest.mark.parametrize("name", ["zeros_like", "ones_like", "empty_like"])
+def test_arrays_like_keys(name, shape):
+    def bits(j):
+        def f(key):
+            return j.random.key_data(getattr(j.numpy, name)(key, shape=shape))
+
+        return f(j.random.key(7)), j.jit(f)(j.random.key(7))
+
+    for got, want in zip(bits(jitney), of_jax(bits), strict=True):
+        np.testing.assert_array_equal(got, want)
