@@ -363,8 +363,6 @@ def _like(
     """`value` in the shape and dtype of `a`; None: it does not matter."""
     extents, own, weak = _prototype(name, a, dtype, shape)
     dtypes.check_valid_dtype(own)
-    if dtypes.is_extended(own):
-        return lax_creation.full_like(a, value or 0, None, extents)
     if value is None:
         return _unspecified(extents, own, weak)
     return _constant(extents, value, own, weak)
