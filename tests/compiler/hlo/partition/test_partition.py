@@ -72,6 +72,20 @@ def test_random_programs_in_panels(draw):
     identical(interpret.run(program, inputs), pipeline.interpret(module, inputs))
 
 
+@pytest.mark.parametrize("mode", ["fill", "clip"])
+@pytest.mark.parametrize("divided", [((), ("x",)), (("x",), ()), (("x",), ("y",))], ids=str)
+def test_whole_rows_that_begin_outside(divided, mode):
+    """Rows are taken at (row, column), where only column 0 has them within the matrix."""
+    dims = lax.GatherDimensionNumbers(
+        offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0, 1)
+    )
+    places = np.array([[0, 0], [5, 1], [9, 0], [7, -1]], np.int32)
+    partitioned(
+        lambda x, i: lax.gather(x, i, dims, (1, 16), mode=mode),
+        (MATRIX, places), [divided, ((), ())], {"x": 4, "y": 2},
+    )  # fmt: skip
+
+
 def constrained(x, axes, unreduced=()):
     """`x` lying as `axes` says, each a tuple of axes of a mesh, or None where it says nothing."""
     types = (AxisType.Explicit if unreduced else AxisType.Auto,) * 2
