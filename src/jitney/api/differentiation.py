@@ -13,7 +13,6 @@ from jitney.core import dtypes, source_info
 from jitney.core.flat_function import FlatFunction
 from jitney.core.hi_types import is_high_value
 from jitney.core.jaxpr import DebugInfo
-from jitney.core.refs import any_refs
 from jitney.primitives.elementwise.convert import as_value
 from jitney.transforms.transpose import UndefinedPrimal, backward_pass
 from jitney.transforms.zero import Zero, instantiate
@@ -99,7 +98,7 @@ def pull_back(
 
 def cotangent(ct: PyTree, aval: AbstractValue) -> Any:
     """A cotangent as users get it: zeros of the argument's cotangent type where there is none."""
-    if any_refs((aval,)):  # what it holds is no variable
+    if aval.is_ref:  # what it holds is no variable
         return None
     if ct is None or isinstance(ct, Zero):
         return instantiated(Zero(aval.to_cotangent_aval()))

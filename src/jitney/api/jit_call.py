@@ -16,7 +16,6 @@ import functools
 import inspect
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from operator import attrgetter
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +48,7 @@ from jitney.core import (
 from jitney.core.avals import AbstractValue, get_aval, is_valid_operand
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.flat_function import FlatFunction
-from jitney.core.hi_types import is_mutable, with_state
+from jitney.core.hi_types import HAS_QDD, is_mutable, with_state
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, is_high
 from jitney.core.liveness import live_inputs
 from jitney.core.pytree import pytrees
@@ -106,9 +105,6 @@ caches.register(
     "traced programs", "the function, static arguments, structure, types, settings", __name__,
     entries=lambda: sum(map(len, _traced.values())), clear=_clear_traced,
 )  # fmt: skip
-
-
-_HAS_QDD = attrgetter("has_qdd")
 
 
 class JitCall:
@@ -171,7 +167,7 @@ class JitCall:
         type_of = abstractify if abstract else get_aval
         try:
             avals = tuple([type_of(x) for x in leaves])
-            if any(map(_HAS_QDD, avals)):
+            if any(map(HAS_QDD, avals)):
                 avals = tuple([with_state(a, x) for a, x in zip(avals, leaves, strict=True)])
             return avals
         except TypeError:

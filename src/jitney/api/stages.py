@@ -160,7 +160,7 @@ class Traced(Stage):
         if is_high(closed):
             closed = lower_program(closed).closed
         elif any_refs(closed.in_avals):
-            closed, _ = discharge(closed, tuple([any_refs((a,)) for a in closed.in_avals]))
+            closed, _ = discharge(closed, tuple([a.is_ref for a in closed.in_avals]))
         lowering = dispatch.lower(closed, self.fun_name)
         placements.observe(lowering.module, self._places, self._result_places)
         timings = {"trace": self.seconds, "lower": time.perf_counter() - start}

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple, TypeAlias
 
 from jitney.core.array import Array
@@ -268,6 +269,9 @@ class AvalMutableQDD:
 def cur_qdd(x: HiVal) -> Any:
     """The state that a mutable value, or one that a tracer stands for, is in now."""
     return x.get_state() if isinstance(x, Tracer) else x.cur_qdd()
+
+
+HAS_QDD = attrgetter("has_qdd")  # of types: whether their values have a state
 
 
 def with_state(aval: AbstractValue, x: HiVal) -> AbstractValue:

@@ -10,7 +10,7 @@ import numpy as np
 from jitney.core import dtypes, explicit, varying
 from jitney.core.avals import ShapedArray, get_aval, is_valid_operand, shaped_array
 from jitney.core.manual_axes import ManualAxisType
-from jitney.core.refs import AbstractRef, any_refs
+from jitney.core.refs import AbstractRef
 from jitney.core.sharding.mesh import mesh_of_specs
 from jitney.core.sharding.named import NamedSharding, too_few_axes
 from jitney.core.sharding.partition_spec import PartitionSpec
@@ -172,7 +172,7 @@ def abstractify(x: Any) -> ShapedArray:
     """
     if not isinstance(x, ShapeDtypeStruct) and is_valid_operand(x):
         aval = get_aval(x)
-        assert isinstance(aval, ShapedArray) or any_refs((aval,)) or aval.is_high, aval
+        assert isinstance(aval, ShapedArray) or aval.is_ref or aval.is_high, aval
         return cast("ShapedArray", aval)
     if isinstance(x, AbstractRef):
         return cast("ShapedArray", x)

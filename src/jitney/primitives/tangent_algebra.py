@@ -12,7 +12,6 @@ from jitney.core.avals import ShapedArray, get_aval
 from jitney.core.explicit import sharding_of
 from jitney.core.hi_types import HiType
 from jitney.core.pvary import as_type
-from jitney.core.refs import any_refs
 from jitney.core.sharding.types import with_axis
 from jitney.primitives.array.broadcasting import broadcast_in_dim_p
 from jitney.primitives.array.shape import shape_of
@@ -30,7 +29,7 @@ def zeros(aval: AbstractValue) -> Any:
     """Zeros of type `aval`: a NumPy scalar for a scalar, or float0 data without content."""
     if isinstance(aval, HiType):
         return aval.vspace_zero()
-    if any_refs((aval,)):  # of a reference that has no tangents: nothing looks at it
+    if aval.is_ref:  # it has no tangents: nothing reads the zero
         return np.zeros((), dtypes.float0)
     assert isinstance(aval, ShapedArray), aval
     if aval.dtype == dtypes.float0:

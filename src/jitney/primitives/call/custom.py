@@ -358,15 +358,10 @@ def _custom_vjp_call_batch_with_trace(
     def batched_bwd(residuals: Sequence[Any], cts: Sequence[Any]) -> Any:
         n = len(residuals)
         inner_cts = [without_axis(ct) if isinstance(ct, Zero) and mapped else ct for ct in cts]
+        ct_dims = [0 if mapped and not isinstance(ct, Zero) else None for ct in inner_cts]
+        operands, operand_dims = [*residuals, *inner_cts], [*residual_dims, *ct_dims]
         values, out_dims = batch_flat(
-            lambda *xs: bwd(xs[:n], xs[n:]),
-            axis_data,
-            [*residuals, *inner_cts],
-            [
-                *residual_dims,
-                *(0 if mapped and not isinstance(ct, Zero) else None for ct in inner_cts),
-            ],
-            tag,
+            lambda *xs: bwd(xs[:n], xs[n:]), axis_data, operands, operand_dims, tag
         )
         return [
             _gathered_cotangent(x, d, of_operand is not None, axis_data)

@@ -8,14 +8,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from jitney.core import dtypes, explicit, messages, source_info, varying
 from jitney.core.avals import AbstractValue, ShapedArray, abstract_token, get_aval
 from jitney.core.flat_function import FlatFunction
 from jitney.core.function_traces import traced_once
-from jitney.core.hi_types import with_state
+from jitney.core.hi_types import HAS_QDD, with_state
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Var
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.memo import memoize_by_identity
@@ -60,9 +59,6 @@ Source = tuple[Callable[..., Any], Hashable]
 """What a function was made from that is traced: the user's function, and how it was made of that."""
 
 
-_HAS_QDD = attrgetter("has_qdd")
-
-
 def trace_function(
     fun: Callable[..., Any],
     in_tree: pytrees.PyTreeDef,
@@ -75,7 +71,7 @@ def trace_function(
     The same function, or one of the same `source`, is traced once for arguments of the same types.
     """
     user_fun, how = source or (fun, None)
-    if any(map(_HAS_QDD, avals)):
+    if any(map(HAS_QDD, avals)):
         return _trace_function(fun, in_tree, avals, name)
     return traced_once(
         user_fun,
