@@ -104,7 +104,7 @@ def _flags_of_leaves(
     `arg_flags` has one for each argument.
 
     Raises:
-      ValueError: if `arg_flags` is no prefix of the arguments.
+      ValueError: if `arg_flags` is not a prefix of the arguments.
     """
     _, _, dynamic, by_name, _ = call.flatten(args, kwargs)
     signature = call.spec.signature

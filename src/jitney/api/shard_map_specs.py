@@ -133,7 +133,7 @@ def leaves(what: str, region: Region, specs: PyTree, values: PyTree) -> list[Any
 
     Raises:
       TypeError: if a leaf of `specs` is no specification.
-      ValueError: if one names another axis than the region's, or if `specs` is no prefix.
+      ValueError: if one names another axis than the region's, or if `specs` is not a prefix.
     """
     for spec in pytrees.tree_leaves(specs, is_leaf=_is_spec):
         if not _is_spec(spec):
@@ -259,7 +259,7 @@ def check_constants(function: str, region: Region, consts: Sequence[Any]) -> Non
     """Checks that arrays that the function has from outside are whole on all devices of the region.
 
     Raises:
-      NotImplementedError: if one is divided, or a sum yet to be taken, along the region's axes.
+      NotImplementedError: if one is divided, or unreduced, along the region's axes.
     """
     for x in consts:
         aval = get_aval(x)

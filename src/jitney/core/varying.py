@@ -3,8 +3,8 @@
 The types of values say so (`ShapedArray.manual_axis_type`). An operation's operands must vary along the
 same axes, and so does its result. Where they do not, the trace that records the operation makes them
 vary first (`pvary`), so that derivatives are right: what is one value for all devices has the sum of
-their cotangents. What is a sum yet to be taken, or the result of one, is so afterwards if the operation
-is linear, or refused (`core.sums`). Operations to which this does not apply fill the slot `varying`.
+their cotangents. What is unreduced, or reduced, is so afterwards if the operation is linear, or refused
+(`core.sums`). Operations to which this does not apply fill the slot `varying`.
 
 This is the type system of "varying manual axes" of JAX's `shard_map`.
 """

@@ -232,7 +232,7 @@ def host_local_array_to_global_array(
 
     Raises:
       TypeError: if `global_mesh` is no mesh of devices.
-      ValueError: if `pspecs` is no prefix of the tree, has None for an array, or an array cannot be
+      ValueError: if `pspecs` is not a prefix of the tree, has None for an array, or an array cannot be
         divided so.
 
     Example:
@@ -262,8 +262,8 @@ def global_array_to_host_local_array(
 
     Raises:
       TypeError: if `global_mesh` is no mesh of devices.
-      ValueError: if `pspecs` is no prefix of the tree, has None for an array, or a NumPy array cannot
-        be divided so.
+      ValueError: if `pspecs` is not a prefix of the tree, has None for an array, or a NumPy array
+        cannot be divided so.
 
     Example:
       >>> mesh = jax.make_mesh((1,), ("x",))

@@ -208,7 +208,7 @@ class ArrayImpl(NativeArray, Array):
         return placed
 
     def _hand_terms_to(self, x: ArrayImpl, place: NamedSharding) -> None:
-        """Has `x`, this array where it is a sum yet to be taken, have terms of what devices have."""
+        """Gives `x`, this array where it is unreduced, the terms that the devices have."""
         new_terms = terms.of_array(self)
         if new_terms is None or terms.names_of_terms(self.placement) != terms.names_of_terms(place):
             new_terms = terms.spread(self._data(), self.placement, place)

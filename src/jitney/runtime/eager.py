@@ -310,7 +310,7 @@ def _checked(x: Value) -> Any:
 
 
 def host_operand(x: Value | np.generic) -> tuple[np.ndarray, ShapedArray]:
-    """The data and type of an operand that is no runtime array.
+    """The data and type of an operand that is not a runtime array.
 
     Raises:
       UnexpectedTracerError: if `x` is a tracer, whose trace must have ended.
@@ -333,7 +333,7 @@ def host_operand(x: Value | np.generic) -> tuple[np.ndarray, ShapedArray]:
 
 
 def owned(x: Value | np.generic) -> ArrayImpl:
-    """An operand that is no runtime array as one whose data no other object can write to."""
+    """An operand that is not a runtime array, as one whose data no other object can write to."""
     value, aval = host_operand(x)
     if isinstance(x, _ndarray):
         value = unshared(value, [x])

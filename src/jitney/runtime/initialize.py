@@ -173,9 +173,9 @@ def _be_alone(
     if num_processes is None or num_processes > 1:
         expected = "" if num_processes is None else f" of num_processes={num_processes}"
         raise ValueError(
-            f"jax.distributed.initialize: no MPI environment was found, so nobody{expected} to join: "
-            f"{cure}; to run it in one process, coordinator_address should be defined, and "
-            "num_processes=1 given"
+            "jax.distributed.initialize: no MPI environment was found, so there is no process"
+            f"{expected} to join: {cure}; to run it in one process, coordinator_address should be "
+            "defined, and num_processes=1 given"
         )
     if coordinator_address is None:
         raise ValueError(

@@ -204,7 +204,7 @@ def placed(x: Array, device: object, out_sharding: object = None) -> Array:
     if isinstance(x, ArrayImpl):
         if explicit.has_explicit_axes(place):
             explicit_place = explicit.place_of(explicit.typed(x.aval, place), as_mesh(place))
-            if explicit_place is not None:  # `out_sharding` is no word on memories
+            if explicit_place is not None:  # `out_sharding` does not name a memory
                 kind = None if out_sharding is not None else place.memory_kind
                 sharding = explicit_place if kind is None else explicit_place.with_memory_kind(kind)
         return x.placed(sharding)

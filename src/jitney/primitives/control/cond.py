@@ -320,7 +320,7 @@ def _with_other_residuals(
 ) -> ClosedJaxpr:
     """`closed` with its residuals in their slots, and fillers in those of other branches.
 
-    Residuals with a place beyond the slots are operands: they are no results.
+    Residuals with a place beyond the slots are operands, not results.
     """
 
     def fun(*args: Value) -> list[Any]:
