@@ -36,6 +36,7 @@ from jitney.compiler.codegen import symbols
 from jitney.compiler.codegen.linking import CompiledProgram, Links
 from jitney.compiler.hlo import ir
 from jitney.compiler.hlo.digest import blake2b
+from jitney.compiler.input_output_alias import InputOutputAlias
 from jitney.compiler.llvm import engine
 from jitney.compiler.tensor_type import parse_type
 from jitney.core import config, dtypes, forking, thresholds
@@ -268,7 +269,7 @@ def _program(folder: Folder | _Files, data: memoryview, module: ir.Module) -> Co
         inputs,
         outputs,
         head["releases_gil"],
-        head["may_alias"],
+        InputOutputAlias(*head["alias"]),
         [links],
     )
 
@@ -388,7 +389,7 @@ def _contents(heading: bytes, program: CompiledProgram, names: Mapping[engine.Co
         "code": names[program.code],
         "arena_bytes": program.arena_bytes,
         "releases_gil": program.releases_gil,
-        "may_alias": program.may_alias,
+        "alias": tuple(program.alias),
         "natives": list(links.natives),
         "constants": [(name, x.nbytes) for name, x in links.constants.items()],
         "library_calls": [

@@ -8,7 +8,7 @@ memory, such as a view as a NumPy array.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from types import CodeType
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from jitney.core import source_info
 from jitney.core.liveness import live_inputs
 
 if TYPE_CHECKING:
+    from jitney.compiler.input_output_alias import InputOutputAlias
     from jitney.core.avals import AbstractValue
     from jitney.core.jaxpr import ClosedJaxpr
 
@@ -62,28 +63,28 @@ def used_up(
 
 
 def aliases(
-    may_alias: Sequence[Sequence[int]],
-    inputs: Sequence[object],
-    outputs: Sequence[object],
+    alias: InputOutputAlias,
+    inputs: Sequence[Hashable],
+    outputs: Sequence[Hashable],
     used_up: Sequence[bool],
 ) -> tuple[int, ...]:
     """Return, for each output, the input in whose memory it is to lie; -1 where it has its own.
 
     Args:
-      may_alias: for each output, the inputs in whose memory it may lie.
+      alias: in the memory of which inputs an output may lie.
       inputs, outputs: their dtypes and shapes in memory, which must be the same.
       used_up: for each input, whether its buffer is given up; empty if none is.
     """
-    used_inputs = {-1}
+    free: dict[Hashable, list[int]] = {}
+    for i, is_used_up in enumerate(used_up):
+        if is_used_up:
+            free.setdefault(inputs[i], []).append(i)
     sources: list[int] = []
-    for candidates, output in zip(may_alias, outputs, strict=True):
-        free = (
-            i
-            for i in candidates
-            if used_up and used_up[i] and i not in used_inputs and inputs[i] == output
-        )
-        sources.append(next(free, -1))
-        used_inputs.add(sources[-1])
+    for j, output in enumerate(outputs):
+        candidates = free.get(output, [])
+        sources.append(next((i for i in candidates if alias.allows(i, j)), -1))
+        if sources[-1] >= 0:
+            candidates.remove(sources[-1])
     return tuple(sources)
 
 

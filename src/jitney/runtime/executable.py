@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import weakref
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -164,7 +165,7 @@ class Executable:
 
     def aliases(self, donated: Sequence[bool]) -> tuple[int, ...]:
         """The input in whose memory each output lies if those are given up; see `donation.aliases`."""
-        return aliases(self.program.may_alias, self._inputs, self._outputs, donated)
+        return aliases(self.program.alias, self._inputs, self._outputs, donated)
 
     def memory_analysis(self, donated: Sequence[bool]) -> MemoryAnalysis:
         """Sizes in bytes of arguments, results, temporaries and code, if some inputs are donated."""
@@ -253,8 +254,9 @@ def _all_in_memory(
 
 
 def _check_donated_once(leaves: Sequence[Any], donated: Sequence[bool]) -> None:
+    uses = Counter(map(id, leaves))
     for i, (x, is_donated) in enumerate(zip(leaves, donated, strict=True)):
-        if is_donated and isinstance(x, ArrayImpl) and sum(x is y for y in leaves) > 1:
+        if is_donated and isinstance(x, ArrayImpl) and uses[id(x)] > 1:
             raise JaxRuntimeError(
                 f"Attempt to donate a buffer that is used twice: flat argument {i} is given again "
                 "as another one"

@@ -7,7 +7,7 @@ import jitney as jax
 import jitney.numpy as jnp
 from jitney import lax
 from jitney.compiler import pipeline
-from jitney.compiler.plan.aliasing import may_alias
+from jitney.compiler.plan.aliasing import input_output_alias
 
 X = np.linspace(-2.0, 3.0, 300 * 40, dtype=np.float32).reshape(300, 40)
 Y = X[::-1].copy()
@@ -28,6 +28,8 @@ CASES = {
     "elementwise": (lambda x: jnp.sin(x) + 1, (X,), ((0,),)),
     "two operands": (lambda x, y: x * y, (X, Y), ((0, 1),)),
     "identity": (lambda x: x, (X,), ((0,),)),
+    "swapped": (lambda x, y: (y, x), (X, Y), ((1,), (0, 1))),
+    "copied twice": (lambda x: (x, x), (X,), ((0,), (0,))),
     "one element": (lambda x, i: x.at[i, i].add(2.0), (X, 3), ((0,),)),
     "a slice": (lambda x, y: x.at[2:5].set(y[:3]), (X, Y), ((0,),)),
     "a loop": (counted, (X,), ((0,),)),
@@ -55,6 +57,15 @@ CASES = {
 def plan_of(f, operands):
     module = jax.jit(f).lower(*operands).compiler_ir()
     return pipeline.plan(pipeline.optimize(module))
+
+
+def may_alias(plan):
+    """For each output, the inputs of its type in whose memory it may lie."""
+    alias = input_output_alias(plan)
+    return tuple([
+        tuple([i for i, t in enumerate(plan.inputs) if t == output and alias.allows(i, j)])
+        for j, output in enumerate(plan.outputs)
+    ])  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CASES)

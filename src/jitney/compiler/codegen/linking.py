@@ -11,6 +11,7 @@ from jitney.compiler import library
 from jitney.compiler.codegen import symbols
 from jitney.compiler.hlo import node_calls as node_calls  # declares the functions `reference.*`
 from jitney.compiler.hlo.ir import TensorType
+from jitney.compiler.input_output_alias import InputOutputAlias
 from jitney.compiler.llvm import engine
 from jitney.core.record import field, record
 
@@ -64,7 +65,7 @@ class CompiledProgram:
       arena_bytes: memory that one call needs besides inputs and outputs.
       inputs, outputs: types of what it takes and returns.
       releases_gil: whether a call may take so long that other Python threads should run meanwhile.
-      may_alias: for each output, the inputs in whose memory it may lie.
+      alias: in the memory of which inputs an output may lie.
       code_bytes: size of the code that is its own.
       links: what its code is linked with.
       timings: seconds that each stage of compilation took.
@@ -78,7 +79,7 @@ class CompiledProgram:
         inputs: Sequence[TensorType],
         outputs: Sequence[TensorType],
         releases_gil: bool,
-        may_alias: Sequence[Sequence[int]],
+        alias: InputOutputAlias,
         keep_alive: Sequence[Any],
     ) -> None:
         self.entry = code.address("entry")
@@ -88,7 +89,7 @@ class CompiledProgram:
         self.inputs = tuple(inputs)
         self.outputs = tuple(outputs)
         self.releases_gil = releases_gil
-        self.may_alias = tuple(map(tuple, may_alias))
+        self.alias = alias
         self.timings: dict[str, float] = {}
         self.code_bytes = code.size
         self._keep_alive = keep_alive

@@ -28,7 +28,7 @@ from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.outlined import Outlined
 from jitney.compiler.llvm.target import host
 from jitney.compiler.plan import ir
-from jitney.compiler.plan.aliasing import may_alias
+from jitney.compiler.plan.aliasing import input_output_alias
 from jitney.core import caches, forking
 from jitney.core.thresholds import threshold
 
@@ -306,7 +306,7 @@ def compile_plan(plan: ir.Plan) -> CompiledProgram:
         plan.inputs,
         plan.outputs,
         _is_long(plan.steps),
-        may_alias(plan),
+        input_output_alias(plan),
         [links, *plan.keep_alive],
     )
     ended = time.perf_counter()

@@ -1,83 +1,101 @@
-"""Input-output aliasing: the inputs in whose memory an output may lie, once the caller donates them.
+"""Input-output aliasing: finds the inputs in whose memory an output may lie, once they are donated.
 
 An input that is donated has memory of the size that some result needs. A program may write the result
 there if it is done with the input before, or if a kernel that writes the result reads of the input only
 the element that it is about to write. This holds of the plan as it is: the same machine code serves
-calls that donate and calls that do not, and the runtime chooses (`runtime/executable.py`).
+calls that donate and calls that do not, and the runtime chooses (`runtime/donation.py`).
 
 XLA has it as `input_output_alias` of a module. The condition is that of an anti-dependence (Allen and
 Kennedy, Optimizing Compilers for Modern Architectures, section 2.2): no read of the input after a write
-of the output. O(steps) for each pair of one type.
+of the output. O(steps), and the pairs that one step reads last and writes first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from jitney.compiler.input_output_alias import InputOutputAlias
 from jitney.compiler.plan import ir
 from jitney.compiler.plan.inplace import is_elementwise_update
+from jitney.compiler.tensor_type import TensorType
 
 
-def may_alias(plan: ir.Plan) -> tuple[tuple[int, ...], ...]:
-    """Return, for each output, the numbers of the inputs of its type in whose memory it may lie."""
-    if not any(t in plan.inputs for t in plan.outputs):
-        return ((),) * len(plan.outputs)
-    steps = [_Step(step) for step in plan.steps]
-    shown = {k for step in steps for k in step.shown}
-    return tuple([
-        tuple([
-            i
-            for i, input_type in enumerate(plan.inputs)
-            if input_type == output_type and i not in shown and _is_dead_before(steps, i, j)
-        ])
-        for j, output_type in enumerate(plan.outputs)
-    ])  # fmt: skip
+def input_output_alias(plan: ir.Plan) -> InputOutputAlias:
+    """Returns which outputs may lie in the memory of which inputs."""
+    uses = _Uses(plan.steps)
+    never = len(plan.steps)
+    last_reads = [uses.reads.get(i, [-1])[-1] for i in range(len(plan.inputs))]
+    first_writes = [uses.writes.get(j, [never])[0] for j in range(len(plan.outputs))]
+    for i in uses.shown:
+        last_reads[i] = never
+    written_in: dict[tuple[int, TensorType], list[int]] = {}
+    for j, step in enumerate(first_writes):
+        written_in.setdefault((step, plan.outputs[j]), []).append(j)
+    in_one_step = [
+        (i, j)
+        for i, step in enumerate(last_reads)
+        for j in written_in.get((step, plan.inputs[i]), ())
+    ]
+    candidates = dict.fromkeys([*in_one_step, *uses.copies])
+    pairs = frozenset([pair for pair in candidates if uses.is_dead_before(*pair)])
+    return InputOutputAlias(tuple(last_reads), tuple(first_writes), pairs)
 
 
-class _Step:
-    """Inputs that a step of the plan reads, with those within it, and outputs that it touches.
+class _Uses:
+    """The steps of a plan that, with those within them, read inputs and write outputs, in order.
 
     (What reads an output comes after what writes it.)
 
     Attributes:
+      reads: of each input that is read, the steps that do.
+      writes: of each output, the steps that write it, or read it later.
+      copies: of an input and an output, the steps that only copy one to the other.
       shown: inputs that Python functions of users are given, which may keep them.
     """
 
-    def __init__(self, step: ir.Step) -> None:
-        self.step = step
-        self.reads: set[int] = set()
-        self.writes: set[int] = set()
+    def __init__(self, steps: Sequence[ir.Step]) -> None:
+        self.steps = steps
+        self.reads: dict[int, list[int]] = {}
+        self.writes: dict[int, list[int]] = {}
+        self.copies: dict[tuple[int, int], set[int]] = {}
         self.shown: set[int] = set()
-        for within in ir.all_steps([step]):
-            used = ir.touched(within)
-            inputs = {b.index for b in used if b.place == "input"}
-            self.reads |= inputs
-            self.writes |= {b.index for b in used if b.place == "output"}
-            if isinstance(within, ir.HostCall):
-                self.shown |= inputs
+        for k, step in enumerate(steps):
+            for within in ir.all_steps([step]):
+                used = ir.touched(within)
+                inputs = {b.index for b in used if b.place == "input"}
+                for i in inputs:
+                    self.reads.setdefault(i, []).append(k)
+                for j in {b.index for b in used if b.place == "output"}:
+                    self.writes.setdefault(j, []).append(k)
+                if isinstance(within, ir.HostCall):
+                    self.shown |= inputs
+            match step:
+                case ir.Copy(to=to, source=source) if (to.place, source.place) == (
+                    "output",
+                    "input",
+                ):
+                    self.copies.setdefault((source.index, to.index), set()).add(k)
+                case _:
+                    pass
 
-    def copies(self, i: int, j: int) -> bool:
-        """Whether it only copies input `i` to output `j`: a no-op if they share memory."""
-        match self.step:
-            case ir.Copy(to=to, source=source):
-                return (to.place, to.index, source.place, source.index) == ("output", j, "input", i)
-            case _:
-                return False
+    def is_dead_before(self, i: int, j: int) -> bool:
+        """Whether input `i` is not read any more when output `j` is written.
 
-
-def _is_dead_before(steps: Sequence[_Step], i: int, j: int) -> bool:
-    """Whether input `i` is not read any more when output `j` is written; a copy of it is no write."""
-    is_written = False
-    for each in steps:
-        if each.copies(i, j):
-            if is_written:
-                return False
-            continue
-        writes = j in each.writes and not _is_update(each.step, i, j)
-        if i in each.reads and (is_written or writes):
+        A copy of one to the other does nothing if they share memory, unless something else has been
+        written there before.
+        """
+        if i in self.shown:
             return False
-        is_written = is_written or j in each.writes
-    return True
+        copies = self.copies.get((i, j), ())
+        reads = [k for k in self.reads.get(i, ()) if k not in copies]
+        writes = [k for k in self.writes.get(j, ()) if k not in copies]
+        if not writes:
+            return True
+        if copies and writes[0] < max(copies):
+            return False
+        if not reads or reads[-1] < writes[0]:
+            return True
+        return reads[-1] == writes[0] and _is_update(self.steps[writes[0]], i, j)
 
 
 def _is_update(step: ir.Step, i: int, j: int) -> bool:
