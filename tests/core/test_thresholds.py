@@ -48,7 +48,7 @@ OTHERS = {
     "core/text.py": {"WIDTH", "SHARING_THRESHOLD"},
     "inspection/collect.py": {"_KEPT_BYTES"},
     "inspection/explain.py": {"_SHOWN_OPERATIONS", "_SHOWN_STORED"},
-    "inspection/machine.py": {"_N", "_BYTES", "_ROUNDS"},
+    "inspection/machine.py": {"_N", "_BYTES", "_TRIES"},
     "inspection/notebook.py": {"_OPEN_LINES"},
     "inspection/page.py": {"_DRAWN_STEPS", "_HELD"},
     "inspection/profile.py": {"_SHOWN_STEPS", "_SHOWN_LINES", "_SHOWN_FUNCTIONS"},

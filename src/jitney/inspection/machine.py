@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 _N = 1024  # rows and columns of the matrices
 _BYTES = 1 << 26  # of the array that is read and written: far more than the caches hold
-_ROUNDS = 15
-_TRIES = 4  # times that these are repeated at the most
+_ROUNDS = 5
+_TRIES = 12  # times that these are repeated at the most
+_PATIENCE = 2  # tries without a gain that end them
 _PAUSE = 0.05  # seconds between them
 _GAIN = 0.02  # of a shorter time that another try is worth
 
@@ -61,7 +62,7 @@ class Rates:
 
 @cache
 def rates() -> Rates:
-    """The rates of this machine, measured once, in a second or two: the best of several rounds."""
+    """The rates of this machine, measured once, in a second or less: the best of several rounds."""
     return computing(_seconds)
 
 
@@ -85,11 +86,13 @@ def _seconds(f: Callable[[Array], Array], x: Array) -> float:
     """The shortest time; others may use the machine, so rounds go on until they bring no more."""
     f(x).block_until_ready()
     best = _seconds_of_rounds(f, x)
+    tries_without_gain = 0
     for _ in range(_TRIES):
         before = best
         time.sleep(_PAUSE)
         best = min(best, _seconds_of_rounds(f, x))
-        if best > before * (1 - _GAIN):
+        tries_without_gain = 0 if best < before * (1 - _GAIN) else tries_without_gain + 1
+        if tries_without_gain == _PATIENCE:
             break
     return best
 
