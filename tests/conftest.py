@@ -56,6 +56,9 @@ TWELFTH = 12
 # second.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# Tests make objects by the million that stay until their module ends: to collect young ones takes a
+# twentieth of the time, and as much again for what it evicts from the caches of the processor.
+gc.set_threshold(20_000, *gc.get_threshold()[1:])
 # Programs are compiled, not loaded from the disk cache of earlier runs; tests of the disk cache turn
 # it back on.
 os.environ["JITNEY_ENABLE_COMPILATION_CACHE"] = "0"
@@ -131,6 +134,25 @@ def pytest_configure(config: pytest.Config) -> None:
     if oracle.recording:
         parts = given["oracle_parts"] if given else tempfile.mkdtemp(prefix="jitney-oracle-")
         config.stash[PARTS] = Path(parts)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Gives whole files to processes."""
+    if config.option.dist != "loadfile":
+        return None
+    from tests.helpers.distribute import FileScheduling
+
+    return FileScheduling(config, log)
+
+
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """Runs a test; a process of pytest-xdist sends its outcome alone."""
+    if not hasattr(item.config, "workerinput"):
+        return None
+    from tests.helpers.distribute import run_and_report
+
+    return run_and_report(item, nextitem)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -219,9 +219,12 @@ class _Digest:
         return None
 
     def type(self, x: type) -> None:
-        module = sys.modules.get(x.__module__)
-        if _is_ours(getattr(module, "__file__", None) or ""):
-            self.text("class", inspect.getsource(x))
+        file = getattr(sys.modules.get(x.__module__), "__file__", None) or ""
+        if _is_ours(file):
+            key = file, x.__qualname__, getattr(x, "__firstlineno__", None)
+            if key not in _CLASSES:
+                _CLASSES[key] = inspect.getsource(x)
+            self.text("class", _CLASSES[key])
         else:
             self.text("class", f"{x.__module__.partition('.')[0]}.{x.__qualname__}")
 
@@ -244,6 +247,10 @@ class _Digest:
             raise TypeError(f"the oracle has no digest for a {type(x).__name__}: {x!r}")
 
 
+# Texts of classes, by file, name and first line: before Python 3.13 `inspect` parses the file for each.
+_CLASSES: dict[tuple[str, str, int | None], str] = {}
+
+
 def _is_ours(filename: str) -> bool:
     return filename.startswith(str(TESTS))
 
@@ -259,13 +266,18 @@ def _global_names(code: types.CodeType) -> Iterator[str]:
 def _sources(filename: str) -> dict[int, str]:
     """The texts of a file's functions and lambdas, by the line in which their code begins."""
     text = Path(filename).read_text()
+    # Columns count bytes. `ast.get_source_segment` would split the file anew for each node.
+    lines = [line.encode() for line in text.split("\n")]
     sources: dict[int, str] = {}
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, (ast.FunctionDef, ast.Lambda)):
             decorators = getattr(node, "decorator_list", [])
             line = min([node.lineno, *[x.lineno for x in decorators]])
-            segment = ast.get_source_segment(text, node) or ""
-            words = "\n".join(part.strip() for part in segment.splitlines())
+            last = node.end_lineno or node.lineno
+            parts = lines[node.lineno - 1 : last]
+            parts[-1] = parts[-1][: node.end_col_offset]  # first the end: both may be in one line
+            parts[0] = parts[0][node.col_offset :]
+            words = "\n".join(part.decode().strip() for part in parts)
             sources[line] = sources.get(line, "") + words
     return sources
 

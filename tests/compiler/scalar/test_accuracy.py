@@ -1,5 +1,6 @@
 """Scalar functions as compiled vector code, against longdouble, and against their NumPy meanings."""
 
+import functools
 import warnings
 
 import ml_dtypes
@@ -28,31 +29,44 @@ TARGETS = {
 pytestmark = pytest.mark.filterwarnings("ignore:invalid value encountered in cast")
 
 
-def compiled(fn, operands, result, target="host"):
-    dtype = operands[1] if fn == "select" else operands[0]
+def code_path(target):
+    """The processor and number of lanes that `Loop` takes."""
     where, lanes = TARGETS[target]
     if where is not None and not host().is_x86:
         pytest.skip("needs an x86 processor")
     if where is not None and not where.features <= host().features | {"cx16", "64bit"}:
         pytest.skip("this processor cannot run the code")
-    return Loop(lambda e, xs: table.emit(e, fn, dtype, xs, result), operands, result, where, lanes)
+    return where, lanes
+
+
+def compiled(fn, operands, result, target="host"):
+    dtype = operands[1] if fn == "select" else operands[0]
+    return Loop(
+        lambda e, xs: table.emit(e, fn, dtype, xs, result), operands, result, *code_path(target)
+    )
 
 
 # --- accuracy -----------------------------------------------------------------------------------
+
+
+@functools.lru_cache(maxsize=2)  # targets follow one another
+def question(fn, dtype, n):
+    """Operands of a function, and its results in longdouble."""
+    reference, count = REFERENCES[fn]
+    arrays = [samples(dtype, n, seed) for seed in range(count)]
+    inside = domain(fn, *arrays)
+    arrays = [x[inside] for x in arrays]
+    with np.errstate(all="ignore"):
+        return arrays, reference(*[x.astype(np.longdouble) for x in arrays])
 
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("dtype", [F32, F64], ids=str)
 @pytest.mark.parametrize("fn", REFERENCES)
 def test_error_stays_within_the_stated_bound(fn, dtype, target):
-    reference, count = REFERENCES[fn]
     n = 1_000_000 if target == "host" and fn in ("exp", "log", "sin", "tanh") else 60_000
-    arrays = [samples(dtype, n, seed) for seed in range(count)]
-    inside = domain(fn, *arrays)
-    arrays = [x[inside] for x in arrays]
-    with np.errstate(all="ignore"):
-        want = reference(*[x.astype(np.longdouble) for x in arrays])
-    errors = ulps(compiled(fn, [dtype] * count, dtype, target)(*arrays), want)
+    arrays, want = question(fn, dtype, n)
+    errors = ulps(compiled(fn, [dtype] * len(arrays), dtype, target)(*arrays), want)
     bound = lookup(fn).ulp_bound(dtype)
     bound += 0.5 if target == "sse4" else 0
     bound += 3 if fn in SAMPLED and dtype == F64 else 0
@@ -93,25 +107,30 @@ def test_power_has_the_special_cases_of_c99(dtype):
     assert ulps(compiled("pow", [dtype, dtype], dtype)(x, y), want).max() <= 2
 
 
+@functools.lru_cache(maxsize=2)
+def question_of_power(exponent, dtype):
+    """Bases, and their powers in longdouble."""
+    info = np.finfo(dtype)
+    ends = [0, 1, 2, 2.5, np.inf, info.max, info.tiny, info.smallest_subnormal, np.nan]
+    x = np.concatenate([samples(dtype, 40_000, 0), np.array([*ends, *[-v for v in ends]], dtype)])
+    with np.errstate(all="ignore"):
+        return x, np.power(x.astype(np.longdouble), np.longdouble(exponent))
+
+
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("dtype", [F32, F64], ids=str)
 @pytest.mark.parametrize("halves", [n for n in range(-8, 9) if n])
 def test_powers_with_constant_exponents(halves, dtype, target):
     exponent = halves / 2
-    info = np.finfo(dtype)
-    ends = [0, 1, 2, 2.5, np.inf, info.max, info.tiny, info.smallest_subnormal, np.nan]
-    x = np.concatenate([samples(dtype, 40_000, 0), np.array([*ends, *[-v for v in ends]], dtype)])
-    where, lanes = TARGETS[target]
-    compiled("mul", [dtype, dtype], dtype, target)  # skips where the target cannot run
+    x, want = question_of_power(exponent, dtype)
 
     def emit(e, xs):
         short = powers.constant_power(e, xs[0], exponent)
         return powers.power(e, xs[0], e.const(exponent, xs[0])) if short is None else short
 
-    with np.errstate(all="ignore"):
-        want = np.power(x.astype(np.longdouble), np.longdouble(exponent))
-    errors = ulps(Loop(emit, [dtype], dtype, where, lanes)(x), want)
-    near_end = (np.abs(want) < 16 * info.tiny) | (np.abs(x) < 16 * info.tiny)
+    errors = ulps(Loop(emit, [dtype], dtype, *code_path(target))(x), want)
+    tiny = np.finfo(dtype).tiny
+    near_end = (np.abs(want) < 16 * tiny) | (np.abs(x) < 16 * tiny)
     bound = lookup("pow").ulp_bound(dtype) + (0.5 if target == "sse4" else 0)
     assert errors[~near_end].max() <= bound and errors.max() <= bound + 0.5
 
