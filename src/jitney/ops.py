@@ -9,7 +9,7 @@ from jitney.core.lazy import listing
 from jitney.core.trace import concrete_or_error
 from jitney.numpy import creation, promotion, reductions
 from jitney.numpy.indexing import get
-from jitney.numpy.out_sharding import lying
+from jitney.numpy.out_sharding import call_with_sharding
 from jitney.primitives.array.broadcasting import broadcast_to, expand_dims
 from jitney.primitives.indexing.scatter import (
     ScatterDimensionNumbers,
@@ -164,7 +164,7 @@ def _reduced(
         return creation.asarray(reduction(creation.array(parts), axis=0), dtype=values.dtype)
 
     is_sum = scatter is scatter_add
-    return lying(out_sharding, "segment_sum", of_all, values, segments, is_sum=is_sum)
+    return call_with_sharding(out_sharding, "segment_sum", of_all, values, segments, is_sum=is_sum)
 
 
 for _name in __all__:

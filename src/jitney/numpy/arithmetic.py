@@ -190,7 +190,7 @@ nextafter = float_arithmetic(
 def power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """x1 to the power of x2; also written x1 ** x2.
 
-    An integer exponent that is no tracer gives a chain of multiplications; arrays of integers to the
+    An integer exponent that is not a tracer gives a chain of multiplications; arrays of integers to the
     power of arrays of integers (not negative) stay integers.
 
     Args:
@@ -222,7 +222,7 @@ def power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 
 def _is_static_integer(x: ArrayLike, may_be_negative: bool) -> TypeGuard[SupportsInt]:
-    """Whether exponent `x` is known; only in arrays are negative ones of integers no errors."""
+    """Returns whether exponent `x` is known; negative ones of integers are errors except in arrays."""
     if isinstance(x, np.ndarray | ArrayImpl):
         is_one = x.ndim == 0 and promotion.is_integer(x.dtype)
         return is_one and (may_be_negative or int(x) >= 0)
@@ -271,9 +271,9 @@ def float_power(x: ArrayLike, y: ArrayLike, /) -> Array:
 def _custom_jvp_named(name: str, function: Callable[..., Any]) -> custom_jvp:
     """`custom_jvp(function)` whose equations carry `name` and share one program."""
     function.__name__ = name
-    made = custom_jvp(function)
-    made.shares_program = True
-    return made
+    wrapper = custom_jvp(function)
+    wrapper.shares_program = True
+    return wrapper
 
 
 @partial(_custom_jvp_named, "logaddexp")

@@ -37,7 +37,7 @@ else:
 
 
 class ArrayMethods(_Base):
-    """What arrays and tracers have in common, beside operators."""
+    """The methods that arrays and tracers share, besides operators."""
 
     # --- elements ---------------------------------------------------------------------------------
 
@@ -221,9 +221,9 @@ class ArrayMethods(_Base):
         if not args:
             axes: Any = None
         elif len(args) == 1:
-            given = args[0]
-            several = given is None or isinstance(given, Sequence) or getattr(given, "ndim", 0)
-            axes = given if several else args
+            order = args[0]
+            several = order is None or isinstance(order, Sequence) or getattr(order, "ndim", 0)
+            axes = order if several else args
         else:
             axes = args
         from jitney.numpy.manipulation import transpose
@@ -375,7 +375,7 @@ class ArrayMethods(_Base):
         *,
         method: str = "scan",
     ) -> Array:
-        """Where `v` would be put in to keep the array sorted."""
+        """Positions at which to insert `v` to keep the array sorted."""
         from jitney import numpy as jnp
 
         return jnp.searchsorted(self, v, side, sorter, method=method)
@@ -394,7 +394,7 @@ def _rows(x: Array) -> list[Array]:
 
 
 def attributes(methods: type) -> dict[str, Any]:
-    """What a class of methods defines, without what Python puts into every class."""
+    """Returns the members that a class of methods defines, without those that every class has."""
     skipped = ("__module__", "__dict__", "__weakref__", "__doc__", "__qualname__", "__firstlineno__",
                "__static_attributes__", "__annotations__", "__orig_bases__")  # fmt: skip
     return {name: value for name, value in vars(methods).items() if name not in skipped}

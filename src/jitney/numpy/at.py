@@ -19,7 +19,7 @@ from jitney.core.typing import ArrayLike, Index
 from jitney.core.user_warnings import warn
 from jitney.numpy import arithmetic, indexing, promotion
 from jitney.numpy.index_plan import plan
-from jitney.numpy.out_sharding import lying
+from jitney.numpy.out_sharding import call_with_sharding
 from jitney.primitives.array.broadcasting import broadcast_to, expand_dims
 from jitney.primitives.array.creation import full_like
 from jitney.primitives.array.shape import rev, shape_of, squeeze
@@ -94,7 +94,7 @@ def _scattering(
                 wrap_negative_indices=wrap_negative_indices,
             )  # fmt: skip
 
-        return lying(out_sharding, name, updated, self.array, self.index, values)
+        return call_with_sharding(out_sharding, name, updated, self.array, self.index, values)
 
     return _method(update, name, doc, example, printed, returns)
 
@@ -132,7 +132,7 @@ def _combining(
             )
             return function(x, factors)
 
-        return lying(out_sharding, name, updated, self.array, self.index, values)
+        return call_with_sharding(out_sharding, name, updated, self.array, self.index, values)
 
     return _method(update, name, doc, example, printed, returns)
 
@@ -157,7 +157,7 @@ def _method(
 
 
 class IndexUpdateHelper:
-    """What `x.at` is: waits for an index."""
+    """The value of `x.at`, to be indexed."""
 
     __slots__ = ("array",)
 
@@ -172,7 +172,7 @@ class IndexUpdateHelper:
 
 
 class IndexUpdateRef:
-    """What `x.at[index]` is: elements that may be read or updated.
+    """The value of `x.at[index]`: elements to read or update.
 
     The keywords are common to all methods:
 
@@ -181,7 +181,7 @@ class IndexUpdateRef:
       mode: what happens with positions out of range: "drop" or "fill" ignore them (the default for
         updates), "clip" takes the nearest, "promise_in_bounds" says that there are none.
       wrap_negative_indices: whether negative positions count from the end.
-      out_sharding: how the result lies on the mesh in force.
+      out_sharding: sharding of the result; a PartitionSpec refers to the mesh in force.
 
     Example:
       >>> x = jnp.zeros(4)
@@ -223,7 +223,7 @@ class IndexUpdateRef:
           Array([ 1., nan], dtype=float32)
         """
 
-        def found(x: Array, index: Index) -> Array:
+        def gather(x: Array, index: Index) -> Array:
             return indexing.get(
                 x,
                 index,
@@ -234,7 +234,7 @@ class IndexUpdateRef:
                 wrap_negative_indices=wrap_negative_indices,
             )
 
-        return lying(out_sharding, "get", found, self.array, self.index)
+        return call_with_sharding(out_sharding, "get", gather, self.array, self.index)
 
     set = _scattering(
         "set", lax_scatter.scatter, None, "x[index] = values.",
@@ -345,27 +345,27 @@ def _update_at_once(
             return None
     else:
         return None
-    found = indexing.numpy_index(index)
-    if found is None:
+    key = indexing.numpy_index(index)
+    if key is None:
         return None
     try:
         part = None
-        if found and all([type(k) is np.ndarray and k.dtype.kind != "b" for k in found]):
+        if key and all([type(k) is np.ndarray and k.dtype.kind != "b" for k in key]):
             # (To read that many elements only for their rank would take as long as to write them.)
-            rank = max([k.ndim for k in found]) + old.ndim - len(found)
+            rank = max([k.ndim for k in key]) + old.ndim - len(key)
         else:
-            part = old[found]
+            part = old[key]
             rank = np.ndim(part)
         if rank < new.ndim:
             return None
         out = old.copy()
         if ufunc is None:
-            out[found] = new
-        elif any(type(k) is np.ndarray for k in found):
-            ufunc.at(out, found, new)  # positions may come twice
+            out[key] = new
+        elif any(type(k) is np.ndarray for k in key):
+            ufunc.at(out, key, new)  # positions may come twice
         else:
             with float_errors.ignored():
-                out[found] = ufunc(part, new)
+                out[key] = ufunc(part, new)
     except (IndexError, ValueError):
         return None  # out of range, or an error to explain
     return host_path.array_from_numpy(out, x.aval)
@@ -458,15 +458,15 @@ def _broadcast(values: ArrayLike, shape: tuple[int, ...]) -> Array:
 def _warn_if_unsafe(dtype: np.dtype, values: ArrayLike) -> None:
     """Warns if `values` do not fit into an array of `dtype` without loss."""
     aval = get_aval(values)
-    given = aval.dtype
-    if given == dtype or dtypes.is_extended(dtype) or dtypes.is_extended(given):
+    source = aval.dtype
+    if source == dtype or dtypes.is_extended(dtype) or dtypes.is_extended(source):
         return
-    if given == np.bool_ and dtypes.issubdtype(dtype, np.integer):
+    if source == np.bool_ and dtypes.issubdtype(dtype, np.integer):
         return  # without loss, even where promotion is strict
-    common, _ = dtypes.common_type(((dtype, False), (given, aval.weak_type)))
+    common, _ = dtypes.common_type(((dtype, False), (source, aval.weak_type)))
     if common != dtype:
         warn(
-            f"x.at[...]: values of {dtypes.long_name(given)} cannot be cast to "
+            f"x.at[...]: values of {dtypes.long_name(source)} cannot be cast to "
             f"{dtypes.long_name(dtype)}, the dtype of x, without loss, and "
             f"jax_numpy_dtype_promotion is {config.numpy_dtype_promotion.value}. This will become "
             "an error: cast the values by astype, or x before it is updated.",

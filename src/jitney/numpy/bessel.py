@@ -1,4 +1,4 @@
-"""Bessel functions. They stand alone: nothing that is imported at first needs special functions."""
+"""Bessel functions, in their own module so that importing the package loads no special functions."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _UINT8 = np.dtype(np.uint8)
 
 
 def _weights(name: str, bitorder: str) -> np.ndarray:
-    """How far each of eight bits is shifted."""
+    """Returns the shift of each of eight bits."""
     if bitorder not in ("little", "big"):
         raise ValueError(
             f"jnp.{name}: `bitorder` must be 'little' or 'big', the bit of a byte that comes first, "
@@ -63,9 +63,9 @@ def packbits(a: ArrayLike, axis: int | None = None, bitorder: str = "big") -> Ar
         x, axis = reshape(x, (x.size,)), 0
     axis = canonical_axis(axis, x.ndim)
     x = swapaxes(x, axis, -1)
-    rest = x.shape[-1] % 8
-    if rest:
-        x = pad(x, ((0, 0),) * (x.ndim - 1) + ((0, 8 - rest),))
+    excess = x.shape[-1] % 8
+    if excess:
+        x = pad(x, ((0, 0),) * (x.ndim - 1) + ((0, 8 - excess),))
     x = reshape(x, (*x.shape[:-1], x.shape[-1] // 8, 8))
     row = reshape(as_value(shifts), (1,) * (x.ndim - 1) + (8,))
     packed = sum_of(binary.shift_left(x, row), axis=-1, dtype=_UINT8)

@@ -170,15 +170,15 @@ def piecewise(
             "jnp.piecewise: `condlist` must be a sequence of conditions, or one with an axis for them, "
             f"but it is {condlist!r}"
         )
-    count, given = conditions.shape[0], len(funclist)
-    if given == count + 1:
+    count, n_functions = conditions.shape[0], len(funclist)
+    if n_functions == count + 1:
         functions = [funclist[-1], *funclist[:-1]]
-    elif given == count:
+    elif n_functions == count:
         functions = [0, *funclist]
     else:
         raise ValueError(
             f"jnp.piecewise: `funclist` must have a function for each of {count} conditions, and may "
-            f"have one more for elements where none holds, but it has {given}"
+            f"have one more for elements where none holds, but it has {n_functions}"
         )
     if count == 0:
         raise ValueError("jnp.piecewise: `condlist` must have one condition or more, but is empty")
@@ -198,8 +198,8 @@ def piecewise(
         operand = value
         if promotion.is_inexact(value.dtype):
             operand = lax_select.select(here, value, stop_gradient(value))
-        found: Any = function(operand, *args, **kw)
-        result = convert.convert(convert.as_value(found), value.dtype)
+        case: Any = function(operand, *args, **kw)
+        result = convert.convert(convert.as_value(case), value.dtype)
         cases.append(broadcast_to(result, value.shape))
     return lax_select.select_n(index, *cases)
 

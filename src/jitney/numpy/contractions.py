@@ -14,7 +14,7 @@ DimensionNumbers = tuple[tuple[Sequence[int], Sequence[int]], tuple[Sequence[int
 
 @record(frozen=True)
 class Contraction:
-    """How a product of batches of matrices is made of one contraction.
+    """A plan for a product of batches of matrices as one contraction.
 
     Attributes:
       squeezed_a, squeezed_b: axes of extent 1 that are taken away first.
@@ -34,7 +34,7 @@ class Contraction:
 def contraction(
     left: tuple[int, ...], right: tuple[int, ...], row: bool, column: bool, placed: bool
 ) -> Contraction:
-    """How a product of operands of these shapes is made of one contraction.
+    """Plans the product of operands of these shapes as one contraction.
 
     Args:
       left: the shape of the first operand: (*batch, row, n), or (*batch, n) unless `row`.
@@ -69,11 +69,11 @@ def contraction(
     alone_a, alone_b = ([j for j in axes if j not in shared] for axes in (axes_a, axes_b))
     names = [*shared, *alone_a, *rows, *alone_b, *columns]
     ones = [j for j in range(rank) if j not in axes_a and j not in axes_b]
-    wanted = [*[j for j in range(rank) if j not in ones], *rows, *columns]
+    result_names = [*[j for j in range(rank) if j not in ones], *rows, *columns]
     return Contraction(
         tuple([k for k in range(len(batch_a)) if k + lacks_a not in axes_a]),
         tuple([k for k in range(len(batch_b)) if k + lacks_b not in axes_b]),
         (contract, batch),
-        None if names == wanted else tuple([names.index(w) for w in wanted]),
+        None if names == result_names else tuple([names.index(w) for w in result_names]),
         tuple(ones),
     )

@@ -1,4 +1,4 @@
-"""What `array` makes of its argument: an array, a scalar, a sequence, what stands for an array."""
+"""Conversion of the argument of `array`: arrays, scalars, sequences, convertible objects."""
 
 from __future__ import annotations
 
@@ -114,12 +114,12 @@ def _as_ndarray(x: object, dtype: DTypeLike | dtypes.ExtendedDType | None) -> np
 
 def _of_numpy(value: np.ndarray, dtype: Any) -> Array:
     """A NumPy array as ours, of canonical dtype."""
-    wanted = dtypes.canonicalize_dtype(value.dtype) if dtype is None else dtype
-    value = copied(value, wanted)
+    target = dtypes.canonicalize_dtype(value.dtype) if dtype is None else dtype
+    value = copied(value, target)
     if state.trace is state.eval_trace:
         if config.transfer_checks.wanted:
             transfer_guard.check_operand(value, "array")
-        return array_from_numpy(value, shaped_array(value.shape, wanted, False))
+        return array_from_numpy(value, shaped_array(value.shape, target, False))
     return as_value(typed(value))
 
 
@@ -145,8 +145,8 @@ def _of_sequence(xs: Sequence[Any], dtype: Any) -> Array:
     if state.trace is state.eval_trace and not dtypes.is_extended(dtype):
         values = [_element(x, dtype) for x in leaves]
         if len({v.shape for v in values}) == 1:
-            found = iter(values)
-            value = np.array(_rebuilt(xs, found), dtype)
+            elements = iter(values)
+            value = np.array(_rebuilt(xs, elements), dtype)
             return array_from_numpy(value, shaped_array(value.shape, dtype, False))
     return _joined(xs, dtype)
 
@@ -172,7 +172,7 @@ def _common_dtype(leaves: list[Any]) -> np.dtype:
 
 
 def _of_plain_sequence(xs: Sequence[Any], leaves: list[Any], dtype: Any) -> Array:
-    """Without arrays of ours: NumPy does it all."""
+    """Converts a sequence without arrays of ours, by NumPy alone."""
     if any(x is None for x in leaves):
         raise ValueError(_NONE)
     if dtype is None:
@@ -201,16 +201,16 @@ def _of_plain_sequence(xs: Sequence[Any], leaves: list[Any], dtype: Any) -> Arra
 
 
 def _uneven(rows: list[Any]) -> str:
-    """Which parts of nested lists have unequal lengths."""
+    """Returns a description of the parts of nested lists that have unequal lengths."""
     shape: tuple[int, ...] = ()
     level: list[Any] = [rows]
     while all(isinstance(x, list) for x in level):
         lengths = sorted({len(x) for x in level})
         if len(lengths) > 1:
-            found = ", ".join(map(str, lengths))
+            shown = ", ".join(map(str, lengths))
             return (
                 f"lists beside each other must have one length, but within shape {shape} they have the "
-                f"lengths {found}; numbers that are missing may be jnp.nan"
+                f"lengths {shown}; numbers that are missing may be jnp.nan"
             )
         shape, level = (*shape, lengths[0]), [y for x in level for y in x]
     return f"within shape {shape} there must be numbers alone, or lists of one length alone"

@@ -164,14 +164,14 @@ def asarray(
 
 
 def _filled(shape: ShapeLike, value: int, dtype: DTypeLike | None, name: str) -> Array:
-    extents, own = _shape_and_dtype(shape, dtype, name)
-    return _constant(extents, value, own, False)
+    extents, resolved = _shape_and_dtype(shape, dtype, name)
+    return _constant(extents, value, resolved, False)
 
 
 def _shape_and_dtype(
     shape: ShapeLike, dtype: DTypeLike | None, name: str
 ) -> tuple[tuple[int, ...], Any]:
-    """What a new array is asked to be, checked."""
+    """Returns the checked shape and dtype of a new array."""
     if type(shape) is int and type(dtype) is int:
         raise TypeError(
             f"jnp.{name}: `dtype` must be a data type, but it is '{dtype}'; the extents of a shape "
@@ -187,12 +187,12 @@ def _shape_and_dtype(
 def _constant(shape: tuple[int, ...], value: ArrayLike, dtype: Any, weak_type: bool) -> Any:
     """`value` everywhere; outside of traces one fill of memory."""
     if dtype == dtypes.float0:
-        return np.zeros(shape, dtype)  # tangents of integers are no operands
+        return np.zeros(shape, dtype)  # tangents of integers are not operands
     if dtypes.is_extended(dtype):
         return broadcast_to_shape(convert(value, dtype), shape)
     if state.trace is state.eval_trace and min(shape, default=0) >= 0 and len(shape) <= MAX_AXES:
         scalar = scalar_operand(value, dtype, weak_type)
-        # By bytes: -0.0 is no zero here. Memory that is zero already costs nothing.
+        # Compared by bytes: -0.0 is not zero here. Memory that is zero already costs nothing.
         is_zero = not any(np.asarray(scalar).tobytes())
         filled = np.zeros(shape, dtype) if is_zero else np.full(shape, scalar, dtype)
         return array_from_numpy(filled, shaped_array(shape, dtype, weak_type))
@@ -200,7 +200,7 @@ def _constant(shape: tuple[int, ...], value: ArrayLike, dtype: Any, weak_type: b
 
 
 def _unspecified(shape: tuple[int, ...], dtype: dtypes.DType, weak_type: bool) -> Any:
-    """An array that is about to be written: zeros, which programs call `empty`."""
+    """An array that is about to be overwritten: zeros, in programs by primitive `empty`."""
     if state.trace is state.eval_trace or dtype == dtypes.float0 or dtypes.is_extended(dtype):
         return _constant(shape, 0, dtype, weak_type)
     return convert(lax_creation.empty(shape, dtype), dtype, weak_type)
@@ -360,12 +360,12 @@ def _like(
     dtype: DTypeLike | None,
     shape: ShapeLike | None,
 ) -> Array:
-    """`value` in the shape and dtype of `a`; None: it does not matter."""
-    extents, own, weak = _prototype(name, a, dtype, shape)
-    dtypes.check_valid_dtype(own)
+    """`value` in the shape and dtype of `a`; for None the contents are unspecified."""
+    extents, resolved, weak = _prototype(name, a, dtype, shape)
+    dtypes.check_valid_dtype(resolved)
     if value is None:
-        return _unspecified(extents, own, weak)
-    return _constant(extents, value, own, weak)
+        return _unspecified(extents, resolved, weak)
+    return _constant(extents, value, resolved, weak)
 
 
 @one_operation

@@ -45,26 +45,26 @@ def _running(
       promote: whether small integers become the default integer.
     """
     x = promotion.ensure_arraylike(name, a)
-    wanted: Any = None if dtype is None else convert.user_dtype(dtype, name)
+    out_dtype: Any = None if dtype is None else convert.user_dtype(dtype, name)
     if axis is None or x.ndim == 0:
         x = reshape(x, (x.size,))
         axis = 0
     axis = canonical_axis(axis, x.ndim)
     if nan_as is not None and promotion.is_inexact(x.dtype):
         x = where(isnan(x), convert.scalar_operand(nan_as, x.dtype, False), x)
-    if wanted is None:
-        wanted = x.dtype
-        if wanted == _BOOL:
-            wanted = dtypes.canonicalize_dtype(np.int64)
+    if out_dtype is None:
+        out_dtype = x.dtype
+        if out_dtype == _BOOL:
+            out_dtype = dtypes.canonicalize_dtype(np.int64)
         elif promote:
             from jitney.numpy.reduction_table import sum_dtype
 
-            wanted = sum_dtype(x.dtype)
-    if wanted == _BOOL:
+            out_dtype = sum_dtype(x.dtype)
+    if out_dtype == _BOOL:
         # Of booleans, sums and products are whether there was a true one, and whether all were.
         ordered = _RUNNING_TRUTH[op](convert.convert(convert.convert(x, _BOOL), _INT8), axis)
         return convert.convert(ordered, _BOOL)
-    return op(convert.convert(x, wanted), axis)
+    return op(convert.convert(x, out_dtype), axis)
 
 
 _RUNNING_TRUTH = {

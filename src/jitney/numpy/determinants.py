@@ -31,7 +31,7 @@ class SlogdetResult(NamedTuple):
 
 
 def _parity(pivots: Array) -> Array:
-    """Number of exchanges of rows."""
+    """Returns the number of row exchanges."""
     from jitney.primitives.array.creation import broadcasted_iota
 
     places = broadcasted_iota(pivots.dtype, pivots.shape, pivots.ndim - 1)

@@ -36,7 +36,7 @@ _BOOL = np.dtype(bool)
 
 
 def _edge(x: Array, value: ArrayLike, axis: int) -> Array:
-    """What goes before or after `x` along `axis`; a scalar as one slice."""
+    """Returns the values to prepend or append to `x` along `axis`; a scalar becomes one slice."""
     promotion.check_arraylike("diff", value)
     if not shape_of(value):
         shape = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
@@ -309,14 +309,14 @@ def unwrap(
     axis = canonical_axis(axis, x.ndim)
     if x.shape[axis] == 0:
         return convert(x, common)
-    whole = not promotion.is_inexact(common)
+    integral = not promotion.is_inexact(common)
     dtype = common
     period = convert(as_value(period), dtype)
     x = convert(x, dtype)
-    if whole:
-        interval, rest = divmod(period, 2)
+    if integral:
+        interval, odd = divmod(period, 2)
         low = -interval
-        interval = interval + rest
+        interval = interval + odd
         reach = interval if discont is None else discont
     else:
         reach = _halved(period) if discont is None else convert(as_value(discont), dtype)
@@ -326,10 +326,10 @@ def unwrap(
     steps = diff(x, axis=axis)
     phase = (
         remainder(steps - low, period) + low
-        if whole
+        if integral
         else remainder(steps + interval, period) - interval
     )
-    if not whole:
+    if not integral:
         at_edge = binary.bitwise_and(phase == low, steps > 0)
         phase = where(at_edge, interval, phase)
     else:

@@ -14,7 +14,7 @@ from jitney.core import dtypes, messages
 from jitney.core.symbolic.expressions import DimExpr
 from jitney.core.typing import Array, ArrayLike, DTypeLike
 from jitney.numpy import promotion
-from jitney.numpy.out_sharding import lying
+from jitney.numpy.out_sharding import call_with_sharding
 from jitney.primitives.array import placement, resharding
 from jitney.primitives.array.broadcasting import broadcast_in_dim, broadcast_to, expand_dims
 from jitney.primitives.array.creation import broadcasted_iota
@@ -37,7 +37,7 @@ _BOOL = np.dtype(bool)
 _UINT32 = np.dtype(np.uint32)
 
 Optimize: TypeAlias = "bool | str | Sequence[tuple[int, ...]]"
-"""How the order of contractions is found: not at all, by a strategy's name, or given as a path."""
+"""How to find the order of contractions: False for none, the name of a strategy, or a path."""
 
 
 def einsum(
@@ -63,7 +63,7 @@ def einsum(
         exponential, or False for pairs in their order.
       precision: handed to `dot_general`.
       preferred_element_type: dtype of accumulation and result; the common dtype by default.
-      out_sharding: how the result lies on the mesh in force.
+      out_sharding: sharding of the result; a PartitionSpec refers to the mesh in force.
 
     Returns: an array whose axes are those named in the result.
 
@@ -85,7 +85,7 @@ def einsum(
     arrays, args = _arguments(subscripts, operands)
     promotion.check_arraylike("einsum", *arrays)
     try:
-        found: Any = opt_einsum.contract_path(
+        plan: Any = opt_einsum.contract_path(
             *args, einsum_call=True, use_blas=True, optimize=_strategy(optimize, len(arrays))
         )
     except ValueError:
@@ -93,25 +93,26 @@ def einsum(
         if not wrong:
             raise
         raise ValueError(f"jnp.einsum: {wrong}") from None
-    _, contractions = found  # with `einsum_call`, a pair instead of a PathInfo
+    _, contractions = plan  # with `einsum_call`, a pair instead of a PathInfo
     steps = [(tuple(c[0]), c[2]) for c in contractions]
     place = None
     if out_sharding is not None:
         place = resharding.as_named(out_sharding, "einsum")
-    if place is not None and len(steps) > 1:  # nobody says how what is between lies
+    if place is not None and len(steps) > 1:
+        # `place` is the sharding of the result; no sharding is known for intermediate results.
 
-        def contracted(*given: Array) -> Array:
-            values = [*given]
+        def contracted(*xs: Array) -> Array:
+            values = [*xs]
             return _einsum(values, steps, precision, preferred_element_type, _dot_general, None)
 
-        return lying(
+        return call_with_sharding(
             place, "einsum", contracted, *[convert.as_value(cast("Any", x)) for x in arrays]
         )
     return _einsum(arrays, steps, precision, preferred_element_type, _dot_general, place)
 
 
 def _what_is_wrong(subscripts: object, shapes: Sequence[tuple[int, ...]]) -> str:
-    """Why subscripts do not fit operands; empty if that is not told here."""
+    """Returns why subscripts do not fit operands; "" if the reason is not known."""
     if not isinstance(subscripts, str) or "." in subscripts:
         return ""
     inputs, _, output = subscripts.replace(" ", "").partition("->")
@@ -143,11 +144,11 @@ def _arguments(
     """Returns the arrays among the arguments, and the arguments with shapes in their places."""
     if isinstance(subscripts, str):
         return list(operands), (subscripts, *[_Shape(shape_of(x)) for x in operands])
-    given = (subscripts, *operands)
-    arrays = list(given[: len(given) // 2 * 2 : 2])
+    pairs = (subscripts, *operands)
+    arrays = list(pairs[: len(pairs) // 2 * 2 : 2])
     args = [
         _Shape(shape_of(x)) if k % 2 == 0 and k // 2 < len(arrays) else x
-        for k, x in enumerate(given)
+        for k, x in enumerate(pairs)
     ]
     return arrays, tuple(args)
 
@@ -166,7 +167,7 @@ def _strategy(optimize: Optimize, count: int) -> Any:
 
 
 class _Shape:
-    """What `opt_einsum` looks at of an operand."""
+    """The shape of an operand, all that `opt_einsum` reads of it."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         # An order of contraction is right for all extents; it is chosen for some.
@@ -201,10 +202,10 @@ def einsum_path(
     import opt_einsum
 
     arrays, _ = _arguments(subscripts, operands)
-    found: Any = opt_einsum.contract_path(
+    path: Any = opt_einsum.contract_path(
         subscripts, *operands, optimize=_strategy(optimize, len(arrays))
     )
-    return found
+    return path
 
 
 def _einsum(
@@ -239,11 +240,11 @@ def _einsum(
         if len(taken) == 1:
             out = _of_one(taken[0], terms[0], result, place)
         else:
-            wanted = place if number == len(steps) - 1 else None
-            out = _of_two(taken, terms, result, precision, dtype, dot, wanted)
+            target = place if number == len(steps) - 1 else None
+            out = _of_two(taken, terms, result, precision, dtype, dot, target)
         values.append(out)
-    found = convert.convert(values[0], dtype, weak)
-    return found if place is None else placement.placed(found, None, place)
+    product = convert.convert(values[0], dtype, weak)
+    return product if place is None else placement.placed(product, None, place)
 
 
 # --- single operands ------------------------------------------------------------------------------
@@ -262,7 +263,7 @@ def _simplify(
 ) -> tuple[Array, str]:
     """`x` with axes of one name joined into their diagonal, and without axes not in `keep`.
 
-    If there is a sum, it lies as `place` says.
+    A sum has the sharding `place`.
     """
     gone = {k for k, name in enumerate(names) if name not in keep}
     for name in dict.fromkeys(names):
@@ -286,9 +287,9 @@ def _masked_diagonal(x: Array, first: int, second: int) -> Array:
 
 
 def _of_one(x: Array, names: str, result: str, place: NamedSharding | None) -> Array:
-    kept = "".join([c for c in dict.fromkeys(names) if c in result])
-    own = None if place is None else _ordered(place, result, kept)
-    x, names = _simplify(x, names, result, own)
+    remaining = "".join([c for c in dict.fromkeys(names) if c in result])
+    target = None if place is None else _ordered(place, result, remaining)
+    x, names = _simplify(x, names, result, target)
     return transpose(x, tuple([names.index(c) for c in result]))
 
 

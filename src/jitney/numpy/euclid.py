@@ -14,7 +14,7 @@ from jitney.runtime import host_path
 
 
 def _steps(dtype: np.dtype) -> int:
-    """How many divisions numbers of `dtype` can take: neighbours in Fibonacci's sequence do."""
+    """Returns the maximum number of divisions for `dtype`, that of neighbouring Fibonacci numbers."""
     a, b, count = 1, 1, 0
     while b <= int(dtypes.iinfo(dtype).max):
         a, b, count = b, a + b, count + 1
@@ -42,8 +42,8 @@ def gcd_of(x: Array, y: Array) -> Array:
     x, y = convert(x, magnitude), convert(y, magnitude)
     zero = scalar_operand(0, magnitude, False)
     for _ in range(_steps(dtype)):
-        more = compare.ne(y, zero)
-        x, y = where(more, y, x), where(more, binary.rem(x, where(more, y, 1)), zero)
+        nonzero = compare.ne(y, zero)
+        x, y = where(nonzero, y, x), where(nonzero, binary.rem(x, where(nonzero, y, 1)), zero)
     return convert(x, dtype, weak)
 
 

@@ -46,7 +46,7 @@ Axes = Sequence[int] | None
 
 
 def _factor(name: str, norm: Norm, lengths: Sequence[int], inverse: bool) -> float:
-    """What the result of `lax.fft`, which divides inverse transforms, is multiplied by."""
+    """Returns the factor for results of `lax.fft`, which already divides inverse transforms by n."""
     total = math.prod(lengths) or 1  # of no elements any factor will do
     match norm:
         case None | "backward":

@@ -182,10 +182,10 @@ def _roll_dynamic(a: Array, shift: Array, axes: tuple[int, ...]) -> Array:
         n = a.shape[axis]
         one = convert(one, _INT32)
         extent = binary.max(scalar_operand(n, _INT32, False), scalar_operand(1, _INT32, False))
-        rest = remainder(one, extent)
+        offset = remainder(one, extent)
         doubled = concatenation.concatenate([a, a], axis)
         starts: list[Any] = [scalar_operand(0, _INT32, False)] * a.ndim
-        starts[axis] = binary.sub(scalar_operand(n, _INT32, False), rest)
+        starts[axis] = binary.sub(scalar_operand(n, _INT32, False), offset)
         a = dynamic_slice(doubled, starts, a.shape)
     return a
 

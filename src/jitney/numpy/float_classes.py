@@ -1,4 +1,4 @@
-"""What kind of number a float is: finite, infinite, NaN, signed; and `nan_to_num`."""
+"""Classification of floats: finite, infinite, NaN, signed; and `nan_to_num`."""
 
 from __future__ import annotations
 

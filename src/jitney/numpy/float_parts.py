@@ -61,8 +61,10 @@ def modf(x: ArrayLike, /, out: None = None) -> tuple[Array, Array]:
     """
     promotion.check_no_out("modf", out)
     (x,) = promotion.promote_args_inexact("modf", x)
-    whole = where(compare.ge(x, promotion.strong_scalar_like(x, 0)), unary.floor(x), unary.ceil(x))
-    return binary.sub(x, whole), whole
+    integral = where(
+        compare.ge(x, promotion.strong_scalar_like(x, 0)), unary.floor(x), unary.ceil(x)
+    )
+    return binary.sub(x, integral), integral
 
 
 @jit_when_traced

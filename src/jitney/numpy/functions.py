@@ -1,4 +1,4 @@
-"""What functions of `jax.numpy` that are made from tables have in common: types and public names."""
+"""Types and public names of the functions of `jax.numpy` that are generated from tables."""
 
 from __future__ import annotations
 

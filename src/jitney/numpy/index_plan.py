@@ -1,4 +1,4 @@
-"""What an index of an array means: which elements, in which shape, worked out statically.
+"""The meaning of an index of an array: the elements and the shape, determined statically.
 
     index ::= item | (item, ...)
     item  ::= None | ... | slice | Slice | int | bool | array of integers | mask
@@ -119,7 +119,7 @@ Layout: TypeAlias = tuple[Any, ...]
 
 @record(frozen=True)
 class Plan:
-    """An index, worked out for an operand.
+    """An index, resolved for an operand.
 
     Attributes:
       extra_axes: axes of extent 1 that the operand gets first, one for each boolean scalar.
@@ -313,7 +313,7 @@ def _is_sequence(x: object) -> TypeGuard[Sequence[Any]]:
 
 
 def _holds_arrays(xs: Sequence[Any]) -> bool:
-    """Whether there is an array in nested sequences."""
+    """Returns whether nested sequences contain an array."""
     return any(_holds_arrays(x) if _is_sequence(x) else isinstance(x, Array) for x in xs)
 
 
@@ -372,12 +372,12 @@ def _without_ellipsis(items: list[Any], rank: int) -> list[Any]:
             f"x[...]: an index has one ellipsis at most, but there are {len(places)}, and the axes "
             "that each stands for are unclear"
         )
-    whole = [slice(None)] * (rank - used)
+    full_slices = [slice(None)] * (rank - used)
     if not places:
-        return items + whole
-    if not whole:
+        return items + full_slices
+    if not full_slices:
         return items
-    return items[: places[0]] + whole + items[places[0] + 1 :]
+    return items[: places[0]] + full_slices + items[places[0] + 1 :]
 
 
 def _span(item: slice, extent: int, position: int) -> Span:
@@ -411,10 +411,10 @@ def _symbolic_span(parts: tuple[Any, Any, Any], extent: Any) -> Span:
         raise ValueError(f"x[start:stop:step]: the step cannot be 0, but it is {parts}")
     least, greatest = (0, extent) if step > 0 else (-1, extent - 1)
     bounds: list[Any] = []
-    for given, default in ((parts[0], step < 0), (parts[1], step > 0)):
-        if given is None:
+    for bound, default in ((parts[0], step < 0), (parts[1], step > 0)):
+        if bound is None:
             bounds.append(greatest if default else least)
-        elif (at := index(given)) < 0:
+        elif (at := index(bound)) < 0:
             bounds.append(max_dim(at + extent, least))
         else:
             bounds.append(min_dim(at, greatest) if type(at) is DimExpr else min_dim(greatest, at))

@@ -97,14 +97,14 @@ def getitem(x: Array, index: Index) -> Array:
                 out_aval = shaped_array(out.shape, aval.dtype, aval.weak_type)
                 return host_path.array_from_numpy(out, out_aval)
         else:
-            found = numpy_index(index)
-            if found is not None:
-                if found and type(found[0]) is np.ndarray and found[0].size >= LARGE:
+            key = numpy_index(index)
+            if key is not None:
+                if key and type(key[0]) is np.ndarray and key[0].size >= LARGE:
                     items: tuple[Any, ...] = index if isinstance(index, tuple) else (index,)
                     if all([type(k) is ArrayImpl and k.dtype.kind in "iu" for k in items]):
                         return _points(x, *items)
                 try:
-                    out = np.asarray(value[found])
+                    out = np.asarray(value[key])
                 except IndexError:
                     return get(x, index)  # out of range, or an error to explain
                 out_aval = shaped_array(out.shape, x.aval.dtype, x.aval.weak_type)
@@ -250,8 +250,8 @@ def _get_static(x: Array, entries: Sequence[Span | int]) -> Array:
             starts.append(e.first)
             limits.append(e.stop)
             strides.append(abs(e.step))
-    whole = all(isinstance(e, Span) and e.size == e.extent for e in entries)
-    if not whole:
+    is_whole = all(isinstance(e, Span) and e.size == e.extent for e in entries)
+    if not is_whole:
         x = lax_slice(x, starts, limits, None if set(strides) == {1} else strides)
     return x
 
@@ -425,13 +425,13 @@ class Indexer:
     def _column(self, axis: int, positions: Array | int | None) -> Array:
         entry = self.plan.entries[axis]
         shape = (*self.batch_shape, 1)
-        given: Any = positions  # None for blocks alone
+        column: Any = positions  # None for blocks alone
         if isinstance(entry, Span | Window) and entry.is_block:
             return broadcast_in_dim(as_index(entry.start, self.dtype), shape, ())
         if isinstance(entry, Span | Window):
-            return broadcast_in_dim(given, shape, (self._batch_axes[axis],))
+            return broadcast_in_dim(column, shape, (self._batch_axes[axis],))
         if not self.plan.has_points:
-            return broadcast_in_dim(given, shape, ())
+            return broadcast_in_dim(column, shape, ())
         first = self._batch_axes[POINTS]
         rank = len(self.plan.points_shape)
-        return broadcast_in_dim(given, shape, tuple(range(first, first + rank)))
+        return broadcast_in_dim(column, shape, tuple(range(first, first + rank)))

@@ -123,8 +123,8 @@ def insert(
     # Positions in the result: each is moved by what goes in before it.
     order = argsort(index)
     places = convert(index, _INT32).at[order].add(iota(_INT32, count))
-    kept = full((n + count,), True, np.dtype(bool)).at[places].set(False)
-    (old_places,) = nonzero(kept, size=n)
+    is_old = full((n + count,), True, np.dtype(bool)).at[places].set(False)
+    (old_places,) = nonzero(is_old, size=n)
     lead = (slice(None),) * axis
     out = zeros_like(x, shape=tuple(shape))
     return out.at[(*lead, places)].set(new).at[(*lead, old_places)].set(x)
@@ -188,22 +188,24 @@ def delete(
         return concatenate(parts, axis)
     if unique:
         return _without(x, _flat(as_value(obj)), axis)
-    found = np.asarray(concrete_or_error(np.asarray, obj, "'obj' array argument of jnp.delete()"))
-    if found.dtype == np.bool_:
-        if found.shape != (n,):
+    selection = np.asarray(
+        concrete_or_error(np.asarray, obj, "'obj' array argument of jnp.delete()")
+    )
+    if selection.dtype == np.bool_:
+        if selection.shape != (n,):
             raise ValueError(
                 "jnp.delete: a mask must have one axis, and as many elements as `arr` has along "
-                f"`axis`, {n}, but it has shape {found.shape}"
+                f"`axis`, {n}, but it has shape {selection.shape}"
             )
-        kept = ~found
+        keep = ~selection
     else:
-        kept = np.ones(n, bool)
-        wrapped = np.where(found < 0, found + n, found)
+        keep = np.ones(n, bool)
+        wrapped = np.where(selection < 0, selection + n, selection)
         if ((wrapped < 0) | (wrapped >= n)).any():
-            bad = found[(wrapped < 0) | (wrapped >= n)][0]
+            bad = selection[(wrapped < 0) | (wrapped >= n)][0]
             raise IndexError(f"jnp.delete: there is no index {bad} along axis {axis} of size {n}")
-        kept[wrapped] = False
-    return x[(*lead, as_value(np.flatnonzero(kept).astype(_INT32)))]
+        keep[wrapped] = False
+    return x[(*lead, as_value(np.flatnonzero(keep).astype(_INT32)))]
 
 
 def _without(x: Array, index: Array, axis: int) -> Array:
@@ -213,11 +215,11 @@ def _without(x: Array, index: Array, axis: int) -> Array:
     n, count = x.shape[axis], index.shape[0]
     gone = sort(_positions(index, n))
     before = binary.sub(gone, iota(gone.dtype, count))
-    rest = iota(_INT32, n - count)
-    later = broadcast_in_dim(rest, (1, n - count), (1,)) >= broadcast_in_dim(
+    target = iota(_INT32, n - count)
+    later = broadcast_in_dim(target, (1, n - count), (1,)) >= broadcast_in_dim(
         before, (count, 1), (0,)
     )
-    source = rest + sum_of(later, axis=0)
+    source = target + sum_of(later, axis=0)
     return x[(*((slice(None),) * axis), source)]
 
 
@@ -284,12 +286,12 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axis = None) -> Array:
     index: list[slice] = [slice(None)] * x.ndim
     for k in axes:
         k = canonical_axis(k, x.ndim)
-        found = where_nonzero[k]
-        if not found.size:
+        places = where_nonzero[k]
+        if not places.size:
             index[k] = slice(0, 0)
             continue
-        low = int(found.min()) if "f" in trim else None
-        high = int(found.max()) + 1 if "b" in trim else None
+        low = int(places.min()) if "f" in trim else None
+        high = int(places.max()) + 1 if "b" in trim else None
         index[k] = slice(low, high)
     return x[tuple(index)]
 

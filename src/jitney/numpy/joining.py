@@ -112,8 +112,8 @@ def _concatenate_slices(x: Array, axis: int | None, dtype: DTypeLike | None) -> 
         )
     axis = canonical_axis(axis, x.ndim - 1)
     order = (*range(1, axis + 1), 0, *range(axis + 1, x.ndim))
-    rest = x.shape[1:]
-    joined = (*rest[:axis], x.shape[0] * rest[axis], *rest[axis + 1 :])
+    slice_shape = x.shape[1:]
+    joined = (*slice_shape[:axis], x.shape[0] * slice_shape[axis], *slice_shape[axis + 1 :])
     return reshape(transpose(x, order), joined)
 
 
@@ -294,12 +294,12 @@ def block(arrays: ArrayLike | Sequence[Any]) -> Array:
 
 
 def _block(xs: ArrayLike | Sequence[Any]) -> tuple[Array, int]:
-    """What `xs` stands for, and the depth of its lists."""
+    """Returns the array that nested lists `xs` describe, and their depth."""
     if isinstance(xs, tuple):
         raise ValueError(f"jnp.block: blocks are nested in lists, but there is a tuple, {xs}")
     if not isinstance(xs, list):
         promotion.check_arraylike("block", xs)
-        value: Any = xs  # no sequence: it has been checked
+        value: Any = xs  # not a sequence, as checked above
         return as_value(value), 0
     if not xs:
         raise ValueError("jnp.block: each list must have a block or more, but one is empty")
@@ -415,30 +415,30 @@ def _split(
             f"{messages.counted(ary.ndim, 'dimension')}"
         )
     size = ary.shape[axis]
-    given: Any = indices_or_sections
-    if isinstance(given, tuple | list) or np.ndim(given) > 0:
+    spec: Any = indices_or_sections
+    if isinstance(spec, tuple | list) or np.ndim(spec) > 0:
         points = [
             i
             if type(i) is DimExpr
             else int(concrete_or_error(np.int64, i, f"in jax.numpy.{name} argument 1"))
-            for i in given
+            for i in spec
         ]
         if type(size) is not DimExpr:  # positions are taken as those of slices are
             points = [p if type(p) is DimExpr else slice(p).indices(size)[1] for p in points]
         sizes = [hi - lo for lo, hi in itertools.pairwise([0, *points, size])]
     else:
-        count = int(concrete_or_error(np.int64, given, f"in jax.numpy.{name} argument 1"))
+        count = int(concrete_or_error(np.int64, spec, f"in jax.numpy.{name} argument 1"))
         if count == 0:
             raise ZeroDivisionError(
                 f"jnp.{name}: there must be one part or more, but 0 are asked for"
             )
-        part, rest = divmod(size, count)
-        if rest and name != "array_split":
+        part, extra = divmod(size, count)
+        if extra and name != "array_split":
             raise ValueError(
                 f"jnp.{name}: parts must be equal, but axis {axis} of shape {ary.shape} leaves a "
-                f"rest of {rest} after {count} of {part}; jnp.array_split makes unequal ones"
+                f"rest of {extra} after {count} of {part}; jnp.array_split makes unequal ones"
             )
-        sizes = [part + 1] * rest + [part] * (count - rest)
+        sizes = [part + 1] * extra + [part] * (count - extra)
     return list(concatenation.split(ary, tuple(map(_extent, sizes)), axis=axis))
 
 

@@ -99,8 +99,8 @@ def inv(a: ArrayLike) -> Array:
 def _pinv(a: Array, rtol: Array, hermitian: bool) -> Array:
     u, s, vh = svd(a, full_matrices=False, hermitian=hermitian)
     limit = (rtol[..., None] * s[..., :1]) if s.shape[-1] else s
-    kept = s > limit
-    reciprocal = where(kept, 1 / where(kept, s, of_dtype(1, s)), of_dtype(0, s))
+    significant = s > limit
+    reciprocal = where(significant, 1 / where(significant, s, of_dtype(1, s)), of_dtype(0, s))
     return mat.matmul(mat.adjoint(vh), convert(reciprocal, a.dtype)[..., None] * mat.adjoint(u))
 
 

@@ -17,7 +17,7 @@ from jitney.core.typing import ArrayLike, Axis, ShapeLike
 from jitney.numpy import promotion
 from jitney.numpy.flips import roll
 from jitney.numpy.joining import stack
-from jitney.numpy.out_sharding import lying
+from jitney.numpy.out_sharding import call_with_sharding
 from jitney.numpy.triangular import diagonal
 from jitney.primitives.array import broadcasting, concatenation, shape as lax_shape
 from jitney.primitives.array.annotations import copy_p
@@ -58,7 +58,7 @@ def reshape(
       shape: extents; one of them may be -1, it is what remains.
       order: "C", row-major, or "F", column-major: how elements are read and put.
       copy: whether the result must be another array even if nothing changes.
-      out_sharding: how the result lies on the mesh in force.
+      out_sharding: sharding of the result; a PartitionSpec refers to the mesh in force.
 
     Raises:
       TypeError: if the sizes differ.
@@ -74,7 +74,7 @@ def reshape(
         place = None if out_sharding is None else as_named(out_sharding, "reshape")
         out = lax_shape.reshape(a, new, out_sharding=place)
     elif order == "F":
-        out = lying(out_sharding, "reshape", lambda x: _reshaped_by_columns(x, new), a)
+        out = call_with_sharding(out_sharding, "reshape", lambda x: _reshaped_by_columns(x, new), a)
     elif order == "A":
         raise NotImplementedError(
             "jnp.reshape: `order` must be 'C' or 'F', but it is 'A', which depends on how elements "
@@ -123,7 +123,7 @@ def ravel(
     Args:
       a: an array.
       order: "C", row-major, or "F", column-major.
-      out_sharding: how the result lies on the mesh in force.
+      out_sharding: sharding of the result; a PartitionSpec refers to the mesh in force.
 
     Returns: an array of rank 1.
 
@@ -335,7 +335,7 @@ def broadcast_to(
     Args:
       array: an array.
       shape: of the result.
-      out_sharding: how the result lies on the mesh in force.
+      out_sharding: sharding of the result; a PartitionSpec refers to the mesh in force.
 
     Raises:
       ValueError: if the shapes do not go together.
@@ -408,11 +408,11 @@ def tile(A: ArrayLike, reps: ShapeLike) -> Array:
     """
     promotion.check_arraylike("tile", A)
     x = as_value(A)
-    given: Any = reps
+    repeats: Any = reps
     try:
-        counts = tuple(given)
+        counts = tuple(repeats)
     except TypeError:
-        counts = (given,)
+        counts = (repeats,)
     counts = canonical_shape(counts)
     rank = max(x.ndim, len(counts))
     counts = (1,) * (rank - len(counts)) + counts
@@ -436,7 +436,7 @@ def repeat(
       axis: along which elements are repeated.
       total_repeat_length: extent of the result, needed if `repeats` is traced; what is missing is
         filled up with the last element.
-      out_sharding: how the result lies on the mesh in force.
+      out_sharding: sharding of the result; a PartitionSpec refers to the mesh in force.
 
     Raises:
       ConcretizationTypeError: if `repeats` is traced and no length is given.
@@ -471,7 +471,9 @@ def repeat(
         if np.ndim(known) == 0 or np.shape(known) == (1,):
             count: Any = known if np.ndim(known) == 0 else int(known[0])
             count = count.item() if hasattr(count, "item") else count
-            return lying(out_sharding, "repeat", lambda x: _repeat_all(x, count, axis), x)
+            return call_with_sharding(
+                out_sharding, "repeat", lambda x: _repeat_all(x, count, axis), x
+            )
         counts = np.asarray(known)
         counts = np.ravel(counts)
         if len(counts) != x.shape[axis]:
@@ -482,7 +484,9 @@ def repeat(
         total_repeat_length = int(np.sum(counts))
         counts = counts.astype(_INT32)
     length = operator.index(total_repeat_length)
-    return lying(out_sharding, "repeat", lambda x, n: _repeat_each(x, n, axis, length), x, counts)
+    return call_with_sharding(
+        out_sharding, "repeat", lambda x, n: _repeat_each(x, n, axis, length), x, counts
+    )
 
 
 def _repeat_all(x: Array, count: int, axis: int) -> Array:

@@ -25,7 +25,7 @@ def _operand(name: str, x: ArrayLike) -> Array:
     return as_value(promotion.promote_dtypes_inexact(x)[0])
 
 
-def _kept(x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
+def _restore_axes(x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
     return expand_dims(x, tuple(sorted(axes))) if keepdims and axes else x
 
 
@@ -125,18 +125,18 @@ def norm(
     if axis is None:
         axes = tuple(range(rank))
         if ord is None:
-            return _kept(_root_of_squares(x, axes), axes, keepdims)
+            return _restore_axes(_root_of_squares(x, axes), axes, keepdims)
     elif isinstance(axis, tuple | list):
         axes = tuple(canonical_axis(a, rank) for a in axis)
     else:
         one: Any = axis
         axes = (canonical_axis(operator.index(one), rank),)
     if len(axes) == 1:
-        return _kept(_vector(x, ord, axes), axes, keepdims)
+        return _restore_axes(_vector(x, ord, axes), axes, keepdims)
     if len(axes) == 2:
         if axes[0] == axes[1]:
             raise ValueError(f"jnp.linalg.norm: rows and columns must be two axes, not {axis}")
-        return _kept(_matrix(x, ord, *axes), axes, keepdims)
+        return _restore_axes(_matrix(x, ord, *axes), axes, keepdims)
     raise ValueError(
         "jnp.linalg.norm: vectors have one axis and matrices two, but `axis` names "
         f"{len(axes)}, {axes}; jnp.linalg.vector_norm takes any number"
@@ -172,9 +172,9 @@ def vector_norm(
     if axis is None:
         axes = tuple(range(x.ndim))
     else:
-        given = axis if isinstance(axis, tuple | list) else (axis,)
-        axes = tuple(canonical_axis(a, x.ndim) for a in given)
-    return _kept(_vector(x, ord, axes), axes, keepdims)
+        raw_axes = axis if isinstance(axis, tuple | list) else (axis,)
+        axes = tuple(canonical_axis(a, x.ndim) for a in raw_axes)
+    return _restore_axes(_vector(x, ord, axes), axes, keepdims)
 
 
 def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Order = "fro") -> Array:

@@ -54,7 +54,7 @@ def multi_dot(arrays: Sequence[Any], *, precision: PrecisionLike = None) -> Arra
 
 
 def _best_splits(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
-    """Where to divide each run (i, j) of a chain of matrices of shapes (sizes[k], sizes[k + 1])."""
+    """Returns where to split each run (i, j) of matrices of shapes (sizes[k], sizes[k + 1])."""
     n = len(sizes) - 1
     cost: dict[tuple[int, int], int] = {(i, i): 0 for i in range(n)}
     splits: dict[tuple[int, int], int] = {}
@@ -180,7 +180,7 @@ def tensordot(
       axes: how many of the last axes of `x1` go with the first of `x2`; or two lists of axes.
       precision: of the contraction; see `matmul`.
       preferred_element_type: dtype of accumulation and result; the common dtype by default.
-      out_sharding: how the result lies on the mesh in force.
+      out_sharding: sharding of the result; a PartitionSpec refers to the mesh in force.
 
     Returns: an array with the other axes of `x1`, then those of `x2`.
 

@@ -1,4 +1,4 @@
-"""What the array API standard asks of a namespace: its version, and what it can do.
+"""Inspection of the namespace as the array API standard requires: version and capabilities.
 
 Libraries that serve arrays of several packages ask `jnp.__array_namespace_info__()` for dtypes and
 devices.
@@ -38,7 +38,7 @@ _DEFAULTS = {
 
 
 class ArrayNamespaceInfo:
-    """What arrays of this namespace can do, as the array API standard asks it."""
+    """The inspection functions of the array API standard for this namespace."""
 
     __module__ = "jax.numpy"
 
@@ -87,8 +87,8 @@ class ArrayNamespaceInfo:
         """
         if kind is None:
             kind = "bool", "numeric"
-        wanted = kind if isinstance(kind, tuple) else (kind,)
-        names = dict.fromkeys([name for k in wanted for name in _KINDS[k]])
+        kinds = kind if isinstance(kind, tuple) else (kind,)
+        names = dict.fromkeys([name for k in kinds for name in _KINDS[k]])
         allowed = [n for n in names if n not in _WIDE or config.x64_enabled()]
         return {name: np.dtype(name) for name in allowed}
 

@@ -47,7 +47,7 @@ def _mask(x: Array) -> Array:
 
 
 def _static_size(name: str) -> str:
-    """What `name`, a function, needs to know while it is traced."""
+    """Returns the message for a value that function `name` needs but that is traced."""
     of = "jnp.where of one argument, which is jnp.nonzero" if name == "jnp.where" else name
     return (
         f"The number of nonzero elements decides the shape of the result of {of}, so it must be "
@@ -126,7 +126,7 @@ def _nonzero_of_size(
     counts = IndexUpdateRef(full((size,), 0, dtype), cumsum(mask)).add(1)
     flat = cumsum(counts)
     strides = [math.prod(a.shape[k + 1 :]) for k in range(a.ndim)]
-    found = [
+    indices = [
         remainder(floor_divide(flat, stride), extent)
         for stride, extent in zip(strides, a.shape, strict=True)
     ]
@@ -142,7 +142,7 @@ def _nonzero_of_size(
             f"jnp.nonzero: `fill_value` must be a scalar, or one for each axis, not {fill_value}"
         )
     missing = compare.ge(iota(dtype, size), broadcast_to(sum_of(mask), (size,)))
-    return tuple(where(missing, f, k) for f, k in zip(fill, found, strict=True))
+    return tuple(where(missing, f, k) for f, k in zip(fill, indices, strict=True))
 
 
 def flatnonzero(
@@ -187,8 +187,8 @@ def argwhere(
     promotion.check_arraylike("argwhere", a)
     a = as_value(a)
     if a.ndim == 0:
-        found = nonzero_of("jnp.argwhere", reshape(a, (1,)), size, fill_value)
-        return full((found[0].shape[0], 0), 0, _integer())
+        indices = nonzero_of("jnp.argwhere", reshape(a, (1,)), size, fill_value)
+        return full((indices[0].shape[0], 0), 0, _integer())
     return stack(list(nonzero_of("jnp.argwhere", a, size, fill_value)), axis=1)
 
 
@@ -576,25 +576,25 @@ def unravel_index(indices: ArrayLike, shape: ShapeLike | Array | np.ndarray) -> 
       (Array([0, 1], dtype=int32), Array([2, 0], dtype=int32))
     """
     promotion.check_arraylike("unravel_index", indices)
-    rest = as_value(indices)
+    flat = as_value(indices)
     if isinstance(shape, Array | np.ndarray):
         shape = tuple(shape) if shape.ndim else (shape,)
     extents = shape if isinstance(shape, Sequence) else (shape,)
     shape = tuple([n if isinstance(n, Tracer) else int(n) for n in extents])
-    if any(type(n) is int and n == 0 for n in shape) and rest.size:
+    if any(type(n) is int and n == 0 for n in shape) and flat.size:
         raise ValueError(
             f"jnp.unravel_index: an array of shape {shape} has no elements, but "
-            f"{messages.there_are(rest.size, 'index')}"
+            f"{messages.there_are(flat.size, 'index')}"
         )
-    found: list[Any] = []
+    coordinates: list[Any] = []
     for n in reversed(shape):
-        rest, k = divide(rest, n)
-        found.append(k)
-    above: Any = compare.gt(rest, convert(0, rest.dtype)) if shape else None
-    signed = dtypes.issubdtype(rest.dtype, np.signedinteger)
-    below = compare.lt(rest, convert(-1, rest.dtype)) if shape and signed else None
+        flat, k = divide(flat, n)
+        coordinates.append(k)
+    above: Any = compare.gt(flat, convert(0, flat.dtype)) if shape else None
+    signed = dtypes.issubdtype(flat.dtype, np.signedinteger)
+    below = compare.lt(flat, convert(-1, flat.dtype)) if shape and signed else None
     out = []
-    for k, n in zip(reversed(found), shape, strict=True):
+    for k, n in zip(reversed(coordinates), shape, strict=True):
         inside = k if below is None else where(below, 0, k)
         out.append(where(above, n - 1, inside))
     return tuple(out)

@@ -12,22 +12,22 @@ if TYPE_CHECKING:
     from jitney.core.typing import Value
 
 
-def lying(
+def call_with_sharding(
     place: Sharding | PartitionSpec | None,
     name: str,
     function: Callable[..., Any],
     *args: Value,
     is_sum: bool = False,
 ) -> Any:
-    """`function(*args)`, lying as `place` says; within, the axes of the mesh are Auto.
+    """Returns `function(*args)` with sharding `place`; inside, the axes of the mesh are Auto.
 
     Args:
-      place: the option; None says nothing, and nothing is done.
-      name: of the function that has the option.
-      function: takes arrays; what it closes over is on no mesh.
+      place: the option; None leaves the sharding to `function`.
+      name: of the function that has the option, for messages.
+      function: takes arrays; those that it closes over are not on a mesh.
       *args: its arguments.
-      is_sum: whether the result is the sum of what `function` gives for parts of the rows. Then a
-        result that is unreduced is what devices have for theirs.
+      is_sum: whether the result is the sum of the results of `function` for blocks of rows. If it is
+        to be unreduced, each device then applies `function` to its own rows.
 
     Raises:
       ValueError: if `place` is a PartitionSpec and no mesh is in force, or it names axes that are not
@@ -36,33 +36,35 @@ def lying(
     """
     if place is None:
         return function(*args)
-    from jitney.api.placement import auto_axes  # of use on several devices alone
+    from jitney.api.placement import auto_axes  # imported late: needed for several devices only
     from jitney.core.sharding.mesh import get_abstract_mesh
     from jitney.primitives.array.resharding import as_named
 
-    found = as_named(place, name)
-    if is_sum and found.spec.unreduced:
-        specs = _specs_of_rows(found, args)
+    sharding = as_named(place, name)
+    if is_sum and sharding.spec.unreduced:
+        specs = _specs_of_rows(sharding, args)
         if specs is not None:
             from jitney.api.shard_map import shard_map
 
-            return shard_map(function, mesh=found.mesh, in_specs=specs, out_specs=found.spec)(*args)
+            return shard_map(function, mesh=sharding.mesh, in_specs=specs, out_specs=sharding.spec)(
+                *args
+            )
     axes = get_abstract_mesh().explicit_axes  # within `shard_map` others may be Manual
-    return auto_axes(function, axes=axes or None, out_sharding=found)(*args)
+    return auto_axes(function, axes=axes or None, out_sharding=sharding)(*args)
 
 
 def _specs_of_rows(place: NamedSharding, args: Sequence[Value]) -> tuple[PartitionSpec, ...] | None:
-    """How arguments are cut into the rows of devices; None if it is not a sum over these."""
+    """Returns specs that divide arguments by rows among devices; None if the sum is not over rows."""
     from jitney.core import explicit
     from jitney.core.avals import get_aval
     from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 
-    own = [explicit.sharding_of(get_aval(x)) for x in args]
-    specs = [PartitionSpec() if s is None else PartitionSpec(*s.spec) for s in own]
+    shardings = [explicit.sharding_of(get_aval(x)) for x in args]
+    specs = [PartitionSpec() if s is None else PartitionSpec(*s.spec) for s in shardings]
     rows = {name for spec in specs for name in names_of(spec[0] if len(spec) else None)}
     others = [name for spec in specs for entry in spec[1:] for name in names_of(entry)]
     if rows != place.spec.unreduced or others or any([names_of(entry) for entry in place.spec]):
         return None
-    if any([s is not None and s.mesh.shape_tuple != place.mesh.shape_tuple for s in own]):
+    if any([s is not None and s.mesh.shape_tuple != place.mesh.shape_tuple for s in shardings]):
         return None
     return tuple(specs)

@@ -113,10 +113,10 @@ def pad(
 
 def _integers(value: object, name: str = "pad_width") -> np.ndarray:
     value = concrete_or_error(None, value, f"{name} argument of jnp.pad")
-    found = np.asarray(value)
-    if found.dtype.kind not in "iu":
-        raise TypeError(f"jnp.pad: `{name}` must be of an integer type, but it is {found.dtype}")
-    return found
+    integers = np.asarray(value)
+    if integers.dtype.kind not in "iu":
+        raise TypeError(f"jnp.pad: `{name}` must be of an integer type, but it is {integers.dtype}")
+    return integers
 
 
 def _pairs(value: np.ndarray, rank: int, name: str) -> Widths:

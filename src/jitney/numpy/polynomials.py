@@ -345,13 +345,13 @@ def _roots_with_zeros(p: Array, dtype: np.dtype[Any]) -> Array:
     # Zeros in front go to the end: they add roots 0, of which as many are taken back.
     leading = sum_of(_leading_zeros(p))
     rolled = roll(where(all_zero, 1, p), -leading)
-    found = _roots(rolled, dtype)
+    all_roots = _roots(rolled, dtype)
     from jitney.numpy.sorting import argsort
 
-    order = argsort(abs(found) == 0, stable=True)
-    found = found[order]
+    order = argsort(abs(all_roots) == 0, stable=True)
+    all_roots = all_roots[order]
     missing = arange(n - 1) >= n - 1 - leading
-    return where(missing, complex(np.nan, np.nan), found)
+    return where(missing, complex(np.nan, np.nan), all_roots)
 
 
 def _leading_zeros(p: Array) -> Array:

@@ -96,7 +96,7 @@ def dot(
       b: an array of shape (n,) or (*other, n, m).
       precision: of matrix units; has no effect on results of a CPU, presets aside.
       preferred_element_type: dtype of accumulation and result.
-      out_sharding: how the result lies on the mesh in force.
+      out_sharding: sharding of the result; a PartitionSpec refers to the mesh in force.
 
     Returns: an array of shape (*batch, *other, m), of the common dtype; (*batch,) if `b` is a vector.
 
@@ -130,7 +130,7 @@ def matmul(
       b: an array of shape (*batch, k, m), or a vector of shape (k,).
       precision: of matrix units; has no effect on results of a CPU, presets aside.
       preferred_element_type: dtype of accumulation and result.
-      out_sharding: how the result lies on the mesh in force.
+      out_sharding: sharding of the result; a PartitionSpec refers to the mesh in force.
 
     Returns: an array of shape (*batch, n, m), without the axis that a vector does not have.
 
@@ -199,7 +199,7 @@ def _batched(
 
 
 def _before(plan: Contraction, out_sharding: ShardingLike, name: str) -> NamedSharding:
-    """How the contraction of `plan` lies, if its result is to lie as `out_sharding` says."""
+    """Returns the sharding of the contraction of `plan` for a result of sharding `out_sharding`."""
     place = resharding.as_named(out_sharding, name)
     entries = [entry for k, entry in enumerate(place.spec) if k not in plan.ones]
     if plan.perm is not None:
@@ -282,8 +282,8 @@ def vecdot(
 
 def _last(x: Array, axis: int) -> Array:
     axis = canonical_axis(axis, len(shape_of(x)))
-    rest = [k for k in range(len(shape_of(x))) if k != axis]
-    return transpose(x, (*rest, axis))
+    other_axes = [k for k in range(len(shape_of(x))) if k != axis]
+    return transpose(x, (*other_axes, axis))
 
 
 def _check_rank(name: str, position: int, x: ArrayLike, rank: int) -> None:
@@ -412,7 +412,7 @@ def tensordot(
         paired in order.
       precision: of matrix units; has no effect on results of a CPU, presets aside.
       preferred_element_type: dtype of accumulation and result.
-      out_sharding: how the result lies on the mesh in force.
+      out_sharding: sharding of the result; a PartitionSpec refers to the mesh in force.
 
     Returns: an array with the remaining axes of `a`, then those of `b`.
 

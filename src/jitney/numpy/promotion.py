@@ -1,4 +1,4 @@
-"""What the functions of `jax.numpy` share: checking and promoting their operands.
+"""Checking and promoting the operands of the functions of `jax.numpy`.
 
 NumPy's rules meet JAX's types here: dtypes go up a lattice in which Python scalars are weak, lower
 ranks get leading axes. Operands that need nothing pass through untouched; scalars of Python and
@@ -101,7 +101,7 @@ def to_inexact(dtype: DTypeLike) -> np.dtype[Any]:
 
 
 def promote_dtypes_inexact(*operands: ArrayLike) -> list[Any]:
-    """Operands converted to their common dtype, or to a float if that is no inexact one."""
+    """Operands converted to their common dtype, or to a float if that is not inexact."""
     dtype, weak = dtypes.common_type(tuple([type_of(x) for x in operands]))
     dtype = to_inexact(dtype)
     return [as_type(x, dtype, weak) for x in operands]
@@ -184,8 +184,8 @@ def _promoted(promote: Callable[..., list[Any]], name: str, operands: Sequence[A
         if any(dtype_of(x) == dtypes.float0 for x in operands):
             raise dtypes.float0_error(name) from None
         if any(dtypes.is_extended(dtype_of(x)) for x in operands):
-            found = ", ".join(dtypes.long_name(dtype_of(x)) for x in operands)
-            raise TypeError(f"{name}: operands of dtypes {found} do not go together") from None
+            names = ", ".join(dtypes.long_name(dtype_of(x)) for x in operands)
+            raise TypeError(f"{name}: operands of dtypes {names} do not go together") from None
         raise
     return promote_shapes(name, *promoted)
 
@@ -249,20 +249,20 @@ def dtype_of(x: ArrayLike) -> np.dtype[Any]:
 
 
 def is_complex(dtype: DTypeLike) -> bool:
-    """Whether `dtype` is complex."""
+    """Returns whether `dtype` is complex."""
     return dtypes.issubdtype(dtype, np.complexfloating)
 
 
 def is_inexact(dtype: DTypeLike) -> bool:
-    """Whether `dtype` is floating or complex."""
+    """Returns whether `dtype` is floating or complex."""
     return dtypes.issubdtype(dtype, np.inexact)
 
 
 def is_integer(dtype: DTypeLike) -> bool:
-    """Whether `dtype` is an integer dtype."""
+    """Returns whether `dtype` is an integer dtype."""
     return dtypes.issubdtype(dtype, np.integer)
 
 
 def is_floating(dtype: DTypeLike) -> bool:
-    """Whether `dtype` is floating."""
+    """Returns whether `dtype` is floating."""
     return dtypes.issubdtype(dtype, np.floating)

@@ -17,7 +17,7 @@ from jitney.core.typing import ArrayLike, Axis
 from jitney.numpy import promotion, reductions
 from jitney.numpy.arithmetic import maximum, minimum
 from jitney.numpy.float_classes import isnan
-from jitney.numpy.out_sharding import lying
+from jitney.numpy.out_sharding import call_with_sharding
 from jitney.numpy.selection import where
 from jitney.primitives.array.broadcasting import broadcast_in_dim, broadcast_to, expand_dims
 from jitney.primitives.array.canonical import canonical_axes, canonical_axis
@@ -48,9 +48,9 @@ def _check(
 ) -> None:
     promotion.check_arraylike(name, a, q, *[w for w in weights if w is not None])
     if overwrite_input or out is not None:
-        given = "overwrite_input" if overwrite_input else "out"
+        argument = "overwrite_input" if overwrite_input else "out"
         raise ValueError(
-            f"jax.numpy.{name}: arrays are immutable, so `{given}` must be left out; the result is "
+            f"jax.numpy.{name}: arrays are immutable, so `{argument}` must be left out; the result is "
             "a new array"
         )
 
@@ -70,7 +70,7 @@ def quantile(
     *,
     weights: ArrayLike | None = None,
 ) -> Array:
-    """What a share `q` of the elements over axes do not exceed.
+    """The quantile: the value that a share `q` of the elements over axes do not exceed.
 
     Args:
       a: real numbers; where one is NaN the result is NaN.
@@ -164,15 +164,15 @@ def percentile(
       method: one of those of `quantile`, "linear" by default.
       keepdims: whether reduced axes stay, with extent 1.
       weights: with "inverted_cdf", the weights of elements.
-      out_sharding: how the result lies on the mesh in force.
+      out_sharding: sharding of the result; a PartitionSpec refers to the mesh in force.
 
     Example:
       >>> jnp.percentile(jnp.arange(5.0), 75)
       Array(3., dtype=float32)
     """
     _check("percentile", a, q, out, overwrite_input, weights)
-    found = partial(quantile, axis=axis, method=method, keepdims=keepdims, weights=weights)
-    return lying(out_sharding, "percentile", found, a, _percent(q))
+    function = partial(quantile, axis=axis, method=method, keepdims=keepdims, weights=weights)
+    return call_with_sharding(out_sharding, "percentile", function, a, _percent(q))
 
 
 @partial(
@@ -272,18 +272,20 @@ def _one_axis(x: Array, axis: Axis, keepdims: bool) -> tuple[Array, int, tuple[i
     """
     rank = x.ndim
     if axis is None:
-        kept = (1,) * max(rank, 1) if keepdims else None
-        return reshape(x, (x.size,)), 0, kept
+        final_shape = (1,) * max(rank, 1) if keepdims else None
+        return reshape(x, (x.size,)), 0, final_shape
     if not isinstance(axis, tuple):
         return x, canonical_axis(axis, rank), None
     axes = canonical_axes(axis, rank)
     if len(set(axes)) != len(axes):
         raise ValueError(f"axis names an axis of an array of rank {rank} twice: {axis}")
-    rest = [k for k in range(rank) if k not in axes]
-    order = (*rest, *sorted(axes, reverse=True))
-    wide = (*[x.shape[k] for k in rest], math.prod([x.shape[k] for k in axes]))
-    kept = tuple([1 if k in axes else n for k, n in enumerate(x.shape)]) if keepdims else None
-    return reshape(x, wide, order), len(rest), kept
+    batch_axes = [k for k in range(rank) if k not in axes]
+    order = (*batch_axes, *sorted(axes, reverse=True))
+    wide = (*[x.shape[k] for k in batch_axes], math.prod([x.shape[k] for k in axes]))
+    final_shape = (
+        tuple([1 if k in axes else n for k, n in enumerate(x.shape)]) if keepdims else None
+    )
+    return reshape(x, wide, order), len(batch_axes), final_shape
 
 
 def _quantile(
@@ -315,7 +317,7 @@ def _quantile(
         )
     dtype = x.dtype
     w = _weights_like(name, x, axis, weights)
-    x, dim, kept = _one_axis(x, axis, keepdims)
+    x, dim, final_shape = _one_axis(x, axis, keepdims)
     if w is not None:
         w = _one_axis(w, axis, keepdims)[0]
     if ignore_nan:
@@ -333,8 +335,8 @@ def _quantile(
         out = _between_defined(x, q, dim, method, keepdims)
     else:
         out = _between(x, q, dim, method, keepdims)
-    if kept is not None:
-        out = reshape(out, (*shape_of(q), *kept))
+    if final_shape is not None:
+        out = reshape(out, (*shape_of(q), *final_shape))
     return convert(out, dtype)
 
 
@@ -475,8 +477,8 @@ def _by_weight(
     last = slice_in_dim(total, n - 1, n, axis=dim)
     q_shape = shape_of(q)
     shares = reshape(convert(q, x.dtype), (*q_shape, *(1,) * x.ndim))
-    wanted = binary.mul(*promotion.align_ranks("multiply", shares, last))
-    reached = compare.lt(*[broadcast_to(y, (*q_shape, *x.shape)) for y in (total, wanted)])
+    cutoff = binary.mul(*promotion.align_ranks("multiply", shares, last))
+    reached = compare.lt(*[broadcast_to(y, (*q_shape, *x.shape)) for y in (total, cutoff)])
     k = dim + len(q_shape)
     index = reductions.sum(convert(reached, _INT32), axis=k, keepdims=True)
     index = select.clamp(

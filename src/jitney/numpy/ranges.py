@@ -75,12 +75,12 @@ def _arange(
     start: ArrayLike | None, stop: ArrayLike | None, step: ArrayLike | None, dtype: DTypeLike | None
 ) -> Array:
     kind = None if dtype is None else user_dtype(dtype, "arange")
-    given = {"start": start, "stop": stop, "step": step}
+    bounds = {"start": start, "stop": stop, "step": step}
     if stop is None and step is None:
-        given = {"stop": start}
+        bounds = {"stop": start}
         if start is None:
             raise TypeError("jnp.arange: `stop` must be a number, but it is None")
-    values = {name: _scalar_of(name, x) for name, x in given.items() if x is not None}
+    values = {name: _scalar_of(name, x) for name, x in bounds.items() if x is not None}
     if kind is None:
         kind = dtypes.result_type(*[0 if type(x) is DimExpr else x for x in values.values()])
     if "start" not in values:

@@ -1,4 +1,4 @@
-"""The table of reductions, and how all of them go about.
+"""The table of reductions, and the steps that all of them share.
 
 A row says once what sums, products, extremes and truth over axes are; the functions of `jax.numpy`,
 with and without NaN, give it to `reduced` or `reduced_truth`.
@@ -48,7 +48,7 @@ def greatest(dtype: np.dtype[Any]) -> float:
 
 @record(frozen=True)
 class Reduction:
-    """What a reduction is.
+    """The description of a reduction.
 
     Attributes:
       name: of the function.

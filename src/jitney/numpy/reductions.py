@@ -259,7 +259,7 @@ def all(
     *,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Whether all elements over axes are true (not zero).
+    """Tests whether all elements over axes are true (not zero).
 
     Args:
       a: an array.
@@ -285,7 +285,7 @@ def any(
     *,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Whether one element over axes is true (not zero).
+    """Tests whether any element over axes is true (not zero).
 
     Args:
       a: an array.

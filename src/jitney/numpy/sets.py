@@ -177,7 +177,7 @@ def _least(x: Array, mask: Array) -> Array:
 
 
 def _alone(x: Array) -> Array:
-    """Which elements of sorted `x` have no equal neighbour."""
+    """Returns a mask of the elements of sorted `x` that have no equal neighbour."""
     edge = full((1,), True, _BOOL)
     differ = concatenate([edge, compare.ne(x[1:], x[:-1]), edge])
     return binary.bitwise_and(differ[1:], differ[:-1])
@@ -329,8 +329,8 @@ def isin(
     """
     del assume_unique
     x, y = promotion.ensure_arraylike("isin", element, test_elements)
-    found = _in1d(raveled(x), raveled(y), invert=bool(invert), method=method)
-    return reshape(found, x.shape)
+    is_member = _in1d(raveled(x), raveled(y), invert=bool(invert), method=method)
+    return reshape(is_member, x.shape)
 
 
 # Pairs beyond which elements are searched for rather than compared.

@@ -190,11 +190,12 @@ def _rows(x: Array | np.ndarray) -> list[Array]:
     from jitney.primitives.indexing.slice import slice as lax_slice
 
     x = as_value(x)
-    rest = x.shape[1:]
+    row_shape = x.shape[1:]
     ones = (1,) * x.ndim
-    zeros = (0,) * len(rest)
+    zeros = (0,) * len(row_shape)
     return [
-        squeeze(lax_slice(x, (k, *zeros), (k + 1, *rest), ones), (0,)) for k in range(x.shape[0])
+        squeeze(lax_slice(x, (k, *zeros), (k + 1, *row_shape), ones), (0,))
+        for k in range(x.shape[0])
     ]
 
 
@@ -272,9 +273,9 @@ def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
     axis = canonical_axis(axis, x.ndim)
     kth = _kth("argpartition", kth, x.shape[axis])
     low = _top(_reversal(x.dtype)(x), kth + 1, axis)[1]
-    rest = full_like(x, 1, np.dtype(np.float32))
-    rest = put_along_axis(rest, low, np.float32(0), axis, inplace=False)
-    high = _top(rest, x.shape[axis] - kth - 1, axis)[1]
+    remaining = full_like(x, 1, np.dtype(np.float32))
+    remaining = put_along_axis(remaining, low, np.float32(0), axis, inplace=False)
+    high = _top(remaining, x.shape[axis] - kth - 1, axis)[1]
     return concatenate([low, high], axis)
 
 
@@ -341,7 +342,7 @@ def searchsorted(
     *,
     method: str = "scan",
 ) -> Array:
-    """Where elements would be put into a sorted array to keep it sorted.
+    """Returns the positions at which to insert elements into a sorted array to keep it sorted.
 
     Args:
       a: of rank 1, in ascending order.
@@ -378,8 +379,8 @@ def searchsorted(
     if a.dtype.kind in "biuf" and a.dtype.itemsize > 2:  # NumPy's order of them is ours
         ordered, values = host_path.host_data(a), host_path.host_data(v)
         if ordered is not None and values is not None:
-            found = np.searchsorted(ordered, values, side)
-            return as_value(np.asarray(found).astype(dtype))
+            positions = np.searchsorted(ordered, values, side)
+            return as_value(np.asarray(positions).astype(dtype))
     a, v = _ordered(a), _ordered(v)
     if method == "compare_all":
         return _count_below(a, v, side, dtype)
@@ -398,7 +399,7 @@ def _ordered(x: Array) -> Array:
 
 
 def _goes_before(x: Array, y: Array, *, or_equal: bool) -> Array:
-    """Whether x comes before y in the order of sorting; both are `_ordered`."""
+    """Returns whether x sorts before y; both are `_ordered`."""
     if promotion.is_complex(x.dtype):
         first = _goes_before(unary.real(x), unary.real(y), or_equal=False)
         tie = compare.eq_to(unary.real(x), unary.real(y))
@@ -410,7 +411,7 @@ def _goes_before(x: Array, y: Array, *, or_equal: bool) -> Array:
 
 
 def _count_below(a: Array, v: Array, side: str, dtype: np.dtype[Any]) -> Array:
-    """How many elements of `a` come before each of `v`, by comparing all pairs."""
+    """Counts the elements of `a` that sort before each of `v`, by comparing all pairs."""
     from jitney.numpy.reductions import sum as sum_of
 
     column = expand_dims(a, tuple(range(1, v.ndim + 1)))
@@ -420,7 +421,7 @@ def _count_below(a: Array, v: Array, side: str, dtype: np.dtype[Any]) -> Array:
 
 
 def _bisect(a: Array, v: Array, side: str, dtype: np.dtype[Any]) -> Array:
-    """By bisection of the interval of places: of its size, too, where the halves are not equal.
+    """Searches by bisecting the interval of positions, and its size where the halves are not equal.
 
     The middles are JAX's, so results are the same where `a` is not sorted.
     """
@@ -440,7 +441,7 @@ def _bisect(a: Array, v: Array, side: str, dtype: np.dtype[Any]) -> Array:
 
 
 def _as_words(x: Array) -> Array:
-    """Whole numbers in the order of `x`, which is `_ordered`; what has none stays as it is."""
+    """Returns integers that sort as `x`, which is `_ordered`, does; `x` itself for other dtypes."""
     if not promotion.is_floating(x.dtype) or x.dtype.itemsize < 2:
         return x
     width = 8 * x.dtype.itemsize
@@ -455,7 +456,7 @@ def _as_words(x: Array) -> Array:
 def digitize(
     x: ArrayLike, bins: ArrayLike, right: bool = False, *, method: str | None = None
 ) -> Array:
-    """Which of the intervals between `bins` each element lies in, counted from 0 below all.
+    """Returns the index of the interval between `bins` that contains each element; 0 is below all.
 
     Args:
       x: an array.

@@ -20,7 +20,7 @@ from jitney.numpy import promotion
 from jitney.numpy.averages import average
 from jitney.numpy.creation import array, asarray, full, ones_like, zeros
 from jitney.numpy.joining import atleast_2d, concatenate
-from jitney.numpy.out_sharding import lying
+from jitney.numpy.out_sharding import call_with_sharding
 from jitney.numpy.products import dot
 from jitney.numpy.ranges import linspace
 from jitney.numpy.reductions import max as max_of, min as min_of, ptp, sum as sum_of
@@ -136,30 +136,32 @@ def _observation_weights(
     x: Array, fweights: ArrayLike | None, aweights: ArrayLike | None
 ) -> Array | None:
     weights = None
-    for name, given in (("fweights", fweights), ("aweights", aweights)):
-        if given is None:
+    for name, factor in (("fweights", fweights), ("aweights", aweights)):
+        if factor is None:
             continue
-        promotion.check_arraylike("cov", given)
-        given = as_value(given)
-        if given.ndim > 1:
-            raise RuntimeError(f"jnp.cov: `{name}` must be a vector, but has shape {given.shape}")
-        if given.shape[0] != x.shape[1]:
+        promotion.check_arraylike("cov", factor)
+        factor = as_value(factor)
+        if factor.ndim > 1:
+            raise RuntimeError(f"jnp.cov: `{name}` must be a vector, but has shape {factor.shape}")
+        if factor.shape[0] != x.shape[1]:
             raise RuntimeError(
                 f"jnp.cov: `{name}` must be one for each of "
                 f"{messages.counted(x.shape[1], 'observation')}, "
-                f"but {messages.there_are(given.shape[0])}"
+                f"but {messages.there_are(factor.shape[0])}"
             )
-        if name == "fweights" and not promotion.is_integer(given.dtype):
+        if name == "fweights" and not promotion.is_integer(factor.dtype):
             raise TypeError(
-                f"jnp.cov: `fweights` are counts, of an integer type, but they are {given.dtype}"
+                f"jnp.cov: `fweights` are counts, of an integer type, but they are {factor.dtype}"
             )
-        signed = not (given.dtype == np.bool_ or dtypes.issubdtype(given.dtype, np.unsignedinteger))
-        given = unary.abs(given) if name == "aweights" and signed else given
+        signed = not (
+            factor.dtype == np.bool_ or dtypes.issubdtype(factor.dtype, np.unsignedinteger)
+        )
+        factor = unary.abs(factor) if name == "aweights" and signed else factor
         if weights is None:
-            weights = given
+            weights = factor
         else:
-            dtype = dtypes.wider(weights.dtype, given.dtype)
-            weights = binary.mul(convert(weights, dtype), convert(given, dtype))
+            dtype = dtypes.wider(weights.dtype, factor.dtype)
+            weights = binary.mul(convert(weights, dtype), convert(factor, dtype))
     return weights
 
 
@@ -211,14 +213,14 @@ def bincount(
     length: int | None = None,
     out_sharding: Sharding | None = None,
 ) -> Array:
-    """How often each of the integers from 0 on comes.
+    """Counts the occurrences of each of the integers from 0 on.
 
     Args:
       x: integers, of rank 1; negative ones count as 0.
       weights: what each adds.
       minlength: the least extent of the result.
       length: the extent, for use under `jit`; greater integers are left out.
-      out_sharding: how the result lies on the mesh in force.
+      out_sharding: sharding of the result; a PartitionSpec refers to the mesh in force.
 
     Returns: an array of rank 1: integers, or numbers of the dtype of `weights`.
 
@@ -269,7 +271,7 @@ def bincount(
         out = zeros((length,), promotion.dtype_of(weights))
         return out.at[clip(x, 0)].add(weights, mode="drop")
 
-    return lying(out_sharding, "bincount", counted, x, weights, is_sum=True)
+    return call_with_sharding(out_sharding, "bincount", counted, x, weights, is_sum=True)
 
 
 def histogram_bin_edges(
@@ -327,7 +329,7 @@ def histogram(
     density: bool | None = None,
     out_sharding: ShardingLike | None = None,
 ) -> tuple[Array, Array]:
-    """(how many values lie in each interval, the edges of the intervals).
+    """(number of values in each interval, the edges of the intervals).
 
     Args:
       a: values.
@@ -363,7 +365,7 @@ def histogram(
 
 @jit_when_traced(inline=True, compiled_from=LARGE)
 def _counts(x: Array, edges: Array, weights: Array) -> Array:
-    """What the values `x` add to each interval."""
+    """Returns the contributions of the values `x` to each interval."""
     index = searchsorted(edges, x, side="right")
     # The last interval holds its right end.
     index = where(x == edges[-1], edges.shape[0] - 1, index)
@@ -410,7 +412,7 @@ def histogram2d(
 
 
 def _is_edges(bins: ArrayLike | Sequence[ArrayLike]) -> bool:
-    """Whether `bins` are edges for both axes."""
+    """Returns whether `bins` are edges for both axes."""
     if isinstance(bins, Array | np.ndarray):
         return bins.ndim == 1 and bins.shape[0] not in (1, 2)
     return isinstance(bins, list | tuple) and len(bins) not in (1, 2)
@@ -465,10 +467,10 @@ def histogramdd(
     index: list[Any] = []
     for k, bin_of in enumerate(each):
         along = points[:, k]
-        found = histogram_bin_edges(along, bin_of, None if range is None else range[k])
-        place = searchsorted(found, along, side="right")
-        index.append(where(along == found[-1], found.shape[0] - 1, place))
-        edges.append(found)
+        bin_edges = histogram_bin_edges(along, bin_of, None if range is None else range[k])
+        place = searchsorted(bin_edges, along, side="right")
+        index.append(where(along == bin_edges[-1], bin_edges.shape[0] - 1, place))
+        edges.append(bin_edges)
     sizes = tuple([e.shape[0] + 1 for e in edges])
     counts = _count_cells(index, sizes, weights)
     counts = counts[(slice(1, -1),) * rank]
@@ -481,7 +483,7 @@ def histogramdd(
 
 
 def shape_of_bins(bins: ArrayLike | Sequence[ArrayLike]) -> bool:
-    """Whether `bins` are given for each axis."""
+    """Returns whether `bins` are given for each axis."""
     return isinstance(bins, list | tuple) or bool(shape_of(bins))
 
 

@@ -103,9 +103,9 @@ def take(
     """
     promotion.check_no_out("take", out)
     if type(a) is ArrayImpl and type(indices) is ArrayImpl and mode is None:
-        found = _at_once(np.take, a, indices, axis)
-        if found is not None:
-            return found
+        elements = _at_once(np.take, a, indices, axis)
+        if elements is not None:
+            return elements
     promotion.check_arraylike("take", a, indices)
     return _take(
         a,
@@ -121,7 +121,7 @@ def take(
 def _at_once(
     function: Callable[..., np.ndarray], a: ArrayImpl, indices: ArrayImpl, axis: int | None
 ) -> Array | None:
-    """What a NumPy function takes, outside of any trace; None if positions are out of range."""
+    """Applies a NumPy function that takes elements, eagerly; None if positions are out of range."""
     value, positions = host_path.eager_data(a), host_path.eager_data(indices)
     if value is None or positions is None or positions.dtype.kind not in "iu":
         return None
@@ -253,9 +253,9 @@ def take_along_axis(
     """
     plain = mode is None and axis is not None and wrap_negative_indices
     if plain and type(arr) is ArrayImpl and type(indices) is ArrayImpl and arr.size:
-        found = _at_once(np.take_along_axis, arr, indices, axis)
-        if found is not None:
-            return found
+        elements = _at_once(np.take_along_axis, arr, indices, axis)
+        if elements is not None:
+            return elements
     promotion.check_arraylike("take_along_axis", arr, indices)
     return _take_along_axis(
         arr,
@@ -315,7 +315,7 @@ def _take_along_axis_body(
 def _gather_along(
     x: Array, index: Array, axis: int, mode: GatherScatterMode, fill_value: ArrayLike | None
 ) -> Array:
-    """What `x` has at `index` along `axis`; other axes are batch axes, or windows, of a gather."""
+    """Gathers from `x` at `index` along `axis`; other axes are batch axes or windows of the gather."""
     rank = x.ndim
     # Axes of `arr` that only repeat for the indices are left out.
     repeating = [k for k in range(rank) if k != axis and x.shape[k] == 1 != index.shape[k]]
@@ -529,8 +529,8 @@ def choose(
     stacked = concatenate(rows, 0)
     stacked = convert(stacked, stacked.dtype)
     which = expand_dims(broadcast_to(convert(x, _INT32), shape), (0,))
-    found = take_along_axis(stacked, which, axis=0, mode="promise_in_bounds")
-    return reshape(found, shape)
+    elements = take_along_axis(stacked, which, axis=0, mode="promise_in_bounds")
+    return reshape(elements, shape)
 
 
 # --- diagonals ----------------------------------------------------------------------------------

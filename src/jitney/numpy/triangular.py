@@ -286,8 +286,8 @@ def _diagonal_by_index(a: Array, offset: int, axis1: int, axis2: int) -> Array:
     from jitney.numpy.indexing import get
 
     first, second = canonical_axes((axis1, axis2), a.ndim)
-    rest = [k for k in range(a.ndim) if k not in (first, second)]
-    a = transpose(a, (*rest, first, second))
+    batch_axes = [k for k in range(a.ndim) if k not in (first, second)]
+    a = transpose(a, (*batch_axes, first, second))
     rows, columns = a.shape[-2:]
     size = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
     low = iota(_INT32, size)
@@ -332,8 +332,8 @@ def trace(
     x = transpose(x, (*others, rows_axis, columns_axis))
     rows, columns = _rows_and_columns(*x.shape[-2:])
     on_diagonal = compare.eq(binary.add(rows, _offset(offset)), columns)
-    kept = where(on_diagonal, x, _zeros_like(x))
-    return sum_of(kept, axis=(x.ndim - 2, x.ndim - 1), dtype=dtype)
+    masked = where(on_diagonal, x, _zeros_like(x))
+    return sum_of(masked, axis=(x.ndim - 2, x.ndim - 1), dtype=dtype)
 
 
 def diagflat(v: ArrayLike, k: int = 0) -> Array:

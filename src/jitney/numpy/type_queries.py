@@ -88,15 +88,15 @@ def isdtype(dtype: DTypeLike | Array, kind: DTypeLike | tuple[DTypeLike, ...]) -
       >>> jnp.isdtype(jnp.float32, "real floating")
       True
     """
-    found = dtypes.dtype(dtype) if isinstance(dtype, Array) else np.dtype(dtype)
+    canonical = dtypes.dtype(dtype) if isinstance(dtype, Array) else np.dtype(dtype)
     kinds = kind if isinstance(kind, tuple) else (kind,)
     answers: list[bool] = []
     for k in kinds:
         if isinstance(k, str) and k in _KINDS:
-            answers.append(any(dtypes.issubdtype(found, category) for category in _KINDS[k]))
+            answers.append(any(dtypes.issubdtype(canonical, category) for category in _KINDS[k]))
             continue
         try:
-            answers.append(found == np.dtype(k))
+            answers.append(canonical == np.dtype(k))
         except TypeError:
             shown = f"{k!r}"
             if isinstance(k, str):

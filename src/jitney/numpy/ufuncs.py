@@ -319,8 +319,8 @@ class ufunc:
             out = convert(self(out, rows[k]), dtype)
             return out, out
 
-        _, rest = scan(step, first, arange(1, rows.shape[0]))
-        return moveaxis(concatenate([expand_dims(first, (0,)), rest]), 0, axis)
+        _, later = scan(step, first, arange(1, rows.shape[0]))
+        return moveaxis(concatenate([expand_dims(first, (0,)), later]), 0, axis)
 
     @partial(jit_when_traced, static_argnames=("self", "axis", "dtype"))
     def reduceat(
@@ -491,7 +491,7 @@ def frompyfunc(
 frompyfunc.__module__ = "jax.numpy"
 
 
-def _made(
+def _ufunc(
     function: Callable[..., Any], nin: int, identity: ArrayLike | None = None, **folds: Any
 ) -> Any:
     return ufunc(function, nin, 1, identity=identity, call=function, **folds)
@@ -545,33 +545,33 @@ def _log_fold(scale: float) -> Callable[..., Any]:
     return fold
 
 
-add: BinaryUfunc = _made(
+add: BinaryUfunc = _ufunc(
     arithmetic.add, 2, 0, reduce=reductions.sum, accumulate=cumulative.cumsum, at="add"
 )
-multiply: BinaryUfunc = _made(
+multiply: BinaryUfunc = _ufunc(
     arithmetic.multiply, 2, 1, reduce=reductions.prod, accumulate=cumulative.cumprod, at="multiply"
 )
-subtract: BinaryUfunc = _made(arithmetic.subtract, 2, at="subtract")
-maximum: BinaryUfunc = _made(arithmetic.maximum, 2, reduce=reductions.max, at="max")
-minimum: BinaryUfunc = _made(arithmetic.minimum, 2, reduce=reductions.min, at="min")
-logaddexp: BinaryUfunc = _made(arithmetic.logaddexp, 2, -np.inf, reduce=_log_fold(1.0))
-logaddexp2: BinaryUfunc = _made(
+subtract: BinaryUfunc = _ufunc(arithmetic.subtract, 2, at="subtract")
+maximum: BinaryUfunc = _ufunc(arithmetic.maximum, 2, reduce=reductions.max, at="max")
+minimum: BinaryUfunc = _ufunc(arithmetic.minimum, 2, reduce=reductions.min, at="min")
+logaddexp: BinaryUfunc = _ufunc(arithmetic.logaddexp, 2, -np.inf, reduce=_log_fold(1.0))
+logaddexp2: BinaryUfunc = _ufunc(
     arithmetic.logaddexp2, 2, -np.inf, reduce=_log_fold(float(np.log(2.0)))
 )
-negative: UnaryUfunc = _made(unary_math.negative, 1)
-logical_and: BinaryUfunc = _made(
+negative: UnaryUfunc = _ufunc(unary_math.negative, 1)
+logical_and: BinaryUfunc = _ufunc(
     comparison.logical_and, 2, True, reduce=_logical_fold(reductions.all)
 )
-logical_or: BinaryUfunc = _made(
+logical_or: BinaryUfunc = _ufunc(
     comparison.logical_or, 2, False, reduce=_logical_fold(reductions.any)
 )
-logical_xor: BinaryUfunc = _made(comparison.logical_xor, 2, False)
-bitwise_and: BinaryUfunc = _made(
+logical_xor: BinaryUfunc = _ufunc(comparison.logical_xor, 2, False)
+bitwise_and: BinaryUfunc = _ufunc(
     bitwise.bitwise_and, 2, -1, reduce=_bit_fold(folds.reduce_and, bitwise.bitwise_and, -1)
 )
-bitwise_or: BinaryUfunc = _made(
+bitwise_or: BinaryUfunc = _ufunc(
     bitwise.bitwise_or, 2, 0, reduce=_bit_fold(folds.reduce_or, bitwise.bitwise_or, 0)
 )
-bitwise_xor: BinaryUfunc = _made(
+bitwise_xor: BinaryUfunc = _ufunc(
     bitwise.bitwise_xor, 2, 0, reduce=_bit_fold(folds.reduce_xor, bitwise.bitwise_xor, 0)
 )

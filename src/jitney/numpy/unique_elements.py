@@ -57,8 +57,8 @@ def unique_sorted_mask(
     if moved.dtype.kind == "c":  # NaN in either part is one NaN, which comes last
         nan = full(moved.shape, complex(np.nan, 0), moved.dtype)
         moved = where(compare.ne(moved, moved), nan, moved)
-    n, *rest = moved.shape
-    rows = reshape(moved, (n, int(np.prod(rest, dtype=np.int64))))
+    n, *row_shape = moved.shape
+    rows = reshape(moved, (n, int(np.prod(row_shape, dtype=np.int64))))
     columns = transpose(rows, (1, 0))
     order = lexsort(columns[::-1])
     ordered = moved[order]
@@ -77,12 +77,12 @@ def _unique(
     axis: int,
     size: int | None,
     fill_value: ArrayLike | None,
-    wanted: tuple[bool, bool, bool],
+    flags: tuple[bool, bool, bool],
     equal_nan: bool = True,
 ) -> tuple[Array, ...]:
-    """(values, then the wanted of index, inverse, counts)."""
+    """Returns the values, then the requested ones of index, inverse and counts."""
     n = x.shape[axis]
-    with_index, with_inverse, with_counts = wanted
+    with_index, with_inverse, with_counts = flags
     index_dtype = default_index_dtype()
     if size and n == 0:
         if fill_value is None:
@@ -129,8 +129,8 @@ def _counts(mask: Array, n: int, size: int | None) -> Array:
         bounds = concatenate([places, full((1,), n, places.dtype)])
     else:
         (places,) = nonzero(mask, size=size + 1)
-        rest = places[1:]
-        bounds = concatenate([places[:1], where(rest != 0, rest, n)])
+        ends = places[1:]
+        bounds = concatenate([places[:1], where(ends != 0, ends, n)])
     return bounds[1:] - bounds[:-1]
 
 
@@ -219,12 +219,12 @@ def unique(
         x, dim = raveled(x), 0
     else:
         dim = canonical_axis(axis, x.ndim)
-    wanted = (return_index, return_inverse, return_counts)
-    out = list(_unique(x, dim, size, fill_value, wanted, equal_nan))
+    flags = (return_index, return_inverse, return_counts)
+    out = list(_unique(x, dim, size, fill_value, flags, equal_nan))
     if return_inverse and axis is None:
         place = 1 + return_index
         out[place] = reshape(out[place], shape)
-    return tuple(out) if any(wanted) else out[0]
+    return tuple(out) if any(flags) else out[0]
 
 
 class _UniqueAllResult(NamedTuple):

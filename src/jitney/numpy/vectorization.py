@@ -166,12 +166,12 @@ def _mapped(
     """`function` mapped over the axes `common`, innermost last."""
     rank = len(common)
     # Axes of extent 1 are not mapped over; axes of the result that nothing maps are put in after.
-    kept: list[Any] = []
+    squeezed: list[Any] = []
     has_axis: list[list[bool]] = []
     for x, shape in zip(values, leading, strict=True):
         missing = rank - len(shape)
         ones = [k for k, n in enumerate(shape) if n == 1]
-        kept.append(squeeze(x, ones) if ones else x)
+        squeezed.append(squeeze(x, ones) if ones else x)
         flags = [False] * missing + [n != 1 for n in shape]
         has_axis.append(flags)
     unmapped: list[int] = []
@@ -181,7 +181,7 @@ def _mapped(
             function = vmap(function, in_axes=tuple(0 if flag else None for flag in flags))
         else:
             unmapped.append(k)
-    out = function(*kept)
+    out = function(*squeezed)
     if not unmapped:
         return out
     dims = tuple(sorted(unmapped))
@@ -221,8 +221,8 @@ def _with_none(
     """`function` with None put in at positions `none` of `count`."""
 
     def call(*free: Array) -> Any:
-        rest = iter(free)
-        return function(*[None if k in none else next(rest) for k in range(count)])
+        operands = iter(free)
+        return function(*[None if k in none else next(operands) for k in range(count)])
 
     return call
 
@@ -233,7 +233,7 @@ def checking_results(
     sizes: dict[str, int],
     error: str,
 ) -> Callable[..., Any]:
-    """`function` with a look at the shapes of its results."""
+    """`function`, with the shapes of its results checked."""
 
     def call(*args: Array) -> Any:
         out = function(*args)
