@@ -38,7 +38,7 @@ def compute_on(
       compiler_options: of XLA; they mean nothing here.
 
     Raises:
-      TypeError: if `compute_type` is no string, or an option is missing.
+      TypeError: if `compute_type` is not a string, or an option is missing.
       ValueError: if there is no such place.
 
     Example:

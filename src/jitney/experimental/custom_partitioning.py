@@ -40,7 +40,7 @@ class custom_partitioning:  # the API's name
 
     Args:
       fun: takes and returns pytrees of arrays.
-      static_argnums: which arguments are no arrays, but constants of the program.
+      static_argnums: which arguments are not arrays, but constants of the program.
 
     Example:
       >>> from jax.experimental.custom_partitioning import custom_partitioning

@@ -80,7 +80,7 @@ def jet(
       of the first with a list of n arrays for each leaf.
 
     Raises:
-      ValueError: if an argument or a term is no array, or if lists of terms differ in length.
+      ValueError: if an argument or a term is not an array, or if lists of terms differ in length.
       NotImplementedError: if an operation has neither a rule nor a derivative.
 
     Example:
@@ -165,7 +165,7 @@ def jet2(
 
 
 def fact(n: ArrayLike) -> Any:
-    """n!, as a float; of numbers that are no integers the gamma function of n + 1."""
+    """n!, as a float; of numbers that are not integers the gamma function of n + 1."""
     if isinstance(n, int):
         return jnp.asarray(float(math.factorial(n)))
     return lax.exp(lax.lgamma(jnp.asarray(n) + 1.0))

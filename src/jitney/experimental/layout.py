@@ -24,8 +24,8 @@ def with_layout_constraint(x: PyTree, layouts: PyTree) -> Any:
       layouts: a `Layout` for each, or a prefix of the tree.
 
     Raises:
-      ValueError: if a leaf of `layouts` is no Layout, is for another number of axes, or the tree is no
-        prefix.
+      ValueError: if a leaf of `layouts` is not a Layout, or is for another number of axes, or the tree
+        is not a prefix.
 
     Example:
       >>> from jax.experimental.layout import Layout, with_layout_constraint

@@ -131,7 +131,7 @@ def sync_global_devices(name: str) -> None:
       name: of this place in the program; processes that wait at another one are an error.
 
     Raises:
-      TypeError: if `name` is no string.
+      TypeError: if `name` is not a string.
       AssertionError: in all processes, if they have come to different places.
 
     Example:
@@ -231,7 +231,7 @@ def host_local_array_to_global_array(
     as long as all parts together. Traced values stay as they are.
 
     Raises:
-      TypeError: if `global_mesh` is no mesh of devices.
+      TypeError: if `global_mesh` is not a mesh of devices.
       ValueError: if `pspecs` is not a prefix of the tree, has None for an array, or an array cannot be
         divided so.
 
@@ -261,7 +261,7 @@ def global_array_to_host_local_array(
     all, arrays stay as they are, traced ones too; NumPy arrays and scalars are put on `global_mesh`.
 
     Raises:
-      TypeError: if `global_mesh` is no mesh of devices.
+      TypeError: if `global_mesh` is not a mesh of devices.
       ValueError: if `pspecs` is not a prefix of the tree, has None for an array, or a NumPy array
         cannot be divided so.
 

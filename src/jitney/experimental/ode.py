@@ -217,7 +217,7 @@ def odeint(
     Returns: a pytree like y0, each array with a leading axis as long as `t`.
 
     Raises:
-      TypeError: if `t` is not of a floating dtype, or `args` are no arrays.
+      TypeError: if `t` is not of a floating dtype, or `args` are not arrays.
 
     Example:
       >>> from jitney.experimental.ode import odeint

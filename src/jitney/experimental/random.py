@@ -147,7 +147,7 @@ def stateful_rng(seed: ArrayLike | None = None, *, impl: Any = None) -> Stateful
       impl: the kind of keys, as in `jax.random.key`.
 
     Raises:
-      TypeError: if the seed is no integer.
+      TypeError: if the seed is not an integer.
 
     Example:
       >>> from jax.experimental.random import stateful_rng

@@ -49,7 +49,7 @@ def set_xla_metadata(x: PyTree = _NOT_GIVEN, **kwargs: Any) -> Any:
     Returns: `x`; without it, a context manager and decorator, within which all operations have them.
 
     Raises:
-      TypeError: if a leaf of `x` is no array, or a value is not hashable.
+      TypeError: if a leaf of `x` is not an array, or a value is not hashable.
 
     Example:
       >>> from jax.experimental.xla_metadata import set_xla_metadata

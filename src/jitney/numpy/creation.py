@@ -85,7 +85,7 @@ def array(
       out_sharding: a Sharding, or a PartitionSpec on the mesh in force, likewise.
 
     Raises:
-      TypeError: if the values are no numbers.
+      TypeError: if the values are not numbers.
       ValueError: if lengths of nested sequences differ.
       OverflowError: if the dtype cannot hold a Python integer.
 
@@ -142,7 +142,7 @@ def asarray(
       out_sharding: a Sharding, or a PartitionSpec on the mesh in force, likewise.
 
     Raises:
-      TypeError: if the values are no numbers.
+      TypeError: if the values are not numbers.
       ValueError: if lengths of nested sequences differ.
       OverflowError: if the dtype cannot hold a Python integer.
 

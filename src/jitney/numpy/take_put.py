@@ -484,7 +484,7 @@ def choose(
       a: integers.
       choices: arrays, or one array whose first axis is that of the choices; broadcast with `a`.
       out: unused.
-      mode: for entries of `a` that are no choice: "raise" raises ValueError and needs concrete
+      mode: for entries of `a` that are not a choice: "raise" raises ValueError and needs concrete
         values, "clip" takes the nearest, "wrap" is modulo the size.
 
     Returns: an array of the common dtype of the choices.

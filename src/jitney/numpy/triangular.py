@@ -51,7 +51,7 @@ def _offset(k: Any) -> Any:
     """A diagonal's offset as a scalar operand of type int32.
 
     Raises:
-      TypeError: if it is no integer.
+      TypeError: if it is not an integer.
     """
     if isinstance(k, Tracer):
         return convert(k, _INT32)

@@ -67,7 +67,7 @@ def key(
     Returns: a key array of shape [], of dtype `key<fry>`.
 
     Raises:
-      TypeError: if the seed is no integer scalar.
+      TypeError: if the seed is not an integer scalar.
       ValueError: if there is no such generator, or `impl` and `dtype` are given both.
 
     Example:
@@ -89,7 +89,7 @@ def PRNGKey(seed: ArrayLike, *, impl: PRNGLike | None = None) -> Array:  # the A
     Returns: uint32 array of shape [2]; under `jax_enable_custom_prng` a typed key.
 
     Raises:
-      TypeError: if the seed is no integer scalar.
+      TypeError: if the seed is not an integer scalar.
 
     Example:
       >>> random.PRNGKey(42)
@@ -192,7 +192,7 @@ def key_data(keys: ArrayLike) -> Array:
     Returns: uint32 array of shape [*shape, 2].
 
     Raises:
-      TypeError: if `keys` are no keys.
+      TypeError: if `keys` are not keys.
 
     Example:
       >>> random.key_data(random.key(42))
@@ -209,7 +209,7 @@ def key_impl(keys: ArrayLike) -> str | prng.PRNGSpec:
       keys: key array.
 
     Raises:
-      TypeError: if `keys` are no keys.
+      TypeError: if `keys` are not keys.
 
     Example:
       >>> random.key_impl(random.key(0))
@@ -244,7 +244,7 @@ def split(key: ArrayLike, num: int | tuple[int, ...] = 2) -> Array:
     Returns: keys in the style of `key`; the first axes are `num`.
 
     Raises:
-      TypeError: if `key` is no key.
+      TypeError: if `key` is not a key.
       ValueError: if it is an array of several; `jax.vmap` splits each.
 
     Example:
@@ -267,7 +267,7 @@ def fold_in(key: ArrayLike, data: ArrayLike) -> Array:
     Returns: a key in the style of `key`.
 
     Raises:
-      TypeError: if `key` is no key, or `data` no scalar.
+      TypeError: if `key` is not a key, or `data` is not a scalar.
 
     Example:
       >>> key = random.key(0)

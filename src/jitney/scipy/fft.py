@@ -91,7 +91,7 @@ def _spread(values: np.ndarray, like: Array) -> Any:
 
 
 def _sizes(n: int, norm: Norm) -> np.ndarray:
-    """What the elements of a transform are multiplied by, for rows of unit length if "ortho"."""
+    """Returns the factors of the elements of a transform, for rows of unit length if "ortho"."""
     sizes = np.full(n, 2.0)
     if norm == "ortho":
         sizes[:] = math.sqrt(2 / n)
@@ -109,8 +109,8 @@ def _forward(x: Array, norm: Norm) -> Array:
     cos, sin = _spread(np.cos(angle), re), _spread(np.sin(angle), re)
     first = binary.sub(binary.mul(re, cos), binary.mul(im, sin))
     second = unary.neg(binary.add(binary.mul(re, sin), binary.mul(im, cos)))
-    rest = rev(slice_in_dim(second, 1, (n + 1) // 2, 1, -1), (x.ndim - 1,))
-    y = concatenate([first, rest], x.ndim - 1) if n > 2 else slice_in_dim(first, 0, n, 1, -1)
+    tail = rev(slice_in_dim(second, 1, (n + 1) // 2, 1, -1), (x.ndim - 1,))
+    y = concatenate([first, tail], x.ndim - 1) if n > 2 else slice_in_dim(first, 0, n, 1, -1)
     return binary.mul(y, _spread(_sizes(n, norm), y))
 
 

@@ -134,12 +134,12 @@ class RegularGridInterpolator:
                 jnp.minimum(i + up, end)
                 for (i, _), up, end in zip(cells, corner, last, strict=False)
             ]
-            found = self.values[tuple(index)]
+            term = self.values[tuple(index)]
             weight = jnp.ones((), cells[0][1].dtype)
             for (_, position), up in zip(cells, corner, strict=True):
                 weight = weight * (position if up else 1 - position)
-            found = found * weight.reshape(-1, *(1,) * (found.ndim - 1)).astype(found.dtype)
-            total = found if total is None else total + found
+            term = term * weight.reshape(-1, *(1,) * (term.ndim - 1)).astype(term.dtype)
+            total = term if total is None else total + term
         assert total is not None
         return total
 

@@ -118,13 +118,13 @@ def _map_coordinates(
     ]
     total: Array | None = None
     for corner in itertools.product(*by_axis):
-        found = x[tuple([index for index, _, _ in corner])]
+        term = x[tuple([index for index, _, _ in corner])]
         if mode == "constant":
             inside = math.prod([valid for _, valid, _ in corner[1:]], start=corner[0][1])
-            found = jnp.where(inside, found, outside)
+            term = jnp.where(inside, term, outside)
         for _, _, weight in corner:
-            found = found * weight
-        total = found if total is None else total + found
+            term = term * weight
+        total = term if total is None else total + term
     if total is None:  # no axes
         return x
     if is_integer(x.dtype) and not is_integer(total.dtype):

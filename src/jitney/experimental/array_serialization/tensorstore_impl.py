@@ -119,7 +119,7 @@ async def async_serialize(
     Returns: a list of None, one for each of the array's parts.
 
     Raises:
-      TypeError: if `arr_inp` is no array of numbers.
+      TypeError: if `arr_inp` is not an array of numbers.
       ValueError: by tensorstore, if the place has an array of another shape or dtype.
     """
     if not isinstance(arr_inp, ArrayImpl) or dtypes.is_extended(arr_inp.dtype):

@@ -124,7 +124,7 @@ def check(
       **fmt_kwargs: the same for its named fields.
 
     Raises:
-      TypeError: if `pred` is no boolean scalar, or if what is to be formatted holds no arrays.
+      TypeError: if `pred` is not a boolean scalar, or if what is to be formatted holds no arrays.
       IndexError, KeyError: if `msg` has other fields than there are arguments.
       JaxRuntimeError: outside of jit, if the check fails.
 
@@ -187,7 +187,7 @@ def check_error(error: Error) -> None:
       error: what a checked function has returned; of several errors the first that happened counts.
 
     Raises:
-      TypeError: if it is no `Error`.
+      TypeError: if it is not an `Error`.
       JaxRuntimeError: outside of jit, if a check has failed.
 
     Example:

@@ -1,7 +1,7 @@
 """`jax.experimental.sparse.ad`: derivatives with respect to what sparse arrays store.
 
 The derivative by a sparse array is a sparse array with the same positions: elements that are not stored
-are no variables. Its size is that of what is stored, not that of the whole array.
+are not variables. Its size is that of what is stored, not that of the whole array.
 """
 
 from __future__ import annotations

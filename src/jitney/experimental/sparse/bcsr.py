@@ -511,7 +511,7 @@ def bcsr_dot_general(
 
     Raises:
       TypeError: if axes do not pair.
-      NotImplementedError: if `lhs` is no BCSR array, or `rhs` is sparse.
+      NotImplementedError: if `lhs` is not a BCSR array, or `rhs` is sparse.
     """
     del precision, out_sharding
     if not isinstance(lhs, BCSR) or isinstance(rhs, JAXSparse):

@@ -266,7 +266,7 @@ def coo_fromdense(mat: Array, *, nse: int | None = None, index_dtype: DTypeLike 
 
     Raises:
       ConcretizationTypeError: if `nse` is not given and `mat` is traced.
-      ValueError: if `mat` is no matrix.
+      ValueError: if `mat` is not a matrix.
     """
     mat = jnp.asarray(mat)
     _check_matrix("COO", mat.shape)

@@ -77,7 +77,7 @@ class SparseTrace(Trace):
         self.spenv = spenv
 
     def to_sparse_tracer(self, val: Value) -> SparseTracer:
-        """`val` as a tracer of this trace; what is no tracer of it is an array."""
+        """`val` as a tracer of this trace; what is not a tracer of it is an array."""
         if isinstance(val, SparseTracer) and val._trace.tag is self.tag:
             return val
         with set_current_trace(self.parent_trace):

@@ -67,7 +67,7 @@ def fitted_shape(shape: Shape, batches: Sequence[Shape], n_rest: int) -> Shape:
     Args:
       shape: before.
       batches: extents of the batch axes that each array has now; 1 stands for any extent.
-      n_rest: how many of the last axes of the shape are no batch axes.
+      n_rest: how many of the last axes of the shape are not batch axes.
     """
     old, rest = shape[: max(0, len(shape) - n_rest)], shape[max(0, len(shape) - n_rest) :]
     more = len(batches[0]) - len(old)
@@ -230,7 +230,7 @@ def check_permutation(name: str, axes: Sequence[int], ndim: int) -> Shape:
     """`axes` as a tuple.
 
     Raises:
-      ValueError: if it is no permutation of the axes.
+      ValueError: if it is not a permutation of the axes.
     """
     out = tuple(int(a) for a in axes)
     if sorted(out) != list(range(ndim)):

@@ -1,4 +1,4 @@
-"""What functions of matrices with SciPy's interface take: checks and conversions they share."""
+"""Checks and conversions of the arguments of functions of matrices with SciPy's interface."""
 
 from __future__ import annotations
 

@@ -74,12 +74,12 @@ def svd(
     Args:
       a: matrices [..., m, n].
       full_matrices: whether U and V^H are square.
-      compute_uv: whether they are wanted.
+      compute_uv: whether to return U and V^H.
       overwrite_a, check_finite, lapack_driver: see above.
     """
     del overwrite_a, check_finite, lapack_driver
-    found = lax.linalg.svd(*inexact(a), full_matrices=full_matrices, compute_uv=compute_uv)
-    return tuple(found) if compute_uv else found
+    results = lax.linalg.svd(*inexact(a), full_matrices=full_matrices, compute_uv=compute_uv)
+    return tuple(results) if compute_uv else results
 
 
 def det(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Array:
@@ -300,13 +300,13 @@ def qr(
     del overwrite_a, lwork, check_finite
     if mode not in ("full", "r", "economic"):
         raise ValueError(f"qr: `mode` must be 'full', 'economic' or 'r', but it is {mode!r}")
-    found = lax.linalg.qr(*inexact(a), pivoting=pivoting, full_matrices=mode != "economic")
-    return _as_results(found[1:] if mode == "r" else found)
+    results = lax.linalg.qr(*inexact(a), pivoting=pivoting, full_matrices=mode != "economic")
+    return _as_results(results[1:] if mode == "r" else results)
 
 
-def _as_results(found: Any) -> Any:
+def _as_results(arrays: Any) -> Any:
     """Results of `qr`, a tuple of one to three arrays."""
-    return tuple(found)
+    return tuple(arrays)
 
 
 def qr_multiply(
@@ -343,7 +343,7 @@ def qr_multiply(
             "qr_multiply: `a` must be matrices and `c` vectors or matrices, but their shapes are "
             f"{x.shape} and {y.shape}"
         )
-    q, *rest = lax.linalg.qr(x, pivoting=pivoting, full_matrices=False)
+    q, *factors = lax.linalg.qr(x, pivoting=pivoting, full_matrices=False)
     if conjugate:
         q = jnp.conj(q)
     extents = q.shape[-2:]
@@ -356,7 +356,7 @@ def qr_multiply(
             f"qr_multiply: shapes must fit with mode={mode!r}, but a has {x.shape} and c {y.shape}"
         )
     product = y @ q if mode == "right" else q @ y
-    return _as_results([product, *rest])
+    return _as_results([product, *factors])
 
 
 def hessenberg(
@@ -404,7 +404,7 @@ def polar(
       eps, max_iterations: accepted for compatibility; there are no iterations.
 
     Raises:
-      ValueError: for other sides or methods, or if `a` is no matrix.
+      ValueError: for other sides or methods, or if `a` is not a matrix.
       NotImplementedError: for 16-bit floats.
 
     Example:

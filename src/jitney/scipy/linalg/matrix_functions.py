@@ -31,14 +31,14 @@ _PADE_SINGLE = {3: 4.258730016922831e-1, 5: 1.880152677804762, 7: 3.925724783138
 
 def _pade_coefficients(degree: int) -> list[float]:
     """Of the numerator of the diagonal Pade approximant of exp, lowest first, as integers."""
-    found = [
+    coefficients = [
         math.factorial(2 * degree - k)
         * math.factorial(degree)
         // (math.factorial(k) * math.factorial(degree - k))
         for k in range(degree + 1)
     ]
-    scale = found[-1]
-    return [float(value // scale) for value in found]
+    scale = coefficients[-1]
+    return [float(value // scale) for value in coefficients]
 
 
 def _pade(degree: int, a: Array) -> tuple[Array, Array]:
@@ -312,9 +312,9 @@ def _sylvester_by_schur(a: Array, b: Array, c: Array, *, tol: float) -> Array:
     identity = jnp.eye(r.shape[0], dtype=r.dtype)
 
     def column(k: Array, y: Array) -> Array:
-        rest = right[:, k] - y @ s[:, k]
+        rhs = right[:, k] - y @ s[:, k]
         solved = lax.linalg.triangular_solve(
-            r + s[k, k] * identity, rest[:, None], left_side=True, lower=False
+            r + s[k, k] * identity, rhs[:, None], left_side=True, lower=False
         )
         return y.at[:, k].set(solved[:, 0])
 

@@ -198,9 +198,9 @@ def companion(a: ArrayLike) -> Array:
 def _with_first_row(row: Array, below: Array | None) -> Array:
     """The square matrix with this first row, and `below` (ones by default) below the diagonal."""
     n = row.shape[-1]
-    rest = jnp.ones((*row.shape[:-1], n - 1), row.dtype) if below is None else below
+    entries = jnp.ones((*row.shape[:-1], n - 1), row.dtype) if below is None else below
     index = np.arange(n - 1)
-    shifted = jnp.zeros((*row.shape[:-1], n - 1, n), row.dtype).at[..., index, index].set(rest)
+    shifted = jnp.zeros((*row.shape[:-1], n - 1, n), row.dtype).at[..., index, index].set(entries)
     return jnp.concatenate([row[..., None, :], shifted], axis=-2)
 
 
@@ -374,7 +374,7 @@ def hadamard(n: int, dtype: DTypeLike = int) -> Array:
       dtype: of the entries.
 
     Raises:
-      ValueError: if n is no power of 2.
+      ValueError: if n is not a power of 2.
 
     Example:
       >>> rows = jax.scipy.linalg.hadamard(4, dtype=jnp.int8)

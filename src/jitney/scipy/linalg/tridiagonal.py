@@ -104,10 +104,10 @@ def _bisect(main: Array, squares: Array, first: int, last: int, tol: float | Non
     accuracy = float(limits.eps) * width if tol is None else jnp.asarray(tol, dtype)
     # What a pivot may not fall below, so that quotients do not overflow
     least = float(limits.tiny) * jnp.maximum(jnp.max(squares, initial=0), 1)
-    wanted = jnp.arange(first, last + 1)
+    indices = jnp.arange(first, last + 1)
 
     def below(x: Array) -> Array:
-        """How many eigenvalues are less than each of `x`: negative pivots of T - x."""
+        """Counts the eigenvalues less than each of `x`: negative pivots of T - x."""
 
         def step(
             carry: tuple[Array, Array], row: tuple[Array, Array]
@@ -129,7 +129,7 @@ def _bisect(main: Array, squares: Array, first: int, last: int, tol: float | Non
     def halve(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         k, lower, upper = carry
         middle = lower + 0.5 * (upper - lower)
-        is_less = below(middle) <= wanted
+        is_less = below(middle) <= indices
         return k + 1, jnp.where(is_less, middle, lower), jnp.where(is_less, upper, middle)
 
     ends = jnp.full(count, low - margin), jnp.full(count, high + margin)

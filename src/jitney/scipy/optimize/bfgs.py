@@ -20,7 +20,7 @@ _SUFFICIENT, _CURVATURE = 1e-4, 0.9  # Wolfe's constants c1 and c2
 
 
 class OptimizeResults(NamedTuple):
-    """What `minimize` gives.
+    """The result of `minimize`.
 
     Attributes:
       x: the point found.
@@ -67,7 +67,7 @@ def minimize(
     Returns: `OptimizeResults`.
 
     Raises:
-      TypeError: if `args` is no tuple, or the value no scalar.
+      TypeError: if `args` is not a tuple, or the value is not a scalar.
       ValueError: for other methods, options, or shapes of x0.
 
     Example:
@@ -84,13 +84,18 @@ def minimize(
         raise ValueError(f"minimize: x0 must be a vector, but got shape {start.shape}")
     if not jnp.issubdtype(start.dtype, np.inexact):
         start = start.astype(float)
-    given = {"norm": np.inf, "maxiter": 200 * start.size, "line_search_maxiter": 10, "gtol": 1e-5}
-    unknown = sorted(set(options or {}) - set(given))
+    settings = {
+        "norm": np.inf,
+        "maxiter": 200 * start.size,
+        "line_search_maxiter": 10,
+        "gtol": 1e-5,
+    }
+    unknown = sorted(set(options or {}) - set(settings))
     if unknown:
-        raise ValueError(f"minimize: unknown options {unknown}; there are {sorted(given)}")
-    given |= {} if tol is None else {"gtol": tol}
-    given |= dict(options or {})
-    return _bfgs(value_and_grad(lambda x: fun(x, *args)), start, **given)
+        raise ValueError(f"minimize: unknown options {unknown}; there are {sorted(settings)}")
+    settings |= {} if tol is None else {"gtol": tol}
+    settings |= dict(options or {})
+    return _bfgs(value_and_grad(lambda x: fun(x, *args)), start, **settings)
 
 
 class _State(NamedTuple):
@@ -124,8 +129,8 @@ def _bfgs(
 
     def step(s: _State) -> _State:
         direction = -(s.inverse @ s.slope)
-        found = _line_search(evaluate, s, direction, line_search_maxiter)
-        move, change = found.x - s.x, found.slope - s.slope
+        search = _line_search(evaluate, s, direction, line_search_maxiter)
+        move, change = search.x - s.x, search.slope - s.slope
         # Curvature is positive by Wolfe's condition, but for rounding.
         product = jnp.vdot(change, move)
         useful = product > 0
@@ -133,8 +138,8 @@ def _bfgs(
         left = identity - rho * move[:, None] * change[None]
         updated = left @ s.inverse @ left.T + rho * move[:, None] * move[None]
         return _State(
-            found.x, found.value, found.slope, jnp.where(useful, updated, s.inverse),
-            s.evaluations + found.evaluations, s.iteration + 1, is_small(found.slope), found.failed,
+            search.x, search.value, search.slope, jnp.where(useful, updated, s.inverse),
+            s.evaluations + search.evaluations, s.iteration + 1, is_small(search.slope), search.failed,
         )  # fmt: skip
 
     one, zero = jnp.ones((), np.int32), jnp.zeros((), np.int32)
@@ -147,8 +152,8 @@ def _bfgs(
     )  # fmt: skip
 
 
-class _Found(NamedTuple):
-    """Where a line search ends."""
+class _LineSearchResult(NamedTuple):
+    """The end point of a line search."""
 
     x: Array
     value: Array
@@ -172,7 +177,7 @@ class _Search(NamedTuple):
 
 def _line_search(
     evaluate: Callable[[Array], tuple[Array, Array]], s: _State, direction: Array, most: int
-) -> _Found:
+) -> _LineSearchResult:
     """A step with sufficient decrease, and a derivative whose size has fallen (strong Wolfe)."""
     initial = jnp.vdot(s.slope, direction).real
 
@@ -205,7 +210,7 @@ def _line_search(
     value, slope = search.best
     lower = search.done | (value < s.value)
     keep = lambda new, old: jnp.where(lower, new, old)  # noqa: E731
-    return _Found(
+    return _LineSearchResult(
         keep(s.x + search.last * direction, s.x), keep(value, s.value), keep(slope, s.slope),
         search.tries, ~lower,
     )  # fmt: skip
@@ -216,7 +221,7 @@ def _choose(condition: Array, yes: tuple[Array, ...], no: tuple[Array, ...]) -> 
 
 
 def _between(low: tuple[Array, ...], high: tuple[Array, ...]) -> Array:
-    """Where the cubic through both ends is least; the middle where that is too near to an end."""
+    """Returns the minimum of the cubic through both ends; the middle if that is too near to an end."""
     (a, fa, da), (b, fb, db) = low, high
     width = b - a
     safe = jnp.where(width == 0, 1, width)

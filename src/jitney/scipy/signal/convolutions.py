@@ -45,7 +45,7 @@ def _with_elements(name: str, x: Array, y: Array) -> None:
 
 
 def _contained(name: str, n: Sequence[int], m: Sequence[int]) -> bool:
-    """Whether extents `m` are within `n` everywhere; raises if neither are within the others."""
+    """Returns whether extents `m` are all within `n`; raises if neither are within the others."""
     if all(a >= b for a, b in zip(n, m, strict=True)):
         return True
     if all(a <= b for a, b in zip(n, m, strict=True)):
@@ -66,9 +66,9 @@ def _direct(name: str, x: Array, y: Array, mode: Mode, precision: PrecisionLike)
     elif mode == "same":
         # Element i of the result is element i + start of the full one.
         padding = []
-        for own, n, m in zip(extents, x.shape, y.shape, strict=True):
-            start = (n + m - 1 - own) // 2
-            padding.append((m - 1 - start, own + start - n))
+        for extent, n, m in zip(extents, x.shape, y.shape, strict=True):
+            start = (n + m - 1 - extent) // 2
+            padding.append((m - 1 - start, extent + start - n))
     else:
         padding = [(0, 0)] * x.ndim
     out = lax.conv_general_dilated(
@@ -140,7 +140,7 @@ def correlate(
 
 
 def _extended(x: Array, widths: Sequence[tuple[int, int]], boundary: str, fill: ArrayLike) -> Array:
-    """`x` with what is beyond its edges."""
+    """`x` extended beyond its edges."""
     if boundary == "fill":
         return jnp.pad(x, widths, mode="constant", constant_values=jnp.asarray(fill, x.dtype))
     return jnp.pad(x, widths, mode=_PAD_MODES[boundary])
@@ -170,7 +170,7 @@ def _beyond_edges(
     fillvalue: ArrayLike,
     precision: PrecisionLike,
 ) -> Array:
-    """Convolution of planes, `x` going on beyond its edges; "same" begins at `starts` of "full"."""
+    """Convolution of planes, `x` extended beyond its edges; "same" begins at `starts` of "full"."""
     if mode == "valid":
         return _direct(name, x, y, mode, precision)
     if mode == "full":
@@ -202,8 +202,8 @@ def convolve2d(
     Returns: matrix, of the inexact dtype that both are promoted to.
 
     Raises:
-      ValueError: if an operand is no matrix or has no elements; for unknown modes and boundaries;
-        for "valid", if neither operand is the smaller one along both axes.
+      ValueError: if an operand is not a matrix or has no elements; for unknown modes and
+        boundaries; for "valid", if neither operand is the smaller one along both axes.
 
     Example:
       >>> jax.scipy.signal.convolve2d(jnp.eye(2), jnp.ones((2, 2)))
@@ -259,13 +259,13 @@ def _axes(x: Array, y: Array, axes: Sequence[int] | int | None) -> list[int]:
     """The axes to convolve, those left out being equal or of extent 1."""
     if axes is None:
         return list(range(x.ndim))
-    given = [axes] if isinstance(axes, int) else axes
-    where = [operator.index(axis) for axis in given]
+    axes_list = [axes] if isinstance(axes, int) else axes
+    where = [operator.index(axis) for axis in axes_list]
     if any(not -x.ndim <= axis < x.ndim for axis in where):
         raise ValueError(f"fftconvolve: axes {tuple(where)} are out of bounds for rank {x.ndim}")
     where = [axis % x.ndim for axis in where]
     if len(set(where)) != len(where):
-        raise ValueError(f"fftconvolve: axes must be unique, got {tuple(given)}")
+        raise ValueError(f"fftconvolve: axes must be unique, got {tuple(axes_list)}")
     for axis in set(range(x.ndim)).difference(where):
         if x.shape[axis] != y.shape[axis] and 1 not in (x.shape[axis], y.shape[axis]):
             raise ValueError(

@@ -25,7 +25,7 @@ Detrend = str | bool | Callable[[Array], Array]
 
 @dataclass(frozen=True, slots=True)
 class Segments:
-    """How segments lie: `size` elements each, `step` apart, filled with zeros to `transformed`."""
+    """Layout of segments: `size` elements each, `step` apart, padded with zeros to `transformed`."""
 
     size: int
     step: int
@@ -130,7 +130,7 @@ def frequencies(plan: Segments, fs: ArrayLike, onesided: bool, dtype: np.dtype) 
 
 
 def is_onesided(name: str, asked: bool, *signals: Array) -> bool:
-    """Whether spectra have no negative frequencies; those of complex signals have, with a warning."""
+    """Returns whether spectra are one-sided; those of complex signals never are, with a warning."""
     if asked and any(is_complex(x.dtype) for x in signals):
         warn(
             f"{name}: a signal is complex, so spectra have negative frequencies, too: "

@@ -85,8 +85,8 @@ def stft(
     """
     if boundary not in _BOUNDARIES:
         raise ValueError(f"stft: boundary must be one of {list(_BOUNDARIES)}, got {boundary!r}")
-    given = as_value(promote_args_inexact("jax.scipy.signal.stft", x)[0])
-    x = jnp.moveaxis(given.astype(jnp.promote_types(given.dtype, np.float32)), axis, -1)
+    signal = as_value(promote_args_inexact("jax.scipy.signal.stft", x)[0])
+    x = jnp.moveaxis(signal.astype(jnp.promote_types(signal.dtype, np.float32)), axis, -1)
     dtype = jnp.finfo(x.dtype).dtype
     if x.size == 0:
         none = jnp.zeros(jnp.moveaxis(x, -1, axis).shape, dtype)

@@ -1,4 +1,4 @@
-"""`detrend`: what is left of a signal without its mean, or without a line through it."""
+"""`detrend`: a signal without its mean, or without a line fitted to it."""
 
 from __future__ import annotations
 

@@ -149,19 +149,19 @@ class Rotation(NamedTuple):
           ValueError: for other axes.
         """
         axes, intrinsic = _sequence(seq)
-        given = _floats(angles)
-        given = jnp.deg2rad(given) if degrees else given
-        if given.ndim == 0:
-            given = given.reshape(1)
-        elif len(axes) == 1 and given.ndim == 1 and given.shape[0] > 1:
-            given = given[:, None]
-        if given.shape[-1] != len(axes):
+        values = _floats(angles)
+        values = jnp.deg2rad(values) if degrees else values
+        if values.ndim == 0:
+            values = values.reshape(1)
+        elif len(axes) == 1 and values.ndim == 1 and values.shape[0] > 1:
+            values = values[:, None]
+        if values.shape[-1] != len(axes):
             raise ValueError(
-                f"Rotation: expected as many angles as axes, but got {seq!r} and shape {given.shape}"
+                f"Rotation: expected as many angles as axes, but got {seq!r} and shape {values.shape}"
             )
         result: Array | None = None
         for i, axis in enumerate(axes):
-            vector = given[..., i, None] * np.eye(3)["xyz".index(axis)].astype(given.dtype)
+            vector = values[..., i, None] * np.eye(3)["xyz".index(axis)].astype(values.dtype)
             turn = _exp(vector)
             if result is None:
                 result = turn
@@ -224,7 +224,7 @@ class Rotation(NamedTuple):
 
     @property
     def single(self) -> bool:
-        """Whether this is one rotation, without an axis for several."""
+        """Returns whether this is one rotation, without an axis for several."""
         return self.quat.ndim == 1
 
     def apply(self, vectors: ArrayLike, inverse: bool = False) -> Array:

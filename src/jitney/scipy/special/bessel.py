@@ -135,23 +135,23 @@ def _miller(z: Array, order: int, start: int) -> Array:
         here, above, total = rescaled(below, here, total + even * below)
         return above, here, total
 
-    # From J_(start + 1) = 0, J_start = 1 (times what will be found) down to orders that are asked for
+    # From J_(start + 1) = 0, J_start = 1 (up to a factor, see below) down to the requested orders
     carry = (zero, one, one if start % 2 == 0 else zero)
     carry = lax.fori_loop(0, max(start - order - 1, 0), step, carry)
     above, here, total = carry
-    found: list[Array] = []
+    results: list[Array] = []
     k = start - max(start - order - 1, 0)
     if k == order:
-        found = [here]
+        results = [here]
     while k > 0:
         below = double * k * here - above
         total = total + below if k % 2 else total
-        here, above, total, *found = rescaled(below, here, total, *found)
+        here, above, total, *results = rescaled(below, here, total, *results)
         k -= 1
         if k <= order:
-            found.insert(0, here)
+            results.insert(0, here)
     # Each even order but 0 counts twice.
-    normed = jnp.stack([value / (2 * total - here) for value in found])
+    normed = jnp.stack([value / (2 * total - here) for value in results])
     first_terms = [one]
     for k in range(1, order + 1):
         first_terms.append(first_terms[-1] * (z / (2 * k)))

@@ -61,8 +61,8 @@ def _in_right_half(z: Array) -> Array:
         product = product + lax.log(where(low, factor, 1.0).astype(z.dtype))
     far = where(low, z + _RISE, z)
     inverse = 1 / far
-    rest = inverse * horner(inverse * inverse, _STIRLING)
-    return (far - 0.5) * lax.log(far) - far + _HALF_LOG_TWO_PI + rest - product
+    correction = inverse * horner(inverse * inverse, _STIRLING)
+    return (far - 0.5) * lax.log(far) - far + _HALF_LOG_TWO_PI + correction - product
 
 
 def _log_sin_pi(z: Array) -> Array:

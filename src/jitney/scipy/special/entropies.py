@@ -226,7 +226,7 @@ def kl_div(p: ArrayLike, q: ArrayLike) -> Array:
 
 
 def _positive_parts(p: Array, q: Array) -> tuple[Array, Array, Array]:
-    """Whether both are positive; the two, which are 1 where they are not."""
+    """Returns whether both are positive, and the two with 1 where they are not."""
     both = (p > 0) & (q > 0)
     return both, guarded(both, p, 1), guarded(both, q, 1)
 

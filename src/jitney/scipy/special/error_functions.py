@@ -1,4 +1,4 @@
-"""Error functions and what is made of them: the normal distribution, Dawson's integral, Owen's T.
+"""Error functions and related functions: the normal distribution, Dawson's integral, Owen's T.
 
 Approximations: `erfcx` is one polynomial on the half-line, an interpolant at Chebyshev's nodes computed
 with 40 digits, and Dawson's integral such ones beside a fit by `tools/minimax.py`. Quantiles are those
@@ -153,8 +153,8 @@ def _weideman() -> tuple[float, list[float]]:
     scale = math.sqrt(_WEIDEMAN_TERMS / math.sqrt(2))
     t = scale * np.tan(np.arange(-half + 1, half) * np.pi / (2 * half))
     values = np.concatenate([[0], np.exp(-t * t) * (scale * scale + t * t)])
-    found = np.fft.fft(np.fft.fftshift(values)).real / (2 * half)
-    return scale, found[1 : _WEIDEMAN_TERMS + 1].tolist()
+    coefficients = np.fft.fft(np.fft.fftshift(values)).real / (2 * half)
+    return scale, coefficients[1 : _WEIDEMAN_TERMS + 1].tolist()
 
 
 @custom_jvp
@@ -468,7 +468,7 @@ def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
     Returns: array of the shape of x.
 
     Raises:
-      TypeError: for other dtypes, or if `series_order` is no integer.
+      TypeError: for other dtypes, or if `series_order` is not an integer.
       ValueError: if `series_order` is negative or larger than 30.
 
     Example:

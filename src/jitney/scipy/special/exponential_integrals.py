@@ -216,8 +216,8 @@ def _expn_series(n: Array, x: Array) -> Array:
         power, total = carry
         m = m.astype(x.dtype)
         distance = m - n + 1
-        own = distance == 0
-        total = total - where(own, 0.0, power / where(own, 1.0, distance))
+        is_zero = distance == 0
+        total = total - where(is_zero, 0.0, power / where(is_zero, 1.0, distance))
         return power * (-x / (m + 1)), total
 
     start = (lax.full_like(x, 1), lax.full_like(x, 0))
@@ -511,8 +511,8 @@ def _spence(x: Array) -> Array:
     log_z = lax.log(z)
     mirrored = low | high
     # spence(z) = pi^2 / 6 - log(z) log(1 - z) - spence(1 - z)
-    rest = lax.log1p(guarded(mirrored, -z, 0.0))
-    small = math.pi**2 / 6 - log_z * rest - _dilogarithm(-rest)
+    log_complement = lax.log1p(guarded(mirrored, -z, 0.0))
+    small = math.pi**2 / 6 - log_z * log_complement - _dilogarithm(-log_complement)
     value = where(mirrored, small, _dilogarithm(guarded(~mirrored, 0.0 - log_z, 0.0)))
     # spence(x) = -log(x)^2 / 2 - spence(1 / x)
     value = where(high, -0.5 * log_z * log_z - value, value)

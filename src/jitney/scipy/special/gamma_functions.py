@@ -333,14 +333,14 @@ def _even_bernoulli(count: int) -> list[float]:
     for k in range(2, count + 1):
         for j in range(k, count + 1):
             tangents[j] = (j - k) * tangents[j - 1] + (j - k + 2) * tangents[j]
-    found: list[float] = []
+    numbers: list[float] = []
     for k in range(1, count + 1):
         sign = 1 if k % 2 else -1
         try:
-            found.append(sign * (2 * k * tangents[k]) / (4**k * (4**k - 1)))
+            numbers.append(sign * (2 * k * tangents[k]) / (4**k * (4**k - 1)))
         except OverflowError:
-            found.append(sign * math.inf)
-    return found
+            numbers.append(sign * math.inf)
+    return numbers
 
 
 def bernoulli(n: int) -> Array:

@@ -57,7 +57,7 @@ def _fraction(x: Array) -> Array:
 
 
 def _is_odd(x: Array) -> Array:
-    """Whether the integer next to `x` is odd."""
+    """Returns whether the integer nearest to `x` is odd."""
     half = lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN) * 0.5
     return half != jnp.floor(half)
 
@@ -85,8 +85,8 @@ def _log_beta(a: Array, b: Array) -> Array:
     # One large argument: log gamma(low) less the logarithm of the rise from high by low.
     one_large = (high >= _LARGE) & (low + high >= _LARGE)
     top = guarded(one_large, high, _LARGE)
-    rest = guarded(one_large, low, 1.0)
-    by_rise = lax.lgamma(rest) - _log_rise(top, rest, top + rest)
+    low_safe = guarded(one_large, low, 1.0)
+    by_rise = lax.lgamma(low_safe) - _log_rise(top, low_safe, top + low_safe)
     # Two: with h = low / high, powers of h / (1 + h) and 1 / (1 + h), over the root of high.
     both_large = low >= _LARGE
     small = guarded(both_large, low, _LARGE)
@@ -99,13 +99,13 @@ def _log_beta(a: Array, b: Array) -> Array:
 
 
 def _any_negative(x: Array) -> bool:
-    """Whether signs and reflections matter: not for known numbers without a negative one, or -0.0."""
+    """Returns whether signs and reflections matter: not if all sign bits are known to be clear."""
     known = concrete_value(x)
     return known is None or bool(np.any(np.signbit(known)))
 
 
 def _cases(low: Array, high: Array) -> tuple[Array, Array, Array]:
-    """Whether one factor of B(low, high) is reflected; that and its denominator; all three."""
+    """Returns where one factor of B(low, high) is reflected, where two are, and where all three are."""
     one = (low < 0) & ~((high >= 2 * _LARGE) & (low >= -0.5 * high))
     two = one & (low + high <= 0)
     return one, two, two & (high <= 0)

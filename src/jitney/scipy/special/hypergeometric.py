@@ -48,9 +48,9 @@ def _scaled(x: Array, units: Array) -> Array:
 
 def _scaled_exp(x: Array, units: Array, falls: Array) -> Array:
     """exp(-falls) x 2^(64 units), as precise as x; falls >= 0."""
-    whole = lax.round(falls / (_UNIT * (_LN2_HIGH + _LN2_LOW)))
-    rest = (falls - whole * (_UNIT * _LN2_HIGH)) - whole * (_UNIT * _LN2_LOW)
-    return _scaled(x * lax.exp(-rest), units - whole)
+    steps = lax.round(falls / (_UNIT * (_LN2_HIGH + _LN2_LOW)))
+    remainder = (falls - steps * (_UNIT * _LN2_HIGH)) - steps * (_UNIT * _LN2_LOW)
+    return _scaled(x * lax.exp(-remainder), units - steps)
 
 
 def _sums(
@@ -119,12 +119,12 @@ def _product(factors: Sequence[Array], start: Array) -> Array:
 
 
 def _is_polynomial(a: Array) -> Array:
-    """Whether (a)_k ends in zeros."""
+    """Returns whether (a)_k ends in zeros."""
     return is_pole_of_gamma(a)
 
 
 def _divides_by_zero(tops: Sequence[Array], bottom: Array) -> Array:
-    """Whether a term has the denominator 0 before the numerator ends the series."""
+    """Returns whether a term has the denominator 0 before the numerator ends the series."""
     pole = is_pole_of_gamma(bottom)
     for top in tops:
         pole = pole & ~(_is_polynomial(top) & (top > bottom))
@@ -137,7 +137,7 @@ _ASYMPTOTIC = 100.0
 
 
 def _is_asymptotic(a: Array, b: Array, x: Array) -> Array:
-    """Whether x is so large that the series in 1 / x becomes exact before it diverges."""
+    """Returns whether x is so large that the series in 1 / x becomes exact before it diverges."""
     growth = (1 + lax.abs(b - a)) * (1 + lax.abs(1 - a))
     return (x >= _ASYMPTOTIC) & (growth < 0.5 * x) & ~_is_polynomial(a)
 
@@ -171,7 +171,7 @@ def _positive_1f1_slopes(a: Array, b: Array, x: Array, falls: Array) -> tuple[Ar
 
 
 def _is_turned(a: Array, b: Array, x: Array) -> Array:
-    """Whether 1F1(a; b; x) is exp(x) 1F1(b - a; b; -x), whose terms do not cancel for x < 0.
+    """Returns whether 1F1(a; b; x) is exp(x) 1F1(b - a; b; -x), whose terms do not cancel for x < 0.
 
     It has about -x terms. Those of 1F1(a; b; x) are few and hardly cancel where b is larger than -x.
     """
@@ -249,27 +249,27 @@ def _series_2f1(a: Array, b: Array, c: Array, x: Array) -> Array:
     return where(flipped, power * value, value)
 
 
-def _near_one(a: Array, b: Array, c: Array, rest: Array) -> Array:
-    """2F1 at 1 - rest, by two series in rest (DLMF 15.8.4); no integer c - a - b."""
+def _near_one(a: Array, b: Array, c: Array, y: Array) -> Array:
+    """2F1 at 1 - y, by two series in y (DLMF 15.8.4); c - a - b is not an integer."""
     gap = c - a - b
-    first = _gamma_quotient((c, gap), (c - a, c - b)) * _series((a, b), (1 - gap,), rest)
-    second = _gamma_quotient((c, -gap), (a, b)) * _series((c - a, c - b), (1 + gap,), rest)
-    return first + lax.exp(gap * lax.log(rest)) * second
+    first = _gamma_quotient((c, gap), (c - a, c - b)) * _series((a, b), (1 - gap,), y)
+    second = _gamma_quotient((c, -gap), (a, b)) * _series((c - a, c - b), (1 + gap,), y)
+    return first + lax.exp(gap * lax.log(y)) * second
 
 
-def _near_one_integer(a: Array, b: Array, m: Array, rest: Array) -> Array:
-    """2F1(a, b; a + b + m; 1 - rest), m an integer >= 0, by a series with logarithms (DLMF 15.8.10)."""
+def _near_one_integer(a: Array, b: Array, m: Array, y: Array) -> Array:
+    """2F1(a, b; a + b + m; 1 - y), m an integer >= 0, by a series with logarithms (DLMF 15.8.10)."""
     c = a + b + m
-    epsilon = machine_epsilon(rest)
-    zero, one = lax.full_like(rest, 0), lax.full_like(rest, 1)
+    epsilon = machine_epsilon(y)
+    zero, one = lax.full_like(y, 0), lax.full_like(y, 1)
 
     def finite_step(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         index, term, total = carry
-        k = lax.convert_element_type(index, rest.dtype)
+        k = lax.convert_element_type(index, y.dtype)
         total = total + where(k < m, term, 0.0)
-        # (a)_k (b)_k (m - k - 1)! / k! (-rest)^k, from one k to the next
+        # (a)_k (b)_k (m - k - 1)! / k! (-y)^k, from one k to the next
         left = where(m - k - 1 > 0, m - k - 1, 1.0)
-        return index + 1, term * ((a + k) * (b + k) / ((k + 1) * left)) * -rest, total
+        return index + 1, term * ((a + k) * (b + k) / ((k + 1) * left)) * -y, total
 
     start = jnp.zeros((), np.int32)
     first = lax.exp(lax.lgamma(where(m > 0, m, 1.0)))
@@ -283,23 +283,23 @@ def _near_one_integer(a: Array, b: Array, m: Array, rest: Array) -> Array:
         carry: tuple[Array, Array, Array, Array, Array],
     ) -> tuple[Array, Array, Array, Array, Array]:
         index, _, term, bracket, total = carry
-        k = lax.convert_element_type(index, rest.dtype)
+        k = lax.convert_element_type(index, y.dtype)
         change = term * bracket
         total = total + change
         p, q = a + m + k, b + m + k
         bracket = bracket - 1 / (k + 1) - 1 / (k + m + 1) + 1 / p + 1 / q
-        term = term * (p * q / ((k + 1) * (k + m + 1))) * rest
+        term = term * (p * q / ((k + 1) * (k + m + 1))) * y
         return index + 1, lax.abs(change) > epsilon * lax.abs(total), term, bracket, total
 
-    log_rest = lax.log(rest)
-    bracket = (log_rest - lax.digamma(one) - lax.digamma(m + 1)
+    log_y = lax.log(y)
+    bracket = (log_y - lax.digamma(one) - lax.digamma(m + 1)
                + lax.digamma(a + m) + lax.digamma(b + m))  # fmt: skip
     sign = where(is_whole(m / 2), 1.0, -1.0)
-    term = sign * lax.exp(m * log_rest - lax.lgamma(m + 1))
+    term = sign * lax.exp(m * log_y - lax.lgamma(m + 1))
     infinite = lax.while_loop(
         lambda carry: jnp.any(carry[1]) & (carry[0] < _MOST_TERMS),
         step,
-        (start, jnp.ones(rest.shape, bool), term, bracket, zero),
+        (start, jnp.ones(y.shape, bool), term, bracket, zero),
     )[4]
     head = _gamma_quotient((c, one), (a + m, b + m)) * finite
     return head - _gamma_quotient((c, one), (a, b)) * infinite
@@ -310,7 +310,7 @@ def _below_one(a: Array, b: Array, c: Array, x: Array) -> Array:
     polynomial = _is_polynomial(a) | _is_polynomial(b)
     direct = (x <= _DIRECT_HIGH) | polynomial
     value = _series_2f1(a, b, c, guarded(direct, x, 0.0))
-    rest = guarded(~direct, 1 - x, 0.1)
+    y = guarded(~direct, 1 - x, 0.1)
     gap = c - a - b
     nearest = jnp.round(gap)
     distance = lax.abs(gap - nearest)
@@ -322,12 +322,12 @@ def _below_one(a: Array, b: Array, c: Array, x: Array) -> Array:
     integer = distance <= where(is_slow, 64 * epsilon, epsilon**0.5)
     slow = ~direct & near_integer & ~integer & is_slow
     generic = ~direct & ~integer & ~slow
-    by_gamma = _near_one(a, b, where(generic, c, a + b + 0.5), rest)
+    by_gamma = _near_one(a, b, where(generic, c, a + b + 0.5), y)
     # For m < 0 by Euler's transformation, to m > 0.
     flipped = nearest < 0
     p, q = where(flipped, c - a, a), where(flipped, c - b, b)
-    with_logarithm = _near_one_integer(p, q, lax.abs(nearest), rest)
-    with_logarithm = with_logarithm * where(flipped, lax.exp(nearest * lax.log(rest)), 1.0)
+    with_logarithm = _near_one_integer(p, q, lax.abs(nearest), y)
+    with_logarithm = with_logarithm * where(flipped, lax.exp(nearest * lax.log(y)), 1.0)
     by_terms = _series_2f1(a, b, c, guarded(slow, x, 0.0))
     far = where(integer, with_logarithm, where(slow, by_terms, by_gamma))
     return where(direct, value, far)

@@ -58,8 +58,8 @@ def _values(z: Array, last: int, is_normalized: bool) -> Array:
         return (here, following), following
 
     zeros = lax.full_like(diagonal, 0)
-    _, found = lax.scan(step, (zeros, zeros), (degrees, a, b))
-    return jnp.moveaxis(found, 0, 1)
+    _, values = lax.scan(step, (zeros, zeros), (degrees, a, b))
+    return jnp.moveaxis(values, 0, 1)
 
 
 def _orders(name: str, m: int, n: int) -> int:
@@ -152,12 +152,12 @@ def sph_harm_y(
             f"sph_harm_y: `diff_n` must be None, but it is {diff_n!r}; jax.jvp has derivatives with "
             "respect to the angles"
         )
-    degree, order, *given = ensure_arraylike("sph_harm_y", n, m, theta, phi)
+    degree, order, *angles = ensure_arraylike("sph_harm_y", n, m, theta, phi)
     if not (is_integer(degree.dtype) and is_integer(order.dtype)):
         raise TypeError(
             f"sph_harm_y: n and m must be integers, but got {degree.dtype} and {order.dtype}"
         )
-    polar, azimuth = promote_dtypes_inexact(*given)
+    polar, azimuth = promote_dtypes_inexact(*angles)
     if n_max is None:
         what = (
             "The `n_max` argument of `jnp.scipy.special.sph_harm_y` must be given where n is traced"

@@ -1,4 +1,4 @@
-"""What the special functions share: their operands, and the evaluation of their approximations.
+"""Operands of special functions, and the evaluation of their approximations.
 
 Coefficients are in double precision, lowest power first. A polynomial is evaluated in the precision of
 its argument, so one table serves both precisions; 16-bit floats are computed in float32.
@@ -109,14 +109,14 @@ def half_line(x: Array, low: float, scale: float, coefficients: Sequence[float])
 
 
 def is_whole(x: Array) -> Array:
-    """Whether `x` is an integer."""
+    """Returns whether `x` is an integer."""
     from jitney.numpy.unary_math import floor
 
     return x == floor(x)
 
 
 def is_pole_of_gamma(x: Array) -> Array:
-    """Whether `x` is 0 or a negative integer."""
+    """Returns whether `x` is 0 or a negative integer."""
     return (x <= 0) & is_whole(x)
 
 

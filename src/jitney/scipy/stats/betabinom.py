@@ -23,9 +23,9 @@ def logpmf(k: ArrayLike, n: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLik
     y = jnp.floor(k) - loc
     failures = n - y
     outside = (y < 0) | (y > n)
-    safe, rest = jnp.where(outside, 0.0, y), jnp.where(outside, 0.0, failures)
-    choices = -lax.log(n + 1) - betaln(rest + 1, safe + 1)
-    value = choices + betaln(safe + a, rest + b) - betaln(a, b)
+    safe, safe_failures = jnp.where(outside, 0.0, y), jnp.where(outside, 0.0, failures)
+    choices = -lax.log(n + 1) - betaln(safe_failures + 1, safe + 1)
+    value = choices + betaln(safe + a, safe_failures + b) - betaln(a, b)
     value = supported(value, outside, -jnp.inf)
     return jnp.where((n >= 0) & (a > 0) & (b > 0), value, jnp.nan)
 

@@ -26,7 +26,7 @@ def logpdf(x: ArrayLike, alpha: ArrayLike) -> Array:
       not in [0, 1] or do not sum to 1.
 
     Raises:
-      ValueError: if `alpha` is no vector, or x does not have k or k - 1 rows.
+      ValueError: if `alpha` is not a vector, or x does not have k or k - 1 rows.
     """
     x, alpha = (strong(v) for v in (operands("dirichlet.logpdf", x)[0], operands("", alpha)[0]))
     dtype = jnp.result_type(x, alpha)

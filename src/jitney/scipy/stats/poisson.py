@@ -22,7 +22,7 @@ __dir__ = listing(__name__)
 
 
 def logpmf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
-    """Logarithm of the probability of k; -inf where k - loc is negative or k no integer."""
+    """Logarithm of the probability of k; -inf where k - loc is negative or k is not an integer."""
     k, mu, loc = operands("poisson.logpmf", k, mu, loc)
     y = k - loc
     value = xlogy(y, mu) - lax.lgamma(y + 1) - mu

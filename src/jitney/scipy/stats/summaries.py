@@ -56,29 +56,29 @@ def mode(
     else:
         place = axis % x.ndim
     rows = jnp.moveaxis(x, place, -1)
-    kept = rows.shape[:-1]
+    batch_shape = rows.shape[:-1]
     if not rows.shape[-1]:
-        empty = jnp.full(kept, jnp.nan)
-        found, count = empty, jnp.zeros(kept, empty.dtype)
+        empty = jnp.full(batch_shape, jnp.nan)
+        values, count = empty, jnp.zeros(batch_shape, empty.dtype)
     else:
         # In a sorted row equal values lie side by side, in runs.
         rows = jnp.sort(rows, axis=-1)
         same = rows[..., 1:] == rows[..., :-1]
         if is_floating(rows.dtype):
             same = same | (jnp.isnan(rows[..., 1:]) & jnp.isnan(rows[..., :-1]))
-        first = jnp.concatenate([jnp.ones((*kept, 1), bool), ~same], axis=-1)
+        first = jnp.concatenate([jnp.ones((*batch_shape, 1), bool), ~same], axis=-1)
         positions = lax.broadcasted_iota(int, rows.shape, rows.ndim - 1)
         starts = lax.cummax(jnp.where(first, positions, 0), axis=rows.ndim - 1)
         lengths = positions - starts + 1
         best = jnp.argmax(lengths, axis=-1, keepdims=True)
-        found = jnp.take_along_axis(rows, best, axis=-1)[..., 0]
+        values = jnp.take_along_axis(rows, best, axis=-1)[..., 0]
         count = jnp.take_along_axis(lengths, best, axis=-1)[..., 0]
     if keepdims:
         if axis is None:
             ones = (1,) * rank
-            return ModeResult(found.reshape(ones), count.reshape(ones))
-        return ModeResult(jnp.expand_dims(found, place), jnp.expand_dims(count, place))
-    return ModeResult(found, count)
+            return ModeResult(values.reshape(ones), count.reshape(ones))
+        return ModeResult(jnp.expand_dims(values, place), jnp.expand_dims(count, place))
+    return ModeResult(values, count)
 
 
 _METHODS = ("average", "min", "max", "dense", "ordinal")

@@ -1,4 +1,4 @@
-"""What distributions share: their operands, and probabilities outside of the support."""
+"""Operands of distributions, and probabilities outside of the support."""
 
 from __future__ import annotations
 

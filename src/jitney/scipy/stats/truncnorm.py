@@ -35,8 +35,8 @@ def _log_mass(a: Array, b: Array) -> Array:
     return jnp.where((low <= 0) & (high > 0), across, one_side)
 
 
-def _standard(name: str, *given: ArrayLike) -> list[Array]:
-    x, a, b, loc, scale = map(strong, operands(name, *given))
+def _standard(name: str, *args: ArrayLike) -> list[Array]:
+    x, a, b, loc, scale = map(strong, operands(name, *args))
     return list(jnp.broadcast_arrays((x - loc) / scale, a, b, scale))
 
 

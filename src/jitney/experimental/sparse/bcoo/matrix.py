@@ -313,7 +313,7 @@ def bcoo_extract(sparr: BCOO, arr: ArrayLike, *, assume_unique: bool | None = No
         of equal positions gets the block, the others zeros.
 
     Raises:
-      TypeError: if `sparr` is no BCOO array.
+      TypeError: if `sparr` is not a BCOO array.
       ValueError: if the shapes differ.
     """
     if not isinstance(sparr, BCOO):
