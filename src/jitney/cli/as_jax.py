@@ -65,7 +65,7 @@ import jaxlib
 
 
 def main(arguments: Sequence[str] = ()) -> int:
-    """Runs the command; gives the exit code."""
+    """Runs the command; returns the exit code."""
     match list(arguments):
         case [] | ["status"]:
             return _status()
@@ -125,12 +125,12 @@ def _pip(*words: str) -> int:
 
 
 def installed(name: str) -> tuple[str | None, bool]:
-    """(the version of a distribution, None if there is none; whether it is one of these)."""
+    """Returns the version of a distribution, None if absent, and whether it is one of these."""
     try:
-        found = importlib.metadata.distribution(name)
+        distribution = importlib.metadata.distribution(name)
     except importlib.metadata.PackageNotFoundError:
         return None, False
-    return found.version, found.read_text(_MARK) is not None
+    return distribution.version, distribution.read_text(_MARK) is not None
 
 
 def make_wheels(folder: Path) -> list[Path]:
@@ -143,7 +143,7 @@ def make_wheels(folder: Path) -> list[Path]:
 
 
 def _stubs() -> dict[str, str]:
-    """Stubs of the modules of `jax`, for editors and type checkers: each has what jitney's has."""
+    """Returns stubs of the modules of `jax`, for editors and type checkers, that re-export jitney's."""
     stubs = {f"jax/{path}": f"from {name} import *\n" for name, path in _public_modules()}
     return {**stubs, "jax/experimental/__init__.pyi": "", "jax/py.typed": ""}
 

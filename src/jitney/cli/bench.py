@@ -48,7 +48,7 @@ TOLERANCE = 1e-3  # relative, from which on results differ
 
 @record(frozen=True)
 class Options:
-    """What the words of the command say."""
+    """The options of the command."""
 
     program: str
     function: str
@@ -92,7 +92,7 @@ class Times:
 
 @record
 class Results:
-    """All that has been found.
+    """The results of all measurements.
 
     Attributes:
       versions: of contestants that run the function.
@@ -108,37 +108,37 @@ class Results:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs the command; gives the exit code."""
+    """Runs the command; returns the exit code."""
     if not arguments or arguments[0] in ("-h", "--help"):
         return usage.show(USAGE, arguments)
     try:
         options = _parse(arguments)
     except ValueError as error:
         return usage.refuse(USAGE, error)
-    found = measure(options)
-    if "jitney" not in found.versions or not found.times:
-        print(f"jitney bench: {found.failures['jitney']}", file=sys.stderr)
+    results = measure(options)
+    if "jitney" not in results.versions or not results.times:
+        print(f"jitney bench: {results.failures['jitney']}", file=sys.stderr)
         return 1
-    print(table(options, found))
+    print(table(options, results))
     if options.json is not None:
         with open(options.json, "w", encoding="utf-8") as file:
-            json.dump(as_json(options, found), file, indent=2)
+            json.dump(as_json(options, results), file, indent=2)
     if options.plot is not None:
-        draw(options, found, options.plot)
+        draw(options, results, options.plot)
     return 0
 
 
 def _parse(words: Sequence[str]) -> Options:
-    """The words of the command.
+    """Parses the arguments of the command.
 
     Raises:
-      ValueError: saying what is wrong.
+      ValueError: if an argument is invalid.
     """
-    values, rest = usage.options(USAGE, words)
-    if len(rest) != 1:
+    values, operands = usage.options(USAGE, words)
+    if len(operands) != 1:
         raise ValueError("one program is needed")
-    if not os.path.isfile(rest[0]):
-        raise ValueError(f"{rest[0]} is not a file")
+    if not os.path.isfile(operands[0]):
+        raise ValueError(f"{operands[0]} is not a file")
     if "function" not in values:
         raise ValueError("--function is needed, with the name of one of the program's")
     others = [x for x in values.get("against", "numpy").split(",") if x not in ("", "jitney")]
@@ -158,7 +158,7 @@ def _parse(words: Sequence[str]) -> Options:
         if option in values:
             usage.check_file(option, values[option])
     contestants = ("jitney", *dict.fromkeys(others))
-    return Options(rest[0], values["function"], contestants, sizes, values.get("json"), plot)
+    return Options(operands[0], values["function"], contestants, sizes, values.get("json"), plot)
 
 
 def _size(text: str) -> int:
@@ -175,7 +175,7 @@ def _size(text: str) -> int:
 
 
 class _Worker:
-    """A process that runs the function as one contestant does."""
+    """A process that runs the function as one contestant."""
 
     def __init__(self, contestant: str, options: Options) -> None:
         self.contestant = contestant
@@ -187,7 +187,7 @@ class _Worker:
         self.greeting = self._answer()
 
     def ask(self, **request: int) -> dict[str, Any]:
-        """The answer to a request; one that has ended says so, as "error"."""
+        """Returns the answer to a request; "error" if the process has ended."""
         assert self._process.stdin is not None
         try:
             print(json.dumps(request), file=self._process.stdin, flush=True)
@@ -207,64 +207,64 @@ class _Worker:
         self._process.kill()
         self._process.wait()
         self._process.stdout.close()
-        with contextlib.suppress(BrokenPipeError):  # what it was asked after it had ended
+        with contextlib.suppress(BrokenPipeError):  # a request that was sent after it had ended
             self._process.stdin.close()
 
 
 def measure(options: Options) -> Results:
     """Times all contestants at all sizes, in turns."""
-    found = Results()
+    results = Results()
     workers: list[_Worker] = []
     try:
         for name in options.contestants:
             worker = _Worker(name, options)
             workers.append(worker)
             if "error" in worker.greeting:
-                found.failures[name] = worker.greeting["error"]
+                results.failures[name] = worker.greeting["error"]
             else:
-                found.versions[name] = worker.greeting["version"]
-        running = [w for w in workers if w.contestant in found.versions]
+                results.versions[name] = worker.greeting["version"]
+        running = [w for w in workers if w.contestant in results.versions]
         for size in options.sizes:
-            _measure_size(running, size, found)
+            _measure_size(running, size, results)
     finally:
         for worker in workers:
             worker.end()
-    return found
+    return results
 
 
-def _measure_size(workers: Sequence[_Worker], size: int, found: Results) -> None:
+def _measure_size(workers: Sequence[_Worker], size: int, results: Results) -> None:
     racing: list[tuple[_Worker, int, Times]] = []
     expected: list[float] | None = None
     for worker in workers:
         prepared = worker.ask(size=size)
         if "error" in prepared:
-            found.failures.setdefault(worker.contestant, prepared["error"])
+            results.failures.setdefault(worker.contestant, prepared["error"])
             continue
         times = Times(worker.contestant, size, prepared["first"])
         racing.append((worker, prepared["calls"], times))
         if expected is None:
             expected = prepared["summary"]
         elif not _agree(expected, prepared["summary"]):
-            found.differing.add(worker.contestant)
+            results.differing.add(worker.contestant)
     turns = racing
     begun = time.monotonic()
     for _ in range(ROUNDS):
         for worker, calls, times in turns:
             answer = worker.ask(calls=calls)
             if "error" in answer:
-                found.failures.setdefault(worker.contestant, answer["error"])
+                results.failures.setdefault(worker.contestant, answer["error"])
             else:
                 times.later.append(answer["seconds"])
-        # Whoever comes first finds caches as the last one has left them: each does in turn.
+        # Rotated: the first contestant of a round runs with caches that the last one has filled.
         turns = turns[1:] + turns[:1]
         enough = all([len(times.later) >= FEWEST_ROUNDS for _, _, times in racing])
         if enough and time.monotonic() - begun > LONGEST:
             break
-    found.times += [times for _, _, times in racing if len(times.later) >= FEWEST_ROUNDS]
+    results.times += [times for _, _, times in racing if len(times.later) >= FEWEST_ROUNDS]
 
 
 def _agree(some: Sequence[float], others: Sequence[float]) -> bool:
-    """Whether results with these summaries may be equal."""
+    """Returns whether results with these summaries may be equal."""
     return len(some) == len(others) and all(
         map(functools.partial(math.isclose, rel_tol=TOLERANCE), some, others)
     )
@@ -273,11 +273,11 @@ def _agree(some: Sequence[float], others: Sequence[float]) -> bool:
 # --- showing --------------------------------------------------------------------------------------
 
 
-def table(options: Options, found: Results) -> str:
-    """Times as text: a line for each size, a column for each contestant."""
-    names = [name for name in options.contestants if name in found.versions]
-    by_place = {(t.size, t.contestant): t for t in found.times}
-    rounds = max([len(t.later) for t in found.times])
+def table(options: Options, results: Results) -> str:
+    """Formats times as text: a line for each size, a column for each contestant."""
+    names = [name for name in options.contestants if name in results.versions]
+    by_place = {(t.size, t.contestant): t for t in results.times}
+    rounds = max([len(t.later) for t in results.times])
     lines = [
         f"{options.function} of {options.program}: medians of up to {rounds} runs in turns, with the "
         "distance of the quartiles",
@@ -292,8 +292,10 @@ def table(options: Options, found: Results) -> str:
         cells = [by_place.get((size, name)) for name in names]
         texts = ["-" if t is None else seconds(t.first) for t in cells]
         lines.append(f"{size:>12,}" + "".join([f"{text:>20}" for text in texts]))
-    lines += [f"\n{name}: {reason}" for name, reason in found.failures.items()]
-    lines += [f"\n{name}: its results are not those of jitney" for name in sorted(found.differing)]
+    lines += [f"\n{name}: {reason}" for name, reason in results.failures.items()]
+    lines += [
+        f"\n{name}: its results are not those of jitney" for name in sorted(results.differing)
+    ]
     return "\n".join(lines)
 
 
@@ -301,27 +303,27 @@ def _later(times: Times | None) -> str:
     return "-" if times is None else f"{seconds(times.median)} ± {times.noise:3.0%}"
 
 
-def as_json(options: Options, found: Results) -> dict[str, Any]:
-    """All that has been found, for other programs."""
+def as_json(options: Options, results: Results) -> dict[str, Any]:
+    """Returns the results of all measurements, to be written as JSON."""
     return {
         "program": options.program,
         "function": options.function,
         "machine": platform.machine(),
         "python": platform.python_version(),
-        "versions": found.versions,
-        "failures": found.failures,
-        "differing": sorted(found.differing),
+        "versions": results.versions,
+        "failures": results.failures,
+        "differing": sorted(results.differing),
         "times": [
             {
                 "contestant": t.contestant, "size": t.size, "first": t.first, "median": t.median,
                 "quartiles": t.quartiles, "later": t.later,
             }
-            for t in found.times
+            for t in results.times
         ],
     }  # fmt: skip
 
 
-def draw(options: Options, found: Results, path: str) -> None:
+def draw(options: Options, results: Results, path: str) -> None:
     """Draws times over sizes, on logarithmic axes, the quartiles as a band."""
     matplotlib: Any = importlib.import_module("matplotlib")
     matplotlib.use("agg")
@@ -329,12 +331,12 @@ def draw(options: Options, found: Results, path: str) -> None:
 
     figure, axes = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
     series: Mapping[str, list[Times]] = {
-        name: [t for t in found.times if t.contestant == name] for name in found.versions
+        name: [t for t in results.times if t.contestant == name] for name in results.versions
     }
     for name, times in series.items():
         sizes = [t.size for t in times]
         (line,) = axes.loglog(
-            sizes, [t.median for t in times], "o-", label=f"{name} {found.versions[name]}"
+            sizes, [t.median for t in times], "o-", label=f"{name} {results.versions[name]}"
         )
         low, high = zip(*[t.quartiles for t in times], strict=True) if times else ((), ())
         axes.fill_between(sizes, low, high, color=line.get_color(), alpha=0.25, linewidth=0)

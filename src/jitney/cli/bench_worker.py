@@ -1,10 +1,10 @@
 """One contestant of `jitney bench`: a process that runs a function of a program on demand.
 
-It is run as a file, by the interpreter of the command, so that `import jax` gives what is asked for.
+It is run as a file, by the interpreter of the command: `import jax` gives the requested package.
 Requests and answers are lines of JSON:
 
     {"size": 1000}      makes arguments, and calls the function for the first time
-    {"calls": 50}       calls it so many times
+    {"calls": 50}       calls it that many times
 
 The first line that is answered says which version the contestant has. What the program prints goes to
 standard error.
@@ -30,7 +30,7 @@ SHORTEST = 0.01  # seconds that calls must take together to be timed
 
 
 class _Jax(Protocol):
-    """What the processes of jitney and of JAX have under that name."""
+    """The interface that workers use of `jitney` and of `jax`."""
 
     def jit(self, fun: Callable[..., Any], /) -> Callable[..., Any]: ...
     def block_until_ready(self, x: object, /) -> object: ...
@@ -59,7 +59,7 @@ def _load_jitney(path: str, name: str) -> tuple[Callable[..., Any], dict[str, An
     import jitney
 
     jitney.install_as_jax()
-    # First calls compile, whatever earlier processes have left on disk.
+    # First calls are to compile, not to load what earlier processes have cached on disk.
     jitney.config.update("jax_enable_compilation_cache", False)
     program, function = _run(path, name)
     return _jitted(function, jitney), program, jitney.__version__
@@ -94,19 +94,19 @@ def _load_numba(path: str, name: str) -> tuple[Callable[..., Any], dict[str, Any
 
 def _run(path: str, name: str) -> tuple[dict[str, Any], Callable[..., Any]]:
     program = runpy.run_path(path, run_name=os.path.splitext(os.path.basename(path))[0])
-    found = program.get(name)
-    if not callable(found):
+    function = program.get(name)
+    if not callable(function):
         raise Unable(f"{os.path.basename(path)} has no function {name}")
-    # `run_path` clears the globals of what it has run, which functions look their names up in.
-    body = inspect.unwrap(found)
+    # `run_path` clears the globals of the program, in which its functions look up names.
+    body = inspect.unwrap(function)
     held = getattr(body, "__globals__", None)
     if held is not None:
         held.update(program)
-    return program if held is None else held, found
+    return program if held is None else held, function
 
 
 def _jitted(function: Callable[..., Any], jax: _Jax) -> Callable[..., Any]:
-    """A function, jitted unless it is, that returns when its results are there."""
+    """Returns the function, jitted unless it already is, that waits for its results."""
     jitted = function if hasattr(function, "lower") else jax.jit(function)
 
     @functools.wraps(function)
@@ -117,7 +117,7 @@ def _jitted(function: Callable[..., Any], jax: _Jax) -> Callable[..., Any]:
 
 
 def _by_numpy(path: str, name: str) -> dict[str, Any]:
-    """The program's globals, with NumPy in place of `jax.numpy`, and functions that are not jitted."""
+    """Returns the program's globals, with NumPy in place of `jax.numpy` and functions unjitted."""
     import numpy
 
     import jitney
@@ -142,17 +142,17 @@ def _by_numpy(path: str, name: str) -> dict[str, Any]:
 def arguments(
     function: Callable[..., Any], program: dict[str, Any], size: int, contestant: str
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """What the function is called with, positional and by name: equal for all contestants.
+    """Returns the positional and keyword arguments of the function, equal for all contestants.
 
     The program's `make_arguments(size)` gives the positional ones. Without that each parameter that has
-    no default is a vector of so many random numbers, of float32, between 0 and 1.
+    no default is a vector of `size` random numbers, of float32, between 0 and 1.
     """
     import numpy as np
 
     make = program.get("make_arguments")
     if callable(make):
-        made = make(size)
-        args, kwargs = (made if isinstance(made, tuple) else (made,)), {}
+        result = make(size)
+        args, kwargs = (result if isinstance(result, tuple) else (result,)), {}
     else:
         draws = np.random.default_rng(0)
         args, kwargs = (), {}
@@ -171,7 +171,7 @@ def arguments(
 
 
 def _converted(tree: object, contestant: str) -> Any:
-    """Arguments whose arrays are the contestant's."""
+    """Converts the arrays of arguments to those of the contestant."""
     import numpy as np
 
     if contestant in ("numpy", "numba"):
@@ -197,7 +197,7 @@ class Contestant:
         self.function, self.program, self.version = load(contestant, path, name)
 
     def prepare(self, size: int) -> dict[str, Any]:
-        """Makes arguments, and calls the function: how long that took, and what came out of it."""
+        """Makes arguments, calls the function, and returns the first answer on it."""
         self.args, self.kwargs = arguments(self.function, self.program, size, self.contestant)
         begun = time.perf_counter()
         result = self.function(*self.args, **self.kwargs)
@@ -205,7 +205,7 @@ class Contestant:
         return {"first": first, "summary": self._summary(result), "calls": self._enough_calls()}
 
     def seconds(self, calls: int) -> float:
-        """Of one of so many calls, one after the other."""
+        """Returns the mean time of a call over `calls` calls in sequence."""
         function, args, kwargs = self.function, self.args, self.kwargs
         begun = time.perf_counter()
         for _ in range(calls):
@@ -213,12 +213,12 @@ class Contestant:
         return (time.perf_counter() - begun) / calls
 
     def _enough_calls(self) -> int:
-        """How many are long enough together."""
+        """Returns how many calls take long enough together to be timed."""
         typical = statistics.median([self.seconds(1) for _ in range(3)])
         return max(1, round(SHORTEST / max(typical, 1e-9)))
 
     def _summary(self, result: object) -> list[float]:
-        """Numbers that are nearly equal for results that are: the mean and the mean size of each array.
+        """Summarizes results to compare them: |mean| and mean of absolute values of each array.
 
         Raises:
           Unable: if NumPy's contestant has computed by this package.
@@ -229,7 +229,7 @@ class Contestant:
             import jitney as jax
         else:
             import jax
-        found: list[float] = []
+        means: list[float] = []
         for x in jax.tree.leaves(result):
             if self.contestant in ("numpy", "numba") and isinstance(x, jax.Array):
                 raise Unable(
@@ -238,12 +238,12 @@ class Contestant:
             values = np.asarray(x)
             if values.size and values.dtype.kind in "biufc":
                 values = values.astype(complex)
-                found += [float(abs(values.mean())), float(abs(values).mean())]
-        return found
+                means += [float(abs(values.mean())), float(abs(values).mean())]
+        return means
 
 
 def main() -> None:
-    """Answers requests until there are no more."""
+    """Answers requests until the input ends."""
     contestant, path, name = sys.argv[1:]
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
@@ -271,7 +271,7 @@ def main() -> None:
 
 
 def _said(error: Exception) -> str:
-    """The first line of an error, as a reason."""
+    """Returns the first line of an error message."""
     text = next(iter(str(error).strip().splitlines()), "")
     return text if isinstance(error, Unable) else f"{type(error).__name__}: {text}"
 

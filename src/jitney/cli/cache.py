@@ -1,4 +1,4 @@
-"""`jitney cache`: what the cache of compiled programs holds, how large it is, why it is not used."""
+"""`jitney cache`: contents and size of the cache of compiled programs, and why it is not used."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ The folder is that of JAX_COMPILATION_CACHE_DIR, or jitney in the user's cache d
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs the command; gives the exit code."""
+    """Runs the command; returns the exit code."""
     match list(arguments):
         case [] | ["list"]:
             return _list()
@@ -50,13 +50,13 @@ def _list() -> int:
     if place is None:
         return _why()
     print(os.path.dirname(place))
-    found = disk_cache.generations()
-    for each in found:
+    generations = disk_cache.generations()
+    for each in generations:
         used = time.strftime("%Y-%m-%d %H:%M", time.localtime(each.last_used))
         whose = "this machine" if each.is_current else "another machine or version"
         programs = counted(each.programs, "program")
         print(f"  {programs:>15} {shown(each.nbytes):>10}  used {used}  {whose}")
-    if not found:
+    if not generations:
         print("  empty")
     return 0
 
@@ -95,22 +95,22 @@ def _why_of(words: Sequence[str]) -> int:
         _, program = usage.around_program(USAGE, words)
     except ValueError as wrong:
         return usage.refuse(USAGE, wrong)
-    with collect.cache_outcomes() as found:
+    with collect.cache_outcomes() as outcomes:
         ended = run.run_to_end(program)
     if not ended.has_run:
         return ended.leave()
     said = {"found": "found in the cache", "kept": "not found: compiled, and kept now"}
     print()
-    for each in found:
+    for each in outcomes:
         why = said.get(each.outcome, f"compiled, and not kept: {each.outcome}")
         print(f"{titles.title_of(each.module)}: {why}")
-    if not found:
+    if not outcomes:
         print(f"{usage.title(program)} compiled no function.")
     return ended.leave()
 
 
 def shown(nbytes: int) -> str:
-    """A number of bytes as text with three digits, in decimal units."""
+    """Formats a number of bytes with three digits, in decimal units."""
     size, units = float(nbytes), ["bytes", "kB", "MB", "GB"]
     while size >= 999.5 and len(units) > 1:
         size /= 1000

@@ -1,4 +1,4 @@
-"""The command `jitney`: what its words mean."""
+"""The command `jitney`: dispatch on its arguments."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jitney.version import __version__ as jax_version
 
 @record(frozen=True)
 class Command:
-    """One of the commands beside running a program; the module of its name in this folder does it.
+    """A command other than running a program; the module of its name in this folder implements it.
 
     Attributes:
       arguments: what may follow its name, as the usage shows it; words to choose from as `[one|other]`.
@@ -50,7 +50,7 @@ COMMANDS = {
 }
 OPTIONS = ("-m", "-c", "-i", "-h", "--help", "-V", "--version")
 _OF_PYTHON = frozenset(f"-{letter}" for letter in "bBdEIOPqRsSuvWxX")
-_COLUMN = 35  # of the usage, at which it says what a command does
+_COLUMN = 35  # of the usage, at which descriptions of commands start
 
 
 def _usage_line(name: str, command: Command) -> str:
@@ -79,8 +79,8 @@ usage: jitney program.py [argument ...]
 
 
 def version() -> str:
-    """The version of the installed package."""
-    import importlib.metadata  # a tenth of the time in which a program starts
+    """Returns the version of the installed package."""
+    import importlib.metadata  # imported late: a tenth of the time in which a program starts
 
     try:
         return importlib.metadata.version("jitney")
@@ -89,12 +89,12 @@ def version() -> str:
 
 
 def module_of(name: str) -> ModuleType:
-    """The module of a command: its `USAGE`, and `main(arguments)`, which runs it."""
+    """Returns the module of a command, with `USAGE`, and `main(arguments)`, which runs it."""
     return importlib.import_module(f"jitney.cli.{name.replace('-', '_')}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command; gives the exit code. Whatever the program raises is raised."""
+    """Runs the command; returns the exit code. Errors that the program raises propagate."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     match words:
         case ["-h" | "--help", *_]:
@@ -103,12 +103,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         case ["-V" | "--version", *_]:
             print(f"jitney {version()} (interface of jax {jax_version})")
             return 0
-        case [name, *rest] if name in COMMANDS:
-            return _run_command(name, rest)
-        case ["-i", *rest]:
+        case [name, *remaining] if name in COMMANDS:
+            return _run_command(name, remaining)
+        case ["-i", *remaining]:
             from jitney.cli import interactive
 
-            return interactive.after(lambda: _run_program(rest or ["-c", ""]))
+            return interactive.after(lambda: _run_program(remaining or ["-c", ""]))
     return _run_program(words)
 
 
@@ -119,7 +119,7 @@ def _run_command(name: str, words: Sequence[str]) -> int:
     try:
         status = module.main(words)
         sys.stdout.flush()
-    except BrokenPipeError:  # what reads the report has seen enough of it
+    except BrokenPipeError:  # the reader of the report has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return status

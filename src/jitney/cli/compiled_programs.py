@@ -16,45 +16,45 @@ if TYPE_CHECKING:
 def run_and_collect(
     command: str, words: Sequence[str], function: str | None
 ) -> tuple[run.Ended, list[ir.Module]]:
-    """Runs a program; gives how it ended, and the functions of its own that were compiled, in order.
+    """Runs a program; returns how it ended, and its functions that were compiled, in order.
 
-    If it compiled none that is said on standard error.
+    If it compiled none, a line on standard error says so.
 
     Args:
-      command: which asks.
-      words: the program and its own, see `run.run_words`.
-      function: the name of the only function that is asked for; None for all.
+      command: name of the command, for the report.
+      words: the program and its arguments, see `run.run_words`.
+      function: name of the function to select; None for all.
     """
     from jitney.inspection import collect
 
     with collect.compiled_modules() as modules:
         ended = run.run_to_end(words)
-    found = [module for module in modules if function in (None, module.name)]
-    return _told(ended, found, command, words, function), found
+    selected = [module for module in modules if function in (None, module.name)]
+    return _report_if_none(ended, selected, command, words, function), selected
 
 
 def run_with_clocks(
     command: str, words: Sequence[str], function: str | None
 ) -> tuple[run.Ended, list[Run]]:
-    """The same with what is known of the functions' calls; see `collect.clocked_runs`."""
+    """Does the same with records of the functions' calls; see `collect.clocked_runs`."""
     from jitney.inspection import collect
 
     with collect.clocked_runs() as runs:
         ended = run.run_to_end(words)
-    found = [each for each in runs if function in (None, each.module.name)]
-    return _told(ended, found, command, words, function), found
+    selected = [each for each in runs if function in (None, each.module.name)]
+    return _report_if_none(ended, selected, command, words, function), selected
 
 
-def _told(
+def _report_if_none(
     ended: run.Ended,
-    found: Sequence[object],
+    selected: Sequence[object],
     command: str,
     words: Sequence[str],
     function: str | None,
 ) -> run.Ended:
-    """How a program ended; with exit code 1 if nothing was found, which is said on standard error."""
-    if found or not ended.has_run:
+    """Returns how a program ended; if nothing was selected, reports that, with exit code 1."""
+    if selected or not ended.has_run:
         return ended
-    wanted = "no function" if function is None else f"no function named {function}"
-    print(f"jitney {command}: {usage.title(words)} compiled {wanted}", file=sys.stderr)
+    subject = "no function" if function is None else f"no function named {function}"
+    print(f"jitney {command}: {usage.title(words)} compiled {subject}", file=sys.stderr)
     return run.Ended(1, None) if ended.is_well else ended

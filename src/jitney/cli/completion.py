@@ -49,7 +49,7 @@ compdef _jitney jitney
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs the command; gives the exit code."""
+    """Runs the command; returns the exit code."""
     match list(arguments):
         case ["bash"]:
             print(bash(), end="")
@@ -63,26 +63,26 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def words_of(name: str) -> list[str]:
-    """What may follow a command: words that it chooses from, and options."""
+    """Returns what may follow a command: words to choose from, and options."""
     choices = re.findall(r"\[([\w|]+)\]", command.COMMANDS[name].arguments)
     options = usage.names(command.module_of(name).USAGE)
     return [*[word for choice in choices for word in choice.split("|")], *options, "--help"]
 
 
 def bash() -> str:
-    """The script for bash."""
+    """Returns the script for bash."""
     first = _lines([*command.COMMANDS, *command.OPTIONS])
     cases = [f"            {name}) words={_lines(words_of(name))} ;;" for name in command.COMMANDS]
     return _BASH % {"first": first, "cases": "\n".join(cases)}
 
 
 def _lines(words: Sequence[str]) -> str:
-    """Words as bash writes a text of several lines."""
+    """Quotes words as bash writes a text of several lines."""
     return "$'" + "\\n".join(words) + "'"
 
 
 def zsh() -> str:
-    """The script for zsh."""
+    """Returns the script for zsh."""
     first = [shlex.quote(f"{name}:{c.what}") for name, c in command.COMMANDS.items()]
     cases = [
         f"            {name}) compadd -- {' '.join(words_of(name))} ;;" for name in command.COMMANDS
@@ -91,7 +91,7 @@ def zsh() -> str:
 
 
 def fish() -> str:
-    """The script for fish."""
+    """Returns the script for fish."""
     lines = [
         f"complete -c jitney -n __fish_use_subcommand -a {name} -d {shlex.quote(c.what)}"
         for name, c in command.COMMANDS.items()

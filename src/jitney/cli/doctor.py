@@ -1,4 +1,4 @@
-"""`jitney doctor`: on what everything runs, and whether it works: a block to paste into a report."""
+"""`jitney doctor`: versions, hardware and self-tests, as a block to paste into a report."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _FEATURES = "avx512fp16 avx512bf16 amx-bf16 avx512f avx2 fma f16c sse4.2 neon".s
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs the command; gives the exit code."""
+    """Runs the command; returns the exit code."""
     if arguments:
         return usage.refuse_word(USAGE, arguments)
     troubles: list[str] = []
@@ -109,11 +109,11 @@ def _blas(troubles: list[str]) -> Iterator[tuple[str, str]]:
     blas.exported("cython_blas")  # loads SciPy's
     for package, use in ((scipy, "products of compiled code"), (numpy, "those of eager code")):
         config: Any = package.show_config(mode="dicts")
-        found = config["Build Dependencies"]["blas"]
+        library = config["Build Dependencies"]["blas"]
         name = package.__name__
         threads = blas.threads(name)
         has = "" if threads is None else f", {counted(threads, 'thread')}"
-        yield f"BLAS of {name}", f"{found['name']} {found['version']}{has}: {use}"
+        yield f"BLAS of {name}", f"{library['name']} {library['version']}{has}: {use}"
 
 
 def _cache(troubles: list[str]) -> Iterator[tuple[str, str]]:
@@ -126,9 +126,9 @@ def _cache(troubles: list[str]) -> Iterator[tuple[str, str]]:
         return
     place = disk_cache.directory()
     assert place is not None
-    kept = disk_cache.generations()
-    programs = sum([x.programs for x in kept if x.is_current])
-    size = f"{shown(sum([x.nbytes for x in kept]))} of {shown(disk_cache.most_bytes())}"
+    generations = disk_cache.generations()
+    programs = sum([x.programs for x in generations if x.is_current])
+    size = f"{shown(sum([x.nbytes for x in generations]))} of {shown(disk_cache.most_bytes())}"
     yield "cache", f"{os.path.dirname(place)}: {programs} programs for this machine; {size} in all"
 
 
@@ -162,12 +162,12 @@ def _tests(troubles: list[str]) -> Iterator[tuple[str, str]]:
         "eigenvalues": (jnp.linalg.eigvalsh, matrix, np.linalg.eigvalsh(matrix)),
         "transform": (lambda x: abs(jnp.fft.rfft(x)), x, abs(np.fft.rfft(x))),
     }
-    for name, (function, operand, wanted) in tests.items():
+    for name, (function, operand, expected) in tests.items():
         compiled = jitney.jit(function)
         try:
-            first, found = _timed(compiled, operand)
+            first, result = _timed(compiled, operand)
             later, _ = _timed(compiled, operand)
-            error = float(np.max(np.abs(np.asarray(found) - wanted)) / np.max(np.abs(wanted)))
+            error = float(np.max(np.abs(np.asarray(result) - expected)) / np.max(np.abs(expected)))
         except Exception as e:
             troubles.append(f"the test of a {name} raises {type(e).__name__}: {e}")
             yield f"test: {name}", f"raises {type(e).__name__}"
@@ -179,5 +179,5 @@ def _tests(troubles: list[str]) -> Iterator[tuple[str, str]]:
 
 def _timed(function: Callable[..., Array], operand: np.ndarray) -> tuple[float, Array]:
     begun = time.perf_counter()
-    found = function(operand).block_until_ready()
-    return time.perf_counter() - begun, found
+    result = function(operand).block_until_ready()
+    return time.perf_counter() - begun, result

@@ -13,7 +13,7 @@ _SECTION = re.compile(r"^## ([a-z-]+)\n(.*?)(?=^## |\Z)", re.M | re.S)
 
 
 def is_code(word: str) -> bool:
-    """Whether `word` has the form of a code, and is not a file."""
+    """Returns whether `word` has the form of a code, and is not a file."""
     return _CODE.fullmatch(word) is not None and not os.path.exists(word)
 
 
@@ -24,7 +24,7 @@ def sections() -> dict[str, str]:
 
 
 def show(code: str) -> int:
-    """Prints the section of a code; gives the exit code of the command."""
+    """Prints the section of a code; returns the exit code of the command."""
     known = sections()
     if code in known:
         print(f"{code}\n{'-' * len(code)}\n{known[code]}")

@@ -23,7 +23,7 @@ With the CODE of an error, as messages give it (bool-of-tracer), prints what it 
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs the command; gives the program's exit code, or 1 if no function was compiled."""
+    """Runs the command; returns the program's exit code, or 1 if no function was compiled."""
     words = list(arguments)
     if len(words) == 1 and error_codes.is_code(words[0]):
         return error_codes.show(words[0])

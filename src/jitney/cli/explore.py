@@ -25,7 +25,7 @@ too; after -- all words are the program's.
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs the command; gives the program's exit code, or 1 if no function was compiled."""
+    """Runs the command; returns the program's exit code, or 1 if no function was compiled."""
     try:
         options, words = usage.around_program(USAGE, arguments, {"o": usage.PAGES})
     except ValueError as wrong:

@@ -11,7 +11,7 @@ from jitney.cli.run import hide_own_frames
 
 
 def after(run_program: Callable[[], int]) -> int:
-    """Runs a program, shows the error that ends it, if any, then the prompt; gives an exit code."""
+    """Runs a program, shows the error that ends it, if any, then the prompt; returns an exit code."""
     hide_own_frames()
     try:
         run_program()

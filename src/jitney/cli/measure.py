@@ -1,4 +1,4 @@
-"""`jitney measure`: the rates of this machine that `jitney simulate` wants, as its options.
+"""`jitney measure`: the rates of this machine, as options for `jitney simulate`.
 
 Started by `mpiexec`, all processes compute at the same time, as they do in a program, and the rates of
 messages between them are measured too: a ring of processes sends its neighbours one number, then some
@@ -30,7 +30,7 @@ _MESSAGE_BYTES = 1 << 22
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs the command; gives the exit code."""
+    """Runs the command; returns the exit code."""
     if arguments:
         return usage.refuse_word(USAGE, arguments)
     import jitney
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def computing() -> dict[str, float]:
-    """Operations, and bytes of memory, that a process does in a second."""
+    """Measures operations, and bytes of memory moved, of a process in a second."""
     from jitney.inspection import machine
 
     rates = machine.computing(_seconds)
@@ -55,7 +55,7 @@ def computing() -> dict[str, float]:
 
 
 def messages() -> dict[str, float]:
-    """The latency of messages, and the bytes that a process sends in a second."""
+    """Measures the latency of messages, and the bytes that a process sends in a second."""
     import numpy as np
 
     import jitney
@@ -74,17 +74,17 @@ def messages() -> dict[str, float]:
     mapped = jitney.jit(jitney.shard_map(send_on, mesh=mesh, in_specs=spec, out_specs=spec))
 
     def seconds(count: int) -> float:
-        own = np.ones(count, np.float32)
-        x = jitney.make_array_from_process_local_data(NamedSharding(mesh, spec), own)
+        data = np.ones(count, np.float32)
+        x = jitney.make_array_from_process_local_data(NamedSharding(mesh, spec), data)
         return _seconds(mapped, x) / _MESSAGES
 
     latency = seconds(1)
-    rest = max(seconds(_MESSAGE_BYTES // 4) - latency, 1e-9)
-    return {"latency": latency, "bandwidth": _MESSAGE_BYTES / rest}
+    transfer = max(seconds(_MESSAGE_BYTES // 4) - latency, 1e-9)
+    return {"latency": latency, "bandwidth": _MESSAGE_BYTES / transfer}
 
 
 def _seconds(f: Callable[[Array], Array], x: Array) -> float:
-    """The median time of f(x), in all processes at the same time; the slowest process counts."""
+    """Returns the median time of f(x), run in all processes at once, of the slowest process."""
     import numpy as np
 
     from jitney.experimental import multihost_utils
@@ -96,5 +96,5 @@ def _seconds(f: Callable[[Array], Array], x: Array) -> float:
         start = time.perf_counter()
         f(x).block_until_ready()
         times.append(time.perf_counter() - start)
-    own = np.float32(statistics.median(times))
-    return float(np.max(multihost_utils.process_allgather(own)))
+    local = np.float32(statistics.median(times))
+    return float(np.max(multihost_utils.process_allgather(local)))

@@ -1,4 +1,4 @@
-"""What the server that forks `multiprocessing`'s workers loads first: `import jax` gives this package.
+"""The module that `multiprocessing`'s fork server preloads: `import jax` gives this package.
 
 `install` puts it before the modules that the program has the server load, which may import jax.
 """

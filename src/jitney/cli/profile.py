@@ -24,7 +24,7 @@ too; after -- all words are the program's.
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs the command; gives the program's exit code."""
+    """Runs the command; returns the program's exit code."""
     try:
         options, words = usage.around_program(USAGE, arguments, {"o": usage.PAGES, "trace": ()})
     except ValueError as wrong:
@@ -34,16 +34,16 @@ def main(arguments: Sequence[str]) -> int:
         return usage.show(USAGE, [])
     from jitney.inspection.profile import profile
 
-    with profile(timeline=bool(trace)) as found:
+    with profile(timeline=bool(trace)) as report:
         ended = run.run_to_end(words)
     if not ended.has_run:
         return ended.leave()
     if "open" in options:
-        print(f"\n{found.open(path or None)}")
+        print(f"\n{report.open(path or None)}")
     elif path:
-        print(f"\n{found.save(path)}")
+        print(f"\n{report.save(path)}")
     else:
-        print(f"\n{usage.title(words)}: {found}")
+        print(f"\n{usage.title(words)}: {report}")
     if trace:
-        print(f"\n{found.save_timeline(trace)}: for ui.perfetto.dev")
+        print(f"\n{report.save_timeline(trace)}: for ui.perfetto.dev")
     return ended.leave()

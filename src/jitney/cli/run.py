@@ -22,36 +22,36 @@ from jitney.core import user_code
 from jitney.core.record import record
 from jitney.install import install_as_jax
 
-# Allocations between collections of young objects: as many as Python has had since 3.13. Libraries and
-# traces make objects by the hundred thousand that are there to stay; with the 700 of before, a tenth of
-# the time to a first result goes into looking at them again and again.
+# Threshold of the youngest generation: Python's own since 3.13. Libraries and traces make hundreds of
+# thousands of long-lived objects; with the former 700, a tenth of the time to a first result goes
+# into scanning them repeatedly.
 _YOUNG_OBJECTS = 2000
 
-# The former `__main__`: if it were let go, its globals would be cleared while they are in use.
+# The former `__main__`, kept alive: if it were freed, its globals would be cleared while in use.
 _former: list[ModuleType] = []
 
 
 def run_words(words: Sequence[str]) -> int:
-    """Runs a program and hands it the words after it; gives an exit code.
+    """Runs a program with the arguments that follow it; returns an exit code.
 
     Args:
       words: the program as Python's command line names it (a path, `-m module`, `-c code`, or `-` for
-        standard input), and its own words. None of them reads standard input, too.
+        standard input), and its arguments. Without words standard input is run, too.
     """
     match words:
-        case ["-m", module, *rest]:
-            return run_module(module, rest)
-        case ["-c", code, *rest]:
-            return run_code(code, rest)
-        case ["-", *rest]:
-            return run_code(sys.stdin.buffer.read(), rest, name="-")
-        case [path, *rest]:
-            return run_path(path, rest)
+        case ["-m", module, *arguments]:
+            return run_module(module, arguments)
+        case ["-c", code, *arguments]:
+            return run_code(code, arguments)
+        case ["-", *arguments]:
+            return run_code(sys.stdin.buffer.read(), arguments, name="-")
+        case [path, *arguments]:
+            return run_path(path, arguments)
     return run_code(sys.stdin.buffer.read(), [], name="")
 
 
 def run_path(path: str, arguments: Sequence[str]) -> int:
-    """Runs a file, or a folder or zip file with a `__main__.py`; gives an exit code."""
+    """Runs a file, or a folder or zip file with a `__main__.py`; returns an exit code."""
     importer: Any = pkgutil.get_importer(path)
     if importer is not None and hasattr(importer, "find_spec"):
         spec = importer.find_spec("__main__")
@@ -77,11 +77,11 @@ def run_path(path: str, arguments: Sequence[str]) -> int:
 
 
 def run_code(source: str | bytes, arguments: Sequence[str], name: str = "-c") -> int:
-    """Runs a text; `name` is its `sys.argv[0]`. Gives an exit code."""
+    """Runs source text; `name` is its `sys.argv[0]`. Returns an exit code."""
     _set_path("")
     sys.argv[:] = [name, *arguments]
     filename = "<string>" if name == "-c" else "<stdin>"
-    # Messages show its expressions, and tracebacks, where Python writes them itself, its lines.
+    # Messages show its expressions, and Python's tracebacks its lines.
     lines = _lines(source)
     linecache.cache[filename] = len(source), None, lines, filename
 
@@ -93,7 +93,7 @@ def run_code(source: str | bytes, arguments: Sequence[str], name: str = "-c") ->
 
 
 def run_module(name: str, arguments: Sequence[str]) -> int:
-    """Runs a module, or a package's `__main__`; gives an exit code."""
+    """Runs a module, or a package's `__main__`; returns an exit code."""
     _set_path(os.getcwd())
     sys.argv[:] = ["-m", *arguments]
     install_as_jax()
@@ -107,7 +107,7 @@ def run_module(name: str, arguments: Sequence[str]) -> int:
 
 
 def _find_module(name: str) -> tuple[importlib.machinery.ModuleSpec | None, str]:
-    """(spec of what `-m name` runs, why there is none)."""
+    """Returns the spec of the module that `-m name` runs, or None and the reason."""
     try:
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.submodule_search_locations is not None:
@@ -133,8 +133,8 @@ class Ended:
     """How a program ended.
 
     Attributes:
-      status: its exit code; of one that could not be begun, that of Python.
-      error: what it raised, SystemExit or KeyboardInterrupt too; None if it came to its end.
+      status: its exit code; if it could not be started, that of Python.
+      error: what it raised, SystemExit and KeyboardInterrupt included; None if it ended normally.
     """
 
     status: int
@@ -142,24 +142,24 @@ class Ended:
 
     @property
     def has_run(self) -> bool:
-        """Whether it could be begun."""
+        """Whether the program was started."""
         return self.status == 0 or self.error is not None
 
     @property
     def is_well(self) -> bool:
-        """Whether it came to its end, or left with an exit code of 0."""
+        """Whether it ended normally, or exited with code 0."""
         left = isinstance(self.error, SystemExit) and not self.error.code
         return self.status == 0 or left
 
     def leave(self) -> int:
-        """Raises what the program raised; gives its exit code otherwise."""
+        """Raises what the program raised; returns its exit code otherwise."""
         if self.error is not None:
             raise self.error
         return self.status
 
 
 def run_to_end(words: Sequence[str]) -> Ended:
-    """Runs a program as `run_words` does, and holds back what it raises: reports come first."""
+    """Runs a program as `run_words` does, and defers what it raises so that reports come first."""
     try:
         return Ended(run_words(words), None)
     except BaseException as error:
@@ -167,7 +167,7 @@ def run_to_end(words: Sequence[str]) -> Ended:
 
 
 def _lines(source: str | bytes) -> list[str]:
-    """The lines of a text; none if its encoding is not what it says, which compiling it reports."""
+    """Returns the lines of source text; none if it cannot be decoded, which compiling it reports."""
     try:
         text = source if isinstance(source, str) else importlib.util.decode_source(source)
     except (SyntaxError, UnicodeDecodeError):
@@ -180,7 +180,7 @@ def _compile(source: str | bytes, filename: str) -> CodeType:
 
 
 def _set_path(first: str) -> None:
-    """Puts the program's folder where that of this command was."""
+    """Replaces this command's folder in `sys.path` by the program's."""
     if sys.flags.safe_path:
         return
     sys.path[:1] = [first]
@@ -216,7 +216,7 @@ def _run(
 
 
 def _collect_less_often() -> None:
-    """Lets more objects come together before the garbage collector looks; if it is off it stays off."""
+    """Raises the threshold of the youngest generation of the garbage collector, unless it is off."""
     young, *older = gc.get_threshold()
     if 0 < young < _YOUNG_OBJECTS:
         gc.set_threshold(_YOUNG_OBJECTS, *older)
@@ -230,7 +230,7 @@ def _end_other_processes(code: object) -> None:
 
 
 def hide_own_frames() -> None:
-    """Makes the traceback of the error under way begin with the program's own first frame."""
+    """Makes tracebacks begin with the first frame of the program."""
     show = sys.excepthook
 
     def show_program_frames(

@@ -37,19 +37,19 @@ Estimates the programs that program.py lowers for arguments on a mesh, on a mesh
 
 @record(frozen=True)
 class Options:
-    """What the command's options say."""
+    """The options of the command."""
 
     extents: tuple[int, ...]
     machine: Machine
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs the command; gives the exit code."""
+    """Runs the command; returns the exit code."""
     words = list(arguments)
     if not words or words[0] in ("-h", "--help"):
         return usage.show(USAGE, words)
     try:
-        options, rest = _parse(words)
+        options, program = _parse(words)
     except ValueError as wrong:
         return usage.refuse(USAGE, wrong)
     from jitney.runtime import placements
@@ -67,13 +67,13 @@ def main(arguments: Sequence[str]) -> int:
 
     placements.observers.append(report)
     try:
-        ended = run.run_to_end(rest)
+        ended = run.run_to_end(program)
     finally:
         placements.observers.remove(report)
     if reported or not (ended.has_run and ended.is_well):
         return ended.leave()
     print(
-        f"jitney simulate: {usage.title(rest)} lowered nothing for arguments on a mesh "
+        f"jitney simulate: {usage.title(program)} lowered nothing for arguments on a mesh "
         "(jax.jit(f).lower(x), where x or its type has a NamedSharding)",
         file=sys.stderr,
     )
@@ -81,25 +81,25 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _parse(words: Sequence[str]) -> tuple[Options, list[str]]:
-    """The options, and the program with its arguments.
+    """Parses the options, and the program with its arguments.
 
     Raises:
-      ValueError: saying what is wrong.
+      ValueError: if an argument is invalid.
     """
     from jitney.compiler.plan.estimate import Machine
 
-    given, program = usage.around_program(USAGE, words)
-    if "mesh" not in given:
+    values, program = usage.around_program(USAGE, words)
+    if "mesh" not in values:
         raise ValueError("--mesh is needed, with extents such as 64x8")
-    extents = tuple([int(_number("mesh", n, int)) for n in given.pop("mesh").split("x")])
-    rates = {name: _number(name, value, float) for name, value in given.items()}
+    extents = tuple([int(_number("mesh", n, int)) for n in values.pop("mesh").split("x")])
+    rates = {name: _number(name, value, float) for name, value in values.items()}
     if not program:
         raise ValueError("a program is needed")
     return Options(extents, Machine(**rates)), program
 
 
 def _number(option: str, text: str, kind: Callable[[str], float]) -> float:
-    """A positive number that is the value of an option, or a part of it."""
+    """Parses a positive number, the value of an option or a part of it."""
     try:
         number = kind(text)
     except ValueError:
@@ -116,14 +116,14 @@ def simulate(
     options: Options,
     results: Sequence[Spec | None] | None = None,
 ) -> str:
-    """What one run of a program takes, as text.
+    """Reports the estimated cost of one run of a program.
 
     Args:
       module: the program, as lowered.
-      specs: how its operands lie on the program's own mesh.
+      specs: shardings of its operands on the program's own mesh.
       mesh: axes of that mesh, with extents that are replaced.
       options: of the command.
-      results: how its results are to lie, where the program says so.
+      results: shardings of its results, where the program constrains them.
 
     Raises:
       ValueError: if the mesh has another number of axes, or does not divide operands evenly.
@@ -140,30 +140,30 @@ def simulate(
     extents = dict(zip(mesh, options.extents, strict=True))
     program = pipeline.partition(module, specs, extents, results)
     plan = pipeline.plan(pipeline.optimize(program.module))
-    found = estimate(plan.steps, options.machine)
+    cost = estimate(plan.steps, options.machine)
     read, written = [sum([t.nbytes for t in types]) for types in (plan.inputs, plan.outputs)]
     axes = ", ".join([f"{name}={n}" for name, n in extents.items()])
     lines = [
         f"{module.name} over {axes}: {math.prod(options.extents)} devices",
-        f"  time        {seconds(found.computing + found.sending)}: computing "
-        f"{seconds(found.computing)}, sending {seconds(found.sending)}",
-        f"  operations  {found.operations:.3g} of a device",
+        f"  time        {seconds(cost.computing + cost.sending)}: computing "
+        f"{seconds(cost.computing)}, sending {seconds(cost.sending)}",
+        f"  operations  {cost.operations:.3g} of a device",
         f"  memory      {bytes_text(read + written + plan.arena_bytes)} of a device: operands "
         f"{bytes_text(read)}, results {bytes_text(written)}, temporary "
         f"{bytes_text(plan.arena_bytes)}",
-        f"  sent        {bytes_text(sum([message.bytes for message in found.messages]))} by a "
+        f"  sent        {bytes_text(sum([message.bytes for message in cost.messages]))} by a "
         "device",
     ]
-    if found.messages:
+    if cost.messages:
         lines.append(
             f"  {'collective':15} {'along':15} {'part':22} {'times':>8} {'sends':>11} {'time':>9}"
         )
-    for message in found.messages:
+    for message in cost.messages:
         along = "+".join([name for name, _ in message.node.axes])
         lines.append(
             f"  {message.node.kind:15} {along:15} {message.node.tensor_type!s:22} "
             f"{message.times:8} {bytes_text(message.bytes):>11} {seconds(message.seconds):>9}"
         )
-    if found.loops:
-        lines.append(f"  {found.loops} loops of unknown length count as one iteration")
+    if cost.loops:
+        lines.append(f"  {cost.loops} loops of unknown length count as one iteration")
     return "\n".join(lines)

@@ -39,7 +39,7 @@ WARM_UP = 0.02  # seconds of calls that are not timed
 
 @record(frozen=True)
 class Program:
-    """One stop of the tour: a function, the same by NumPy, and what it is called with."""
+    """One stop of the tour: a function, its NumPy equivalent, and its arguments."""
 
     name: str
     what: str
@@ -146,7 +146,7 @@ _VECTOR = re.compile(r"%[xyz]mm\d|\bv\d+\.")
 
 
 def busiest_loop(assembly: str) -> str:
-    """The loop with the largest share of instructions on vectors; "" if there is no loop.
+    """Returns the loop with the largest share of vector instructions; "" if there is no loop.
 
     Args:
       assembly: of x86-64 or AArch64, as LLVM prints it.
@@ -155,10 +155,10 @@ def busiest_loop(assembly: str) -> str:
     labels: dict[str, int] = {}
     loops: list[list[str]] = []
     for number, line in enumerate(lines):
-        if found := _LABEL.match(line):
-            labels[found[1]] = number
-        elif (found := _JUMP.match(line)) and found[1] in labels:
-            loops.append(lines[labels[found[1]] : number + 1])
+        if match := _LABEL.match(line):
+            labels[match[1]] = number
+        elif (match := _JUMP.match(line)) and match[1] in labels:
+            loops.append(lines[labels[match[1]] : number + 1])
 
     def share(loop: list[str]) -> float:
         return sum([bool(_VECTOR.search(line)) for line in loop]) / len(loop)
@@ -201,7 +201,7 @@ def _visit(program: Program, show_code: bool) -> tuple[Times, bool]:
 
 
 def main(arguments: Sequence[str] = ()) -> int:
-    """Takes the tour. Gives the exit code: 1 if a result differs from NumPy's."""
+    """Runs the tour; returns the exit code, 1 if a result differs from NumPy's."""
     if not set(arguments) <= {"--all"}:
         return usage.refuse_word(USAGE, [word for word in arguments if word != "--all"])
     import jitney
@@ -211,7 +211,7 @@ def main(arguments: Sequence[str] = ()) -> int:
         f"jitney {jitney.__version__} on {platform.machine()}, {device.thread_count()} threads, "
         f"NumPy {np.__version__}"
     )
-    # The tour shows how programs are compiled: none is taken from what an earlier one left on disk.
+    # The tour shows how programs are compiled, so it does not read the cache on disk.
     jitney.config.update("jax_enable_compilation_cache", False)
     visits = [_visit(p, p is PROGRAMS[0] or "--all" in arguments) for p in PROGRAMS]
     print("\nMilliseconds (the first call traces and compiles; the others are medians):\n")

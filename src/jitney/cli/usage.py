@@ -1,4 +1,4 @@
-"""How commands say how they are used, and read their options: those that their usage shows.
+"""Usage texts of commands, and parsing of the options that these texts list.
 
 A usage has a line for each option, `--name VALUE   what it does`, or `--name   what it does`.
 """
@@ -10,17 +10,17 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-# Compiled when they are first used: programs that are run have no use for them.
+# Compiled at the first use: running a program does not need them.
 _OPTION = r"(?m)^  (--?[\w-]+)(?: ([A-Z]+))?(?:  |$)"
 _NAME = r"(?<![\w-])--[a-z][\w-]*"
 
 
 def show(usage: str, words: Sequence[str]) -> int:
-    """Prints a command's usage, to standard error unless the user asked; gives the exit code.
+    """Prints a command's usage, to standard error unless help was requested; returns the exit code.
 
     Args:
       usage: of the command.
-      words: that it cannot do; the first may ask for help.
+      words: its arguments, which it refuses; the first may request help.
     """
     asked = [*words[:1]] in (["-h"], ["--help"])
     print(usage, end="", file=sys.stdout if asked else sys.stderr)
@@ -28,7 +28,7 @@ def show(usage: str, words: Sequence[str]) -> int:
 
 
 def refuse(usage: str, wrong: object) -> int:
-    """Says how a command is used, in a line, and what is wrong with its words; gives the exit code."""
+    """Prints the usage line of a command and the error in its arguments; returns the exit code."""
     command = usage.split()[2] if usage.startswith("usage: jitney ") else ""
     name = f"jitney {command}" if command[:1].isalpha() and "." not in command else "jitney"
     print(f"{usage.splitlines()[0]}\n{name}: {wrong} ({name} --help)", file=sys.stderr)
@@ -36,7 +36,7 @@ def refuse(usage: str, wrong: object) -> int:
 
 
 def refuse_word(usage: str, words: Sequence[str], known: Iterable[str] = ()) -> int:
-    """Refuses the words of a command that takes one of those that are known; gives the exit code."""
+    """Refuses the arguments of a command whose first argument must be known; returns the exit code."""
     if not words or words[0] in ("-h", "--help"):
         return show(usage, words)
     known_options = names(usage)
@@ -48,14 +48,14 @@ def refuse_word(usage: str, words: Sequence[str], known: Iterable[str] = ()) -> 
 
 
 def names(usage: str) -> list[str]:
-    """The options that a usage mentions, in order."""
+    """Returns the options that a usage mentions, in order."""
     return [*dict.fromkeys(re.findall(_NAME, usage))]
 
 
 def options(usage: str, words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-    """The values of options among the words of a command, by name without dashes, and the other words.
+    """Returns the values of options by name without dashes, and the other arguments.
 
-    Options that take no value have "".
+    Options without a value map to "".
 
     Raises:
       ValueError: if an option is unknown, or its value is missing.
@@ -75,22 +75,22 @@ def options(usage: str, words: Sequence[str]) -> tuple[dict[str, str], list[str]
 def around_program(
     usage: str, words: Sequence[str], files: Mapping[str, tuple[str, ...]] | None = None
 ) -> tuple[dict[str, str], list[str]]:
-    """Splits the words of a command that runs a program.
+    """Splits the arguments of a command that runs a program.
 
     The program is a file, or `-m module`, `-c code` or `-`, as `run.run_words` takes it. Options of the
-    command stand before it or at once after it. From the first other word on, or after `--`, all words
-    are the program's.
+    command come before it or directly after it. From the first other word on, or after `--`, all words
+    are the program's arguments.
 
     Where a word of the program is almost an option of the command, a line on standard error says so.
 
     Args:
       usage: of the command.
-      words: of the command.
+      words: arguments of the command.
       files: options whose values are files that will be written, each with the endings that
         `check_file` takes. Paths are made absolute: the program may change the working directory.
 
     Returns: (the options' values by name without dashes, "" of those that take none; the program and
-    its own words, empty without one).
+    its arguments, empty without one).
 
     Raises:
       ValueError: if an option before the program is unknown, if the value of one is missing, or if
@@ -99,15 +99,15 @@ def around_program(
     takes = dict(re.findall(_OPTION, usage))
     values: dict[str, str] = {}
     program: list[str] = []
-    own: list[str] = []
+    arguments: list[str] = []
     left = iter(words)
     for word in left:
         if _read(takes, word, left, values):
             continue
         if program:
-            own = [*([] if word == "--" else [word]), *left]
+            arguments = [*([] if word == "--" else [word]), *left]
             if word != "--":
-                _note_similar(usage, takes, program, own)
+                _note_similar(usage, takes, program, arguments)
         elif word in ("-m", "-c"):
             program = [word, _value(word, left)]
         elif word == "-" or not word.startswith("-"):
@@ -118,18 +118,18 @@ def around_program(
         if name in values:
             check_file(name, values[name], endings)
             values[name] = os.path.abspath(values[name])
-    return values, program + own
+    return values, program + arguments
 
 
 def title(program: Sequence[str]) -> str:
-    """What a program is called in reports: its file, `-m module`, `-c`, or `-`."""
+    """Returns the name of a program in reports: its file, `-m module`, `-c`, or `-`."""
     return " ".join(program[:2]) if program[0] == "-m" else program[0]
 
 
 def _note_similar(
-    usage: str, takes: Mapping[str, str], program: Sequence[str], own: Sequence[str]
+    usage: str, takes: Mapping[str, str], program: Sequence[str], arguments: Sequence[str]
 ) -> None:
-    for word in own:
+    for word in arguments:
         name = word.partition("=")[0]
         meant = did_you_mean(name, takes) if name.startswith("--") and name not in takes else ""
         if meant:
@@ -144,29 +144,29 @@ def check_file(option: str, path: str, endings: tuple[str, ...] = ()) -> None:
     """Refuses the path of a file to write where that cannot be, or would destroy another file.
 
     Args:
-      option: whose value it is, without dashes.
+      option: name of the option, without dashes.
       path: of the file.
-      endings: of names of files that may be written over; any, if there are none.
+      endings: suffixes of files that may be overwritten; any file if empty.
 
     Raises:
       ValueError: if it is refused; the message names the option.
     """
     folder = os.path.dirname(path)
-    given = f"{'-' if len(option) == 1 else '--'}{option} {path}"
+    setting = f"{'-' if len(option) == 1 else '--'}{option} {path}"
     if folder and not os.path.isdir(folder):
-        raise ValueError(f"{given}: there is no folder {folder}")
+        raise ValueError(f"{setting}: there is no folder {folder}")
     if os.path.isdir(path):
-        raise ValueError(f"{given}: this is a folder; a file's name is needed")
+        raise ValueError(f"{setting}: this is a folder; a file's name is needed")
     if path.endswith(endings or "") or not os.path.exists(path) or not os.path.getsize(path):
         return
     raise ValueError(
-        f"{given}: there is such a file, and its name is not a page's ({endings[0]}). Options of the "
+        f"{setting}: there is such a file, and its name is not a page's ({endings[0]}). Options of the "
         "program stand after --"
     )
 
 
 def _read(takes: Mapping[str, str], word: str, left: Iterator[str], values: dict[str, str]) -> bool:
-    """Whether `word` is an option that there is; notes its value, which may be the next word."""
+    """Returns whether `word` is a known option; stores its value, which may be the next word."""
     name, equals, value = word.partition("=")
     if name not in takes:
         return False
@@ -192,7 +192,7 @@ def _unknown(known: Iterable[str], word: str) -> str:
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """ "; did you mean ...?" of the most similar word that is known; "" if none is."""
-    import difflib  # which takes a millisecond to load
+    import difflib  # imported late: loading it takes a millisecond
 
     match = difflib.get_close_matches(word, list(known), 1)
     return f"; did you mean {match[0]}?" if match else ""
