@@ -1,4 +1,4 @@
-"""What programs are compiled to: tools that show it in the user's lines.
+"""Tools that show the compiled form of programs, by the user's source lines.
 
 `facts` is the one model: the steps of a compiled program, each with the source lines it comes from, its
 sizes and its costs; `memory` says which values are alive when, `timing` what the steps take, `machine`

@@ -1,4 +1,4 @@
-"""The functions that are compiled within a context, and how long that takes."""
+"""The functions that are compiled within a context, and the time to compile them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _KEPT_BYTES = 1 << 30  # of the arguments of a call that are copied
 
 
 def machine_code(plan: plans.Plan) -> CompiledProgram:
-    """A plan, with clocks say, compiled: not read from disk, and not kept there."""
+    """Compiles a plan, such as one with clocks, bypassing the cache on disk."""
     from jitney.runtime.lazy_compiler import compiler
 
     return compiler().run(plan, first="codegen", last="codegen")
@@ -40,7 +40,7 @@ def machine_code(plan: plans.Plan) -> CompiledProgram:
 def _compiling_users(
     compile_one: Callable[[ir.Module, Callable[[], CompiledProgram]], CompiledProgram],
 ) -> Generator[None]:
-    """Has the user's programs compiled within the context by `compile_one(module, as_usual)`."""
+    """Compiles the user's programs within the context by `compile_one(module, as_usual)`."""
     from jitney.runtime import compiling
 
     load = compiling.backend_compile_and_load
@@ -58,7 +58,7 @@ def _compiling_users(
 
 @contextmanager
 def compiled_modules() -> Iterator[list[ir.Module]]:
-    """The user's programs that are compiled, or found on disk, within the context."""
+    """Collects the user's programs that are compiled, or loaded from disk, within the context."""
     modules: list[ir.Module] = []
 
     def note(module: ir.Module, as_usual: Callable[[], CompiledProgram]) -> CompiledProgram:
@@ -71,7 +71,7 @@ def compiled_modules() -> Iterator[list[ir.Module]]:
 
 @record
 class Run:
-    """A program, and what is known of its calls.
+    """A program, and records of its calls.
 
     Attributes:
       module: as lowered.
@@ -86,7 +86,7 @@ class Run:
 
 @contextmanager
 def clocked_runs() -> Iterator[list[Run]]:
-    """The user's programs that are compiled within the context, with clocks, and their arguments.
+    """Collects the user's programs compiled within the context, with clocks and arguments.
 
     They are neither read from disk nor kept there, and are forgotten when the context ends.
     """
@@ -125,7 +125,7 @@ def clocked_runs() -> Iterator[list[Run]]:
 
 
 def _is_users(module: ir.Module) -> bool:
-    """Whether a program comes from a function of the user's, or the user has jitted one of ours.
+    """Returns whether a program comes from a user's function, or from one of ours that the user jitted.
 
     Other programs are operations of this package, called outside of `jit`.
     """
@@ -138,7 +138,7 @@ def _is_users(module: ir.Module) -> bool:
 
 @record
 class Kept:
-    """What the cache on disk did for a program.
+    """The outcome of a look-up in the cache on disk.
 
     Attributes:
       module: the program.
@@ -151,11 +151,11 @@ class Kept:
 
 @contextmanager
 def cache_outcomes() -> Iterator[list[Kept]]:
-    """What the cache on disk does for the user's programs that are compiled within the context."""
+    """Collects the cache outcomes of the user's programs that are compiled within the context."""
     from jitney.compiler.hlo.digest import digest
     from jitney.runtime import disk_cache
 
-    found: list[Kept] = []
+    outcomes: list[Kept] = []
 
     def note(module: ir.Module, as_usual: Callable[[], CompiledProgram]) -> CompiledProgram:
         place = disk_cache.directory()
@@ -174,20 +174,20 @@ def cache_outcomes() -> Iterator[list[Kept]]:
             outcome = "it calls Python"
         else:
             outcome = disk_cache.obstacle() or "it holds large constants"
-        found.append(Kept(module, outcome))
+        outcomes.append(Kept(module, outcome))
         return program
 
     with _compiling_users(note):
-        yield found
+        yield outcomes
 
 
-# What stands between a call of a jitted function and its compilation, and what calls it for us.
+# Modules between a call of a jitted function and its compilation, and those that call it for us.
 _BETWEEN = tuple(os.path.join(_PACKAGE, x, "") for x in ("api", "compiler", "core", "runtime"))
 _REPEATED = os.path.join(_PACKAGE, "api", "repeated.py")
 
 
 def _is_compiled_by_user() -> bool:
-    """Whether the program that is compiled now is called, or compiled, by code that is not ours."""
+    """Returns whether the current compilation was requested by code that is not ours."""
     frame = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
@@ -213,7 +213,7 @@ class Durations:
         self._spans: list[tuple[float, float]] = []
 
     def note(self, event: str, seconds: float, **_: str | int) -> None:
-        """A listener of `jax.monitoring`: durations come at their end, inner ones first."""
+        """Adds a duration, as a listener of `jax.monitoring`: at its end, inner ones first."""
         kind = _KINDS.get(event)
         if kind is None:
             return
@@ -227,11 +227,11 @@ class Durations:
 
 @contextmanager
 def durations() -> Iterator[Durations]:
-    """The `Durations` of the context."""
-    found = Durations()
-    monitoring.register_event_duration_secs_listener(found.note)
+    """Collects the `Durations` of the context."""
+    total = Durations()
+    monitoring.register_event_duration_secs_listener(total.note)
     try:
-        yield found
+        yield total
     finally:
         with suppress(AssertionError):  # all listeners may have been cleared meanwhile
-            monitoring.unregister_event_duration_listener(found.note)
+            monitoring.unregister_event_duration_listener(total.note)

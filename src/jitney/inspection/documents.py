@@ -28,7 +28,7 @@ def filled(template: str, **values: str) -> str:
 
 
 class Document:
-    """What can be shown as a page, which needs no other file.
+    """A base class of what can be shown as a self-contained page.
 
     Classes name the `usual_file`, for pages that are opened without a name.
     """
@@ -38,17 +38,17 @@ class Document:
     usual_file = "page.html"
 
     def html(self) -> str:
-        """The page."""
+        """Returns the page."""
         raise NotImplementedError
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Writes the page to a file; gives its path."""
+        """Writes the page to a file; returns its path."""
         file = Path(path)
         file.write_text(self.html(), encoding="utf-8")
         return file
 
     def open(self, path: str | os.PathLike[str] | None = None) -> Path:
-        """Writes the page to a file, the usual one if none is named, and shows it in the browser."""
+        """Writes the page to a file, a default one if no path is given, and opens it in the browser."""
         file = self.save(self.usual_file if path is None else path)
         webbrowser.open(file.resolve().as_uri())
         return file

@@ -1,4 +1,4 @@
-"""`jitney.explain`: what a compiled function does, in words, by the lines of its source."""
+"""`jitney.explain`: a description of a compiled function, by the lines of its source."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SHOWN_STORED = 3  # values that a step leaves in memory
 
 
 class Explanation:
-    """What a function is compiled to; prints as text.
+    """The description of a compiled function; prints as text.
 
     Attributes:
       program: the facts, for programs that read them.
@@ -125,7 +125,7 @@ def _operations(work: Work) -> str:
 
 
 def places_text(sources: Sequence[Source], home: str | None = None) -> str:
-    """Where expressions stand: "lines 12 to 15", "line 16"; with the file unless it is `home`."""
+    """Returns the lines of expressions, "lines 12 to 15"; with the file unless it is `home`."""
     if not sources:
         return "no line of yours"
     texts: list[str] = []
@@ -164,13 +164,13 @@ def _count(n: int, what: str) -> str:
 
 
 def _short_path(place: str) -> str:
-    """A path from the current folder where it lies within, else as it is."""
+    """Returns a path relative to the current folder if it is inside, else unchanged."""
     relative = os.path.relpath(place)
     return place if relative.startswith("..") else relative
 
 
 def _advice(program: Program) -> Iterable[str]:
-    """What is known to make such programs faster."""
+    """Returns advice that makes such programs faster."""
     for loop in [w for w in program.everything() if w.kind == "loop"]:
         calls = [w for w in facts.with_inner(loop.within) if w.kind == "python"]
         if calls:

@@ -52,7 +52,7 @@ _KINDS: dict[type, Kind] = {
     plans.Branch: "branch",
 }
 
-# Nodes that compute nothing themselves: they say where elements of operands are, or what runs when.
+# Nodes that compute nothing themselves: they move elements of operands, or order other nodes.
 _MOVES = (
     hlo.While, hlo.Cond, hlo.Parameter, hlo.Constant, hlo.Iota, hlo.Broadcast, hlo.Reshape,
     hlo.Transpose, hlo.Slice, hlo.Reverse, hlo.Bitcast, hlo.Project, hlo.ShardingConstraint,
@@ -64,7 +64,7 @@ _UPDATES = (hlo.While, hlo.DynamicUpdateSlice, hlo.Scatter)
 
 @record
 class Stored:
-    """A value that is written to memory between two steps.
+    """A value that is stored in memory between two steps.
 
     Attributes:
       source: the expression that it is the value of, where that is known.
@@ -115,7 +115,7 @@ class Work:
     within: list[Work] = field(default_factory=list)
 
     def merge(self, part: Work) -> None:
-        """Adds what another kernel does for the same values."""
+        """Adds the work of another kernel on the same values."""
         self.reads = list(dict.fromkeys([*self.reads, *part.reads]))
         self.writes = list(dict.fromkeys([*self.writes, *part.writes]))
         self.traffic += part.traffic
@@ -125,13 +125,13 @@ class Work:
 
     @property
     def is_of_unknown_length(self) -> bool:
-        """Whether this is a loop whose number of iterations is not known."""
+        """Whether this is a loop with an unknown number of iterations."""
         step = self.steps[0]
         kernel = step.kernel if isinstance(step, plans.Launch) else None
         return self.trips is None and (self.kind == "loop" or isinstance(kernel, LoopKernel))
 
     def total(self) -> tuple[float, float]:
-        """Bytes moved and operations, with those within loops as often as they run."""
+        """Returns bytes moved and operations, loop bodies multiplied by iterations."""
         if self.kind not in ("loop", "branch"):
             return self.traffic, self.flops
         parts = [work.total() for work in self.within]
@@ -141,7 +141,7 @@ class Work:
 
 @record
 class Program:
-    """What a compiled program does.
+    """The facts of a compiled program.
 
     Attributes:
       name: of the function.
@@ -167,25 +167,25 @@ class Program:
     values: Values
 
     def everything(self) -> Iterator[Work]:
-        """All steps, those within others too."""
+        """Returns all steps, nested ones included."""
         return with_inner(self.work)
 
     def labels(self) -> list[str]:
-        """The number of each of `everything`: "2", and "2.1" of a step within it."""
+        """Returns the number of each of `everything`: "2", and "2.1" for a step within it."""
         return list(_labels(self.work, ""))
 
 
 def lowered_module(
     fun: Callable[..., Any], args: Sequence[PyTree], kwargs: Mapping[str, PyTree]
 ) -> hlo.Module:
-    """The program of a function, jitted or not, for arguments, as lowered."""
+    """Lowers a function, jitted or not, for arguments."""
     return _jitted(fun).lower(*args, **kwargs)._lowering.module
 
 
 def operands_of(
     fun: Callable[..., Any], args: Sequence[PyTree], kwargs: Mapping[str, PyTree]
 ) -> list[Any] | None:
-    """The operands of a function's program for arguments.
+    """Returns the operands of a function's program for arguments.
 
     None if some argument is not a value but a type, or if the program has others (references, say).
     """
@@ -206,17 +206,17 @@ def operands_of(
 def _jitted(fun: Callable[..., Any]) -> JitFunction:
     from jitney.api.jit import jit
 
-    found: object = fun if hasattr(fun, "lower") else jit(fun)
-    return cast("JitFunction", found)
+    jitted: object = fun if hasattr(fun, "lower") else jit(fun)
+    return cast("JitFunction", jitted)
 
 
 def of_module(module: hlo.Module) -> Program:
-    """The facts of a program, as lowered."""
+    """Returns the facts of a lowered program."""
     return of_plan(module, pipeline.plan(pipeline.optimize(module)))
 
 
 def of_plan(module: hlo.Module, plan: plans.Plan) -> Program:
-    """The facts of a program, as lowered, with its plan."""
+    """Returns the facts of a lowered program with its plan."""
     n = len(plan.inputs)
     info = titles.debug_info_of(module)
     known = ("",) * n if info is None else info.safe_arg_names(n)
@@ -248,7 +248,7 @@ class _Reader:
         self.arguments = names
 
     def name(self, buffer: plans.Buffer) -> str:
-        """What a buffer is called."""
+        """Returns the name of a buffer."""
         match buffer.place:
             case "input":
                 return self.arguments[buffer.index]
@@ -260,24 +260,24 @@ class _Reader:
                 return self.names.get(buffer, "a temporary value")
 
     def steps(self, steps: Iterable[plans.Step]) -> list[Work]:
-        """The facts of steps; those that only say what memory is whose are left out.
+        """Returns the facts of steps; those that only manage memory are left out.
 
         Kernels that compute parts of one value are one.
         """
-        found: list[Work] = []
+        works: list[Work] = []
         for step in steps:
             if isinstance(step, plans.Wait | plans.SwapBuffers | plans.Clock):
                 continue
             work = self.work(step)
-            if found and _is_part_of(found[-1], work):
-                found[-1].merge(work)
-                self._leave_out_partial(found[-1])
+            if works and _is_part_of(works[-1], work):
+                works[-1].merge(work)
+                self._leave_out_partial(works[-1])
             else:
-                found.append(work)
-        return found
+                works.append(work)
+        return works
 
     def _leave_out_partial(self, work: Work) -> None:
-        """Leaves what kernels of one value write for each other out of what they read and write."""
+        """Removes partial results that kernels of one value exchange from their reads and writes."""
         read: list[plans.Buffer] = []
         written: dict[plans.Buffer, None] = {}
         for step in work.steps:
@@ -292,7 +292,7 @@ class _Reader:
         work.writes = list(dict.fromkeys(map(self.name, written)))
 
     def work(self, step: plans.Step) -> Work:
-        """The facts of a step."""
+        """Returns the facts of a step."""
         nodes = list(nodes_of(step, self.plan.stored))
         read, written = reads_and_writes(step)
         work = Work(
@@ -336,7 +336,7 @@ class _Reader:
                 self.names.setdefault(buffer, name)
 
     def _name_carries(self, loop: plans.Loop) -> None:
-        """Names what a loop writes again and again, which had the name of the first value."""
+        """Renames the buffers that a loop overwrites, which had the name of the first value."""
         named = self.values.named(loop.nodes[0]) if loop.nodes else None
         if named is None:
             return
@@ -349,13 +349,13 @@ class _Reader:
                     self.names[buffer] = f"a carry of line {named.line}"
 
     def _stored(self, step: plans.Step) -> list[Stored]:
-        """Values that a step writes and that are neither operands nor results of the program."""
-        found: list[Stored] = []
+        """Returns the values that a step writes and that are not results of the program."""
+        values: list[Stored] = []
         if not isinstance(step, plans.ComputingStep):
-            return found
+            return values
         _, written = reads_and_writes(step)
         if written and all(buffer.place == "strip" for buffer in written):
-            return found
+            return values
         for node in step.nodes:
             reason = self.plan.stored.get(node)
             types = node.type if isinstance(node.type, tuple) else (node.type,)
@@ -363,18 +363,18 @@ class _Reader:
             if reason is not None and nbytes and reason[0] not in (fusion.RESULT, fusion.ALONE):
                 name = ", ".join(map(str, types))
                 called = self.values.named(node) or Named(hlo.word(node))
-                found.append(Stored(source_of(node), called, name, nbytes, self._reason(reason)))
-        return found
+                values.append(Stored(source_of(node), called, name, nbytes, self._reason(reason)))
+        return values
 
     def _reason(self, reason: fusion.Reason) -> str:
-        """A reason, with the user's expression for the node that it names."""
+        """Formats a reason, with the user's expression for the node that it names."""
         text, what = reason
         named = self.values.named(what) if isinstance(what, hlo.Node) else None
         return fusion.reason_text(reason) if named is None else text.format(named.with_line)
 
 
 def _is_part_of(work: Work, other: Work) -> bool:
-    """Whether two launches compute parts of the same nodes."""
+    """Returns whether two launches compute parts of the same nodes."""
     one, two = work.steps[0], other.steps[0]
     return (
         isinstance(one, plans.Launch)
@@ -384,7 +384,7 @@ def _is_part_of(work: Work, other: Work) -> bool:
 
 
 def with_inner(work: Iterable[Work]) -> Iterator[Work]:
-    """Steps, each followed by those within it."""
+    """Yields steps, each followed by those within it."""
     for each in work:
         yield each
         yield from with_inner(each.within)
@@ -403,20 +403,20 @@ def _within(step: plans.Step) -> list[plans.Step]:
 
 
 def nodes_of(step: plans.Step, stored: Container[hlo.Node]) -> Iterator[hlo.Node]:
-    """The nodes that a step computes, those in the regions of a loop that is one kernel, too."""
+    """Yields the nodes that a step computes, including the regions of a loop that is one kernel."""
     if isinstance(step, plans.RowStrips):
         for launch in step.launches:
             yield from nodes_of(launch, stored)
     if not isinstance(step, plans.ComputingStep):
         return
-    found = dict.fromkeys(step.nodes)
+    nodes_seen = dict.fromkeys(step.nodes)
     pending = list(step.nodes)
     while pending:
         for x in traversal.operands(pending.pop()):
-            if x not in found and x not in stored and not isinstance(x, _LEAVES):
-                found[x] = None
+            if x not in nodes_seen and x not in stored and not isinstance(x, _LEAVES):
+                nodes_seen[x] = None
                 pending.append(x)
-    for node in found:
+    for node in nodes_seen:
         yield node
         if not isinstance(step, plans.Loop | plans.Branch | plans.Copy):
             yield from _nodes_within(node)
@@ -430,9 +430,9 @@ def _nodes_within(node: hlo.Node) -> Iterator[hlo.Node]:
 
 
 def _sources(nodes: Iterable[hlo.Node]) -> list[Source]:
-    """Where nodes come from, in the order of the source."""
-    found = {source_of(x) for x in nodes if not isinstance(x, _LEAVES)}
-    known = [source for source in found if source is not None]
+    """Returns the sources of nodes, in the order of the source."""
+    sources = {source_of(x) for x in nodes if not isinstance(x, _LEAVES)}
+    known = [source for source in sources if source is not None]
     return sorted(known, key=lambda s: (s.file, s.line, s.column, s.end_line, s.end_column))
 
 
@@ -483,25 +483,25 @@ def _extents(extents: Sequence[int]) -> str:
 
 
 def line_text(file: str, line: int) -> str:
-    """A line of a file, without what it is indented by; "" where the source is not known."""
+    """Returns a line of a file without its indentation; "" if the source is not known."""
     return linecache.getline(file, line).strip()
 
 
 def _recomputed(
     work: Sequence[Work], plan: plans.Plan, values: Values
 ) -> list[tuple[Named, list[Work]]]:
-    """Values that several steps compute, each for itself, in place of storing them."""
+    """Returns the values that several steps recompute instead of storing them."""
     users: dict[hlo.Node, list[Work]] = {}
     for each in with_inner(work):
         if each.kind == "kernel":
             for node in dict.fromkeys(nodes_of(each.steps[0], plan.stored)):
                 if not isinstance(node, _MOVES):
                     users.setdefault(node, []).append(each)
-    found: dict[Named, list[Work]] = {}
+    recomputed: dict[Named, list[Work]] = {}
     for node, steps in users.items():
         named = values.named(node) if len(steps) > 1 else None
         if named is not None:
             for each in steps:
-                if each not in found.setdefault(named, []):
-                    found[named].append(each)
-    return list(found.items())
+                if each not in recomputed.setdefault(named, []):
+                    recomputed[named].append(each)
+    return list(recomputed.items())

@@ -25,7 +25,7 @@ class Function:
 
 @record
 class Figures:
-    """Where the time went.
+    """The time and memory of a program.
 
     Attributes:
       seconds: of the whole context.
@@ -51,12 +51,12 @@ class Figures:
 
     @property
     def python(self) -> float:
-        """Seconds in everything else: Python, operations outside of compiled functions, waiting."""
-        rest = self.seconds - self.tracing - self.lowering - self.compiling - self.running
-        return max(rest, 0.0)
+        """Seconds in all else: Python, operations outside of compiled functions, waiting."""
+        other = self.seconds - self.tracing - self.lowering - self.compiling - self.running
+        return max(other, 0.0)
 
     def parts(self) -> list[tuple[float, str]]:
-        """(seconds, what they were spent on), which together are all."""
+        """Returns (seconds, activity) pairs that add up to the total."""
         return [
             (self.tracing, "tracing"),
             (self.lowering, "lowering"),
@@ -66,12 +66,12 @@ class Figures:
         ]
 
     def by_line(self) -> dict[tuple[str, int], float]:
-        """Seconds of compiled functions by (file, line) of the source, the longest first.
+        """Returns seconds of compiled functions by (file, line) of the source, in descending order.
 
         The time of a step that computes several expressions is shared among their lines evenly, and so
         is that of a loop whose steps have no clocks of their own.
         """
-        found: dict[tuple[str, int], float] = {}
+        totals: dict[tuple[str, int], float] = {}
         clocked = {id(step.work) for step in self.steps}
         for step in self.steps:
             works = [step.work]
@@ -80,17 +80,17 @@ class Figures:
                 works += inner
             places = dict.fromkeys([(s.file, s.line) for work in works for s in work.sources])
             for place in places:
-                found[place] = found.get(place, 0.0) + step.seconds / len(places)
-        return dict(sorted(found.items(), key=lambda item: -item[1]))
+                totals[place] = totals.get(place, 0.0) + step.seconds / len(places)
+        return dict(sorted(totals.items(), key=lambda item: -item[1]))
 
     def peak_by_line(self) -> dict[tuple[str, int], int]:
-        """Bytes of temporary values by (file, line) of the source, the most first.
+        """Returns bytes of temporary values by (file, line) of the source, in descending order.
 
         They are those of the values that are in memory when a compiled function needs most of it; of
         several functions the one with the most on a line counts.
         """
-        found: dict[tuple[str, int], int] = {}
+        peaks: dict[tuple[str, int], int] = {}
         for function in self.functions:
             for place, nbytes in function.memory.lines().items():
-                found[place] = max(found.get(place, 0), nbytes)
-        return dict(sorted(found.items(), key=lambda item: -item[1]))
+                peaks[place] = max(peaks.get(place, 0), nbytes)
+        return dict(sorted(peaks.items(), key=lambda item: -item[1]))

@@ -1,4 +1,4 @@
-"""What this machine does in a second at the most: the roof over the rates that are measured.
+"""Peak rates of this machine: the roof over measured rates.
 
 The roofline model (Williams, Waterman and Patterson, Roofline: an insightful visual performance model
 for multicore architectures, 2009): a step takes at least as long as its operations, and as moving its
@@ -29,7 +29,7 @@ _GAIN = 0.02  # of a shorter time that another try is worth
 
 @record(frozen=True)
 class Rates:
-    """What a process does in a second.
+    """The rates of a process.
 
     Attributes:
       operations: multiplications and additions of float32 numbers, of a product of matrices.
@@ -51,23 +51,23 @@ class Rates:
         )
 
     def raised(self, operations: float, memory: float) -> Rates:
-        """The same where others are less, those where they are more."""
+        """Returns the elementwise maximum with other rates."""
         most = max(self.operations, operations), max(self.memory, memory)
         return self if most == (self.operations, self.memory) else Rates(*most, is_raised=True)
 
     def least_seconds(self, traffic: float, flops: float) -> float:
-        """How long moving so many bytes and so many operations take, if nothing waits."""
+        """Returns the least time for moving the bytes and computing the operations."""
         return max(traffic / self.memory, flops / self.operations)
 
 
 @cache
 def rates() -> Rates:
-    """The rates of this machine, measured once, in a second or less: the best of several rounds."""
+    """Measures the rates of this machine, in a second or less: the best of several rounds."""
     return computing(_seconds)
 
 
 def computing(seconds: Callable[[Callable[[Array], Array], Array], float]) -> Rates:
-    """The rates of this machine.
+    """Returns the rates of this machine.
 
     Args:
       seconds: which a compiled function takes for an array.
@@ -83,7 +83,7 @@ def computing(seconds: Callable[[Callable[[Array], Array], Array], float]) -> Ra
 
 
 def _seconds(f: Callable[[Array], Array], x: Array) -> float:
-    """The shortest time; others may use the machine, so rounds go on until they bring no more."""
+    """Returns the shortest time; rounds go on until none improves it, as the machine may be shared."""
     f(x).block_until_ready()
     best = _seconds_of_rounds(f, x)
     tries_without_gain = 0

@@ -59,17 +59,17 @@ class Memory:
         return self.arguments + self.results + self.temporary
 
     def lines(self) -> dict[tuple[str, int], int]:
-        """Bytes at the peak by (file, line), the most first; those of no line are left out."""
-        found: dict[tuple[str, int], int] = {}
+        """Returns bytes at the peak by (file, line), in descending order, of values with a line."""
+        totals: dict[tuple[str, int], int] = {}
         for value in self.held:
             if value.source is not None:
                 place = value.source.file, value.source.line
-                found[place] = found.get(place, 0) + value.nbytes
-        return dict(sorted(found.items(), key=lambda item: -item[1]))
+                totals[place] = totals.get(place, 0) + value.nbytes
+        return dict(sorted(totals.items(), key=lambda item: -item[1]))
 
 
 def of_program(program: Program) -> Memory:
-    """The memory of a program over its outermost steps."""
+    """Computes the memory of a program over its outermost steps."""
     arguments = sum([each.nbytes for each in program.plan.inputs])
     results = sum([each.nbytes for each in program.plan.outputs])
     first: dict[plans.Buffer, int] = {}
@@ -94,14 +94,14 @@ def of_program(program: Program) -> Memory:
     for buffer in sorted(alive[peak], key=lambda b: -b.nbytes):
         start, end = buffer.index, buffer.index + buffer.nbytes
         if any(low <= start and end <= high for low, high in seen):
-            continue  # in the place of a larger one
+            continue  # within the place of a larger one
         seen.append((start, end))
         held.append(_held(writers.get(buffer), buffer.nbytes, program.values))
     return Memory(arguments, results, live, peak, held)
 
 
 def _covered(buffers: Iterable[plans.Buffer]) -> int:
-    """Bytes of the arena that belong to some of `buffers`."""
+    """Counts the bytes of the arena that `buffers` cover."""
     total = reached = 0
     for start, end in sorted((b.index, b.index + b.nbytes) for b in buffers):
         total += max(end - max(start, reached), 0)
@@ -110,8 +110,8 @@ def _covered(buffers: Iterable[plans.Buffer]) -> int:
 
 
 def _writers(steps: Sequence[plans.Step]) -> dict[plans.Buffer, hlo.Node]:
-    """The node that each buffer first has the value of."""
-    found: dict[plans.Buffer, hlo.Node] = {}
+    """Returns the first node whose value each buffer holds."""
+    writers: dict[plans.Buffer, hlo.Node] = {}
     for step in plans.all_steps(steps):
         for each in step.launches if isinstance(step, plans.RowStrips) else (step,):
             if not isinstance(each, plans.ComputingStep) or not each.nodes:
@@ -119,8 +119,8 @@ def _writers(steps: Sequence[plans.Step]) -> dict[plans.Buffer, hlo.Node]:
             _, written = reads_and_writes(each)
             nodes = each.nodes if len(each.nodes) == len(written) else each.nodes[:1] * len(written)
             for buffer, node in zip(written, nodes, strict=True):
-                found.setdefault(buffer, node)
-    return found
+                writers.setdefault(buffer, node)
+    return writers
 
 
 def _held(node: hlo.Node | None, nbytes: int, values: Values) -> Held:

@@ -33,7 +33,7 @@ _OPEN_LINES = 40  # texts of more lines are shown folded
 
 
 class Formatter(Protocol):
-    """Makes one kind of text of values."""
+    """Formats values as one kind of text."""
 
     def for_type(self, typ: type, func: Callable[..., str | None]) -> object: ...
 
@@ -45,7 +45,7 @@ class DisplayFormatter(Protocol):
 
 
 class Shell(Protocol):
-    """What is used of IPython's shell."""
+    """The interface used of IPython's shell."""
 
     display_formatter: DisplayFormatter
 
@@ -57,7 +57,7 @@ class Shell(Protocol):
 
 
 def load_ipython_extension(shell: Shell) -> None:
-    """Called by IPython's `%load_ext jitney`."""
+    """Loads the extension; IPython calls it for `%load_ext jitney`."""
     from jitney.api.stages import Compiled, Lowered
     from jitney.core.jaxpr import ClosedJaxpr
     from jitney.install import install_as_jax
@@ -93,9 +93,9 @@ def _run_cell(shell: Shell, line: str, cell: str) -> object:
         case ["profile"]:
             from jitney.inspection.profile import profile
 
-            with profile() as found:
+            with profile() as report:
                 _run(shell, cell)
-            return found
+            return report
         case _:
             print(_USAGE, end="")
     return None
@@ -106,14 +106,14 @@ def _run(shell: Shell, cell: str) -> None:
 
 
 def _modules_of(shell: Shell, cell: str) -> list[ir.Module]:
-    """Runs a cell; gives the functions of the user's that it compiled."""
+    """Runs a cell; returns the user's functions that it compiled."""
     with collect.compiled_modules() as modules:
         _run(shell, cell)
     return modules if _any(modules) else []
 
 
 def _any(compiled: Sequence[object]) -> bool:
-    """Whether a cell compiled a function, which is said if not."""
+    """Returns whether a cell compiled a function; prints a line if not."""
     if not compiled:
         print(
             "The cell compiled no function: what ran had been compiled before, or was not jitted."
@@ -123,20 +123,22 @@ def _any(compiled: Sequence[object]) -> bool:
 
 def _timed(shell: Shell, cell: str) -> None:
     start = time.perf_counter()
-    with collect.durations() as found:
+    with collect.durations() as durations:
         _run(shell, cell)
-    whole = time.perf_counter() - start
-    parts = [f"{kind} {1e3 * seconds:.1f} ms" for kind, seconds in found.seconds.items() if seconds]
-    count = f"{found.compilations} function{'' if found.compilations == 1 else 's'}"
-    made = f"; {', '.join(parts)} of {count}" if parts else ", nothing was compiled"
-    print(f"{1e3 * whole:.1f} ms{made}")
+    total = time.perf_counter() - start
+    parts = [
+        f"{kind} {1e3 * seconds:.1f} ms" for kind, seconds in durations.seconds.items() if seconds
+    ]
+    count = f"{durations.compilations} function{'' if durations.compilations == 1 else 's'}"
+    compiled = f"; {', '.join(parts)} of {count}" if parts else ", nothing was compiled"
+    print(f"{1e3 * total:.1f} ms{compiled}")
 
 
 # --- values -------------------------------------------------------------------------------------------
 
 
 def jaxpr_html(closed: ClosedJaxpr) -> str:
-    """A jaxpr: how many equations, the sizes of its arguments and results, its text."""
+    """Formats a jaxpr: its number of equations, the sizes of its arguments and results, its text."""
     types = closed.in_avals, closed.out_avals
     read, written = map(_bytes_of, types)
     count = len(closed.jaxpr.eqns)
@@ -145,7 +147,7 @@ def jaxpr_html(closed: ClosedJaxpr) -> str:
 
 
 def lowered_html(lowered: Lowered) -> str:
-    """A lowered function: what it will do in words, and its text."""
+    """Formats a lowered function: its explanation, and its text."""
     from jitney.inspection import facts
     from jitney.inspection.explain import Explanation
 
@@ -156,7 +158,7 @@ def lowered_html(lowered: Lowered) -> str:
 
 
 def compiled_html(compiled: Compiled) -> str:
-    """A compiled function: its memory, and its kernels."""
+    """Formats a compiled function: its memory, and its kernels."""
     from jitney.compiler.hlo.partition.text import bytes_text
 
     memory: Any = compiled.memory_analysis()
@@ -168,7 +170,7 @@ def compiled_html(compiled: Compiled) -> str:
 
 
 def array_html(array: Array) -> str | None:
-    """An array over several devices, with how it lies on them; None of others, which print as text."""
+    """Formats an array over several devices with its sharding; None for others, which print as text."""
     devices = array.sharding.device_set
     if len(devices) < 2:
         return None
@@ -186,7 +188,7 @@ def _folded(title: str, text: str, is_open: bool | None = None) -> str:
 
 
 def _bytes_of(avals: Iterable[AbstractValue]) -> str:
-    """How much memory values of these types take."""
+    """Formats the bytes of values of these types."""
     from jitney.compiler import lower
     from jitney.compiler.hlo.partition.text import bytes_text
 

@@ -53,7 +53,7 @@ class _Explored:
 
 
 class Exploration(Document):
-    """What functions are compiled to, as a page.
+    """The compiled forms of functions, as a page.
 
     Attributes:
       programs: the facts, one for each function.
@@ -62,17 +62,17 @@ class Exploration(Document):
     usual_file = "explore.html"
 
     def __init__(self, runs: Sequence[Run]) -> None:
-        """Runs those that can be, some times, to measure their steps."""
+        """Runs the functions that can be run, a few times, to measure their steps."""
         self._explored = [_explored(run) for run in runs]
         self.programs = [each.program for each in self._explored]
 
     def html(self) -> str:
-        """The page: one HTML document that needs no other file and no network."""
+        """Returns the page, a self-contained HTML document."""
         steps = [step for each in self._explored for step in each.steps]
         rates = timing.roof(steps) if steps else None
         functions = [_function(each, rates) for each in self._explored]
         names = ", ".join([program.title for program in self.programs])
-        # In a script element nothing but "</" could end the text before its time.
+        # Only "</" could end the text of a script element early.
         data = json.dumps(functions, separators=(",", ":")).replace("<", "\\u003c")
         return filled("page.html", title=html.escape(names), data=data)
 
@@ -81,7 +81,7 @@ class Exploration(Document):
         return f"<page of {names}: .save(path), .open()>"
 
     def _repr_html_(self) -> str:
-        """For notebooks: the page in a frame of its own."""
+        """Returns the page in a frame, for notebooks."""
         page = html.escape(self.html(), quote=True)
         return f'<iframe srcdoc="{page}" style="width:100%;height:640px;border:0"></iframe>'
 
@@ -132,7 +132,7 @@ def _explored(run: Run) -> _Explored:
 
 
 def _function(explored: _Explored, rates: machine.Rates | None) -> dict[str, Any]:
-    """The data of one function."""
+    """Returns the data of one function."""
     module, program = explored.module, explored.program
     places = texts.Places()
     jaxpr = [] if module.jaxpr is None else texts.of_jaxpr(module.jaxpr, places)
@@ -153,7 +153,7 @@ def _function(explored: _Explored, rates: machine.Rates | None) -> dict[str, Any
     return {
         "name": program.title,
         "explanation": str(Explanation(program)),
-        "places": [f"{os.path.basename(file)}:{line}" for file, line in places.found],
+        "places": [f"{os.path.basename(file)}:{line}" for file, line in places.locations],
         "columns": [
             {"title": title, "blocks": [_block(block) for block in blocks]}
             for title, blocks in columns
@@ -188,12 +188,12 @@ def _step(work: Work, places: texts.Places) -> dict[str, Any]:
 
 
 def _times(explored: _Explored, places: texts.Places, rates: machine.Rates | None) -> str:
-    """The picture and the table of measured times, as HTML."""
+    """Returns the picture and the table of measured times, as HTML."""
     hint = f'<p class="hint">{html.escape(explored.how)}'
     steps = sorted(explored.steps, key=lambda step: -step.seconds)
     if not steps or rates is None:
         return f"{hint}</p>"
-    whole = sum([step.seconds for step in steps])
+    total = sum([step.seconds for step in steps])
     everything = list(explored.program.everything())
     positions = {id(work): i for i, work in enumerate(everything)}
     labels = explored.program.labels()
@@ -203,59 +203,59 @@ def _times(explored: _Explored, places: texts.Places, rates: machine.Rates | Non
     for step in steps:
         at = positions[id(step.work)]
         lines = places_text(step.work.sources)
-        rows.append(tables.step_row(step, labels[at], at, lines, whole, rates))
+        rows.append(tables.step_row(step, labels[at], at, lines, total, rates))
         linked.append(places.of(step.work.sources))
-        dot = tables.dot(step, labels[at], f"step {labels[at]}", whole, rates, linked[-1])
+        dot = tables.dot(step, labels[at], f"step {labels[at]}", total, rates, linked[-1])
         dots += [] if dot is None else [dot]
     hint += f" This machine: {rates}. {tables.HINT}</p>"
     picture = roofline.svg(dots, rates) if dots else ""
-    caption = f"steps of one call, {quantities.seconds(whole)}"
+    caption = f"steps of one call, {quantities.seconds(total)}"
     return f"{hint}{picture}{tables.table(caption, tables.STEP_HEADS, rows, linked)}"
 
 
 def _memory(program: Program, places: texts.Places) -> dict[str, Any]:
-    """The data of the picture of memory."""
-    found = memory.of_program(program)
+    """Returns the data of the picture of memory."""
+    usage = memory.of_program(program)
     held = [
         {
             "text": f"{bytes_text(value.nbytes)}  {places_text([value.source] if value.source else [])}"
             f"  {value.what}",
             "places": list(places.of([value.source])),
         }
-        for value in found.held[:_HELD]
+        for value in usage.held[:_HELD]
     ]
-    rest = found.held[_HELD:]
-    if rest:
-        total = bytes_text(sum([value.nbytes for value in rest]))
-        held.append({"text": f"{total}  {counted(len(rest), 'further value')}", "places": []})
+    remaining = usage.held[_HELD:]
+    if remaining:
+        total = bytes_text(sum([value.nbytes for value in remaining]))
+        held.append({"text": f"{total}  {counted(len(remaining), 'further value')}", "places": []})
     return {
-        "live": found.live,
-        "texts": [bytes_text(n) for n in found.live],
-        "peak": found.peak,
+        "live": usage.live,
+        "texts": [bytes_text(n) for n in usage.live],
+        "peak": usage.peak,
         "held": held,
     }
 
 
 def edges(work: Sequence[Work]) -> list[tuple[int, int, str]]:
-    """(from, to, bytes) for each value that one step writes and a later one reads.
+    """Returns (from, to, bytes) for each value that one step writes and a later one reads.
 
     Args:
       work: the outermost steps of a program.
     """
-    found: dict[tuple[int, int], int] = {}
+    sizes: dict[tuple[int, int], int] = {}
     writer: dict[plans.Buffer, int] = {}
     for i, each in enumerate(work):
         read, written = _effects(each.steps)
         for buffer in dict.fromkeys(read):
             if buffer in writer and writer[buffer] != i:
                 key = writer[buffer], i
-                found[key] = found.get(key, 0) + buffer.nbytes
+                sizes[key] = sizes.get(key, 0) + buffer.nbytes
         writer.update(dict.fromkeys(written, i))
-    return [(i, j, bytes_text(nbytes)) for (i, j), nbytes in found.items()]
+    return [(i, j, bytes_text(nbytes)) for (i, j), nbytes in sizes.items()]
 
 
 def _effects(steps: Sequence[plans.Step]) -> tuple[list[plans.Buffer], list[plans.Buffer]]:
-    """What steps read and write, with the steps within them."""
+    """Returns the buffers that steps read and write, nested steps included."""
     read: list[plans.Buffer] = []
     written: list[plans.Buffer] = []
     for each in plans.all_steps(steps):

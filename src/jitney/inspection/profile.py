@@ -49,18 +49,18 @@ _SHOWN_FUNCTIONS = 10  # with their peak of memory
 
 @record
 class Profile(Figures, Document):
-    """Where the time went; prints as tables."""
+    """The profile of a program; prints as tables."""
 
     usual_file = "profile.html"
 
     _recording: profiler.Recording | None = None
 
     def html(self) -> str:
-        """A page: tables, the roofline, and the source with its times. It needs no other file."""
+        """Returns a self-contained page: tables, the roofline, and the source with its times."""
         return profile_page.page(self)
 
     def save_timeline(self, path: str | os.PathLike[str]) -> Path:
-        """Writes when tracing, compilation and each step ran to a file for Perfetto; gives its path.
+        """Writes time spans of tracing, compilation and steps to a file for Perfetto; returns its path.
 
         Raises:
           ValueError: if the profile was taken without a timeline.
@@ -81,14 +81,14 @@ class Profile(Figures, Document):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        """For notebooks: the page in a frame of its own."""
+        """Returns the page in a frame, for notebooks."""
         shown = html.escape(self.html(), quote=True)
         return f'<iframe srcdoc="{shown}" style="width:100%;height:640px;border:0"></iframe>'
 
 
 @contextmanager
 def profile(*, timeline: bool = False) -> Iterator[Profile]:
-    """A context whose compiled functions are timed, step by step.
+    """Returns a context in which compiled functions are timed, step by step.
 
     Functions are compiled anew within it, with clocks: all that was compiled before is forgotten, and
     so is what is compiled here when it ends. The clocks cost some nanoseconds a step. In a trace of
@@ -158,14 +158,14 @@ class _Compiled:
 
     @property
     def program(self) -> Program:
-        """Its facts."""
+        """The facts of the program."""
         if self._facts is None:
             self._facts = facts.of_plan(self.module, self.clocked.original)
         return self._facts
 
 
 class _Recorder:
-    """Compiles with clocks in place of `backend_compile_and_load`, and notes what it compiled."""
+    """Compiles with clocks in place of `backend_compile_and_load`, and records the programs."""
 
     def __init__(self, has_timeline: bool) -> None:
         self._most_events = timeline.MOST_EVENTS if has_timeline else 0
@@ -178,18 +178,18 @@ class _Recorder:
         return collect.machine_code(clocked.plan)
 
     def fill(self, result: Profile, rate: float) -> None:
-        """Writes what was noted into a profile; `rate` is that of the clocks, ticks a second."""
+        """Writes the records into a profile; `rate` is that of the clocks, in ticks per second."""
         for each in self._ran():
             clocked, program = each.clocked, each.program
             taken = [clocked.taken(i) for i in range(len(clocked.steps))]
             seconds = [(ticks / rate, times) for ticks, times in taken]
             result.steps += timing.timed(program, clocked, seconds)
-            found = Function(program, clocked.calls, memory.of_program(program))
-            result.functions.append(found)
+            function = Function(program, clocked.calls, memory.of_program(program))
+            result.functions.append(function)
         result.steps.sort(key=lambda step: -step.seconds)
 
     def draw(self, recording: profiler.Recording, seconds_of: Callable[[int], float]) -> None:
-        """Adds when steps ran to a recording, a track for each function."""
+        """Adds the time spans of steps to a recording, a track for each function."""
         for each in self._ran():
             spans = timeline.spans(each.program, each.clocked, seconds_of)
             recording.add_track(f"compiled {each.program.title}", spans)
@@ -199,7 +199,7 @@ class _Recorder:
 
 
 def _peak_bytes() -> int:
-    """Memory of the process when it was most; 0 where that is not known."""
+    """Returns the peak memory of the process; 0 if it is not known."""
     try:
         import resource  # which Windows lacks
     except ImportError:
@@ -236,10 +236,10 @@ def _step_table(profile: Profile) -> Iterator[str]:
             f"{step.seconds:9.3f} {_share(step.seconds, profile.seconds)} {step.times:9}  {where}"
             f"{_rates(step, rates)}"
         )
-    rest = profile.steps[_SHOWN_STEPS:]
-    if rest:
-        seconds = sum([step.seconds for step in rest])
-        yield f"{seconds:9.3f} {_share(seconds, profile.seconds)}            {len(rest)} other steps"
+    others = profile.steps[_SHOWN_STEPS:]
+    if others:
+        seconds = sum([step.seconds for step in others])
+        yield f"{seconds:9.3f} {_share(seconds, profile.seconds)}            {len(others)} other steps"
     yield ""
     yield f"  This machine: {rates}."
     if any(step.is_rated and step.is_in_caches(rates) for step in profile.steps[:_SHOWN_STEPS]):
@@ -281,9 +281,9 @@ def _memory_table(profile: Profile) -> Iterator[str]:
         yield f"  {title}: {bytes_text(memory.total)} at most: {', '.join(parts)}"
         for place, nbytes in list(lines.items())[:_SHOWN_LINES]:
             yield f"{bytes_text(nbytes):>9}  {_line(place)}"
-        rest = memory.temporary - sum(list(lines.values())[:_SHOWN_LINES])
-        if rest > 0:
-            yield f"{bytes_text(rest):>9}  other values"
+        other = memory.temporary - sum(list(lines.values())[:_SHOWN_LINES])
+        if other > 0:
+            yield f"{bytes_text(other):>9}  other values"
     if len(functions) > _SHOWN_FUNCTIONS:
         yield f"  and {len(functions) - _SHOWN_FUNCTIONS} functions with less"
     if profile.peak_bytes:
@@ -297,12 +297,12 @@ def _line(place: tuple[str, int]) -> str:
     return f"{short:24} {facts.line_text(file, line)}".rstrip()
 
 
-def _share(seconds: float, whole: float) -> str:
-    return f"{100 * seconds / whole:4.0f} %" if whole else "     "
+def _share(seconds: float, total: float) -> str:
+    return f"{100 * seconds / total:4.0f} %" if total else "     "
 
 
 def _rates(step: Timed, rates: machine.Rates) -> str:
-    """Operations and bytes a second, of steps that are long enough for them to mean something."""
+    """Formats operations and bytes per second of steps that are long enough to rate."""
     if not step.is_rated:
         return ""
     texts: list[str] = []

@@ -20,7 +20,7 @@ _AROUND = 3  # lines of source before and after those that took time
 
 
 def page(profile: Figures) -> str:
-    """One HTML document that needs no other file and no network."""
+    """Returns the profile as a self-contained HTML document."""
     places = Places()
     return filled(
         "profile.html",
@@ -82,9 +82,9 @@ def _memory(profile: Figures, places: Places) -> Iterator[str]:
     rows: list[list[Cell]] = []
     linked: list[tuple[int, ...]] = []
     for function in profile.functions:
-        found, name = function.memory, function.program.title
-        peak = max(found.live, default=0)
-        for value in found.held:
+        usage, name = function.memory, function.program.title
+        peak = max(usage.live, default=0)
+        for value in usage.held:
             sources = [] if value.source is None else [value.source]
             lines = places_text(sources)
             linked.append(places.of(sources))
@@ -110,10 +110,10 @@ def _memory(profile: Figures, places: Places) -> Iterator[str]:
 
 
 def _source(profile: Figures, places: Places) -> Iterator[str]:
-    """The lines that took time or memory, and some around them, each with both."""
+    """Yields the source lines that took time or memory, with some around them, as HTML."""
     seconds, peak = profile.by_line(), profile.peak_by_line()
     most = max(seconds.values(), default=0.0)
-    lines = dict.fromkeys([*places.found, *seconds, *peak])
+    lines = dict.fromkeys([*places.locations, *seconds, *peak])
     for file in dict.fromkeys([file for file, _ in lines]):
         numbers = sorted({line for name, line in lines if name == file})
         shown = {n for line in numbers for n in range(line - _AROUND, line + _AROUND + 1)}

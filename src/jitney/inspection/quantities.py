@@ -1,32 +1,32 @@
-"""Quantities as tools show them, three digits each."""
+"""Formatting of quantities with three digits."""
 
 from __future__ import annotations
 
 
 def seconds(t: float) -> str:
-    """`1.5 us`, `24 ms`, `3.2 s`."""
+    """Formats seconds: `1.5 us`, `24 ms`, `3.2 s`."""
     scales = (("s", 1.0), ("ms", 1e3), ("us", 1e6), ("ns", 1e9))
     unit, scale = next(((unit, scale) for unit, scale in scales if t * scale >= 1), scales[-1])
     return f"{t * scale:.3g} {unit}"
 
 
 def flops(n: float) -> str:
-    """A number of operations: `120 Mflop`."""
+    """Formats a number of operations: `120 Mflop`."""
     return f"{_scaled(n)}flop"
 
 
 def bytes_rate(n: float) -> str:
-    """Bytes a second: `12.5 GB/s`."""
+    """Formats bytes per second: `12.5 GB/s`."""
     return f"{_scaled(n)}B/s"
 
 
 def flops_rate(n: float) -> str:
-    """Operations a second: `12.5 Gflop/s`."""
+    """Formats operations per second: `12.5 Gflop/s`."""
     return f"{_scaled(n)}flop/s"
 
 
 def _scaled(n: float) -> str:
-    """A number of three digits, and a prefix of the unit: `12.5 G`."""
+    """Formats a number with three digits and a prefix of the unit: `12.5 G`."""
     prefixes = iter(("", "k", "M", "G", "T", "P"))
     prefix = next(prefixes)
     while n >= 999.5:
@@ -35,5 +35,5 @@ def _scaled(n: float) -> str:
 
 
 def share(part: float) -> str:
-    """`12 %`."""
+    """Formats a share: `12 %`."""
     return f"{100 * part:.0f} %"

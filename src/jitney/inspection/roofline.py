@@ -1,4 +1,4 @@
-"""The picture of a roofline: the rates of steps under what the machine does at the most."""
+"""The picture of a roofline: the rates of steps under the peak rates of the machine."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Dot:
 
 
 def svg(dots: Sequence[Dot], machine: Rates) -> str:
-    """The picture, in an `svg` element: both axes are logarithmic, larger dots take more time."""
+    """Draw the picture as an `svg` element: axes are logarithmic, larger dots take more time."""
     ridge = machine.operations / machine.memory
     xs = [ridge / 4, ridge * 4, *[dot.intensity for dot in dots]]
     ys = [machine.operations, min(ridge / 4, *xs) * machine.memory, *[dot.rate for dot in dots]]
@@ -90,7 +90,7 @@ def _grid(x: _Axis, y: _Axis) -> Iterator[str]:
 
 
 def _roof(x: _Axis, y: _Axis, machine: Rates) -> str:
-    """Draw the most that the machine does: what memory feeds it, then all its operations."""
+    """Draw the roof: the bandwidth of memory, then the peak rate of operations."""
     start = max(x.low, y.low / machine.memory)
     ridge, top = machine.operations / machine.memory, y.place(machine.operations)
     return (
@@ -100,7 +100,7 @@ def _roof(x: _Axis, y: _Axis, machine: Rates) -> str:
 
 
 def _dots(x: _Axis, y: _Axis, dots: Sequence[Dot]) -> Iterator[str]:
-    """Draw the steps, the first of them with their labels where these do not meet others."""
+    """Draw the steps, the first of them with labels where these do not overlap."""
     labels: list[_Label] = []
     for i, dot in enumerate(dots):
         at_x, at_y, radius = x.place(dot.intensity), y.place(dot.rate), 3 + 6 * math.sqrt(dot.share)
@@ -126,7 +126,7 @@ class _Label:
     ends: bool
 
     def meets(self, other: _Label) -> bool:
-        """Return whether two labels would be written over each other."""
+        """Return whether two labels overlap."""
         return (
             abs(self.y - other.y) < _LINE
             and self.left < other.left + other.width
@@ -162,7 +162,7 @@ def _text(
 
 
 def _decade(value: float, up: bool = False) -> float:
-    """The power of ten below a number, or above it."""
+    """Return the power of ten below a number, or above it."""
     exponent = math.log10(value)
     return 10.0 ** (math.ceil(exponent) if up else math.floor(exponent))
 

@@ -1,4 +1,4 @@
-"""The places in the user's source that equations and nodes come from."""
+"""The source locations of equations and nodes."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class Source:
 
     @property
     def text(self) -> str:
-        """The expression, on one line; "" where the source is not known."""
+        """Returns the expression, on one line; "" if the source is not known."""
         lines = [linecache.getline(self.file, n) for n in range(self.line, self.end_line + 1)]
         return stretch(lines, self.column, self.end_column) if all(lines) else ""
 
 
 def source_of(node: hlo.Node) -> Source | None:
-    """The user's expression that a node comes from; None if it is not known."""
+    """Returns the user's expression that a node comes from; None if it is not known."""
     equation = equation_of(node)
     if equation is None:
         return None
@@ -45,13 +45,13 @@ def source_of(node: hlo.Node) -> Source | None:
 
 
 def equation_of(node: hlo.Node) -> JaxprEqn | None:
-    """The innermost equation that the node comes from, of those whose line is known."""
+    """Returns the innermost equation of the node whose line is known."""
     known = (e for e in equations_of(node) if e.source_info is not None and e.source_info.code)
     return next(known, None)
 
 
 def source_of_equation(equation: JaxprEqn, is_transposed: bool = False) -> Source | None:
-    """The user's expression that recorded an equation; None if it is not known."""
+    """Returns the user's expression that recorded an equation; None if it is not known."""
     info = equation.source_info
     if not isinstance(info, SourceInfo) or info.code is None:
         return None
@@ -65,7 +65,7 @@ def source_of_equation(equation: JaxprEqn, is_transposed: bool = False) -> Sourc
 
 
 def equations_of(node: hlo.Node) -> Iterator[JaxprEqn]:
-    """The equation that a node comes from, and the calls that it was inlined from, outwards."""
+    """Yields the equation that a node comes from, and the calls that it was inlined from, outwards."""
     origin = node.origin
     while origin is not None:
         equation, origin = origin
@@ -81,7 +81,7 @@ def _is_transposed(node: hlo.Node) -> bool:
 
 
 def is_transposed_by(equation: JaxprEqn) -> bool | None:
-    """Whether an equation, or what it calls, is in a transposed program; None if it does not tell.
+    """Returns whether an equation, or a callee, is in a transposed program; None if it is not known.
 
     What is computed again there for the sake of residuals is not.
     """

@@ -15,7 +15,7 @@ from jitney.inspection.timing import Timed
 
 @record(frozen=True)
 class Cell:
-    """What stands in a cell, and the number or the text that it is sorted by."""
+    """The text of a cell, and its sort key."""
 
     text: str
     value: float | str
@@ -27,7 +27,7 @@ def table(
     rows: Sequence[Sequence[Cell]],
     places: Sequence[tuple[int, ...]] = (),
 ) -> str:
-    """A table that can be sorted.
+    """Formats a table that can be sorted.
 
     Args:
       caption: what it has.
@@ -66,19 +66,19 @@ STEP_HEADS = (
 
 
 def step_row(
-    step: Timed, label: str, position: int, lines: str, whole: float, machine: Rates
+    step: Timed, label: str, position: int, lines: str, total: float, machine: Rates
 ) -> list[Cell]:
-    """The cells of a step under `STEP_HEADS`.
+    """Returns the cells of a step under `STEP_HEADS`.
 
     Args:
       step: with its times.
       label: its number, or its name.
       position: among the steps.
       lines: that it comes from, in words.
-      whole: seconds that shares are of.
-      machine: whose roof it stands under.
+      total: seconds of which shares are shown.
+      machine: its rates are the roof.
     """
-    part = step.seconds / whole if whole else 0.0
+    part = step.seconds / total if total else 0.0
     each = step.seconds / step.times if step.times else 0.0
     none = Cell("", -1.0)
     rated = step.is_rated
@@ -100,16 +100,16 @@ def step_row(
 
 
 def dot(
-    step: Timed, label: str, name: str, whole: float, machine: Rates, places: tuple[int, ...] = ()
+    step: Timed, label: str, name: str, total: float, machine: Rates, places: tuple[int, ...] = ()
 ) -> Dot | None:
-    """A step in the picture of the roofline; None if it has no rates, or computes or moves nothing.
+    """Returns the dot of a step in the roofline; None if it has no rates, or computes or moves nothing.
 
     Args:
       step: with its times.
       label: beside the dot.
       name: in its title.
-      whole: seconds that its share is of.
-      machine: whose roof it stands under.
+      total: seconds of which its share is shown.
+      machine: its rates are the roof.
       places: numbers of the lines that it comes from.
     """
     work = step.work
@@ -119,7 +119,7 @@ def dot(
         f"{name}: {work.what}, {quantities.flops_rate(step.flops_rate)}, "
         f"{quantities.bytes_rate(step.bytes_rate)}, {_of_roof(step, machine)}"
     )
-    part = step.seconds / whole if whole else 0.0
+    part = step.seconds / total if total else 0.0
     return Dot(label, title, work.flops / work.traffic, step.flops_rate, part, places)
 
 

@@ -36,7 +36,7 @@ class Line:
 
     Attributes:
       text: what it says.
-      places: numbers of the places that it comes from, in `Places.found`.
+      places: numbers of the places that it comes from, in `Places.locations`.
     """
 
     text: str
@@ -59,19 +59,19 @@ class Places:
     """
 
     def __init__(self) -> None:
-        self.found: list[tuple[str, int]] = []
+        self.locations: list[tuple[str, int]] = []
         self._numbers: dict[tuple[str, int], int] = {}
 
     def number(self, file: str, line: int) -> int:
-        """The number of a line of a file."""
+        """Returns the number of a line of a file."""
         place = file, line
         if place not in self._numbers:
-            self._numbers[place] = len(self.found)
-            self.found.append(place)
+            self._numbers[place] = len(self.locations)
+            self.locations.append(place)
         return self._numbers[place]
 
     def of(self, sources: Iterable[Source | None]) -> tuple[int, ...]:
-        """The numbers of the lines that expressions stand in."""
+        """Returns the numbers of the lines of expressions."""
         lines = [
             self.number(source.file, line)
             for source in sources
@@ -82,7 +82,7 @@ class Places:
 
 
 def of_jaxpr(jaxpr: Jaxpr, places: Places) -> list[Line]:
-    """The lines of a jaxpr."""
+    """Returns the lines of a jaxpr."""
     lines: list[Line] = []
     for text in format_jaxpr(jaxpr, Settings(source_info=True)).splitlines():
         note = _NOTE.search(text)
@@ -95,7 +95,7 @@ def of_jaxpr(jaxpr: Jaxpr, places: Places) -> list[Line]:
 
 
 def of_tensor_ir(module: hlo.Module, places: Places) -> list[Line]:
-    """The lines of a program in the tensor IR, after all of its passes."""
+    """Returns the lines of a program in the tensor IR, after all passes."""
     marks: list[tuple[int, ...]] = []
 
     def mark(node: hlo.Node) -> str:
@@ -104,21 +104,21 @@ def of_tensor_ir(module: hlo.Module, places: Places) -> list[Line]:
 
     lines: list[Line] = []
     for text in print_module(pipeline.optimize(module), note=mark).splitlines():
-        found = _MARK.search(text)
-        if found is None:
+        match = _MARK.search(text)
+        if match is None:
             lines.append(Line(text))
         else:
-            lines.append(Line(text[: found.start()], marks[int(found[1])]))
+            lines.append(Line(text[: match.start()], marks[int(match[1])]))
     return lines
 
 
 def of_source(places: Places, around: int = 2) -> list[Block]:
-    """The lines of the files that a program comes from, with a few around them."""
+    """Returns the source lines of a program, with a few around them."""
     import linecache
 
     blocks: list[Block] = []
-    for file in dict.fromkeys([file for file, _ in places.found]):
-        numbers = {line: i for i, (name, line) in enumerate(places.found) if name == file}
+    for file in dict.fromkeys([file for file, _ in places.locations]):
+        numbers = {line: i for i, (name, line) in enumerate(places.locations) if name == file}
         shown = {n for line in numbers for n in range(line - around, line + around + 1)}
         lines: list[Line] = []
         last = 0
@@ -136,7 +136,7 @@ def of_source(places: Places, around: int = 2) -> list[Block]:
 
 
 def of_kernels(program: Program, places: Places) -> list[Block]:
-    """The kernels, each once; heads come from wherever a kernel is launched."""
+    """Returns each kernel once; its head has the places of all its launches."""
     blocks: list[Block] = []
     for kernel, name, whole in _kernels(program, places):
         outputs = iter(kernel.outputs)
@@ -155,7 +155,7 @@ def of_kernels(program: Program, places: Places) -> list[Block]:
 
 
 def of_code(program: Program, places: Places) -> tuple[list[Block], list[Block]]:
-    """The LLVM assembly of the kernels, and their machine code.
+    """Returns the LLVM assembly of the kernels, and their machine code.
 
     Instructions come from the lines of the node that they are part of, heads from all of the kernel's;
     those that make up a loop, and what LLVM has merged, from none.
@@ -181,7 +181,7 @@ def of_code(program: Program, places: Places) -> tuple[list[Block], list[Block]]
 
 
 def functions_of(assembly: str) -> dict[str, list[tuple[str, int]]]:
-    """The instructions and labels of each function of an assembly, with the line of their location.
+    """Splits assembly into the instructions and labels of functions, with their source lines.
 
     The line is 0 where none is known.
     """
@@ -210,7 +210,7 @@ def _of_node(node: hlo.Node | None, places: Places) -> tuple[int, ...]:
 def _kernels(
     program: Program, places: Places
 ) -> list[tuple[plans.Kernel | LoopKernel, str, tuple[int, ...]]]:
-    """(kernel, name, places) of each kernel, in the order of their names."""
+    """Yields (kernel, name, places) of each kernel, in the order of their names."""
     names = codegen.kernel_names(program.plan)
     first: dict[str, plans.Kernel | LoopKernel] = {}
     lines: dict[str, dict[int, None]] = {}

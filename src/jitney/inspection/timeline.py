@@ -1,4 +1,4 @@
-"""When each step of a compiled program ran: spans for trace viewers, from the looks at the clock."""
+"""Time spans of the steps of a compiled program for trace viewers, from clock readings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_EVENTS = 1 << 18  # looks at the clock of one program that are kept
 
 
 def spans(program: Program, clocked: Clocked, seconds_of: Callable[[int], float]) -> Iterator[Span]:
-    """(name, begin, end, details) of each call, and of each step that ran within it, in seconds.
+    """Yields (name, begin, end, details) of each call, and of each step that ran within it, in seconds.
 
     Where other threads call the program at the same time, steps are mixed.
 
@@ -28,8 +28,8 @@ def spans(program: Program, clocked: Clocked, seconds_of: Callable[[int], float]
     """
     events = clocked.events
     assert events is not None, "a program that notes its events"
-    kept = min(int(events[0]), events.size // 2)
-    looks = events[1 : 1 + 2 * kept].reshape(kept, 2).tolist()
+    count = min(int(events[0]), events.size // 2)
+    looks = events[1 : 1 + 2 * count].reshape(count, 2).tolist()
     named = _named(program, clocked)
     within = _within(clocked)
     call: list[tuple[int, int, int]] = []  # (step, begin, end) of the call so far
@@ -66,14 +66,14 @@ def _of_call(
 
 
 def _named(program: Program, clocked: Clocked) -> dict[int, tuple[str, dict[str, str]]]:
-    """What the steps that have clocks are called, by their indices, and what is shown with that."""
+    """Returns the names and details of the steps that have clocks, by their indices."""
     indices = {id(step): i for i, step in enumerate(clocked.steps)}
-    found: dict[int, tuple[str, dict[str, str]]] = {}
+    labels: dict[int, tuple[str, dict[str, str]]] = {}
     for work in program.everything():
         for step in work.steps:
             if id(step) in indices:
-                found[indices[id(step)]] = work.what, _details(work)
-    return found
+                labels[indices[id(step)]] = work.what, _details(work)
+    return labels
 
 
 def _details(work: Work) -> dict[str, str]:
@@ -86,7 +86,7 @@ def _details(work: Work) -> dict[str, str]:
 
 
 def _within(clocked: Clocked) -> list[set[int]]:
-    """For each step that has a clock those within it that have."""
+    """Returns for each step with a clock the steps with clocks within it."""
     indices = {id(step): i for i, step in enumerate(clocked.steps)}
     return [
         {

@@ -1,4 +1,4 @@
-"""How long the steps of compiled programs take: programs with clocks, and what these have counted.
+"""Times of the steps of compiled programs: programs with clocks, and their counts.
 
 `plan/clocks.py` counts in ticks of the processor's clock; how many a second has, Python's clock says.
 """
@@ -37,7 +37,7 @@ _LEAST_MEMORY = 1 << 26  # bytes that a step moves for its rate to be that of me
 
 @record
 class Timed:
-    """What a step took.
+    """The time of a step.
 
     Attributes:
       program: the function that it belongs to.
@@ -53,17 +53,17 @@ class Timed:
 
     @property
     def flops_rate(self) -> float:
-        """Operations a second."""
+        """Operations per second."""
         return self.work.flops * self.times / self.seconds if self.seconds else 0.0
 
     @property
     def bytes_rate(self) -> float:
-        """Bytes a second that were read and written."""
+        """Bytes read and written per second."""
         return self.work.traffic * self.times / self.seconds if self.seconds else 0.0
 
     @property
     def is_rated(self) -> bool:
-        """Whether its work is known, and it is long enough for rates to mean something."""
+        """Whether its work is known, and it takes long enough to rate."""
         return (
             self.work.kind not in ("loop", "branch")
             and not self.work.is_of_unknown_length
@@ -71,22 +71,22 @@ class Timed:
         )
 
     def roof_text(self, machine: Rates) -> str:
-        """The share of the roof; "in caches" of what moves more than memory allows."""
+        """Formats the share of the roof; "in caches" if it moves bytes faster than memory allows."""
         in_caches = self.is_in_caches(machine)
         return "in caches" if in_caches else quantities.share(self.share_of_roof(machine))
 
     def is_in_caches(self, machine: Rates) -> bool:
-        """Whether it is faster than memory allows."""
+        """Returns whether it is faster than memory allows."""
         return self.share_of_roof(machine) >= _MOST_SHARE
 
     def share_of_roof(self, machine: Rates) -> float:
-        """The least time that the machine's rates allow, over what was measured: 1 is the roof."""
+        """Returns the least time at the machine's rates over the measured time: 1 is the roof."""
         least = self.times * machine.least_seconds(self.work.traffic, self.work.flops)
         return least / self.seconds if self.seconds else 0.0
 
 
 def roof(steps: Iterable[Timed]) -> Rates:
-    """The machine's rates, or what steps of a program reached where that is more.
+    """Returns the machine's rates, or those that steps of a program reached if these are higher.
 
     The machine is measured in a second, in which it may have other things to do. Steps that move less
     than caches hold say nothing of memory.
@@ -99,20 +99,20 @@ def roof(steps: Iterable[Timed]) -> Rates:
 
 
 def timed(program: Program, clocked: Clocked, taken: Sequence[tuple[float, int]]) -> list[Timed]:
-    """The steps of a function that ran.
+    """Returns the times of the steps of a function that ran.
 
     Args:
       program: the facts of its plan without clocks.
       taken: (seconds, times) of each step that has a clock.
     """
     indices = {id(step): i for i, step in enumerate(clocked.steps)}
-    found: list[Timed] = []
+    timings: list[Timed] = []
     for work in program.everything():
-        own = [taken[indices[id(step)]] for step in work.steps if id(step) in indices]
-        if any([times for _, times in own]):
-            seconds, times = zip(*own, strict=True)
-            found.append(Timed(program, work, sum(seconds), max(times)))
-    return found
+        counts = [taken[indices[id(step)]] for step in work.steps if id(step) in indices]
+        if any([times for _, times in counts]):
+            seconds, times = zip(*counts, strict=True)
+            timings.append(Timed(program, work, sum(seconds), max(times)))
+    return timings
 
 
 # --- ticks ------------------------------------------------------------------------------------------
@@ -120,14 +120,14 @@ def timed(program: Program, clocked: Clocked, taken: Sequence[tuple[float, int]]
 
 @cache
 def _clock() -> tuple[Executable, np.ndarray]:
-    """A program that looks at the processor's clock, and where it writes what it has seen."""
+    """Returns a program that reads the processor's clock, and the array for its readings."""
     counters = np.zeros(3, np.int64)
     plan = plans.Plan("clock", [plans.Clock(counters, -1)], (), (), keep_alive=[counters])
     return executable(machine_code(plan)), counters
 
 
 def look() -> tuple[int, float]:
-    """(ticks of the processor's clock, seconds of Python's) at one time."""
+    """Reads both clocks: ticks of the processor's, seconds of Python's."""
     program, counters = _clock()
     start = time.perf_counter()
     program.run([])
@@ -135,7 +135,7 @@ def look() -> tuple[int, float]:
 
 
 def ticks_per_second(begin: tuple[int, float]) -> float:
-    """The rate of the processor's clock, from a `look` a while ago until now."""
+    """Returns the rate of the processor's clock between an earlier `look` and now."""
     time.sleep(max(_LEAST_SPAN - (time.perf_counter() - begin[1]), 0.0))
     end = look()
     return (end[0] - begin[0]) / (end[1] - begin[1])
@@ -145,25 +145,25 @@ def ticks_per_second(begin: tuple[int, float]) -> float:
 
 
 def executable(program: CompiledProgram) -> Executable:
-    """A compiled program for the default device, which donates nothing."""
+    """Makes an executable for the default device, without donation."""
     from jitney.runtime.assignment import assign
     from jitney.runtime.executable import Executable
 
-    taken, given = [
+    inputs, outputs = [
         [ShapedArray(t.shape, t.dtype) for t in types]
         for types in (program.inputs, program.outputs)
     ]
-    return Executable("measured", program, taken, given, assign(()))
+    return Executable("measured", program, inputs, outputs, assign(()))
 
 
 def can_run_again(plan: plans.Plan) -> bool:
-    """Whether running a program does nothing but compute, in this thread."""
+    """Returns whether running a program only computes, in this thread."""
     effects = (plans.HostCall, plans.Wait, plans.Collective)
     return not any(isinstance(step, effects) for step in plans.all_steps(plan.steps))
 
 
 def of_calls(clocked: Clocked, arguments: Sequence[Value]) -> tuple[list[tuple[float, int]], int]:
-    """Runs a program a few times; gives (seconds, times) of each step in one call, and how many calls.
+    """Runs a program a few times; returns (seconds, times) of each step per call, and the calls.
 
     Seconds are medians, without the first call, which finds neither code nor memory in caches.
 
@@ -182,18 +182,18 @@ def of_calls(clocked: Clocked, arguments: Sequence[Value]) -> tuple[list[tuple[f
             break
     rate = ticks_per_second(begin)
     calls = counts[1:] or counts
-    found: list[tuple[float, int]] = []
+    medians: list[tuple[float, int]] = []
     for i in range(len(clocked.steps)):
         ticks = statistics.median([int(count[1 + 2 * i]) for count in calls])
-        found.append((ticks / rate, int(calls[0][2 + 2 * i])))
-    return found, len(calls)
+        medians.append((ticks / rate, int(calls[0][2 + 2 * i])))
+    return medians, len(calls)
 
 
 def of_own_calls(clocked: Clocked) -> list[tuple[float, int]]:
-    """(seconds, times) of each step in one of the calls that a program has had, on the average."""
+    """Returns the mean (seconds, times) of each step per call, over a program's past calls."""
     rate = ticks_per_second(look())
-    found: list[tuple[float, int]] = []
+    means: list[tuple[float, int]] = []
     for i in range(len(clocked.steps)):
         ticks, times = clocked.taken(i)
-        found.append((ticks / rate / clocked.calls, -(-times // clocked.calls)))
-    return found
+        means.append((ticks / rate / clocked.calls, -(-times // clocked.calls)))
+    return means

@@ -1,4 +1,4 @@
-"""What compiled programs are called: the user's function, and what transformations have made of it.
+"""Titles of compiled programs: the user's function, and the transformations applied to it.
 
 A jitted function that is differentiated or batched outside of `jit` is compiled as a program of one
 equation, whose own program knows where it comes from.
@@ -9,10 +9,10 @@ from __future__ import annotations
 from jitney.compiler.hlo import ir as hlo
 from jitney.core.jaxpr import DebugInfo, jaxprs_in_params
 
-_EAGER = "eager"  # what `runtime.eager` traces its programs of one equation for
+_EAGER = "eager"  # the purpose for which `runtime.eager` traces its programs of one equation
 
-# Reverse mode: the `jvp` of a program is parted in what is known at once and what is linear in the
-# tangents, and that is transposed.
+# Reverse mode: the `jvp` of a program is split into a known part and a part linear in the tangents,
+# which is transposed.
 _OF_SEVERAL = {
     "jvp partial transpose": "gradient",
     "jvp known": "forward-pass",
@@ -34,7 +34,7 @@ _SAID = {
 
 
 def debug_info_of(module: hlo.Module) -> DebugInfo | None:
-    """Where a program comes from; None if it is not known."""
+    """Returns the debug information of a program; None if it is not known."""
     if module.jaxpr is None:
         return None
     info = module.jaxpr.debug_info
@@ -46,12 +46,12 @@ def debug_info_of(module: hlo.Module) -> DebugInfo | None:
 
 
 def is_jitted(module: hlo.Module) -> bool:
-    """Whether a program is that of a jitted function, not of an operation that was called."""
+    """Returns whether a program is that of a jitted function, not of an eager operation."""
     return module.jaxpr is not None and module.jaxpr.debug_info.traced_for == "jit"
 
 
 def title_of(module: hlo.Module) -> str:
-    """What a program is: "loss", "gradient of loss", "vmap of loss"; "scan of body" of a loop."""
+    """Returns the title of a program: "loss", "gradient of loss", "scan of body" for a loop."""
     info = debug_info_of(module)
     if info is None or module.jaxpr is None:
         return module.name
@@ -63,8 +63,8 @@ def title_of(module: hlo.Module) -> str:
 
 def _title(name: str, info: DebugInfo) -> str:
     words = " ".join([*info.made_by, info.traced_for])
-    for steps, made in _OF_SEVERAL.items():
-        words = words.replace(steps, made)
+    for steps, composition in _OF_SEVERAL.items():
+        words = words.replace(steps, composition)
     title = name
     for word in words.split():
         if word in _SAID:

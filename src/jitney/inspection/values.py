@@ -1,4 +1,4 @@
-"""What values of a program are called: by the expressions of the source, cotangents by their primals.
+"""Names of a program's values: source expressions, and for cotangents their primals.
 
 Transposing an equation gives cotangents of its operands, and equations that have the place of the one
 that was transposed. Which operand it is, the forward equations of that place tell: they are looked for
@@ -30,7 +30,7 @@ from jitney.inspection.sources import (
 _EXPRESSION = 40  # letters of an expression that are shown
 _MOST_LOOKED_AT = 200  # equations that are looked at for one
 _REGIONS = frozenset({"cond", "scan", "while"})  # become several nodes, of no equation within them
-# Equations that say where elements are: what they give is called as what they are given.
+# Equations that only move elements: their results are named after their operands.
 _MOVES = frozenset({
     "broadcast_in_dim", "convert_element_type", "copy", "expand_dims", "reshape", "squeeze",
     "stop_gradient", "transpose",
@@ -41,7 +41,7 @@ Place: TypeAlias = tuple[int, int] | None  # of an instruction in a code object
 
 @record(frozen=True)
 class Named:
-    """What a value is called.
+    """The name of a value.
 
     Attributes:
       text: such as "`x @ w`", or "the cotangent of w".
@@ -53,13 +53,13 @@ class Named:
 
     @property
     def with_line(self) -> str:
-        """The same with the line."""
+        """Returns the name with its line."""
         return self.text if self.line is None else f"{self.text} in line {self.line}"
 
 
 @record
 class _Value:
-    """A value of the program: an argument, or what an equation gives."""
+    """A value of the program: an argument, or the result of an equation."""
 
     shape: tuple[int, ...]
     is_inexact: bool
@@ -76,7 +76,7 @@ class _Value:
 
 @record
 class _Operation:
-    """An equation, with the values that it is applied to where it stands."""
+    """An equation, with its operands in the program."""
 
     equation: JaxprEqn
     place: Place
@@ -89,7 +89,7 @@ class _Operation:
         return self.equation.primitive.name
 
     def is_beside(self, other: _Operation | None) -> bool:
-        """Whether another comes from the same place, in the same direction."""
+        """Returns whether another operation has the same place and direction."""
         return (
             other is not None
             and other.place == self.place
@@ -98,7 +98,7 @@ class _Operation:
 
 
 def quoted(source: Source) -> str:
-    """The expression in backquotes, shortened; the line where the text is not known."""
+    """Returns the expression in backquotes, shortened; its line if the text is not known."""
     text = source.text
     return f"`{shortened(text, _EXPRESSION)}`" if text else f"line {source.line}"
 
@@ -129,7 +129,7 @@ class Values:
                     self._find_primal(operation)
 
     def named(self, node: hlo.Node) -> Named | None:
-        """What a node's value is called; None if it is not known."""
+        """Returns the name of a node's value; None if it is not known."""
         source = source_of(node)
         if source is None or not source.text:
             return None
@@ -137,9 +137,9 @@ class Values:
         noted = self._operations.get(id(equation), ())
         if any(map(_is_of_several_values, noted)):
             return Named(f"{hlo.word(node)} in {quoted(source)}", source.line)
-        found = {_named_result(x, source) for x in noted}
-        if len(found) == 1:
-            return found.pop()
+        candidates = {_named_result(x, source) for x in noted}
+        if len(candidates) == 1:
+            return candidates.pop()
         text = quoted(source)
         return Named(f"a cotangent in {text}" if source.is_transposed else text, source.line)
 
@@ -148,7 +148,7 @@ class Values:
     def _walk(
         self, jaxpr: Jaxpr, operands: Sequence[_Value], place: Place, is_transposed: bool
     ) -> list[_Value]:
-        """Notes the equations of a program; gives its results."""
+        """Records the equations of a program; returns its results."""
         values = {id(v): _value(v) for v in jaxpr.constvars}
         values.update(zip(map(id, jaxpr.invars), operands, strict=True))
         for equation in jaxpr.eqns:
@@ -185,7 +185,7 @@ class Values:
     # --- cotangents -------------------------------------------------------------------------------
 
     def _find_primal(self, operation: _Operation) -> None:
-        """Notes which value the result of a transposed equation is the cotangent of."""
+        """Records the primals of the cotangents that a transposed equation computes."""
         if len(operation.results) != 1:
             return
         (result,) = operation.results
@@ -211,13 +211,13 @@ class Values:
     def _forward_of(
         self, operation: _Operation, came: Sequence[_Value], read: Sequence[_Value]
     ) -> list[_Operation]:
-        """The forward equations that a transposed one belongs to; none if that is not known."""
+        """Returns the forward equations of a transposed one; none if they are not known."""
         if operation.place is None:
             return []
         for value in came:
-            found = _nearest(value, operation.place)
-            if found is not None:
-                return _with_neighbours(found)
+            nearest = _nearest(value, operation.place)
+            if nearest is not None:
+                return _with_neighbours(nearest)
         known = self._forward.get(operation.place, [])
         if len(known) > _MOST_LOOKED_AT:
             return []
@@ -243,7 +243,7 @@ def _is_among(value: _Value, values: Sequence[_Value]) -> bool:
 
 
 def _is_of_several_values(operation: _Operation) -> bool:
-    """Whether nodes of an equation are not the value that it gives, or which one is not known."""
+    """Returns whether nodes of an equation may be other values than its result."""
     if operation.name in _REGIONS:
         return True
     results = operation.results
@@ -251,7 +251,7 @@ def _is_of_several_values(operation: _Operation) -> bool:
 
 
 def _named_result(operation: _Operation, source: Source) -> Named:
-    """What the result of an equation is called."""
+    """Returns the name of the result of an equation."""
     if not operation.is_transposed:
         return _named_forward(operation, source)
     moved = operation.operands[0] if operation.name in _MOVES else None
@@ -269,7 +269,7 @@ def _named_result(operation: _Operation, source: Source) -> Named:
 
 
 def _named_value(value: _Value) -> Named | None:
-    """What a forward value is called; None if it is not known."""
+    """Returns the name of a forward value; None if it is not known."""
     operation = value.operation
     if operation is None:
         return Named(value.argument) if value.argument else None
@@ -287,7 +287,7 @@ def _named_forward(operation: _Operation, source: Source) -> Named:
 
 
 def _leaves(value: _Value) -> bool:
-    """Whether a value is what its place gives, not one on the way there."""
+    """Returns whether a value is the result of its place, not an intermediate value."""
     pending = [value]
     while pending:
         current = pending.pop()
@@ -303,7 +303,7 @@ def _leaves(value: _Value) -> bool:
 
 
 def _inputs(operation: _Operation) -> tuple[list[_Value], list[_Value]]:
-    """The values whose cotangents come in to a transposed equation's place, and those that it reads."""
+    """Returns the values whose cotangents enter a transposed equation's place, and those it reads."""
     came: list[_Value] = []
     read: list[_Value] = []
     pending, seen = [operation], {id(operation)}
@@ -321,7 +321,7 @@ def _inputs(operation: _Operation) -> tuple[list[_Value], list[_Value]]:
 
 
 def _nearest(value: _Value, place: Place) -> _Operation | None:
-    """The nearest forward equation of a place, from a value backwards."""
+    """Finds the nearest forward equation of a place, from a value backwards."""
     pending, seen = deque([value]), {id(value)}
     while pending and len(seen) <= _MOST_LOOKED_AT:
         operation = pending.popleft().operation
@@ -337,16 +337,16 @@ def _nearest(value: _Value, place: Place) -> _Operation | None:
 
 
 def _with_neighbours(operation: _Operation) -> list[_Operation]:
-    """An equation with those of its place that it is connected with; none if they are many."""
-    found, pending = {id(operation): operation}, [operation]
+    """Returns an equation with the connected ones of its place; none if there are many."""
+    members, pending = {id(operation): operation}, [operation]
     while pending:
         for other in _around(pending.pop()):
-            if operation.is_beside(other) and id(other) not in found:
-                found[id(other)] = other
+            if operation.is_beside(other) and id(other) not in members:
+                members[id(other)] = other
                 pending.append(other)
-        if len(found) > _MOST_LOOKED_AT:
+        if len(members) > _MOST_LOOKED_AT:
             return []
-    return list(found.values())
+    return list(members.values())
 
 
 def _around(operation: _Operation) -> Iterator[_Operation]:
