@@ -2,7 +2,7 @@
 transformations get the few operations that they use themselves from `primitives`; jaxprs get the
 module that prints them; lowering and evaluation get the transformations of keys into words and of
 programs with mutable references into those without, and evaluation the programs that leave sums for
-later; and modules the names that they have in JAX from others.
+later and the features that look at operations; and modules the names that they have in JAX from others.
 
 `install` is called once, when the package is imported, before any array is made.
 """
@@ -17,7 +17,7 @@ from jitney.core import jaxpr, lazy
 from jitney.core.array import Array
 from jitney.core.jaxpr import ClosedJaxpr
 from jitney.core.symbolic import expressions
-from jitney.runtime import eager, native_setup
+from jitney.runtime import eager, interceptors, native_setup
 from jitney.transforms import discharge, key_words, lojax
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def install() -> None:
     eager.use_terms(_call_with_terms)
     lower.use_key_words(key_words.program_in_words)
     eager.use_key_words(key_words.evaluate)
+    interceptors.install()
 
 
 def _on_arrays(closed: ClosedJaxpr) -> ClosedJaxpr:

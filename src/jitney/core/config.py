@@ -393,14 +393,22 @@ class Wanted:
     Until then, operations need not ask for the options of their thread.
     """
 
-    __slots__ = ("wanted",)
+    __slots__ = ("_install", "wanted")
 
     def __init__(self) -> None:
         self.wanted = False
+        self._install: Callable[[], object] | None = None
 
     def listen(self, value: object) -> None:
-        """Remembers that one of the options was on."""
+        """Remembers that one of the options was on, and installs the feature then."""
         self.wanted = self.wanted or bool(value)
+        if value and self._install is not None:
+            self._install()
+
+    def installs(self, install: Callable[[], object]) -> None:
+        """Has `install` called when the feature is requested, now if it was; it may be called again."""
+        self._install = install
+        self.listen(self.wanted)
 
 
 value_checks, key_reuse_checks, device_choice = Wanted(), Wanted(), Wanted()

@@ -343,6 +343,21 @@ def install_eval_trace(trace: Trace) -> None:
     _State.eval_trace = trace
 
 
+def intercept_evaluation(interceptor: type[Trace]) -> None:
+    """Has `interceptor` see operations before they are evaluated, in all threads, from now on.
+
+    A feature installs one when it is first used, and operations cost nothing for it until then. It is a
+    subclass of the evaluating trace, which hands operations on by `super().process_primitive`. Threads
+    hold the trace, so it stays the same object; its class becomes one that inherits from the
+    interceptor first. Interceptors do not depend on their order.
+    """
+    trace: Trace = _State.eval_trace
+    if not isinstance(trace, interceptor):
+        kind = type(trace)
+        members = {"__slots__": (), "__module__": kind.__module__}
+        trace.__class__ = type(kind.__name__, (interceptor, kind), members)
+
+
 def is_recorded() -> bool:
     """Whether operations under the current trace end up in a program."""
     trace = state.trace
@@ -498,6 +513,7 @@ __all__ = [
     "get_aval",
     "get_opaque_trace_state",
     "install_eval_trace",
+    "intercept_evaluation",
     "is_concrete",
     "is_recorded",
     "set_current_trace",

@@ -2,7 +2,8 @@
 
 A primitive's type rule is consulted first (memoised; it raises the user's errors), then its reference
 implementation runs at once. Primitives without one, such as calls of programs, and operations on
-arrays of more axes than NumPy's have, are compiled as a program of one equation.
+arrays of more axes than NumPy's have, are compiled as a program of one equation. Features that look at
+operations are in `runtime/interceptors.py`.
 """
 
 # The data of arrays (`_data`, `_value`) is private to the package.
@@ -24,20 +25,17 @@ from jitney.core.hi_types import is_high_value, with_state
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn, Var
 from jitney.core.primitive import Primitive
 from jitney.core.refs import is_ref
-from jitney.core.sharding.mesh import get_mesh, made
 from jitney.core.thresholds import threshold
 from jitney.core.trace import Trace, Tracer, escaped_tracer_error, install_eval_trace
 from jitney.runtime import (
     debug_checks,
     dispatch,
-    key_reuse,
     lazy_compiler,
     placements,
     terms,
-    transfer_guard,
 )
 from jitney.runtime.array import ArrayImpl, array_from_numpy, copied, deep, is_deep
-from jitney.runtime.assignment import NO_WISHES, assign
+from jitney.runtime.assignment import assign
 from jitney.runtime.donation import used_up
 
 if TYPE_CHECKING:
@@ -59,22 +57,16 @@ class EvalTrace(Trace):
         args: Sequence[Value],
         params: dict[str, Any],
         own: bool = False,
-        on_mesh: bool = True,
     ) -> Any:
         """Computes an operation.
 
         Args:
           primitive, args, params: the operation.
           own: whether by its own rule, not by what `def_impl` has put there.
-          on_mesh: whether uncommitted results go to the mesh in force.
         """
         if not lazy_compiler.started:
             lazy_compiler.start()
-        if config.key_reuse_checks.wanted and key_reuse.is_on():
-            return self._process_watched(primitive, args, params, own)
         impl = primitive.user_impl
-        if made.in_force and on_mesh and (impl is None or own):
-            return self._process_on_mesh(primitive, args, params, own)
         if impl is not None and not own:
             return impl(*[_checked(x) for x in args], **params)
         values: list[np.ndarray] = []
@@ -89,10 +81,8 @@ class EvalTrace(Trace):
                 avals.append(x.aval)
             else:
                 is_scalar = isinstance(x, _SCALARS)
-                if not is_scalar and (evaluate := _evaluator_for(x)) is not None:
+                if not is_scalar and (evaluate := evaluator_for(x)) is not None:
                     return evaluate(primitive, args, params)
-                if config.transfer_checks.wanted:
-                    transfer_guard.check_operand(x, str(primitive))
                 value, aval = host_operand(x)
                 values.append(value)
                 avals.append(aval)
@@ -121,41 +111,14 @@ class EvalTrace(Trace):
         finally:
             _errors.set(outer)
         if primitive.multiple_results:
-            return _arrays_of(primitive, results, out, lent)
+            return _arrays_of(results, out, lent)
         if lent:
             results = unshared(results, lent)
         array = array_from_numpy(results, out)
-        if not out.has_default_place:
-            place = explicit.place_of(out)
-            return array if place is None else array.placed(place)
-        if config.value_checks.wanted and config.checks_values():
-            debug_checks.check_results(primitive, [array])
-        return array
-
-    def _process_watched(
-        self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any], own: bool
-    ) -> Any:
-        """Compute an operation; keys among its operands are used by it."""
-        return key_reuse.watch_operation(
-            primitive,
-            args,
-            params,
-            lambda: self.process_primitive(primitive, args, params, own),
-        )
-
-    def _process_on_mesh(
-        self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any], own: bool
-    ) -> Any:
-        """An operation while a mesh is in force: results are on it."""
-        mesh = get_mesh()
-        if not mesh.empty:
-            wishes = placements.or_on(mesh, NO_WISHES)
-            assign(args, describe=lambda i: f"argument {i} of {primitive}", wishes=wishes)
-        results = self.process_primitive(primitive, args, params, own, False)
-        is_typed = not primitive.declares_sharding
-        if primitive.multiple_results:
-            return [placements.settled(x, is_typed) for x in results]
-        return placements.settled(results, is_typed)
+        if out.has_default_place:
+            return array
+        place = explicit.place_of(out)
+        return array if place is None else array.placed(place)
 
     def _process_placed(
         self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any], own: bool
@@ -181,7 +144,7 @@ class EvalTrace(Trace):
             for x in args
         ]
         with explicit.as_written() if is_explicit else nullcontext():
-            results = self.process_primitive(primitive, bare, params, own, False)
+            results = EvalTrace.process_primitive(self, primitive, bare, params, own)
         outs = results if primitive.multiple_results else (results,)
         if types is not None:
             places = placements.of_types(
@@ -206,7 +169,6 @@ class EvalTrace(Trace):
 
 
 def _arrays_of(
-    primitive: Primitive,
     results: Sequence[np.ndarray],
     avals: Sequence[ShapedArray],
     lent: Sequence[np.ndarray],
@@ -216,8 +178,6 @@ def _arrays_of(
     # A loop, where comprehensions would be calls: operations with several results come here.
     for value, aval in zip(results, avals, strict=True):
         arrays.append(array_from_numpy(unshared(value, lent) if lent else value, aval))
-    if config.value_checks.wanted and config.checks_values():
-        debug_checks.check_results(primitive, arrays)
     return arrays
 
 
@@ -258,7 +218,7 @@ def _run_lowered(primitive: Primitive, args: Sequence[Any], params: dict[str, An
 _lowered: Callable[..., Any]
 
 
-def _evaluator_for(x: Value) -> Callable[..., Any] | None:
+def evaluator_for(x: Value) -> Callable[..., Any] | None:
     """Return what evaluates operations on `x`, if it is a reference or of a high type."""
     if is_ref(x):
         return _run_on_refs

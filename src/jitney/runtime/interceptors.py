@@ -1,0 +1,113 @@
+"""Features that look at operations before they are evaluated, or at their results.
+
+Each is a trace over the evaluating one, installed when the feature is first used: see
+`core.trace.intercept_evaluation`. Functions with implementations of users (`def_impl`) are theirs: what
+they call is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from jitney.core import config
+from jitney.core.primitive import Primitive
+from jitney.core.sharding.mesh import get_mesh, made
+from jitney.core.trace import intercept_evaluation
+from jitney.runtime import debug_checks, key_reuse, placements, transfer_guard
+from jitney.runtime.array import ArrayImpl
+from jitney.runtime.assignment import NO_WISHES, assign
+from jitney.runtime.eager import EvalTrace, evaluator_for
+
+if TYPE_CHECKING:
+    from jitney.core.typing import Value
+
+
+def _is_of_user(primitive: Primitive, own: bool) -> bool:
+    return primitive.user_impl is not None and not own
+
+
+class KeyReuseChecks(EvalTrace):
+    """Watches which keys operations use (`jax_debug_key_reuse`)."""
+
+    __slots__ = ()
+
+    def process_primitive(
+        self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any], own: bool = False
+    ) -> Any:
+        evaluate = partial(super().process_primitive, primitive, args, params, own)
+        if not key_reuse.is_on():
+            return evaluate()
+        return key_reuse.watch_operation(primitive, args, params, evaluate)
+
+
+class TransferGuards(EvalTrace):
+    """Guards the transfer of operands that are not arrays (`jax_transfer_guard`)."""
+
+    __slots__ = ()
+
+    def process_primitive(
+        self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any], own: bool = False
+    ) -> Any:
+        if not _is_of_user(primitive, own):
+            for x in args:
+                if type(x) is not ArrayImpl and evaluator_for(x) is None:
+                    transfer_guard.check_operand(x, str(primitive))
+        return super().process_primitive(primitive, args, params, own)
+
+
+class ValueChecks(EvalTrace):
+    """Looks for NaN and infinities in results (`jax_debug_nans`, `jax_debug_infs`).
+
+    Those of compiled programs are looked at where these are called.
+    """
+
+    __slots__ = ()
+
+    def process_primitive(
+        self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any], own: bool = False
+    ) -> Any:
+        results = super().process_primitive(primitive, args, params, own)
+        if (
+            primitive.eager_rule is not None
+            and not _is_of_user(primitive, own)
+            and config.checks_values()
+        ):
+            outs = results if primitive.multiple_results else [results]
+            debug_checks.check_results(primitive, [x for x in outs if type(x) is ArrayImpl])
+        return results
+
+
+class MeshInForce(EvalTrace):
+    """Puts results on the mesh in force (`jax.set_mesh`)."""
+
+    __slots__ = ()
+
+    def process_primitive(
+        self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any], own: bool = False
+    ) -> Any:
+        if not made.in_force or _is_of_user(primitive, own):
+            return super().process_primitive(primitive, args, params, own)
+        mesh = get_mesh()
+        if not mesh.empty:
+            wishes = placements.or_on(mesh, NO_WISHES)
+            assign(args, describe=lambda i: f"argument {i} of {primitive}", wishes=wishes)
+        results = super().process_primitive(primitive, args, params, own)
+        is_typed = not primitive.declares_sharding
+        if primitive.multiple_results:
+            return [placements.settled(x, is_typed) for x in results]
+        return placements.settled(results, is_typed)
+
+
+def _intercept_on_mesh(in_force: int) -> None:
+    if in_force:
+        intercept_evaluation(MeshInForce)
+
+
+def install() -> None:
+    """Has each feature intercept operations from its first use on."""
+    config.key_reuse_checks.installs(partial(intercept_evaluation, KeyReuseChecks))
+    config.transfer_checks.installs(partial(intercept_evaluation, TransferGuards))
+    config.value_checks.installs(partial(intercept_evaluation, ValueChecks))
+    made.listen(_intercept_on_mesh)
