@@ -1,4 +1,4 @@
-"""`jax.api_util`: helpers of those who write transformations of functions of pytrees."""
+"""`jax.api_util`: helpers for transformations of functions of pytrees."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def debug_info(
     sourceinfo: str | None = None,
     signature: inspect.Signature | None = None,
 ) -> DebugInfo:
-    """Where `fun` comes from and what its flat arguments are called.
+    """Returns the source of `fun` and the names of its flat arguments.
 
     Args:
       traced_for: the transformation's name, for messages.
@@ -106,11 +106,11 @@ def _put_fixed(
     positions: tuple[int, ...],
     n: int,
     fixed: tuple[PyTree, ...],
-    *given: PyTree,
+    *args: PyTree,
     **kwargs: PyTree,
 ) -> PyTree:
-    dynamic, rest = iter(given), iter(fixed)
-    return f(*[next(dynamic) if i in positions else next(rest) for i in range(n)], **kwargs)
+    dynamic, constants = iter(args), iter(fixed)
+    return f(*[next(dynamic) if i in positions else next(constants) for i in range(n)], **kwargs)
 
 
 def donation_vector(
@@ -155,7 +155,7 @@ def flatten_axes(
     kws: bool = False,
     tupled_args: bool = False,
 ) -> list[PyTree]:
-    """The leaves of `axis_tree`, a prefix of `treedef`, one for each leaf of `treedef`."""
+    """Returns the leaves of `axis_tree`, a prefix of `treedef`, one for each leaf of `treedef`."""
     full = pytrees.tree_unflatten(treedef, [object()] * treedef.num_leaves)
     try:
         return pytrees.broadcast_prefix(axis_tree, full, is_leaf=lambda x: x is None)

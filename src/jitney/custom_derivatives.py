@@ -19,5 +19,5 @@ from jitney.primitives.call.custom import (
 from jitney.transforms.zero import SymbolicZero as SymbolicZero
 
 __dir__ = listing(__name__)
-if not TYPE_CHECKING:  # for whom all names would exist
+if not TYPE_CHECKING:  # type checkers would accept any name
     __getattr__ = refusing(__name__)

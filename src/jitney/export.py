@@ -11,5 +11,5 @@ from jitney.core.symbolic.shapes import (
 )
 
 __dir__ = listing(__name__)
-if not TYPE_CHECKING:  # for whom all names would exist
+if not TYPE_CHECKING:  # type checkers would accept any name
     __getattr__ = refusing(__name__)

@@ -20,7 +20,7 @@ __dir__ = listing(__name__)
 
 
 class _Unravel:
-    """From a vector to the pytree; equal for pytrees of equal structure and types."""
+    """A function from a vector to the pytree; equal for equal structures and types."""
 
     def __init__(
         self,
@@ -33,10 +33,10 @@ class _Unravel:
 
     def __call__(self, vector: ArrayLike) -> PyTree:
         tree, shapes, kinds, dtype = self._key
-        given = getattr(vector, "dtype", None) or dtypes.dtype(vector)
-        if any(kind != dtype for kind in kinds) and given != dtype:
+        vector_dtype = getattr(vector, "dtype", None) or dtypes.dtype(vector)
+        if any(kind != dtype for kind in kinds) and vector_dtype != dtype:
             raise TypeError(
-                f"unravel function given array of dtype {given}, but expected dtype {dtype}"
+                f"unravel function given array of dtype {vector_dtype}, but expected dtype {dtype}"
             )
         sizes = [math.prod(s) for s in shapes]
         if not sizes:

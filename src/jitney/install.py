@@ -5,7 +5,7 @@ on for each public module; `jax.core`, say, does not exist twice. Only `jax` is 
 own: it has JAX's version number, and looks everything else up in `jitney`.
 
 Processes that `multiprocessing` spawns import the program anew, in a fresh interpreter, and need the
-same answer before. They are sent the parent's `sys.path` first, so the word goes with its entries
+same finder before. They are sent the parent's `sys.path` first, so its entries install the finder
 (`_Entry`). Other subprocesses are not changed: they import what they would without this package.
 """
 
@@ -36,36 +36,36 @@ _ABSENT = object()
 
 def _own_name(fullname: str) -> str:
     """`jax.numpy` -> `jitney.numpy`, `jaxlib.xla_client` -> `jitney._src.lib.xla_client`."""
-    root, dot, rest = fullname.partition(".")
-    return f"{_ROOTS[root]}{dot}{rest}"
+    root, dot, tail = fullname.partition(".")
+    return f"{_ROOTS[root]}{dot}{tail}"
 
 
-def _as_jax(own: ModuleType) -> ModuleType:
-    """The module `jax`, whose names are those of the package `own`.
+def _as_jax(package: ModuleType) -> ModuleType:
+    """Returns the module `jax`, whose names are those of `package`.
 
     It is a plain module that keeps what it has looked up, so that `jax.Array` costs what a global does:
-    libraries ask for such names at every step of their way through a tree.
+    libraries look such names up for each node of a tree.
     """
-    jax = ModuleType("jax", own.__doc__)
+    jax = ModuleType("jax", package.__doc__)
 
     def __getattr__(name: str) -> Any:  # what Python calls it
-        found = getattr(own, name, _ABSENT)
+        value = getattr(package, name, _ABSENT)
         if name == "_src":  # private, and an attribute all the same: libraries read it
             return importlib.import_module("jax._src")
-        if found is _ABSENT or name in INTERNAL:
+        if value is _ABSENT or name in INTERNAL:
             raise AttributeError(absent.missing_attribute("jax", name), name=name, obj=jax)
-        if isinstance(found, ModuleType) and found.__name__ == _own_name(f"jax.{name}"):
+        if isinstance(value, ModuleType) and value.__name__ == _own_name(f"jax.{name}"):
             return importlib.import_module(f"jax.{name}")  # programs look for it in sys.modules
         if name in public:
-            setattr(jax, name, found)
-        return found
+            setattr(jax, name, value)
+        return value
 
     def __dir__() -> list[str]:
-        return sorted({*vars(jax), *dir(own)} - INTERNAL)
+        return sorted({*vars(jax), *dir(package)} - INTERNAL)
 
-    public = frozenset(getattr(own, "__all__", ()))
+    public = frozenset(getattr(package, "__all__", ()))
     vars(jax).update(
-        __file__=getattr(own, "__file__", None),
+        __file__=getattr(package, "__file__", None),
         __version__=version.__version__,
         __version_info__=version.__version_info__,
         __getattr__=__getattr__,
@@ -75,23 +75,23 @@ def _as_jax(own: ModuleType) -> ModuleType:
 
 
 class _Loader(importlib.abc.Loader):
-    """Hands out a module that is loaded under its own name, and gives it the name that JAX's has.
+    """Loads a module of this package, and gives it the name of JAX's module.
 
-    Libraries that serve several packages of arrays ask a namespace for its name.
+    Libraries for several array packages read the `__name__` of a namespace.
     """
 
-    def __init__(self, own: ModuleType) -> None:
-        self._own = own
-        self._spec = own.__spec__
+    def __init__(self, module: ModuleType) -> None:
+        self._module = module
+        self._spec = module.__spec__
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
         if spec.name != "jax":
-            return self._own
+            return self._module
         tracebacks.install_in_ipython()  # which the command has started after it loaded the package
-        return _as_jax(self._own)
+        return _as_jax(self._module)
 
     def exec_module(self, module: ModuleType) -> None:
-        if module is not self._own:
+        if module is not self._module:
             return
         assert module.__spec__ is not None
         name = module.__spec__.name
@@ -111,7 +111,7 @@ class JaxFinder(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """The spec for names in `jax` and `jaxlib`, None for others.
+        """Returns the spec for names in `jax` and `jaxlib`, None for others.
 
         Raises:
           ModuleNotFoundError: if this package has no such module. Other finders must not be asked:
@@ -123,15 +123,15 @@ class JaxFinder(importlib.abc.MetaPathFinder):
         own_name = _own_name(fullname)
         if parts[1:2] and parts[1] in INTERNAL:
             raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
-        try:  # it is wanted soon: this saves a second search
-            own = importlib.import_module(own_name)
+        try:  # it is imported next: this saves a second search
+            module = importlib.import_module(own_name)
         except ModuleNotFoundError as error:
             if error.name != own_name:
                 raise
             why = absent.why_absent(fullname) or f"No module named {fullname!r}"
             raise ModuleNotFoundError(why, name=fullname) from None
-        search = getattr(own, "__path__", None)
-        loader = _Loader(own)
+        search = getattr(module, "__path__", None)
+        loader = _Loader(module)
         spec = importlib.machinery.ModuleSpec(fullname, loader, is_package=search is not None)
         if search is not None:
             spec.submodule_search_locations = list(search)
@@ -145,7 +145,7 @@ class JaxFinder(importlib.abc.MetaPathFinder):
 
 
 class _Entry(str):
-    """An entry of `sys.path` that takes `install_as_jax` along to a process that is being spawned."""
+    """An entry of `sys.path` that installs `import jax` in processes that are spawned."""
 
     __slots__ = ()
 
@@ -157,14 +157,14 @@ class _Entry(str):
 
 
 def _is_spawning() -> bool:
-    """Whether this thread is pickling what a process begins with."""
+    """Returns whether this thread is pickling the state of a new process."""
     from multiprocessing.context import get_spawning_popen
 
     return get_spawning_popen() is not None
 
 
 def _prepare_forkserver() -> None:
-    """Has a server that is to fork workers answer `import jax` before it loads the program's modules.
+    """Installs `import jax` in a fork server before it loads the program's modules.
 
     Newer Pythons load the program itself there before all else; the workers do that then.
     """
@@ -179,13 +179,13 @@ _PRELOADED = "jitney.cli.preloaded"
 
 
 def _arrive(entry: str) -> _Entry:
-    """An entry of `sys.path` in a process that was spawned."""
+    """Installs `import jax` in a spawned process; returns its entry of `sys.path`."""
     install_as_jax()
     return _Entry(entry)
 
 
 def is_installed() -> bool:
-    """Whether `import jax` gives this package."""
+    """Returns whether `import jax` gives this package."""
     return any(isinstance(finder, JaxFinder) for finder in sys.meta_path)
 
 

@@ -139,18 +139,19 @@ def _reduced(
     values, segments = creation.asarray(data), creation.asarray(segment_ids)
     if segments.ndim == values.ndim == 0:  # one row
         segments, values = expand_dims(segments, (0,)), expand_dims(values, (0,))
-    found = reductions.max(segments, initial=-1) + 1 if num_segments is None else num_segments
-    count = concrete_or_error(int, found, "segment_sum: num_segments")
+    n_segments = reductions.max(segments, initial=-1) + 1 if num_segments is None else num_segments
+    count = concrete_or_error(int, n_segments, "segment_sum: num_segments")
     if count < 0:
         raise ValueError(f"jax.ops: `num_segments` must be 0 or more, but it is {count}")
-    rest = values.shape[1:]
-    values = broadcast_to(values, (*segments.shape, *rest))
+    trailing = values.shape[1:]
+    values = broadcast_to(values, (*segments.shape, *trailing))
     numbers = ScatterDimensionNumbers(tuple(range(1, values.ndim)), (0,), (0,))
 
     def of_rows(rows: Array, ids: Array) -> Array:
         return scatter(
-            creation.full((count, *rest), neutral, values.dtype), expand_dims(ids, (ids.ndim,)), rows,
-            numbers, indices_are_sorted=indices_are_sorted, unique_indices=unique_indices, mode=mode,
+            creation.full((count, *trailing), neutral, values.dtype),
+            expand_dims(ids, (ids.ndim,)), rows, numbers,
+            indices_are_sorted=indices_are_sorted, unique_indices=unique_indices, mode=mode,
         )  # fmt: skip
 
     def of_all(rows: Array, ids: Array) -> Array:

@@ -28,5 +28,5 @@ from jitney.core.unreduced_kind import UnreducedKind as UnreducedKind
 from jitney.runtime.sharding import SingleDeviceSharding as SingleDeviceSharding
 
 __dir__ = listing(__name__)
-if not TYPE_CHECKING:  # for whom all names would exist
+if not TYPE_CHECKING:  # type checkers would accept any name
     __getattr__ = refusing(__name__)

@@ -27,12 +27,12 @@ _STEP = {2: 2.0**-3, 4: 2.0**-11, 8: 2.0**-13}
 
 
 def _dtype(x: ArrayLike) -> DTypeLike:
-    """As it is: 64 bits stay 64 bits."""
+    """Returns the dtype of `x`, not canonicalized: 64 bits stay 64 bits."""
     return getattr(x, "dtype", None) or dtypes.dtype(x)
 
 
 def _part_size(x: ArrayLike) -> int:
-    """Bytes of a real number of the array's dtype."""
+    """Returns the bytes of a real number of the array's dtype."""
     dtype = np.dtype(_dtype(x))
     return dtype.itemsize // (2 if dtype.kind == "c" else 1)
 
@@ -47,7 +47,7 @@ def _is_inexact(x: ArrayLike) -> bool:
 
 
 def _random_like(rng: np.random.Generator, x: ArrayLike) -> np.ndarray:
-    """A random tangent of `x`."""
+    """Returns a random tangent of `x`."""
     value = np.asarray(x)
     if not _is_inexact(x):
         return np.zeros(value.shape, dtypes.float0)
@@ -87,14 +87,14 @@ def _wide(x: ArrayLike) -> np.ndarray:
     return value.astype(np.complex128 if value.dtype.kind == "c" else np.float64)
 
 
-def assert_close(what: str, found: PyTree, wanted: PyTree, atol: float, rtol: float) -> None:
+def assert_close(what: str, actual: PyTree, expected: PyTree, atol: float, rtol: float) -> None:
     """Asserts that pytrees have one structure, and leaves that are equal up to a tolerance.
 
     Leaves of float0 are passed over. Raises AssertionError, whose text begins with `what`.
     """
-    a, b = pytrees.tree_structure(found), pytrees.tree_structure(wanted)
+    a, b = pytrees.tree_structure(actual), pytrees.tree_structure(expected)
     assert a == b, f"{what}: structures differ: {a} and {b}"
-    pairs = zip(pytrees.tree_leaves(found), pytrees.tree_leaves(wanted), strict=True)
+    pairs = zip(pytrees.tree_leaves(actual), pytrees.tree_leaves(expected), strict=True)
     for x, y in pairs:
         if getattr(x, "dtype", None) == dtypes.float0 or getattr(y, "dtype", None) == dtypes.float0:
             continue
@@ -117,19 +117,19 @@ def _limits(
     return _limit(args, out, atol), _limit(args, out, rtol), step
 
 
-def _limit(args: PyTree, out: PyTree, given: Tolerance) -> float:
-    """The tolerance that is `given`; of a table, the largest of the dtypes at hand."""
-    if given is None:
+def _limit(args: PyTree, out: PyTree, tolerance: Tolerance) -> float:
+    """Returns `tolerance`; of a table, the largest of the dtypes at hand."""
+    if tolerance is None:
         return _TOLERANCE[_precision(args, out)]
-    if not isinstance(given, Mapping):
-        return given
-    table = {np.dtype(dtype): value for dtype, value in given.items()}
-    found = [
+    if not isinstance(tolerance, Mapping):
+        return tolerance
+    table = {np.dtype(dtype): value for dtype, value in tolerance.items()}
+    limits = [
         table.get(np.dtype(dtypes.dtype(x)), _TOLERANCE[_precision(x)])
         for x in pytrees.tree_leaves((args, out))
         if _is_inexact(x)
     ]
-    return max(found, default=_TOLERANCE[4])
+    return max(limits, default=_TOLERANCE[4])
 
 
 def check_jvp(

@@ -427,7 +427,7 @@ class Jaxpr:
         self.consts = list(consts)
         self.is_open = False
 
-    if not TYPE_CHECKING:  # for whom all names would exist
+    if not TYPE_CHECKING:  # type checkers would accept any name
 
         def __getattr__(self, name: str) -> Any:
             """What an open program does not store: itself, a cycle of references, and constants."""

@@ -45,7 +45,7 @@ __all__ = [
 ]  # fmt: skip
 
 __dir__ = listing(__name__)
-if not TYPE_CHECKING:  # for whom all names would exist
+if not TYPE_CHECKING:  # type checkers would accept any name
     __getattr__ = refusing(__name__)
 
 Step = int
@@ -99,7 +99,7 @@ def optimizer(
         ],
     ],
 ) -> Callable[..., Optimizer]:
-    """A decorator: an optimizer of one array becomes one of pytrees of arrays.
+    """Returns a decorator: an optimizer of one array becomes one of pytrees of arrays.
 
     Example:
       >>> @optimizers.optimizer
@@ -239,7 +239,7 @@ def rmsprop(step_size: float | Schedule, gamma: float = 0.9, eps: float = 1e-8):
 def rmsprop_momentum(
     step_size: float | Schedule, gamma: float = 0.9, eps: float = 1e-8, momentum: float = 0.9
 ):
-    """As `rmsprop`, with momentum of the steps."""
+    """Returns `rmsprop` with momentum of the steps."""
     rate = make_schedule(step_size)
 
     def update(i: Step, g: Array, state: Arrays) -> Arrays:
@@ -280,7 +280,7 @@ def adam(step_size: float | Schedule, b1: float = 0.9, b2: float = 0.999, eps: f
 
 @optimizer
 def adamax(step_size: float | Schedule, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8):
-    """As `adam`, with a decaying maximum of magnitudes in place of the root of squares."""
+    """Returns `adam` with a decaying maximum of magnitudes in place of the root of squares."""
     rate = make_schedule(step_size)
 
     def update(i: Step, g: Array, state: Arrays) -> Arrays:
@@ -295,7 +295,7 @@ def adamax(step_size: float | Schedule, b1: float = 0.9, b2: float = 0.999, eps:
 
 @optimizer
 def sm3(step_size: float | Schedule, momentum: float = 0.9):
-    """As `adagrad`, with sums of squares kept for each index of each axis, not for each element."""
+    """Returns `adagrad` with sums of squares for each index of each axis, not for each element."""
     rate = make_schedule(step_size)
 
     def init(x0: ArrayLike) -> Any:
@@ -334,7 +334,7 @@ def _inverse_root(x: Array) -> Array:
 
 
 def constant(step_size: float) -> Schedule:
-    """The same step size always."""
+    """Returns the schedule of a constant step size."""
     return lambda i: step_size
 
 
@@ -355,11 +355,11 @@ def inverse_time_decay(
 def polynomial_decay(
     step_size: float, decay_steps: float, final_step_size: float, power: float = 1.0
 ) -> Schedule:
-    """From `step_size` to `final_step_size` within `decay_steps`."""
+    """Decays from `step_size` to `final_step_size` within `decay_steps`."""
 
     def schedule(i: Step) -> Array:
-        rest = (1 - jnp.minimum(i, decay_steps) / decay_steps) ** power
-        return rest * (step_size - final_step_size) + final_step_size
+        decay = (1 - jnp.minimum(i, decay_steps) / decay_steps) ** power
+        return decay * (step_size - final_step_size) + final_step_size
 
     return schedule
 
@@ -384,7 +384,7 @@ def piecewise_constant(
 
 
 def make_schedule(scalar_or_schedule: float | Schedule) -> Schedule:
-    """A schedule as it is, a number as `constant`.
+    """Returns a schedule as it is, a number as `constant`.
 
     Raises:
       TypeError: for anything else.
@@ -402,7 +402,7 @@ def make_schedule(scalar_or_schedule: float | Schedule) -> Schedule:
 
 
 def l2_norm(tree: PyTree) -> Array:
-    """The Euclidean norm of all numbers of a pytree."""
+    """Returns the Euclidean norm of all numbers of a pytree."""
     return jnp.sqrt(sum(jnp.vdot(x, x) for x in tree_leaves(tree)))
 
 
@@ -422,12 +422,12 @@ class JoinPoint:
         self.subtree = subtree
 
     def __iter__(self) -> Iterator[PyTree]:
-        """The subtree, for `x, = join_point`."""
+        """Yields the subtree, for `x, = join_point`."""
         yield self.subtree
 
 
 def unpack_optimizer_state(opt_state: OptimizerState) -> Any:
-    """The parameters' structure with a `JoinPoint` of its state for each array.
+    """Returns the parameters' structure with a `JoinPoint` of its state for each array.
 
     For files: structures of pytrees need not be written then. `pack_optimizer_state` is the inverse.
     """
@@ -437,7 +437,7 @@ def unpack_optimizer_state(opt_state: OptimizerState) -> Any:
 
 
 def pack_optimizer_state(marked_pytree: PyTree) -> OptimizerState:
-    """The state that `unpack_optimizer_state` has unpacked."""
+    """Returns the state that `unpack_optimizer_state` has unpacked."""
     sentinels, tree = tree_flatten(marked_pytree)
     if not all(isinstance(s, JoinPoint) for s in sentinels):
         raise ValueError("pack_optimizer_state: all leaves must be JoinPoints")

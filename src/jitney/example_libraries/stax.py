@@ -89,7 +89,7 @@ def _convolution(
     strides: Sequence[int] | None, padding: str | Sequence[tuple[int, int]], W_init: Initializer | None,
     b_init: Initializer, convolve: _Convolve, output_shape: _OutputShape,
 ) -> Layer:  # fmt: skip
-    """A layer of `convolve`, whose shape is `output_shape`."""
+    """Returns a layer of `convolve`, whose shape is `output_shape`."""
     lhs_spec, rhs_spec, out_spec = dimension_numbers
     steps = tuple(strides or (1,) * len(filter_shape))
     w_init = W_init or glorot_normal(rhs_spec.index("I"), rhs_spec.index("O"))
@@ -122,7 +122,7 @@ def GeneralConv(
     W_init: Initializer | None = None,
     b_init: Initializer = _CHANNEL_BIAS,
 ) -> Layer:
-    """A convolution plus a bias for each channel; see `lax.conv_general_dilated`.
+    """Returns a layer: a convolution plus a bias for each channel; see `lax.conv_general_dilated`.
 
     Args:
       dimension_numbers: axes of images, kernels and results, such as ("NHWC", "HWIO", "NHWC").
@@ -215,7 +215,7 @@ def Dropout(rate: float, mode: str = "train") -> Layer:
 
 
 def elementwise(fun: Callable[..., Any], **fun_kwargs: object) -> Layer:
-    """A layer without parameters that applies `fun`."""
+    """Returns a layer without parameters that applies `fun`."""
 
     def init_fun(rng: Array, input_shape: PyTree) -> tuple[PyTree, PyTree]:
         return input_shape, ()
@@ -270,9 +270,9 @@ def _pooling(
 
     def with_others(sizes: Sequence[int]) -> Shape:
         """Sizes along all axes: 1 along those of batch and channel."""
-        rest = iter(sizes)
+        remaining = iter(sizes)
         return tuple(
-            [1 if k in (batch, channel) else next(rest) for k in range(len(window_shape) + 2)]
+            [1 if k in (batch, channel) else next(remaining) for k in range(len(window_shape) + 2)]
         )
 
     window, step = with_others(window_shape), with_others(steps)
@@ -303,7 +303,7 @@ def MaxPool(
     padding: str = "VALID",
     spec: str | None = None,
 ) -> Layer:
-    """The maximum of each window.
+    """Returns a layer that takes the maximum of each window.
 
     Args:
       window_shape: extents of the window along the axes of images.
@@ -320,7 +320,7 @@ def SumPool(
     padding: str = "VALID",
     spec: str | None = None,
 ) -> Layer:
-    """The sum of each window. See `MaxPool`."""
+    """Returns a layer that takes the sum of each window. See `MaxPool`."""
     return _pooling(lax.add, 0.0, window_shape, strides, padding, spec)
 
 
@@ -330,7 +330,7 @@ def AvgPool(
     padding: str = "VALID",
     spec: str | None = None,
 ) -> Layer:
-    """The mean of each window's elements. See `MaxPool`."""
+    """Returns a layer that takes the mean of each window's elements. See `MaxPool`."""
     return _pooling(lax.add, 0.0, window_shape, strides, padding, spec, operator.truediv)
 
 
@@ -338,7 +338,7 @@ def AvgPool(
 
 
 def FanOut(num: int) -> Layer:
-    """The input `num` times."""
+    """Returns a layer that returns its input `num` times."""
 
     def init_fun(rng: Array, input_shape: PyTree) -> tuple[PyTree, PyTree]:
         return [input_shape] * num, ()
@@ -404,8 +404,12 @@ def parallel(*layers: Layer) -> Layer:
 
     def init_fun(rng: Array, input_shape: PyTree) -> tuple[PyTree, PyTree]:
         rngs = random.split(rng, len(layers))
-        made = [init(key, shape) for init, key, shape in zip(inits, rngs, input_shape, strict=True)]
-        return tuple([shape for shape, _ in made]), tuple([params for _, params in made])
+        initialized = [
+            init(key, shape) for init, key, shape in zip(inits, rngs, input_shape, strict=True)
+        ]
+        return tuple([shape for shape, _ in initialized]), tuple(
+            [params for _, params in initialized]
+        )
 
     def apply_fun(params: PyTree, inputs: PyTree, **kwargs: PyTree) -> PyTree:
         rng = kwargs.pop("rng", None)
@@ -419,7 +423,7 @@ def parallel(*layers: Layer) -> Layer:
 
 
 def shape_dependent(make_layer: Callable[[Any], Layer]) -> Layer:
-    """The layer that `make_layer` makes for the shape of the input."""
+    """Returns the layer that `make_layer` makes for the shape of the input."""
 
     def init_fun(rng: Array, input_shape: PyTree) -> tuple[PyTree, PyTree]:
         return make_layer(input_shape)[0](rng, input_shape)

@@ -1,4 +1,4 @@
-"""`jax.experimental`: what JAX keeps there."""
+"""`jax.experimental`: features whose interface may change."""
 
 from typing import TYPE_CHECKING
 
@@ -8,5 +8,5 @@ from jitney.core.hi_types import cur_qdd as cur_qdd
 from jitney.primitives.elementwise.edtypes import primal_tangent_dtype as primal_tangent_dtype
 
 __dir__ = listing(__name__)
-if not TYPE_CHECKING:  # for whom all names would exist
+if not TYPE_CHECKING:  # type checkers would accept any name
     __getattr__ = refusing(__name__)

@@ -1,4 +1,4 @@
-"""`jax.experimental.compute_on`: where operations are to be computed. Here that is the host, always."""
+"""`jax.experimental.compute_on`: placement of operations. Here they always run on the host."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def compute_on(
 ) -> Any:
     """`f`, whose operations are noted to be computed on `compute_type`.
 
-    Values do not depend on it: all is computed on the CPU. Equations say it, `eqn.ctx.compute_type`.
+    Values do not depend on it: all is computed on the CPU. Equations record it: `eqn.ctx.compute_type`.
 
     Args:
       f: takes and returns pytrees of arrays. Left out, a decorator is returned.
@@ -39,7 +39,7 @@ def compute_on(
 
     Raises:
       TypeError: if `compute_type` is not a string, or an option is missing.
-      ValueError: if there is no such place.
+      ValueError: if `compute_type` is unknown.
 
     Example:
       >>> from jax.experimental.compute_on import compute_on
@@ -86,5 +86,5 @@ def _checked(compute_type: str) -> str:
 __all__ = ["compute_on"]
 
 __dir__ = listing(__name__)
-if not TYPE_CHECKING:  # for whom all names would exist
+if not TYPE_CHECKING:  # type checkers would accept any name
     __getattr__ = refusing(__name__)

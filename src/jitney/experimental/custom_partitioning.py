@@ -1,4 +1,4 @@
-"""`jax.experimental.custom_partitioning`: functions that say themselves how devices divide them."""
+"""`jax.experimental.custom_partitioning`: functions with their own partitioning rules."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __dir__ = listing(__name__)
 
 
 class custom_partitioning:  # the API's name
-    """A function that, when a jitted program is made for a mesh, is divided as its author says.
+    """A function that is partitioned by a rule of its own when a program is compiled for a mesh.
 
     Evaluated operation by operation, on one device, or within `shard_map`, it is the function itself.
     It has neither a derivative nor a batching rule: `jax.custom_vjp`, `jax.custom_jvp` and
@@ -79,7 +79,7 @@ class custom_partitioning:  # the API's name
         permutation_factors: tuple[str, ...] = (),
         **factor_sizes: int,
     ) -> Callable[..., Any]:
-        """Says how devices divide the function. Callbacks get the static arguments first.
+        """Sets the partitioning rule. Its functions get the static arguments first.
 
         Args:
           partition: (mesh, arg_shapes, result_shape) -> (mesh, function, result_shardings,
@@ -93,13 +93,13 @@ class custom_partitioning:  # the API's name
           sharding_rule: which axes of operands and results belong together, as "i k, k j -> i j"; an
             `SdyShardingRule`; or a function (mesh, operands, results), of types with shapes, that
             returns either.
-          reduction_factors, need_replication_factors, permutation_factors, **factor_sizes: what else
-            is to be said of the factors of a rule that is a text: see `SdyShardingRule`.
+          reduction_factors, need_replication_factors, permutation_factors, **factor_sizes: further
+            properties of the factors of a rule given as a string: see `SdyShardingRule`.
 
         Returns: `partition`.
 
         Raises:
-          ValueError, TypeError: if the rule is none.
+          ValueError, TypeError: if the rule is not valid.
         """
         options: dict[str, Any] = dict(factor_sizes)
         for name, factors in (
@@ -146,13 +146,13 @@ class custom_partitioning:  # the API's name
                 f"custom_partitioning: a static argument of {name} is traced; make it an argument that "
                 "is an array, or static in the functions around it"
             )
-        given = tuple([x for i, x in enumerate(args) if i not in static])
+        dynamic_args = tuple([x for i, x in enumerate(args) if i not in static])
 
         def of_arrays(*arrays: PyTree) -> PyTree:
-            rest, fixed = iter(arrays), iter(static_args)
-            return self.fun(*[next(fixed if i in static else rest) for i in range(len(args))])
+            dynamic, fixed = iter(arrays), iter(static_args)
+            return self.fun(*[next(fixed if i in static else dynamic) for i in range(len(args))])
 
-        leaves, in_tree = pytrees.tree_flatten(given)
+        leaves, in_tree = pytrees.tree_flatten(dynamic_args)
         flat = FlatFunction(of_arrays, in_tree)
         info = DebugInfo("custom_partitioning", source_info.fun_sourceinfo(self.fun))
         jaxpr, _, consts = jaxpr_trace.trace_to_jaxpr(flat, [get_aval(x) for x in leaves], info)

@@ -1,7 +1,7 @@
 """`jax.experimental.hijax`: values of users' types in programs, and operations on them.
 
 A value of such a type, a Python object that stands for some arrays, is one variable of a program, and
-derivatives and batches of operations on it are what the user says. Programs are lowered to arrays
+the user defines derivatives and batching of operations on it. Programs are lowered to arrays
 before they are compiled. `docs/hijax.md` shows how.
 """
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class ValAccum(GradAccum):
-    """Gathers a cotangent, from a value on if one is given."""
+    """Accumulates a cotangent, starting with a value if one is given."""
 
     def __init__(self, aval: AbstractValue, val: Cotangent | None = None) -> None:
         super().__init__(aval)
@@ -43,7 +43,7 @@ class ValAccum(GradAccum):
 
 
 class RefAccum(GradAccum):
-    """Gathers a cotangent in a reference, which is made when the first part comes if none is given.
+    """Accumulates a cotangent in a reference; by default creates it with the first part.
 
     Attributes:
       ref: the reference; None before it is made.
@@ -54,7 +54,7 @@ class RefAccum(GradAccum):
         self.ref: Any = ref
 
     def inst(self) -> RefAccum:
-        """The same, with a reference, which holds zeros if it is new."""
+        """Creates the reference, with zeros, if there is none; returns `self`."""
         if self.ref is None:
             self.ref = lifetime.new_ref(instantiate(Zero(self.aval)))
         return self
@@ -65,7 +65,7 @@ class RefAccum(GradAccum):
             access.addupdate(self.inst().ref, ..., x)
 
     def freeze(self) -> PyTree:
-        """The sum."""
+        """Returns the sum."""
         return Zero(self.aval) if self.ref is None else access.get(self.ref, ...)
 
 
@@ -73,7 +73,7 @@ class RefAccum(GradAccum):
 
 
 class MappingSpec:
-    """Base of what tells, for a user's type, the axis that `vmap` or `scan` go along."""
+    """Base of specifications, for a user's type, of the axis that is mapped or scanned."""
 
 
 # --- derivatives ----------------------------------------------------------------------------------
@@ -83,13 +83,13 @@ def _is_zero(x: object) -> bool:
     return isinstance(x, Zero)
 
 
-def _with_tangents(nzs_in: PyTree, primals: PyTree, given: Sequence[Any]) -> PyTree:
-    """Tangents like `primals`: the given ones where `nzs_in` marks them, symbolic zeros elsewhere."""
+def _with_tangents(nzs_in: PyTree, primals: PyTree, nonzero_tangents: Sequence[Any]) -> PyTree:
+    """Returns tangents like `primals`: given ones where `nzs_in` is true, symbolic zeros elsewhere."""
     leaves, tree = pytrees.tree_flatten(primals)
     marked = pytrees.broadcast_prefix(nzs_in, primals)
-    rest = iter(given)
+    remaining = iter(nonzero_tangents)
     tangents = [
-        next(rest) if nz else Zero(get_aval(x).to_tangent_aval())
+        next(remaining) if nz else Zero(get_aval(x).to_tangent_aval())
         for nz, x in zip(marked, leaves, strict=True)
     ]
     return pytrees.tree_unflatten(tree, tangents)
@@ -98,20 +98,22 @@ def _with_tangents(nzs_in: PyTree, primals: PyTree, given: Sequence[Any]) -> PyT
 def _transposed(
     prim: HiPrim, linear: Callable[..., PyTree], nzs_in: PyTree, primals: PyTree, out_ct: PyTree
 ) -> PyTree:
-    """Cotangents of the operands: `linear`, of tangents like `primals`, transposed at `out_ct`."""
+    """Returns operand cotangents: transposes `linear`, of tangents like `primals`, at `out_ct`."""
     _, tree = pytrees.tree_flatten(primals)
     marked = pytrees.broadcast_prefix(nzs_in, primals)
     avals: list[Any] = [*prim.in_avals_flat]
-    wanted = [a.to_tangent_aval() for a, nz in zip(avals, marked, strict=True) if nz]
+    tangent_avals = [a.to_tangent_aval() for a, nz in zip(avals, marked, strict=True) if nz]
     out_leaves = pytrees.tree_leaves(out_ct, is_leaf=_is_zero)
 
-    def flat(*given: Any) -> list[Any]:
-        out = linear(*_with_tangents(nzs_in, primals, given))
+    def flat(*nonzero_tangents: Any) -> list[Any]:
+        out = linear(*_with_tangents(nzs_in, primals, nonzero_tangents))
         return [instantiate(t) for t in pytrees.tree_leaves(out, is_leaf=_is_zero)]
 
-    found = iter(linear_transpose(flat, *map(_abstract, wanted))([*map(instantiate, out_leaves)]))
+    nonzero_cts = iter(
+        linear_transpose(flat, *map(_abstract, tangent_avals))([*map(instantiate, out_leaves)])
+    )
     cts = [
-        next(found) if nz else Zero(a.to_cotangent_aval())
+        next(nonzero_cts) if nz else Zero(a.to_cotangent_aval())
         for nz, a in zip(marked, avals, strict=True)
     ]
     return pytrees.tree_unflatten(tree, cts)
@@ -157,7 +159,7 @@ linearize_from_jvp = LinearizeRules(_lin, _linearized)
 
 
 class _Marked:
-    """Residuals, and which operands have a tangent."""
+    """Residuals, and flags of the operands that have a tangent."""
 
     def __init__(self, nzs_in: PyTree, primals: PyTree, residuals: PyTree) -> None:
         self.nzs_in, self.primals, self.residuals = nzs_in, primals, residuals
@@ -171,7 +173,7 @@ pytrees.register_pytree_node(
 
 
 def _like(marks: tuple[bool, ...], primals: PyTree) -> PyTree:
-    """The marks of operands as a tree like these."""
+    """Returns the flags of operands as a tree like these."""
     tree = pytrees.tree_structure(primals)
     return tree.unflatten(marks) if len(marks) == tree.num_leaves else marks
 
@@ -192,8 +194,8 @@ vjp_from_jvp = ReverseRules(_vjp_fwd_of_jvp, _vjp_bwd_of_jvp)
 
 
 def _vjp_fwd_of_lin(self: HiPrim, nzs_in: PyTree, *primals: PyTree) -> PyTree:
-    out, residuals, *rest = self.lin(nzs_in, *primals)
-    return out, _Marked(nzs_in, primals, residuals), *rest
+    out, residuals, *extra = self.lin(nzs_in, *primals)
+    return out, _Marked(nzs_in, primals, residuals), *extra
 
 
 def _vjp_bwd_of_lin(self: HiPrim, res: _Marked, out_ct: PyTree) -> PyTree:
@@ -225,7 +227,7 @@ def bdims_at_front(axis_data: AxisData, args: PyTree, dims: PyTree) -> PyTree:
 
 
 def unmap_avals(axis_data: AxisData, avals: PyTree, dims: PyTree) -> PyTree:
-    """The types of batches: `avals` with an axis at `dims`, where these are not None."""
+    """Returns the types of batches: `avals` with an axis at `dims`, where these are not None."""
     leaves, tree = pytrees.tree_flatten(avals)
     out: list[Any] = []
     for aval, d in zip(leaves, _dims_like(avals, dims), strict=True):
@@ -247,8 +249,8 @@ def vmap_rule(
       axis_data: the axis.
       f: a function of arrays.
       in_axes: where its arguments have the axis; None without.
-      out_axes: where its results are to have it.
-      sum_match: whether a mapped result that is to have no axis is summed over it.
+      out_axes: the axis of each result; None without.
+      sum_match: whether mapped results whose `out_axes` is None are summed over the axis.
     """
 
     def batched(*args: PyTree) -> PyTree:
@@ -258,12 +260,12 @@ def vmap_rule(
         out_trees: list[Any] = []
 
         def flat(*values: Any) -> list[Any]:
-            rest = iter(values)
-            given = [
-                _one_of(x, d, axis_data) if z else next(rest)
+            nonzeros = iter(values)
+            operands = [
+                _one_of(x, d, axis_data) if z else next(nonzeros)
                 for x, d, z in zip(leaves, dims, zeros, strict=True)
             ]
-            out = f(*pytrees.tree_unflatten(tree, given))
+            out = f(*pytrees.tree_unflatten(tree, operands))
             outs, out_tree = pytrees.tree_flatten(out, is_leaf=_is_zero)
             out_trees[:] = [out_tree]
             return outs
@@ -271,10 +273,10 @@ def vmap_rule(
         values = [x for x, z in zip(leaves, zeros, strict=True) if not z]
         at = [d for d, z in zip(dims, zeros, strict=True) if not z]
         outs, out_dims = batch_flat(flat, axis_data, values, at)
-        wanted = _dims_like(pytrees.tree_unflatten(out_trees[0], outs), out_axes)
+        destinations = _dims_like(pytrees.tree_unflatten(out_trees[0], outs), out_axes)
         placed = [
             _placed(x, d, w, axis_data, sum_match)
-            for x, d, w in zip(outs, out_dims, wanted, strict=True)
+            for x, d, w in zip(outs, out_dims, destinations, strict=True)
         ]
         return pytrees.tree_unflatten(out_trees[0], placed)
 
@@ -282,18 +284,18 @@ def vmap_rule(
 
 
 def _one_of(zero: Zero, dim: int | None, axis_data: AxisData) -> Zero:
-    """The symbolic zero of one element of a batch."""
+    """Returns the symbolic zero of one element of a batch."""
     aval: Any = zero.aval
     return zero if dim is None else Zero(aval.dec_rank(axis_data.size, dim))
 
 
-def _placed(x: Any, dim: int | None, wanted: int | None, axis_data: AxisData, sums: bool) -> PyTree:
-    """A result with its axis where it is wanted, or summed over it."""
+def _placed(x: Any, dim: int | None, dest: int | None, axis_data: AxisData, sums: bool) -> PyTree:
+    """Returns a result with its axis at `dest`, or summed over it."""
     if isinstance(x, Zero):
         aval: Any = x.aval
-        return x if wanted is None else Zero(aval.inc_rank(axis_data.size, wanted))
-    if wanted is not None:
-        return move_to(x, dim, wanted, axis_data.size, axis_data.along)
+        return x if dest is None else Zero(aval.inc_rank(axis_data.size, dest))
+    if dest is not None:
+        return move_to(x, dim, dest, axis_data.size, axis_data.along)
     if dim is None:
         return x
     if not sums:

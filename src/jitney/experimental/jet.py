@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from jitney.core.typing import ArrayLike, PyTree
 
 __dir__ = listing(__name__)
-if not TYPE_CHECKING:  # for whom all names would exist
+if not TYPE_CHECKING:  # type checkers would accept any name
     __getattr__ = refusing(__name__)
 
 
@@ -100,7 +100,7 @@ def jet(
     (order,) = orders
     values = [as_value(x) for x in primals]
     terms = [
-        [_given(t, x, k, factorial_scaled) for k, t in enumerate(_listed(ts, order), 1)]
+        [_coefficient(t, x, k, factorial_scaled) for k, t in enumerate(_listed(ts, order), 1)]
         for x, ts in zip(values, series, strict=True)
     ]
 
@@ -109,10 +109,10 @@ def jet(
         return f"jet: primals and coefficients must be arrays or numbers, but there is {what}"
 
     flat = FlatFunction(fun, pytrees.treedef_tuple([pytrees.LEAF] * len(values)), refusal)
-    outs, found = jet_flat(flat, values, terms, order)
+    outs, out_terms = jet_flat(flat, values, terms, order)
     results = [
         [_shown(t, x, k, factorial_scaled) for k, t in enumerate(ts, 1)]
-        for x, ts in zip(outs, found, strict=True)
+        for x, ts in zip(outs, out_terms, strict=True)
     ]
     return flat.unflatten(outs), flat.unflatten(results)
 
@@ -138,15 +138,15 @@ def _listed(terms: PyTree, order: int) -> list[Any]:
     return [zero_term] * order if isinstance(terms, ZeroSeries) else list(terms)
 
 
-def _given(term: PyTree, primal: ArrayLike, k: int, factorial_scaled: bool) -> Any:
-    """A user's term as a coefficient."""
+def _coefficient(term: PyTree, primal: ArrayLike, k: int, factorial_scaled: bool) -> Any:
+    """Returns a user's term as a coefficient."""
     if isinstance(term, ZeroTerm):
         return Zero.from_primal_value(primal)
     return jnp.asarray(term) / math.factorial(k) if factorial_scaled else as_value(term)
 
 
 def _shown(term: PyTree, primal: ArrayLike, k: int, factorial_scaled: bool) -> Any:
-    """A coefficient as users get it."""
+    """Returns a coefficient as a user's term."""
     if isinstance(term, Zero):
         term = jnp.zeros_like(primal)
     return term * float(math.factorial(k)) if factorial_scaled else term
@@ -160,7 +160,7 @@ def jet2(
     factorial_scaled: bool = False,
     **_: Any,
 ) -> tuple[Any, Any]:
-    """`jet` whose series are coefficients of powers, unless told otherwise."""
+    """`jet` whose series are coefficients of powers, unless `factorial_scaled`."""
     return jet(fun, primals, series, factorial_scaled=factorial_scaled)
 
 
@@ -175,20 +175,20 @@ def fact(n: ArrayLike) -> Any:
 
 
 def _adapted(rule: Callable[..., Any]) -> Callable[..., Any]:
-    """A user's rule, which is given arrays and may answer `zero_series` or `zero_term`."""
+    """Adapts a user's rule, which takes arrays and may return `zero_series` or `zero_term`."""
 
     def adapted(primals: Sequence[ArrayLike], series: Sequence[PyTree], **params: Any) -> Any:
         order = len(series[0])
-        given = [
+        coefficients = [
             [_instantiated(t, x) for t in terms] for x, terms in zip(primals, series, strict=True)
         ]
-        out, terms = rule(primals, given, **params)
+        out, terms = rule(primals, coefficients, **params)
         if isinstance(out, list | tuple):
             each = [zero_series] * len(out) if isinstance(terms, ZeroSeries) else terms
             return out, [_from_user(ts, x, order) for ts, x in zip(each, out, strict=True)]
         return out, _from_user(terms, out, order)
 
-    adapted.given = rule  # type: ignore[attr-defined]  # functions take any
+    adapted.user_rule = rule  # type: ignore[attr-defined]  # functions take any
     return adapted
 
 
@@ -202,10 +202,10 @@ def _from_user(terms: PyTree, primal: ArrayLike, order: int) -> list[Any]:
 
 
 def _handed_out(rule: Callable[..., Any]) -> Callable[..., Any]:
-    """A rule that can be called with arrays, `zero_series` and `zero_term`, and gives arrays."""
-    given = getattr(rule, "given", None)
-    if given is not None:
-        return given
+    """Returns a rule that takes arrays, `zero_series` and `zero_term`, and returns arrays."""
+    user_rule = getattr(rule, "user_rule", None)
+    if user_rule is not None:
+        return user_rule
 
     def usable(primals: Sequence[ArrayLike], series: Sequence[PyTree], **params: Any) -> Any:
         order = next(len(terms) for terms in series if not isinstance(terms, ZeroSeries))
@@ -214,12 +214,12 @@ def _handed_out(rule: Callable[..., Any]) -> Callable[..., Any]:
             [as_value(t) for t in _from_user(ts, x, order)]
             for ts, x in zip(series, values, strict=True)
         ]
-        out, found = rule(values, terms, **params)
+        out, out_terms = rule(values, terms, **params)
         if isinstance(out, list | tuple):
             return out, [
-                [_instantiated(t, x) for t in ts] for ts, x in zip(found, out, strict=True)
+                [_instantiated(t, x) for t in ts] for ts, x in zip(out_terms, out, strict=True)
             ]
-        return out, [_instantiated(t, out) for t in found]
+        return out, [_instantiated(t, out) for t in out_terms]
 
     return usable
 
@@ -234,22 +234,22 @@ forward derivative.
 
 
 def deflinear(prim: Primitive) -> None:
-    """Linear in all operands together: each term goes through the operation."""
+    """Sets the rule of a linear operation, which is applied to each term."""
     prim.replace_rule("jet", series_of.linear(prim))
 
 
 def defzero(prim: Primitive) -> None:
-    """The derivative is zero wherever there is one."""
+    """Sets the rule of an operation whose derivative is zero wherever it exists."""
     prim.replace_rule("jet", series_of.constant(prim))
 
 
 def def_deriv(prim: Primitive, deriv: Callable[..., Any]) -> None:
-    """One operand, of which `deriv`(x) is the derivative, made of other operations."""
+    """Sets the rule of an operation on one operand, whose derivative is `deriv`(x)."""
     prim.replace_rule("jet", _by_slope(prim, deriv))
 
 
 def def_comp(prim: Primitive, comp: Callable[..., Any], **kwargs: PyTree) -> None:
-    """The same as `comp`(*operands, **kwargs), made of other operations."""
+    """Sets the rule of an operation that equals `comp`(*operands, **kwargs), made of others."""
 
     def by_operations(primals: Sequence[ArrayLike], series: Sequence[PyTree], **params: Any) -> Any:
         order = len(series[0])
@@ -310,8 +310,8 @@ def jet_fun(
     """`f`, a function of flat values that returns a sequence: (results, their coefficients)."""
     values = [as_value(x) for x in primals]
     terms = [_from_user(ts, x, order) for ts, x in zip(series, values, strict=True)]
-    outs, found = jet_flat(f, values, terms, order)
-    return outs, [[_instantiated(t, x) for t in ts] for ts, x in zip(found, outs, strict=True)]
+    outs, out_terms = jet_flat(f, values, terms, order)
+    return outs, [[_instantiated(t, x) for t in ts] for ts, x in zip(out_terms, outs, strict=True)]
 
 
 @lu.transformation2

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def with_layout_constraint(x: PyTree, layouts: PyTree) -> Any:
-    """`x`, of which programs show how its arrays are to lie in memory.
+    """Returns `x`; programs show the requested layouts of its arrays.
 
     Arrays here lie row by row: values, and where they lie, do not depend on it.
 

@@ -54,9 +54,9 @@ def create_device_mesh(
         )
     handler = device_kind_handler_dict.get(chosen[-1].device_kind) if chosen else None
     if handler is not None:
-        found = handler(mesh_shape, chosen, contiguous_submeshes=contiguous_submeshes)
-        if found is not None:
-            return found
+        device_array = handler(mesh_shape, chosen, contiguous_submeshes=contiguous_submeshes)
+        if device_array is not None:
+            return device_array
     return _array(chosen).reshape(tuple(mesh_shape))
 
 

@@ -1,8 +1,8 @@
-"""`jax.experimental.multihost_utils`: what the processes of one program tell each other.
+"""`jax.experimental.multihost_utils`: communication among the processes of a program.
 
 All processes (`jax.distributed.initialize`) come to the same calls in the same order; a difference is
-an error in all of them. In one process what all have is what this one has, and nobody is waited for.
-Libraries call these functions, in one process as in many: for checkpoints, above all.
+an error in all of them. A single process communicates with no other, and does not wait. Libraries call
+these functions, in one process as in many: for checkpoints, above all.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def process_allgather(in_tree: PyTree, tiled: bool = False) -> PyTree:
-    """What each process has, in every process.
+    """Gathers the values of all processes in every process.
 
     Args:
       in_tree: a pytree of arrays and scalars, of the same shapes in all processes.
@@ -59,28 +59,28 @@ def process_allgather(in_tree: PyTree, tiled: bool = False) -> PyTree:
                     f"process_allgather: {leaf.aval.str_short()} lies on devices of several processes, "
                     "which have one array together: give tiled=True"
                 )
-            return _whole(leaf)
-        own = _own(leaf)
+            return _global_array(leaf)
+        local = _local_array(leaf)
         if processes.size() == 1:
-            return own if tiled else own[None]
-        every = processes.stack(f"process_allgather of {_type_text(own)}", own)
-        return every.reshape(-1, *own.shape[1:]) if tiled and own.ndim else every
+            return local if tiled else local[None]
+        every = processes.stack(f"process_allgather of {_type_text(local)}", local)
+        return every.reshape(-1, *local.shape[1:]) if tiled and local.ndim else every
 
     return pytrees.tree_map(gathered, in_tree)
 
 
-def _whole(x: ArrayImpl) -> np.ndarray:
-    """All of an array that processes have parts of, also where this process has none."""
+def _global_array(x: ArrayImpl) -> np.ndarray:
+    """Returns all of a distributed array, also where this process has no part of it."""
     everywhere = Mesh(np.array(client.client().devices(), object), ("devices",))
     return np.asarray(x.placed(NamedSharding(everywhere, PartitionSpec())))
 
 
-def _own(leaf: PyTree) -> np.ndarray:
-    """What this process has, as others get it: as an array of JAX's own dtypes, if there are others."""
-    own = np.asarray(leaf)
+def _local_array(leaf: PyTree) -> np.ndarray:
+    """Returns a leaf as a NumPy array, of a canonical dtype if there are other processes."""
+    local = np.asarray(leaf)
     if processes.size() == 1:
-        return own
-    return own.astype(dtypes.canonicalize_dtype(own.dtype), copy=False)
+        return local
+    return local.astype(dtypes.canonicalize_dtype(local.dtype), copy=False)
 
 
 def _type_text(x: np.ndarray) -> str:
@@ -88,14 +88,14 @@ def _type_text(x: np.ndarray) -> str:
 
 
 def broadcast_one_to_all(in_tree: PyTree, is_source: bool | None = None) -> PyTree:
-    """What one process has, in every process.
+    """Sends the values of one process to every process.
 
     Args:
       in_tree: a pytree of arrays and scalars, of the same shapes in all processes.
-      is_source: whether this process is the one; by default the first one is.
+      is_source: whether this process is the source; by default the first one is.
 
-    Returns: a pytree of NumPy arrays, those of the source. The only process has nobody else to ask, so
-    they are its own, also if it says that it is not the source.
+    Returns: a pytree of NumPy arrays, those of the source. A single process gets its own
+    values, whatever `is_source` is.
 
     Raises:
       TypeError: if a leaf is a tracer, or an array of keys.
@@ -108,8 +108,8 @@ def broadcast_one_to_all(in_tree: PyTree, is_source: bool | None = None) -> PyTr
     """
     if processes.size() == 1:
         return pytrees.tree_map(np.asarray, in_tree)
-    own = processes.rank() == 0 if is_source is None else bool(is_source)
-    flags = processes.gather("broadcast_one_to_all", bytes([own]))
+    is_root = processes.rank() == 0 if is_source is None else bool(is_source)
+    flags = processes.gather("broadcast_one_to_all", bytes([is_root]))
     sources = [number for number, flag in enumerate(flags) if flag == b"\1"]
     if len(sources) != 1:
         raise ValueError(
@@ -117,7 +117,7 @@ def broadcast_one_to_all(in_tree: PyTree, is_source: bool | None = None) -> PyTr
         )
 
     def received(leaf: PyTree) -> np.ndarray:
-        x = _own(leaf)
+        x = _local_array(leaf)
         what = f"broadcast_one_to_all of {_type_text(x)}"
         return processes.broadcast(what, x, sources[0])
 
@@ -164,7 +164,7 @@ def assert_equal(in_tree: PyTree, fail_message: str = "") -> None:
     """
     gathered = process_allgather(in_tree)
     pairs = zip(pytrees.tree_leaves(in_tree), pytrees.tree_leaves(gathered), strict=True)
-    if not all([bool(np.all(np.equal(_own(own), every))) for own, every in pairs]):
+    if not all([bool(np.all(np.equal(_local_array(local), every))) for local, every in pairs]):
         raise AssertionError(
             f"{fail_message or 'assert_equal'}: processes have different values. This one has "
             f"{in_tree}, all of them {gathered}"
@@ -172,9 +172,9 @@ def assert_equal(in_tree: PyTree, fail_message: str = "") -> None:
 
 
 def reached_preemption_sync_point(step_id: int) -> bool:
-    """Whether the processes are to save their state now, since one of them is to end soon.
+    """Returns whether to save state now because a process is about to be preempted.
 
-    Nobody announces that to processes which MPI has started, so it never is the case here.
+    Processes started by MPI get no notice of preemption, so the result is always False.
 
     Args:
       step_id: the number of the step that all processes have come to.
@@ -187,15 +187,15 @@ def reached_preemption_sync_point(step_id: int) -> bool:
 
 
 class ProcessFailureError(Exception):
-    """A process has failed that others relied on.
+    """A process that others relied on has failed.
 
-    Libraries catch it. Nobody raises it: a process that fails ends all others, too.
+    Libraries catch it. It is never raised here: a process that fails ends all others, too.
     """
 
 
 @contextlib.contextmanager
 def live_devices(devices: Sequence[Device]) -> Generator[list[Device]]:
-    """A context in which work is done on devices whose processes are there; gives these devices.
+    """A context for work on the devices of live processes; yields these devices.
 
     All processes enter it, and come to its end. If one of them fails all end, so those that are left
     have all devices.
@@ -220,7 +220,7 @@ def live_devices(devices: Sequence[Device]) -> Generator[list[Device]]:
 def host_local_array_to_global_array(
     local_inputs: PyTree, global_mesh: Mesh, pspecs: PyTree
 ) -> PyTree:
-    """The arrays that processes have parts of.
+    """Assembles global arrays from the parts that processes have.
 
     Args:
       local_inputs: a pytree of arrays and scalars: this process's parts.
@@ -250,7 +250,7 @@ def host_local_array_to_global_array(
 def global_array_to_host_local_array(
     global_inputs: PyTree, global_mesh: Mesh, pspecs: PyTree
 ) -> PyTree:
-    """This process's parts of arrays.
+    """Returns this process's parts of global arrays.
 
     Args:
       global_inputs: a pytree of arrays and scalars.
@@ -287,7 +287,7 @@ def global_array_to_host_local_array(
 
 
 def _placed(leaf: PyTree, place: NamedSharding) -> Array:
-    """A leaf as an array where `place` says; derivatives of integers, which have none, as False."""
+    """Returns a leaf as an array at `place`; derivatives of integers, which have none, as False."""
     if getattr(leaf, "dtype", None) == dtypes.float0:
         leaf = np.zeros(np.shape(leaf), bool)
     value = as_value(leaf)
@@ -305,7 +305,7 @@ def _map_with_places(
     mesh: Mesh,
     pspecs: PyTree,
 ) -> PyTree:
-    """The tree of `f(leaf, its place)`; leaves that are None stay."""
+    """Returns the tree of `f(leaf, its place)`; leaves that are None stay."""
     if not isinstance(mesh, Mesh):
         raise TypeError(f"{asked_by}: global_mesh is a Mesh of devices, not {mesh!r}")
     leaves, structure = pytrees.tree_flatten(tree, is_leaf=_is_none)
@@ -332,5 +332,5 @@ __all__ = [
 ]  # fmt: skip
 
 __dir__ = listing(__name__)
-if not TYPE_CHECKING:  # for whom all names would exist
+if not TYPE_CHECKING:  # type checkers would accept any name
     __getattr__ = refusing(__name__)

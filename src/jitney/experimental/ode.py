@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from jitney.core.typing import Array, ArrayLike, PyTree
 
 __dir__ = listing(__name__)
-if not TYPE_CHECKING:  # for whom all names would exist
+if not TYPE_CHECKING:  # type checkers would accept any name
     __getattr__ = refusing(__name__)
 
 # Nodes, stages, and weights of the results of orders 5 and (as a difference) 4.
@@ -73,7 +73,7 @@ def _weights(values: Sequence[float], like: Any) -> Any:
 
 
 def abs2(x: Array) -> Any:
-    """The square of the absolute value."""
+    """Returns the square of the absolute value."""
     if jnp.iscomplexobj(x):
         return jnp.real(x) ** 2 + jnp.imag(x) ** 2
     return x**2
@@ -126,7 +126,7 @@ def initial_step_size(
     atol: float,
     f0: Array,
 ) -> Any:
-    """A first step by the sizes of the value, its slope and the change of the slope.
+    """Returns a first step by the sizes of the value, its slope and the change of the slope.
 
     See E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, section II.4.
     """
@@ -162,7 +162,7 @@ def runge_kutta_step(
 def mean_error_ratio(
     error_estimate: Array, rtol: float, atol: float, y0: PyTree, y1: ArrayLike
 ) -> Any:
-    """The error as a multiple of the tolerance: root mean square over the elements."""
+    """Returns the error as a multiple of the tolerance: root mean square over the elements."""
     limit = atol + rtol * jnp.maximum(jnp.abs(y0), jnp.abs(y1))
     ratio = error_estimate / limit.astype(error_estimate.dtype)
     return jnp.sqrt(jnp.mean(abs2(ratio)))
@@ -176,7 +176,7 @@ def optimal_step_size(
     dfactor: float = 0.2,
     order: float = 5.0,
 ) -> Any:
-    """The next step, by the error of the last one.
+    """Returns the next step, by the error of the last one.
 
     Args:
       last_step: the last step.
@@ -202,7 +202,7 @@ def odeint(
     mxstep: float = jnp.inf,
     hmax: float = jnp.inf,
 ) -> Any:
-    """The solution of dy/dt = func(y, t, *args), y(t[0]) = y0, at the times `t`.
+    """Solves dy/dt = func(y, t, *args), y(t[0]) = y0, at the times `t`.
 
     Args:
       func: returns a pytree like y0.
@@ -326,7 +326,7 @@ def _backward(
     residuals: PyTree,
     g: PyTree,
 ) -> Any:
-    """The adjoint equation, from the last time to the first."""
+    """Solves the adjoint equation, from the last time to the first."""
     ys, ts, args = residuals
 
     def adjoint(augmented: PyTree, t: Array, *args: PyTree) -> Any:

@@ -33,7 +33,7 @@ class StatefulPRNG:
     _counter: Ref
 
     def key(self, shape: int | Sequence[int] = ()) -> Array:
-        """A new key, or an array of `shape` of new keys.
+        """Returns a new key, or an array of `shape` of new keys.
 
         Raises:
           ValueError: if the generator is split, outside of `vmap`.
@@ -86,9 +86,9 @@ class StatefulPRNG:
           size: shape; by default theirs.
           dtype: of floats or complex numbers.
         """
-        own = requested_dtype(dtype)
-        drawn = random.normal(self.key(), _shape(size, loc, scale), own)
-        return jnp.asarray(loc, own) + jnp.asarray(scale, own) * drawn
+        draw_dtype = requested_dtype(dtype)
+        drawn = random.normal(self.key(), _shape(size, loc, scale), draw_dtype)
+        return jnp.asarray(loc, draw_dtype) + jnp.asarray(scale, draw_dtype) * drawn
 
     def integers(
         self, low: ArrayLike, high: ArrayLike | None = None, size: Size = None, *,
@@ -120,7 +120,7 @@ class StatefulPRNG:
         return StatefulPRNG(keys, new_ref(jnp.zeros(keys.shape, int)))
 
     def spawn(self, n_children: int) -> list[StatefulPRNG]:
-        """A list of `n_children` independent generators.
+        """Returns a list of `n_children` independent generators.
 
         Raises:
           ValueError: if it is negative.
@@ -134,13 +134,13 @@ def _shape(size: Size, *bounds: Any) -> tuple[int, ...]:
     shapes = [jnp.shape(x) for x in bounds]
     if size is None:
         return jnp.broadcast_shapes(*shapes)
-    wanted = (size,) if isinstance(size, int) else tuple(size)
-    jnp.broadcast_shapes(*shapes, wanted)  # or an error
-    return wanted
+    shape = (size,) if isinstance(size, int) else tuple(size)
+    jnp.broadcast_shapes(*shapes, shape)  # or an error
+    return shape
 
 
 def stateful_rng(seed: ArrayLike | None = None, *, impl: Any = None) -> StatefulPRNG:
-    """A generator that holds its own state.
+    """Returns a generator that holds its own state.
 
     Args:
       seed: an integer; by default a number from the operating system.

@@ -35,7 +35,7 @@ __all__ = [
 ]  # fmt: skip
 
 __dir__ = listing(__name__)
-if not TYPE_CHECKING:  # for whom all names would exist
+if not TYPE_CHECKING:  # type checkers would accept any name
     __getattr__ = refusing(__name__)
 
 Shape = tuple[int, ...]
@@ -47,7 +47,7 @@ _GATES = 4
 def _shapes(
     input_size: int, hidden_size: int, num_layers: int, bidirectional: bool
 ) -> list[tuple[Shape, Shape]]:
-    """Of the weights of inputs and of hidden states, by layer and direction."""
+    """Returns the shapes of input and hidden weights, by layer and direction."""
     directions = 2 if bidirectional else 1
     gates = _GATES * hidden_size
     return [
@@ -60,7 +60,7 @@ def _shapes(
 def get_num_params_in_lstm(
     input_size: int, hidden_size: int, num_layers: int, bidirectional: bool
 ) -> int:
-    """The length of the vector of weights.
+    """Returns the length of the vector of weights.
 
     Example:
       >>> from jax.experimental import rnn
@@ -77,7 +77,7 @@ def get_num_params_in_lstm(
 def init_lstm_weight(
     rng: Array, input_size: int, hidden_size: int, num_layers: int, bidirectional: bool
 ) -> Array:
-    """A vector of weights, evenly distributed between -k and k, k = sqrt(1 / hidden_size).
+    """Returns a vector of weights, evenly distributed between -k and k, k = sqrt(1 / hidden_size).
 
     Args:
       rng: a key.
@@ -93,7 +93,7 @@ def init_lstm_weight(
 def unpack_lstm_weights(
     weights: Array, input_size: int, hidden_size: int, num_layers: int, bidirectional: bool
 ) -> tuple[Weights, Weights, Weights, Weights]:
-    """The parts of a vector of weights.
+    """Returns the parts of a vector of weights.
 
     Args:
       weights: [get_num_params_in_lstm(...)].
@@ -118,7 +118,7 @@ def unpack_lstm_weights(
 def swap_lstm_gates(
     weights: ArrayLike, input_size: int, hidden_size: int, num_layers: int, bidirectional: bool
 ) -> Array:
-    """A vector of weights with the cell and the output gate, the last two of four, exchanged.
+    """Returns a vector of weights with the cell and the output gate, the last two of four, exchanged.
 
     Args:
       weights: [get_num_params_in_lstm(...)].
@@ -155,20 +155,20 @@ def _direction(
 ) -> tuple[Array, Array, Array]:  # fmt: skip
     """One direction of a layer: x [T, B, I], h, c [B, H] -> y [T, B, H], the last h and c."""
     of_inputs, of_states, bias, other_bias = weights
-    # What does not wait for the state before is one product for all positions.
-    given = (
+    # What does not depend on the state is one product for all positions.
+    input_gates = (
         jnp.matmul(x, of_inputs.T, precision=precision) + bias[None, None] + other_bias[None, None]
     )
 
-    def step(state: _State, given: Array) -> tuple[_State, _State]:
+    def step(state: _State, input_gates: Array) -> tuple[_State, _State]:
         h, c = state
-        gates = given + jnp.matmul(h, of_states.T, precision=precision)
+        gates = input_gates + jnp.matmul(h, of_states.T, precision=precision)
         i, f, g, o = jnp.split(gates, _GATES, axis=-1)
         c = sigmoid(f) * c + sigmoid(i) * tanh(g)
         h = sigmoid(o) * tanh(c)
         return (h, c), (h, c)
 
-    _, (states, cells) = lax.scan(step, (h, c), given)
+    _, (states, cells) = lax.scan(step, (h, c), input_gates)
     # The state after the last position of each batch; what is padding gives zeros.
     last = lengths - 1, np.arange(x.shape[1])
     inside = jnp.arange(x.shape[0], dtype=np.int32)[:, None] < lengths[None, :]
@@ -194,16 +194,16 @@ def _lstm(
     last_h: list[Array] = []
     last_c: list[Array] = []
     for _ in range(num_layers):
-        found: list[Array] = []
+        outputs: list[Array] = []
         for backward in (False, True) if bidirectional else (False,):
             k = len(last_h)
             weights = W_ih[k], W_hh[k], b_ih[k], b_hh[k]
-            own = _reversed(y, seq_lengths) if backward else y
-            out, h, c = _direction(own, h_0[k], c_0[k], weights, seq_lengths, precision)
-            found.append(_reversed(out, seq_lengths) if backward else out)
+            inputs = _reversed(y, seq_lengths) if backward else y
+            out, h, c = _direction(inputs, h_0[k], c_0[k], weights, seq_lengths, precision)
+            outputs.append(_reversed(out, seq_lengths) if backward else out)
             last_h.append(h)
             last_c.append(c)
-        y = jnp.concatenate(found, axis=-1)
+        y = jnp.concatenate(outputs, axis=-1)
     return jnp.swapaxes(y, 0, 1), jnp.stack(last_h), jnp.stack(last_c)
 
 
@@ -212,7 +212,7 @@ def lstm_ref(
     seq_lengths: Array, input_size: int, hidden_size: int, num_layers: int, dropout: float,
     bidirectional: bool,
 ) -> tuple[Array, Array, Array]:  # fmt: skip
-    """As `lstm`, of weights by layer and direction, as `unpack_lstm_weights` gives them."""
+    """Computes `lstm` with weights by layer and direction, as of `unpack_lstm_weights`."""
     return _lstm(
         x, h_0, c_0, W_ih, W_hh, b_ih, b_hh, seq_lengths, input_size, hidden_size, num_layers, dropout,
         bidirectional,

@@ -27,7 +27,7 @@ __dir__ = listing(__name__)
 
 
 def scheduling_group(name: str) -> Callable[[Callable[..., PyTree]], Callable[..., Any]]:
-    """A decorator: operations of the function belong to the group `name`.
+    """Returns a decorator: operations of the function belong to the group `name`.
 
     Example:
       >>> from jax.experimental.scheduling_groups import scheduling_group

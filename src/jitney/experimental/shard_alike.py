@@ -18,9 +18,9 @@ __dir__ = listing(__name__)
 
 
 def shard_alike(x: PyTree, y: PyTree) -> tuple[PyTree, PyTree]:
-    """`x` and `y`, each leaf of the one divided along the axes of a mesh as that of the other is.
+    """Returns `x` and `y`, corresponding leaves sharded alike.
 
-    Where propagation has the two lie differently, each axis is divided as the one says that says most.
+    Where propagation shards the two differently, each axis gets the finer sharding of both.
 
     Args:
       x: a pytree of arrays.

@@ -27,7 +27,7 @@ class TopologyDescription:
 
 
 def get_attached_topology(platform: str | None = None) -> TopologyDescription:
-    """The devices that are here.
+    """Returns the attached devices.
 
     Raises:
       RuntimeError: if there are none of the platform.
@@ -38,7 +38,7 @@ def get_attached_topology(platform: str | None = None) -> TopologyDescription:
 def get_topology_desc(
     topology_name: str = "", platform: str | None = None, **kwargs: object
 ) -> TopologyDescription:
-    """A machine that is not here. There are none for CPUs.
+    """Raises: machines that are not attached are not supported.
 
     Raises:
       NotImplementedError: always.
@@ -57,7 +57,7 @@ def make_mesh(
     *,
     contiguous_submeshes: bool = False,
 ) -> Mesh:
-    """A mesh of the devices of `topo`.
+    """Returns a mesh of the devices of `topo`.
 
     Args:
       topo: the devices.

@@ -35,8 +35,8 @@ class XlaMetadataContextManager(eqn_notes.noting):
 
     def fields(self) -> dict[str, Any]:
         pairs = {**dict(eqn_notes.current().xla_metadata), **self.updates}
-        kept = {name: value for name, value in pairs.items() if value is not None}
-        return {"xla_metadata": tuple(sorted(kept.items()))}
+        attributes = {name: value for name, value in pairs.items() if value is not None}
+        return {"xla_metadata": tuple(sorted(attributes.items()))}
 
 
 def set_xla_metadata(x: PyTree = _NOT_GIVEN, **kwargs: Any) -> Any:
@@ -77,7 +77,7 @@ __dir__ = listing(__name__)
 
 
 def fuse_limit() -> XlaMetadataContextManager:
-    """A context whose operations have the attribute `FUSE_LIMIT`: a bound of fusion for XLA.
+    """Returns a context whose operations have the attribute `FUSE_LIMIT`: a bound of fusion for XLA.
 
     What is fused here does not depend on it.
     """
@@ -85,7 +85,7 @@ def fuse_limit() -> XlaMetadataContextManager:
 
 
 def must_fuse_call(identifier: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """A decorator that gives calls of a function the attribute `MUST_FUSE`.
+    """Returns a decorator that gives calls of a function the attribute `MUST_FUSE`.
 
     What is fused here does not depend on it.
 
@@ -129,8 +129,8 @@ def xla_metadata_call2(
     """
     if f is None:
         return functools.partial(xla_metadata_call2, metadata=metadata, ad_metadata=ad_metadata)
-    given = dict(metadata or {})
-    for name, value in given.items():
+    attributes = dict(metadata or {})
+    for name, value in attributes.items():
         if not isinstance(value, str | bool | int | float):
             raise TypeError(
                 f"xla_metadata_call: values of attributes must be strings, booleans or numbers, but "
@@ -140,7 +140,7 @@ def xla_metadata_call2(
 
     @wraps(f)
     def with_metadata(*args: Any, **kwargs: Any) -> Any:
-        with XlaMetadataContextManager(given):
+        with XlaMetadataContextManager(attributes):
             return called(*args, **kwargs)
 
     return with_metadata

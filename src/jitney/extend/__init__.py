@@ -1,4 +1,4 @@
-"""`jax.extend`: parts of the inside that libraries build on."""
+"""`jax.extend`: internals that libraries build on."""
 
 from typing import TYPE_CHECKING
 
@@ -12,5 +12,5 @@ from jitney.extend import sharding as sharding
 from jitney.extend import source_info_util as source_info_util
 
 __dir__ = listing(__name__)
-if not TYPE_CHECKING:  # for whom all names would exist
+if not TYPE_CHECKING:  # type checkers would accept any name
     __getattr__ = refusing(__name__)

@@ -1,4 +1,4 @@
-"""`jax.extend.backend`: the devices that programs run on, and what owns them."""
+"""`jax.extend.backend`: devices and their clients."""
 
 from typing import TYPE_CHECKING, Protocol
 
@@ -19,7 +19,7 @@ __all__ = [
 ]
 
 __dir__ = listing(__name__)
-if not TYPE_CHECKING:  # for whom all names would exist
+if not TYPE_CHECKING:  # type checkers would accept any name
     __getattr__ = refusing(__name__)
 
 
@@ -30,12 +30,12 @@ def backends() -> dict[str, Client]:
 
 
 def get_default_device() -> Device:
-    """The device of values that nobody placed."""
+    """Returns the device of uncommitted arrays."""
     return client.default_device()
 
 
 def backend_xla_version(platform: str | None = None) -> int | None:
-    """The version of XLA that a platform's devices have: None, as there is none.
+    """Returns the version of XLA that a platform's devices have: None, as there is none.
 
     Raises:
       RuntimeError: if there is no such platform.
@@ -45,7 +45,7 @@ def backend_xla_version(platform: str | None = None) -> int | None:
 
 
 class _Cache(Protocol):
-    """What can be cleared."""
+    """An object whose cache can be cleared."""
 
     def cache_clear(self) -> None: ...
 
@@ -54,11 +54,11 @@ _users_caches: list[_Cache] = []
 
 
 def register_backend_cache(cache: _Cache, for_what: str) -> None:
-    """Has `clear_backends` clear a user's cache.
+    """Registers a user's cache to be cleared by `clear_backends`.
 
     Args:
       cache: has a method `cache_clear`, as functions under `functools.cache` have.
-      for_what: what it holds, for the reader.
+      for_what: a description of the cache.
 
     Raises:
       TypeError: if it has no such method.
@@ -72,7 +72,7 @@ def register_backend_cache(cache: _Cache, for_what: str) -> None:
 
 
 def clear_backends() -> None:
-    """Forgets everything compiled, and what registered caches hold; the device stays."""
+    """Clears compiled programs and registered caches; the device stays."""
     clear_caches()
     for cache in _users_caches:
         cache.cache_clear()

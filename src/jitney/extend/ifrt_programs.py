@@ -1,7 +1,7 @@
 """`jax.extend.ifrt_programs`: programs in other forms than jaxprs, for runtimes that take them.
 
-This package's runtime takes none: `Client.compile_ifrt_program` says so. What makes such programs is
-here for libraries that have a path for other runtimes, and look for it when they are imported.
+This package's runtime takes none: `Client.compile_ifrt_program` raises. Constructors of such programs
+are here for libraries that support other runtimes, and import these names.
 """
 
 from __future__ import annotations

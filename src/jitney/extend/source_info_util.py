@@ -1,6 +1,6 @@
 """`jax.extend.source_info_util`: where operations come from, and which frames are the user's.
 
-Who runs a jaxpr equation by equation has what is recorded come from where the equations do:
+An interpreter of jaxprs gives the operations that it records the sources of their equations:
 
     stack = current_name_stack() + eqn.source_info.name_stack
     with user_context(eqn.source_info.traceback, name_stack=stack):

@@ -1,4 +1,4 @@
-"""`jax.interpreters`: where users' primitives get their rules; module by module as in JAX."""
+"""`jax.interpreters`: rules of users' primitives, in the modules of JAX."""
 
 from jitney.core.lazy import attach
 

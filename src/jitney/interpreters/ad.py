@@ -40,14 +40,14 @@ __all__ = [
 ]  # fmt: skip
 
 __dir__ = listing(__name__)
-if not TYPE_CHECKING:  # for whom all names would exist
+if not TYPE_CHECKING:  # type checkers would accept any name
     __getattr__ = refusing(__name__)
 
 
 def jvp_jaxpr(
     jaxpr: ClosedJaxpr, nonzeros: Sequence[bool], instantiate: bool | Sequence[bool]
 ) -> tuple[ClosedJaxpr, list[bool]]:
-    """The program that computes results and their tangents.
+    """Returns the program that computes results and their tangents.
 
     Args:
       jaxpr: a program.
@@ -57,9 +57,9 @@ def jvp_jaxpr(
     Returns: (the program: arguments, tangents of some -> results, tangents of some; which results have
       one).
     """
-    wanted = instantiate if isinstance(instantiate, bool) else tuple(instantiate)
-    closed, found = forward.jvp_jaxpr(jaxpr, tuple(nonzeros), wanted)
-    return closed, list(found)
+    instantiated = instantiate if isinstance(instantiate, bool) else tuple(instantiate)
+    closed, out_nonzeros = forward.jvp_jaxpr(jaxpr, tuple(nonzeros), instantiated)
+    return closed, list(out_nonzeros)
 
 
 primitive_jvps = RuleTable("jvp")
@@ -70,7 +70,7 @@ primitive_transposes = RuleTable("transpose")
 
 
 def get_primitive_transpose(p: Primitive) -> Callable[..., Any]:
-    """The transposition rule of `p`.
+    """Returns the transposition rule of `p`.
 
     Raises:
       NotImplementedError: if it has none.
@@ -89,7 +89,7 @@ def zeros_like_aval(aval: AbstractValue) -> Any:
 
 
 def add_jaxvals(x: Value, y: Value) -> Any:
-    """The sum of two values of one type."""
+    """Returns the sum of two values of one type."""
     return add_jaxvals_p.bind(x, y)
 
 
@@ -140,12 +140,12 @@ def defjvp2(primitive: Primitive, *jvprules: Callable[..., Any] | None) -> None:
 
 
 def deflinear(primitive: Primitive, transpose_rule: Callable[..., Any]) -> None:
-    """Linear in all operands together: transpose_rule(cotangent, **params) -> cotangents."""
+    """Sets rules of a linear operation: transpose_rule(cotangent, **params) -> cotangents."""
     deflinear2(primitive, lambda ct, *operands, **params: transpose_rule(ct, **params))
 
 
 def deflinear2(primitive: Primitive, transpose_rule: Callable[..., Any]) -> None:
-    """Linear in all operands together: transpose_rule(cotangent, *operands, **params)."""
+    """Sets rules of a linear operation: transpose_rule(cotangent, *operands, **params)."""
     clear(primitive, "jvp")
     rules.def_jointly_linear_jvp(primitive)
 
@@ -163,6 +163,6 @@ def deflinear2(primitive: Primitive, transpose_rule: Callable[..., Any]) -> None
 def defbilinear(
     prim: Primitive, lhs_rule: Callable[..., Any], rhs_rule: Callable[..., Any]
 ) -> None:
-    """Linear in each of two operands: rule(cotangent, x, y, **params) -> cotangent of x, or of y."""
+    """Sets rules of a bilinear operation: rule(cotangent, x, y, **params) -> cotangent of x, or y."""
     clear(prim, "jvp", "transpose")
     rules.defbilinear(prim, lhs_rule, rhs_rule)

@@ -1,4 +1,4 @@
-"""`jax.interpreters.batching`: what `vmap` does with users' primitives."""
+"""`jax.interpreters.batching`: batching rules of users' primitives."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ def batch_jaxpr_axes(
     in_axes: Sequence[int | None],
     out_axes_dest: Sequence[int | ZeroIfMapped | None],
 ) -> tuple[ClosedJaxpr, list[bool]]:
-    """The program mapped over an axis of its arguments.
+    """Returns the program mapped over an axis of its arguments.
 
     Args:
       closed_jaxpr: a program.
       axis_data: the axis.
       in_axes: where each argument has it; None without.
-      out_axes_dest: where each result is to have it, whether mapped or not; `zero_if_mapped`.
+      out_axes_dest: the axis of each result, mapped or not; or `zero_if_mapped`.
 
     Returns: (the program; which results have the axis).
 
@@ -70,8 +70,8 @@ def batch_jaxpr_axes(
     """
     mapped: list[bool] = []
 
-    def placed(x: Value, dim: int | None, wanted: int | ZeroIfMapped | None) -> Any:
-        place = (None if dim is None else 0) if isinstance(wanted, ZeroIfMapped) else wanted
+    def placed(x: Value, dim: int | None, dest: int | ZeroIfMapped | None) -> Any:
+        place = (None if dim is None else 0) if isinstance(dest, ZeroIfMapped) else dest
         mapped.append(place is not None)
         if place is None and dim is not None:
             raise ValueError("batch_jaxpr_axes: a result is mapped that is to have no such axis")
@@ -96,7 +96,7 @@ results return a sequence of each.
 """
 
 fancy_primitive_batchers = RuleTable("batch_with_axis", replaces=("batch",))
-"""primitive -> rule(axis_data, operands, dims, **params), asked whether or not an operand is mapped."""
+"""primitive -> rule(axis_data, operands, dims, **params), called even if no operand is mapped."""
 
 
 def _adapted(rule: Callable[..., Any]) -> Callable[..., Any]:
@@ -113,19 +113,19 @@ axis_primitive_batchers = RuleTable("batch_with_axis", replaces=("batch",), adap
 
 
 def defvectorized(prim: Primitive) -> None:
-    """One operand, and the same done to each of its elements."""
+    """Sets the rule of an elementwise operation on one operand."""
     clear(prim, "batch", "batch_with_axis")
     rules.vectorized(prim)
 
 
 def defbroadcasting(prim: Primitive) -> None:
-    """Elementwise on several operands of one rank, scalars aside."""
+    """Sets the rule of an elementwise operation on operands of one rank, scalars aside."""
     clear(prim, "batch", "batch_with_axis")
     rules.broadcasting(prim)
 
 
 def defreducer(prim: Primitive) -> None:
-    """A reduction over the parameter `axes`."""
+    """Sets the rule of a reduction over the parameter `axes`."""
     clear(prim, "batch", "batch_with_axis")
     rules.reducer(prim)
 

@@ -1,4 +1,4 @@
-"""`jax.interpreters.mlir`: how users' primitives are compiled.
+"""`jax.interpreters.mlir`: lowering rules of users' primitives.
 
 Programs are lowered to this package's own tensor IR, not to MLIR; a lowering is therefore given as a
 function of arrays, `register_lowering(prim, lower_fun(fun, multiple_results=False))`, or as a rule
@@ -31,7 +31,7 @@ LoweringRule = Callable[..., Any]
 
 
 class ModuleContext:
-    """What the lowering rules of one program share.
+    """The context that the lowering rules of one program share.
 
     Attributes:
       platforms: what the program is compiled for.
@@ -40,19 +40,19 @@ class ModuleContext:
     platforms: tuple[str, ...] = ("cpu",)
 
     def add_keepalive(self, keepalive: object) -> None:
-        """Nothing to do: a program holds the Python functions that it calls."""
+        """Does nothing: a program holds the Python functions that it calls."""
 
 
 @record(frozen=True)
 class LoweringRuleContext:
-    """What a lowering rule is told.
+    """The context of a lowering rule.
 
     Attributes:
       builder: makes nodes of the tensor IR.
       primitive: the primitive.
       avals_in: types of its operands.
       avals_out: types of its results.
-      module_context: what the rules of one program share.
+      module_context: the context that the rules of one program share.
     """
 
     builder: Builder
@@ -102,7 +102,7 @@ _for_cpu: set[Primitive] = set()  # primitives with a rule for the CPU, which ot
 
 
 def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> LoweringRule:
-    """A lowering rule from a function of arrays.
+    """Returns a lowering rule from a function of arrays.
 
     Args:
       fun: takes the primitive's operands and parameters.
@@ -134,7 +134,7 @@ def emit_python_callback(
     partitioned: bool = False,
     sharding: object = None,
 ) -> tuple[list[Value], Any, Any]:
-    """A call of a Python function, for lowering rules.
+    """Emits a call of a Python function, for lowering rules.
 
     Args:
       ctx: the rule's context.
@@ -161,17 +161,17 @@ def emit_python_callback(
 
 
 def ir_constant(val: ArrayValue, *, ctx: LoweringRuleContext) -> Any:
-    """A constant as a node of the program that `ctx` belongs to."""
+    """Returns a constant as a node of the program that `ctx` belongs to."""
     return ctx.builder.constant(np.asarray(val))
 
 
 def aval_to_ir_type(ctx: object, aval: AbstractValue) -> TensorType:
-    """How values of type `aval` are stored."""
+    """Returns the type of the tensor IR for values of type `aval`."""
     return lowering.tensor_type(aval)
 
 
 def dtype_to_ir_type(dtype: DTypeLike) -> TensorType:
-    """The type of a scalar of `dtype`."""
+    """Returns the type of a scalar of `dtype`."""
     return TensorType((), np.dtype(dtype))
 
 
@@ -181,5 +181,5 @@ __all__ = [
 ]  # fmt: skip
 
 __dir__ = listing(__name__)
-if not TYPE_CHECKING:  # for whom all names would exist
+if not TYPE_CHECKING:  # type checkers would accept any name
     __getattr__ = refusing(__name__)

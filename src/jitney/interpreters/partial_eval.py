@@ -74,7 +74,7 @@ def trace_to_jaxpr_dynamic(
 def trace_to_jaxpr_nounits(
     fun: lu.WrappedFun, pvals: Sequence[PartialVal], instantiate: bool | Sequence[bool] = False
 ) -> tuple[Jaxpr, list[PartialVal], tuple[Any, ...]]:
-    """What of a function depends on unknown arguments, as a program; the rest is computed.
+    """Traces what depends on unknown arguments to a program; computes the rest.
 
     Args:
       fun: a wrapped function of flat values.
@@ -85,21 +85,21 @@ def trace_to_jaxpr_nounits(
       jaxpr's constants).
     """
     parent = state.trace
-    rest = JaxprTrace(fun.debug_info, parent)
-    trace = PartialTrace(parent, rest)
-    args = [p.get_known() if p.is_known() else rest.new_arg(p.get_aval()) for p in pvals]
+    unknown_trace = JaxprTrace(fun.debug_info, parent)
+    trace = PartialTrace(parent, unknown_trace)
+    args = [p.get_known() if p.is_known() else unknown_trace.new_arg(p.get_aval()) for p in pvals]
     with set_current_trace(trace):
         outs = fun.call_wrapped(*args)
-    wanted = [instantiate] * len(outs) if isinstance(instantiate, bool) else list(instantiate)
-    late = [trace.is_unknown(x) or w for x, w in zip(outs, wanted, strict=True)]
-    tracers = [rest.to_tracer(x) for x, u in zip(outs, late, strict=True) if u]
-    jaxpr, consts = rest.to_jaxpr(tracers, fun.debug_info)
-    found = iter(tracers)
+    forced = [instantiate] * len(outs) if isinstance(instantiate, bool) else list(instantiate)
+    late = [trace.is_unknown(x) or w for x, w in zip(outs, forced, strict=True)]
+    tracers = [unknown_trace.to_tracer(x) for x, u in zip(outs, late, strict=True) if u]
+    jaxpr, consts = unknown_trace.to_jaxpr(tracers, fun.debug_info)
+    out_tracers = iter(tracers)
     out_pvals = [
-        PartialVal.unknown(next(found).aval) if u else PartialVal.known(x)
+        PartialVal.unknown(next(out_tracers).aval) if u else PartialVal.known(x)
         for x, u in zip(outs, late, strict=True)
     ]
-    rest.invalidate()
+    unknown_trace.invalidate()
     trace.invalidate()
     return jaxpr, out_pvals, tuple(consts)
 
@@ -124,7 +124,7 @@ def dce_jaxpr(
     needed: set[Var] = {
         v for v, u in zip(jaxpr.outvars, used, strict=True) if u and isinstance(v, Var)
     }
-    kept: list[JaxprEqn] = []
+    eqns: list[JaxprEqn] = []
     for eqn in reversed(jaxpr.eqns):
         used_outs = [v in needed for v in eqn.outvars]
         rule = dce_rules.get(eqn.primitive)
@@ -134,14 +134,14 @@ def dce_jaxpr(
         elif not any(used_outs) and not eqn.effects:
             continue
         if smaller is not None:
-            kept.append(smaller)
+            eqns.append(smaller)
         needed.update(
             a for a, u in zip(eqn.invars, used_ins, strict=True) if u and not isinstance(a, Literal)
         )
-    kept.reverse()
+    eqns.reverse()
     inputs = [v in needed or k for v, k in zip(jaxpr.invars, kept_anyway, strict=True)]
     pruned = jaxpr.replace(
-        eqns=kept,
+        eqns=eqns,
         invars=[v for v, u in zip(jaxpr.invars, inputs, strict=True) if u],
         outvars=[v for v, u in zip(jaxpr.outvars, used, strict=True) if u],
         debug_info=jaxpr.debug_info._replace(arg_names=None, result_paths=None),
@@ -149,8 +149,8 @@ def dce_jaxpr(
     return pruned, inputs
 
 
-def _flags(given: bool | Sequence[bool], n: int) -> list[bool]:
-    return [given] * n if isinstance(given, bool) else list(given)
+def _flags(flags: bool | Sequence[bool], n: int) -> list[bool]:
+    return [flags] * n if isinstance(flags, bool) else list(flags)
 
 
 def dce_jaxpr_consts(
@@ -158,12 +158,12 @@ def dce_jaxpr_consts(
 ) -> tuple[Jaxpr, list[bool], list[bool]]:
     """`dce_jaxpr` that prunes constants, too: (jaxpr, which constants, which arguments are kept)."""
     n = len(jaxpr.constvars)
-    whole = jaxpr.replace(
+    converted = jaxpr.replace(
         constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars],
         debug_info=jaxpr.debug_info._replace(arg_names=None),
     )  # fmt: skip
     flags = [False] * n + _flags(instantiate, len(jaxpr.invars))
-    pruned, used = dce_jaxpr(whole, used_outputs, flags)
+    pruned, used = dce_jaxpr(converted, used_outputs, flags)
     n_kept = sum(used[:n])
     out = pruned.replace(constvars=pruned.invars[:n_kept], invars=pruned.invars[n_kept:])
     return out, used[:n], used[n:]
@@ -172,7 +172,7 @@ def dce_jaxpr_consts(
 def dce_jaxpr_closed_call_rule(
     used_outputs: list[bool], eqn: JaxprEqn
 ) -> tuple[list[bool], JaxprEqn | None]:
-    """The rule for calls whose program is the parameter `call_jaxpr`."""
+    """Returns the rule for calls whose program is the parameter `call_jaxpr`."""
     return _prune_call(used_outputs, eqn, "call_jaxpr")
 
 

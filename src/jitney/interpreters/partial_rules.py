@@ -18,7 +18,7 @@ from jitney.core.typing import Value
 from jitney.interpreters.tables import RuleTable
 from jitney.transforms.partial import PartialTrace
 
-_USERS = "users_rule"  # what a rule is called by which partial evaluation calls a user's
+_USERS = "users_rule"  # the attribute that holds the user's rule of an adapted one
 
 
 class PartialVal(tuple[Any, Any]):
@@ -28,24 +28,24 @@ class PartialVal(tuple[Any, Any]):
 
     @classmethod
     def known(cls, const: Value) -> PartialVal:
-        """A known value."""
+        """Returns a known value."""
         return cls((None, const))
 
     @classmethod
     def unknown(cls, aval: AbstractValue) -> PartialVal:
-        """A value of which the type is known."""
+        """Returns a value of which the type is known."""
         return cls((aval, None))
 
     def is_known(self) -> bool:
-        """Whether it is a known value."""
+        """Returns whether the value is known."""
         return self[0] is None
 
     def get_known(self) -> Any:
-        """The value, or None."""
+        """Returns the value, or None."""
         return self[1] if self.is_known() else None
 
     def get_aval(self) -> AbstractValue:
-        """The type."""
+        """Returns the type."""
         return get_aval(self[1]) if self.is_known() else self[0]
 
 
@@ -72,7 +72,7 @@ class JaxprTracer(Tracer):
         return self.pval.get_aval()
 
     def is_known(self) -> bool:
-        """Whether the value is known."""
+        """Returns whether the value is known."""
         return self.pval.is_known()
 
     def __repr__(self) -> str:
@@ -91,7 +91,7 @@ class TraceView:
         self.parent_trace = trace.parent_trace
 
     def tracer(self, x: Value | JaxprTracer) -> JaxprTracer:
-        """A value as rules see it."""
+        """Returns a value as rules see it."""
         if isinstance(x, JaxprTracer):
             return x
         if self._of.is_unknown(x):
@@ -101,7 +101,7 @@ class TraceView:
     to_jaxpr_tracer = new_const = tracer
 
     def value(self, tracer: Value | JaxprTracer) -> Any:
-        """The value that a rule sees as `tracer`."""
+        """Returns the value that a rule sees as `tracer`."""
         if not isinstance(tracer, JaxprTracer):
             return tracer
         return tracer.pval.get_known() if tracer.is_known() else tracer.recipe
@@ -113,13 +113,13 @@ class TraceView:
         return self.tracer(self._of.unknown_trace.to_tracer(self.value(tracer)))
 
     def new_instantiated_const(self, x: Value) -> JaxprTracer:
-        """A value that the program of the rest takes for unknown."""
+        """Returns a value that the program of the rest takes for unknown."""
         return self.instantiate_const(self.tracer(x))
 
     def default_process_primitive(
         self, primitive: Primitive, tracers: Sequence[JaxprTracer], params: dict[str, Any]
     ) -> Any:
-        """What is done without a rule: the operation is computed if it can be, or recorded."""
+        """Applies the default rule: computes the operation if its operands are known, or records it."""
         args = [self.value(x) for x in tracers]
         if any([self._of.is_unknown(x) for x in args]):
             out = self._of.unknown_trace.process_primitive(primitive, args, params)
@@ -129,8 +129,8 @@ class TraceView:
         return [self.tracer(x) for x in out] if primitive.multiple_results else self.tracer(out)
 
 
-def _own(rule: Callable[..., Any]) -> Callable[..., Any]:
-    """A user's rule as partial evaluation calls it."""
+def _adapt_rule(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """Adapts a user's rule to the calls of partial evaluation."""
 
     @functools.wraps(rule)  # which says whose it is, too
     def divided(
@@ -146,7 +146,7 @@ def _own(rule: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _shown(rule: Callable[..., Any]) -> Callable[..., Any]:
-    """The inverse of `_own`."""
+    """Inverts `_adapt_rule`."""
     user: Callable[..., Any] | None = getattr(rule, _USERS, None)
     if user is not None:
         return user
@@ -160,7 +160,7 @@ def _shown(rule: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _PartialRules(RuleTable):
-    """Rules that are asked even if all operands are known."""
+    """Rules that apply even if all operands are known."""
 
     def __setitem__(self, prim: Primitive, rule: Callable[..., Any]) -> None:
         super().__setitem__(prim, rule)
@@ -171,7 +171,7 @@ class _PartialRules(RuleTable):
         prim.deferred = False
 
 
-custom_partial_eval_rules = _PartialRules("partial", adapt=_own, show=_shown)
+custom_partial_eval_rules = _PartialRules("partial", adapt=_adapt_rule, show=_shown)
 """primitive -> rule(trace, *tracers, **params), which returns a tracer, or a sequence of them.
 
 It divides the operation for `linearize`, `vjp` and `grad`: into what is computed now, from known
@@ -193,7 +193,7 @@ results of the former, and operands of the latter). Either equation may be None.
 DceRule = Callable[[list[bool], JaxprEqn], tuple[list[bool], JaxprEqn | None]]
 
 
-def _own_dce(rule: DceRule) -> Callable[..., JaxprEqn | None]:
+def _adapt_dce_rule(rule: DceRule) -> Callable[..., JaxprEqn | None]:
     @functools.wraps(rule)
     def pruned(used: list[bool], eqn: JaxprEqn) -> JaxprEqn | None:
         return rule(used, eqn)[1]
@@ -219,5 +219,5 @@ def _shown_dce(rule: Callable[..., JaxprEqn]) -> DceRule:
     return as_users
 
 
-dce_rules = RuleTable("dce", adapt=_own_dce, show=_shown_dce)
+dce_rules = RuleTable("dce", adapt=_adapt_dce_rule, show=_shown_dce)
 """primitive -> rule(which results are used, equation) -> (which operands are, equation or None)."""

@@ -1,4 +1,4 @@
-"""Programs made of programs: what `jax.interpreters.partial_eval` does to jaxprs."""
+"""Transformations of jaxprs for `jax.interpreters.partial_eval`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from jitney.transforms import partial
 
 
 def close_jaxpr(jaxpr: Jaxpr) -> ClosedJaxpr:
-    """A program without constants, closed."""
+    """Returns a program without constants, closed."""
     return ClosedJaxpr(jaxpr, ())
 
 
 def convert_constvars_jaxpr(jaxpr: Jaxpr) -> Jaxpr:
-    """The program that takes its constants as arguments, before the others."""
+    """Returns the program that takes its constants as arguments, before the others."""
     info = jaxpr.debug_info
     if info.arg_names is not None:
         info = info._replace(arg_names=(*[None] * len(jaxpr.constvars), *info.arg_names))
@@ -36,7 +36,7 @@ def abstract_eval_fun(
 
 
 def move_binders_to_back(closed_jaxpr: ClosedJaxpr, to_move: Sequence[bool]) -> ClosedJaxpr:
-    """The program with the marked arguments after the others.
+    """Returns the program with the marked arguments after the others.
 
     Raises:
       ValueError: if there are more or fewer marks than arguments.
@@ -49,21 +49,21 @@ def move_binders_to_back(closed_jaxpr: ClosedJaxpr, to_move: Sequence[bool]) -> 
 
 
 def prune_closed_jaxpr_outputs(jaxpr: ClosedJaxpr, used_outputs: Sequence[bool]) -> ClosedJaxpr:
-    """The program with the marked results alone; all of its operations stay.
+    """Returns the program with the marked results alone; all of its operations stay.
 
     Raises:
       ValueError: if there are more or fewer marks than results.
     """
-    own = jaxpr.jaxpr
-    outvars = [v for v, used in zip(own.outvars, used_outputs, strict=True) if used]
-    info = own.debug_info._replace(result_paths=None)
-    return ClosedJaxpr(own.replace(outvars=outvars, debug_info=info), jaxpr.consts)
+    inner = jaxpr.jaxpr
+    outvars = [v for v, used in zip(inner.outvars, used_outputs, strict=True) if used]
+    info = inner.debug_info._replace(result_paths=None)
+    return ClosedJaxpr(inner.replace(outvars=outvars, debug_info=info), jaxpr.consts)
 
 
 def partial_eval_jaxpr_nounits(
     jaxpr: ClosedJaxpr, unknowns: Sequence[bool], instantiate: bool | Sequence[bool]
 ) -> tuple[ClosedJaxpr, ClosedJaxpr, list[bool], list[AbstractValue]]:
-    """A program as two: what the known arguments determine, and the rest.
+    """Returns a program as two: what the known arguments determine, and the rest.
 
     Args:
       jaxpr: the program.
@@ -73,5 +73,5 @@ def partial_eval_jaxpr_nounits(
     Returns: (known arguments -> known results and residuals; residuals and unknown arguments ->
       unknown results; which results are unknown; types of the residuals).
     """
-    known, rest, out_unknown, n = partial.trace_partially(jaxpr, unknowns, instantiate)
-    return known, rest, list(out_unknown), rest.in_avals[:n]
+    known, unknown, out_unknown, n = partial.trace_partially(jaxpr, unknowns, instantiate)
+    return known, unknown, list(out_unknown), unknown.in_avals[:n]

@@ -1,6 +1,6 @@
-"""`jax.interpreters.pxla`: the mesh in force, as older libraries ask for it.
+"""`jax.interpreters.pxla`: the mesh in force, as older libraries read it.
 
-New code asks `jax.sharding.get_mesh()`.
+New code calls `jax.sharding.get_mesh()`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ArrayMapping: TypeAlias = OrderedDict[MeshAxisName, int]
 
 
 class _Environment:
-    """What this thread has set."""
+    """The settings of this thread."""
 
     @property
     def physical_mesh(self) -> Mesh:

@@ -17,8 +17,8 @@ class RuleTable(MutableMapping[Primitive, Rule]):
     Args:
       slot: the slot.
       replaces: other slots that a rule entered here takes the place of.
-      adapt: what is entered for a user's rule.
-      show: what is handed out for an entered rule.
+      adapt: from a user's rule to the entered one.
+      show: from an entered rule to the one that is returned.
     """
 
     def __init__(
@@ -52,8 +52,8 @@ class RuleTable(MutableMapping[Primitive, Rule]):
         from jitney.primitives import load_all
 
         load_all.load()
-        own = {p for p in self._others if registry.get(p.name) is not p}
-        return iter([p for p in (*registry.values(), *own) if self._slot in p.rules])
+        unregistered = {p for p in self._others if registry.get(p.name) is not p}
+        return iter([p for p in (*registry.values(), *unregistered) if self._slot in p.rules])
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def _inexact(x: ArrayLike) -> Array:
     (value,) = promote_dtypes_inexact(x)
-    return jnp.asarray(value)  # NumPy's bfloat16 arrays know no weak types
+    return jnp.asarray(value)  # NumPy's bfloat16 arrays have no weak types
 
 
 @custom_jvp
@@ -44,7 +44,7 @@ def relu(x: ArrayLike) -> Array:
 def jvp(  # pyright: ignore[reportRedeclaration]  # the name shows in jaxprs
     primals: tuple[Array], tangents: tuple[Array]
 ) -> tuple[Array, Array]:
-    """The derivative of relu."""
+    """Returns the derivative of relu."""
     (x,), (dx,) = primals, tangents
     return relu(x), lax.select(x > 0, dx, lax.full_like(dx, 0))
 
@@ -69,7 +69,7 @@ def relu6(x: ArrayLike) -> Array:
 def jvp(  # noqa: F811  # pyright: ignore[reportRedeclaration]  # the name shows in jaxprs
     primals: tuple[Array], tangents: tuple[Array]
 ) -> tuple[Array, Array]:
-    """The derivative of relu6."""
+    """Returns the derivative of relu6."""
     (x,), (dx,) = primals, tangents
     inside = (x > 0) & (x < 6)
     return relu6(x), lax.select(inside, dx, lax.full_like(dx, 0))
@@ -305,7 +305,7 @@ def gelu(x: ArrayLike, approximate: bool = True) -> Array:
 
 @jit_when_traced(static_argnames=("axis",))
 def glu(x: ArrayLike, axis: int = -1) -> Array:
-    """The first half of x along `axis` times the sigmoid of the second.
+    """Returns the first half of x along `axis` times the sigmoid of the second.
 
     Args:
       x: array.
@@ -373,7 +373,7 @@ def log1mexp(x: ArrayLike) -> Array:
 def jvp(  # noqa: F811  # the name shows in jaxprs
     primals: tuple[Array], tangents: tuple[Array]
 ) -> tuple[Array, Array]:
-    """The derivative of log1mexp."""
+    """Returns the derivative of log1mexp."""
     (x,), (dx,) = primals, tangents
     return log1mexp(x), dx / jnp.expm1(x)
 

@@ -47,7 +47,7 @@ R = TypeVar("R")
 
 
 class _Rules(NamedTuple):
-    """What is static: the scale, and which keys a query sees by position."""
+    """The static options: the scale, and limits by position on the keys that a query sees."""
 
     scale: float
     is_causal: bool
@@ -55,7 +55,7 @@ class _Rules(NamedTuple):
 
 
 class _Limits(NamedTuple):
-    """What limits which keys a query sees, or None.
+    """The arrays that limit the keys that a query sees, or None.
 
     Bias and mask are [B|1, K|1, T|1, G|1, S|1] and lengths [B|1, 1, 1, 1, 1] at first; what takes a
     batch, then a head, drops the leading axes.
@@ -70,24 +70,24 @@ def _each(f: Callable[..., R], count: int, loop: bool, *operands: Any) -> R:
     """`f` of each of `count` slices of the operands, which may have one for all: stacked results."""
     leaves, tree = tree_flatten(operands)
     if count == 1:
-        found, structure = tree_flatten(f(*tree_unflatten(tree, [x[0] for x in leaves])))
-        return tree_unflatten(structure, [x[None] for x in found])
+        out_leaves, structure = tree_flatten(f(*tree_unflatten(tree, [x[0] for x in leaves])))
+        return tree_unflatten(structure, [x[None] for x in out_leaves])
     varies = [x.shape[0] != 1 for x in leaves]
 
-    def of_slice(own: list[Array]) -> R:
-        rest = iter(own)
+    def of_slice(slices: list[Array]) -> R:
+        remaining = iter(slices)
         return f(
             *tree_unflatten(
-                tree, [next(rest) if v else x[0] for x, v in zip(leaves, varies, strict=True)]
+                tree, [next(remaining) if v else x[0] for x, v in zip(leaves, varies, strict=True)]
             )
         )
 
-    own = [x for x, v in zip(leaves, varies, strict=True) if v]
-    return lax.map(of_slice, own) if loop else vmap(of_slice)(own)
+    varying = [x for x, v in zip(leaves, varies, strict=True) if v]
+    return lax.map(of_slice, varying) if loop else vmap(of_slice)(varying)
 
 
 def _seen(rules: _Rules, rows: Array, columns: Array, limits: _Limits) -> Array | None:
-    """Which of the keys each query sees, [T|1, G|1, S|1], or None for all."""
+    """Returns the mask of keys that each query sees, [T|1, G|1, S|1], or None for all."""
     row, column = rows[:, None, None], columns[None, None, :]
     conditions: list[Array] = []
     if limits.mask is not None:
@@ -124,13 +124,13 @@ def _attend(
 def _in_blocks(
     rules: _Rules, query: Array, key: Array, value: Array, limits: _Limits
 ) -> tuple[Array, Array]:
-    """As `_attend`, by blocks of queries."""
+    """Computes `_attend` by blocks of queries."""
     (length, heads, _), keys = query.shape, key.shape[0]
     size = min(length, max(_LEAST_BLOCK // heads, _BLOCK // (heads * keys), 1))
     count = -(-length // size)
 
     def blocks(x: Array | None) -> Array | None:
-        """The first axis, that of queries, padded at its end and split in (count, size)."""
+        """Returns the first axis, that of queries, padded at its end and split in (count, size)."""
         if x is None or x.shape[0] == 1:
             return None if x is None else x[None]
         widths = [(0, count * size - length), *[(0, 0)] * (x.ndim - 1)]
@@ -266,8 +266,8 @@ def _check_operands(query: Array, key: Array, value: Array) -> None:
         )
 
 
-def _window(given: int | tuple[int, int] | None) -> tuple[int, int] | None:
-    return (given, given) if isinstance(given, int) else given
+def _window(window: int | tuple[int, int] | None) -> tuple[int, int] | None:
+    return (window, window) if isinstance(window, int) else window
 
 
 def dot_product_attention(
@@ -348,7 +348,7 @@ def dot_product_attention(
     if query_lengths is not None:
         valid = jnp.arange(length)[None, :] < query_lengths[:, None]
         out = jnp.where(valid[:, :, None, None], out, 0)
-    # As in JAX: the residual is for those who write derivatives, and has none itself.
+    # As in JAX: the residual is meant for custom derivatives, and has none itself.
     residual = lax.stop_gradient(residual.reshape(batches, length, heads))
     if not has_batches:
         out, residual = out[0], residual[0]

@@ -55,12 +55,12 @@ class Initializer(Protocol):
         dtype: DTypeLike | None = None,
         out_sharding: ShardingLike | None = None,
     ) -> Array:
-        """An array of `shape`."""
+        """Returns an array of `shape`."""
         raise NotImplementedError
 
 
-def _dtype(given: DTypeLike | None, default: DTypeLike | None) -> np.dtype:
-    return dtypes.canonicalize_dtype(given or default or np.float64)
+def _dtype(dtype: DTypeLike | None, default: DTypeLike | None) -> np.dtype:
+    return dtypes.canonicalize_dtype(dtype or default or np.float64)
 
 
 def zeros(
@@ -175,7 +175,7 @@ def truncated_normal(
 def _fans(
     shape: Sequence[int], in_axis: Axes, out_axis: Axes, batch_axis: Axes
 ) -> tuple[float, float]:
-    """The number of inputs and of outputs of a unit with weights of `shape`."""
+    """Returns the number of inputs and of outputs of a unit with weights of `shape`."""
     if len(shape) < 2 and in_axis == -2:
         raise ValueError(
             "variance_scaling: weights must have at least two axes, or specify in_axis "
@@ -213,7 +213,7 @@ def variance_scaling(
       dtype: default dtype of the results, real or complex.
 
     Raises:
-      ValueError: if `mode` or `distribution` is none of these, or a shape has less than two axes and
+      ValueError: if `mode` or `distribution` is not one of these, or a shape has less than two axes and
         `in_axis` is not given.
 
     Example:
@@ -254,7 +254,7 @@ def variance_scaling(
 
 
 def _real_of(dtype: np.dtype) -> np.dtype:
-    """Of the parts of a complex dtype."""
+    """Returns the dtype of the parts of a complex dtype."""
     return np.dtype(np.float32 if dtype == np.complex64 else np.float64)
 
 
@@ -366,8 +366,8 @@ def orthogonal(
         q = q * lax.expand_dims(lax.sign(diagonal), (0,))
         q = q.T if rows < columns else q
         others = [n for k, n in enumerate(shape) if k != column_axis % len(shape)]
-        whole = jnp.moveaxis(jnp.reshape(q, (*others, columns)), -1, column_axis)
-        return jnp.array(scale, dtype) * whole
+        weights = jnp.moveaxis(jnp.reshape(q, (*others, columns)), -1, column_axis)
+        return jnp.array(scale, dtype) * weights
 
     return _initializer(make, dtype)
 

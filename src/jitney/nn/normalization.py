@@ -112,8 +112,8 @@ def logmeanexp(
     if where is None:
         count: Any = float(math.prod(x.shape[a] for a in axes_of(axis, x.ndim)))
     else:
-        kept = jnp.broadcast_to(where, x.shape)
-        count = jnp.count_nonzero(kept, axis=axis, keepdims=keepdims).astype(total.dtype)
+        mask = jnp.broadcast_to(where, x.shape)
+        count = jnp.count_nonzero(mask, axis=axis, keepdims=keepdims).astype(total.dtype)
     return total - jnp.log(count)
 
 
@@ -143,7 +143,7 @@ def standardize(
     Returns: array of the shape of x.
 
     Raises:
-      ValueError: if `algorithm` is none of these.
+      ValueError: if `algorithm` is not one of these.
 
     Example:
       >>> nn.standardize(jnp.array([1.0, 3.0]), epsilon=0.0)
@@ -198,10 +198,10 @@ def one_hot(
         num_classes,
         "`num_classes` is an extent of the result of jax.nn.one_hot, so it must be static.",
     )
-    given = jnp.asarray(x).dtype
-    if not dtypes.issubdtype(given, np.integer):
+    input_dtype = jnp.asarray(x).dtype
+    if not dtypes.issubdtype(input_dtype, np.integer):
         warn(
-            f"jax.nn.one_hot: `x` should be of an integer type, but it is {given}; cast it",
+            f"jax.nn.one_hot: `x` should be of an integer type, but it is {input_dtype}; cast it",
             DeprecationWarning,
         )
     asked = dtypes.canonicalize_dtype(float if dtype is None else dtype)

@@ -1,6 +1,6 @@
 """Products of matrices of narrow numbers, with a scale for each block of neighbours.
 
-JAX has code for them on GPUs alone, and raises an error on a CPU. Here they are what they stand for:
+JAX has code for them on GPUs alone, and raises an error on a CPU. Here they are computed as defined:
 operands are quantized as there, multiplied by their scales, and contracted in float32.
 
 Axes in this file: B batches, M rows of the left operand, N of the right one, K contracted, C blocks
@@ -39,7 +39,7 @@ _RESULTS = (_FLOAT32, np.dtype(dtypes.bfloat16), np.dtype(np.float16))
 
 @dataclasses.dataclass(slots=True)
 class BlockScaleConfig:
-    """How numbers are quantized.
+    """The configuration of block quantization.
 
     Attributes:
       mode: "mxfp8" or "nvfp4".
@@ -61,7 +61,7 @@ class BlockScaleConfig:
 def get_scaled_dot_general_config(
     mode: Literal["nvfp4", "mxfp8"], global_scale: Array | None = None
 ) -> BlockScaleConfig:
-    """How `scaled_dot_general` quantizes an operand.
+    """Returns a quantization of operands for `scaled_dot_general`.
 
     Args:
       mode: "mxfp8": blocks of 32 numbers of 8 bits, scales that are powers of two; "nvfp4": blocks of
@@ -122,11 +122,11 @@ def scaled_matmul(
             f"scaled_matmul: all operands must have three axes, but have shapes {shapes}"
         )
     (batches, rows, length), (_, columns, _), (_, _, blocks), _ = shapes
-    wanted = [
+    expected = [
         (batches, rows, length), (batches, columns, length), (batches, rows, blocks),
         (batches, columns, blocks),
     ]  # fmt: skip
-    if shapes != wanted or not blocks or length % blocks:
+    if shapes != expected or not blocks or length % blocks:
         raise ValueError(
             "scaled_matmul: scales must divide the last axis of their matrices into equal blocks, "
             "as many for both, and other axes be those of the matrices, but the shapes of `lhs`, "
@@ -155,17 +155,17 @@ def _quantized(
         x = x / global_scale
     limit = float(jnp.finfo(config.data_type).max)
     blocks = x.reshape(*x.shape[:-1], -1, size)
-    wanted = jnp.max(jnp.abs(blocks), axis=-1) / limit
+    ideal = jnp.max(jnp.abs(blocks), axis=-1) / limit
     if config.mode == "mxfp8":
         # The power of two that is as large, or the next one.
-        mantissa, exponent = jnp.frexp(wanted)
+        mantissa, exponent = jnp.frexp(ideal)
         exponent = jnp.where(mantissa > 0.5, exponent, exponent - 1)
-        exponent = jnp.where(wanted == 0, 0, jnp.clip(exponent, _LOWEST_EXPONENT, _BIAS))
+        exponent = jnp.where(ideal == 0, 0, jnp.clip(exponent, _LOWEST_EXPONENT, _BIAS))
         scales = lax.bitcast_convert_type((exponent + _BIAS).astype(np.uint8), config.scale_type)
         scaled = jnp.ldexp(blocks, -exponent[..., None])
     else:
         highest = float(jnp.finfo(config.scale_type).max)
-        scales = jnp.clip(wanted, 0, highest).astype(config.scale_type)
+        scales = jnp.clip(ideal, 0, highest).astype(config.scale_type)
         divisor = scales.astype(_FLOAT32)
         scaled = blocks / jnp.where(divisor == 0, 1, divisor)[..., None]
     numbers = jnp.clip(scaled, -limit, limit).astype(config.data_type)
@@ -188,7 +188,7 @@ def _product(x: Array, y: Array, configs: Configs, scales: Scales) -> Array:
 
 
 def _is_within(x: Array, config: BlockScaleConfig, scale: Array) -> Array:
-    """Whether a number was not clipped when it was quantized."""
+    """Returns whether a number was not clipped when it was quantized."""
     limits = [float(jnp.finfo(t).max) for t in (config.data_type, config.scale_type)]
     return jnp.abs(x) <= scale * math.prod(limits)
 
@@ -204,23 +204,23 @@ def _scaled_dot(x: Array, y: Array, scales: Scales, configs: Configs) -> Array:
         return product(x, y, scales), (x, y, scales)
 
     def backward(
-        kept: tuple[Array, Array, Scales], ct: Array
+        residuals: tuple[Array, Array, Scales], ct: Array
     ) -> tuple[Array, Array, tuple[Array | None, ...]]:
-        x, y, scales = kept
+        x, y, scales = residuals
         turned = partial(jnp.swapaxes, axis1=1, axis2=2)
-        found: list[Array] = []
-        for own, k, other, mine in ((x, 0, y, ct), (y, 1, x, turned(ct))):
+        cts: list[Array] = []
+        for operand, k, other, mine in ((x, 0, y, ct), (y, 1, x, turned(ct))):
             if configs[2].mode == "nvfp4":
                 slope = jnp.matmul(mine, other.astype(_FLOAT32))
                 scale = scales[k]
                 if scale is not None:
-                    slope = jnp.where(_is_within(own, configs[k], scale), slope, 0)
+                    slope = jnp.where(_is_within(operand, configs[k], scale), slope, 0)
             else:
                 pair, of_pair = (configs[2], configs[1 - k]), (scales[2], scales[1 - k])
                 slope = _product(mine, turned(other), pair, of_pair)
-            found.append(slope.astype(own.dtype))
+            cts.append(slope.astype(operand.dtype))
         nothing = tuple([None if s is None else jnp.zeros_like(s) for s in scales])
-        return found[0], found[1], nothing
+        return cts[0], cts[1], nothing
 
     product.defvjp(forward, backward)
     return product(x, y, scales)

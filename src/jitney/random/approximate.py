@@ -32,7 +32,7 @@ METHODS = ("exact", "approximate")
 
 
 def is_approximate(name: str, method: str) -> bool:
-    """Whether `method` of sampler `name` is "approximate".
+    """Returns whether `method` of sampler `name` is "approximate".
 
     Raises:
       ValueError: if it is neither that nor "exact".
@@ -108,7 +108,7 @@ def poisson(key: Array, lam: Array, *, shape: Shape, dtype: np.dtype) -> Array:
 
 
 def _normal_distribution(z: Array) -> Array:
-    """The distribution function of normal numbers, precise in the lower tail."""
+    """Returns the distribution function of normal numbers, precise in the lower tail."""
     half_root = _constant(np.sqrt(0.5), z.dtype)
     x = z * half_root
     tail = lax.erfc(lax.abs(x))
@@ -118,7 +118,7 @@ def _normal_distribution(z: Array) -> Array:
 
 
 def _by_summing(lam: Array, u: Array) -> Array:
-    """How many values of the distribution function of mean `lam` are below `u`."""
+    """Returns how many values of the distribution function of mean `lam` are below `u`."""
     term = total = lax.exp(-lam)
     count = (total < u).astype(lam.dtype)
     for k in range(1, _TERMS):
@@ -142,7 +142,7 @@ def _by_normal(lam: Array, z: Array) -> Array:
 
 
 def _normal_score(k: Array, lam: Array) -> Array:
-    """The normal quantile of the distribution function at k, nearly."""
+    """Returns the normal quantile of the distribution function at k, nearly."""
     dtype = lam.dtype
     one, zero = _constant(1, dtype), lax.full_like(k, 0)
     is_negative = k < zero

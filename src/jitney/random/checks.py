@@ -17,7 +17,7 @@ Shape = tuple[int, ...]
 
 
 def shape_of(shape: ShapeLike) -> Shape:
-    """A shape given as a number or a sequence.
+    """Returns a shape given as a number or a sequence.
 
     Raises:
       TypeError: if an extent is not an integer known now, or is negative.
@@ -29,25 +29,25 @@ def shape_of(shape: ShapeLike) -> Shape:
 
 
 def inexact_dtype(name: str, dtype: DTypeLike | None, *, allow_complex: bool = False) -> np.dtype:
-    """The canonical floating dtype asked for, `float` by default.
+    """Returns the canonical floating dtype asked for, `float` by default.
 
     Raises:
-      ValueError: if it is none.
+      ValueError: if it is not one.
     """
     dtypes.check_user_dtype_supported(dtype)
     asked = dtypes.requested_dtype(float if dtype is None else dtype)
     kind = np.inexact if allow_complex else np.floating
     if not dtypes.issubdtype(asked, kind):
-        wanted = "float or complex" if allow_complex else "float"
-        raise ValueError(f"dtype argument to `{name}` must be a {wanted} dtype, got {asked}")
+        allowed = "float or complex" if allow_complex else "float"
+        raise ValueError(f"dtype argument to `{name}` must be a {allowed} dtype, got {asked}")
     return asked
 
 
 def integer_dtype(name: str, dtype: DTypeLike | None, default: DTypeLike = int) -> np.dtype:
-    """The canonical integer dtype asked for.
+    """Returns the canonical integer dtype asked for.
 
     Raises:
-      TypeError: if it is none.
+      TypeError: if it is not one.
     """
     dtypes.check_user_dtype_supported(dtype)
     asked = dtypes.requested_dtype(default if dtype is None else dtype)
@@ -57,7 +57,7 @@ def integer_dtype(name: str, dtype: DTypeLike | None, default: DTypeLike = int) 
 
 
 def broadcast_shape(name: str, shape: ShapeLike | None, *shapes: Shape) -> Shape:
-    """The shape of the draw: `shape`, or what the parameters broadcast to if it is None.
+    """Returns the shape of the draw: `shape`, or what the parameters broadcast to if it is None.
 
     Raises:
       ValueError: if the parameters do not broadcast to `shape`.
@@ -85,11 +85,11 @@ def promoted(name: str, dtype: np.dtype, *parameters: ArrayLike) -> list[Array]:
         float32.
     """
     for x in parameters:
-        own = dtypes.result_type(x)
+        parameter_dtype = dtypes.result_type(x)
         if dtypes.result_type(x, dtype) != dtype:
             raise dtypes.TypePromotionError(
                 f"{name}: parameters must promote to {dtype}, which is drawn, but one is of dtype "
-                f"{own}: cast it, or ask for dtype={own}"
+                f"{parameter_dtype}: cast it, or ask for dtype={parameter_dtype}"
             )
     return [lax.convert_element_type(x, dtype) for x in parameters]
 

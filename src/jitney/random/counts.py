@@ -108,7 +108,7 @@ def _unless_all(walks: Array, draw: Callable[[], Array], otherwise: Array) -> Ar
 
 
 def _poisson_walk(key: Array, lam: Array, dtype: np.dtype) -> Array:
-    """How many factors, uniform in [0, 1), a product takes to fall to exp(-lam), less one."""
+    """Returns how many uniform factors a product takes to fall to exp(-lam), less one."""
 
     def step(
         drawn: list[Any], parameters: Sequence[Any], state: streams.State
@@ -125,7 +125,7 @@ def _poisson_walk(key: Array, lam: Array, dtype: np.dtype) -> Array:
 
 
 def _poisson_rejection(key: Array, lam: Array, dtype: np.dtype) -> Array:
-    """Hörmann's PTRS, for means of at least ten; letters are his."""
+    """Hörmann's PTRS, for means of at least ten; symbols as in the paper."""
     log_lam = lax.log(lam)
     b = _constant(0.931, _F32) + _constant(2.53, _F32) * lax.sqrt(lam)
     a = _constant(-0.059, _F32) + _constant(0.02483, _F32) * b
@@ -221,7 +221,7 @@ def _binomial(key: Array, n: Array, p: Array, *, shape: Shape) -> Array:
 
 
 def _binomial_walk(key: Array, n: Array, q: Array) -> Array:
-    """How many geometric numbers of probability q add up to at most n."""
+    """Returns how many geometric numbers of probability q add up to at most n."""
     dtype = n.dtype
 
     def step(
@@ -239,7 +239,7 @@ def _binomial_walk(key: Array, n: Array, q: Array) -> Array:
 
 
 def _binomial_rejection(key: Array, n: Array, q: Array) -> Array:
-    """Hörmann's BTRS, for n q of at least ten and q of at most a half; letters are his."""
+    """Hörmann's BTRS, for n q of at least ten and q of at most a half; symbols as in the paper."""
     dtype = n.dtype
 
     def c(value: float) -> Any:
@@ -285,7 +285,7 @@ _STIRLING_TAILS = (
 
 
 def _stirling_tail(k: Array) -> Array:
-    """What Stirling's formula lacks of log k!; beyond the table the value that its series has at 9.
+    """Returns the error of Stirling's formula for log k!; beyond the table, its series at 9.
 
     The series has that value there in JAX, too, whose draws are to be reproduced. The four tails of a
     density all but cancel.

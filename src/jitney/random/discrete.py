@@ -35,7 +35,7 @@ def permutation(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """A random order of the slices of `x` along `axis`, or of 0 ... x - 1.
+    """Returns a random order of the slices of `x` along `axis`, or of 0 ... x - 1.
 
     Args:
       key: a key.
@@ -47,7 +47,7 @@ def permutation(
     Returns: array of the shape and dtype of `x`; integers [x] if `x` is a number.
 
     Raises:
-      TypeError: if `x` is a scalar, but no integer.
+      TypeError: if `x` is a scalar, but not an integer.
       ValueError: if the axis is out of bounds.
 
     Example:
@@ -161,8 +161,8 @@ def choice(
         if replace:
             drawn = randint(key, shape, 0, n_inputs)
             return drawn if array is None else jnp.take(array, drawn, axis=axis)
-        whole = permutation(key, n_inputs if array is None else array, axis)
-        head = lax.slice_in_dim(whole, 0, n_draws, axis=axis)
+        shuffled = permutation(key, n_inputs if array is None else array, axis)
+        head = lax.slice_in_dim(shuffled, 0, n_draws, axis=axis)
         return jnp.reshape(head, head.shape[:axis] + shape + head.shape[axis + 1 :])
     weights: Array = promote_dtypes_inexact(p)[0]
     if weights.shape != (n_inputs,):

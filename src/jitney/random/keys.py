@@ -54,7 +54,7 @@ def _check_seed(name: str, seed: ArrayLike) -> None:
 def key(
     seed: ArrayLike, *, impl: PRNGLike | None = None, dtype: dtypes.KeyDType | None = None
 ) -> Array:
-    """A typed key made from an integer.
+    """Returns a typed key made from an integer.
 
     Equal seeds give equal keys, and equal keys equal numbers: a key is used once, and `split` or
     `fold_in` make new ones from it.
@@ -80,7 +80,7 @@ def key(
 
 
 def PRNGKey(seed: ArrayLike, *, impl: PRNGLike | None = None) -> Array:  # the API's name
-    """A raw key made from an integer; new programs use `key`.
+    """Returns a raw key made from an integer; new programs use `key`.
 
     Args:
       seed: integer scalar, as for `key`.
@@ -96,8 +96,8 @@ def PRNGKey(seed: ArrayLike, *, impl: PRNGLike | None = None) -> Array:  # the A
       Array([ 0, 42], dtype=uint32)
     """
     _check_seed("PRNGKey", seed)
-    made = seeds.random_seed(seed, _resolve(impl))
-    return made if config.enable_custom_prng.value else ops.random_unwrap_p.bind(made)
+    typed = seeds.random_seed(seed, _resolve(impl))
+    return typed if config.enable_custom_prng.value else ops.random_unwrap_p.bind(typed)
 
 
 def check_key(name: str, keys: ArrayLike, *, single: bool = True) -> tuple[Array, bool]:
@@ -110,11 +110,13 @@ def check_key(name: str, keys: ArrayLike, *, single: bool = True) -> tuple[Array
 
     Raises:
       TypeError: if `keys` is not a key.
-      ValueError: if it is an array of keys where one is wanted.
+      ValueError: if it is an array of keys and `single` is true.
     """
     wrapped = not is_key_array(keys)
-    given: Any = keys
-    typed: Array = wrap_key_data(given, impl=config.default_prng_impl()) if wrapped else given
+    key_array: Any = keys
+    typed: Array = (
+        wrap_key_data(key_array, impl=config.default_prng_impl()) if wrapped else key_array
+    )
     if wrapped and config.legacy_prng_key.value != "allow":
         _discourage_raw_key(name)
     if single and typed.shape != ():
@@ -141,7 +143,7 @@ def wrap_key_data(
     impl: PRNGLike | None = None,
     dtype: dtypes.KeyDType | None = None,
 ) -> Array:
-    """A typed key array from raw data, such as `key_data` returns.
+    """Returns a typed key array from raw data, such as `key_data` returns.
 
     Args:
       key_bits_array: uint32 array of shape [*shape, 2].
@@ -184,7 +186,7 @@ def wrap_key_data(
 
 
 def key_data(keys: ArrayLike) -> Array:
-    """The data of keys, to be stored, say; `wrap_key_data` makes keys from it.
+    """Returns the data of keys, to be stored, say; `wrap_key_data` makes keys from it.
 
     Args:
       keys: key array of shape [*shape], or raw keys, which are returned as they are.
@@ -203,7 +205,7 @@ def key_data(keys: ArrayLike) -> Array:
 
 
 def key_impl(keys: ArrayLike) -> str | prng.PRNGSpec:
-    """The name of the generator of a key array.
+    """Returns the name of the generator of a key array.
 
     Args:
       keys: key array.
@@ -222,7 +224,7 @@ def key_impl(keys: ArrayLike) -> str | prng.PRNGSpec:
 
 
 def key_dtype(impl_spec: PRNGLike | None = None) -> dtypes.KeyDType:
-    """The dtype of key arrays of a generator.
+    """Returns the dtype of key arrays of a generator.
 
     Args:
       impl_spec: its name; `jax_default_prng_impl` by default.
@@ -258,7 +260,7 @@ def split(key: ArrayLike, num: int | tuple[int, ...] = 2) -> Array:
 
 
 def fold_in(key: ArrayLike, data: ArrayLike) -> Array:
-    """A new key from a key and an integer: one for each step of a loop, say.
+    """Returns a new key from a key and an integer: one for each step of a loop, say.
 
     Args:
       key: a key.
@@ -285,7 +287,7 @@ def fold_in(key: ArrayLike, data: ArrayLike) -> Array:
 
 
 def clone(key: ArrayLike) -> Array:
-    """The same key, as one that may be used once more under key-reuse checking."""
+    """Returns the same key, as one that may be used once more under key-reuse checking."""
     typed, wrapped = check_key("clone", key, single=False)
     return _same_style(ops.random_clone_p.bind(typed), wrapped)
 

@@ -41,7 +41,7 @@ def multivariate_normal(
       cov: covariances [*batch, n, n], symmetric and positive semidefinite.
       shape: of the batch; that of the parameters by default, which broadcast to it.
       dtype: a floating dtype of the standard normal numbers; that of the parameters by default.
-      method: how the root is taken: "cholesky", the quickest, which wants a positive definite `cov`;
+      method: how the root is taken: "cholesky", the quickest, which needs a positive definite `cov`;
         "eigh" or "svd".
       out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
 

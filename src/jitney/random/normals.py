@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def _constant(value: float, dtype: np.dtype) -> Any:
-    # As an operand it gives way to arrays of ours, which NumPy's stubs do not know.
+    # As an operand it defers to our arrays, which NumPy's stubs do not declare.
     return np.array(value, dtype)
 
 

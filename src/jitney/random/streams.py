@@ -1,4 +1,4 @@
-"""Where the elements of a draw get their random numbers from, while a loop goes on for some of them.
+"""Random numbers for draws by rejection, whose loop goes on for some of the elements.
 
 Samplers that repeat a step until each element has come to its end draw numbers for all elements in
 each round, from keys that are split from round to round. Of a generator whose words are functions of
@@ -68,14 +68,14 @@ def repeat(
         new = split(keys, len(parts))
         drawn = [_uniform(new[i], shape, dtype) for i in _draws(parts)]
         still, state_after = step(drawn, parameters, state)
-        kept = [lax.select(active, x, y) for x, y in zip(state_after, state, strict=True)]
-        return [active & still, new[parts.index("next")], *kept]
+        selected = [lax.select(active, x, y) for x, y in zip(state_after, state, strict=True)]
+        return [active & still, new[parts.index("next")], *selected]
 
     return list(lax.while_loop(_any_active, one_round, [active, key, *state])[2:])
 
 
 def redraw_until_accepted(key: Array, shape: Shape, dtype: np.dtype, propose: Proposal) -> Array:
-    """What `propose` gave last among what it accepted, in rounds that end when all have accepted once.
+    """Returns the last accepted value of `propose`, in rounds until each element has accepted one.
 
     An element that has accepted goes on: its value depends on how long the others take, as in JAX.
 
@@ -164,7 +164,7 @@ def _first_rounds(
     active: Array,
     state: State,
 ) -> tuple[Array, Array, State]:
-    """Rounds whose keys are made once for all: (who is active still, key, states) after them."""
+    """Runs rounds whose keys are made beforehand; returns (active elements, key, states)."""
 
     def split_once(key: Array, _: None) -> tuple[Array, list[Array]]:
         new = split(key, len(parts))
@@ -190,7 +190,7 @@ def _first_rounds(
 
 
 def _word_at(keys: Array, position: Array, dtype: np.dtype) -> Array:
-    """The word that a draw of many from `keys` has at `position`."""
+    """Returns the word that a draw of many from `keys` has at `position`."""
     # Folding in is the same hash of (0, position) that a draw takes.
     pairs = ops.random_unwrap_p.bind(ops.random_fold_in_p.bind(keys, position))
     first, second = (lax.index_in_dim(pairs, i, 1, keepdims=False) for i in range(2))

@@ -163,8 +163,8 @@ def _truncated(x: ArrayLike) -> ArrayLike:
 def _limited(x: ArrayLike, dtype: DTypeLike) -> Array:
     """Integers `x` as `dtype`, those that it cannot hold replaced by its nearest end."""
     x = convert.as_value(x)
-    own, wanted = dtypes.iinfo(x.dtype), dtypes.iinfo(dtype)
-    low, high = max(int(own.min), int(wanted.min)), min(int(own.max), int(wanted.max))
+    source, target = dtypes.iinfo(x.dtype), dtypes.iinfo(dtype)
+    low, high = max(int(source.min), int(target.min)), min(int(source.max), int(target.max))
     bounds = [convert.scalar_operand(b, x.dtype, x.weak_type) for b in (low, high)]
     return lax.convert_element_type(jnp.clip(x, *bounds), dtype)
 

@@ -48,7 +48,7 @@ def get_tensorstore_spec(
     arr: Any = None,
     driver: str = "zarr",
 ) -> Spec:
-    """The spec of an array that is stored at a path: see `specs.get_tensorstore_spec`.
+    """Returns the spec of an array that is stored at a path: see `specs.get_tensorstore_spec`.
 
     Example:
       >>> get_tensorstore_spec("/tmp/state/weights")
@@ -64,15 +64,15 @@ def __getattr__(name: str) -> Any:
 
 
 class GlobalAsyncCheckpointManagerBase(abc.ABC):
-    """What stores arrays while the program goes on, and reads them; libraries write others of it."""
+    """The interface of managers that store arrays asynchronously, and read them."""
 
     @abc.abstractmethod
     def check_for_errors(self) -> None:
-        """Raises what storing has failed with, if it has."""
+        """Raises the error of an earlier write, if any."""
 
     @abc.abstractmethod
     def wait_until_finished(self) -> None:
-        """Returns when everything is stored; raises what storing has failed with."""
+        """Waits until everything is stored; raises the error of a write, if any."""
 
     @abc.abstractmethod
     def serialize(
@@ -92,10 +92,10 @@ class GlobalAsyncCheckpointManagerBase(abc.ABC):
 
 
 class AsyncManager:
-    """A thread that waits for writes, and what to do when they are finished.
+    """A thread that waits for writes, and then calls a callback.
 
     Args:
-      timeout_secs: how long a process waits for the others; the only one waits for nobody.
+      timeout_secs: how long a process waits for the others; a single process does not wait.
     """
 
     def __init__(self, timeout_secs: int = 300) -> None:
@@ -105,7 +105,7 @@ class AsyncManager:
         self._exception: BaseException | None = None
 
     def _add_futures(self, futures: Sequence[Any]) -> None:
-        """Has the thread wait for these."""
+        """Adds futures that the thread waits for."""
         self._commit_futures = list(futures)
 
     def _start_async_commit(self, on_commit_callback: Callable[[], None] | None) -> None:
@@ -130,13 +130,13 @@ class AsyncManager:
         self._thread.start()
 
     def check_for_errors(self) -> None:
-        """Raises what storing has failed with, if it has; once."""
+        """Raises the error of an earlier write, if any, once."""
         error, self._exception = self._exception, None
         if error is not None:
             raise error
 
     def wait_until_finished(self) -> None:
-        """Returns when everything is stored; raises what storing has failed with."""
+        """Waits until everything is stored; raises the error of a write, if any."""
         thread, self._thread = self._thread, None
         if thread is not None:
             thread.join()

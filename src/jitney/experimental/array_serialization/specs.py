@@ -35,7 +35,7 @@ def get_tensorstore_spec(
     arr: Any = None,
     driver: str = "zarr3",
 ) -> Spec:
-    """The spec of an array that is stored at a path.
+    """Returns the spec of an array that is stored at a path.
 
     Args:
       ckpt_path: of the array: a folder, or an address that begins with gs:// or s3://.
@@ -45,7 +45,7 @@ def get_tensorstore_spec(
       driver: the format: "zarr" or "zarr3".
 
     Raises:
-      ValueError: if a database is wanted and the path is not absolute or has no folder for it, or the
+      ValueError: if `ocdbt` is true and the path is not absolute or has no folder for it, or the
         format is neither.
 
     Example:
@@ -55,7 +55,7 @@ def get_tensorstore_spec(
     # An address loses one of its slashes here, which _CLOUD_ADDRESS allows for.
     path = os.path.normpath(os.fspath(ckpt_path))
     if _is_cloud(path):
-        _cloud_store(path)  # complains of addresses without a path
+        _cloud_store(path)  # raises for addresses without a path
     if process_idx is not None:
         folder, name = os.path.split(path)
         path = os.path.join(folder, _PROCESS_FOLDER.format(process_idx), name)
@@ -91,17 +91,17 @@ def _is_cloud(path: str) -> bool:
 
 
 def _cloud_store(path: str) -> Spec:
-    found = _CLOUD_ADDRESS.fullmatch(path)
-    if found is None:
+    address = _CLOUD_ADDRESS.fullmatch(path)
+    if address is None:
         raise ValueError(
             "get_tensorstore_spec: an address in cloud storage has a bucket and a path, as in "
             f"gs://bucket/folder/array, which {path} has not"
         )
-    return {"driver": _CLOUDS[found[1]], "bucket": found[2], "path": found[3]}
+    return {"driver": _CLOUDS[address[1]], "bucket": address[2], "path": address[3]}
 
 
 def is_remote_storage(tspec: Spec | str) -> bool:
-    """Whether a path or a spec says that an array is in cloud storage.
+    """Returns whether a path or a spec refers to cloud storage.
 
     Example:
       >>> is_remote_storage("gs://bucket/weights")
@@ -125,7 +125,7 @@ def metadata_of(
     file_size_target: int = FILE_SIZE_TARGET,
     driver: str = "zarr3",
 ) -> Spec:
-    """What a spec has of an array's shape, dtype and blocks; a block is within what a device has.
+    """Returns the metadata of a spec: shape, dtype and blocks, each within the part of one device.
 
     Args:
       arr: an array.
@@ -136,17 +136,17 @@ def metadata_of(
     Raises:
       ValueError: if the driver is another.
     """
-    whole: tuple[int, ...] = tuple(arr.shape)
+    shape: tuple[int, ...] = tuple(arr.shape)
     place = getattr(arr, "sharding", None)
-    local = whole if place is None else tuple(place.shard_shape(whole))
+    local = shape if place is None else tuple(place.shard_shape(shape))
     dtype = np.dtype(arr.dtype)
     blocks = block_shape(local, dtype, file_size_target)
     if driver == "zarr":
-        return {"compressor": {"id": "zstd"}, "shape": whole, "chunks": blocks}
+        return {"compressor": {"id": "zstd"}, "shape": shape, "chunks": blocks}
     if driver == "zarr3":
         return {
             "codecs": [{"name": "zstd"}] if is_remote else [],
-            "shape": whole,
+            "shape": shape,
             "data_type": dtypes.long_name(dtype),
             "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": blocks}},
         }
@@ -177,7 +177,7 @@ def block_shape(
 
 
 def prime_factors(n: int) -> Iterator[int]:
-    """The prime factors of `n`, smallest first, as often as they divide it."""
+    """Returns the prime factors of `n`, smallest first, as often as they divide it."""
     for factor in itertools.count(2):
         if factor * factor > n:
             break
@@ -192,12 +192,12 @@ def prime_factors(n: int) -> Iterator[int]:
 
 
 def is_tensorstore_spec_leaf(leaf: Any) -> bool:
-    """Whether a node of a pytree is a spec, or None in place of one."""
+    """Returns whether a node of a pytree is a spec, or None in place of one."""
     return leaf is None or (isinstance(leaf, dict) and ("driver" in leaf or "kvstore" in leaf))
 
 
 def merge_nested_ts_specs(dict1: dict[Any, Any], dict2: dict[Any, Any] | None) -> dict[Any, Any]:
-    """A spec with what another one says besides, or instead; None leaves it as it is.
+    """Returns a spec updated by another one; None leaves it as it is.
 
     What they say of the place, `kvstore`, is merged in the same way, word by word.
 
@@ -256,8 +256,8 @@ def verify_tensorstore_spec(
                 f"{dtypes.long_name(arr.dtype)}"
             )
     place = store.get("base", {}) if ocdbt else store
-    found = place if isinstance(place, str) else place.get("path", "")
-    wanted = _CLOUD_ADDRESS.fullmatch(os.path.normpath(os.fspath(path)))
-    folder = wanted[3] if wanted else os.path.normpath(os.fspath(path))
-    if os.path.normpath(found.removeprefix("file://")) != folder:
+    stored_path = place if isinstance(place, str) else place.get("path", "")
+    address = _CLOUD_ADDRESS.fullmatch(os.path.normpath(os.fspath(path)))
+    folder = address[3] if address else os.path.normpath(os.fspath(path))
+    if os.path.normpath(stored_path.removeprefix("file://")) != folder:
         raise ValueError(f"verify_tensorstore_spec: the spec's place {store} is not in {path}")

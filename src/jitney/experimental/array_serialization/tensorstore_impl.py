@@ -47,7 +47,7 @@ _GIGABYTE = 10**9
 
 @functools.cache
 def _defaults() -> tuple[ts.Context, ts.ChunkLayout]:
-    """What all arrays of the process share: caches and threads; and how blocks are chosen."""
+    """Returns the context (caches, threads) and block options that all arrays of the process share."""
     import tensorstore
 
     limit = {"limit": _CONCURRENT_OPERATIONS}
@@ -141,7 +141,7 @@ async def async_serialize(
             await opening
         else:
             commit_future.append(opening)
-    # The files' description is in the spec, so that nobody need read what may not be written yet.
+    # The metadata are in the spec, so that no process reads files that may not be written yet.
     store = await _open(
         tensorstore_spec, context, chunk_layout, assume_metadata=True, transaction=transaction
     )
@@ -176,15 +176,15 @@ def run_serialization(arrays: PyTree, tensorstore_specs: PyTree) -> None:
 def _paired(f: Any, tree: PyTree, specs: PyTree) -> list[Coroutine[Any, Any, Any]]:
     """`f(leaf, its spec)` for the leaves of a tree of arrays or places."""
     leaves, structure = pytrees.tree_flatten(tree)
-    own = structure.flatten_up_to(specs)
-    return [f(leaf, spec) for leaf, spec in zip(leaves, own, strict=True)]
+    leaf_specs = structure.flatten_up_to(specs)
+    return [f(leaf, spec) for leaf, spec in zip(leaves, leaf_specs, strict=True)]
 
 
 # --- reading --------------------------------------------------------------------------------------
 
 
 class _LimitInFlightBytes:
-    """How many bytes may be under way at once; those who want more wait for others' to arrive."""
+    """Limits the bytes in flight; further requests wait for earlier ones to finish."""
 
     def __init__(self, host_memory_bytes_limit: int) -> None:
         self._max_bytes = host_memory_bytes_limit
@@ -255,13 +255,13 @@ async def async_deserialize(
             "array_serialization puts what it reads where a jax.sharding.Sharding says, or a Format or "
             f"a ShapeDtypeStruct that has one, such as the `x.sharding` of an array, not {in_type!r}"
         )
-    wanted: Any = dtype
+    out_dtype: Any = dtype
     if isinstance(in_type, ShapeDtypeStruct) and dtype is None:
-        wanted = in_type.dtype
+        out_dtype = in_type.dtype
     t = await _open(tensorstore_spec, context, chunk_layout, assume_metadata=assume_metadata)
     shape = tuple(t.shape if global_shape is None else global_shape)
     place.check_fits(shape)
-    found: dict[tuple[tuple[int, int], ...], np.ndarray] = {}
+    blocks: dict[tuple[tuple[int, int], ...], np.ndarray] = {}
 
     async def read(bounds: tuple[tuple[int, int], ...]) -> None:
         part = tensorstore.IndexDomain(
@@ -277,22 +277,22 @@ async def async_deserialize(
             if byte_limiter is not None:
                 await byte_limiter.release_bytes(n_bytes)
         if data.shape != tuple(part.shape):
-            whole = np.zeros(part.shape, data.dtype)
+            padded = np.zeros(part.shape, data.dtype)
             at = zip(stored.origin, bounds, data.shape, strict=True)
-            whole[tuple([slice(o - a, o - a + n) for o, (a, _), n in at])] = data
-            data = whole
-        found[bounds] = data
+            padded[tuple([slice(o - a, o - a + n) for o, (a, _), n in at])] = data
+            data = padded
+        blocks[bounds] = data
 
     indices = place.addressable_devices_indices_map(shape).values()
     await asyncio.gather(*map(read, dict.fromkeys(_bounds(index, shape) for index in indices)))
-    kind = dtypes.canonicalize_dtype(t.dtype.numpy_dtype if wanted is None else wanted)
+    kind = dtypes.canonicalize_dtype(t.dtype.numpy_dtype if out_dtype is None else out_dtype)
     return make_array_from_callback(
-        shape, place, lambda index: found[_bounds(index, shape)], dtype=kind
+        shape, place, lambda index: blocks[_bounds(index, shape)], dtype=kind
     )
 
 
 def _bounds(index: Any, shape: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
-    """The first element along each axis, and the one after the last."""
+    """Returns the first element along each axis, and the one after the last."""
     return tuple([s.indices(n)[:2] for s, n in zip(index, shape, strict=True)])
 
 
@@ -338,12 +338,12 @@ def combine_kvstores(
     """Copies all entries of `kvstores`, such as databases of several processes, to another one."""
     import tensorstore
 
-    own = context or _defaults()[0]
+    used_context = context or _defaults()[0]
 
     async def run() -> None:
-        target = await tensorstore.KvStore.open(combined_kvstore, context=own)
+        target = await tensorstore.KvStore.open(combined_kvstore, context=used_context)
         sources = await asyncio.gather(
-            *[_awaited(tensorstore.KvStore.open(spec, context=own)) for spec in kvstores]
+            *[_awaited(tensorstore.KvStore.open(spec, context=used_context)) for spec in kvstores]
         )
         await asyncio.gather(*[_awaited(s.experimental_copy_range_to(target)) for s in sources])
 

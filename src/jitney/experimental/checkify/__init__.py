@@ -56,8 +56,8 @@ def checkify(
 ) -> Callable[..., tuple[Error, Any]]:
     """`f`, returning whether checks failed beside its results.
 
-    The first check that fails, in the order of the program, is the one that is told; what comes after
-    it is computed all the same. Under `grad` and `jvp` of the checked function, derivatives that a
+    The error is that of the first check that fails, in program order; later operations are
+    computed all the same. Under `grad` and `jvp` of the checked function, derivatives that a
     function brings itself (`custom_jvp`, `custom_vjp`) are not checked; `checkify` of a derivative
     checks all.
 
@@ -79,7 +79,7 @@ def checkify(
       out-of-bounds indexing of an array with shape (3,):
       index 5 lies outside of axis 0, which has size 3.
     """
-    wanted = frozenset(errors)
+    categories = frozenset(errors)
 
     @functools.wraps(f)
     def checked(*args: PyTree, **kwargs: PyTree) -> tuple[Error, Any]:
@@ -91,7 +91,7 @@ def checkify(
             return list(map(as_value, leaves))
 
         jaxpr, _, consts = trace_to_jaxpr(flat, [], DebugInfo("checkify", fun_sourceinfo(f)))
-        checker = Checker(wanted)
+        checker = Checker(categories)
         outs = checker.evaluate(jaxpr, consts, [])
         return checker.error(), trees[-1].unflatten(outs)
 

@@ -61,10 +61,10 @@ _INT32 = np.dtype(np.int32)
 
 
 class Checker:
-    """The error that has been found so far in a program, and what is looked for.
+    """The first error of a program so far, and the categories of checks.
 
     Attributes:
-      wanted: classes of the errors that are looked for.
+      categories: classes of the errors that are looked for.
       code: of the first error; an array of the codes of all devices after a program of each of them.
       payload: of each kind that may have happened, likewise.
       checks: what codes stand for.
@@ -72,12 +72,12 @@ class Checker:
 
     def __init__(
         self,
-        wanted: frozenset[ErrorCategory],
+        categories: frozenset[ErrorCategory],
         code: Value | None = None,
         payload: Sequence[Value] = (),
         kinds: Kinds = (),
     ) -> None:
-        self.wanted = wanted
+        self.categories = categories
         self.code: Any = as_value(np.int32(NO_ERROR)) if code is None else code
         values = iter(payload)
         self.payload: dict[ErrorEffect, list[Any]] = {
@@ -91,7 +91,7 @@ class Checker:
         return tuple(self.payload)
 
     def error(self) -> Error:
-        """What has been found, as users get it."""
+        """Returns the error as users get it."""
         return Error(self.code, self.payload, self.checks)
 
     # --- finding errors ---------------------------------------------------------------------------
@@ -104,7 +104,7 @@ class Checker:
         payload: Sequence[Any] = (),
         tree: Any = None,
     ) -> None:
-        """One more check.
+        """Adds a check.
 
         Args:
           error_type: class of its error.
@@ -121,7 +121,7 @@ class Checker:
         self.merge(code, {kind: payload}, {number: Check(kind, message, tree)})
 
     def merge(self, code: Any, payload: dict[ErrorEffect, Sequence[Any]], checks: Checks) -> None:
-        """One more error, which counts if it has happened and none has before."""
+        """Merges an error, which counts if it has occurred and is the first."""
         self._choose()
         self._make_room(payload)
         is_first = bitwise_and(
@@ -136,16 +136,16 @@ class Checker:
         self.checks.update(checks)
 
     def _choose(self) -> None:
-        """Of the errors of several devices the first one is left."""
+        """Selects the first of the errors of several devices."""
         shape = get_aval(self.code).shape
         if not shape:
             return
         n = int(np.prod(shape))
-        codes = reshape(_whole(self.code), (n,))
+        codes = reshape(_unshard(self.code), (n,))
         place = argmax(ne(codes, like(as_value(np.int32(NO_ERROR)), codes)), 0, _INT32)
 
         def chosen(x: Any) -> Any:
-            rows = reshape(_whole(x), (n, *get_aval(x).shape[len(shape) :]))
+            rows = reshape(_unshard(x), (n, *get_aval(x).shape[len(shape) :]))
             return dynamic_index_in_dim(rows, place, 0, keepdims=False)
 
         self.code = chosen(self.code)
@@ -159,17 +159,17 @@ class Checker:
     # --- programs within programs -----------------------------------------------------------------
 
     def state(self, kinds: Kinds) -> list[Any]:
-        """The error as operands of a checked program: its code, and the payloads of `kinds`."""
+        """Returns the error as operands of a checked program: its code, and the payloads of `kinds`."""
         self._choose()
         return [of_each_device(x) for x in self.results(kinds)]
 
     def results(self, kinds: Kinds) -> list[Any]:
-        """The error as results of a program: the same, of several devices if it is of these."""
+        """Returns the error as results of a program: the same, of several devices if it is of these."""
         self._make_room(kinds)
         return [self.code, *[x for kind in kinds for x in self.payload[kind]]]
 
     def take(self, program: CheckedProgram, outs: Sequence[Any], has_run: bool = True) -> list[Any]:
-        """The error that a checked program returns becomes that of this one; returns its results.
+        """Takes over the error that a checked program returns; returns its results.
 
         Args:
           program: the checked program.
@@ -192,21 +192,21 @@ class Checker:
         With `of_devices` they may return the errors of several devices.
 
         None if there is nothing to check in any of them: the operation that holds them stays as it
-        is, with the memory that it needs, and is refused nothing.
+        is: it needs no more memory, and no case of it is refused.
         """
         kinds = self.kinds
-        found = False
+        has_checks = False
         for program in programs:
-            alone = checked(program, self.wanted, kinds, of_devices)
-            kinds, found = alone.kinds, found or bool(alone.checks)
-        if not found:
+            alone = checked(program, self.categories, kinds, of_devices)
+            kinds, has_checks = alone.kinds, has_checks or bool(alone.checks)
+        if not has_checks:
             return None
-        return [checked(program, self.wanted, kinds, of_devices) for program in programs]
+        return [checked(program, self.categories, kinds, of_devices) for program in programs]
 
     # --- evaluation -------------------------------------------------------------------------------
 
     def evaluate(self, jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any]) -> list[Any]:
-        """The results of a program, whose errors are found."""
+        """Evaluates a program, merges its errors, and returns its results."""
         env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
         env.update(zip(jaxpr.invars, args, strict=True))
         with source_info.origins() as come_from:
@@ -227,9 +227,9 @@ class Checker:
         return self.bind(eqn, operands)
 
     def bind(self, eqn: JaxprEqn, operands: Sequence[Any]) -> Sequence[Any]:
-        """The results of an operation as it is, which are looked at for NaN."""
+        """Binds an operation as it is, and checks its results for NaN."""
         outs = bind_unchecked(eqn, operands)
-        if NaNError in self.wanted and eqn.primitive.name not in _MAKE_NO_NAN:
+        if NaNError in self.categories and eqn.primitive.name not in _MAKE_NO_NAN:
             for x in outs:
                 if _is_inexact(get_aval(x)):
                     message = f"nan generated by primitive: {eqn.primitive.name}."
@@ -238,7 +238,7 @@ class Checker:
 
 
 def bind_unchecked(eqn: JaxprEqn, operands: Sequence[Any]) -> Sequence[Any]:
-    """The results of an operation as it is."""
+    """Binds an operation as it is."""
     out = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(eqn.params))
     return out if eqn.primitive.multiple_results else [out]
 
@@ -260,8 +260,8 @@ def _zeros(like: Any) -> Any:
     return as_value(np.zeros(like.shape, like.dtype))
 
 
-def _whole(x: Any) -> Any:
-    """`x`, not divided along Explicit axes."""
+def _unshard(x: Any) -> Any:
+    """Returns `x`, replicated along Explicit axes."""
     place = explicit.sharding_of(get_aval(x))
     return x if place is None else reshard(x, place.update(spec=PartitionSpec()))
 
@@ -311,25 +311,25 @@ class CheckedProgram:
 
 @memoize_by_identity
 def checked(
-    program: ClosedJaxpr, wanted: frozenset[ErrorCategory], kinds: Kinds, of_devices: bool
+    program: ClosedJaxpr, categories: frozenset[ErrorCategory], kinds: Kinds, of_devices: bool
 ) -> CheckedProgram:
     """`program`, checked: always the same one, so that it is compiled once.
 
     Args:
       program: any program.
-      wanted: classes of the errors that are looked for.
+      categories: classes of the errors that are looked for.
       kinds: of the errors that may have happened before.
       of_devices: whether it may return the errors of several devices.
     """
     jaxpr = program.jaxpr
     n = sum([len(kind.shape_dtypes) for kind in kinds])
-    found: list[tuple[Kinds, Checks]] = []  # not the checker, which holds tracers
+    outcomes: list[tuple[Kinds, Checks]] = []  # not the checker, which holds tracers
 
     def run(*args: Value) -> list[Any]:
         code, payload, operands = args[0], args[1 : n + 1], args[n + 1 :]
-        checker = Checker(wanted, code, payload, kinds)
+        checker = Checker(categories, code, payload, kinds)
         outs = checker.evaluate(jaxpr, program.consts, operands)
-        found.append((checker.kinds, checker.checks))
+        outcomes.append((checker.kinds, checker.checks))
         error = checker.results if of_devices else checker.state
         return [*error(checker.kinds), *outs]
 
@@ -339,5 +339,5 @@ def checked(
     avals = [*[varying.along(aval, axes) for aval in state], *program.in_avals]
     info = jaxpr.debug_info._replace(arg_names=(None,) * len(avals), result_paths=None)
     out, _, consts = trace_to_jaxpr(run, avals, info)
-    kinds_found, checks = found[-1]
-    return CheckedProgram(ClosedJaxpr(out, consts), kinds_found, n + 1, checks)
+    out_kinds, checks = outcomes[-1]
+    return CheckedProgram(ClosedJaxpr(out, consts), out_kinds, n + 1, checks)

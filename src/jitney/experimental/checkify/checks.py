@@ -1,4 +1,4 @@
-"""`check`: the operation by which a program says what has to hold."""
+"""`check`: the operation that asserts a condition in a program."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _check_abstract(*_: AbstractValue, structure: pytrees.PyTreeDef, debug: bool
 
 
 def kinds_of(structure: pytrees.PyTreeDef) -> tuple[ErrorEffect, ...]:
-    """The kinds of error of an `Error` of some structure."""
+    """Returns the kinds of error of an `Error` of some structure."""
     return tuple(structure.unflatten([None] * structure.num_leaves).payload)
 
 
@@ -72,8 +72,8 @@ def _check_batch(
     args: Sequence[Value], dims: Dims, *, structure: pytrees.PyTreeDef, debug: bool
 ) -> Any:
     size = next(get_aval(x).shape[d] for x, d in zip(args, dims, strict=True) if d is not None)
-    whole = [rules.to_front(x, d, size) for x, d in zip(args, dims, strict=True)]
-    error = one_error(structure.unflatten(whole), last=True)
+    leaves = [rules.to_front(x, d, size) for x, d in zip(args, dims, strict=True)]
+    error = one_error(structure.unflatten(leaves), last=True)
     check_p.bind(*pytrees.tree_leaves(error), structure=structure, debug=debug)
     return [], []
 
@@ -83,7 +83,7 @@ check_p.absent("transpose", why="it has no results, so no cotangents come to it"
 
 
 def one_error(error: Error, last: bool = False) -> Error:
-    """Of several errors along a first axis, the first that has happened, or the last."""
+    """Selects the first error along the leading axis that has occurred, or the last one."""
     from jitney import lax
 
     failed = lax.ne(error.code, np.int32(NO_ERROR))
@@ -99,7 +99,7 @@ def one_error(error: Error, last: bool = False) -> Error:
 
 
 def make_error(kind: ErrorEffect, check: Check, failed: Value, payload: Sequence[Value]) -> Error:
-    """The error of one check, which has happened where the scalar `failed` is true."""
+    """Returns the error of one check, which has happened where the scalar `failed` is true."""
     code = next_code()
     return Error(
         select_n(failed, as_value(np.int32(NO_ERROR)), as_value(np.int32(code))),
@@ -111,7 +111,7 @@ def make_error(kind: ErrorEffect, check: Check, failed: Value, payload: Sequence
 def check(
     pred: ArrayLike, msg: str, *fmt_args: PyTree, debug: bool = False, **fmt_kwargs: PyTree
 ) -> None:
-    """Says that `pred` has to hold.
+    """Asserts that `pred` holds.
 
     Outside of jit it raises if `pred` is False. Within, functions have to be passed through
     `checkify.checkify`, which makes failed checks part of the result.
@@ -170,8 +170,8 @@ def _check(
     msg.format(*args, **kwargs)
     avals = [get_aval(x) for x in payload]
     kind = ErrorEffect(FailedCheckError, tuple([ShapeDtypeStruct(a.shape, a.dtype) for a in avals]))
-    found = Check(kind, msg, tree, f" (`{name}` failed)")
-    error = make_error(kind, found, bitwise_not(as_value(pred)), list(map(as_value, payload)))
+    failure = Check(kind, msg, tree, f" (`{name}` failed)")
+    error = make_error(kind, failure, bitwise_not(as_value(pred)), list(map(as_value, payload)))
     _bind(error, debug)
 
 
@@ -181,7 +181,7 @@ def _bind(error: Error, debug: bool) -> None:
 
 
 def check_error(error: Error) -> None:
-    """Raises what has gone wrong, or, in a function that is checked again, says that it has.
+    """Raises an error that has occurred; in a function that is checked again, asserts that none has.
 
     Args:
       error: what a checked function has returned; of several errors the first that happened counts.
@@ -195,8 +195,8 @@ def check_error(error: Error) -> None:
       >>> error, y = checkify.checkify(jnp.sqrt)(jnp.float32(4.0))
       >>> checkify.check_error(error)
     """
-    given: object = error  # users may err
-    if not isinstance(given, Error):
+    value: object = error  # users may err
+    if not isinstance(value, Error):
         raise TypeError(
             "checkify.check_error: `error` must be the Error that a checked function returns, but is "
             f"of type {type(error).__name__}"

@@ -104,7 +104,7 @@ class Check:
         self.place = source_info.current()
 
     def message(self, payload: Sequence[Any]) -> str:
-        """What went wrong."""
+        """Returns the message of the error."""
         args, kwargs = ((), {}) if self.tree is None else self.tree.unflatten(payload)
         text = self.text.format(*args, **kwargs) if self.tree is not None else self.text
         return f"{text}{self.note}"
@@ -114,17 +114,17 @@ class Check:
 
 
 Checks: TypeAlias = Mapping[int, Check]
-"""What the codes of a program's errors stand for."""
+"""The checks that the codes of a program's errors stand for."""
 
 
 def next_code() -> int:
-    """A number for one more check."""
+    """Returns the code of a new check."""
     return next(_codes)
 
 
 @pytrees.register_pytree_node_class
 class Error:
-    """Whether something has gone wrong in a checked program, and what; a pytree.
+    """The first failed check of a checked program, if any; a pytree.
 
     Under `vmap`, and as a stacked result of `scan`, it holds several errors.
 
@@ -147,7 +147,7 @@ class Error:
         self._payload = {kind: list(values) for kind, values in payload.items()}
         self.checks = dict(checks)
 
-    # --- what programs ask ------------------------------------------------------------------------
+    # --- for programs -----------------------------------------------------------------------------
 
     @property
     def payload(self) -> dict[ErrorEffect, list[Any]]:
@@ -158,31 +158,31 @@ class Error:
     def _metadata(self) -> dict[int, Check]:
         return self.checks
 
-    # --- what users ask ---------------------------------------------------------------------------
+    # --- for users --------------------------------------------------------------------------------
 
     def get(self) -> str | None:
-        """The message of the first check that failed; None if none did.
+        """Returns the message of the first check that failed; None if none did.
 
         Of several errors those that happened, each on a line with its index.
         """
         codes = self._codes()
-        found = self._exceptions(codes)
-        if not found:
+        exceptions = self._exceptions(codes)
+        if not exceptions:
             return None
         if not codes.shape:
-            return str(found[()])
+            return str(exceptions[()])
         lines = [
             f"at mapped index {', '.join(map(str, index))}: {error}"
-            for index, error in found.items()
+            for index, error in exceptions.items()
         ]
         return "\n".join(lines)
 
     def get_exception(self) -> JaxException | None:
-        """The first error, with its numbers; None if there is none."""
+        """Returns the first error, with its numbers; None if there is none."""
         return next(iter(self._exceptions(self._codes()).values()), None)
 
     def throw(self) -> None:
-        """Raises what has gone wrong.
+        """Raises the error of the first failed check, if any.
 
         Raises:
           JaxRuntimeError: if a check has failed; its cause is the exception of that check.
@@ -201,18 +201,18 @@ class Error:
         return np.asarray(self.code)
 
     def _exceptions(self, codes: np.ndarray) -> dict[tuple[int, ...], JaxException]:
-        found: dict[tuple[int, ...], JaxException] = {}
+        exceptions: dict[tuple[int, ...], JaxException] = {}
         for place in np.argwhere(codes != NO_ERROR):
             index = tuple(map(int, place))
             check = self.checks[int(codes[index])]
             payload = [x[index] if index else x for x in self._payload[check.kind]]
-            found[index] = check.kind.error_type(check, payload)
-        return found
+            exceptions[index] = check.kind.error_type(check, payload)
+        return exceptions
 
     # --- as a pytree ------------------------------------------------------------------------------
 
     def tree_flatten(self) -> tuple[list[Any], Any]:
-        """The arrays, and what is known without them."""
+        """Returns the arrays and the static description."""
         kinds = tuple(self._payload)
         return (
             [self.code, *[list(values) for values in self._payload.values()]],
@@ -221,7 +221,7 @@ class Error:
 
     @classmethod
     def tree_unflatten(cls, metadata: Any, data: Sequence[Any]) -> Error:
-        """The inverse of `tree_flatten`."""
+        """Inverts `tree_flatten`."""
         kinds, checks = metadata
         code, *payload = data
         error = cls.__new__(cls)

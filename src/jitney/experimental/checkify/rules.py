@@ -1,4 +1,4 @@
-"""What is looked for in each operation, and how errors go through the programs that operations hold."""
+"""Checks of each operation, and propagation of errors through the programs that operations hold."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _INT32 = np.dtype(np.int32)
 
 @check_p.checkify
 def _check_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> list[Any]:
-    if FailedCheckError in checker.wanted:
+    if FailedCheckError in checker.categories:
         error = eqn.params["structure"].unflatten(operands)
         checker.merge(error.code, error.payload, error.checks)
     return []
@@ -65,7 +65,7 @@ def _check_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> list
 
 @div_p.checkify
 def _div_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
-    if DivisionByZeroError in checker.wanted:
+    if DivisionByZeroError in checker.categories:
         by = operands[1]
         zero = as_value(np.zeros((), get_aval(by).dtype))
         checker.add(DivisionByZeroError, eq(by, like(zero, by)), "division by zero")
@@ -115,7 +115,7 @@ def _check_indices(
 @gather_p.checkify
 def _gather_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
     params = eqn.params
-    if OOBError in checker.wanted:  # in every mode, as in JAX
+    if OOBError in checker.categories:  # in every mode, as in JAX
         x, indices = operands
         shape, sizes = get_aval(x).shape, params["slice_sizes"]
         axes = params["dimension_numbers"].start_index_map
@@ -126,7 +126,7 @@ def _gather_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Seq
 def _checks_scatter(prim: Primitive) -> None:
     @prim.checkify
     def checkify_rule(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
-        if OOBError in checker.wanted:
+        if OOBError in checker.categories:
             x, indices, updates = operands
             numbers = eqn.params["dimension_numbers"]
             shape = get_aval(x).shape
@@ -146,7 +146,7 @@ for _prim in (
 
 
 def _check_starts(checker: Checker, x: Any, starts: Sequence[Any], window: Sequence[int]) -> None:
-    if OOBError not in checker.wanted or not starts:
+    if OOBError not in checker.categories or not starts:
         return
     from jitney.primitives.array.concatenation import stack
 
@@ -187,7 +187,7 @@ def _jit_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequen
 
 @shard_map_p.checkify
 def _shard_map_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
-    """Each device has an error of its own; they are put together along the axes of the mesh."""
+    """Checks the program of each device; their errors are concatenated along the mesh axes."""
     params = eqn.params
     region = region_of(params)
     with region.scope():
@@ -197,10 +197,10 @@ def _shard_map_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> 
     (program,) = programs
     state = checker.state(program.kinds)
     n = len(checker.results(program.kinds))
-    whole = _put_together(program.closed, region, n)
+    combined = _put_together(program.closed, region, n)
     devices = PartitionSpec(tuple([name for name, _ in region.axes]))
     outs = bind_parts(
-        region, whole, [*state, *operands],
+        region, combined, [*state, *operands],
         (*[PartitionSpec()] * n, *params["in_specs"]), (*[devices] * n, *params["out_specs"]),
     )  # fmt: skip
     return checker.take(program, outs)
@@ -208,7 +208,7 @@ def _shard_map_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> 
 
 @memoize_by_identity
 def _put_together(closed: ClosedJaxpr, region: Region, n: int) -> ClosedJaxpr:
-    """A checked program of parts that begins with one error and returns that of each device.
+    """Returns a checked program of parts that begins with one error and returns that of each device.
 
     Args:
       closed: the program; its first `n` operands and results are the error.
@@ -236,12 +236,12 @@ def _remat_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequ
 
 @cond_p.checkify
 def _cond_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
-    index, *rest = operands
+    index, *branch_operands = operands
     programs = checker.programs(*eqn.params["branches"])
     if programs is None:
         return bind_unchecked(eqn, operands)
     params = {**eqn.params, "branches": tuple([p.closed for p in programs])}
-    outs = cond_p.bind(index, *checker.state(programs[0].kinds), *rest, **params)
+    outs = cond_p.bind(index, *checker.state(programs[0].kinds), *branch_operands, **params)
     results: list[Any] = []
     for program in programs:
         results = checker.take(program, outs)
@@ -262,7 +262,7 @@ def _scan_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Seque
     carried = flat_trees.values(len(state))
 
     def with_state(tree: FlatTree, k: int) -> FlatTree:
-        """A tree whose group `k`, the carry, begins with the error."""
+        """Returns a tree whose group `k`, the carry, begins with the error."""
         elts = tree.elts
         return group(*elts[:k], group(carried, elts[k]), *elts[k + 1 :])
 
@@ -281,7 +281,7 @@ def _moved(closed: ClosedJaxpr, n_state: int, n: int) -> ClosedJaxpr:
 
 @while_p.checkify
 def _while_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Sequence[Any]:
-    """The condition is evaluated once more for its errors: before the loop, and after iterations."""
+    """Evaluates the condition once more for its errors: before the loop, and after iterations."""
     params = eqn.params
     n_cond, n_body = params["cond_nconsts"], params["body_nconsts"]
     programs = checker.programs(params["cond_jaxpr"], params["body_jaxpr"])

@@ -19,7 +19,7 @@ def colocated_cpu_devices(devices_or_mesh: Sequence[Device]) -> Sequence[Device]
 
 
 def colocated_cpu_devices(devices_or_mesh: Any) -> Any:
-    """The CPU devices of the machines that own `devices_or_mesh`, one for each.
+    """Returns the CPU devices of the machines that own `devices_or_mesh`, one for each.
 
     Args:
       devices_or_mesh: devices in a sequence, or a mesh of devices.

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 __all__ = ["Specialization"]
 
 __dir__ = listing(__name__)
-if not TYPE_CHECKING:  # for whom all names would exist
+if not TYPE_CHECKING:  # type checkers would accept any name
     __getattr__ = refusing(__name__)
 
 
 @record(frozen=True)
 class Specialization:
-    """What is known of a function's calls beforehand.
+    """The static description of a function's calls.
 
     Attributes:
       in_specs: (positional, keyword) arguments as a pytree of ShapeDtypeStructs.
@@ -38,19 +38,19 @@ class Specialization:
     devices: tuple[Device, ...] | None = None
 
     def update(self, **changes: Any) -> Specialization:
-        """With more that is known.
+        """Returns the description with further entries.
 
         Raises:
-          ValueError: for something that is known already.
+          ValueError: if an entry is set already.
         """
-        given = {name: value for name, value in changes.items() if value is not None}
-        for name in given:
+        updates = {name: value for name, value in changes.items() if value is not None}
+        for name in updates:
             if getattr(self, name) is not None:
                 raise ValueError(
                     f"specialize: {name} already specified, by an earlier `specialize`; make another "
                     "function by `colocated_python` for another one"
                 )
-        return replace(self, **given)
+        return replace(self, **updates)
 
 
 def colocated_python(fun: Callable[..., Any]) -> Callable[..., Any]:
@@ -95,9 +95,9 @@ def _specialized(fun: Callable[..., Any], known: Specialization) -> Callable[...
         out_specs_fn: Callable[..., PyTree] | None = None,
         devices: Sequence[Device] | None = None,
     ) -> Callable[..., Any]:
-        """The function, of which more is known: see `colocated_python`."""
-        more = None if devices is None else tuple(devices)
-        changed = known.update(in_specs=in_specs, out_specs_fn=out_specs_fn, devices=more)
+        """Returns the function, specialized: see `colocated_python`."""
+        placement = None if devices is None else tuple(devices)
+        changed = known.update(in_specs=in_specs, out_specs_fn=out_specs_fn, devices=placement)
         return _specialized(fun, changed)
 
     call.__dict__["specialize"] = specialize

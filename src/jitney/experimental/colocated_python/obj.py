@@ -13,7 +13,7 @@ from jitney.experimental.colocated_python.func import colocated_python
 __all__: list[str] = []  # the package passes the class on
 
 __dir__ = listing(__name__)
-if not TYPE_CHECKING:  # for whom all names would exist
+if not TYPE_CHECKING:  # type checkers would accept any name
     __getattr__ = refusing(__name__)
 
 
@@ -39,13 +39,13 @@ def colocated_python_class(cls: type[object]) -> type[object]:
     """
     methods = {
         name: _method(cls, name)
-        for name, found in inspect.getmembers(cls, inspect.isroutine)
-        if inspect.isfunction(found) and not (name.startswith("__") and name.endswith("__"))
+        for name, member in inspect.getmembers(cls, inspect.isroutine)
+        if inspect.isfunction(member) and not (name.startswith("__") and name.endswith("__"))
     }
 
     def __init__(self: _Remote, *args: Any, **kwargs: Any) -> None:
         self._make = lambda: cls(*args, **kwargs)
-        self._made = None
+        self._instance = None
         self._lock = threading.Lock()
 
     names = {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__}
@@ -53,28 +53,28 @@ def colocated_python_class(cls: type[object]) -> type[object]:
 
 
 class _Remote:
-    """What stands for an object that is made by the first call of a method."""
+    """A proxy of an object that the first call of a method creates."""
 
     _make: Callable[[], Any]
-    _made: Any
+    _instance: Any
     _lock: threading.Lock
 
     def _object(self) -> Any:
         with self._lock:
-            if self._made is None:
-                self._made = self._make()
-            return self._made
+            if self._instance is None:
+                self._instance = self._make()
+            return self._instance
 
 
 def _method(cls: type[object], name: str) -> property:
     """A method, bound to the object when it is called, so that `x.method.specialize` is there."""
-    own = getattr(cls, name)
+    function = getattr(cls, name)
 
     def bound(self: _Remote) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
             return getattr(self._object(), name)(*args, **kwargs)
 
-        call.__name__, call.__doc__ = name, own.__doc__
+        call.__name__, call.__doc__ = name, function.__doc__
         return colocated_python(call)
 
     return property(bound)

@@ -19,22 +19,22 @@ class DeviceList(tuple[Device, ...]):
 
     @property
     def addressable_device_list(self) -> DeviceList:
-        """Those of this process."""
+        """The devices of this process."""
         return DeviceList(device for device in self if device.is_addressable)
 
     @property
     def is_fully_addressable(self) -> bool:
-        """Whether all are this process's."""
+        """Whether all devices are this process's."""
         return all(device.is_addressable for device in self)
 
     @property
     def device_kind(self) -> str:
-        """What kind of hardware the first one is."""
+        """The kind of the first device."""
         return self[0].device_kind
 
     @property
     def default_memory_kind(self) -> str:
-        """Where arrays are that nobody put elsewhere."""
+        """The kind of the default memory of the first device."""
         return self[0].default_memory().kind
 
     @property

@@ -1,4 +1,4 @@
-"""Where compiled programs are kept on disk for other processes; see `docs/architecture.md`."""
+"""The cache of compiled programs on disk, for other processes; see `docs/architecture.md`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def set_cache_dir(path: str | os.PathLike[str]) -> None:
 
 
 def reset_cache() -> None:
-    """Does nothing: the folder is opened anew for each program, so there is no state to forget."""
+    """Does nothing: the folder is opened for each program, so there is no state to reset."""
 
 
 set_cache_dir.__module__ = reset_cache.__module__ = (

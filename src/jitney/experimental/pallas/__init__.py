@@ -8,5 +8,5 @@ from typing import TYPE_CHECKING
 from jitney.core.lazy import listing, refusing
 
 __dir__ = listing(__name__)
-if not TYPE_CHECKING:  # for whom all names would exist
+if not TYPE_CHECKING:  # type checkers would accept any name
     __getattr__ = refusing(__name__)

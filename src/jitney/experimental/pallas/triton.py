@@ -1,4 +1,4 @@
-"""`jax.experimental.pallas.triton`: what kernels for GPUs are written with. There are no GPUs here.
+"""`jax.experimental.pallas.triton`: the language of GPU kernels. There are no GPUs here.
 
 Libraries load the module beside the code that they run on CPUs, so it is there, and empty.
 """

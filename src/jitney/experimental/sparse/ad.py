@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from jitney.primitives.rule_types import Param
 
 __dir__ = listing(__name__)
-if not TYPE_CHECKING:  # for whom all names would exist
+if not TYPE_CHECKING:  # type checkers would accept any name
     __getattr__ = refusing(__name__)
 
 
 def is_sparse(x: object) -> bool:
-    """Whether `x` is a sparse array."""
+    """Returns whether `x` is a sparse array."""
     return isinstance(x, JAXSparse)
 
 
 def _with_data(like: JAXSparse, data: Array) -> Any:
-    """The sparse array `like` with other elements at its positions."""
+    """Returns the sparse array `like` with other elements at its positions."""
     arrays, description = like.tree_flatten()
     return type(like).tree_unflatten(description, (data, *arrays[1:]))
 
@@ -55,17 +55,17 @@ def _derivative(like: JAXSparse | Array, data: Array) -> Any:
 
 
 def _split(tree: PyTree) -> tuple[PyTree, Callable[[PyTree], PyTree], list[Any]]:
-    """(the elements of a pytree, what makes a pytree of others, sparse or not; its leaves)."""
+    """Returns (elements of a pytree, function from other elements to such a pytree, its leaves)."""
     leaves, structure = pytrees.tree_flatten(tree, is_leaf=is_sparse)
     elements = [x.data if isinstance(x, JAXSparse) else x for x in leaves]
 
     def merged(parts: PyTree) -> Any:
-        given = pytrees.tree_leaves(parts)
-        whole = [
+        values = pytrees.tree_leaves(parts)
+        new_leaves = [
             _with_data(x, part) if isinstance(x, JAXSparse) else part
-            for x, part in zip(leaves, given, strict=True)
+            for x, part in zip(leaves, values, strict=True)
         ]
-        return pytrees.tree_unflatten(structure, whole)
+        return pytrees.tree_unflatten(structure, new_leaves)
 
     return pytrees.tree_unflatten(structure, elements), merged, leaves
 
@@ -73,7 +73,7 @@ def _split(tree: PyTree) -> tuple[PyTree, Callable[[PyTree], PyTree], list[Any]]
 def flatten_fun_for_sparse_ad(
     fun: Callable[..., PyTree], argnums: int | Sequence[int], args: Sequence[PyTree]
 ) -> tuple[Callable[..., PyTree], tuple[PyTree, ...], Callable[[PyTree], PyTree]]:
-    """(function of elements, elements, what makes derivatives by elements those by arguments).
+    """Returns (function of elements, elements, function from their derivatives to the arguments').
 
     Args:
       fun: takes pytrees of arrays, sparse or not.
@@ -87,12 +87,12 @@ def flatten_fun_for_sparse_ad(
     def of_elements(*parts: PyTree) -> Any:
         return partial(*merged(parts))
 
-    def restored(found: PyTree) -> Any:
-        """`found`: for each argument, derivatives like its elements."""
-        given, structure = pytrees.tree_flatten(found)
-        out = [_derivative(x, d) for x, d in zip(leaves, given, strict=True)]
-        whole = pytrees.tree_unflatten(structure, out)
-        return whole[0] if isinstance(chosen, int) else whole
+    def restored(derivatives: PyTree) -> Any:
+        """`derivatives`: for each argument, those like its elements."""
+        flat_derivatives, structure = pytrees.tree_flatten(derivatives)
+        out = [_derivative(x, d) for x, d in zip(leaves, flat_derivatives, strict=True)]
+        result = pytrees.tree_unflatten(structure, out)
+        return result[0] if isinstance(chosen, int) else result
 
     return of_elements, elements, restored
 
@@ -114,8 +114,8 @@ def value_and_grad(
         of_elements, elements, restored = flatten_fun_for_sparse_ad(called, argnums, args)
         numbers = tuple(range(len(elements)))
         derived = gradient.value_and_grad(of_elements, numbers, has_aux=has_aux, **kwargs)
-        value, found = derived(*elements)
-        return value, restored(found)
+        value, gradients = derived(*elements)
+        return value, restored(gradients)
 
     return of_args
 
@@ -140,8 +140,8 @@ def grad(
 
     @wraps(fun)
     def of_args(*args: PyTree, **kwds: PyTree) -> Any:
-        value, found = derived(*args, **kwds)
-        return (found, value[1]) if has_aux else found
+        value, gradients = derived(*args, **kwds)
+        return (gradients, value[1]) if has_aux else gradients
 
     return of_args
 
@@ -162,19 +162,19 @@ def _jacobian(
         def flat(*parts: PyTree) -> Any:
             nonlocal structure
             out = of_elements(*parts)
-            out, more = out if has_aux else (out, None)
+            out, aux = out if has_aux else (out, None)
             leaves, structure = pytrees.tree_flatten(out)
             if any(map(is_sparse, pytrees.tree_leaves(out, is_leaf=is_sparse))):
                 raise NotImplementedError(
                     "Jacobians of sparse results; sparse.todense makes them arrays"
                 )
-            return (leaves, more) if has_aux else leaves
+            return (leaves, aux) if has_aux else leaves
 
         numbers = tuple(range(len(elements)))
-        found = transformation(flat, numbers, has_aux=has_aux, **kwargs)(*elements)
-        found, more = found if has_aux else (found, None)
-        whole = pytrees.tree_unflatten(structure, [restored(rows) for rows in found])
-        return (whole, more) if has_aux else whole
+        derivatives = transformation(flat, numbers, has_aux=has_aux, **kwargs)(*elements)
+        derivatives, aux = derivatives if has_aux else (derivatives, None)
+        result = pytrees.tree_unflatten(structure, [restored(rows) for rows in derivatives])
+        return (result, aux) if has_aux else result
 
     return of_args
 

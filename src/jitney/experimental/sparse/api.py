@@ -20,27 +20,27 @@ if TYPE_CHECKING:
     from jitney.core.typing import Array, DTypeLike
 
 __dir__ = listing(__name__)
-if not TYPE_CHECKING:  # for whom all names would exist
+if not TYPE_CHECKING:  # type checkers would accept any name
     __getattr__ = refusing(__name__)
 
 _FORMATS: dict[str, Any] = {"bcoo": BCOO, "bcsr": BCSR, "coo": COO, "csr": CSR, "csc": CSC}
 
 
 def _todense(*arrays: Array, tree: pytrees.PyTreeDef) -> Array:
-    whole = pytrees.tree_unflatten(tree, arrays)
-    return whole.todense() if isinstance(whole, JAXSparse) else whole
+    mat = pytrees.tree_unflatten(tree, arrays)
+    return mat.todense() if isinstance(mat, JAXSparse) else mat
 
 
 def _todense_type(*avals: ShapedArray, tree: pytrees.PyTreeDef) -> ShapedArray:
-    whole = pytrees.tree_unflatten(tree, avals)
-    return shaped_array(whole.shape, avals[0].dtype)
+    mat = pytrees.tree_unflatten(tree, avals)
+    return shaped_array(mat.shape, avals[0].dtype)
 
 
 todense_p = composed("todense", _todense, _todense_type, linear_in=(0,))
 
 
 def todense(arr: JAXSparse | Array) -> Array:
-    """The whole array of a sparse one; an array as it is.
+    """Returns the whole array of a sparse one; an array as it is.
 
     In functions given to `sparsify`, it is what makes a sparse value an array.
 
@@ -68,7 +68,7 @@ def empty(
     sparse_format: str = "bcoo",
     **kwds: int,
 ) -> JAXSparse:
-    """A sparse array of zeros.
+    """Returns a sparse array of zeros.
 
     Args:
       shape: of the array.
@@ -96,7 +96,7 @@ def eye(
     sparse_format: str = "bcoo",
     **kwds: int,
 ) -> JAXSparse:
-    """A matrix with ones on a diagonal.
+    """Returns a matrix with ones on a diagonal.
 
     Args:
       N, M: its shape; `M` is `N` by default.

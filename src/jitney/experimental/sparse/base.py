@@ -28,7 +28,7 @@ class JAXSparse:
 
     data: Array
     shape: tuple[int, ...]
-    __array_priority__ = 100  # NumPy's arrays leave operators to us
+    __array_priority__ = 100  # NumPy's arrays defer to these operators
 
     if TYPE_CHECKING:  # set by operators.py
         sum: Callable[..., Any]
@@ -47,12 +47,12 @@ class JAXSparse:
 
     @property
     def size(self) -> int:
-        """How many elements the array has, stored or not."""
+        """The number of elements, stored or not."""
         return math.prod(self.shape)
 
     @property
     def ndim(self) -> int:
-        """How many axes the array has."""
+        """The number of axes."""
         return len(self.shape)
 
     @property
@@ -62,7 +62,7 @@ class JAXSparse:
 
     @property
     def nse(self) -> int:
-        """How many elements are stored: "number of specified elements"."""
+        """The number of stored elements: "number of specified elements"."""
         raise NotImplementedError(f"{type(self).__name__}.nse")
 
     @property
@@ -71,11 +71,11 @@ class JAXSparse:
         return self.transpose()
 
     def todense(self) -> Array:
-        """The whole array."""
+        """Returns the whole array."""
         raise NotImplementedError(f"{type(self).__name__}.todense")
 
     def transpose(self, axes: Sequence[int] | None = None) -> Self:
-        """The array with its axes permuted."""
+        """Returns the array with its axes permuted."""
         raise NotImplementedError(f"{type(self).__name__}.transpose")
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], Any]:
@@ -84,7 +84,7 @@ class JAXSparse:
 
     @classmethod
     def tree_unflatten(cls, aux_data: dict[str, Any], children: tuple[Any, ...]) -> Self:
-        """The sparse array of `tree_flatten`'s parts."""
+        """Returns the sparse array of `tree_flatten`'s parts."""
         raise NotImplementedError(f"{cls.__name__}.tree_unflatten")
 
     def block_until_ready(self) -> Self:
@@ -107,10 +107,10 @@ class JAXSparse:
             dtype, shape, nse = self.dtype, list(self.shape), self.nse
         except (AttributeError, IndexError, TypeError):  # no arrays: of a transformation
             return f"{name}(<invalid>)"
-        found = ", ".join(
+        layout = ", ".join(
             f"{k}={getattr(self, k)}" for k in ("n_batch", "n_dense") if getattr(self, k, 0)
         )
-        text = f"{dtype}{shape}, {nse=}" + (f", {found}" if found else "")
+        text = f"{dtype}{shape}, {nse=}" + (f", {layout}" if layout else "")
         if isinstance(self.data, Tracer):
             return f"{type(self.data).__name__}[{name}({text})]"
         return f"{name}({text})"

@@ -61,12 +61,12 @@ __all__ = [
 ]  # fmt: skip
 
 __dir__ = listing(__name__)
-if not TYPE_CHECKING:  # for whom all names would exist
+if not TYPE_CHECKING:  # type checkers would accept any name
     __getattr__ = refusing(__name__)
 
 
 class BCSRProperties(NamedTuple):
-    """How many batch and dense axes an array has, and how many blocks are stored."""
+    """The numbers of batch and dense axes and of stored blocks."""
 
     n_batch: int
     n_dense: int
@@ -79,7 +79,7 @@ def validate(
     indptr: Array | ShapedArray,
     shape: Sequence[int],
 ) -> BCSRProperties:
-    """The properties of an array stored as `data`, `indices` and `indptr`.
+    """Returns the properties of an array stored as `data`, `indices` and `indptr`.
 
     Raises:
       ValueError: if the shapes do not fit, or positions are not integers.
@@ -173,27 +173,27 @@ class BCSR(JAXSparse):
 
     @property
     def nse(self) -> int:
-        """How many blocks every batch stores."""
+        """The number of blocks that each batch stores."""
         return self.indices.shape[-1]
 
     @property
     def n_batch(self) -> int:
-        """How many axes are batch axes."""
+        """The number of batch axes."""
         return self.indptr.ndim - 1
 
     @property
     def n_sparse(self) -> int:
-        """How many axes are sparse axes: two."""
+        """The number of sparse axes: two."""
         return 2
 
     @property
     def n_dense(self) -> int:
-        """How many axes are dense axes."""
+        """The number of dense axes."""
         return self.data.ndim - 1 - self.n_batch
 
     @property
     def info(self) -> SparseInfo:
-        """What is known of the array besides its arrays."""
+        """The static description of the array."""
         return SparseInfo(self.shape, self.indices_sorted, self.unique_indices)
 
     @classmethod
@@ -213,7 +213,7 @@ class BCSR(JAXSparse):
 
     @classmethod
     def from_bcoo(cls, arr: BCOO) -> BCSR:
-        """The array with rows compressed; it is sorted if it is not said to be.
+        """Returns the array with rows compressed; it is sorted if it is not said to be.
 
         Raises:
           NotImplementedError: unless it has two sparse axes.
@@ -233,7 +233,7 @@ class BCSR(JAXSparse):
     def from_scipy_sparse(
         cls, mat: Any, *, index_dtype: DTypeLike | None = None, n_dense: int = 0, n_batch: int = 0
     ) -> BCSR:
-        """The BCSR matrix of a matrix or an array of `scipy.sparse`.
+        """Returns the BCSR matrix of a matrix or an array of `scipy.sparse`.
 
         Raises:
           NotImplementedError: if dense or batch axes are asked for.
@@ -260,7 +260,7 @@ class BCSR(JAXSparse):
         n_batch: int = 0,
         nse: int = 0,
     ) -> BCSR:
-        """An array of zeros, with room for `nse` blocks."""
+        """Returns an array of zeros, with room for `nse` blocks."""
         if len(shape) - n_dense - n_batch != 2:
             raise ValueError(
                 f"sparse.empty: of an array of shape {shape}, with {n_batch} batch and {n_dense} dense "
@@ -291,7 +291,7 @@ class BCSR(JAXSparse):
         return cls.from_bcoo(BCOO._eye(N, M, k, dtype=dtype, index_dtype=index_dtype))
 
     def to_bcoo(self) -> BCOO:
-        """The array with its positions written out."""
+        """Returns the array with its positions written out."""
         return BCOO(
             (self.data, coordinates(self.indices, self.indptr)),
             shape=self.shape,
@@ -300,7 +300,7 @@ class BCSR(JAXSparse):
         )
 
     def todense(self) -> Array:
-        """The whole array."""
+        """Returns the whole array."""
         return bcsr_todense(self)
 
     def transpose(self, axes: Sequence[int] | None = None) -> BCSR:
@@ -314,7 +314,7 @@ class BCSR(JAXSparse):
         )
 
     def sum_duplicates(self, nse: int | None = None, remove_zeros: bool = True) -> BCSR:
-        """The array with blocks of equal positions added up; as `BCOO.sum_duplicates`."""
+        """Returns the array with blocks of equal positions added up; as `BCOO.sum_duplicates`."""
         return bcsr_eliminate_zeros(self, nse) if remove_zeros else bcsr_sum_duplicates(self, nse)
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -355,7 +355,7 @@ bcsr_todense_p = composed("bcsr_todense", _todense, _todense_type, linear_in=(0,
 
 
 def bcsr_todense(mat: BCSR) -> Array:
-    """The whole array of a sparse one."""
+    """Returns the whole array of a sparse one."""
     return bcsr_todense_p.bind(mat.data, mat.indices, mat.indptr, spinfo=mat.info)
 
 
@@ -401,7 +401,7 @@ def bcsr_fromdense(
     n_dense: int = 0,
     index_dtype: DTypeLike = np.int32,
 ) -> BCSR:
-    """The sparse array of what is not zero in `mat`; arguments as for `bcoo_fromdense`.
+    """Returns the sparse array of what is not zero in `mat`; arguments as for `bcoo_fromdense`.
 
     Raises:
       ConcretizationTypeError: if `nse` is not given and `mat` is traced.
@@ -448,7 +448,7 @@ bcsr_extract_p = composed("bcsr_extract", _extract, _extract_type, linear_in=(2,
 
 
 def bcsr_extract(indices: ArrayLike, indptr: ArrayLike, mat: ArrayLike) -> Array:
-    """The blocks of an array at stored positions; zeros where these are padding."""
+    """Returns the blocks of an array at stored positions; zeros where these are padding."""
     return bcsr_extract_p.bind(*map(jnp.asarray, (indices, indptr, mat)))
 
 
@@ -534,12 +534,12 @@ def bcsr_dot_general(
 
 
 def bcsr_sum_duplicates(mat: BCSR, nse: int | None = None) -> BCSR:
-    """The array with blocks of equal positions added up; `nse` as for `bcoo_sum_duplicates`."""
+    """Returns the array with blocks of equal positions added up; `nse` as for `bcoo_sum_duplicates`."""
     return BCSR.from_bcoo(bcoo_sum_duplicates(mat.to_bcoo(), nse))
 
 
 def bcsr_eliminate_zeros(mat: BCSR, nse: int | None = None) -> BCSR:
-    """The array without blocks of zeros, blocks of equal positions added up."""
+    """Returns the array without blocks of zeros, blocks of equal positions added up."""
     return BCSR.from_bcoo(bcoo_eliminate_zeros(mat.to_bcoo(), nse))
 
 

@@ -47,7 +47,7 @@ def composed(
     linear_in: Sequence[int],
     multiple_results: bool = False,
 ) -> Primitive:
-    """A primitive whose meaning is `program`.
+    """Declares a primitive whose meaning is `program`.
 
     Args:
       name: of the primitive.
@@ -89,7 +89,7 @@ def composed(
 
 
 def is_nonzero(t: Tangent) -> TypeGuard[Array]:
-    """Whether a tangent has numbers: none of integers has."""
+    """Returns whether a tangent has numbers; tangents of integers do not."""
     return not isinstance(t, Zero) and not is_float0(aval_of(t))
 
 
@@ -117,12 +117,12 @@ def _derive(prim: Primitive, program: Program, linear_in: Sequence[int]) -> None
         (place,) = [k for k, x in enumerate(operands) if is_linear(x)]
         aval = aval_of(operands[place])
         if isinstance(ct, Zero):
-            found: Any = Zero(aval.to_cotangent_aval())
+            operand_ct: Any = Zero(aval.to_cotangent_aval())
         else:
 
             def of_one(x: Value) -> Any:
                 out = program(*operands[:place], x, *operands[place + 1 :], **params)
                 return out[0] if prim.multiple_results else out
 
-            (found,) = linear_transpose(of_one, ShapeDtypeStruct(aval.shape, aval.dtype))(ct)
-        return [found if k == place else None for k in range(len(operands))]
+            (operand_ct,) = linear_transpose(of_one, ShapeDtypeStruct(aval.shape, aval.dtype))(ct)
+        return [operand_ct if k == place else None for k in range(len(operands))]

@@ -34,7 +34,7 @@ Matrix = TypeVar("Matrix", bound=JAXSparse)
 
 
 class COOInfo(NamedTuple):
-    """What is known of a COO matrix besides its arrays.
+    """The static description of a COO matrix.
 
     Attributes:
       shape: of the matrix.
@@ -81,12 +81,12 @@ class COO(JAXSparse):
 
     @property
     def nse(self) -> int:
-        """How many elements are stored."""
+        """The number of stored elements."""
         return self.data.size
 
     @property
     def info(self) -> COOInfo:
-        """What is known of the matrix besides its arrays."""
+        """The static description of the matrix."""
         return COOInfo(self.shape, self.rows_sorted, self.cols_sorted)
 
     @classmethod
@@ -104,7 +104,7 @@ class COO(JAXSparse):
         dtype: DTypeLike | None = None,
         index_dtype: DTypeLike = "int32",
     ) -> COO:
-        """A matrix of zeros."""
+        """Returns a matrix of zeros."""
         _check_matrix("COO", shape)
         none = jnp.empty(0, index_dtype)
         rows, cols = shape
@@ -132,11 +132,11 @@ class COO(JAXSparse):
         return cls((jnp.ones(n, dtype), row, col), shape=(N, M), rows_sorted=True, cols_sorted=True)
 
     def todense(self) -> Array:
-        """The whole matrix."""
+        """Returns the whole matrix."""
         return coo_todense(self)
 
     def transpose(self, axes: Sequence[int] | None = None) -> COO:
-        """The matrix with rows and columns exchanged.
+        """Returns the matrix with rows and columns exchanged.
 
         Raises:
           NotImplementedError: if `axes` are given.
@@ -195,7 +195,7 @@ def matrix_product(
 
 
 def todense_by_positions(data: Array, row: Array, col: Array, shape: Shape) -> Array:
-    """The matrix of elements at positions; those beyond the shape do not count."""
+    """Returns the matrix of elements at positions; those beyond the shape do not count."""
     return scatter_sum(shape, (row, col), data)
 
 
@@ -214,7 +214,7 @@ coo_todense_p = composed("coo_todense", _todense, _todense_type, linear_in=(0,))
 
 
 def coo_todense(mat: COO) -> Array:
-    """The whole matrix of a sparse one."""
+    """Returns the whole matrix of a sparse one."""
     return coo_todense_p.bind(mat.data, mat.row, mat.col, spinfo=mat.info)
 
 
@@ -257,7 +257,7 @@ def elements_at(mat: Array, row: Array, col: Array) -> Array:
 
 
 def coo_fromdense(mat: Array, *, nse: int | None = None, index_dtype: DTypeLike = np.int32) -> COO:
-    """The sparse matrix of what is not zero in `mat`.
+    """Returns the sparse matrix of what is not zero in `mat`.
 
     Args:
       mat: a matrix.
@@ -284,11 +284,11 @@ def coo_fromdense(mat: Array, *, nse: int | None = None, index_dtype: DTypeLike 
 def product_by_positions(
     data: Array, row: Array, col: Array, x: Array, shape: Shape, transpose: bool
 ) -> Array:
-    """The product of a matrix, or its transpose, and a vector or a matrix `x`."""
+    """Returns the product of a matrix, or its transpose, and a vector or a matrix `x`."""
     n = shape[1] if transpose else shape[0]
     source, target = (row, col) if transpose else (col, row)
-    found = x.at[source].get(mode="fill", fill_value=0)
-    terms = data.reshape(-1, *(1,) * (x.ndim - 1)) * found
+    gathered = x.at[source].get(mode="fill", fill_value=0)
+    terms = data.reshape(-1, *(1,) * (x.ndim - 1)) * gathered
     return scatter_sum((n, *x.shape[1:]), (target,), terms)
 
 
@@ -301,7 +301,7 @@ def _product(
 def product_type(
     name: str, ndim: int, data: ShapedArray, x: ShapedArray, shape: Shape, transpose: bool
 ) -> ShapedArray:
-    """The type of the product of a matrix, or its transpose, and an array of `ndim` axes.
+    """Returns the type of the product of a matrix, or its transpose, and an array of `ndim` axes.
 
     Raises:
       TypeError: if the rank of `x` is another, its extent does not fit, or dtypes differ.
@@ -348,7 +348,7 @@ coo_matmat_p = composed("coo_matmat", _product, _matmat_type, linear_in=(0, 3))
 
 
 def coo_matvec(mat: COO, v: Array, transpose: bool = False) -> Array:
-    """The product of a matrix, or its transpose, and a vector.
+    """Returns the product of a matrix, or its transpose, and a vector.
 
     Raises:
       TypeError: if the shapes do not fit.
@@ -358,7 +358,7 @@ def coo_matvec(mat: COO, v: Array, transpose: bool = False) -> Array:
 
 
 def coo_matmat(mat: COO, B: Array, *, transpose: bool = False) -> Array:
-    """The product of a matrix, or its transpose, and a matrix.
+    """Returns the product of a matrix, or its transpose, and a matrix.
 
     Raises:
       TypeError: if the shapes do not fit.
@@ -373,5 +373,5 @@ __all__ = [
 ]  # fmt: skip
 
 __dir__ = listing(__name__)
-if not TYPE_CHECKING:  # for whom all names would exist
+if not TYPE_CHECKING:  # type checkers would accept any name
     __getattr__ = refusing(__name__)

@@ -38,12 +38,12 @@ if TYPE_CHECKING:
     from jitney.primitives.rule_types import Param, Primals, Tangents
 
 __dir__ = listing(__name__)
-if not TYPE_CHECKING:  # for whom all names would exist
+if not TYPE_CHECKING:  # type checkers would accept any name
     __getattr__ = refusing(__name__)
 
 
 class _Compressed(JAXSparse):
-    """What CSR and CSC share.
+    """The base class of CSR and CSC matrices.
 
     Attributes:
       data, indices: elements and their columns (rows, for CSC) [nse].
@@ -61,7 +61,7 @@ class _Compressed(JAXSparse):
 
     @property
     def nse(self) -> int:
-        """How many elements are stored."""
+        """The number of stored elements."""
         return self.data.size
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -87,7 +87,7 @@ class _Compressed(JAXSparse):
         dtype: DTypeLike | None = None,
         index_dtype: DTypeLike = "int32",
     ) -> Self:
-        """A matrix of zeros."""
+        """Returns a matrix of zeros."""
         if len(shape) != 2:
             raise ValueError(f"{cls.__name__} must have ndim=2, but got shape {tuple(shape)}")
         n = shape[cls._compressed]
@@ -132,11 +132,11 @@ class CSR(_Compressed):
         return cls((eye.data, eye.col, indptr), shape=(N, M))
 
     def todense(self) -> Array:
-        """The whole matrix."""
+        """Returns the whole matrix."""
         return csr_todense(self)
 
     def transpose(self, axes: Sequence[int] | None = None) -> CSC:
-        """The matrix with rows and columns exchanged, which is stored column by column.
+        """Returns the matrix with rows and columns exchanged, which is stored column by column.
 
         Raises:
           NotImplementedError: if `axes` are given.
@@ -165,7 +165,7 @@ class CSC(_Compressed):
     def fromdense(
         cls, mat: Array, *, nse: int | None = None, index_dtype: DTypeLike = np.int32
     ) -> CSC:
-        """The sparse matrix of what is not zero in `mat`; arguments as for `csr_fromdense`."""
+        """Returns the sparse matrix of what is not zero in `mat`; arguments as for `csr_fromdense`."""
         rows = csr_fromdense(jnp.asarray(mat).T, nse=nse, index_dtype=index_dtype)
         return rows.transpose()
 
@@ -183,11 +183,11 @@ class CSC(_Compressed):
         return CSR._eye(M, N, -k, dtype=dtype, index_dtype=index_dtype).transpose()
 
     def todense(self) -> Array:
-        """The whole matrix."""
+        """Returns the whole matrix."""
         return csr_todense(self.transpose()).T
 
     def transpose(self, axes: Sequence[int] | None = None) -> CSR:
-        """The matrix with rows and columns exchanged, which is stored row by row.
+        """Returns the matrix with rows and columns exchanged, which is stored row by row.
 
         Raises:
           NotImplementedError: if `axes` are given.
@@ -221,7 +221,7 @@ csr_todense_p = composed("csr_todense", _todense, _todense_type, linear_in=(0,))
 
 
 def csr_todense(mat: CSR) -> Array:
-    """The whole matrix of a sparse one."""
+    """Returns the whole matrix of a sparse one."""
     return csr_todense_p.bind(mat.data, mat.indices, mat.indptr, shape=mat.shape)
 
 
@@ -256,7 +256,7 @@ def _csr_fromdense_jvp(primals: Primals, tangents: Tangents, **params: Param) ->
 
 
 def csr_fromdense(mat: Array, *, nse: int | None = None, index_dtype: DTypeLike = np.int32) -> CSR:
-    """The sparse matrix of what is not zero in `mat`.
+    """Returns the sparse matrix of what is not zero in `mat`.
 
     Args:
       mat: a matrix.
@@ -320,7 +320,7 @@ csr_matmat_p = composed("csr_matmat", _product, _matmat_type, linear_in=(0, 3))
 
 
 def csr_matvec(mat: CSR, v: Array, transpose: bool = False) -> Array:
-    """The product of a matrix, or its transpose, and a vector.
+    """Returns the product of a matrix, or its transpose, and a vector.
 
     Raises:
       TypeError: if the shapes do not fit.
@@ -332,7 +332,7 @@ def csr_matvec(mat: CSR, v: Array, transpose: bool = False) -> Array:
 
 
 def csr_matmat(mat: CSR, B: Array, *, transpose: bool = False) -> Array:
-    """The product of a matrix, or its transpose, and a matrix.
+    """Returns the product of a matrix, or its transpose, and a matrix.
 
     Raises:
       TypeError: if the shapes do not fit.

@@ -74,7 +74,7 @@ def _spsolve_abstract(
 def _by_superlu(
     data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, b: np.ndarray, **params: Param
 ) -> np.ndarray:
-    """The solution; NaN where the matrix is singular. Factored in double precision at least."""
+    """Returns the solution; NaN where the matrix is singular. Factored in double precision at least."""
     import warnings
 
     import scipy.sparse
@@ -112,7 +112,7 @@ def _spsolve_lower(
 
 
 def _product(data: Value, indices: Value, indptr: Value, x: Value) -> Any:
-    """A x of a square CSR matrix."""
+    """Returns A x of a square CSR matrix."""
     n = np.shape(x)[0]
     rows = rows_of(jnp.asarray(indptr), np.shape(data)[0])
     return product_by_positions(
@@ -121,7 +121,7 @@ def _product(data: Value, indices: Value, indptr: Value, x: Value) -> Any:
 
 
 def _transposed(data: Value, indices: Value, indptr: Value) -> tuple[Any, Any, Any]:
-    """The transpose of a square CSR matrix, as a CSR matrix."""
+    """Returns the transpose of a square CSR matrix, as a CSR matrix."""
     columns = jnp.asarray(indices)
     n = np.shape(indptr)[0] - 1
     rows = rows_of(jnp.asarray(indptr), np.shape(data)[0]).astype(columns.dtype)
@@ -160,10 +160,10 @@ def _spsolve_transpose(
 def _spsolve_batch(args: Sequence[Value], dims: Dims, **params: Param) -> tuple[Any, Any]:
     mapped = [jnp.moveaxis(x, d, 0) for x, d in zip(args, dims, strict=True) if d is not None]
 
-    def one(given: Sequence[Value]) -> Any:
-        parts = iter(given)
-        whole = [x if d is None else next(parts) for x, d in zip(args, dims, strict=True)]
-        return spsolve_p.bind(*whole, **params)
+    def one(slices: Sequence[Value]) -> Any:
+        parts = iter(slices)
+        operands = [x if d is None else next(parts) for x, d in zip(args, dims, strict=True)]
+        return spsolve_p.bind(*operands, **params)
 
     return lax.map(one, mapped), 0
 
@@ -176,7 +176,7 @@ def spsolve(
     tol: float = 1e-6,
     reorder: int = 1,
 ) -> Array:
-    """The solution x of A x = b for a sparse matrix A, by SuperLU on the host.
+    """Returns the solution x of A x = b for a sparse matrix A, by SuperLU on the host.
 
     Args:
       data, indices, indptr: of A as a CSR matrix [n, n].
@@ -205,7 +205,7 @@ def lobpcg_standard(
     m: int = 100,
     tol: Array | float | None = None,
 ) -> tuple[Array, Array, Array]:
-    """The largest eigenvalues of a symmetric matrix, and their eigenvectors, by LOBPCG.
+    """Returns the largest eigenvalues of a symmetric matrix, and their eigenvectors, by LOBPCG.
 
     Every step finds the best vectors in the span of those that there are, of their residuals, and of
     the directions of the last step.
@@ -253,7 +253,7 @@ def _matrix_product(A: JAXSparse | Array, X: Array) -> Array:
 
 
 def _orthonormal(X: Array) -> Array:
-    """An orthonormal basis of the columns of X; zeros for those that depend on others."""
+    """Returns an orthonormal basis of the columns of X; zeros for those that depend on others."""
     for _ in range(2):  # twice is enough
         norms = jnp.linalg.norm(X, axis=0)
         X = X / jnp.where(norms > 0, norms, 1)

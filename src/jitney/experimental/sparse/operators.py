@@ -38,7 +38,7 @@ _UNARY: dict[str, Callable[..., Any]] = {
 
 
 def _refused(name: str) -> Callable[..., Any]:
-    """The operator `name` of a format that has no such operation."""
+    """Returns the operator `name` of a format that has no such operation."""
 
     def method(self: JAXSparse, *_: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__}.{name} is not implemented; BCOO has it")
@@ -114,7 +114,7 @@ def _reshape(self: BCOO, *args: Param, **kwargs: Param) -> Any:
 
 
 def _astype(self: BCOO, dtype: DTypeLike) -> BCOO:
-    """The array with elements of another dtype."""
+    """Returns the array with elements of another dtype."""
     return sparsify(lambda x: x.astype(dtype))(self)
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jitney.primitives.rule_types import Param
 
 __dir__ = listing(__name__)
-if not TYPE_CHECKING:  # for whom all names would exist
+if not TYPE_CHECKING:  # type checkers would accept any name
     __getattr__ = refusing(__name__)
 
 

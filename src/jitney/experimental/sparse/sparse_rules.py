@@ -1,4 +1,4 @@
-"""What primitives do with sparse operands: the rules of `sparsify`.
+"""Rules of `sparsify`: primitives with sparse operands.
 
 A rule here is a function of arrays, sparse or not, with the primitive's parameters. Functions of one
 element keep the positions where they keep zeros and, unless they are linear, once equal positions have
@@ -115,13 +115,13 @@ def _alike(x: BCOO, y: BCOO) -> tuple[BCOO, BCOO]:
     return x, y
 
 
-def _whole(x: Operand) -> Any:
-    """A sparse scalar as an array, which stores no more."""
+def _densify_scalar(x: Operand) -> Any:
+    """Returns a sparse scalar as an array, which stores no more."""
     return x.todense() if isinstance(x, BCOO) and not x.ndim else x
 
 
 def _mul(x: Operand, y: Operand, **_: Any) -> Operand:
-    x, y = _whole(x), _whole(y)
+    x, y = _densify_scalar(x), _densify_scalar(y)
     if isinstance(x, BCOO) and isinstance(y, BCOO):
         if x.indices is y.indices and x.unique_indices and x.shape == y.shape:
             return _with_data(x, x.data * y.data)
@@ -134,7 +134,7 @@ def _mul(x: Operand, y: Operand, **_: Any) -> Operand:
 
 
 def _div(x: Operand, y: Operand, **_: Any) -> Operand:
-    x, y = _whole(x), _whole(y)
+    x, y = _densify_scalar(x), _densify_scalar(y)
     if isinstance(y, BCOO):
         raise NotImplementedError(
             f"a division by a sparse array, {y}, has a dense result, of NaN and infinity where nothing "
@@ -149,7 +149,7 @@ def _div(x: Operand, y: Operand, **_: Any) -> Operand:
 
 
 def _add(x: Operand, y: Operand, **_: Any) -> Operand:
-    x, y = _whole(x), _whole(y)
+    x, y = _densify_scalar(x), _densify_scalar(y)
     if isinstance(x, BCOO) and isinstance(y, BCOO):
         if x.indices is y.indices and x.shape == y.shape:
             return _with_data(x, x.data + y.data)
@@ -169,7 +169,7 @@ def _add(x: Operand, y: Operand, **_: Any) -> Operand:
 
 
 def _side_by_side(x: BCOO, y: BCOO) -> BCOO:
-    """The sum: what both store."""
+    """Returns the sum, which stores the elements of both."""
     batch = tuple(
         max(a, b)
         for a, b in zip(x.indices.shape[: x.n_batch], y.indices.shape[: x.n_batch], strict=True)
@@ -206,7 +206,7 @@ def _bcsr_dot_general(x: Operand, y: Operand, **params: Param) -> Operand:
 
 def _reduce_sum(mat: BCOO, *, axes: Sequence[int], out_sharding: None = None) -> Operand:
     del out_sharding
-    return _whole(structure.bcoo_reduce_sum(mat, axes=axes))
+    return _densify_scalar(structure.bcoo_reduce_sum(mat, axes=axes))
 
 
 _define("mul", _mul)
@@ -353,7 +353,7 @@ def _custom_call(*args: Operand, call_jaxpr: ClosedJaxpr, **params: Param) -> li
 
 
 def _plain(x: Operand) -> Operand:
-    """A sparse array of whose positions nothing is said, so that loops can carry it."""
+    """Returns a sparse array of whose positions nothing is said, so that loops can carry it."""
     if not isinstance(x, BCOO | BCSR):
         return x
     arrays, description = x.tree_flatten()

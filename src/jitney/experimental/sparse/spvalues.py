@@ -52,19 +52,19 @@ class SparsifyValue(NamedTuple):
         return len(self.shape)
 
     def is_sparse(self) -> bool:
-        """Whether the value has positions."""
+        """Returns whether the value has positions."""
         return self.indices_ref is not None
 
     def is_dense(self) -> bool:
-        """Whether the value is an array."""
+        """Returns whether the value is an array."""
         return self.indices_ref is None
 
     def is_bcoo(self) -> bool:
-        """Whether the value is a BCOO array."""
+        """Returns whether the value is a BCOO array."""
         return self.is_sparse() and self.indptr_ref is None
 
     def is_bcsr(self) -> bool:
-        """Whether the value is a BCSR array."""
+        """Returns whether the value is a BCSR array."""
         return self.indptr_ref is not None
 
 
@@ -88,7 +88,7 @@ class SparsifyEnv:
         return self.buffers[place]
 
     def data(self, spvalue: SparsifyValue) -> Any:
-        """What is stored of a value; all of an array."""
+        """Returns the stored elements of a value; all of an array."""
         return self._of(spvalue.data_ref, "data")
 
     def indices(self, spvalue: SparsifyValue) -> Any:
@@ -100,7 +100,7 @@ class SparsifyEnv:
         return self._of(spvalue.indptr_ref, "indptr")
 
     def dense(self, data: ArrayLike) -> SparsifyValue:
-        """A value that is an array."""
+        """Returns a value that is an array."""
         return SparsifyValue(np.shape(data), self._push(data))
 
     def sparse(
@@ -116,7 +116,7 @@ class SparsifyEnv:
         indices_sorted: bool = False,
         unique_indices: bool = False,
     ) -> SparsifyValue:
-        """A sparse value, each part as an array or as the place of one.
+        """Returns a sparse value, each part as an array or as the place of one.
 
         Raises:
           ValueError: if data or indices are given twice or not at all.
@@ -141,7 +141,7 @@ def _is_sparse(x: object) -> bool:
 
 
 def to_spvalue(spenv: SparsifyEnv, x: ArrayOrSparse) -> SparsifyValue:
-    """An array, sparse or not, as a value.
+    """Returns an array, sparse or not, as a value.
 
     Raises:
       TypeError: for formats other than BCOO and BCSR.
@@ -161,7 +161,7 @@ def to_spvalue(spenv: SparsifyEnv, x: ArrayOrSparse) -> SparsifyValue:
 
 
 def to_array(spenv: SparsifyEnv, value: SparsifyValue) -> ArrayOrSparse:
-    """A value as an array, sparse or not."""
+    """Returns a value as an array, sparse or not."""
     if value.is_dense():
         return spenv.data(value)
     flags: Any = {
@@ -176,17 +176,17 @@ def to_array(spenv: SparsifyEnv, value: SparsifyValue) -> ArrayOrSparse:
 
 
 def arrays_to_spvalues(spenv: SparsifyEnv, args: PyTree) -> Any:
-    """A pytree of arrays, sparse or not, as one of values."""
+    """Returns a pytree of arrays, sparse or not, as one of values."""
     return pytrees.tree_map(lambda x: to_spvalue(spenv, x), args, is_leaf=_is_sparse)
 
 
 def spvalues_to_arrays(spenv: SparsifyEnv, spvalues: PyTree) -> Any:
-    """A pytree of values as one of arrays, sparse or not."""
+    """Returns a pytree of values as one of arrays, sparse or not."""
     return pytrees.tree_map(lambda v: to_array(spenv, v), spvalues, is_leaf=_is_spvalue)
 
 
 def spvalues_to_avals(spenv: SparsifyEnv, spvalues: PyTree) -> Any:
-    """The types of the whole arrays."""
+    """Returns the types of the whole arrays."""
 
     def aval(value: SparsifyValue) -> ShapedArray:
         stored = get_aval(spenv.data(value))
@@ -224,7 +224,7 @@ def apply(
     values: Sequence[SparsifyValue],
     params: dict[str, Any],
 ) -> Sequence[SparsifyValue]:
-    """The results of a primitive on values.
+    """Returns the results of a primitive on values.
 
     Raises:
       NotImplementedError: if an operand is sparse and there is no rule.
@@ -246,7 +246,7 @@ def eval_sparse(
     spvalues: Sequence[SparsifyValue],
     spenv: SparsifyEnv,
 ) -> Sequence[SparsifyValue]:
-    """The results of a program on values, sparse or not.
+    """Returns the results of a program on values, sparse or not.
 
     Raises:
       NotImplementedError: naming a primitive that has no rule for sparse operands.

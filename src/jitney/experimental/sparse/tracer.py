@@ -4,7 +4,7 @@ While a `SparseTrace` is current, an operation on a sparse value is computed at 
 sparse operands (`spvalues.apply`), with the operations of the trace that was current before.
 """
 
-# A trace knows its own tracers by their `_trace`.
+# A trace identifies its own tracers by their `_trace`.
 # pyright: reportPrivateUsage=false
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class SparseTracer(Tracer):
 
     @property
     def spenv(self) -> SparsifyEnv:
-        """Where the arrays of the value are."""
+        """The environment that holds the arrays of the value."""
         assert isinstance(self._trace, SparseTrace)
         return self._trace.spenv
 
@@ -96,8 +96,8 @@ class SparseTrace(Trace):
         values = [self.to_sparse_tracer(x)._spvalue for x in args]
         with set_current_trace(self.parent_trace):
             outs = apply(self.spenv, primitive, values, params)
-        found = [SparseTracer(self, spvalue=v) for v in outs]
-        return found if primitive.multiple_results else found[0]
+        out_tracers = [SparseTracer(self, spvalue=v) for v in outs]
+        return out_tracers if primitive.multiple_results else out_tracers[0]
 
     def process_call(
         self,
@@ -106,18 +106,18 @@ class SparseTrace(Trace):
         tracers: Sequence[Value],
         params: Params,
     ) -> Sequence[Any]:
-        """The results of a function that is called as a whole: its operations are seen one by one."""
+        """Evaluates a call of a function operation by operation."""
         del call_primitive, params
         return f.call_wrapped(*tracers)
 
     def process_custom_jvp_call(self, call: CustomCall, leaves: Sequence[Any]) -> Sequence[Any]:
-        """The function's operations one by one."""
+        """Evaluates the function operation by operation."""
         return call.inline(leaves)
 
     process_custom_vjp_call = process_custom_jvp_call
 
     def aside(self, x: Tracer) -> Any:
-        """The value, sparse or not."""
+        """Returns the value, sparse or not."""
         value = self.to_sparse_tracer(x)._spvalue
         with set_current_trace(self.parent_trace):
             return spvalues_to_arrays(self.spenv, value)
@@ -130,7 +130,7 @@ def _subtrace(
     spvalues: Sequence[SparsifyValue],
     *bufs: Array,
 ) -> list[Array]:
-    """The results' arrays; which value each belongs to is stored aside."""
+    """Returns the results' arrays; which value each belongs to is stored aside."""
     inner = SparsifyEnv(bufs)
     trace = SparseTrace(state.trace, tag, inner)
     try:
@@ -148,7 +148,7 @@ sparsify_subtrace = linear_util.transformation_with_aux2(_subtrace)
 def sparsify_fun(
     wrapped_fun: linear_util.WrappedFun, args: Sequence[ArrayOrSparse]
 ) -> list[ArrayOrSparse]:
-    """The results of a function of flat values, called with arrays that may be sparse.
+    """Returns the results of a function of flat values, called with arrays that may be sparse.
 
     Args:
       wrapped_fun: takes arrays and returns a sequence of arrays.

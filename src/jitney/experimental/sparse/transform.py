@@ -105,8 +105,8 @@ def _by_tracer(f: Callable[..., PyTree]) -> Callable[..., Any]:
         def flat(*xs: Array) -> list[Any]:
             nonlocal structure
             out = f(*pytrees.tree_unflatten(tree, xs), **params)
-            found, structure = pytrees.tree_flatten(out)
-            return found
+            out_leaves, structure = pytrees.tree_flatten(out)
+            return out_leaves
 
         outs = sparsify_fun(
             linear_util.wrap_init(flat, debug_info=debug_info(f, "sparsify")), leaves
@@ -137,5 +137,5 @@ __all__ = [
 ]  # fmt: skip
 
 __dir__ = listing(__name__)
-if not TYPE_CHECKING:  # for whom all names would exist
+if not TYPE_CHECKING:  # type checkers would accept any name
     __getattr__ = refusing(__name__)

@@ -1,4 +1,4 @@
-"""What the formats of sparse arrays share: descriptions, warnings, `vmap` over batches."""
+"""Helpers of all sparse formats: descriptions, warnings, `vmap` over batches."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
 ]  # fmt: skip
 
 __dir__ = listing(__name__)
-if not TYPE_CHECKING:  # for whom all names would exist
+if not TYPE_CHECKING:  # type checkers would accept any name
     __getattr__ = refusing(__name__)
 
 Shape = tuple[int, ...]
@@ -45,7 +45,7 @@ class CuSparseEfficiencyWarning(SparseEfficiencyWarning):
 
 
 class SparseInfo(NamedTuple):
-    """What is known of a sparse array besides its arrays.
+    """The static description of a sparse array.
 
     Attributes:
       shape: of the array.
@@ -59,30 +59,30 @@ class SparseInfo(NamedTuple):
 
 
 def fitted_shape(shape: Shape, batches: Sequence[Shape], n_rest: int) -> Shape:
-    """The shape of a sparse array whose arrays have lost or got batch axes.
+    """Returns the shape of a sparse array whose arrays have lost or got batch axes.
 
-    `vmap` and `scan` take an axis of every array of a pytree, and put one there: they know nothing of
-    the shape that is stored beside them.
+    `vmap` and `scan` remove an axis of every array of a pytree, or add one; they do not change the
+    shape that is stored beside them.
 
     Args:
       shape: before.
       batches: extents of the batch axes that each array has now; 1 stands for any extent.
       n_rest: how many of the last axes of the shape are not batch axes.
     """
-    old, rest = shape[: max(0, len(shape) - n_rest)], shape[max(0, len(shape) - n_rest) :]
-    more = len(batches[0]) - len(old)
-    if more > 0:
-        return (*np.broadcast_shapes(*batches)[:more], *shape)
+    old, trailing = shape[: max(0, len(shape) - n_rest)], shape[max(0, len(shape) - n_rest) :]
+    n_added = len(batches[0]) - len(old)
+    if n_added > 0:
+        return (*np.broadcast_shapes(*batches)[:n_added], *shape)
 
     def fits(batch: Shape) -> bool:
-        return all(n in (1, m) for given in batches for n, m in zip(given, batch, strict=True))
+        return all(n in (1, m) for sizes in batches for n, m in zip(sizes, batch, strict=True))
 
-    if more < 0:
+    if n_added < 0:
         # Those in front first: where several fit, they have equal extents.
-        for kept in reversed(list(itertools.combinations(range(len(old)), len(batches[0])))):
-            batch = tuple(old[k] for k in kept)
+        for axes in reversed(list(itertools.combinations(range(len(old)), len(batches[0])))):
+            batch = tuple(old[k] for k in axes)
             if fits(batch):
-                return (*batch, *rest)
+                return (*batch, *trailing)
     return shape
 
 
@@ -147,7 +147,7 @@ def nfold_vmap(
 
 
 def count_stored(mat: Array, n_batch: int, n_dense: int, name: str) -> int:
-    """How many elements (blocks of dense axes) that are not zero a batch of `mat` has at most.
+    """Returns the largest number of nonzero elements (blocks of dense axes) of a batch of `mat`.
 
     Raises:
       ConcretizationTypeError: if `mat` is traced.
@@ -159,7 +159,7 @@ def count_stored(mat: Array, n_batch: int, n_dense: int, name: str) -> int:
 
 
 def stored_mask(mat: Stored, n_dense: int) -> Stored:
-    """Where `mat`, or a block of its last `n_dense` axes, is not zero; of NumPy or not."""
+    """Returns the mask where `mat`, or a block of its last `n_dense` axes, is not zero."""
     mask: Any = mat != 0
     return mask.any(axis=tuple(range(mask.ndim - n_dense, mask.ndim))) if n_dense else mask
 
@@ -215,7 +215,7 @@ def _added(into: Array, at: tuple[Array, ...], values: Array, flags: dict[str, b
 
 
 def row_pointers(rows: Array, n_rows: int, index_dtype: DTypeLike) -> Array:
-    """Where each row starts in sorted `rows` [nse]: [n_rows + 1]; rows beyond the last do not count."""
+    """Returns the row pointers [n_rows + 1] of sorted `rows` [nse], without rows beyond the last."""
     counts = jnp.zeros(n_rows, index_dtype).at[rows].add(1, mode="drop")
     return jnp.concatenate([jnp.zeros(1, index_dtype), jnp.cumsum(counts, dtype=index_dtype)])
 

@@ -1,7 +1,7 @@
 """`jax.extend.core.primitives`: the operations that programs are made of, each as `name_p`.
 
 The names are those of the primitives, with underscores; `primitives.add_p` is what a jaxpr prints as
-`add`. Libraries load this module with `jax.extend`, most of them without a look at it: operations whose
+`add`. Libraries load this module with `jax.extend`, most of them without using it: operations whose
 modules are not loaded yet are declared when one is asked for that is not known.
 """
 
@@ -23,9 +23,9 @@ _RENAMED = {
 
 
 def _declared() -> dict[str, Primitive]:
-    """The primitives that have been declared, by their names here."""
-    own = {f"{name.replace('-', '_')}_p": primitive for name, primitive in registry.items()}
-    return {_RENAMED.get(name, name): primitive for name, primitive in own.items()}
+    """Returns the primitives that have been declared, by their names here."""
+    by_name = {f"{name.replace('-', '_')}_p": primitive for name, primitive in registry.items()}
+    return {_RENAMED.get(name, name): primitive for name, primitive in by_name.items()}
 
 
 def _all() -> dict[str, Primitive]:
@@ -40,10 +40,10 @@ def __getattr__(name: str) -> Primitive | list[str]:  # what Python calls it
         return sorted(_all())
     if not name.startswith("_"):
         for primitives in (_declared, _all):
-            found = primitives().get(name)
-            if found is not None:
-                globals()[name] = found
-                return found
+            primitive = primitives().get(name)
+            if primitive is not None:
+                globals()[name] = primitive
+                return primitive
     raise AttributeError(
         f"module 'jax.extend.core.primitives' has no attribute {name!r}", name=name
     )

@@ -78,7 +78,7 @@ bcoo_extract_p = composed("bcoo_extract", _extract, _extract_type, linear_in=(1,
 
 
 def extract(indices: Array, mat: Array) -> Array:
-    """The blocks of `mat` at `indices`; zeros at padding.
+    """Returns the blocks of `mat` at `indices`; zeros at padding.
 
     Raises:
       ValueError: if `mat` has too few axes, or its batch axes do not fit.
@@ -95,8 +95,8 @@ def _fromdense(
     def of_batch(mask: Array) -> Array:
         if not n_sparse:
             return jnp.zeros((nse, 0), index_dtype)
-        found = jnp.nonzero(mask, size=nse, fill_value=mask.shape)
-        return jnp.stack(found, axis=-1).astype(index_dtype)
+        coordinates = jnp.nonzero(mask, size=nse, fill_value=mask.shape)
+        return jnp.stack(coordinates, axis=-1).astype(index_dtype)
 
     indices = nfold_vmap(of_batch, n_batch, broadcasted=False)(mask)
     return [extract(indices, mat), indices]
@@ -127,5 +127,5 @@ def _bcoo_fromdense_jvp(primals: Primals, tangents: Tangents, **params: Param) -
 
 
 def dense(data: Array, indices: Array, spinfo: SparseInfo) -> Array:
-    """The whole array."""
+    """Returns the whole array."""
     return bcoo_todense_p.bind(data, indices, spinfo=spinfo)

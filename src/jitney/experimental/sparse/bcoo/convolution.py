@@ -52,13 +52,13 @@ def bcoo_conv_general_dilated(
         raise NotImplementedError(f"{name}: groups must be 1")
     if any(tuple(spec) != (0, 1, 2) for spec in numbers):
         raise NotImplementedError(f"{name}: axes must be in the order NCH, OIH, NCH: {numbers}")
-    for what, given in (
+    for what, value in (
         ("window_strides", window_strides),
         ("lhs_dilation", lhs_dilation),
         ("rhs_dilation", rhs_dilation),
     ):
-        if given is not None and tuple(given) != (1,):
-            raise NotImplementedError(f"{name}: {what} must be (1,), but got {given}")
+        if value is not None and tuple(value) != (1,):
+            raise NotImplementedError(f"{name}: {what} must be (1,), but got {value}")
     n, window = lhs.shape[2], rhs.shape[2]
     if isinstance(padding, str):
         ((low, high),) = lax.padtype_to_pads((n,), (window,), (1,), padding)

@@ -84,7 +84,7 @@ def _product(lhs: BCOO, rhs: Array, numbers: DotDimensionNumbers, dtype: np.dtyp
 def _reversed_product(
     lhs: Array, rhs: BCOO, numbers: DotDimensionNumbers, dtype: np.dtype | None
 ) -> Array:
-    """The product as that of rhs by lhs, its axes put in order."""
+    """Returns the product as that of rhs by lhs, its axes put in order."""
     (a, b), (c, d) = numbers
     out = _product(rhs, lhs, ((b, a), (d, c)), dtype)
     n_batch, n_rhs = len(c), rhs.ndim - len(b) - len(d)

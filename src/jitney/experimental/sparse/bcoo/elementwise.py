@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def bcoo_multiply_dense(sp_mat: BCOO, v: Array) -> Array:
-    """The blocks of the elementwise product of a sparse array and an array.
+    """Returns the blocks of the elementwise product of a sparse array and an array.
 
     Args:
       sp_mat: the sparse array.
@@ -69,14 +69,14 @@ def with_dense(
 
 
 def unique(mat: BCOO) -> BCOO:
-    """The array with no position stored twice, in no more room."""
+    """Returns the array with no position stored twice, in no more room."""
     if not mat.n_sparse:
         return mat if mat.nse <= 1 else bcoo_sum_duplicates(mat, nse=1)
     return mat if mat.unique_indices else bcoo_sum_duplicates(mat, nse=mat.nse)
 
 
 def bcoo_multiply_sparse(lhs: BCOO, rhs: BCOO) -> BCOO:
-    """The elementwise product of two sparse arrays of one shape, with the same kinds of axes.
+    """Returns the elementwise product of two sparse arrays of one shape, with the same kinds of axes.
 
     Stores as many blocks as the operand that stores fewer.
 

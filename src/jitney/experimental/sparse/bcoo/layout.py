@@ -1,4 +1,4 @@
-"""How a BCOO array is stored.
+"""The storage of BCOO arrays.
 
 An array of shape [*batch, *sparse, *dense] is stored as
 
@@ -40,7 +40,7 @@ class Buffer(Protocol):
 
 
 class BCOOProperties(NamedTuple):
-    """How many axes of each kind an array has, and how many blocks are stored."""
+    """The numbers of axes of each kind and of stored blocks."""
 
     n_batch: int
     n_sparse: int
@@ -49,7 +49,7 @@ class BCOOProperties(NamedTuple):
 
 
 def validate(data: Buffer, indices: Buffer, shape: Sequence[int]) -> BCOOProperties:
-    """The properties of an array stored as `data` and `indices`.
+    """Returns the properties of an array stored as `data` and `indices`.
 
     Raises:
       ValueError: if the shapes do not fit, or indices are not integers.
@@ -80,7 +80,7 @@ def validate(data: Buffer, indices: Buffer, shape: Sequence[int]) -> BCOOPropert
 
 
 def is_stored(indices: Array, extents: Sequence[int]) -> Array:
-    """Which of the positions `indices` [..., n_sparse] are within `extents`, and no padding."""
+    """Returns which positions `indices` [..., n_sparse] are within `extents`, and not padding."""
     return jnp.all(indices < jnp.array(extents, indices.dtype), axis=-1)
 
 
@@ -90,6 +90,6 @@ def padding(indices_shape: Sequence[int], extents: Sequence[int], dtype: DTypeLi
 
 
 def columns(indices: Array, chosen: Sequence[int] | None = None) -> tuple[Array, ...]:
-    """The positions [nse, n_sparse], axis by axis."""
+    """Returns the positions [nse, n_sparse], axis by axis."""
     axes = range(indices.shape[1]) if chosen is None else chosen
     return tuple(indices[:, k] for k in axes)

@@ -75,32 +75,32 @@ class BCOO(JAXSparse):
 
     @property
     def nse(self) -> int:
-        """How many blocks every batch stores, padding among them."""
+        """The number of blocks that each batch stores, padding included."""
         return self.indices.shape[-2]
 
     @property
     def n_batch(self) -> int:
-        """How many axes are batch axes."""
+        """The number of batch axes."""
         return self.indices.ndim - 2
 
     @property
     def n_sparse(self) -> int:
-        """How many axes are sparse axes."""
+        """The number of sparse axes."""
         return self.indices.shape[-1]
 
     @property
     def n_dense(self) -> int:
-        """How many axes are dense axes."""
+        """The number of dense axes."""
         return self.data.ndim - 1 - self.n_batch
 
     @property
     def info(self) -> SparseInfo:
-        """What is known of the array besides its arrays."""
+        """The static description of the array."""
         return SparseInfo(self.shape, self.indices_sorted, self.unique_indices)
 
     @property
     def properties(self) -> BCOOProperties:
-        """How many axes of each kind there are, and how many blocks."""
+        """The numbers of axes of each kind and of stored blocks."""
         return BCOOProperties(self.n_batch, self.n_sparse, self.n_dense, self.nse)
 
     @property
@@ -150,7 +150,7 @@ class BCOO(JAXSparse):
         n_batch: int = 0,
         nse: int = 0,
     ) -> BCOO:
-        """An array of zeros, with room for `nse` blocks."""
+        """Returns an array of zeros, with room for `nse` blocks."""
         shape = tuple(shape)
         n_sparse = len(shape) - n_dense - n_batch
         if min(n_sparse, n_dense, n_batch, nse) < 0:
@@ -205,7 +205,7 @@ class BCOO(JAXSparse):
         )
 
     def sum_duplicates(self, nse: int | None = None, remove_zeros: bool = True) -> BCOO:
-        """The array with blocks of equal positions added up, sorted.
+        """Returns the array with blocks of equal positions added up, sorted.
 
         Args:
           nse: how many blocks to store; by default as many as there are positions, which are not
@@ -223,7 +223,7 @@ class BCOO(JAXSparse):
         return bcoo_todense(self)
 
     def transpose(self, axes: Sequence[int] | None = None) -> BCOO:
-        """The array with its axes permuted, batch, sparse and dense axes each among themselves.
+        """Returns the array with its axes permuted, batch, sparse and dense axes each among themselves.
 
         Args:
           axes: a permutation; by default sparse axes are reversed, as are all axes of a matrix.
@@ -250,7 +250,7 @@ class BCOO(JAXSparse):
 
 
 def bcoo_todense(mat: BCOO) -> Array:
-    """The whole array of a sparse one.
+    """Returns the whole array of a sparse one.
 
     Example:
       >>> sparse.bcoo_todense(sparse.eye(2))
@@ -268,7 +268,7 @@ def bcoo_fromdense(
     n_dense: int = 0,
     index_dtype: DTypeLike = np.int32,
 ) -> BCOO:
-    """The sparse array of what is not zero in `mat`.
+    """Returns the sparse array of what is not zero in `mat`.
 
     Args:
       mat: an array.
@@ -304,7 +304,7 @@ def bcoo_fromdense(
 
 
 def bcoo_extract(sparr: BCOO, arr: ArrayLike, *, assume_unique: bool | None = None) -> BCOO:
-    """The blocks of an array at the positions of a sparse one.
+    """Returns the blocks of an array at the positions of a sparse one.
 
     Args:
       sparr: says which positions; its data do not matter.
@@ -343,7 +343,7 @@ def _with(mat: BCOO, data: Array) -> BCOO:
 
 
 def bcoo_sort_indices(mat: BCOO) -> BCOO:
-    """The array with positions in lexicographic order; equal ones stay in order."""
+    """Returns the array with positions in lexicographic order; equal ones stay in order."""
     data, indices = order.bcoo_sort_indices_p.bind(mat.data, mat.indices, spinfo=mat.info)
     return BCOO(
         (data, indices), shape=mat.shape, indices_sorted=True, unique_indices=mat.unique_indices
@@ -351,7 +351,7 @@ def bcoo_sort_indices(mat: BCOO) -> BCOO:
 
 
 def bcoo_sum_duplicates(mat: BCOO, nse: int | None = None) -> BCOO:
-    """The array with blocks of equal positions added up, sorted.
+    """Returns the array with blocks of equal positions added up, sorted.
 
     Args:
       mat: the array.
@@ -374,7 +374,7 @@ def bcoo_sum_duplicates(mat: BCOO, nse: int | None = None) -> BCOO:
 
 
 def bcoo_eliminate_zeros(mat: BCOO, nse: int | None = None) -> BCOO:
-    """The array without blocks of zeros, blocks of equal positions added up; `nse` as there."""
+    """Returns the array without blocks of zeros, blocks of equal positions added up; `nse` as there."""
     data, indices = mat.data, mat.indices
     nonzero = data != 0
     if mat.n_dense:
@@ -385,10 +385,10 @@ def bcoo_eliminate_zeros(mat: BCOO, nse: int | None = None) -> BCOO:
 
 
 def bcoo_transpose(mat: BCOO, *, permutation: Sequence[int]) -> BCOO:
-    """The array with its axes permuted, batch, sparse and dense axes each among themselves.
+    """Returns the array with its axes permuted, batch, sparse and dense axes each among themselves.
 
     Raises:
-      ValueError: if `permutation` is none.
+      ValueError: if `permutation` is not a permutation of the axes.
       NotImplementedError: if axes of different kinds would change places.
     """
     axes = check_permutation("bcoo_transpose", permutation, mat.ndim)
@@ -399,11 +399,11 @@ def bcoo_transpose(mat: BCOO, *, permutation: Sequence[int]) -> BCOO:
     )
     shape = tuple(mat.shape[k] for k in axes)
     sparse = axes[mat.n_batch : mat.n_batch + mat.n_sparse]
-    kept = sparse == tuple(sorted(sparse))
+    in_order = sparse == tuple(sorted(sparse))
     return BCOO(
         (data, indices),
         shape=shape,
-        indices_sorted=mat.indices_sorted and kept,
+        indices_sorted=mat.indices_sorted and in_order,
         unique_indices=mat.unique_indices,
     )
 
@@ -415,7 +415,7 @@ def bcoo_update_layout(
     n_dense: int | None = None,
     on_inefficient: str | None = "error",
 ) -> BCOO:
-    """The same array with other numbers of batch and dense axes.
+    """Returns the same array with other numbers of batch and dense axes.
 
     More batch axes, or more dense ones, may need much more storage.
 
@@ -426,8 +426,8 @@ def bcoo_update_layout(
       on_inefficient: what to do if more is stored: "error", "warn", or None.
 
     Raises:
-      ValueError: if there are not so many axes, or `on_inefficient` is none of these.
-      SparseEfficiencyError: if more is stored, unless told otherwise.
+      ValueError: if there are not so many axes, or `on_inefficient` is not one of these.
+      SparseEfficiencyError: if more is stored, unless `on_inefficient` allows it.
     """
     if on_inefficient not in ("error", "warn", None):
         raise ValueError(
@@ -458,15 +458,15 @@ def bcoo_update_layout(
     if n_batch > mat.n_batch:
         data, indices = relayout.sparse_to_batch(data, indices, shape, n_batch - mat.n_batch)
     # Fewer dense axes keep order and uniqueness; so do fewer batch axes.
-    kept = n_dense <= mat.n_dense and n_batch <= mat.n_batch
+    stays_unique = n_dense <= mat.n_dense and n_batch <= mat.n_batch
     return BCOO(
         (data, indices),
         shape=shape,
         indices_sorted=mat.indices_sorted and n_dense == mat.n_dense and n_batch == mat.n_batch,
-        unique_indices=mat.unique_indices and kept,
+        unique_indices=mat.unique_indices and stays_unique,
     )
 
 
 def is_traced(x: Array) -> bool:
-    """Whether the numbers of an array are not known."""
+    """Returns whether the elements of an array are unknown."""
     return isinstance(x, Tracer) and not x.is_concrete()

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def sorting_order(indices: Array) -> Array:
-    """The permutation that sorts the positions [nse, n_sparse]; equal ones stay in order."""
+    """Returns the permutation that sorts the positions [nse, n_sparse]; equal ones stay in order."""
     if not indices.shape[1]:
         return jnp.arange(indices.shape[0])
     return jnp.lexsort(columns(indices)[::-1])
@@ -45,7 +45,7 @@ def _sort_indices(data: Array, indices: Array, *, spinfo: SparseInfo) -> Sequenc
 def _reordered_type(
     data: ShapedArray, indices: ShapedArray, *, spinfo: SparseInfo, nse: int | None = None
 ) -> list[ShapedArray]:
-    """The types of data and indices in another order: both have the batches of either."""
+    """Returns the types of data and indices in another order: both have the batches of either."""
     p = validate(data, indices, spinfo.shape)
     batch = np.broadcast_shapes(data.shape[: p.n_batch], indices.shape[: p.n_batch])
     room = p.nse if nse is None else nse
@@ -61,7 +61,7 @@ bcoo_sort_indices_p = composed(
 
 
 def _firsts(indices: Array, extents: Sequence[int]) -> Array:
-    """Which of the sorted positions [nse, n_sparse] are no padding, and differ from those before."""
+    """Returns which sorted positions [nse, n_sparse] are not padding and differ from those before."""
     if not indices.shape[1]:
         return jnp.arange(indices.shape[0]) == 0
     differs = jnp.any(indices[1:] != indices[:-1], axis=1)
@@ -97,7 +97,7 @@ bcoo_sum_duplicates_p = composed(
 
 
 def count_unique(indices: Array, shape: Sequence[int]) -> int:
-    """How many different positions a batch has at most, of indices that are known."""
+    """Returns the largest number of different positions of a batch, of concrete indices."""
     values = np.asarray(indices)
     n_batch, (nse, n_sparse) = values.ndim - 2, values.shape[-2:]
     if not n_sparse or not nse:
@@ -123,7 +123,7 @@ def _transpose(
 
 
 def _transposed_axes(permutation: Sequence[int], p: BCOOProperties) -> tuple[Shape, Shape]:
-    """The permutations of the axes of data and of indices."""
+    """Returns the permutations of the axes of data and of indices."""
     batch = permutation[: p.n_batch]
     dense = [k - p.n_sparse + 1 for k in permutation[p.n_batch + p.n_sparse :]]
     return (*batch, p.n_batch, *dense), (*batch, p.n_batch, p.n_batch + 1)
@@ -158,7 +158,7 @@ def _check_transposition(permutation: Sequence[int], p: BCOOProperties, ndim: in
 
 
 def first_of_equals(indices: Array) -> Array:
-    """Which of the positions [*batch, nse, n_sparse] occur for the first time: [*batch, nse]."""
+    """Returns which positions [*batch, nse, n_sparse] occur for the first time: [*batch, nse]."""
 
     def of_batch(indices: Array) -> Array:
         perm = sorting_order(indices)

@@ -35,7 +35,7 @@ DotDimensionNumbers = tuple[
 
 
 class Pairs:
-    """Which axes of x [*batch, *contracted, *free] and y are paired, and where they are in the product.
+    """The axes of x [*batch, *contracted, *free] and y that are paired, and their order in the product.
 
     Attributes:
       contracted, batch: pairs (axis of x, axis of y).
@@ -51,7 +51,7 @@ class Pairs:
         self.y_free = [k for k in range(y_ndim) if k not in {j for _, j in paired}]
 
     def shape(self, x: Sequence[int], y: Sequence[int]) -> Shape:
-        """The shape of the product."""
+        """Returns the shape of the product."""
         batch = [x[i] for i, _ in self.batch]
         return (*batch, *[x[i] for i in self.x_free], *[y[j] for j in self.y_free])
 
@@ -65,7 +65,7 @@ def normalized(numbers: DotDimensionNumbers) -> DotDimensionNumbers:
 def check_pairs(
     name: str, numbers: DotDimensionNumbers, x: Sequence[int], y: Sequence[int]
 ) -> Pairs:
-    """The paired axes.
+    """Returns the paired axes.
 
     Raises:
       TypeError: if axes are named twice or beyond the rank, or paired extents differ.
@@ -90,12 +90,12 @@ def check_pairs(
 
 def _moved(x: Array, source: Sequence[int]) -> Array:
     """`x` with the axes `source` in front, the others behind in order."""
-    rest = [k for k in range(x.ndim) if k not in source]
-    return jnp.transpose(x, (*source, *rest))
+    others = [k for k in range(x.ndim) if k not in source]
+    return jnp.transpose(x, (*source, *others))
 
 
 def _gathered(y: Array, indices: Array, chosen: Sequence[int]) -> Array:
-    """What stands in the first axes of `y` at columns `chosen` of the positions: [nse, *rest of y]."""
+    """Gathers from the first axes of `y` at columns `chosen` of the positions: [nse, *rest of y]."""
     if not chosen:
         return jnp.broadcast_to(y[None], (indices.shape[0], *y.shape))
     return y.at[columns(indices, chosen)].get(mode="fill", fill_value=0)
@@ -117,7 +117,7 @@ def _dot_general(
     dtype = preferred_element_type or rhs.dtype
     lhs_data, rhs = lhs_data.astype(dtype), rhs.astype(dtype)
 
-    # The axes of rhs in the order in which the loops below want them: those paired with batch axes,
+    # The axes of rhs in the order in which the loops below read them: those paired with batch axes,
     # with sparse axes, with dense axes, the free ones.
     first_dense = p.n_batch + p.n_sparse
     over_batch = [partner[k] for k in range(p.n_batch) if k in partner]
@@ -135,17 +135,17 @@ def _dot_general(
     extents = [shape[k + p.n_batch] for k in free]
 
     def of_batch(data: Array, indices: Array, rhs: Array) -> Array:
-        found = _gathered(rhs, indices, sparse)  # [nse, *dense, *free of rhs]
-        n_free = found.ndim - 1 - len(dense)
+        gathered = _gathered(rhs, indices, sparse)  # [nse, *dense, *free of rhs]
+        n_free = gathered.ndim - 1 - len(dense)
         if not free and not dense and data.ndim == 1:  # rows of rhs, weighted and summed
-            # Padding finds zeros, so its data do not count.
-            return jnp.tensordot(data, found, 1)
+            # Padding gathers zeros, so its data do not count.
+            return jnp.tensordot(data, gathered, 1)
         if dense:
             contracted = ([k + 1 for k in dense], list(range(1, 1 + len(dense))))
-            product = lax.dot_general(data, found, (contracted, ([0], [0])))
+            product = lax.dot_general(data, gathered, (contracted, ([0], [0])))
         else:
-            product = data.reshape(*data.shape, *(1,) * n_free) * found.reshape(
-                found.shape[0], *(1,) * (data.ndim - 1), *found.shape[1:]
+            product = data.reshape(*data.shape, *(1,) * n_free) * gathered.reshape(
+                gathered.shape[0], *(1,) * (data.ndim - 1), *gathered.shape[1:]
             )
         if not free:
             return jnp.sum(product, axis=0, dtype=dtype)
@@ -166,12 +166,12 @@ def _placed(out: Array, pairs: Pairs, n_batch: int) -> Array:
     summed = [i for i, _ in pairs.contracted if i < n_batch]
     if summed:
         out = jnp.sum(out, axis=tuple(summed), dtype=out.dtype)
-    kept = [k for k in range(n_batch) if k not in summed]
-    return _moved(out, [kept.index(i) for i, _ in pairs.batch])
+    remaining = [k for k in range(n_batch) if k not in summed]
+    return _moved(out, [remaining.index(i) for i, _ in pairs.batch])
 
 
 def product_dtype(name: str, x: ShapedArray, y: ShapedArray, preferred: np.dtype | None) -> DType:
-    """The dtype of a product.
+    """Returns the dtype of a product.
 
     Raises:
       TypeError: if the dtypes of the operands differ, and none is given.
@@ -190,7 +190,7 @@ def dot_type(
     rhs: ShapedArray,
     preferred: np.dtype | None,
 ) -> ShapedArray:
-    """The type of the product of a sparse array of `shape` and an array.
+    """Returns the type of the product of a sparse array of `shape` and an array.
 
     Raises:
       TypeError: if axes do not pair, or dtypes differ.

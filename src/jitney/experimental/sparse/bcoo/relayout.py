@@ -27,7 +27,7 @@ def grid(extents: Shape, dtype: DTypeLike) -> Array:
 
 
 def dense_to_sparse(data: Array, indices: Array, n: int) -> tuple[Array, Array]:
-    """The first `n` dense axes become the last sparse ones."""
+    """Turns the first `n` dense axes into the last sparse ones."""
     n_batch, nse, n_sparse = indices.ndim - 2, *indices.shape[-2:]
     moved = data.shape[n_batch + 1 : n_batch + 1 + n]
     each = math.prod(moved)
@@ -39,28 +39,28 @@ def dense_to_sparse(data: Array, indices: Array, n: int) -> tuple[Array, Array]:
 
 
 def batch_to_sparse(data: Array, indices: Array, shape: Shape, n: int) -> tuple[Array, Array]:
-    """The last `n` batch axes become the first sparse ones."""
+    """Turns the last `n` batch axes into the first sparse ones."""
     n_batch, nse, n_sparse = indices.ndim - 2, *indices.shape[-2:]
-    kept, moved = n_batch - n, shape[n_batch - n : n_batch]
+    n_left, moved = n_batch - n, shape[n_batch - n : n_batch]
     each = math.prod(moved)
 
     def spread(x: Array) -> Array:
-        full = (*x.shape[:kept], *moved, *x.shape[n_batch:])
+        full = (*x.shape[:n_left], *moved, *x.shape[n_batch:])
         return jnp.broadcast_to(x, full).reshape(
-            *x.shape[:kept], each * nse, *x.shape[n_batch + 1 :]
+            *x.shape[:n_left], each * nse, *x.shape[n_batch + 1 :]
         )
 
     data, indices = spread(data), spread(indices)
     outer = jnp.repeat(grid(moved, indices.dtype), nse, axis=0)
-    outer = jnp.broadcast_to(outer, (*indices.shape[:kept], *outer.shape))
-    extents = shape[kept:][: n + n_sparse]
+    outer = jnp.broadcast_to(outer, (*indices.shape[:n_left], *outer.shape))
+    extents = shape[n_left:][: n + n_sparse]
     joined = jnp.concatenate([outer, indices], -1)
     stored = is_stored(joined, extents)[..., None]
     return data, jnp.where(stored, joined, padding(joined.shape, extents, joined.dtype))
 
 
 def sparse_to_dense(data: Array, indices: Array, shape: Shape, n: int) -> tuple[Array, Array]:
-    """The last `n` sparse axes become the first dense ones."""
+    """Turns the last `n` sparse axes into the first dense ones."""
     n_batch, n_sparse = indices.ndim - 2, indices.shape[-1]
     moved = shape[n_batch + n_sparse - n : n_batch + n_sparse]
 
@@ -73,7 +73,7 @@ def sparse_to_dense(data: Array, indices: Array, shape: Shape, n: int) -> tuple[
 
 
 def sparse_to_batch(data: Array, indices: Array, shape: Shape, n: int) -> tuple[Array, Array]:
-    """The first `n` sparse axes become the last batch ones."""
+    """Turns the first `n` sparse axes into the last batch ones."""
     n_batch, n_sparse = indices.ndim - 2, indices.shape[-1]
     moved = shape[n_batch : n_batch + n]
     extents = shape[n_batch + n : n_batch + n_sparse]
@@ -83,11 +83,11 @@ def sparse_to_batch(data: Array, indices: Array, shape: Shape, n: int) -> tuple[
         place = jnp.ravel_multi_index(columns(indices[:, :n]), moved, mode="clip")
         stored = is_stored(indices, shape[n_batch : n_batch + n_sparse])
         mine = (place == jnp.arange(each)[:, None]) & stored  # [each, nse]
-        rest = padding((each, *indices[:, n:].shape), extents, indices.dtype)
-        here = jnp.where(mine[..., None], indices[:, n:], rest)
-        kept = jnp.where(mine.reshape(*mine.shape, *(1,) * (data.ndim - 1)), data, 0)
+        fill = padding((each, *indices[:, n:].shape), extents, indices.dtype)
+        here = jnp.where(mine[..., None], indices[:, n:], fill)
+        values = jnp.where(mine.reshape(*mine.shape, *(1,) * (data.ndim - 1)), data, 0)
         return (
-            kept.astype(data.dtype).reshape(*moved, *data.shape),
+            values.astype(data.dtype).reshape(*moved, *data.shape),
             here.reshape(*moved, *here.shape[1:]),
         )
 

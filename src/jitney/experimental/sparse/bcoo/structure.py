@@ -1,4 +1,4 @@
-"""What moves, cuts and joins BCOO arrays: changes of positions, not of what is stored."""
+"""Operations that move, cut and join BCOO arrays: they change positions, not stored blocks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _integers(x: Sequence[Any]) -> Shape:
 def bcoo_broadcast_in_dim(
     mat: BCOO, *, shape: Shape, broadcast_dimensions: Sequence[int], sharding: None = None
 ) -> BCOO:
-    """The array repeated along new axes, and along axes of extent 1.
+    """Returns the array repeated along new axes, and along axes of extent 1.
 
     New axes before all sparse ones are batch axes, behind all sparse ones dense axes, else sparse axes.
 
@@ -155,10 +155,10 @@ def _shifted(
     """Return (data, indices) of a part that begins at `start` of the sparse axis `axis` of `shape`."""
     indices = mat.indices.astype(index_dtype)
     shift = [start if mat.n_batch + k == axis else 0 for k in range(mat.n_sparse)]
-    kept = is_stored(indices, mat.sparse_shape)[..., None]
+    stored = is_stored(indices, mat.sparse_shape)[..., None]
     moved = indices + jnp.array(shift, index_dtype)
     full = shape[mat.n_batch : mat.n_batch + mat.n_sparse]
-    return mat.data, jnp.where(kept, moved, padding(indices.shape, full, index_dtype))
+    return mat.data, jnp.where(stored, moved, padding(indices.shape, full, index_dtype))
 
 
 def _among_zeros(
@@ -172,17 +172,17 @@ def _among_zeros(
 
 
 def _padded(mat: BCOO, nse: int) -> BCOO:
-    """The array with room for `nse` blocks."""
-    more = nse - mat.nse
-    if not more:
+    """Returns the array with room for `nse` blocks."""
+    n_added = nse - mat.nse
+    if not n_added:
         return mat
     width = [(0, 0)] * mat.data.ndim
-    width[mat.n_batch] = (0, more)
-    rest = padding(
-        (*mat.indices.shape[:-2], more, mat.n_sparse), mat.sparse_shape, mat.indices.dtype
+    width[mat.n_batch] = (0, n_added)
+    fill = padding(
+        (*mat.indices.shape[:-2], n_added, mat.n_sparse), mat.sparse_shape, mat.indices.dtype
     )
     return BCOO(
-        (jnp.pad(mat.data, width), jnp.concatenate([mat.indices, rest], -2)), shape=mat.shape
+        (jnp.pad(mat.data, width), jnp.concatenate([mat.indices, fill], -2)), shape=mat.shape
     )
 
 
@@ -268,12 +268,12 @@ def bcoo_reshape(
 
 
 def _prefix(sizes: Shape, start: int, group: Shape, old: Shape, new: Shape) -> int:
-    """Where the axes of `sizes` from `start` on end that hold as many elements as `group`."""
-    wanted, end, held = math.prod(group), start, 1
+    """Returns the end of the axes of `sizes`, from `start`, with as many elements as `group`."""
+    n_elements, end, held = math.prod(group), start, 1
     if not group:
         return start
-    while held != wanted or (end == start and sizes[end:]):
-        if end == len(sizes) or held > wanted > 0:
+    while held != n_elements or (end == start and sizes[end:]):
+        if end == len(sizes) or held > n_elements > 0:
             raise _mixed(old, new)
         held *= sizes[end]
         end += 1
@@ -288,7 +288,7 @@ def _mixed(old: Shape, new: Shape) -> ValueError:
 
 
 def bcoo_rev(operand: BCOO, dimensions: Sequence[int]) -> BCOO:
-    """The array with the order of elements reversed along axes.
+    """Returns the array with the order of elements reversed along axes.
 
     Raises:
       ValueError: if there is no such axis, or one is named twice.
@@ -315,7 +315,7 @@ def bcoo_rev(operand: BCOO, dimensions: Sequence[int]) -> BCOO:
 
 
 def bcoo_squeeze(arr: BCOO, *, dimensions: Sequence[int]) -> BCOO:
-    """The array without axes of extent 1.
+    """Returns the array without axes of extent 1.
 
     Raises:
       ValueError: if there is no such axis, or its extent is not 1.
@@ -327,12 +327,12 @@ def bcoo_squeeze(arr: BCOO, *, dimensions: Sequence[int]) -> BCOO:
     batch = tuple(k for k in axes if k < p.n_batch)
     sparse = [k - p.n_batch for k in axes if p.n_batch <= k < p.n_batch + p.n_sparse]
     dense = tuple(k - p.n_sparse + 1 for k in axes if k >= p.n_batch + p.n_sparse)
-    kept = [k for k in range(p.n_sparse) if k not in sparse]
+    remaining = [k for k in range(p.n_sparse) if k not in sparse]
     indices = jnp.squeeze(arr.indices, batch)
     data = jnp.squeeze(arr.data, (*batch, *dense))
     if sparse:
         stored = is_stored(indices, arr.sparse_shape)
-        data, indices = _without(data, indices, stored, kept, arr.sparse_shape)
+        data, indices = _without(data, indices, stored, remaining, arr.sparse_shape)
     return BCOO(
         (data, indices),
         shape=tuple(n for k, n in enumerate(arr.shape) if k not in axes),
@@ -342,12 +342,12 @@ def bcoo_squeeze(arr: BCOO, *, dimensions: Sequence[int]) -> BCOO:
 
 
 def _without(
-    data: Array, indices: Array, stored: Array, kept: Sequence[int], extents: Shape
+    data: Array, indices: Array, stored: Array, remaining: Sequence[int], extents: Shape
 ) -> tuple[Array, Array]:
-    """(data, positions in the sparse axes `kept`), padding kept; by zeros without axes."""
-    if kept:
-        at = jnp.stack([indices[..., k] for k in kept], -1)
-        empty = padding(at.shape, [extents[k] for k in kept], at.dtype)
+    """(data, positions in the sparse axes `remaining`), padding kept; by zeros without axes."""
+    if remaining:
+        at = jnp.stack([indices[..., k] for k in remaining], -1)
+        empty = padding(at.shape, [extents[k] for k in remaining], at.dtype)
         return data, jnp.where(stored[..., None], at, empty)
     mask = stored.reshape(*stored.shape, *(1,) * (data.ndim - stored.ndim))
     return jnp.where(mask, data, jnp.zeros((), data.dtype)), indices[..., :0]
@@ -518,7 +518,7 @@ def bcoo_gather(
 
 
 def bcoo_reduce_sum(mat: BCOO, *, axes: Sequence[int]) -> BCOO:
-    """The sum over axes.
+    """Returns the sum over axes.
 
     Raises:
       ValueError: if there is no such axis, or one is named twice.
@@ -532,13 +532,13 @@ def bcoo_reduce_sum(mat: BCOO, *, axes: Sequence[int]) -> BCOO:
     first_dense = p.n_batch + p.n_sparse
     dense = tuple(k - p.n_sparse + 1 for k in axes if k >= first_dense)
     batch = [k for k in axes if k < p.n_batch]
-    kept = [k for k in range(p.n_sparse) if k + p.n_batch not in axes]
+    remaining = [k for k in range(p.n_sparse) if k + p.n_batch not in axes]
     data, indices = mat.data, mat.indices
     if dense:
         data = jnp.sum(data, axis=dense, dtype=data.dtype)
-    if len(kept) < p.n_sparse:
+    if len(remaining) < p.n_sparse:
         stored = is_stored(indices, mat.sparse_shape)
-        data, indices = _without(data, indices, stored, kept, mat.sparse_shape)
+        data, indices = _without(data, indices, stored, remaining, mat.sparse_shape)
     if batch:  # what is stored for a batch is stored for all together
         data, indices = (_joined(x, mat, batch) for x in (data, indices))
     return BCOO((data, indices), shape=tuple(n for k, n in enumerate(mat.shape) if k not in axes))
@@ -549,8 +549,8 @@ def _joined(x: Array, mat: BCOO, axes: Sequence[int]) -> Array:
     n = mat.n_batch
     full = [mat.shape[k] if k in axes else x.shape[k] for k in range(n)]
     x = jnp.broadcast_to(x, (*full, *x.shape[n:]))
-    kept = [k for k in range(n) if k not in axes]
-    x = jnp.transpose(x, (*kept, *axes, *range(n, x.ndim)))
-    end = len(kept)
+    remaining = [k for k in range(n) if k not in axes]
+    x = jnp.transpose(x, (*remaining, *axes, *range(n, x.ndim)))
+    end = len(remaining)
     joined = math.prod(x.shape[end : n + 1])
     return x.reshape(*x.shape[:end], joined, *x.shape[n + 1 :])

@@ -36,7 +36,7 @@ class SegmentIds(NamedTuple):
 
 
 class SplashAttentionKernel:
-    """What `make_splash_mha` and `make_splash_mqa` return: attention under a mask.
+    """Attention under a mask, as `make_splash_mha` and `make_splash_mqa` return it.
 
     Args:
       mask: booleans [heads, queries, keys].

@@ -1,4 +1,4 @@
-"""Which keys a query sees: masks of (queries, keys), computed when they are asked for.
+"""Attention masks of (queries, keys), computed lazily.
 
 `mask[rows, columns]` is the part of a mask as an array of booleans, True where a query sees a key.
 """
@@ -75,7 +75,7 @@ class _Computed(Mask):
         return self._shape
 
     def sees(self, queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
-        """Whether queries at these positions see keys at those."""
+        """Returns whether queries at these positions see keys at those."""
         raise NotImplementedError
 
     def __getitem__(self, idx: Any) -> np.ndarray:
@@ -198,10 +198,10 @@ class MultiHeadMask(Mask):
     def __getitem__(self, idx: Any) -> np.ndarray:
         if not isinstance(idx, tuple) or len(idx) != 3:
             raise NotImplementedError(f"MultiHeadMask takes a head and two slices, got {idx!r}")
-        head, *rest = idx
+        head, *slices = idx
         if isinstance(head, slice):
-            return np.stack([mask[tuple(rest)] for mask in self.masks[head]])
-        return self.masks[int(head)][tuple(rest)]
+            return np.stack([mask[tuple(slices)] for mask in self.masks[head]])
+        return self.masks[int(head)][tuple(slices)]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, MultiHeadMask) and tuple(self.masks) == tuple(other.masks)
@@ -223,5 +223,5 @@ def make_local_attention_mask(
 
 
 def make_random_mask(shape: tuple[int, int], sparsity: float, seed: int) -> np.ndarray:
-    """A mask that hides each key with the probability `sparsity`."""
+    """Returns a mask that hides each key with the probability `sparsity`."""
     return np.random.RandomState(seed).binomial(1, 1.0 - sparsity, shape).astype(np.bool_)
