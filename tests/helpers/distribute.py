@@ -8,6 +8,7 @@ which four say that nothing happened.
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ REPORTED_SECONDS = 0.005
 
 
 class FileScheduling(LoadFileScheduling):
-    """Gives processes whole files, in linear time."""
+    """Gives processes whole files, in linear time; a test that kills its process is not run again."""
 
     def schedule(self) -> None:
         """Distributes the first files, once all processes have collected the same tests."""
@@ -43,7 +44,23 @@ class FileScheduling(LoadFileScheduling):
         """Sends the next file's tests to a process."""
         file, tests = self.workqueue.popitem(last=False)
         self.assigned_work[node][file] = tests
-        node.send_runtest_some([self._positions[x] for x, done in tests.items() if not done])
+        with contextlib.suppress(OSError):  # of a process that has just died: `remove_node` follows
+            node.send_runtest_some([self._positions[x] for x, done in tests.items() if not done])
+
+    def remove_node(self, node: WorkerController) -> str | None:
+        """Gives the tests of a process that has ended to others, but for the one that it ran."""
+        files = self.assigned_work.pop(node)
+        pending = [
+            (file, test) for file, tests in files.items() for test in tests if not tests[test]
+        ]
+        if not pending:
+            return None
+        file, crashed = pending[0]
+        files[file][crashed] = True
+        self.workqueue.update({x: tests for x, tests in files.items() if not all(tests.values())})
+        for other in self.assigned_work:
+            self._reschedule(other)
+        return crashed
 
 
 def run_and_report(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
