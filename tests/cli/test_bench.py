@@ -137,6 +137,7 @@ def test_no_such_function(program, capsys) -> None:
         (["absent.py", "--function", "f"], "absent.py is not a file"),
         ([__file__], "--function is needed"),
         ([__file__, "--function"], "--function needs a value"),
+        ([__file__, "--function="], "--function needs a value"),
         ([__file__, "--functoin", "f"], "unknown option --functoin; did you mean --function?"),
         ([__file__, "--function", "f", "--against", "torch"], "takes numpy, jax and numba"),
         ([__file__, "--function", "f", "--sizes", "1.5"], "whole numbers"),
@@ -206,7 +207,7 @@ def test_contestants_take_turns(monkeypatch) -> None:
     found = bench.Results()
     workers: list[Any] = [Worker("a"), Worker("b"), Worker("c")]
     bench._measure_size(workers, 10, found)
-    assert "".join(asked) == "abc" + "abc" + "bca" + "cab"
+    assert "".join(asked) == "abc" + "abc" + "ba" + "ab"
     assert [(t.contestant, t.median, t.noise) for t in found.times] == [
         ("a", 0.5, 0.0), ("b", 0.5, 0.0),
     ]  # fmt: skip

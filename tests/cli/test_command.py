@@ -69,9 +69,9 @@ def test_commands_are_the_modules_that_have_a_usage() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--hepl"], "jitney: --hepl is no option of jitney; did you mean --help?"),
-        (["--nonsense"], "jitney: --nonsense is no option of jitney"),
-        (["-u", "p.py"], "-u is no option of jitney, but of Python: python -u -m jitney"),
+        (["--hepl"], "jitney: --hepl is not an option of jitney; did you mean --help?"),
+        (["--nonsense"], "jitney: --nonsense is not an option of jitney"),
+        (["-u", "p.py"], "-u is not an option of jitney, but of Python: python -u -m jitney"),
         (["-m"], "jitney: -m needs a value"),
         (["cache", "--othrs"], "jitney cache: unknown option --othrs; did you mean --others?"),
         (["tour", "--al"], "jitney tour: unknown option --al; did you mean --all?"),

@@ -249,16 +249,18 @@ def _measure_size(workers: Sequence[_Worker], size: int, results: Results) -> No
     turns = racing
     begun = time.monotonic()
     for _ in range(ROUNDS):
+        running: list[tuple[_Worker, int, Times]] = []
         for worker, calls, times in turns:
             answer = worker.ask(calls=calls)
             if "error" in answer:
                 results.failures.setdefault(worker.contestant, answer["error"])
             else:
                 times.later.append(answer["seconds"])
+                running.append((worker, calls, times))
         # Rotated: the first contestant of a round runs with caches that the last one has filled.
-        turns = turns[1:] + turns[:1]
-        enough = all([len(times.later) >= FEWEST_ROUNDS for _, _, times in racing])
-        if enough and time.monotonic() - begun > LONGEST:
+        turns = running[1:] + running[:1]
+        enough = all([len(times.later) >= FEWEST_ROUNDS for _, _, times in turns])
+        if not turns or (enough and time.monotonic() - begun > LONGEST):
             break
     results.times += [times for _, _, times in racing if len(times.later) >= FEWEST_ROUNDS]
 

@@ -140,7 +140,7 @@ def _run_program(words: Sequence[str]) -> int:
                 hint = f", but of Python: python {option} -m jitney"
             else:
                 hint = usage.did_you_mean(option, OPTIONS)
-            return usage.refuse(USAGE, f"{option} is no option of jitney{hint}")
+            return usage.refuse(USAGE, f"{option} is not an option of jitney{hint}")
     status = run.run_words(words)
     if status and not os.path.exists(words[0]):
         hint = usage.did_you_mean(words[0], [*COMMANDS, *OPTIONS])

@@ -170,10 +170,10 @@ def _read(takes: Mapping[str, str], word: str, left: Iterator[str], values: dict
     name, equals, value = word.partition("=")
     if name not in takes:
         return False
-    if takes[name] and not equals:
-        value = _value(name, left)
-    elif equals and not takes[name]:
+    if equals and not takes[name]:
         raise ValueError(f"{name} takes no value")
+    if takes[name]:
+        value = _value(name, iter([value]) if equals else left)
     values[name.lstrip("-")] = value
     return True
 
