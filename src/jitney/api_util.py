@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def flatten_fun(
     f: Callable[..., PyTree], store: lu.Store, in_tree: PyTreeDef, *leaves: Value
 ) -> list[PyTree]:
-    """`f` on flat arguments of structure `in_tree` = (args, kwargs); the result is flat, too.
+    """Returns `f` on flat arguments of structure `in_tree` = (args, kwargs); the result is flat, too.
 
     The side result is the structure of the result.
     """
@@ -82,7 +82,7 @@ def argnums_partial(
     args: Sequence[PyTree],
     require_static_args_hashable: bool = True,
 ) -> tuple[lu.WrappedFun, tuple[Any, ...]]:
-    """`f` as a function of the arguments at `dyn_argnums` alone, and these arguments.
+    """Returns `f` as a function of the arguments at `dyn_argnums` alone, and these arguments.
 
     Raises:
       ValueError: if one of the others is not hashable and has to be.
@@ -133,7 +133,7 @@ def donation_vector(
 def rebase_donate_argnums(
     donate_argnums: Iterable[int], static_argnums: Iterable[int]
 ) -> tuple[int, ...]:
-    """Donated positions counted without the static ones.
+    """Returns donated positions counted without the static ones.
 
     Raises:
       ValueError: if a position is both.
@@ -166,7 +166,7 @@ def flatten_axes(
 
 
 def safe_map(f: Callable[..., Any], *lists: Iterable[Any]) -> list[Any]:
-    """`[f(*xs) for xs in zip(*lists)]`.
+    """Returns `[f(*xs) for xs in zip(*lists)]`.
 
     Raises:
       ValueError: if the lists are of different lengths.

@@ -58,7 +58,7 @@ class _Unravel:
 
 
 def ravel_pytree(pytree: PyTree) -> tuple[Array, Callable[[ArrayLike], PyTree]]:
-    """All elements of a pytree of arrays as one vector.
+    """Returns all elements of a pytree of arrays as one vector.
 
     Args:
       pytree: arrays and scalars; their dtypes are promoted to one.

@@ -326,7 +326,7 @@ def _first(state: tuple[Any, ...]) -> Any:
 
 
 def _inverse_root(x: Array) -> Array:
-    """1 / sqrt(x), 0 where x is 0."""
+    """Returns 1 / sqrt(x), 0 where x is 0."""
     return jnp.where(x > 0, 1.0 / jnp.sqrt(jnp.where(x > 0, x, 1)), 0.0)
 
 
@@ -407,7 +407,7 @@ def l2_norm(tree: PyTree) -> Array:
 
 
 def clip_grads(grad_tree: Updates, max_norm: ArrayLike) -> Updates:
-    """Gradients scaled so that their `l2_norm` is at most `max_norm`."""
+    """Returns gradients scaled so that their `l2_norm` is at most `max_norm`."""
     norm = l2_norm(grad_tree)
     return tree_map(lambda g: jnp.where(norm < max_norm, g, g * (max_norm / norm)), grad_tree)
 

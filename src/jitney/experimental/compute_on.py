@@ -27,7 +27,7 @@ def compute_on(
     out_memory_spaces: PyTree = _NOT_GIVEN,
     compiler_options: dict[str, Any] | None = None,
 ) -> Any:
-    """`f`, whose operations are noted to be computed on `compute_type`.
+    """Returns `f`, whose operations are noted to be computed on `compute_type`.
 
     Values do not depend on it: all is computed on the CPU. Equations record it: `eqn.ctx.compute_type`.
 

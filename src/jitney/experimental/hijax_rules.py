@@ -217,7 +217,7 @@ def _dims_like(trees: PyTree, dims: PyTree) -> list[Any]:
 
 
 def bdims_at_front(axis_data: AxisData, args: PyTree, dims: PyTree) -> PyTree:
-    """`args` with the mapped axis in front; those without it are repeated along a new one."""
+    """Returns `args` with the mapped axis in front; those without it are repeated along a new one."""
     leaves, tree = pytrees.tree_flatten(args)
     moved = [
         move_to(x, d, 0, axis_data.size, axis_data.along)
@@ -243,7 +243,7 @@ def vmap_rule(
     *,
     sum_match: bool = False,
 ) -> Callable[..., Any]:
-    """`f` mapped along the axis of a rule for batches.
+    """Returns `f` mapped along the axis of a rule for batches.
 
     Args:
       axis_data: the axis.

@@ -66,7 +66,7 @@ def jet(
     factorial_scaled: bool = True,
     **_: Any,
 ) -> tuple[Any, Any]:
-    """Value and derivatives of `fun` along a curve x(t), at t = 0.
+    """Returns the value and derivatives of `fun` along a curve x(t), at t = 0.
 
     Args:
       fun: takes arrays and returns a pytree of arrays.
@@ -279,14 +279,14 @@ def _apply(
 def linear_prop(
     prim: Primitive, primals_in: Sequence[ArrayLike], series_in: Sequence[PyTree], **params: Any
 ) -> Any:
-    """Result and terms of a linear operation."""
+    """Returns the result and terms of a linear operation."""
     return _apply(series_of.linear(prim), primals_in, series_in, params)
 
 
 def zero_prop(
     prim: Primitive, primals_in: Sequence[ArrayLike], series_in: Sequence[PyTree], **params: Any
 ) -> Any:
-    """Result of an operation whose derivative is zero, and `zero_series`."""
+    """Returns the result of an operation whose derivative is zero, and `zero_series`."""
     return prim.bind(*primals_in, **params), zero_series
 
 
@@ -296,7 +296,7 @@ def deriv_prop(
     primals_in: Sequence[ArrayLike],
     series_in: Sequence[PyTree],
 ) -> tuple[Any, Any]:
-    """Result and terms of an operation on one operand whose derivative is `deriv`."""
+    """Returns the result and terms of an operation on one operand whose derivative is `deriv`."""
     return _apply(_by_slope(prim, deriv), primals_in, series_in, {})
 
 
@@ -337,7 +337,7 @@ def jet_subtrace(
 def traceable(
     f: Callable[..., Any], store: lu.Store, in_tree: PyTreeDef, *leaves: ArrayLike
 ) -> list[Any]:
-    """`f`(primals, series), which returns such a pair, as a function of flat values.
+    """Returns `f`(primals, series), which returns such a pair, as a function of flat values.
 
     The side result is the structure of the result.
     """

@@ -29,7 +29,7 @@ def create_device_mesh(
     contiguous_submeshes: bool = False,
     allow_split_physical_axes: bool = False,
 ) -> np.ndarray:
-    """Devices as an array of shape `mesh_shape`.
+    """Returns devices as an array of shape `mesh_shape`.
 
     Args:
       mesh_shape: extents of the mesh.
@@ -69,7 +69,7 @@ def create_hybrid_device_mesh(
     should_sort_granules_by_key: bool = True,
     allow_split_physical_axes: bool = False,
 ) -> np.ndarray:
-    """Devices as an array in which slow links are crossed along given axes alone.
+    """Returns devices as an array in which slow links are crossed along given axes alone.
 
     Args:
       mesh_shape: extents of the mesh of one granule: the devices between which links are fast.

@@ -82,7 +82,7 @@ def abs2(x: Array) -> Any:
 def ravel_first_arg(
     f: Callable[..., Any], unravel: Callable[[Array], PyTree], debug_info: Any = None
 ) -> Callable[..., Any]:
-    """`f` with its first argument, and its result, as vectors."""
+    """Returns `f` with its first argument, and its result, as vectors."""
 
     def raveled(vector: Any, *args: PyTree) -> Any:
         return ravel_pytree(f(unravel(vector), *args))[0]
@@ -91,7 +91,7 @@ def ravel_first_arg(
 
 
 def interp_fit_dopri(y0: PyTree, y1: ArrayLike, k: Array, dt: ArrayLike) -> Any:
-    """Coefficients of the polynomial through a step with slopes `k`: see `fit_4th_order_polynomial`."""
+    """Returns the polynomial through a step with slopes `k`, as `fit_4th_order_polynomial`."""
     y_mid = y0 + dt * jnp.dot(_weights(_MIDDLE, y0), k)
     return jnp.asarray(fit_4th_order_polynomial(y0, y1, y_mid, k[0], k[-1], dt))
 
@@ -99,7 +99,7 @@ def interp_fit_dopri(y0: PyTree, y1: ArrayLike, k: Array, dt: ArrayLike) -> Any:
 def fit_4th_order_polynomial(
     y0: PyTree, y1: ArrayLike, y_mid: Any, dy0: Any, dy1: Any, dt: ArrayLike
 ) -> Any:
-    """Coefficients, highest first, of the polynomial on [0, 1] with these values and slopes.
+    """Returns coefficients, highest first, of the polynomial on [0, 1] with these values and slopes.
 
     Args:
       y0, y_mid, y1: values at 0, 1/2 and 1.

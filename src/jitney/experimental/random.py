@@ -50,7 +50,7 @@ class StatefulPRNG:
         return random.split(key, shape if isinstance(shape, int) else tuple(shape))
 
     def random(self, size: Size = None, dtype: DTypeLike = float) -> Array:
-        """Floats in [0, 1), of shape `size`."""
+        """Draws floats in [0, 1), of shape `size`."""
         return self.uniform(size=size, dtype=dtype)
 
     def uniform(
@@ -61,7 +61,7 @@ class StatefulPRNG:
         *,
         dtype: DTypeLike = float,
     ) -> Array:
-        """Floats in [low, high).
+        """Draws floats in [low, high).
 
         Args:
           low, high: bounds, which broadcast against each other.
@@ -79,7 +79,7 @@ class StatefulPRNG:
         *,
         dtype: DTypeLike = float,
     ) -> Array:
-        """Normally distributed numbers.
+        """Draws normally distributed numbers.
 
         Args:
           loc, scale: mean and standard deviation, which broadcast against each other.
@@ -94,7 +94,7 @@ class StatefulPRNG:
         self, low: ArrayLike, high: ArrayLike | None = None, size: Size = None, *,
         dtype: DTypeLike = int,
     ) -> Array:  # fmt: skip
-        """Integers from `low` up to `high`, which is left out; if there is one bound, from 0 up to it.
+        """Draws integers from `low` up to `high`, exclusive; with one bound, from 0 up to it.
 
         Args:
           low, high: bounds, which broadcast against each other.
@@ -106,7 +106,7 @@ class StatefulPRNG:
         return random.randint(self.key(), shape, first, last, requested_dtype(dtype))
 
     def split(self, num: int | Sequence[int]) -> StatefulPRNG:
-        """Independent generators as one, of which `jax.vmap` takes one each.
+        """Returns independent generators as one, of which `jax.vmap` takes one each.
 
         Args:
           num: how many, or a shape.

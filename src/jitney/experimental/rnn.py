@@ -153,7 +153,7 @@ def _direction(
     x: Array, h: Array, c: Array, weights: tuple[Array, Array, Array, Array], lengths: Array,
     precision: PrecisionLike,
 ) -> tuple[Array, Array, Array]:  # fmt: skip
-    """One direction of a layer: x [T, B, I], h, c [B, H] -> y [T, B, H], the last h and c."""
+    """Computes one direction of a layer: x [T, B, I], h, c [B, H] -> y [T, B, H], the last h and c."""
     of_inputs, of_states, bias, other_bias = weights
     # What does not depend on the state is one product for all positions.
     input_gates = (
@@ -176,7 +176,7 @@ def _direction(
 
 
 def _reversed(x: Array, lengths: Array) -> Array:
-    """x [T, B, ...] with the positions of each batch in the other order, and padding in its place."""
+    """Returns x [T, B, ...] with the positions of each batch reversed, and padding in its place."""
     count = x.shape[0]
     position = jnp.arange(count, dtype=np.int32)[:, None]
     source = jnp.where(position < lengths[None, :], lengths[None, :] - 1 - position, position)
@@ -224,7 +224,7 @@ def lstm(
     hidden_size: int, num_layers: int, dropout: float, bidirectional: bool,
     precision: PrecisionLike = None,
 ) -> tuple[Array, Array, Array]:  # fmt: skip
-    """Layers of long short-term memory over sequences.
+    """Computes layers of long short-term memory over sequences.
 
     Args:
       x: [B, T, I].

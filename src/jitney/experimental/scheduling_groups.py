@@ -44,7 +44,7 @@ def scheduling_group(name: str) -> Callable[[Callable[..., PyTree]], Callable[..
 
 
 def xla_metadata_call(f: Callable[..., PyTree] | None = None, **meta: Any) -> Any:
-    """`f`, of which a call stays one operation in programs, with attributes.
+    """Returns `f`, of which a call stays one operation in programs, with attributes.
 
     Args:
       f: takes and returns pytrees of arrays. Without it, a decorator is returned.

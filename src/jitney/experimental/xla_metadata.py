@@ -98,7 +98,7 @@ def must_fuse_call(identifier: str) -> Callable[[Callable[P, R]], Callable[P, R]
 
 
 def xla_metadata_call(f: Any = None, /, **meta: object) -> Any:
-    """`f`, whose calls are one operation with attributes for the compiler.
+    """Returns `f`, whose calls are one operation with attributes for the compiler.
 
     Args:
       f: a function of pytrees of arrays; left out, this is a decorator.
@@ -117,7 +117,7 @@ def xla_metadata_call2(
     *,
     ad_metadata: object = "same",
 ) -> Any:
-    """`f`, whose calls are one operation with attributes for the compiler.
+    """Returns `f`, whose calls are one operation with attributes for the compiler.
 
     Args:
       f: a function of pytrees of arrays; left out, this is a decorator.

@@ -84,7 +84,7 @@ def get_primitive_transpose(p: Primitive) -> Callable[..., Any]:
 
 
 def zeros_like_aval(aval: AbstractValue) -> Any:
-    """Zeros of the type `aval`."""
+    """Returns zeros of the type `aval`."""
     return Zero(aval).instantiate()
 
 
@@ -101,7 +101,7 @@ def jvp(
     instantiate: bool = True,
     transform_stack: bool = True,
 ) -> Any:
-    """Results and tangents of `fun`, a function of flat values that returns a sequence of such.
+    """Returns results and tangents of `fun`, a function of flat values that returns a sequence of such.
 
     Args:
       fun: a function, wrapped (`linear_util.wrap_init`) or not.

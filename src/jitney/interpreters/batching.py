@@ -131,15 +131,15 @@ def defreducer(prim: Primitive) -> None:
 
 
 def bdim_at_front(x: Value, bdim: int | None, size: int, mesh_axis: object = None) -> Any:
-    """`x` with its mapped axis in front; repeated `size` times if it has none."""
+    """Returns `x` with its mapped axis in front; repeated `size` times if it has none."""
     return move_to(x, bdim, 0, size)
 
 
 def broadcast(x: Value, sz: int, axis: int, mesh_axis: object) -> Any:
-    """`x` repeated `sz` times along a new axis at `axis`."""
+    """Returns `x` repeated `sz` times along a new axis at `axis`."""
     return move_to(x, None, axis, sz)
 
 
 def moveaxis(x: Value, src: int | None, dst: int) -> Any:
-    """`x` with its axis `src` at `dst`."""
+    """Returns `x` with its axis `src` at `dst`."""
     return x if src is None else rules.move_axis(x, src, dst)

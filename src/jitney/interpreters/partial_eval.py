@@ -67,7 +67,7 @@ Val = Any
 def trace_to_jaxpr_dynamic(
     fun: lu.WrappedFun, in_avals: Sequence[AbstractValue], **_: Any
 ) -> tuple[Jaxpr, list[AbstractValue], list[Any]]:
-    """(jaxpr, types of its results, values of its constants) of a wrapped function of flat values."""
+    """Traces a wrapped function of flat values: (jaxpr, types of its results, its constants)."""
     return trace_to_jaxpr(fun.call_wrapped, in_avals, fun.debug_info)
 
 
@@ -110,7 +110,7 @@ def trace_to_jaxpr_nounits(
 def dce_jaxpr(
     jaxpr: Jaxpr, used_outputs: bool | Sequence[bool], instantiate: bool | Sequence[bool] = False
 ) -> tuple[Jaxpr, list[bool]]:
-    """`jaxpr` without what the used results do not need.
+    """Returns `jaxpr` without what the used results do not need.
 
     Args:
       jaxpr: a program without constants, or whose constants all stay.

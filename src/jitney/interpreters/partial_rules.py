@@ -107,7 +107,7 @@ class TraceView:
         return tracer.pval.get_known() if tracer.is_known() else tracer.recipe
 
     def instantiate_const(self, tracer: JaxprTracer) -> JaxprTracer:
-        """`tracer`, which the program of the rest takes for unknown from now on."""
+        """Returns `tracer`, which the program of the rest takes for unknown from now on."""
         if not tracer.is_known():
             return tracer
         return self.tracer(self._of.unknown_trace.to_tracer(self.value(tracer)))

@@ -160,7 +160,7 @@ def _in_blocks(
 def _bands(
     rules: _Rules, limits: _Limits, count: int, size: int, keys: int
 ) -> list[tuple[int, int, int]]:
-    """(first block, last block, keys that these see at most) of bands of blocks of queries.
+    """Returns (first block, last block, keys that these see at most) of bands of blocks of queries.
 
     Under a causal mask alone, the keys above the diagonal are left out. A query that sees none averages
     all of them; under other limits there may be such.
@@ -172,7 +172,7 @@ def _bands(
 
 
 def _part(x: Array | None, first: int, last: int) -> Array | None:
-    """Blocks `first` to `last`, or the one for all."""
+    """Returns blocks `first` to `last`, or the one for all."""
     return x if x is None or x.shape[0] == 1 else x[first:last]
 
 
@@ -184,7 +184,7 @@ def _band(
     value: Array,
     limits: _Limits,
 ) -> tuple[Array, Array]:
-    """Blocks of queries with their rows, bias and mask, one after another, with the same keys."""
+    """Computes blocks of queries with their rows, bias and mask in sequence, with the same keys."""
 
     def of_block(
         query: Array, rows: Array, bias: Array | None, mask: Array | None
@@ -285,7 +285,7 @@ def dot_product_attention(
     implementation: Literal["xla", "cudnn"] | None = None,
     return_residual: bool = False,
 ) -> Array | tuple[Array, Array]:
-    """softmax(scale * query key^T + bias) value, for each head.
+    """Computes softmax(scale * query key^T + bias) value, for each head.
 
     No array of queries times keys is made where these are many: memory grows with T + S.
 

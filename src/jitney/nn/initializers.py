@@ -259,7 +259,7 @@ def _real_of(dtype: np.dtype) -> np.dtype:
 
 
 def _in_disk(key: Array, shape: Sequence[int], dtype: np.dtype) -> Array:
-    """Complex numbers evenly distributed in the disk of variance 1."""
+    """Draws complex numbers evenly distributed in the disk of variance 1."""
     key_r, key_theta = random.split(key)
     real = _real_of(dtype)
     r = jnp.sqrt(2 * random.uniform(key_r, shape, real)).astype(dtype)
@@ -268,7 +268,7 @@ def _in_disk(key: Array, shape: Sequence[int], dtype: np.dtype) -> Array:
 
 
 def _truncated_in_plane(key: Array, upper: float, shape: Sequence[int], dtype: np.dtype) -> Array:
-    """Normally distributed complex numbers of modulus up to `upper`."""
+    """Draws normally distributed complex numbers of modulus up to `upper`."""
     key_r, key_theta = random.split(key)
     real = _real_of(dtype)
     t = (1 - jnp.exp(jnp.array(-(upper**2), dtype))) * random.uniform(key_r, shape, real).astype(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> Array:
-    """exp(x) / sum(exp(x)) along `axis`, without overflow.
+    """Computes exp(x) / sum(exp(x)) along `axis`, without overflow.
 
     Args:
       x: floating array.
@@ -69,7 +69,7 @@ def _softmax_jvp(
 
 @jit_when_traced(static_argnames=("axis",))
 def log_softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> Array:
-    """log(softmax(x)) along `axis`, without overflow.
+    """Computes log(softmax(x)) along `axis`, without overflow.
 
     Args:
       x: floating array.
@@ -95,7 +95,7 @@ def log_softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -
 def logmeanexp(
     x: ArrayLike, axis: Axis = None, where: ArrayLike | None = None, keepdims: bool = False
 ) -> Array:
-    """log(mean(exp(x))) along `axis`, without overflow.
+    """Computes log(mean(exp(x))) along `axis`, without overflow.
 
     Args:
       x: floating array.
@@ -128,7 +128,7 @@ def standardize(
     *,
     algorithm: str = "fast",
 ) -> Array:
-    """(x - mean) / sqrt(variance + epsilon) along `axis`.
+    """Computes (x - mean) / sqrt(variance + epsilon) along `axis`.
 
     Args:
       x: array; integers are converted to the default float.

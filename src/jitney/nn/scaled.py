@@ -94,7 +94,7 @@ def scaled_matmul(
     rhs_scales: ArrayLike,
     preferred_element_type: DTypeLike = np.float32,
 ) -> Array:
-    """Products of matrices, lhs rhs^T, each element times the scale of its block.
+    """Computes products of matrices, lhs rhs^T, each element times the scale of its block.
 
     Args:
       lhs: [B, M, K], of any number format.
@@ -194,7 +194,7 @@ def _is_within(x: Array, config: BlockScaleConfig, scale: Array) -> Array:
 
 
 def _scaled_dot(x: Array, y: Array, scales: Scales, configs: Configs) -> Array:
-    """`_product`, whose derivative takes rounding for the identity."""
+    """Computes `_product`, whose derivative takes rounding for the identity."""
 
     @custom_vjp
     def product(x: Array, y: Array, scales: Scales) -> Array:
@@ -229,7 +229,7 @@ def _scaled_dot(x: Array, y: Array, scales: Scales, configs: Configs) -> Array:
 def _matrices(
     x: Array, contract: Sequence[int], batch: Sequence[int]
 ) -> tuple[Array, tuple[int, ...]]:
-    """x as [B, rows, K], and the extents of its free axes."""
+    """Returns x as [B, rows, K], and the extents of its free axes."""
     free = [k for k in range(x.ndim) if k not in contract and k not in batch]
     extents = [math.prod([x.shape[k] for k in axes]) for axes in (batch, free, contract)]
     return (
@@ -246,7 +246,7 @@ def scaled_dot_general(
     configs: Sequence[BlockScaleConfig] | None = None,
     implementation: Literal["cudnn"] | None = None,
 ) -> Array:
-    """A contraction of operands that are quantized first, each block of neighbours with a scale.
+    """Contracts operands that are quantized first, each block of neighbours with a scale.
 
     Args:
       lhs, rhs: floating arrays.

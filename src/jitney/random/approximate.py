@@ -67,7 +67,7 @@ _CUBE_ROOT = (
 def gamma(
     key: Array, a: ArrayLike, *, shape: Shape, dtype: np.dtype, log_space: bool = False
 ) -> Array:
-    """Gamma numbers of parameters `a`, which broadcast to `shape`; their logarithms in `log_space`."""
+    """Draws gamma numbers of parameters `a`, broadcast to `shape`; their logarithms in `log_space`."""
     wide = np.promote_types(dtype, np.float32) if dtypes.finfo(dtype).bits < 32 else dtype
     a = lax.convert_element_type(a, wide)
     if a.shape != shape:
@@ -100,7 +100,7 @@ _SERIES = tuple((-1) ** n * 2 / ((n + 1) * (n + 2)) for n in range(1, 10))
 
 @jit_when_traced(name="_poisson_approx", static_argnames=("shape", "dtype"), compiled_from=0)
 def poisson(key: Array, lam: Array, *, shape: Shape, dtype: np.dtype) -> Array:
-    """Poisson numbers of means `lam`, floats of `shape`: the quantiles of normal numbers."""
+    """Draws Poisson numbers of means `lam`, floats of `shape`: the quantiles of normal numbers."""
     z = normal(key, shape, lam.dtype)
     summed = _by_summing(lam, _normal_distribution(z))
     chosen = where(lam < _constant(_SUMMED_BELOW, lam.dtype), summed, _by_normal(lam, z))

@@ -78,7 +78,7 @@ def broadcast_shape(name: str, shape: ShapeLike | None, *shapes: Shape) -> Shape
 
 
 def promoted(name: str, dtype: np.dtype, *parameters: ArrayLike) -> list[Array]:
-    """Parameters of a distribution as arrays of the dtype that is drawn.
+    """Returns the parameters of a distribution as arrays of the dtype that is drawn.
 
     Raises:
       TypePromotionError: if one is of a dtype that does not promote to `dtype`, such as float64 to
@@ -95,7 +95,7 @@ def promoted(name: str, dtype: np.dtype, *parameters: ArrayLike) -> list[Array]:
 
 
 def exponent(x: ArrayLike) -> Array:
-    """`x` as the exponent of a power in a sampler.
+    """Returns `x` as the exponent of a power in a sampler.
 
     It stands behind a barrier: a power whose exponent the compiler knows has other last bits, and a
     parameter is known within `jit` alone.

@@ -46,7 +46,7 @@ def poisson(
     method: str = "exact",
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Poisson numbers of mean `lam`.
+    """Draws Poisson numbers of mean `lam`.
 
     Means below ten: D. E. Knuth, "The Art of Computer Programming" 2, section 3.4.1 (products of
     uniform numbers, as sums of logarithms); others: Hörmann's PTRS. Where `lam` is negative or NaN the
@@ -103,7 +103,7 @@ def _poisson(key: Array, lam: Array, *, shape: Shape, dtype: np.dtype) -> Array:
 
 
 def _unless_all(walks: Array, draw: Callable[[], Array], otherwise: Array) -> Array:
-    """`draw()`, which is not computed where all elements have taken a walk."""
+    """Returns `draw()`, which is not computed where all elements have taken a walk."""
     return lax.cond(jnp.all(walks), lambda: otherwise, draw)
 
 
@@ -125,7 +125,7 @@ def _poisson_walk(key: Array, lam: Array, dtype: np.dtype) -> Array:
 
 
 def _poisson_rejection(key: Array, lam: Array, dtype: np.dtype) -> Array:
-    """Hörmann's PTRS, for means of at least ten; symbols as in the paper."""
+    """Draws by Hörmann's PTRS, for means of at least ten; symbols as in the paper."""
     log_lam = lax.log(lam)
     b = _constant(0.931, _F32) + _constant(2.53, _F32) * lax.sqrt(lam)
     a = _constant(-0.059, _F32) + _constant(0.02483, _F32) * b
@@ -154,7 +154,7 @@ def binomial(
     shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
 ) -> Array:
-    """Binomial numbers: successes among `n` trials of probability `p`, as floats.
+    """Draws binomial numbers: successes among `n` trials of probability `p`, as floats.
 
     The rarer outcome is counted. Means up to ten: the steps from one to the next of them are geometric
     (V. Kachitvichyanukul and B. Schmeiser, "Binomial random variate generation", CACM 31 (1988),
@@ -239,7 +239,7 @@ def _binomial_walk(key: Array, n: Array, q: Array) -> Array:
 
 
 def _binomial_rejection(key: Array, n: Array, q: Array) -> Array:
-    """Hörmann's BTRS, for n q of at least ten and q of at most a half; symbols as in the paper."""
+    """Draws by Hörmann's BTRS, for n q >= 10 and q <= 1/2; symbols as in the paper."""
     dtype = n.dtype
 
     def c(value: float) -> Any:
@@ -312,7 +312,7 @@ def multinomial(
     dtype: DTypeLike | None = None,
     unroll: int | bool = 1,
 ) -> Array:
-    """Multinomial counts: how `n` trials fall into categories of probabilities `p`.
+    """Draws multinomial counts: how `n` trials fall into categories of probabilities `p`.
 
     One category after the other: its count is binomial, among the trials that are left, of its share in
     what is left of the probabilities (C. S. Davis, "The computer generation of multinomial random

@@ -192,7 +192,7 @@ def categorical(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Indices drawn with probabilities proportional to exp(logits).
+    """Draws indices with probabilities proportional to exp(logits).
 
     Args:
       key: a key.

@@ -30,7 +30,7 @@ def gamma(
     method: str = "exact",
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Gamma numbers of shape parameter `a` and scale one: density x^(a - 1) exp(-x) / Gamma(a), x > 0.
+    """Draws gamma numbers of shape `a` and scale one: density x^(a - 1) exp(-x) / Gamma(a), x > 0.
 
     Differentiable by `a`, implicitly: at a fixed value of the distribution function.
 
@@ -68,7 +68,7 @@ def loggamma(
     method: str = "exact",
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Logarithms of gamma numbers, exact where the numbers themselves would underflow.
+    """Draws logarithms of gamma numbers, exact where the numbers themselves would underflow.
 
     Not the logarithms of what `gamma` draws with the same key.
 
@@ -115,7 +115,7 @@ def beta(
     method: str = "exact",
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Beta numbers: density x^(a - 1) (1 - x)^(b - 1) / B(a, b) on (0, 1).
+    """Draws beta numbers: density x^(a - 1) (1 - x)^(b - 1) / B(a, b) on (0, 1).
 
     x / (x + y) with gamma numbers x and y of parameters `a` and `b`, computed from their logarithms.
     Differentiable by both.
@@ -169,7 +169,7 @@ def dirichlet(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Dirichlet vectors: positive numbers of sum one, density proportional to prod x_i^(alpha_i - 1).
+    """Draws Dirichlet vectors, positive and of sum one: density proportional to prod x_i^(alpha_i - 1).
 
     Gamma numbers of parameters `alpha` over their sum, computed from their logarithms. Differentiable.
 
@@ -220,7 +220,7 @@ def chisquare(
     method: str = "exact",
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Chi-square numbers: sums of `df` squares of normal numbers.
+    """Draws chi-square numbers: sums of `df` squares of normal numbers.
 
     Args:
       key: a key.
@@ -267,7 +267,7 @@ def f(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """F numbers: quotients of two chi-square numbers, each over its degrees of freedom.
+    """Draws F numbers: quotients of two chi-square numbers, each over its degrees of freedom.
 
     Args:
       key: a key.
@@ -308,7 +308,7 @@ def t(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Student's t numbers: normal ones over the root of chi-square numbers over `df`.
+    """Draws Student's t numbers: normal ones over the root of chi-square numbers over `df`.
 
     Args:
       key: a key.
@@ -348,7 +348,7 @@ def generalized_normal(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Numbers of density proportional to exp(-|x|^p): Laplace for p = 1, normal of variance 1/2 for 2.
+    """Draws from the density proportional to exp(-|x|^p): Laplace if p = 1, normal (variance 1/2) if 2.
 
     The p-th power of |x| is a gamma number of parameter 1/p.
 
@@ -393,7 +393,7 @@ def ball(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Points spread evenly over the unit ball of the p-norm in `d` dimensions.
+    """Draws points spread evenly over the unit ball of the p-norm in `d` dimensions.
 
     F. Barthe, O. Guédon, S. Mendelson and A. Naor, "A probabilistic approach to the geometry of the
     l_p^n ball", Annals of Probability 33 (2005): generalised normal numbers g and an exponential number

@@ -43,7 +43,7 @@ def lognormal(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Log-normal numbers: exp(sigma x) of normal numbers x.
+    """Draws log-normal numbers: exp(sigma x) of normal numbers x.
 
     Args:
       key: a key.
@@ -80,7 +80,7 @@ def pareto(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Pareto numbers: density b / x^(b + 1), x >= 1. Exponentials of exponential numbers over `b`.
+    """Draws Pareto numbers, exp(e / b) of exponential numbers e: density b / x^(b + 1), x >= 1.
 
     Args:
       key: a key.
@@ -117,7 +117,7 @@ def rayleigh(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Rayleigh numbers: lengths of plane vectors whose coordinates are normal, of deviation `scale`.
+    """Draws Rayleigh numbers: lengths of plane vectors with normal coordinates of deviation `scale`.
 
     Args:
       key: a key.
@@ -154,7 +154,7 @@ def weibull_min(
     shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
 ) -> Array:
-    """Weibull numbers: `scale` times the (1/concentration)-th power of exponential numbers.
+    """Draws Weibull numbers: `scale` times the (1/concentration)-th power of exponential numbers.
 
     Args:
       key: a key.
@@ -196,7 +196,7 @@ def triangular(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Numbers whose density rises linearly from `left` to `mode`, and falls to `right`.
+    """Draws numbers whose density rises linearly from `left` to `mode`, and falls to `right`.
 
     Args:
       key: a key.
@@ -235,7 +235,7 @@ def maxwell(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Maxwell numbers: lengths of vectors of three standard normal coordinates.
+    """Draws Maxwell numbers: lengths of vectors of three standard normal coordinates.
 
     Args:
       key: a key.
@@ -267,7 +267,7 @@ def double_sided_maxwell(
     shape: ShapeLike = (),
     dtype: DTypeLike | None = None,
 ) -> Array:
-    """Maxwell numbers of random sign, times `scale`, plus `loc`.
+    """Draws Maxwell numbers of random sign, times `scale`, plus `loc`.
 
     Args:
       key: a key.
@@ -310,7 +310,7 @@ def wald(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Wald (inverse Gaussian) numbers of scale one.
+    """Draws Wald (inverse Gaussian) numbers of scale one.
 
     J. R. Michael, W. R. Schucany and R. W. Haas, "Generating random variates using transformations
     with multiple roots", The American Statistician 30 (1976).
@@ -360,7 +360,7 @@ def geometric(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Numbers of trials up to the first success, of probability `p` each: 1, 2, ...
+    """Draws numbers of trials up to the first success, of probability `p` each: 1, 2, ...
 
     Args:
       key: a key.

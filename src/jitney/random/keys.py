@@ -101,7 +101,7 @@ def PRNGKey(seed: ArrayLike, *, impl: PRNGLike | None = None) -> Array:  # the A
 
 
 def check_key(name: str, keys: ArrayLike, *, single: bool = True) -> tuple[Array, bool]:
-    """(typed key array, whether `keys` was a raw one).
+    """Returns (typed key array, whether `keys` was a raw one).
 
     Args:
       name: of the caller, for messages.
@@ -237,7 +237,7 @@ def _same_style(typed: Array, wrapped: bool) -> Array:
 
 
 def split(key: ArrayLike, num: int | tuple[int, ...] = 2) -> Array:
-    """New keys from one.
+    """Splits a key into new ones.
 
     Args:
       key: a key, which is not used any more afterwards.
@@ -293,5 +293,5 @@ def clone(key: ArrayLike) -> Array:
 
 
 def random_bits(key: Array, bit_width: int, shape: tuple[int, ...]) -> Array:
-    """Unsigned integers of `bit_width` bits from a typed key."""
+    """Returns unsigned integers of `bit_width` bits from a typed key."""
     return ops.random_bits_p.bind(key, bit_width=bit_width, shape=shape)

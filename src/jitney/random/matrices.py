@@ -31,7 +31,7 @@ def multivariate_normal(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Normal vectors of given means and covariance.
+    """Draws normal vectors of given means and covariance.
 
     Standard normal vectors, times a root of `cov`, plus `mean`.
 
@@ -107,7 +107,7 @@ def orthogonal(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Orthogonal matrices (unitary, of complex dtypes), spread evenly by Haar's measure.
+    """Draws orthogonal matrices (unitary, of complex dtypes), spread evenly by Haar's measure.
 
     F. Mezzadri, Notices of the AMS 54 (2007), 592-604: the Q of normal matrices, with the signs that
     make R's diagonal positive.

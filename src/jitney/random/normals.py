@@ -39,7 +39,7 @@ def normal(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Standard normal numbers; complex ones have unit variance in all.
+    """Draws standard normal numbers; complex ones have unit variance in all.
 
     Args:
       key: a key.
@@ -92,7 +92,7 @@ def truncated_normal(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Normal numbers on condition that they lie between `lower` and `upper`.
+    """Draws normal numbers on condition that they lie between `lower` and `upper`.
 
     Args:
       key: a key.
@@ -143,7 +143,7 @@ def exponential(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Exponential numbers of rate one.
+    """Draws exponential numbers of rate one.
 
     Args:
       key: a key.
@@ -177,7 +177,7 @@ def gumbel(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Gumbel numbers: -log(-log(u)).
+    """Draws Gumbel numbers: -log(-log(u)).
 
     Args:
       key: a key.
@@ -217,7 +217,7 @@ def _gumbel(key: Array, *, shape: Shape, dtype: np.dtype, mode: str) -> Array:
 
 
 def _gumbel_of_64_bits(key: Array, shape: Shape) -> Array:
-    """Gumbel numbers of uniform fixed-point numbers of 64 bits, in float32.
+    """Draws Gumbel numbers of uniform fixed-point numbers of 64 bits, in float32.
 
     A number in the upper half is taken as its distance from one, so both tails have all the bits that a
     floating number has of a small one.
@@ -239,7 +239,7 @@ def _gumbel_of_64_bits(key: Array, shape: Shape) -> Array:
 
 
 def _float_of_64_bits(high: Array, low: Array) -> Array:
-    """(high 2^32 + low) / 2^64, below one, rounded down to a float32."""
+    """Returns (high 2^32 + low) / 2^64, below one, rounded down to a float32."""
 
     def word(value: int) -> Any:
         return np.array(value, np.uint32)
@@ -266,7 +266,7 @@ def laplace(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Laplace numbers of scale one.
+    """Draws Laplace numbers of scale one.
 
     Args:
       key: a key.
@@ -295,7 +295,7 @@ def logistic(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Logistic numbers of scale one.
+    """Draws logistic numbers of scale one.
 
     Args:
       key: a key.
@@ -324,7 +324,7 @@ def cauchy(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Cauchy numbers of scale one.
+    """Draws Cauchy numbers of scale one.
 
     Args:
       key: a key.

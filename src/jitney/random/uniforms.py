@@ -30,7 +30,7 @@ def bits(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Random bits as unsigned integers.
+    """Draws random bits as unsigned integers.
 
     Args:
       key: a key.
@@ -64,7 +64,7 @@ def uniform(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Numbers spread evenly over [minval, maxval).
+    """Draws numbers spread evenly over [minval, maxval).
 
     Args:
       key: a key.
@@ -95,7 +95,7 @@ def uniform(
 def uniform_between(
     key: Array, minval: ArrayLike, maxval: ArrayLike, *, shape: Shape, dtype: np.dtype
 ) -> Array:
-    """`uniform` of checked arguments: a typed key, a canonical shape and dtype."""
+    """Computes `uniform` of checked arguments: a typed key, a canonical shape and dtype."""
     minval = lax.convert_element_type(minval, dtype)
     maxval = lax.convert_element_type(maxval, dtype)
     minval = lax.broadcast_to_rank(minval, len(shape))
@@ -114,7 +114,7 @@ def randint(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Integers spread evenly over [minval, maxval).
+    """Draws integers spread evenly over [minval, maxval).
 
     Args:
       key: a key.
@@ -152,7 +152,7 @@ def _as_integers(x: ArrayLike, dtype: DTypeLike) -> Array | int:
 
 
 def _truncated(x: ArrayLike) -> ArrayLike:
-    """Numbers of other kinds as integers, towards zero."""
+    """Returns numbers of other kinds as integers, towards zero."""
     dtype = get_aval(x).dtype
     if dtypes.issubdtype(dtype, np.integer):
         return x
@@ -161,7 +161,7 @@ def _truncated(x: ArrayLike) -> ArrayLike:
 
 
 def _limited(x: ArrayLike, dtype: DTypeLike) -> Array:
-    """Integers `x` as `dtype`, those that it cannot hold replaced by its nearest end."""
+    """Returns integers `x` as `dtype`, those that it cannot hold replaced by its nearest end."""
     x = convert.as_value(x)
     source, target = dtypes.iinfo(x.dtype), dtypes.iinfo(dtype)
     low, high = max(int(source.min), int(target.min)), min(int(source.max), int(target.max))
@@ -203,7 +203,7 @@ def bernoulli(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Booleans that are True with probability `p`.
+    """Draws booleans that are True with probability `p`.
 
     Args:
       key: a key.
@@ -251,7 +251,7 @@ def rademacher(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Signs: -1 or 1 with equal probability.
+    """Draws signs: -1 or 1 with equal probability.
 
     Args:
       key: a key.

@@ -174,7 +174,7 @@ def run_serialization(arrays: PyTree, tensorstore_specs: PyTree) -> None:
 
 
 def _paired(f: Any, tree: PyTree, specs: PyTree) -> list[Coroutine[Any, Any, Any]]:
-    """`f(leaf, its spec)` for the leaves of a tree of arrays or places."""
+    """Returns `f(leaf, its spec)` for the leaves of a tree of arrays or places."""
     leaves, structure = pytrees.tree_flatten(tree)
     leaf_specs = structure.flatten_up_to(specs)
     return [f(leaf, spec) for leaf, spec in zip(leaves, leaf_specs, strict=True)]
@@ -209,7 +209,7 @@ class _LimitInFlightBytes:
 
 
 def estimate_read_memory_footprint(t: ts.TensorStore, domain: ts.IndexDomain) -> int:
-    """Bytes of the blocks that have a part of `domain`: they are read whole."""
+    """Returns the bytes of the blocks that have a part of `domain`: they are read whole."""
     n = t.dtype.numpy_dtype.itemsize
     blocks = t.chunk_layout.read_chunk.shape or (0,) * len(domain.shape)
     for start, extent, block in zip(domain.origin, domain.shape, blocks, strict=True):

@@ -54,7 +54,7 @@ all_checks: frozenset[ErrorCategory] = automatic_checks | user_checks
 def checkify(
     f: Callable[..., Any], errors: Collection[ErrorCategory] = user_checks
 ) -> Callable[..., tuple[Error, Any]]:
-    """`f`, returning whether checks failed beside its results.
+    """Returns a function like `f` that also returns whether checks failed.
 
     The error is that of the first check that fails, in program order; later operations are
     computed all the same. Under `grad` and `jvp` of the checked function, derivatives that a

@@ -187,7 +187,7 @@ class Checker:
     def programs(
         self, *programs: ClosedJaxpr, of_devices: bool = False
     ) -> list[CheckedProgram] | None:
-        """`programs`, checked, with one structure of the error for all: that of any of them.
+        """Returns `programs`, checked, with one structure of the error for all: that of any of them.
 
         With `of_devices` they may return the errors of several devices.
 
@@ -248,13 +248,13 @@ def _is_inexact(aval: AbstractValue) -> bool:
 
 
 def of_each_device(x: Any) -> Any:
-    """`x`, which may differ from device to device, if types say so here."""
+    """Returns `x`, which may differ from device to device, if types say so here."""
     axes = trace_state.checked_axes - varying.axes_of(get_aval(x))
     return pvary_p.bind(x, axes=tuple(sorted(axes, key=str))) if axes else x
 
 
 def _zeros(like: Any) -> Any:
-    """Zeros of a shape and a dtype, which may be that of keys."""
+    """Returns zeros of a shape and a dtype, which may be that of keys."""
     if dtypes.is_extended(like.dtype):
         return full_like(like, 0)
     return as_value(np.zeros(like.shape, like.dtype))
@@ -267,7 +267,7 @@ def _unshard(x: Any) -> Any:
 
 
 def like(scalar: Any, x: Any) -> Any:
-    """`scalar` in the shape of `x`."""
+    """Returns `scalar` in the shape of `x`."""
     shape = get_aval(x).shape
     return broadcast_in_dim(scalar, shape, ()) if shape else scalar
 
@@ -313,7 +313,7 @@ class CheckedProgram:
 def checked(
     program: ClosedJaxpr, categories: frozenset[ErrorCategory], kinds: Kinds, of_devices: bool
 ) -> CheckedProgram:
-    """`program`, checked: always the same one, so that it is compiled once.
+    """Returns `program`, checked: always the same one, so that it is compiled once.
 
     Args:
       program: any program.

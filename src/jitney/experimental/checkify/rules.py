@@ -272,7 +272,7 @@ def _scan_checkify(checker: Checker, eqn: JaxprEqn, operands: Operands) -> Seque
 
 
 def _moved(closed: ClosedJaxpr, n_state: int, n: int) -> ClosedJaxpr:
-    """`closed`, whose first operands, the error, come after the `n` that follow them."""
+    """Returns `closed`, whose first operands, the error, come after the `n` that follow them."""
     invars = closed.jaxpr.invars
     order = [*invars[n_state : n_state + n], *invars[:n_state], *invars[n_state + n :]]
     info = closed.jaxpr.debug_info._replace(arg_names=(None,) * len(order))

@@ -54,7 +54,7 @@ class Specialization:
 
 
 def colocated_python(fun: Callable[..., Any]) -> Callable[..., Any]:
-    """`fun`, called where its arguments are.
+    """Returns `fun`, called where its arguments are.
 
     Args:
       fun: takes and returns pytrees of arrays. It is not traced, may do anything that Python does, and

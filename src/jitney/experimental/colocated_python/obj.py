@@ -18,7 +18,7 @@ if not TYPE_CHECKING:  # type checkers would accept any name
 
 
 def colocated_python_class(cls: type[object]) -> type[object]:
-    """`cls`, whose objects are made and whose methods run where their arguments are.
+    """Returns `cls`, whose objects are made and whose methods run where their arguments are.
 
     Args:
       cls: a class. Its methods take and return pytrees of arrays, like `colocated_python`'s functions.

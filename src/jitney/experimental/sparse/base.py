@@ -79,7 +79,7 @@ class JAXSparse:
         raise NotImplementedError(f"{type(self).__name__}.transpose")
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], Any]:
-        """(arrays, static description)."""
+        """Returns (arrays, static description)."""
         raise NotImplementedError(f"{type(self).__name__}.tree_flatten")
 
     @classmethod

@@ -114,7 +114,7 @@ def validate(
 
 
 def coordinates(indices: Array, indptr: Array) -> Array:
-    """Positions [*batch, nse, 2] of columns and row pointers."""
+    """Returns the positions [*batch, nse, 2] of columns and row pointers."""
 
     def of_batch(indices: Array, indptr: Array) -> Array:
         return jnp.stack([rows_of(indptr, indices.shape[0]).astype(indices.dtype), indices], -1)
@@ -123,7 +123,7 @@ def coordinates(indices: Array, indptr: Array) -> Array:
 
 
 def _pointers(indices: Array, n_rows: int) -> Array:
-    """Row pointers of sorted positions [*batch, nse, 2]."""
+    """Returns the row pointers of sorted positions [*batch, nse, 2]."""
 
     def of_batch(rows: Array) -> Array:
         return row_pointers(rows, n_rows, rows.dtype)
@@ -287,7 +287,7 @@ class BCSR(JAXSparse):
         dtype: DTypeLike | None = None,
         index_dtype: DTypeLike = "int32",
     ) -> BCSR:
-        """Ones on the diagonal `k` of a matrix [N, M]."""
+        """Returns ones on the diagonal `k` of a matrix [N, M]."""
         return cls.from_bcoo(BCOO._eye(N, M, k, dtype=dtype, index_dtype=index_dtype))
 
     def to_bcoo(self) -> BCOO:
@@ -505,7 +505,7 @@ def bcsr_dot_general(
     preferred_element_type: DTypeLike | None = None,
     out_sharding: None = None,
 ) -> Array:
-    """`lax.dot_general` of a BCSR array and an array.
+    """Computes `lax.dot_general` of a BCSR array and an array.
 
     Args: as for `bcoo_dot_general`.
 
@@ -559,7 +559,7 @@ def bcsr_broadcast_in_dim(
 
 
 def bcsr_concatenate(operands: Sequence[BCSR], *, dimension: int) -> BCSR:
-    """Arrays joined along an axis; see `bcoo_concatenate`."""
+    """Returns arrays joined along an axis; see `bcoo_concatenate`."""
     return BCSR.from_bcoo(
         bcoo_concatenate([mat.to_bcoo() for mat in operands], dimension=dimension)
     )

@@ -125,7 +125,7 @@ class COO(JAXSparse):
         dtype: DTypeLike | None = None,
         index_dtype: DTypeLike = "int32",
     ) -> COO:
-        """Ones on the diagonal `k` of a matrix [N, M]."""
+        """Returns ones on the diagonal `k` of a matrix [N, M]."""
         n = max(0, min(N, N + k, M, M - k))
         row = jnp.arange(n, dtype=index_dtype) + max(0, -k)
         col = jnp.arange(n, dtype=index_dtype) + max(0, k)
@@ -178,7 +178,7 @@ def matrix_product(
     by_vector: Callable[[Matrix, Array], Array],
     by_matrix: Callable[[Matrix, Array], Array],
 ) -> Array:
-    """`mat @ other` for an array `other`, by one of two products.
+    """Computes `mat @ other` for an array `other`, by one of two products.
 
     Raises:
       NotImplementedError: if `other` is sparse, or has no axis, or more than two.
@@ -225,7 +225,7 @@ def _fromdense(mat: Array, *, nse: int, index_dtype: np.dtype) -> Sequence[Array
 
 
 def within(at: Array, shape: Shape) -> Array:
-    """Positions [nse, 2] of elements, padding moved to the first element, to which it adds 0."""
+    """Returns the positions [nse, 2] of elements; padding adds 0 to the first element."""
     return jnp.where(is_stored(at, shape)[:, None], at, jnp.zeros((), at.dtype))
 
 
@@ -252,7 +252,7 @@ def _coo_fromdense_jvp(primals: Primals, tangents: Tangents, **params: Param) ->
 
 
 def elements_at(mat: Array, row: Array, col: Array) -> Array:
-    """Elements of a matrix; zeros beyond it."""
+    """Returns the elements of a matrix; zeros beyond it."""
     return mat.at[row, col].get(mode="fill", fill_value=0)
 
 

@@ -126,7 +126,7 @@ class CSR(_Compressed):
         dtype: DTypeLike | None = None,
         index_dtype: DTypeLike = "int32",
     ) -> CSR:
-        """Ones on the diagonal `k` of a matrix [N, M]."""
+        """Returns ones on the diagonal `k` of a matrix [N, M]."""
         eye = COO._eye(N, M, k, dtype=dtype, index_dtype=index_dtype)
         indptr = row_pointers(eye.row, N, eye.row.dtype)
         return cls((eye.data, eye.col, indptr), shape=(N, M))
@@ -179,7 +179,7 @@ class CSC(_Compressed):
         dtype: DTypeLike | None = None,
         index_dtype: DTypeLike = "int32",
     ) -> CSC:
-        """Ones on the diagonal `k` of a matrix [N, M]."""
+        """Returns ones on the diagonal `k` of a matrix [N, M]."""
         return CSR._eye(M, N, -k, dtype=dtype, index_dtype=index_dtype).transpose()
 
     def todense(self) -> Array:

@@ -69,7 +69,7 @@ _VECTOR = (((0,), (0,)), ((), ()))
 
 
 def _matmul(x: JAXSparse | ArrayLike, y: JAXSparse | ArrayLike) -> Any:
-    """`jnp.matmul` where an operand is sparse; products of matrices and vectors without tracing."""
+    """Computes `jnp.matmul` of sparse operands; products of matrices and vectors without tracing."""
     if not isinstance(x, JAXSparse):
         x = jnp.asarray(x)
     if not isinstance(y, JAXSparse):
@@ -92,7 +92,7 @@ def _reflected_matmul(self: JAXSparse, other: ArrayLike) -> Any:
 
 
 def _getitem(self: JAXSparse, index: Index) -> Any:
-    """Elements and slices, as of an array; `bcoo_slice` and `bcoo_gather` say which."""
+    """Indexes and slices, as of an array; `bcoo_slice` and `bcoo_gather` say which."""
     return sparsify(lambda x: x[index])(self)
 
 
@@ -103,12 +103,12 @@ def _iter(self: JAXSparse) -> Any:
 
 
 def _sum(self: BCOO, *args: Param, **kwargs: Param) -> Any:
-    """`jnp.sum`: sparse, but for the sum of all elements."""
+    """Computes `jnp.sum`: sparse, but for the sum of all elements."""
     return sparsify(lambda x: jnp.sum(x, *args, **kwargs))(self)
 
 
 def _reshape(self: BCOO, *args: Param, **kwargs: Param) -> Any:
-    """`jnp.reshape`; batch, sparse and dense axes are reshaped each among themselves."""
+    """Computes `jnp.reshape`; batch, sparse and dense axes are reshaped each among themselves."""
     shape: Sequence[int] = args[0] if len(args) == 1 and not hasattr(args[0], "__index__") else args
     return sparsify(lambda x: jnp.reshape(x, tuple(map(operator.index, shape)), **kwargs))(self)
 

@@ -109,7 +109,7 @@ def _with_data(mat: BCOO, data: Array) -> BCOO:
 
 
 def _alike(x: BCOO, y: BCOO) -> tuple[BCOO, BCOO]:
-    """Two arrays with the same kinds of axes: as many batch and dense axes as both have."""
+    """Returns two arrays with the same kinds of axes: as many batch and dense axes as both have."""
     n_batch, n_dense = min(x.n_batch, y.n_batch), min(x.n_dense, y.n_dense)
     x, y = (bcoo_update_layout(m, n_batch=n_batch, n_dense=n_dense) for m in (x, y))
     return x, y
@@ -241,7 +241,7 @@ def _concatenate(*operands: Operand, dimension: int) -> BCOO:
 
 
 def _common(operands: Sequence[Operand]) -> list[BCOO]:
-    """Operands with the same kinds of axes.
+    """Returns operands with the same kinds of axes.
 
     Raises:
       NotImplementedError: if one is not sparse.
@@ -260,7 +260,7 @@ def _bcsr_concatenate(*operands: BCSR, dimension: int) -> BCSR:
 
 
 def _with_new_axis(mat: Operand, axis: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """(shape with an axis of extent 1, places of the others)."""
+    """Returns (shape with an axis of extent 1, places of the others)."""
     shape = (*mat.shape[:axis], 1, *mat.shape[axis:])
     return shape, tuple(k for k in range(len(shape)) if k != axis)
 
@@ -419,7 +419,7 @@ def _scan(*args: Operand, jaxpr: ClosedJaxpr, ft_in: FlatTree, **params: Param) 
 
 
 def _full_batch(x: Operand) -> Operand:
-    """`x` with the first axis of all its arrays in full extent."""
+    """Returns `x` with the first axis of all its arrays in full extent."""
     if not isinstance(x, JAXSparse):
         return x
     arrays, description = x.tree_flatten()

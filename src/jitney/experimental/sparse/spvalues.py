@@ -92,11 +92,11 @@ class SparsifyEnv:
         return self._of(spvalue.data_ref, "data")
 
     def indices(self, spvalue: SparsifyValue) -> Any:
-        """Positions of a sparse value."""
+        """Returns the positions of a sparse value."""
         return self._of(spvalue.indices_ref, "indices")
 
     def indptr(self, spvalue: SparsifyValue) -> Any:
-        """Row pointers of a BCSR value."""
+        """Returns the row pointers of a BCSR value."""
         return self._of(spvalue.indptr_ref, "indptr")
 
     def dense(self, data: ArrayLike) -> SparsifyValue:

@@ -77,7 +77,7 @@ class SparseTrace(Trace):
         self.spenv = spenv
 
     def to_sparse_tracer(self, val: Value) -> SparseTracer:
-        """`val` as a tracer of this trace; what is not a tracer of it is an array."""
+        """Returns `val` as a tracer of this trace; what is not a tracer of it is an array."""
         if isinstance(val, SparseTracer) and val._trace.tag is self.tag:
             return val
         with set_current_trace(self.parent_trace):
@@ -89,7 +89,7 @@ class SparseTrace(Trace):
     lift = pure
 
     def stage_value(self, val: Value) -> Value:
-        """`val` itself: this trace records no program."""
+        """Returns `val` itself: this trace records no program."""
         return val
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: Params) -> Any:

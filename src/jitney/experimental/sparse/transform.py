@@ -73,7 +73,7 @@ def sparsify_raw(f: Callable[..., PyTree]) -> Callable[..., Any]:
 
 
 def sparsify(f: Callable[..., PyTree], use_tracer: bool = False) -> Callable[..., Any]:
-    """`f` as a function of sparse arrays, too.
+    """Returns `f` as a function of sparse arrays, too.
 
     Args:
       f: takes and returns pytrees of arrays, and is made of operations that have a rule for sparse

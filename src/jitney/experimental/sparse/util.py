@@ -128,7 +128,7 @@ def broadcasting_vmap(
 def nfold_vmap(
     fun: Callable[..., Any], N: int, *, broadcasted: bool = True, in_axes: InAxes = 0
 ) -> Callable[..., Any]:
-    """`fun` mapped over `N` axes, the first of its arguments.
+    """Returns `fun` mapped over `N` axes, the first of its arguments.
 
     Args:
       fun: takes and returns arrays.
@@ -227,7 +227,7 @@ def rows_of(indptr: Array, nse: int) -> Array:
 
 
 def check_permutation(name: str, axes: Sequence[int], ndim: int) -> Shape:
-    """`axes` as a tuple.
+    """Returns `axes` as a tuple.
 
     Raises:
       ValueError: if it is not a permutation of the axes.

@@ -29,7 +29,7 @@ def bcoo_conv_general_dilated(
     preferred_element_type: DTypeLike | None = None,
     out_sharding: None = None,
 ) -> BCOO:
-    """`lax.conv_general_dilated` of a sparse signal and a sparse window, of one spatial axis.
+    """Computes `lax.conv_general_dilated` of a sparse signal and a sparse window, of one spatial axis.
 
     Every pair of stored elements gives an element, so work and storage are the product of theirs.
 

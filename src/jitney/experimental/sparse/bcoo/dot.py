@@ -33,7 +33,7 @@ def bcoo_dot_general(
     preferred_element_type: DTypeLike | None = None,
     out_sharding: None = None,
 ) -> BCOO | Array:
-    """`lax.dot_general` of operands of which one is sparse, or both.
+    """Computes `lax.dot_general` of operands of which one is sparse, or both.
 
     Args:
       lhs, rhs: the operands.
@@ -117,7 +117,7 @@ def _sparse_product(
 def bcoo_dot_general_sampled(
     A: Array, B: Array, indices: Array, *, dimension_numbers: DotDimensionNumbers
 ) -> Array:
-    """Elements of `lax.dot_general(A, B)` at given positions, and no others.
+    """Computes the elements of `lax.dot_general(A, B)` at given positions, and no others.
 
     Args:
       A, B: arrays.

@@ -85,7 +85,7 @@ def is_stored(indices: Array, extents: Sequence[int]) -> Array:
 
 
 def padding(indices_shape: Sequence[int], extents: Sequence[int], dtype: DTypeLike) -> Array:
-    """Positions beyond `extents`, of shape [..., n_sparse]."""
+    """Returns positions beyond `extents`, of shape [..., n_sparse]."""
     return jnp.broadcast_to(jnp.array(extents, dtype), tuple(indices_shape))
 
 

@@ -174,7 +174,7 @@ class BCOO(JAXSparse):
         n_batch: int = 0,
         n_dense: int = 0,
     ) -> BCOO:
-        """Ones on the diagonal `k` of a matrix [N, M]."""
+        """Returns ones on the diagonal `k` of a matrix [N, M]."""
         n = max(0, min(N, N + k, M, M - k))
         rows = np.arange(n) + max(0, -k)
         columns = np.arange(n) + max(0, k)
@@ -333,7 +333,7 @@ def bcoo_extract(sparr: BCOO, arr: ArrayLike, *, assume_unique: bool | None = No
 
 
 def _with(mat: BCOO, data: Array) -> BCOO:
-    """`mat` with other blocks at the same positions."""
+    """Returns `mat` with other blocks at the same positions."""
     return BCOO(
         (data, mat.indices),
         shape=mat.shape,

@@ -57,7 +57,7 @@ class Pairs:
 
 
 def normalized(numbers: DotDimensionNumbers) -> DotDimensionNumbers:
-    """Dimension numbers of tuples of ints."""
+    """Returns dimension numbers of tuples of ints."""
     (a, b), (c, d) = numbers
     return (tuple(map(int, a)), tuple(map(int, b))), (tuple(map(int, c)), tuple(map(int, d)))
 
@@ -89,7 +89,7 @@ def check_pairs(
 
 
 def _moved(x: Array, source: Sequence[int]) -> Array:
-    """`x` with the axes `source` in front, the others behind in order."""
+    """Returns `x` with the axes `source` in front, the others behind in order."""
     others = [k for k in range(x.ndim) if k not in source]
     return jnp.transpose(x, (*source, *others))
 
@@ -162,7 +162,7 @@ def _dot_general(
 
 
 def _placed(out: Array, pairs: Pairs, n_batch: int) -> Array:
-    """`out` [*batch axes of lhs, ...] contracted axes summed, batch axes of the product in front."""
+    """Sums contracted axes of `out` [*batch axes of lhs, ...], puts batch axes of the product first."""
     summed = [i for i, _ in pairs.contracted if i < n_batch]
     if summed:
         out = jnp.sum(out, axis=tuple(summed), dtype=out.dtype)
@@ -398,7 +398,7 @@ bcoo_spdot_general_p = composed(
 def spdot_shape(
     pairs: Pairs, x: Sequence[int], y: Sequence[int], n_batch: tuple[int, int]
 ) -> tuple[Shape, int]:
-    """(shape of the product of two sparse arrays, how many of its first axes are batch axes)."""
+    """Returns (shape of the product of two sparse arrays, number of its batch axes)."""
     batch = [i for i, _ in pairs.batch]
     x_batch = [i for i in pairs.x_free if i < n_batch[0]]
     y_batch = [j for j in pairs.y_free if j < n_batch[1]]

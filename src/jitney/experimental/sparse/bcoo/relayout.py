@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def grid(extents: Shape, dtype: DTypeLike) -> Array:
-    """All positions of `extents`, in order: [prod(extents), len(extents)]."""
+    """Returns all positions of `extents`, in order: [prod(extents), len(extents)]."""
     n = math.prod(extents)
     if not extents:
         return jnp.zeros((1, 0), dtype)

@@ -93,7 +93,7 @@ def bcoo_broadcast_in_dim(
 
 
 def bcoo_concatenate(operands: Sequence[BCOO], *, dimension: int) -> BCOO:
-    """Arrays joined along an axis.
+    """Returns arrays joined along an axis.
 
     Args:
       operands: arrays of equal shapes but for the axis, with the same kinds of axes.
@@ -187,7 +187,7 @@ def _padded(mat: BCOO, nse: int) -> BCOO:
 
 
 def _full_batches(mat: BCOO, axis: int) -> tuple[Array, Array]:
-    """(data, indices) with batch axis `axis` in its full extent."""
+    """Returns (data, indices) with batch axis `axis` in its full extent."""
 
     def full(x: Array) -> Array:
         return jnp.broadcast_to(x, (*x.shape[:axis], mat.shape[axis], *x.shape[axis + 1 :]))
@@ -196,7 +196,7 @@ def _full_batches(mat: BCOO, axis: int) -> tuple[Array, Array]:
 
 
 def _same_batches(parts: list[Array], axis: int, n_batch: int) -> list[Array]:
-    """Arrays with batch axes of one extent, `axis` aside."""
+    """Returns arrays with batch axes of one extent, `axis` aside."""
     shapes = [x.shape[:n_batch] for x in parts]
     common = [max(extents) for extents in zip(*shapes, strict=True)]
     out = []
@@ -344,7 +344,7 @@ def bcoo_squeeze(arr: BCOO, *, dimensions: Sequence[int]) -> BCOO:
 def _without(
     data: Array, indices: Array, stored: Array, remaining: Sequence[int], extents: Shape
 ) -> tuple[Array, Array]:
-    """(data, positions in the sparse axes `remaining`), padding kept; by zeros without axes."""
+    """Returns (data, positions in the sparse axes `remaining`), padding kept; by zeros without axes."""
     if remaining:
         at = jnp.stack([indices[..., k] for k in remaining], -1)
         empty = padding(at.shape, [extents[k] for k in remaining], at.dtype)
@@ -360,7 +360,7 @@ def bcoo_slice(
     limit_indices: Sequence[int],
     strides: Sequence[int] | None = None,
 ) -> BCOO:
-    """`lax.slice` of a sparse array.
+    """Computes `lax.slice` of a sparse array.
 
     Raises:
       ValueError: if the bounds do not fit the shape.
@@ -404,7 +404,7 @@ def bcoo_slice(
 
 
 def _cut(mat: BCOO, data: Array, at: Array, inside: Array, shape: Shape) -> BCOO:
-    """Blocks at positions `at` where they are `inside`; no more than there is room for."""
+    """Returns blocks at positions `at` where they are `inside`; no more than there is room for."""
     p = mat.properties
     new = shape[p.n_batch : p.n_batch + p.n_sparse]
     at = jnp.where(inside[..., None], at, padding(at.shape, new, at.dtype))
@@ -419,7 +419,7 @@ def _cut(mat: BCOO, data: Array, at: Array, inside: Array, shape: Shape) -> BCOO
 
 
 def bcoo_dynamic_slice(mat: BCOO, start_indices: Sequence[Any], slice_sizes: Sequence[int]) -> BCOO:
-    """`lax.dynamic_slice` of a sparse array: starts are moved so that the slice is within the array.
+    """Computes `lax.dynamic_slice` of a sparse array: clamps starts so that the slice is within it.
 
     Raises:
       ValueError: if the sizes do not fit the shape.
@@ -468,7 +468,7 @@ def bcoo_gather(
     mode: str | lax.GatherScatterMode | None = None,
     fill_value: ArrayLike | None = None,
 ) -> BCOO:
-    """`lax.gather` of slices of a sparse array, as indexing by integers makes it.
+    """Computes `lax.gather` of slices of a sparse array, as indexing by integers makes it.
 
     Axes along which slices are gathered become batch axes of the result.
 
