@@ -63,10 +63,12 @@ def test_transformations(name):
         np.testing.assert_allclose(got, want, rtol=1e-5)
 
 
-def test_errors():
-    with pytest.raises(ValueError, match="`num_segments` must be 0 or more, but it is -"):
-        jitney.ops.segment_sum(ROWS, IDS, -1)
+@pytest.mark.parametrize("name", NAMES)
+def test_errors(name):
+    function = getattr(jitney.ops, name)
+    with pytest.raises(ValueError, match=f"{name}: `num_segments` must be 0 or more, but it is -"):
+        function(ROWS, IDS, -1)
     with pytest.raises(ValueError, match="broadcast"):
-        jitney.ops.segment_sum(ROWS, IDS[:3])
-    with pytest.raises(jitney.errors.ConcretizationTypeError, match="num_segments"):
-        jitney.jit(jitney.ops.segment_sum)(ROWS, IDS)
+        function(ROWS, IDS[:3])
+    with pytest.raises(jitney.errors.ConcretizationTypeError, match=f"{name}: num_segments"):
+        jitney.jit(function)(ROWS, IDS)

@@ -129,20 +129,20 @@ def _reduced(
     out_sharding: Sharding | PartitionSpec | None,
 ) -> Array:  # fmt: skip
     """Rows scattered into neutral elements, bucket by bucket."""
-    promotion.check_arraylike(f"segment_{reduction.__name__}", data, segment_ids)
+    name = f"segment_{reduction.__name__}"
+    promotion.check_arraylike(name, data, segment_ids)
     spec = getattr(out_sharding, "spec", out_sharding)
     if scatter is not scatter_add and getattr(spec, "unreduced", None):
         raise NotImplementedError(
-            f"segment_{reduction.__name__}: results are unreduced only if they are sums, got "
-            f"out_sharding={out_sharding}"
+            f"{name}: results are unreduced only if they are sums, got out_sharding={out_sharding}"
         )
     values, segments = creation.asarray(data), creation.asarray(segment_ids)
     if segments.ndim == values.ndim == 0:  # one row
         segments, values = expand_dims(segments, (0,)), expand_dims(values, (0,))
     n_segments = reductions.max(segments, initial=-1) + 1 if num_segments is None else num_segments
-    count = concrete_or_error(int, n_segments, "segment_sum: num_segments")
+    count = concrete_or_error(int, n_segments, f"{name}: num_segments")
     if count < 0:
-        raise ValueError(f"jax.ops: `num_segments` must be 0 or more, but it is {count}")
+        raise ValueError(f"{name}: `num_segments` must be 0 or more, but it is {count}")
     trailing = values.shape[1:]
     values = broadcast_to(values, (*segments.shape, *trailing))
     numbers = ScatterDimensionNumbers(tuple(range(1, values.ndim)), (0,), (0,))
@@ -165,7 +165,7 @@ def _reduced(
         return creation.asarray(reduction(creation.array(parts), axis=0), dtype=values.dtype)
 
     is_sum = scatter is scatter_add
-    return call_with_sharding(out_sharding, "segment_sum", of_all, values, segments, is_sum=is_sum)
+    return call_with_sharding(out_sharding, name, of_all, values, segments, is_sum=is_sum)
 
 
 for _name in __all__:
