@@ -337,6 +337,9 @@ state = _State()
 _TRACE, _AXES = ("trace",), ("axis_env", "checked_axes")
 
 
+_interceptors: list[type[Trace]] = []
+
+
 def install_eval_trace(trace: Trace) -> None:
     """Makes `trace` the current one wherever no transformation is under way; called once."""
     _State.trace = trace
@@ -348,14 +351,17 @@ def intercept_evaluation(interceptor: type[Trace]) -> None:
 
     A feature installs one when it is first used, and operations cost nothing for it until then. It is a
     subclass of the evaluating trace, which hands operations on by `super().process_primitive`. Threads
-    hold the trace, so it stays the same object; its class becomes one that inherits from the
-    interceptor first. Interceptors do not depend on their order.
+    hold the trace, so it stays the same object; its class becomes one that inherits from all
+    interceptors. Interceptors do not depend on their order.
     """
+    if interceptor not in _interceptors:
+        _interceptors.append(interceptor)
     trace: Trace = _State.eval_trace
-    if not isinstance(trace, interceptor):
+    # A loop, not a lock: threads may install different ones at once, and a signal come in between.
+    while not all([isinstance(trace, each) for each in _interceptors]):
         kind = type(trace)
         members = {"__slots__": (), "__module__": kind.__module__}
-        trace.__class__ = type(kind.__name__, (interceptor, kind), members)
+        trace.__class__ = type(kind.__name__, tuple(_interceptors), members)
 
 
 def is_recorded() -> bool:
