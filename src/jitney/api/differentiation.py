@@ -98,7 +98,7 @@ def pull_back(
 
 def cotangent(ct: PyTree, aval: AbstractValue) -> Any:
     """A cotangent as users get it: zeros of the argument's cotangent type where there is none."""
-    if aval.is_ref:  # what it holds is no variable
+    if aval.is_ref:  # what it holds is not a variable
         return None
     if ct is None or isinstance(ct, Zero):
         return instantiated(Zero(aval.to_cotangent_aval()))

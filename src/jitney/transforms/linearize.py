@@ -46,7 +46,7 @@ class Linear:
 def has_tangent(aval: AbstractValue) -> bool:
     """Whether values of this type can have a tangent that is not zero.
 
-    What a reference, or a mutable value of a user's type, holds is no variable of the function.
+    What a reference, or a mutable value of a user's type, holds is not a variable of the function.
     """
     if aval.is_ref:
         return False

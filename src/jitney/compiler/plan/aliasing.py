@@ -69,14 +69,12 @@ class _Uses:
                     self.writes.setdefault(j, []).append(k)
                 if isinstance(within, ir.HostCall):
                     self.shown |= inputs
-            match step:
-                case ir.Copy(to=to, source=source) if (to.place, source.place) == (
-                    "output",
-                    "input",
-                ):
-                    self.copies.setdefault((source.index, to.index), set()).add(k)
-                case _:
-                    pass
+            if (
+                isinstance(step, ir.Copy)
+                and step.source.place == "input"
+                and step.to.place == "output"
+            ):
+                self.copies.setdefault((step.source.index, step.to.index), set()).add(k)
 
     def is_dead_before(self, i: int, j: int) -> bool:
         """Whether input `i` is not read any more when output `j` is written.

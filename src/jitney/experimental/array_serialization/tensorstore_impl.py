@@ -338,12 +338,12 @@ def combine_kvstores(
     """Copies all entries of `kvstores`, such as databases of several processes, to another one."""
     import tensorstore
 
-    used_context = context or _defaults()[0]
+    context = context or _defaults()[0]
 
     async def run() -> None:
-        target = await tensorstore.KvStore.open(combined_kvstore, context=used_context)
+        target = await tensorstore.KvStore.open(combined_kvstore, context=context)
         sources = await asyncio.gather(
-            *[_awaited(tensorstore.KvStore.open(spec, context=used_context)) for spec in kvstores]
+            *[_awaited(tensorstore.KvStore.open(spec, context=context)) for spec in kvstores]
         )
         await asyncio.gather(*[_awaited(s.experimental_copy_range_to(target)) for s in sources])
 
