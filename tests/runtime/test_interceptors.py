@@ -49,6 +49,46 @@ assert state.eval_trace is state.trace is trace and repr(trace) == "EvalTrace"
     assert done.returncode == 0, done.stderr
 
 
+# What uses a feature that looks at calls of programs, and its interceptor.
+USES_OF_CALLS = {
+    "jax.debug_key_reuse(True)": "KeyReuseInCalls",
+    "jax.transfer_guard('log')": "GuardsOfCalls",
+}
+
+
+@pytest.mark.parametrize("use", USES_OF_CALLS)
+def test_calls_are_intercepted_from_the_first_use_on(use):
+    program = f"""{SET_UP}
+from jitney.runtime.call_interceptors import any_on, installed
+def names():
+    return [type(interceptor).__name__ for interceptor in installed]
+f = jax.jit(lambda x: x + 1)
+f(x)
+assert names() == []
+for _ in range(2):
+    with {use}:
+        f(x)
+        assert any_on()
+    assert not any_on() and names() == [{USES_OF_CALLS[use]!r}], names()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_calls_within_a_watched_operation_are_not_remembered():
+    """A signature that native code knows would pass by the watch."""
+    double = jax.jit(lambda key: jax.random.split(key))
+    p = Primitive("split by a user")
+    p.def_abstract_eval(lambda aval: aval.update(shape=(2,)))
+    p.def_impl(lambda key: double(key))
+    with jax.debug_key_reuse(True):
+        p.bind(jax.random.key(0))
+        key = jax.random.key(1)
+        double(key)
+        with pytest.raises(jax.errors.KeyReuseError):
+            double(key)
+
+
 @pytest.mark.parametrize("order", [1, -1])
 def test_features_work_together_in_any_order(order):
     program = f"""{SET_UP}

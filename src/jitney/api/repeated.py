@@ -39,7 +39,7 @@ from jitney.core.jaxpr import DebugInfo
 from jitney.core.pytree import pytrees
 from jitney.core.sharding.mesh import made
 from jitney.core.thresholds import threshold
-from jitney.runtime import call_patterns, key_reuse, processes, signatures, transfer_guard
+from jitney.runtime import call_interceptors, call_patterns, processes, signatures
 from jitney.runtime.array import ArrayImpl
 from jitney.runtime.dispatch import RepeatedFunction, hide_calls, set_on_error
 from jitney.runtime.executable import Executable, Lowering
@@ -242,9 +242,7 @@ def _is_wanted() -> bool:
         or config.check_tracer_leaks.value
         or config.no_tracing.value
         or config.no_execution.value
-        # `wanted` stays set once a check has been asked for anywhere.
-        or (config.key_reuse_checks.wanted and key_reuse.is_on())
-        or (config.transfer_checks.wanted and transfer_guard.is_on())
+        or call_interceptors.any_on()
         or made.in_force
         or processes.joined.world is not None
     )

@@ -7,9 +7,13 @@ Jitted functions are traced anew for other notes, as equations hold them.
 from __future__ import annotations
 
 import functools
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jitney.core import config
+from jitney.core.recording_interceptors import RecordingInterceptor, install
+
+if TYPE_CHECKING:
+    from jitney.core.jaxpr import JaxprEqnContext
 
 
 class Notes(NamedTuple):
@@ -32,13 +36,6 @@ class _InForce(config.State):
         return _NONE
 
 
-class _Used:
-    """Whether any note has ever been made; recorded equations are checked for it."""
-
-    ever = False
-
-
-used = _Used()
 _in_force = _InForce("notes on equations", _NONE, lambda notes: notes, traced=True)
 
 
@@ -46,7 +43,15 @@ _in_force = _InForce("notes on equations", _NONE, lambda notes: notes, traced=Tr
 def _counts() -> None:
     """Has notes count among the settings that traces depend on, from their first use on."""
     config.add_traced_state(_in_force)
-    used.ever = True
+    install(_Noting())
+
+
+class _Noting(RecordingInterceptor):
+    """Puts the notes on equations."""
+
+    def context(self, context: JaxprEqnContext) -> JaxprEqnContext:
+        compute_type, pairs = current()
+        return context._replace(compute_type=compute_type, xla_metadata=dict(pairs) or None)
 
 
 def current() -> Notes:

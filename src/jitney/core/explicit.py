@@ -17,7 +17,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeGuard
 
 from jitney.core import config, messages, sums
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval
@@ -163,35 +163,6 @@ def in_force(aval: AbstractValue) -> AbstractValue:
     if AxisType.Explicit not in mesh.axis_types or AxisType.Manual in mesh.axis_types:
         return aval
     return aval.update(sharding=NamedSharding(mesh, PartitionSpec()))
-
-
-def check_context(primitive: Primitive, avals: Sequence[AbstractValue]) -> None:
-    """Raises ValueError if operands that are traced are on another mesh than the one in force."""
-    mesh = get_abstract_mesh()
-    if (
-        rewriting.is_on
-        or mesh.empty
-        or mesh.manual_axes
-        or primitive.called is not None
-        or primitive.declares_sharding
-    ):
-        return
-    for aval in avals:
-        own = sharding_of(aval)
-        # (Axis types may differ: within `auto_axes` batches stay divided.)
-        if own is not None and own.mesh.shape_tuple != mesh.shape_tuple:
-            raise ValueError(
-                f"{primitive}: operands must lie on the mesh in force, {mesh}, but one, "
-                f"{aval.str_short()}, "
-                f"lies on {own.mesh}; jax.sharding.reshard moves it"
-            )
-
-
-def of_results_in_force(out: Any) -> Any:
-    """The same for the results of an operation: a list of types, or one."""
-    if not isinstance(out, list | tuple):
-        return in_force(out)
-    return [in_force(aval) for aval in cast("list[AbstractValue]", out)]
 
 
 @cache

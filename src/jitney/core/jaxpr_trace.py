@@ -14,7 +14,6 @@ Nothing is simplified here: the jaxpr says what the function did.
 
 from __future__ import annotations
 
-import functools
 import weakref
 from collections.abc import Callable, Sequence
 from operator import attrgetter
@@ -26,8 +25,6 @@ from jitney.core import (
     compile_time_eval,
     config,
     dtypes,
-    eqn_notes,
-    explicit,
     leaks,
     source_info,
 )
@@ -47,8 +44,8 @@ from jitney.core.jaxpr import (
 )
 from jitney.core.name_stack import NameStack
 from jitney.core.pvary import in_order, pvary_p, reduced_vary_cast_p
+from jitney.core.recording_interceptors import installed as interceptors
 from jitney.core.ref_checks import check_none_returned
-from jitney.core.sharding.mesh import get_abstract_mesh, made
 from jitney.core.thresholds import threshold
 from jitney.core.trace import (
     Trace,
@@ -62,7 +59,6 @@ from jitney.core.varying import UnequalAxes, type_of
 
 if TYPE_CHECKING:
     from jitney.core.primitive import Primitive
-    from jitney.core.sharding.mesh import AbstractMesh
     from jitney.core.typing import Params, Value
 
 
@@ -269,8 +265,9 @@ class JaxprTrace(Trace):
                 x = self.new_const(x)
             atoms.append(x.atom)
             avals.append(x.aval)
-        if made.in_force:
-            explicit.check_context(primitive, avals)
+        features = interceptors.features
+        for feature in features:
+            feature.check(primitive, avals)
         # As `result_type` does, without a call: this is the way of every operation.
         try:
             memoized = primitive.abstract_memo.get((*map(id, avals), *params.items()))
@@ -283,8 +280,8 @@ class JaxprTrace(Trace):
             out, effects = memoized[0]
         except UnequalAxes as unequal:
             return self._process_varied(primitive, args, avals, params, unequal.axes)
-        if made.in_force and primitive.called is None and not primitive.declares_sharding:
-            out = explicit.of_results_in_force(out)
+        for feature in features:
+            out = feature.result_types(primitive, out)
         if self.states:
             self._advance_states(primitive, atoms, params)
         origin = source_info.current()
@@ -297,8 +294,8 @@ class JaxprTrace(Trace):
             else config.threefry_partitionable_enabled()
         )
         context = _DEFAULT_CONTEXT if usual else _OTHER_CONTEXT
-        if made.in_force or eqn_notes.used.ever:
-            context = _special_context(usual)
+        for feature in features:
+            context = feature.context(context)
         outvars = [Var(aval) for aval in out] if primitive.multiple_results else [Var(out)]
         self.eqns.append(JaxprEqn(atoms, outvars, primitive, params, effects, origin, context))
         if effects:
@@ -507,26 +504,6 @@ def _literal_array(x: Value, dtype: np.dtype) -> np.ndarray:
 
 _DEFAULT_CONTEXT = JaxprEqnContext(threefry_partitionable=True)
 _OTHER_CONTEXT = JaxprEqnContext(threefry_partitionable=False)
-
-
-@functools.lru_cache(256)
-def _within(usual: bool, mesh: AbstractMesh) -> JaxprEqnContext:
-    """The settings of equations that are recorded while the axes of `mesh` are in force."""
-    context = _DEFAULT_CONTEXT if usual else _OTHER_CONTEXT
-    if mesh.empty or mesh.manual_axes:
-        return context
-    return context._replace(cur_abstract_mesh=mesh)
-
-
-def _special_context(usual: bool) -> JaxprEqnContext:
-    """The settings of equations while axes of a mesh are in force, or notes were ever made."""
-    context = _DEFAULT_CONTEXT if usual else _OTHER_CONTEXT
-    if made.in_force:
-        context = _within(usual, get_abstract_mesh())
-    if eqn_notes.used.ever:
-        compute_type, pairs = eqn_notes.current()
-        context = context._replace(compute_type=compute_type, xla_metadata=dict(pairs) or None)
-    return context
 
 
 _IS_REF = attrgetter("aval.is_ref")

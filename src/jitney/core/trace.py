@@ -60,12 +60,14 @@ class Trace:
     Attributes:
       is_staging: whether operations are recorded in a program.
       is_batching: whether values may have one more axis than they show.
+      names_sources: whether it asks where operations come from in the user's program.
     """
 
     __slots__ = ("__weakref__", "_invalid")
 
     is_staging = False
     is_batching = False
+    names_sources = True
 
     if TYPE_CHECKING:
         tag: Any  # of the transformation, in traces of its own

@@ -16,13 +16,12 @@ from jitney.core.liveness import live_inputs
 from jitney.core.tracebacks import api_boundary
 from jitney.core.wraps import name_of
 from jitney.runtime import (
+    call_interceptors,
     executable as executables,
-    key_reuse,
     placements,
     processes,
     signatures,
     slow_programs,
-    transfer_guard,
 )
 from jitney.runtime.array import ArrayImpl
 from jitney.runtime.assignment import Assignment, assign
@@ -93,13 +92,6 @@ def run(
       keep_unused: whether operands that no result depends on must be there, too.
       name: what the program is called.
     """
-    if config.key_reuse_checks.wanted and key_reuse.is_on():
-        return key_reuse.watch_program(
-            closed,
-            leaves,
-            name,
-            lambda: run(closed, leaves, assignment, keep_unused=keep_unused, name=name),
-        )
     if config.no_execution.value:
         raise RuntimeError(f"jit({name}) was to be executed, but no_execution is set")
     if not keep_unused and any(map(_is_deleted, leaves)):
@@ -112,8 +104,11 @@ def run(
     if assignment is None:
         wishes = placements.or_in_force(placements.wishes_of(closed))
         assignment = assign(leaves, wishes=wishes)
-    if config.transfer_checks.wanted:
-        transfer_guard.check_operands(leaves, assignment, f"jit({name})")
+    if call_interceptors.installed:
+        return call_interceptors.intercepted(
+            call_interceptors.ProgramCall(closed, leaves, assignment, name),
+            lambda: executable_of(closed, name, assignment).run(leaves),
+        )
     return executable_of(closed, name, assignment).run(leaves)
 
 
@@ -172,9 +167,7 @@ class PjitFunction(FastFunction):
         executable = _executables.get(closed)
         if executable is None or executable.has_tokens:
             return
-        if config.checks_values() or config.debug_key_reuse.value:
-            return
-        if config.transfer_checks.wanted and transfer_guard.is_on():
+        if config.checks_values() or call_interceptors.any_on():
             return
         self.remember(
             config.call_epoch(),

@@ -51,6 +51,8 @@ class EvalTrace(Trace):
 
     __slots__ = ()
 
+    names_sources = False
+
     def process_primitive(
         self,
         primitive: Primitive,

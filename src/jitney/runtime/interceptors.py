@@ -1,23 +1,24 @@
-"""Features that look at operations before they are evaluated, or at their results.
+"""Features that look at operations and programs before they are evaluated, or at their results.
 
-Each is a trace over the evaluating one, installed when the feature is first used: see
-`core.trace.intercept_evaluation`. Functions with implementations of users (`def_impl`) are theirs: what
-they call is looked at.
+Each is installed when it is first used. For operations it is a trace over the evaluating one (see
+`core.trace.intercept_evaluation`), for programs an interceptor of calls (`call_interceptors`).
+Functions with implementations of users (`def_impl`) are theirs: what they call is looked at.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from jitney.core import config
+from jitney.core import config, recorded_on_mesh
 from jitney.core.primitive import Primitive
 from jitney.core.sharding.mesh import get_mesh, made
 from jitney.core.trace import intercept_evaluation
-from jitney.runtime import debug_checks, key_reuse, placements, transfer_guard
+from jitney.runtime import call_interceptors, debug_checks, key_reuse, placements, transfer_guard
 from jitney.runtime.array import ArrayImpl
 from jitney.runtime.assignment import NO_WISHES, assign
+from jitney.runtime.call_interceptors import ProgramCall
 from jitney.runtime.eager import EvalTrace, evaluator_for
 
 if TYPE_CHECKING:
@@ -65,6 +66,8 @@ class ValueChecks(EvalTrace):
 
     __slots__ = ()
 
+    names_sources = True
+
     def process_primitive(
         self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any], own: bool = False
     ) -> Any:
@@ -100,14 +103,59 @@ class MeshInForce(EvalTrace):
         return placements.settled(results, is_typed)
 
 
+class KeyReuseInCalls:
+    """Watches which keys programs use (`jax_debug_key_reuse`)."""
+
+    def is_on(self) -> bool:
+        """See `CallInterceptor`."""
+        return config.debug_key_reuse.value
+
+    def intercept(
+        self, call: ProgramCall, proceed: Callable[[], list[ArrayImpl]]
+    ) -> list[ArrayImpl]:
+        """See `CallInterceptor`."""
+        if not key_reuse.is_on():  # a part of an operation that is watched
+            return proceed()
+        return key_reuse.watch_program(call.closed, call.leaves, call.name, proceed)
+
+
+class GuardsOfCalls:
+    """Guards the transfer of operands to where a program runs (`jax_transfer_guard`)."""
+
+    def is_on(self) -> bool:
+        """See `CallInterceptor`."""
+        return transfer_guard.is_on()
+
+    def intercept(
+        self, call: ProgramCall, proceed: Callable[[], list[ArrayImpl]]
+    ) -> list[ArrayImpl]:
+        """See `CallInterceptor`."""
+        transfer_guard.check_operands(call.leaves, call.assignment, f"jit({call.name})")
+        return proceed()
+
+
+_KEY_REUSE_IN_CALLS, _GUARDS_OF_CALLS = KeyReuseInCalls(), GuardsOfCalls()
+
+
+def _check_key_reuse() -> None:
+    intercept_evaluation(KeyReuseChecks)
+    call_interceptors.install(_KEY_REUSE_IN_CALLS)
+
+
+def _guard_transfers() -> None:
+    intercept_evaluation(TransferGuards)
+    call_interceptors.install(_GUARDS_OF_CALLS)
+
+
 def _intercept_on_mesh(in_force: int) -> None:
     if in_force:
         intercept_evaluation(MeshInForce)
 
 
 def install() -> None:
-    """Has each feature intercept operations from its first use on."""
-    config.key_reuse_checks.installs(partial(intercept_evaluation, KeyReuseChecks))
-    config.transfer_checks.installs(partial(intercept_evaluation, TransferGuards))
+    """Has each feature intercept operations, and calls, from its first use on."""
+    config.key_reuse_checks.installs(_check_key_reuse)
+    config.transfer_checks.installs(_guard_transfers)
     config.value_checks.installs(partial(intercept_evaluation, ValueChecks))
     made.listen(_intercept_on_mesh)
+    made.listen(recorded_on_mesh.intercept)

@@ -27,7 +27,6 @@ from jitney.core.sharding.mesh import (
     entered_mesh,
     get_abstract_mesh,
     get_mesh,
-    made,
 )
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
@@ -254,13 +253,12 @@ def _host_calls(
 
 def or_in_force(wishes: Wishes) -> Wishes:
     """`wishes`, or else that values are on the mesh that `jax.set_mesh` has put in force."""
-    return or_on(get_mesh(), wishes) if made.in_force else wishes
+    return or_on(get_mesh(), wishes)
 
 
 def in_context(wishes: Wishes, knows_entered: bool) -> Wishes:
     """`wishes`, or else that values are on the mesh in force, or, if asked for, on that entered."""
-    if made.in_force:
-        wishes = or_on(get_mesh(), wishes)
+    wishes = or_on(get_mesh(), wishes)
     return or_on(entered_mesh(), wishes) if knows_entered else wishes
 
 

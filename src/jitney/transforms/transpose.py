@@ -11,12 +11,11 @@ from contextlib import nullcontext
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from jitney.core import config, explicit, source_info
+from jitney.core import explicit, source_info
 from jitney.core.avals import AbstractValue, get_aval
 from jitney.core.evaluate import value_of
 from jitney.core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, settings_of
 from jitney.core.primitive import Primitive, declare_slot, registry
-from jitney.core.sharding.mesh import made
 from jitney.core.trace import state
 from jitney.transforms.discharge import without_inner_refs
 from jitney.transforms.zero import Zero, add_tangents
@@ -81,8 +80,7 @@ def backward_pass(
     # Sums of cotangents need no place: what tangents are written to goes first.
     if any(map(_MAKES_REF, jaxpr.eqns)):
         jaxpr, consts = without_inner_refs(jaxpr, consts)
-    looks_at_values = config.value_checks.wanted and config.checks_values()
-    if state.trace is state.eval_trace and not looks_at_values:  # source locations are not needed
+    if not state.trace.names_sources:
         return _cotangents(jaxpr, consts, primals, cotangents, wanted, None)
     with source_info.origins() as come_from:
         return _cotangents(jaxpr, consts, primals, cotangents, wanted, come_from)
@@ -136,7 +134,7 @@ def _cotangents(
         ct_of_eqn = ct_out if eqn.primitive.multiple_results else ct_out[0]
         if come_from is not None:
             come_from(eqn.source_info)
-        if made.in_force:
+        if eqn.ctx is not None and eqn.ctx.cur_abstract_mesh is not None:
             with settings_of(eqn):
                 accumulate(eqn.invars, rule(ct_of_eqn, *operands, **eqn.params))
         else:
@@ -174,7 +172,8 @@ def _evaluate_known(
         else:
             if come_from is not None:
                 come_from(eqn.source_info)
-            with settings_of(eqn) if made.in_force else nullcontext():
+            is_on_mesh = eqn.ctx is not None and eqn.ctx.cur_abstract_mesh is not None
+            with settings_of(eqn) if is_on_mesh else nullcontext():
                 outs = eqn.primitive.bind(*[value_of(a, values) for a in eqn.invars], **eqn.params)
             outs = outs if eqn.primitive.multiple_results else [outs]
             values.update(zip(eqn.outvars, outs, strict=True))

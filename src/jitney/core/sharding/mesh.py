@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from jitney.core import config
+from jitney.core import config, forking
 from jitney.core.contexts import Within, enter, entered, leave
 from jitney.core.record import record
 
@@ -206,7 +206,6 @@ class _Made:
         self.last: dict[tuple[tuple[Any, int], ...], Mesh] = {}
         self.in_force = 0
         self._listeners: list[Callable[[int], None]] = []
-        self._lock = threading.Lock()
 
     def listen(self, listener: Callable[[int], None]) -> None:
         """Has `listener` told of `in_force` now, and whenever it changes."""
@@ -215,7 +214,7 @@ class _Made:
 
     def count(self, change: int) -> None:
         """Adds to `in_force`."""
-        with self._lock:
+        with forking.settings:
             self.in_force += change
             for listener in self._listeners:
                 listener(self.in_force)

@@ -1,0 +1,69 @@
+"""What a mesh in force (`jax.set_mesh`) does to operations as they are recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, cast
+
+from jitney.core import explicit
+from jitney.core.avals import AbstractValue
+from jitney.core.recording_interceptors import RecordingInterceptor, install, remove
+from jitney.core.sharding.mesh import AbstractMesh, get_abstract_mesh
+
+if TYPE_CHECKING:
+    from jitney.core.jaxpr import JaxprEqnContext
+    from jitney.core.varying import Operation
+
+
+class MeshWhileRecording(RecordingInterceptor):
+    """While a mesh is in force: operands lie on it, and results; equations have its axes."""
+
+    def check(self, primitive: Operation, avals: Sequence[AbstractValue]) -> None:
+        mesh = get_abstract_mesh()
+        if (
+            explicit.rewriting.is_on
+            or mesh.empty
+            or mesh.manual_axes
+            or primitive.called is not None
+            or primitive.declares_sharding
+        ):
+            return
+        for aval in avals:
+            own = explicit.sharding_of(aval)
+            # (Axis types may differ: within `auto_axes` batches stay divided.)
+            if own is not None and own.mesh.shape_tuple != mesh.shape_tuple:
+                raise ValueError(
+                    f"{primitive}: operands must lie on the mesh in force, {mesh}, but one, "
+                    f"{aval.str_short()}, "
+                    f"lies on {own.mesh}; jax.sharding.reshard moves it"
+                )
+
+    def result_types(self, primitive: Operation, out: Any) -> Any:
+        if primitive.called is not None or primitive.declares_sharding:
+            return out
+        if not isinstance(out, list | tuple):
+            return explicit.in_force(out)
+        return [explicit.in_force(aval) for aval in cast("list[AbstractValue]", out)]
+
+    def context(self, context: JaxprEqnContext) -> JaxprEqnContext:
+        mesh = get_abstract_mesh()
+        if mesh.empty or mesh.manual_axes:
+            return context
+        if context.xla_metadata is not None:  # has no hash
+            return context._replace(cur_abstract_mesh=mesh)
+        return _on_mesh(context, mesh)
+
+
+@lru_cache(256)
+def _on_mesh(context: JaxprEqnContext, mesh: AbstractMesh) -> JaxprEqnContext:
+    """`context` with `mesh`: one object for all equations."""
+    return context._replace(cur_abstract_mesh=mesh)
+
+
+_mesh_while_recording = MeshWhileRecording()
+
+
+def intercept(in_force: int) -> None:
+    """Installs the feature while some mesh is in force, in any thread."""
+    (install if in_force else remove)(_mesh_while_recording)

@@ -1,0 +1,55 @@
+"""What features do to equations as they are recorded, from their first use on.
+
+A mesh in force checks and types operations, notes of users are kept on equations. Interceptors of
+evaluated operations are traces (`core.trace.intercept_evaluation`). There are many recording traces, so
+here they are parts of all. Without any installed, an operation costs nothing for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from jitney.core import forking
+
+if TYPE_CHECKING:
+    from jitney.core.avals import AbstractValue
+    from jitney.core.jaxpr import JaxprEqnContext
+    from jitney.core.varying import Operation
+
+
+class RecordingInterceptor:
+    """A feature; this one does nothing. Interceptors do not depend on their order."""
+
+    def check(self, primitive: Operation, avals: Sequence[AbstractValue]) -> None:
+        """Raises an error if an operation on operands of the types `avals` must not be recorded."""
+
+    def result_types(self, primitive: Operation, out: Any) -> Any:
+        """The types of an operation's results, a sequence or one, which are `out` otherwise."""
+        return out
+
+    def context(self, context: JaxprEqnContext) -> JaxprEqnContext:
+        """The context of an equation, which is `context` otherwise."""
+        return context
+
+
+class _Installed:
+    """The interceptors of all threads. (A tuple, as another thread may be going through it.)"""
+
+    features: tuple[RecordingInterceptor, ...] = ()
+
+
+installed = _Installed()
+
+
+def install(feature: RecordingInterceptor) -> None:
+    """Has `feature` intercept what is recorded from now on; once, however often it is called."""
+    with forking.settings:
+        if feature not in installed.features:
+            installed.features = (*installed.features, feature)
+
+
+def remove(feature: RecordingInterceptor) -> None:
+    """Ends that."""
+    with forking.settings:
+        installed.features = tuple([each for each in installed.features if each is not feature])
