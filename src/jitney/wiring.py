@@ -13,14 +13,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitney.compiler import lower
-from jitney.core import jaxpr, lazy
+from jitney.core import avals, hi_types, jaxpr, lazy
 from jitney.core.array import Array
+from jitney.core.avals import ShapedArray
 from jitney.core.jaxpr import ClosedJaxpr
 from jitney.core.symbolic import expressions
 from jitney.runtime import eager, interceptors, native_setup
 from jitney.transforms import discharge, key_words, lojax
 
 if TYPE_CHECKING:
+    from jitney.core.avals import AbstractValue, AnyMesh
+    from jitney.core.sharding.partition_spec import PartitionSpec
+    from jitney.core.typing import AxisName
     from jitney.runtime.array import ArrayImpl
     from jitney.runtime.assignment import Assignment
 
@@ -40,6 +44,9 @@ def install() -> None:
         setattr(Array, name, member)
         if hasattr(member, "__qualname__"):
             member.__qualname__ = f"Array.{name}"
+    own = {"item": Array.item, "itemsize": Array.itemsize}
+    hi_types.describe_tracers(ShapedArray, {**members, **own})
+    avals.use_part_types(_PartTypes())
     native_setup.install(Array)
     jaxpr.use_printer(_jaxpr_text)
     lazy.use_reexports(_reexported)
@@ -52,6 +59,29 @@ def install() -> None:
     lower.use_key_words(key_words.program_in_words)
     eager.use_key_words(key_words.evaluate)
     interceptors.install()
+
+
+class _PartTypes:
+    """Types of parts of arrays, by the module of `shard_map`, which is loaded with the first."""
+
+    def part(
+        self,
+        aval: AbstractValue,
+        mesh: AnyMesh,
+        manual_axes: frozenset[AxisName],
+        check_vma: bool,
+        spec: PartitionSpec,
+    ) -> AbstractValue:
+        from jitney.primitives.parallel import shard_map
+
+        return shard_map.part_type(aval, mesh, manual_axes, check_vma, spec)
+
+    def whole(
+        self, aval: AbstractValue, mesh: AnyMesh, check_vma: bool, spec: PartitionSpec
+    ) -> AbstractValue:
+        from jitney.primitives.parallel import shard_map
+
+        return shard_map.whole_type(aval, mesh, check_vma, spec)
 
 
 def _on_arrays(closed: ClosedJaxpr) -> ClosedJaxpr:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -24,8 +24,13 @@ from jitney.core.sharding import types as sharding_types
 from jitney.core.thresholds import threshold
 
 if TYPE_CHECKING:
+    from jitney.core.pytree.treedef import PyTreeDef
+    from jitney.core.sharding.mesh import AbstractMesh, Mesh
     from jitney.core.sharding.named import NamedSharding
+    from jitney.core.sharding.partition_spec import PartitionSpec
     from jitney.core.typing import DTypeLike
+
+    AnyMesh: TypeAlias = Mesh | AbstractMesh
 
 Shape = tuple[int, ...]
 _DEVICE = MemorySpace.Device
@@ -97,6 +102,17 @@ class AbstractValue:
         (value,) = lo_vals
         return value
 
+    def lower_val2(self, hi_val: object) -> FlatValues:
+        """The values that `hi_val` stands for, and the structure that `lower_val` returns them in."""
+        from jitney.core.pytree import pytrees  # which is not needed for types otherwise
+
+        leaves, tree = pytrees.tree_flatten(self.lower_val(hi_val))
+        return FlatValues(tuple(leaves), tree)
+
+    def raise_val2(self, lo_vals_ft: FlatValues) -> Any:
+        """The value that stands for those that `lower_val2` has returned."""
+        return self.raise_val(*lo_vals_ft.unflatten())
+
     def normalize(self) -> AbstractValue:
         return self
 
@@ -119,6 +135,23 @@ class AbstractValue:
         def reshard(self, sharding: object) -> AbstractValue:
             """The type of values that lie as `sharding` says."""
             raise _undefined(self, "reshard")
+
+        def shard(
+            self, mesh: object, manual_axes: frozenset[Any], check_vma: bool, spec: object
+        ) -> AbstractValue:
+            """Returns the type that a function in `shard_map` sees of a value of this type.
+
+            Args:
+              mesh: a Mesh or AbstractMesh.
+              manual_axes: the axes of the mesh that the function is mapped over.
+              check_vma: whether types say along which of them values vary.
+              spec: the PartitionSpec of the value.
+            """
+            raise _not_for_shard_map(self)
+
+        def unshard(self, mesh: object, check_vma: bool, spec: object) -> AbstractValue:
+            """Returns the type of the whole whose parts are of this type: the inverse of `shard`."""
+            raise _not_for_shard_map(self)
 
         def leading_axis_spec(self) -> Any:
             """The position of the axis that `scan` goes along."""
@@ -150,6 +183,26 @@ def _undefined(aval: AbstractValue, method: str) -> TypeError:
     )
 
 
+def _not_for_shard_map(aval: AbstractValue) -> NotImplementedError:
+    return NotImplementedError(f"shard_map does not divide values of type {aval!r}")
+
+
+class FlatValues(NamedTuple):
+    """What a value stands for: the leaves of a pytree, and its structure.
+
+    Attributes:
+      vals: the leaves.
+      tree: the structure.
+    """
+
+    vals: tuple[Any, ...]
+    tree: PyTreeDef
+
+    def unflatten(self) -> Any:
+        """Returns the pytree."""
+        return self.tree.unflatten(self.vals)
+
+
 class ShapedArray(AbstractValue):
     """An array of known shape and dtype, and where it lies.
 
@@ -170,6 +223,8 @@ class ShapedArray(AbstractValue):
         "_hash", "_sharding", "_tangent", "dtype", "has_default_place", "manual_axis_type",
         "memory_space", "shape", "weak_type",
     )  # fmt: skip
+
+    array_abstraction_level = 2  # JAX's number for types of known shape
 
     shape: Shape
     dtype: Any
@@ -367,6 +422,34 @@ class ShapedArray(AbstractValue):
         """The type of values that lie as `sharding` says; None leaves them where they are."""
         return self if sharding is None else self.update(sharding=sharding)
 
+    # --- of the parts of a `shard_map` ------------------------------------------------------------
+
+    def shard(
+        self, mesh: AnyMesh, manual_axes: frozenset[Any], check_vma: bool, spec: PartitionSpec
+    ) -> AbstractValue:
+        """Returns the type of a part of an array that is divided as `spec` says."""
+        return _part_types[0].part(self, mesh, manual_axes, check_vma, spec)
+
+    def unshard(self, mesh: AnyMesh, check_vma: bool, spec: PartitionSpec) -> AbstractValue:
+        """Returns the type of an array whose parts, divided as `spec` says, are of this type."""
+        return _part_types[0].whole(self, mesh, check_vma, spec)
+
+    def nospec(
+        self, mesh: AnyMesh, check_vma: bool, all_names: Sequence[Any] | None
+    ) -> PartitionSpec:
+        """Returns a specification of residuals: all axes that a part may vary along, along axis 0.
+
+        Args:
+          mesh: the mesh of the `shard_map`.
+          check_vma: whether the type says what it varies along; otherwise it may along `all_names`.
+          all_names: the axes that the function is mapped over.
+        """
+        from jitney.core.sharding.partition_spec import PartitionSpec
+
+        varying = [name for name in mesh.axis_names if name in self.vma]
+        names = tuple(varying if check_vma else all_names or ())
+        return PartitionSpec(names) if names else PartitionSpec()
+
     def str_short(self, short_dtypes: bool = False, mesh_axis_types: bool = False) -> str:
         name = dtypes.short_name(self.dtype) if short_dtypes else dtypes.long_name(self.dtype)
         kinds = sharding_types.axis_types_text(self._sharding) if mesh_axis_types else ""
@@ -411,6 +494,33 @@ class AbstractToken(AbstractValue):
 
 
 abstract_token = AbstractToken()
+
+
+class PartTypes(Protocol):
+    """What `shard_map` says of types of arrays and of their parts."""
+
+    def part(
+        self,
+        aval: AbstractValue,
+        mesh: AnyMesh,
+        manual_axes: frozenset[Any],
+        check_vma: bool,
+        spec: PartitionSpec,
+        /,
+    ) -> AbstractValue: ...
+
+    def whole(
+        self, aval: AbstractValue, mesh: AnyMesh, check_vma: bool, spec: PartitionSpec, /
+    ) -> AbstractValue: ...
+
+
+_part_types: list[PartTypes] = []
+
+
+def use_part_types(rules: PartTypes) -> None:
+    """Takes the rules of `shard_map`, which is above this module."""
+    _part_types[:] = [rules]
+
 
 _interned: dict[tuple[Any, ...], ShapedArray] = {}
 _INTERN_LIMIT = threshold(100_000, small=64)  # avals; a program seldom sees a thousand

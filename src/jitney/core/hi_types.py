@@ -12,9 +12,9 @@ types of what it holds at the moment; JAX's word for it is quasi-dynamic data (`
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from jitney.core.array import Array
 from jitney.core.avals import (
@@ -26,6 +26,10 @@ from jitney.core.avals import (
 )
 from jitney.core.record import record
 from jitney.core.trace import Tracer
+
+if TYPE_CHECKING:
+    from jitney.core.avals import AnyMesh
+    from jitney.core.typing import AxisName
 
 HiVal: TypeAlias = Any  # a value of a user's class, or a tracer that stands for one
 LoVal: TypeAlias = Any  # one that is no such value: an array or a tracer
@@ -51,6 +55,24 @@ class aval_property(NamedTuple):  # JAX's name
     def of(self, tracer: Tracer) -> Any:
         """The attribute of one tracer."""
         return self.fget(tracer)
+
+
+def describe_tracers(kind: type[AbstractValue], members: Mapping[str, Any]) -> None:
+    """Enters in a type's class what its tracers have: tables for libraries that read types.
+
+    What the class defines itself, such as `shape`, stays, and so do special methods.
+
+    Args:
+      kind: the class of types.
+      members: functions and properties by name.
+    """
+    for name, member in members.items():
+        if name.startswith("_") or hasattr(kind, name):
+            continue
+        entry = (
+            aval_property(member.__get__) if isinstance(member, property) else aval_method(member)
+        )
+        setattr(kind, name, entry)
 
 
 def _must_be_defined(kind: object, method: str) -> NotImplementedError:
@@ -143,6 +165,20 @@ class HiType(_HighType):
     def leading_axis_spec(self) -> Any:
         """What tells the axis that `scan` goes along."""
         raise _must_be_defined(self, "leading_axis_spec")
+
+    def shard(
+        self, mesh: AnyMesh, manual_axes: frozenset[Any], check_vma: bool, spec: MappingSpec
+    ) -> AbstractValue:
+        """Returns the type of a part of a value that `shard_map` divides as `spec` says."""
+        raise _must_be_defined(self, "shard")
+
+    def unshard(self, mesh: AnyMesh, check_vma: bool, spec: MappingSpec) -> AbstractValue:
+        """Returns the type of a value whose parts are of this type."""
+        raise _must_be_defined(self, "unshard")
+
+    def nospec(self, mesh: AnyMesh, check_vma: bool, all_names: tuple[AxisName, ...]) -> Any:
+        """Returns how `shard_map` divides residuals of this type."""
+        raise _must_be_defined(self, "nospec")
 
 
 class MutableHiType(_HighType):

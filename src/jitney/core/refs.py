@@ -25,7 +25,9 @@ from jitney.core.effects import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from jitney.core.avals import AnyMesh
     from jitney.core.manual_axes import ManualAxisType
+    from jitney.core.sharding.partition_spec import PartitionSpec
 
 
 class RefEffect(InputEffect):
@@ -106,6 +108,16 @@ class AbstractRef(AbstractValue):
             """A copy: of another array's type, or with some attributes of the array's replaced."""
             inner = (inner_aval or self.inner_aval).update(**changes)
             return AbstractRef(inner, self.memory_space, self.kind)
+
+    def shard(
+        self, mesh: AnyMesh, manual_axes: frozenset[Any], check_vma: bool, spec: PartitionSpec
+    ) -> AbstractRef:
+        """The type of references to parts of the array; see `ShapedArray.shard`."""
+        return self._of(self._array().shard(mesh, manual_axes, check_vma, spec))
+
+    def unshard(self, mesh: AnyMesh, check_vma: bool, spec: PartitionSpec) -> AbstractValue:
+        """Raises TypeError: parts that references are to cannot be joined to one reference."""
+        raise TypeError(f"shard_map cannot return references, but a result is of type {self}")
 
     def inc_rank(self, size: int, spec: int | None) -> AbstractRef:
         """The type of references to arrays with a new axis; see `ShapedArray.inc_rank`."""

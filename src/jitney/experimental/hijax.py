@@ -5,6 +5,7 @@ the user defines derivatives and batching of operations on it. Programs are lowe
 before they are compiled. `docs/hijax.md` shows how.
 """
 
+import jitney.ref  # noqa: F401  # types of references describe the methods of these
 from jitney.core.avals import AbstractValue as AbstractValue, ShapedArray as ShapedArray
 from jitney.core.effects import control_flow_allowed_effects as control_flow_allowed_effects
 from jitney.core.hi_primitive import HiPrimitive as HiPrimitive

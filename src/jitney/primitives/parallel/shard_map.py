@@ -148,6 +148,44 @@ class Region:
         return tuple([(name, size) for name, size in self.axes if name not in mentioned])
 
 
+def part_type(
+    aval: AbstractValue,
+    mesh: Mesh | AbstractMesh,
+    manual_axes: frozenset[Any],
+    check_vma: bool,
+    spec: PartitionSpec,
+) -> AbstractValue:
+    """Returns `aval.shard(...)`: the type of a part.
+
+    Raises:
+      ValueError: if `spec` names an axis that is not manual, has more entries than the type has axes,
+        or says of an array that it is unreduced or reduced along other axes than its type does.
+    """
+    region = Region(mesh, manual_axes, check_vma)
+    others = sorted(map(str, names_in(spec) - manual_axes))
+    if others and check_vma:
+        raise ValueError(
+            f"shard of {aval}: the specification, {spec}, names axes that are not manual: {others}"
+        )
+    if isinstance(aval, ShapedArray):
+        if len(spec) > aval.ndim:
+            raise ValueError(f"shard of {aval}: the specification, {spec}, has too many entries")
+        known = aval.sharding.spec
+        if (spec.unreduced, spec.reduced) != (known.unreduced, known.reduced):
+            raise ValueError(
+                f"shard of {aval}: the specification must have the type's unreduced and reduced axes, "
+                f"but is {spec}"
+            )
+    return region.part(aval, spec)
+
+
+def whole_type(
+    aval: AbstractValue, mesh: Mesh | AbstractMesh, check_vma: bool, spec: PartitionSpec
+) -> AbstractValue:
+    """Returns `aval.unshard(...)`: the type of the whole, along the mesh's Explicit axes."""
+    return Region(mesh, frozenset(mesh.axis_names), check_vma).whole(aval, spec)
+
+
 def names_in(spec: PartitionSpec) -> frozenset[AxisName]:
     """The axes that `spec` mentions."""
     return frozenset([name for entry in spec for name in names_of(entry)])

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from jitney.core.array import Array
+from jitney.core.hi_types import describe_tracers
 from jitney.core.refs import AbstractRef, array_type
 from jitney.core.trace import Tracer
 from jitney.primitives.refs import access, views
@@ -134,11 +135,13 @@ def _property_for_tracers(name: str, of_ref: Callable[[Ref], Any]) -> property:
 
 def install() -> None:
     """Puts operators and methods where they belong."""
+    properties = {"at": property(_at), "T": property(_transpose)}
+    describe_tracers(AbstractRef, {**_METHODS, **properties})
     for cls in (Ref, TransformedRef):
         for name, method in _METHODS.items():
             setattr(cls, name, method)
-        setattr(cls, "at", property(_at))  # noqa: B010  # which checkers would take for an error
-        setattr(cls, "T", property(_transpose))  # noqa: B010
+        for name, member in properties.items():
+            setattr(cls, name, member)
     for name, method in _METHODS.items():
         if name.startswith("__"):
             setattr(Tracer, name, _for_tracers(name, method))

@@ -238,6 +238,11 @@ class TransformedRef:
         return False
 
     @property
+    def multiref(self) -> bool:
+        """Whether it is of several references: it never is."""
+        return False
+
+    @property
     def inner_aval(self) -> ShapedArray:
         """The type of the part, as an array."""
         return type_through(array_type(self.ref.aval), self.transforms)
