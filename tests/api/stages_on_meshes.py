@@ -122,3 +122,24 @@ show("numpy", lambda: wsc(np.arange(8), axes))
 show("one device", lambda: wsc(jnp.arange(8), axes))
 with jax.set_mesh(auto):
     show("in force", lambda: wsc(jnp.arange(8), axes).sharding)
+
+# --- programs lowered within a mesh in force run on it, as calls do ----------------------------------
+
+CONSTRAINED = {
+    "nothing": lambda x: x * 2,
+    "a spec": lambda x: wsc(x * 2, P("x")),
+    "axes alone": lambda x: wsc(x * 2, axes),
+    "a spec in a loop": lambda x: jax.lax.fori_loop(0, 2, lambda _, y: wsc(y * 2, P("x")), x),
+}
+for label, constrained in CONSTRAINED.items():
+    with jax.set_mesh(auto):
+        called = jax.jit(constrained)(jnp.arange(8)).sharding
+        by_hand = jax.jit(constrained).lower(jnp.arange(8))
+        compiled = by_hand.compile()
+        show(f"called: {label}", lambda called=called: called)
+        show(f"lowered: {label}", lambda compiled=compiled: compiled(jnp.arange(8)).sharding)
+    show(
+        f"compiled outside: {label}",
+        lambda by_hand=by_hand: by_hand.compile()(jnp.arange(8)).sharding,
+    )
+    show(f"described: {label}", lambda compiled=compiled: compiled.output_shardings)

@@ -184,7 +184,8 @@ class Lowered(Stage):
         self._timings = timings
         self._places = places
         self._axes = get_abstract_mesh()  # that it was lowered within
-        self._named = NamedDevices(name, places, program.wishes(), get_mesh())
+        wishes = placements.in_context(program.wishes(), knows_entered=False)
+        self._named = NamedDevices(name, places, wishes, get_mesh())
         self._named.check_sizes()
 
     def compile(
