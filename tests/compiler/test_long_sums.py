@@ -111,3 +111,42 @@ def test_running_sums_of_equal_terms_do_not_drift():
     exact = np.cumsum(x, dtype=np.float64)
     for found in (jnp.cumsum(x), jitney.jit(jnp.cumsum)(x)):
         np.testing.assert_allclose(found, exact, rtol=2.0**-23)
+
+
+@pytest.mark.parametrize("n", [300_000, 1_000_001])
+def test_convolutions_with_long_windows(n: int):
+    x = np.full(n, 1e-6, np.float32)
+    for f in (jnp.convolve, jitney.jit(jnp.convolve, static_argnums=2)):
+        (total,) = np.asarray(f(x, jnp.ones(n, np.float32), "valid"))
+        np.testing.assert_allclose(total, float(x[0]) * n, rtol=BOUND * 2.0**-24)
+
+
+RUNNING: dict[str, tuple[Callable[..., Any], float, Callable[[Any], Any]]] = {
+    "cumprod": (jitney.lax.cumprod, 1 + 2.0**-18, lambda k: (1 + 2.0**-18) ** k),
+    "cumlogsumexp": (jitney.lax.cumlogsumexp, 0.0, np.log),
+}
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("shape", "axis"), [((300_000,), 0), ((9000, 3), 0), ((2, 5000, 2), 1), ((5123,), 0)]
+)
+@pytest.mark.parametrize("name", RUNNING)
+def test_running_folds_do_not_drift(
+    name: str, shape: tuple[int, ...], axis: int, dtype: Any, reverse: bool
+):
+    fold, term, exact = RUNNING[name]
+
+    def running(x: Any) -> Any:
+        return fold(x, axis, reverse=reverse)
+
+    counts = np.arange(1.0, shape[axis] + 1)
+    wanted = exact(counts[::-1] if reverse else counts)
+    with jitney.enable_x64(dtype is np.float64):
+        x = np.full(shape, term, dtype)
+        for f in (running, jitney.jit(running)):
+            found = np.moveaxis(np.asarray(f(x)), axis, -1)
+            assert found.dtype == dtype
+            rtol = 2.0**-23 if dtype is np.float32 else 2e-12
+            np.testing.assert_allclose(found, np.broadcast_to(wanted, found.shape), rtol, 1e-12)

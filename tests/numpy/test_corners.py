@@ -285,3 +285,38 @@ def test_covariances_of_no_variables_have_the_default_dtype(dtype: Any) -> None:
     nothing = jnp.ones((0, 3), dtype)
     for found in (jnp.cov(nothing), jnp.corrcoef(nothing), jitney.jit(jnp.cov)(nothing)):
         assert (found.shape, found.dtype) == ((0, 0), np.float32)
+
+
+NOTHING: list[Any] = [
+    lambda lib, np: np.nanmedian(np.zeros(0)),
+    lambda lib, np: np.nanquantile(np.zeros(0), 0.5),
+    lambda lib, np: np.nanmedian(np.zeros((4, 0)), axis=1),
+    lambda lib, np: np.nanpercentile(np.zeros((2, 0, 3)), 50.0, axis=(0, 1), keepdims=True),
+    lambda lib, np: np.cov(np.zeros(0), np.zeros(0)),
+    lambda lib, np: np.cov(np.zeros((2, 0)), np.zeros((1, 0))),
+    lambda lib, np: np.corrcoef(np.zeros(0), np.zeros(0)),
+    *[
+        lambda lib, np, s=s, k=k: np.unique(np.zeros(s), True, True, True, axis=k)
+        for s, k in (((4, 0), 0), ((4, 0), 1), ((0, 4), 1), ((0, 0), 0), ((2, 0, 3), 2))
+    ],
+    lambda lib, np: np.ix_(np.zeros(0), np.arange(2)),
+    lambda lib, np: np.linalg.lstsq(np.zeros((0, 4)), np.zeros((0, 3)))[:3],
+    lambda lib, np: np.linalg.lstsq(np.zeros((0, 4)), np.zeros((0, 3)), numpy_resid=True)[:3],
+]
+
+
+@pytest.mark.parametrize("use", NOTHING)
+def test_functions_of_nothing(use: Any) -> None:
+    same(use)
+
+
+def test_several_quantiles_of_nothing() -> None:
+    found = jnp.nanquantile(jnp.zeros((0, 3)), jnp.array([0.1, 0.2]), axis=0)
+    assert found.shape == (2, 3)  # (2,) in real JAX
+    assert np.isnan(found).all()
+
+
+def test_medians_of_nothing_are_refused() -> None:
+    for f in (jnp.median, partial(jnp.median, axis=0), partial(jnp.quantile, q=0.5, axis=0)):
+        with pytest.raises(TypeError, match="must have elements along `axis`"):
+            f(jnp.zeros((0, 3)))

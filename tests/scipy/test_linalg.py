@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -386,3 +387,31 @@ def test_errors():
     ):
         with pytest.raises(NotImplementedError):
             call()
+
+
+LISTS: dict[str, Callable[[Any, Any], Any]] = {
+    "cholesky": lambda j, a: j.cholesky(a),
+    "cho_factor": lambda j, a: j.cho_factor(a)[0],
+    "eigh": lambda j, a: j.eigh(a),
+    "expm_frechet": lambda j, a: j.expm_frechet(a, a),
+    "lu": lambda j, a: j.lu(a),
+    "lu_factor": lambda j, a: j.lu_factor(a),
+    "polar": lambda j, a: j.polar(a),
+    "qr": lambda j, a: j.qr(a),
+    "qr_multiply": lambda j, a: j.qr_multiply(a, a),
+    "rsf2csf": lambda j, a: j.rsf2csf(a, a),
+    "solve_triangular": lambda j, a: j.solve_triangular(a, a),
+    "svd": lambda j, a: j.svd(a),
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_lists_are_taken_where_jax_takes_them(name: str):
+    rows = [[4.0, 1.0], [1.0, 3.0]]
+    of_list, of_array = (LISTS[name](linalg, a) for a in (rows, jnp.array(rows)))
+    for found, wanted in zip(
+        jitney.tree.leaves(of_list), jitney.tree.leaves(of_array), strict=True
+    ):
+        np.testing.assert_array_equal(found, wanted)
+    with pytest.raises(TypeError):
+        linalg.det(rows)

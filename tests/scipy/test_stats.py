@@ -388,3 +388,16 @@ def test_density_estimates_refuse():
     for call in (kde.set_bandwidth, lambda: kde.integrate_box(0, 1)):
         with pytest.raises(NotImplementedError):
             call()
+
+
+@pytest.mark.parametrize("loc", [0.5, 2.0, -1.25])
+def test_counts_are_from_a_place_that_is_no_integer(loc: float):
+    for k in (loc, loc + 1, loc + 2, loc - 1, loc + 3):
+        for name, parameters in (
+            ("poisson", (1.5,)), ("betabinom", (5.0, 1.0, 2.0)), ("binom", (5.0, 0.3)),
+            ("geom", (0.3,)), ("nbinom", (3.0, 0.4)), ("bernoulli", (0.3,)),
+        ):  # fmt: skip
+            found = getattr(stats, name).pmf(k, *parameters, loc)
+            wanted = getattr(scipy.stats, name).pmf(k, *parameters, loc=loc)
+            np.testing.assert_allclose(found, wanted, rtol=2e-6, atol=1e-12)
+    assert stats.poisson.pmf(loc + 0.25, 1.5, loc) == 0

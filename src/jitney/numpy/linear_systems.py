@@ -216,7 +216,7 @@ def lstsq(
     m, n = a.shape
     if a.size == 0:
         s = mat.zeros((0,), a)
-        squares = _squares_of_columns(right) if m else s
+        squares = s if numpy_resid and not m else _squares_of_columns(right)
         return mat.zeros((n, *b.shape[1:]), a), squares, as_value(np.int32(0)), s
     eps = float(dtypes.finfo(a.dtype).eps)
     cutoff = eps * max(n, m) if rcond is None else where(rcond < 0, eps, rcond)

@@ -16,6 +16,7 @@ from jitney.core.array import Array
 from jitney.core.typing import ArrayLike, Axis
 from jitney.numpy import promotion, reductions
 from jitney.numpy.arithmetic import maximum, minimum
+from jitney.numpy.creation import full
 from jitney.numpy.float_classes import isnan
 from jitney.numpy.out_sharding import call_with_sharding
 from jitney.numpy.selection import where
@@ -320,6 +321,11 @@ def _quantile(
     x, dim, final_shape = _one_axis(x, axis, keepdims)
     if w is not None:
         w = _one_axis(w, axis, keepdims)[0]
+    if x.shape[dim] == 0:
+        if not ignore_nan:
+            raise TypeError(f"jnp.{name}: `a` must have elements along `axis`, but has none")
+        kept = [1 if k == dim else n for k, n in enumerate(x.shape) if keepdims or k != dim]
+        return full((*shape_of(q), *(final_shape or kept)), np.nan, dtype)
     if ignore_nan:
         x = where(isnan(x), np.nan, x)
     else:

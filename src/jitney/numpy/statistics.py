@@ -97,13 +97,13 @@ def cov(
         x = transpose(x, (1, 0))
     if x.shape[0] == 0:
         return full((0, 0), np.nan, dtypes.canonicalize_dtype(float))
-    if x.shape[1] == 0:
-        return full((x.shape[0],) * 2 if x.shape[0] > 1 else (), np.nan, x.dtype)
     if y is not None:
         other = atleast_2d(parts[1])
         if not rowvar and other.shape[0] != 1:
             other = transpose(other, (1, 0))
         x = concatenate([x, other], axis=0)
+    if x.shape[1] == 0:
+        return full((x.shape[0],) * 2 if x.shape[0] > 1 else (), np.nan, x.dtype)
     if ddof is None:
         ddof = 0 if bias else 1
     weights = _observation_weights(x, fweights, aweights)

@@ -609,6 +609,8 @@ def ix_(*args: ArrayLike) -> tuple[Array, ...]:
                 f"jax.numpy.ix_: operands must be positions, integers, but number {k} is boolean; "
                 "jnp.nonzero(mask)[0] has the positions of a mask"
             )
+        if x.shape[0] == 0:
+            x = convert(x, dtypes.canonicalize_dtype(np.dtype(np.int64)))
         shape = [1] * len(args)
         shape[k] = x.shape[0]
         out.append(broadcast_in_dim(x, tuple(shape), (k,)))

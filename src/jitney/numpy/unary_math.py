@@ -210,9 +210,7 @@ def log2(x: ArrayLike, /) -> Array:
       Array([0., 3.], dtype=float32)
     """
     (x,) = promote_args_inexact("log2", x)
-    return _on_parts(
-        unary.log(x), lambda y: unary.log(promotion.strong_scalar_like(y, 2)), binary.div
-    )
+    return unary.log2(x)
 
 
 def _on_parts(x: Array, factor: Callable[[Any], Any], op: Callable[[Any, Any], Any]) -> Array:

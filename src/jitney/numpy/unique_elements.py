@@ -60,7 +60,11 @@ def unique_sorted_mask(
     n, *row_shape = moved.shape
     rows = reshape(moved, (n, int(np.prod(row_shape, dtype=np.int64))))
     columns = transpose(rows, (1, 0))
-    order = lexsort(columns[::-1])
+    order = (
+        lexsort(columns[::-1])
+        if len(columns)
+        else iota(dtypes.canonicalize_dtype(np.dtype(np.int64)), n)
+    )
     ordered = moved[order]
     later, earlier = ordered[1:], ordered[:-1]
     differ = compare.ne(later, earlier)

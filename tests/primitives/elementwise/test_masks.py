@@ -173,3 +173,25 @@ def test_notes_end_with_their_context() -> None:
     with pytest.raises(TypeError):
         jitney.numpy.multiply(m, x[:4])
     same(x * m.astype(x.dtype), X * M.astype(np.float32))
+
+
+CONTRACTIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "products": lambda J, x, m: J.einsum("i,i->i", x, m),
+    "mask in front": lambda J, x, m: J.einsum("i,i->i", m, x),
+    "sum": lambda J, x, m: J.einsum("i,i", x[:4], m[:4]),
+    "free axes of the mask": lambda J, x, m: J.einsum("ij,i->ij", J.stack([m, ~m], 1), x),
+}
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.parametrize("name", CONTRACTIONS)
+def test_contractions_of_complex_numbers(name: str) -> None:
+    x = np.array([complex(1, INF), complex(NAN, -2), complex(-2, NAN), 3, complex(INF, 3), 1])
+    x = x.astype(np.complex64)
+
+    def contraction(j: Any) -> Callable[[Any, Any], Any]:
+        return lambda x, m: CONTRACTIONS[name](j.numpy, x, m)
+
+    theirs = of_jax(lambda j: np.asarray(contraction(j)(x, M)))
+    for f in (contraction(jitney), jitney.jit(contraction(jitney))):
+        same(f(x, M), theirs)

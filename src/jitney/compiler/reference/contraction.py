@@ -44,10 +44,15 @@ def dot(
     right = scalar.convert(y, wide).transpose(*batch[1], *contract[1], *free_y)
     left = left.reshape(*b, math.prod(m), depth)
     right = right.reshape(*b, depth, math.prod(n))
+    return scalar.convert(product(left, right).reshape((*b, *m, *n)), dtype)
+
+
+def product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """`numpy.matmul` of matrices of one dtype, with long products of vectors added by blocks."""
     is_vector = left.shape[-2] == 1 or right.shape[-1] == 1
-    if is_vector and depth > _LONG and wide.kind in "fc":
-        return scalar.convert(_long_product(left, right).reshape((*b, *m, *n)), dtype)
-    return scalar.convert(np.matmul(left, right).reshape((*b, *m, *n)), dtype)
+    if is_vector and left.shape[-1] > _LONG and left.dtype.kind in "fc":
+        return _long_product(left, right)
+    return np.matmul(left, right)
 
 
 def _long_product(left: np.ndarray, right: np.ndarray) -> np.ndarray:

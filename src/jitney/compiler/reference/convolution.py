@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from jitney.compiler.dims import ConvolutionDims, dilated
-from jitney.compiler.reference import indexing, reduction, scalar
+from jitney.compiler.reference import contraction, indexing, reduction, scalar
 from jitney.core import float_errors
 
 
@@ -88,7 +88,7 @@ def _sum_of_products(
             starts = [o * s for o, s in zip(place, dims.strides, strict=True)]
             part = x[_spans(starts, window, dims.w_dilation)].transpose(order)
             at = (slice(None), slice(None), *place)
-            out[at] = np.matmul(part.reshape(groups, batch, -1), taps)
+            out[at] = contraction.product(part.reshape(groups, batch, -1), taps)
     return out
 
 

@@ -34,6 +34,7 @@ _BLOCK = threshold(64, small=4)
 # Terms that are added in order, a power of two, of running sums of more than `LONG_RUN`.
 RUN = threshold(1024, small=8)
 LONG_RUN = threshold(4096, small=32)
+ROUNDED = ("add", "mul", "logaddexp")  # folds each of whose steps is rounded
 _ROW = threshold(512, small=8)  # elements that a loop of NumPy should add at once, at least
 _FLOAT32, _INT8 = np.dtype(np.float32), np.dtype(np.int8)
 
@@ -190,39 +191,42 @@ def cumulative(x: np.ndarray, fn: str, dim: int, reverse: bool) -> np.ndarray:
     if reverse:
         return np.flip(cumulative(np.flip(x, dim), fn, dim, False), dim)
     with float_errors.ignored():
-        if fn == "add" and dtype.kind in "fc" and x.shape[dim] > LONG_RUN:
-            return _running_sum(x, dim)
+        if fn == "add" and dtype.kind == "c" and x.shape[dim] > LONG_RUN:
+            return _running_by_blocks(x, np.add, dim)
         if dtype.kind == "c" and (fn == "logaddexp" or np.isnan(x).any()):
             return _scan(x, fn, dim)
         if fn == "logaddexp":
             x = x + np.zeros((), dtype)  # of a single -0.0, too, the logarithm is 0.0
+        if fn in ROUNDED and dtype.kind == "f" and x.shape[dim] > LONG_RUN:
+            return _running_by_blocks(x, _UFUNCS[fn], dim)
         kept = None if dtype == np.bool_ else dtype
         out = np.asarray(_UFUNCS[fn].accumulate(x, axis=dim, dtype=kept))
         return _with_signs_of_zeros(out, x, fn, dim) if fn in ("max", "min") else out
 
 
-def _running_sum(x: np.ndarray, dim: int) -> np.ndarray:
-    """Running sum: of float32 in float64; of float64 by blocks of `RUN`.
+def _running_by_blocks(x: np.ndarray, ufunc: np.ufunc, dim: int) -> np.ndarray:
+    """Running fold: of float32 in float64; of float64 by blocks of `RUN`.
 
-    Within a block it is in order, and then the sum of those before it is added.
+    Within a block it is in order, and then the fold of those before it is added.
     """
     wide = np.result_type(x.dtype, np.float64)
     if wide != x.dtype:
-        return np.add.accumulate(x, axis=dim, dtype=wide).astype(x.dtype)
+        return ufunc.accumulate(x, axis=dim, dtype=wide).astype(x.dtype)
     out = np.empty_like(x)
     count, left = divmod(x.shape[dim], RUN)
     axes = (slice(None),) * dim
     whole = (*axes, slice(count * RUN))
     split = (*x.shape[:dim], count, RUN, *x.shape[dim + 1 :])
     blocks = out[whole].reshape(split)  # only an axis is divided, so this is a view
-    np.add.accumulate(x[whole].reshape(split), axis=dim + 1, out=blocks)
+    ufunc.accumulate(x[whole].reshape(split), axis=dim + 1, out=blocks)
     ends = (*axes, slice(None), -1)
-    before = np.add.accumulate(blocks[ends], axis=dim)
+    before = ufunc.accumulate(blocks[ends], axis=dim)
     if left:
         tail = (*axes, slice(count * RUN, None))
-        np.add.accumulate(x[tail], axis=dim, out=out[tail])
-        out[tail] += before[(*axes, slice(count - 1, None))]
-    blocks[(*axes, slice(1, None))] += np.expand_dims(before[(*axes, slice(-1))], dim + 1)
+        ufunc.accumulate(x[tail], axis=dim, out=out[tail])
+        ufunc(out[tail], before[(*axes, slice(count - 1, None))], out=out[tail])
+    later = blocks[(*axes, slice(1, None))]
+    ufunc(later, np.expand_dims(before[(*axes, slice(-1))], dim + 1), out=later)
     return out
 
 

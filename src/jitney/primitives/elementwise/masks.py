@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jitney.compiler.reference import reduction
 from jitney.core.array import Array
 from jitney.core.contexts import Within
 from jitney.core.trace import Tracer, is_recorded
@@ -104,22 +105,20 @@ def _select(mask: np.ndarray, x: np.ndarray) -> np.ndarray:
     return np.where(mask, x, x.dtype.type(0))
 
 
-def factors(
+def sum_of_selected(
     x: np.ndarray, y: np.ndarray, dimension_numbers: DotDimensionNumbers, dtype: np.dtype
-) -> tuple[np.ndarray, np.ndarray]:
-    """Factors of a contraction of `x` and `y` in `dtype`: what a mask among them selects, and ones.
-
-    The operands themselves if none of them is a mask, or axes are free.
-    """
+) -> np.ndarray | None:
+    """The contraction of `x` and `y` in `dtype` if one is a mask: see `_is_product`."""
     if x.dtype == y.dtype or (x.dtype != BOOL and y.dtype != BOOL) or dtype not in _SUMMED:
-        return x, y
+        return None
     mask, other = (x, y) if x.dtype == BOOL else (y, x)
-    if not _is_product(mask.ndim, other.ndim, dimension_numbers):
-        return x, y
-    wide = other.reshape(other.shape + (1,) * (mask.ndim - other.ndim))
-    product = _select(mask, wide)
-    ones = np.ones(other.shape, dtype)
-    return (product, ones) if x.dtype == BOOL else (ones, product)
+    rank = mask.ndim
+    if not _is_product(rank, other.ndim, dimension_numbers):
+        return None
+    wide = other.reshape(other.shape + (1,) * (rank - other.ndim))
+    product = _select(mask, wide).astype(dtype, copy=False)
+    total = reduction.reduce(product, "add", tuple(dimension_numbers[0][0]))
+    return total.transpose(_places(rank, dimension_numbers))
 
 
 def _is_product(mask: int, other: int, dimension_numbers: DotDimensionNumbers) -> bool:
@@ -180,9 +179,13 @@ def sum_node(b: Builder, x: Node, y: Node, dimension_numbers: DotDimensionNumber
         wide = other if rank == n else b.broadcast(other, mask.shape, tuple(range(n)))
         product = select_node(b, mask, wide)
         assert product is not None
-        (contracted, _), (batch, _) = dimension_numbers
-        order = [k for k in range(rank) if k not in contracted]
-        total = b.reduce(product, "add", tuple(contracted))
-        places = [order.index(k) for k in (*batch, *(k for k in order if k not in batch))]
-        return b.transpose(total, tuple(places))
+        total = b.reduce(product, "add", tuple(dimension_numbers[0][0]))
+        return b.transpose(total, _places(rank, dimension_numbers))
     return None
+
+
+def _places(rank: int, dimension_numbers: DotDimensionNumbers) -> tuple[int, ...]:
+    """Where axes of the sums, in the mask's order, are in the result: those of the batch first."""
+    (contracted, _), (batch, _) = dimension_numbers
+    order = [k for k in range(rank) if k not in contracted]
+    return tuple([order.index(k) for k in (*batch, *(k for k in order if k not in batch))])

@@ -185,7 +185,9 @@ def _dot_general_eager(
             dot_general_p, x, y, dimension_numbers=dimension_numbers, precision=precision,
             preferred_element_type=preferred_element_type, out_sharding=out_sharding,
         )  # fmt: skip
-    x, y = masks.factors(x, y, dimension_numbers, common)
+    total = masks.sum_of_selected(x, y, dimension_numbers, common)
+    if total is not None:
+        return scalar.convert(total, result)
     x, y = scalar.convert(x, common), scalar.convert(y, common)
     return scalar.convert(contraction.dot(x, y, contract, batch, wide), result)
 

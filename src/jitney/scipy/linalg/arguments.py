@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from jitney import numpy as jnp
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.numpy.promotion import promote_dtypes_inexact
@@ -15,6 +16,11 @@ from jitney.primitives.elementwise.convert import as_value
 def inexact(*xs: ArrayLike) -> list[Array]:
     """Arrays of one floating-point or complex dtype."""
     return [as_value(x) for x in promote_dtypes_inexact(*xs)]
+
+
+def arrays(*xs: ArrayLike | list[Any] | tuple[Any, ...]) -> list[Array]:
+    """Arrays of one floating-point or complex dtype, for the functions that JAX lets take lists."""
+    return inexact(*[jnp.asarray(x) if isinstance(x, list | tuple) else x for x in xs])
 
 
 def complex_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:

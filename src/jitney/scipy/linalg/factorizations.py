@@ -16,7 +16,7 @@ from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
 from jitney.numpy.promotion import is_complex
 from jitney.numpy.vectorization import vectorize
-from jitney.scipy.linalg.arguments import check_square, complex_dtype, inexact
+from jitney.scipy.linalg.arguments import arrays, check_square, complex_dtype, inexact
 
 
 def cholesky(
@@ -38,7 +38,7 @@ def cholesky(
              [0., 2.]], dtype=float32)
     """
     del overwrite_a, check_finite
-    (matrix,) = inexact(a)
+    (matrix,) = arrays(a)
     check_square("cholesky", matrix)
     return _cholesky(matrix, lower=lower)
 
@@ -78,7 +78,7 @@ def svd(
       overwrite_a, check_finite, lapack_driver: see above.
     """
     del overwrite_a, check_finite, lapack_driver
-    results = lax.linalg.svd(*inexact(a), full_matrices=full_matrices, compute_uv=compute_uv)
+    results = lax.linalg.svd(*arrays(a), full_matrices=full_matrices, compute_uv=compute_uv)
     return tuple(results) if compute_uv else results
 
 
@@ -132,7 +132,7 @@ def eigh(
     ):
         if not ok:
             raise NotImplementedError(f"eigh: {name} is what there is; leave other arguments out")
-    vectors, values = lax.linalg.eigh(*inexact(a), lower=lower)
+    vectors, values = lax.linalg.eigh(*arrays(a), lower=lower)
     return values if eigvals_only else (values, vectors)
 
 
@@ -178,7 +178,7 @@ def rsf2csf(T: ArrayLike, Z: ArrayLike, check_finite: bool = True) -> tuple[Arra
       ValueError: if they are not square, and of one shape.
     """
     del check_finite
-    t, z = inexact(T, Z)
+    t, z = arrays(T, Z)
     for name, x in (("T", t), ("Z", z)):
         if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
             raise ValueError(f"rsf2csf: input {name!r} must be square, but got shape {x.shape}")
@@ -237,7 +237,7 @@ def lu_factor(
       overwrite_a, check_finite: see above.
     """
     del overwrite_a, check_finite
-    factors, pivots, _ = lax.linalg.lu(*inexact(a))
+    factors, pivots, _ = lax.linalg.lu(*arrays(a))
     return factors, pivots
 
 
@@ -258,7 +258,7 @@ def lu(
              [0., 1.]], dtype=float32)
     """
     del overwrite_a, check_finite
-    return _lu(*inexact(a), permute_l=permute_l)
+    return _lu(*arrays(a), permute_l=permute_l)
 
 
 @partial(jit_when_traced, static_argnames="permute_l")
@@ -300,7 +300,7 @@ def qr(
     del overwrite_a, lwork, check_finite
     if mode not in ("full", "r", "economic"):
         raise ValueError(f"qr: `mode` must be 'full', 'economic' or 'r', but it is {mode!r}")
-    results = lax.linalg.qr(*inexact(a), pivoting=pivoting, full_matrices=mode != "economic")
+    results = lax.linalg.qr(*arrays(a), pivoting=pivoting, full_matrices=mode != "economic")
     return _as_results(results[1:] if mode == "r" else results)
 
 
@@ -337,7 +337,7 @@ def qr_multiply(
             "qr_multiply: `mode` must be 'left' or 'right', the side of `c` on which q stands, but "
             f"it is {mode!r}"
         )
-    x, y = inexact(a, c)
+    x, y = arrays(a, c)
     if x.ndim < 2 or not y.ndim:
         raise ValueError(
             "qr_multiply: `a` must be matrices and `c` vectors or matrices, but their shapes are "
@@ -414,7 +414,7 @@ def polar(
              [0., 3.]], dtype=float32)
     """
     del eps, max_iterations
-    (x,) = inexact(a)
+    (x,) = arrays(a)
     if x.ndim < 2:
         raise ValueError(f"polar: `a` must be matrices, but it has shape {x.shape}")
     if side not in ("right", "left"):

@@ -13,7 +13,7 @@ from jitney import lax, numpy as jnp
 from jitney.api.jit import jit_when_traced
 from jitney.core.array import Array
 from jitney.core.typing import ArrayLike
-from jitney.scipy.linalg.arguments import check_square, inexact
+from jitney.scipy.linalg.arguments import arrays, check_square, inexact
 
 
 def solve(
@@ -89,7 +89,7 @@ def solve_triangular(
     codes: dict[object, int] = {0: 0, "N": 0, 1: 1, "T": 1, 2: 2, "C": 2}
     if trans not in codes:
         raise ValueError(f"solve_triangular: Invalid 'trans' value {trans}; it must be 0, 1 or 2")
-    x, y = inexact(a, b)
+    x, y = arrays(a, b)
     return _solve_triangular(x, y, trans=codes[trans], lower=lower, unit_diagonal=unit_diagonal)
 
 

@@ -17,6 +17,7 @@ from jitney.core.typing import ArrayLike
 from jitney.numpy.promotion import is_complex, promote_dtypes_inexact
 from jitney.numpy.vectorization import vectorize
 from jitney.primitives.elementwise.convert import as_value
+from jitney.scipy.linalg.arguments import arrays
 from jitney.scipy.linalg.factorizations import schur
 
 # Degree -> (largest norm for which the Pade approximant is exact to the precision, its coefficients)
@@ -141,7 +142,7 @@ def expm_frechet(
       Array([[1.]], dtype=float32)
     """
     del method
-    a, e = (as_value(x) for x in promote_dtypes_inexact(A, E))
+    a, e = arrays(A, E)
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
         raise ValueError(f"expm_frechet: `A` must be square matrices, but it has shape {a.shape}")
     if e.ndim < 2 or e.shape[-1] != e.shape[-2]:

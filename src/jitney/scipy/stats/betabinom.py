@@ -20,7 +20,7 @@ __dir__ = listing(__name__)
 def logpmf(k: ArrayLike, n: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0) -> Array:
     """Logarithm of the probability of k."""
     k, n, a, b, loc = operands("betabinom.logpmf", k, n, a, b, loc)
-    y = jnp.floor(k) - loc
+    y = jnp.floor(k - loc)
     failures = n - y
     outside = (y < 0) | (y > n)
     safe, safe_failures = jnp.where(outside, 0.0, y), jnp.where(outside, 0.0, failures)

@@ -22,11 +22,11 @@ __dir__ = listing(__name__)
 
 
 def logpmf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
-    """Logarithm of the probability of k; -inf where k - loc is negative or k is not an integer."""
+    """Logarithm of the probability of k; -inf where k - loc is negative or not an integer."""
     k, mu, loc = operands("poisson.logpmf", k, mu, loc)
     y = k - loc
     value = xlogy(y, mu) - lax.lgamma(y + 1) - mu
-    outside = (y < 0) | (lax.abs(jnp.round(k) - k) > 0)
+    outside = (y < 0) | (lax.abs(jnp.round(y) - y) > 0)
     return supported(value, outside, -jnp.inf, mu, loc)
 
 

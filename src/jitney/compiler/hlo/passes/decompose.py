@@ -47,7 +47,7 @@ from jitney.compiler.hlo.contractions import (
     operand_order,
     turned,
 )
-from jitney.compiler.reference.reduction import LONG_RUN, RUN, carrier
+from jitney.compiler.reference.reduction import LONG_RUN, ROUNDED, RUN, carrier
 from jitney.core.record import replace
 
 _INT32, _FLOAT64 = np.dtype(np.int32), np.dtype(np.float64)
@@ -220,8 +220,8 @@ def cumulative(b: Builder, x: ir.Node, fn: str, dim: int, reverse: bool) -> ir.N
         sofar = _combined(inner, fn, sofar, inner.row(xs, at))
         return [sofar, xs, inner.with_row(ys, at, sofar)]
 
-    if fn == "add" and wide.kind == "f" and n > LONG_RUN:
-        folded = _running_sum(b, rows, reverse)
+    if fn in ROUNDED and wide.kind == "f" and n > LONG_RUN:
+        folded = _long_run(b, fn, rows, reverse)
     else:
         start, zeros = b.full(rows.shape[1:], _neutral(fn, wide), wide), b.full(rows.shape, 0, wide)
         folded = b.for_(n, [start, rows, zeros], step)[2]
@@ -229,21 +229,21 @@ def cumulative(b: Builder, x: ir.Node, fn: str, dim: int, reverse: bool) -> ir.N
     return b.convert(b.transpose(folded, back), dtype)
 
 
-def _running_sum(b: Builder, rows: ir.Node, reverse: bool) -> ir.Node:
-    """Running sum of many rows.
+def _long_run(b: Builder, fn: str, rows: ir.Node, reverse: bool) -> ir.Node:
+    """Running sum, product or logarithm of a sum of exponentials of many rows.
 
-    Of float32 it is kept in float64, which costs a conversion beside each addition; of float64 it is in
-    order within blocks, as the reference adds them.
+    Of float32 it is kept in float64, which costs a conversion beside each step; of float64 it is in
+    order within blocks, as the reference combines them.
     """
     n, dtype = rows.shape[0], rows.dtype
-    start = b.full(rows.shape[1:], _neutral("add", _FLOAT64), _FLOAT64)
+    start = b.full(rows.shape[1:], _neutral(fn, _FLOAT64), _FLOAT64)
     zeros = b.full(rows.shape, 0, dtype)
 
     def wide_step(
         inner: Builder, i: ir.Node, sofar: ir.Node, xs: ir.Node, ys: ir.Node
     ) -> list[ir.Node]:
         at = inner.apply("sub", inner.constant(np.int32(n - 1)), i) if reverse else i
-        sofar = inner.apply("add", sofar, inner.convert(inner.row(xs, at), _FLOAT64))
+        sofar = inner.apply(fn, sofar, inner.convert(inner.row(xs, at), _FLOAT64))
         return [sofar, xs, inner.with_row(ys, at, inner.convert(sofar, dtype))]
 
     if dtype != _FLOAT64:
@@ -257,11 +257,11 @@ def _running_sum(b: Builder, rows: ir.Node, reverse: bool) -> ir.Node:
         begins = inner.broadcast(
             inner.apply("eq", place, inner.constant(np.int32(0))), sofar.shape, ()
         )
-        before = inner.apply("select", begins, inner.apply("add", before, sofar), before)
-        zero = inner.full(sofar.shape, -0.0, sofar.dtype)
-        sofar = inner.apply("select", begins, zero, sofar)
-        sofar = inner.apply("add", sofar, inner.row(xs, at))
-        return [sofar, before, xs, inner.with_row(ys, at, inner.apply("add", sofar, before))]
+        before = inner.apply("select", begins, inner.apply(fn, before, sofar), before)
+        neutral = inner.full(sofar.shape, _neutral(fn, _FLOAT64), sofar.dtype)
+        sofar = inner.apply("select", begins, neutral, sofar)
+        sofar = inner.apply(fn, sofar, inner.row(xs, at))
+        return [sofar, before, xs, inner.with_row(ys, at, inner.apply(fn, sofar, before))]
 
     return b.for_(n, [start, start, rows, zeros], step)[3]
 
