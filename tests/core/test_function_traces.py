@@ -223,6 +223,35 @@ def test_a_second_call_compiles_nothing(name: str, monkeypatch: pytest.MonkeyPat
         np.testing.assert_array_equal(a, b)
 
 
+DERIVED: dict[str, Callable[[Any], Callable[[Any], Any]]] = {
+    "grad": lambda f: jitney.grad(f),
+    "vjp": lambda f: lambda x: jitney.vjp(f, x)[1](np.float32(1)),
+    "linearize": lambda f: lambda x: jitney.linearize(f, x)[1](x),
+    "batch of gradients": lambda f: lambda x: jitney.vmap(jitney.grad(f))(np.stack([x, x])),
+    "hessian": lambda f: jitney.hessian(f),
+}
+# Operands are among the residuals: the forward program does not return them.
+JITTED: dict[str, Callable[[Any], Any]] = {
+    "square": lambda x: (x * x).sum(),
+    "nested": lambda x: (jitney.jit(lambda y: y * y)(x) * x).sum(),
+    "of one operand and another": lambda x: jitney.numpy.sum(jitney.numpy.tanh(x) * x),
+}
+
+
+@pytest.mark.parametrize("way", DERIVED)
+@pytest.mark.parametrize("name", JITTED)
+def test_derivatives_of_jitted_functions_are_lowered_once(
+    name: str, way: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    derived = DERIVED[way](jitney.jit(JITTED[name]))
+    x = np.ones(3, np.float32)
+    first = derived(x)
+    with jitney.log_compiles(), caplog.at_level("DEBUG"):
+        for _ in range(3):
+            np.testing.assert_array_equal(derived(x), first)
+    assert [r.getMessage() for r in caplog.records if "owering" in r.getMessage()] == []
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_functions_are_traced_as_often_as_in_jax(name: str) -> None:
     case = CASES[name]

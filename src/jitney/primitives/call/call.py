@@ -173,13 +173,20 @@ def _jit_dce(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
     )
 
 
-def without_forwarded(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[int | None]]:
+def without_forwarded(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, tuple[int | None, ...]]:
     """`closed` without the results that are operands; and for each result which operand it is."""
+    rest, places = _results_computed(closed)
+    return closed if rest is None else rest, places
+
+
+@memoize_by_identity
+def _results_computed(closed: ClosedJaxpr) -> tuple[ClosedJaxpr | None, tuple[int | None, ...]]:
+    """`without_forwarded`; None in place of `closed` itself, which would keep its own entry alive."""
     position = {v: k for k, v in enumerate(closed.jaxpr.invars)}
-    places = [position.get(v) if isinstance(v, Var) else None for v in closed.jaxpr.outvars]
+    places = tuple([position.get(v) if isinstance(v, Var) else None for v in closed.jaxpr.outvars])
     kept = [v for v, k in zip(closed.jaxpr.outvars, places, strict=True) if k is None]
     if len(kept) == len(places):
-        return closed, places
+        return None, places
     return ClosedJaxpr(closed.jaxpr.replace(outvars=kept), closed.consts), places
 
 
