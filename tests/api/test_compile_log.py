@@ -24,6 +24,7 @@ def lines(caplog):
 
 @pytest.mark.parametrize("loud", [False, True])
 def test_compilations_are_logged(lines, loud):
+    jitney.clear_caches()
     f = jitney.jit(lambda x: jnp.sin(x) * 2 + 1)
     with jitney.log_compiles(loud):
         f(2.0)
@@ -37,6 +38,13 @@ def test_compilations_are_logged(lines, loud):
         assert sum(f"Finished {part} in " in line for line in said) == 1
     assert sum("Compiling jit(<lambda>) for arguments of types float32[]" in s for s in said) == 1
     assert bool(lines(logging.WARNING)) is loud
+
+
+def test_code_that_is_reused_is_logged(lines):
+    for _ in range(2):
+        jitney.jit(lambda x: jnp.sin(x) * 5 + 1)(2.0)
+    of_code = [line for line in lines() if "LLVM" in line or "code of jit(<lambda>)" in line]
+    assert len(of_code) == 2 and "earlier program" in of_code[1]
 
 
 def test_programs_from_the_cache_are_not_said_to_be_compiled(lines, tmp_path):

@@ -1,4 +1,4 @@
-"""All compilation passes through one function, which others may wrap."""
+"""All compilation passes through one function, which others may wrap; equal programs share code."""
 
 import numpy as np
 import pytest
@@ -6,6 +6,9 @@ import pytest
 import jitney as jax
 import jitney.numpy as jnp
 from jitney._src import compiler
+from jitney.compiler import pipeline
+from jitney.core import config
+from jitney.runtime import compiling
 
 
 class ForbiddenError(RuntimeError):
@@ -29,3 +32,94 @@ def test_compilation_can_be_forbidden(monkeypatch: pytest.MonkeyPatch) -> None:
         np.testing.assert_array_equal(known(x), np.arange(5.0) * 3 - 1)
     assert platforms == ["cpu"]
     np.testing.assert_array_equal(jax.jit(lambda x: x * 5 + 2)(x), np.arange(5.0) * 5 + 2)
+
+
+@pytest.fixture
+def compilations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the programs compiled since the test began, with which no program was in memory."""
+    jax.clear_caches()
+    names: list[str] = []
+    compile_module = pipeline.compile_module
+
+    def compile_and_record(module):
+        names.append(module.name)
+        return compile_module(module)
+
+    monkeypatch.setattr(pipeline, "compile_module", compile_and_record)
+    return names
+
+
+def test_equal_functions_share_machine_code(compilations: list[str]) -> None:
+    x = jnp.arange(5.0)
+
+    def cube(x):
+        return x * x * x
+
+    first = jax.jit(lambda x: cube(x)).lower(x).compile()
+    second = jax.jit(cube).lower(x).compile()
+    assert compilations == ["<lambda>"]
+    assert "llvm" in first.timings() and "llvm" not in second.timings()
+    assert "lookup" in second.timings()
+    np.testing.assert_array_equal(second(x), first(x))
+    for _ in range(3):
+        np.testing.assert_array_equal(jax.jit(lambda x: cube(x))(x), np.arange(5.0) ** 3)
+    assert compilations == ["<lambda>"]
+
+
+def test_programs_that_differ_are_compiled(compilations: list[str]) -> None:
+    x = jnp.arange(5.0)
+    cases = [
+        (lambda x: x + 1, x, x + 1),
+        (lambda x: x + 2, x, x + 2),
+        (lambda x: 2 + x, x, x + 2),
+        (lambda x: x + 2, x[:4], x[:4] + 2),
+        (lambda x: x + np.arange(5.0), x, x * 2),
+        (lambda x: x + np.arange(1.0, 6.0), x, x * 2 + 1),
+        (lambda x: (x + 2, x), x, (x + 2, x)),
+        (lambda x: (x, x + 2), x, (x, x + 2)),
+    ]
+    for i, (f, operand, expected) in enumerate(cases):
+        jax.tree.map(np.testing.assert_array_equal, jax.jit(f)(operand), expected)
+        assert len(compilations) == i + 1
+    with config.optimization_level("O1"):
+        jax.jit(lambda x: x + 1)(x)
+    assert len(compilations) == len(cases) + 1
+
+
+def test_donation_is_that_of_the_call(compilations: list[str]) -> None:
+    for donated in ((), (0,), ()):
+        x = jnp.arange(5.0)
+        y = jax.jit(lambda x: x * 7, donate_argnums=donated)(x)
+        np.testing.assert_array_equal(y, np.arange(5.0) * 7)
+        assert x.is_deleted() == bool(donated)
+    assert len(compilations) == 1
+
+
+def test_programs_that_call_python_are_compiled_each_time(compilations: list[str]) -> None:
+    x = jnp.arange(5.0)
+    for factor in (2.0, 3.0):
+        f = jax.jit(lambda x, k=factor: jax.pure_callback(lambda a: np.asarray(a) * k, x, x))
+        np.testing.assert_array_equal(f(x), np.arange(5.0) * factor)
+    assert len(compilations) == 2
+
+
+def test_programs_that_are_kept_are_few_and_small(
+    compilations: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiling, "MAX_RECENT", 2)
+    x = jnp.arange(5.0)
+    for addend in (1, 2, 3, 1, 3, 1):
+        jax.jit(lambda x, k=addend: x + k)(x)
+    assert len(compilations) == 4
+    monkeypatch.setattr(compiling, "MAX_CONSTANT_BYTES", 100)
+    values = np.arange(200.0, dtype=np.float32)
+    for _ in range(2):
+        np.testing.assert_array_equal(jax.jit(lambda x: x + values)(values), values * 2)
+    assert len(compilations) == 6
+
+
+def test_caches_are_cleared(compilations: list[str]) -> None:
+    for _ in range(2):
+        jax.jit(lambda x: x - 1)(jnp.arange(5.0))
+        jax.clear_caches()
+    assert len(compilations) == 2

@@ -8,6 +8,7 @@ import pytest
 from tests.runtime import disk_faults
 
 from jitney.compiler.codegen import program
+from jitney.runtime import compiling
 from jitney.runtime.native import _loader
 
 pytestmark = [
@@ -21,6 +22,9 @@ pytestmark = [
 @pytest.mark.parametrize("name", disk_faults.FAULTS)
 def test_faults(name, monkeypatch):
     monkeypatch.setattr(program, "_kernels", program._Kernels())
+    monkeypatch.setattr(
+        compiling, "MAX_CONSTANT_BYTES", -1
+    )  # programs are looked for on disk alone
     fault = disk_faults.FAULTS[name]
     few = {"step": 101} if "step" in inspect.signature(fault).parameters else {}
     with disk_faults.folder() as place, disk_faults.cache(place):

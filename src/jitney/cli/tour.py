@@ -180,7 +180,8 @@ def _visit(program: Program, show_code: bool) -> tuple[Times, bool]:
 
     jitted = jitney.jit(program.function)
     first = _timed(wait(jitted))
-    # The same stages once more, one by one, in a function of its own: nothing of it is cached yet.
+    # The same stages once more, one by one, without what the first call has left.
+    jitney.clear_caches()
     stages = jitney.jit(lambda *args: program.function(*args)).lower(*arguments).compile().timings()
     if show_code:
         lowered = jitted.lower(*arguments)

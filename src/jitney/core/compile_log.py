@@ -76,6 +76,11 @@ def starts(name: str, types: str) -> None:
         _log.log(level, "Compiling jit(%s) for arguments of types %s", name, types)
 
 
+def reused(name: str, seconds: float) -> None:
+    """Logs that a program is equal to an earlier one, whose code took `seconds` to find in memory."""
+    _log_end("looking up the code of jit(%s), that of an earlier program,", name, seconds)
+
+
 def looked_up(name: str, seconds: float, *, is_found: bool) -> None:
     """Tells whether a program was found in the cache on disk.
 

@@ -1,17 +1,31 @@
-"""From a program in the tensor IR to machine code: as another process left it on disk, or compiled."""
+"""From a program in the tensor IR to machine code: that of an equal program, from disk, or compiled."""
 
 from __future__ import annotations
 
 import time
+from collections import OrderedDict
 from typing import TYPE_CHECKING
 
-from jitney.core import compile_log, compile_progress
+from jitney.core import caches, compile_log, compile_progress
+from jitney.core.thresholds import threshold
 from jitney.runtime.lazy_compiler import compiler, linker
 
 if TYPE_CHECKING:
     from jitney.compiler.codegen import linking
     from jitney.compiler.hlo import ir
     from jitney.runtime.client import Client
+
+# Functions that are jitted anew in a loop, and functions with equal bodies, are equal programs.
+_recent: OrderedDict[str, linking.CompiledProgram] = OrderedDict()
+# As many as kernels whose code is kept (`codegen/program.py`): most programs are in the same modules.
+MAX_RECENT = threshold(128, small=4)
+MAX_CONSTANT_BYTES = threshold(
+    1 << 17, small=64
+)  # of a program that is kept though it is not in use
+caches.register(
+    "compiled programs", "digest of the lowered program", __name__,
+    entries=_recent.__len__, clear=_recent.clear,
+)  # fmt: skip
 
 
 def backend_compile_and_load(backend: Client, module: ir.Module) -> linking.CompiledProgram:
@@ -20,13 +34,31 @@ def backend_compile_and_load(backend: Client, module: ir.Module) -> linking.Comp
     All compilation passes through here, by this module's attribute: what wraps it decides what is
     compiled.
     """
-    # Imported here: importing jitney does not need them, and they take some milliseconds.
+    # Imported here: importing jitney does not need it, and it takes a millisecond.
     from jitney.compiler.hlo.digest import digest
+
+    start = time.perf_counter()
+    key = digest(module)
+    if key is None:
+        return _compile(module)
+    program = _recent.pop(key, None)
+    if program is None:
+        program = _load_or_compile(key, module)
+    else:
+        program = program.reused(time.perf_counter() - start)
+        compile_log.reused(module.name, program.timings["lookup"])
+    if program.links.constant_bytes <= MAX_CONSTANT_BYTES:
+        _recent[key] = program
+        if len(_recent) > MAX_RECENT:
+            _recent.popitem(last=False)
+    return program
+
+
+def _load_or_compile(key: str, module: ir.Module) -> linking.CompiledProgram:
     from jitney.runtime import disk_cache
 
     place = disk_cache.directory()
-    key = digest(module) if place is not None else None
-    if place is None or key is None:
+    if place is None:
         return _compile(module)
     linker()
     start = time.perf_counter()
