@@ -63,15 +63,16 @@ gc.set_threshold(20_000, *gc.get_threshold()[1:])
 # it back on.
 os.environ["JITNEY_ENABLE_COMPILATION_CACHE"] = "0"
 # Programs of tests run once or twice: to compile them at level 0 takes a third of the time, and their
-# results have the same bits. Tests of code generation have what users have;
-# `JITNEY_OPTIMIZATION_LEVEL=O2 make test` has all tests so.
+# results have the same bits. The fuzzer and documents have the level that users have, and in the
+# compatibility run code generation, too; `JITNEY_OPTIMIZATION_LEVEL=O2 make test` has all tests so.
 os.environ.setdefault("JITNEY_OPTIMIZATION_LEVEL", "O0")
-OPTIMIZED = (
+OPTIMIZED = ("fuzz", "test_docs", "test_tutorials")
+OPTIMIZED_IN_COMPATIBILITY = (
     "compiler/codegen",
     "compiler/kernels",
+    "compiler/plan",
     "compiler/scalar",
     "compiler/test_",
-    "fuzz",
     "test_",
 )
 # Tests hand many functions to one helper, which makes a jitted function of each.
@@ -193,12 +194,15 @@ def records_of_module(request: pytest.FixtureRequest) -> None:
 
 @pytest.fixture(autouse=True, scope="module")
 def level_of_machine_code(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Tests in `OPTIMIZED` have the level that users have."""
+    """Some tests have the level that users have."""
     from jitney import config  # after the environment is as it is to be
 
     name, variable = "jax_optimization_level", "JITNEY_OPTIMIZATION_LEVEL"
     chosen = os.environ[variable]
-    if request.path.relative_to(TESTS).as_posix().startswith(OPTIMIZED):
+    optimized = OPTIMIZED
+    if request.config.option.markexpr == "compat":
+        optimized += OPTIMIZED_IN_COMPATIBILITY
+    if request.path.relative_to(TESTS).as_posix().startswith(optimized):
         config.update(name, "O2")
         os.environ[variable] = "O2"
     yield

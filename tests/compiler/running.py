@@ -12,6 +12,7 @@ from jitney.compiler.codegen import program as code
 from jitney.compiler.codegen.linking import CompiledProgram
 from jitney.compiler.hlo import interpret, ir
 from jitney.compiler.llvm import engine, target as targets
+from jitney.compiler.lower import optimization_level
 from jitney.compiler.plan import ir as plans
 from jitney.compiler.plan.verify import verify_plan
 from jitney.core import config
@@ -49,7 +50,8 @@ def code_for(name: str) -> Iterator[None]:
 
 
 def compiled(module: ir.Module, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Results of `module`, compiled, with the result of every stage verified."""
+    """Results of `module`, compiled at the tests' level, with the result of every stage verified."""
+    module = replace(module, optimization_level=optimization_level())
     with config.enable_checks(True):  # in this thread: tests call this from several
         built = lazy_compiler.compiler().compile_module(module)
     return run_program(built, inputs)
@@ -58,6 +60,7 @@ def compiled(module: ir.Module, inputs: Sequence[np.ndarray]) -> list[np.ndarray
 def run_plan(plan: plans.Plan, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Results of `plan`, verified and compiled."""
     verify_plan(plan)
+    plan = replace(plan, optimization_level=optimization_level())
     return run_program(code.compile_plan(plan), inputs)
 
 

@@ -126,7 +126,7 @@ def lower(
         results = inline(b, closed, parameters)
         module = b.module(name, parameters, results)
         module.jaxpr = closed.jaxpr
-        module.optimization_level = _optimization_level()
+        module.optimization_level = optimization_level()
         return module
 
 
@@ -134,7 +134,8 @@ def lower(
 _LEVELS = {"O0": 0, "O1": 1, "O2": 2, "O3": 3, "UNKNOWN": 2}
 
 
-def _optimization_level() -> int:
+def optimization_level() -> int:
+    """The level at which programs lowered now are compiled, 0 to 3."""
     if config.disable_most_optimizations.value:
         return 0
     return _LEVELS[config.optimization_level.value]
