@@ -66,13 +66,13 @@ def _region(region: ir.Region, where: str) -> None:
         if isinstance(node, ir.Parameter):
             _need(node in own, f"region.C3: {where} uses a parameter of another region")
             continue
+        # Messages are made where they are needed: to make them all takes most of the time.
         for x in traversal.operands(node):
-            _need(x.id < node.id, f"region.C4: node {node.id} of {where} uses the later {x.id}")
-            several = isinstance(x.type, tuple)
-            _need(
-                several == isinstance(node, ir.Project),
-                f"project.C1: {_kind(node)} {node.id} of node {x.id}, {_types(x.type)}",
-            )
+            if x.id >= node.id:
+                raise IRError(f"region.C4: node {node.id} of {where} uses the later {x.id}")
+            if isinstance(x.type, tuple) != isinstance(node, ir.Project):
+                what = f"{_kind(node)} {node.id} of node {x.id}, {_types(x.type)}"
+                raise IRError(f"project.C1: {what}")
         verify_node(node)
         for name, inner in traversal.regions(node):
             _region(inner, f"{_kind(node)} {node.id} {name}")
@@ -145,15 +145,30 @@ def _apply(node: ir.Apply) -> Any:
     if row is None:
         raise IRError(f"apply.C2: no function {fn}")
     _need(row.operands == len(args), f"apply.C2: {fn} of {len(args)} operands")
-    text = f"{fn} of {', '.join(str(a.type) for a in args)}"
-    _need(all(a.shape == args[0].shape for a in args), f"apply.C1: {text}")
     operand_dtypes = [a.dtype for a in args]
-    _need(row.accepts(operand_dtypes), f"apply.C3: {text}")
-    if fn == "bitcast":
-        _need(node.dtype.itemsize == args[0].dtype.itemsize, f"apply.C4: {text} to {node.type}")
-    if fn == "convert":
-        _need(node.dtype.kind != "c" and args[0].dtype.kind != "c", f"apply.C4: {text}")
+    violated = None
+    if not all([a.shape == args[0].shape for a in args]):
+        violated = "apply.C1"
+    elif not row.accepts(operand_dtypes):
+        violated = "apply.C3"
+    elif not _converts(node):
+        violated = "apply.C4"
+    if violated is not None:
+        text = ", ".join([str(a.type) for a in args])
+        raise IRError(f"{violated}: {fn} of {text} to {node.type}")
     return TensorType(args[0].shape, row.result(operand_dtypes) if row.result else node.dtype)
+
+
+def _converts(node: ir.Apply) -> bool:
+    """Whether a conversion can give the dtype that it does; true for other functions."""
+    (x, *_) = node.args
+    match node.fn:
+        case "bitcast":
+            return node.dtype.itemsize == x.dtype.itemsize
+        case "convert":
+            return "c" not in (node.dtype.kind, x.dtype.kind)
+        case _:
+            return True
 
 
 def _broadcast(node: ir.Broadcast) -> Any:
