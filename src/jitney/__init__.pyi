@@ -116,7 +116,9 @@ from jitney import debug as debug
 from jitney import distributed as distributed
 from jitney import dtypes as dtypes
 from jitney import errors as errors
+from jitney import example_libraries as example_libraries
 from jitney import experimental as experimental
+from jitney import extend as extend
 from jitney import image as image
 from jitney import interpreters as interpreters
 from jitney import lax as lax

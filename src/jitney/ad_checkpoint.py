@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from jitney.api.checkpoint import (
     checkpoint_name as checkpoint_name,
+    checkpoint_name_fwd as checkpoint_name_fwd,
     print_saved_residuals as print_saved_residuals,
     saved_residuals as saved_residuals,
 )
@@ -15,7 +16,8 @@ from jitney.core.lazy import listing, refusing
 from jitney.primitives.call.remat_policies import Recompute as Recompute, Saveable as Saveable
 
 __all__ = [
-    "Offloadable", "Recompute", "Saveable", "checkpoint_name", "checkpoint_policies",
+    "Offloadable", "Recompute", "Saveable", "checkpoint_name", "checkpoint_name_fwd",
+    "checkpoint_policies",
     "print_saved_residuals", "saved_residuals",
 ]  # fmt: skip
 

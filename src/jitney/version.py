@@ -3,6 +3,8 @@
 The module is public as `jax.version`, so the plain names are JAX's.
 """
 
+from __future__ import annotations as annotations
+
 PACKAGE_VERSION = "0.1.0"
 
 __version_info__ = (0, 12, 0, 1)

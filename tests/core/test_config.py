@@ -88,6 +88,42 @@ def test_explicit_64_bit_dtypes_can_be_errors():
         assert jnp.result_type(np.zeros(2)) == np.float32
 
 
+def test_options_that_libraries_add(monkeypatch):
+    class Holder:
+        value = 1
+
+        def _set(self, value):
+            self.value = value
+
+    def use(jax, name):
+        jax.config.add_option(name, Holder(), int, [], {"help": "of a library"})
+        jax.config.update(name, 3)
+        got = [jax.config.read(name), jax.config.meta[name][0] is int, name in jax.config.values]
+        return [*got, hasattr(jax.config, name)]
+
+    monkeypatch.setattr(config, "_added", {})
+    assert use(jax, "added_here") == answer(lambda: use(real, "added_there"))
+    with pytest.raises(ValueError, match="already"):
+        use(jax, "added_here")
+    with pytest.raises(ValueError, match="already"):
+        use(jax, "jax_enable_x64")
+
+
+def test_flags_of_options():
+    def kinds(jax):
+        names = (
+            "jax_enable_x64 jax_num_cpu_devices jax_compilation_cache_dir jax_optimization_level"
+        )
+        flags = [jax.config.meta[name] for name in names.split()]
+        return [
+            (getattr(kind, "__name__", kind), more.get("enum_values")) for kind, _, more in flags
+        ]
+
+    assert kinds(jax) == answer(lambda: kinds(real))
+    assert jax.config.meta["jax_enable_x64"][2]["help"]
+    assert jax.config.use_absl is False
+
+
 def test_flags_of_absl(tmp_path):
     pytest.importorskip("absl")
     program = tmp_path / "program.py"

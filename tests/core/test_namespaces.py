@@ -104,8 +104,10 @@ OWN = {
     "jax": "PerformanceWarning explain explore install_as_jax load_ipython_extension profile",
     "jax.ad_checkpoint": "saved_residuals",
     "jax.example_libraries": "optimizers stax",
-    # These are of JAX 0.10.
-    "jax.experimental": "cur_qdd",
+    "jax.experimental": """checkify compute_on cur_qdd custom_partitioning hijax jet layout mesh_utils
+        multihost_utils ode pjit random rnn scheduling_groups serialize_executable shard_alike shard_map
+        topologies xla_metadata""",
+    # These are of JAX 0.10, as is `cur_qdd`.
     "jax.experimental.hijax": "AvalMutableQDD AvalQDD HiPrimitive MutableHiType VJPHiPrimitive",
     "jax.experimental.scheduling_groups": "xla_metadata_call_p",
     "jax.extend.core": "CallPrimitive call_impl",

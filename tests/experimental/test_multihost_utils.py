@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
+
 import numpy as np
 import pytest
+from tests.helpers.both import of_both
 from tests.helpers.oracle import RealModule, answer, jax
 
 import jitney
@@ -74,13 +77,41 @@ def test_what_is_refused():
             f({"a": np.ones(2)}, mesh, {"a": None})
 
 
-def test_traced_values_stay_as_they_are():
+def in_programs(jax):
+    utils = importlib.import_module(f"{jax.__name__}.experimental.multihost_utils")
+    mesh = jax.make_mesh((1,), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
+    spec = jax.sharding.PartitionSpec("x")
+    x = jax.numpy.arange(4.0)
+    lines = []
+    for name in ("host_local_array_to_global_array", "global_array_to_host_local_array"):
+        move, primitive = getattr(utils, name), getattr(utils, f"{name}_p")
+        impl = getattr(utils, f"{name}_impl")
+        lines.append(str(jax.make_jaxpr(lambda x, f=move: f(x, mesh, spec))(x).eqns[0].primitive))
+        lines.append(str(jax.jit(lambda x, f=move: f(x, mesh, spec))(x)))
+        lines.append(str(jax.grad(lambda x, f=move: (f(x, mesh, spec) ** 2).sum())(x)))
+        batch = jax.vmap(lambda x, f=move: f(x, mesh, spec), in_axes=1)
+        lines.append(str(batch(jax.numpy.ones((4, 2))).shape))
+        lines.append(str(primitive.bind(x, global_mesh=mesh, pspec=spec)))
+        lines.append(str(type(impl(np.ones(2), global_mesh=mesh, pspec=spec).sharding).__name__))
+    types = [
+        utils.gtl_abstract_eval(jax.typeof(x), global_mesh=mesh, pspec=spec),
+        utils.ltg_abstract_eval(jax.typeof(x), global_mesh=mesh, pspec=spec),
+    ]
+    return [*lines, *map(str, types)]
+
+
+def test_in_programs():
+    ours, theirs = of_both(in_programs)
+    assert ours == theirs
+
+
+def test_derivatives_and_batches_of_moves():
     mesh = jitney.make_mesh((1,), ("x",))
-    spec = jitney.sharding.PartitionSpec("x")
+    spec, whole = jitney.sharding.PartitionSpec("x"), jitney.sharding.PartitionSpec()
 
     def f(x):
         x = multihost_utils.host_local_array_to_global_array(x, mesh, spec)
-        return multihost_utils.global_array_to_host_local_array((x * x).sum(), mesh, spec)
+        return multihost_utils.global_array_to_host_local_array((x * x).sum(), mesh, whole)
 
     x = np.arange(3.0, dtype=np.float32)
     np.testing.assert_array_equal(jitney.grad(f)(x), 2 * x)

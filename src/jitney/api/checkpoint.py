@@ -131,6 +131,9 @@ def checkpoint_name(x: PyTree, name: str) -> PyTree:
     return pytrees.tree_map(lambda leaf: name_p.bind(leaf, name=name), x)
 
 
+checkpoint_name_fwd = checkpoint_name  # JAX's rule for its own derivative: it is the same
+
+
 # --- what is kept ---------------------------------------------------------------------------------
 
 

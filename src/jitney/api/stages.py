@@ -9,6 +9,12 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from jitney.api.closure_conversion import (
+    closed_over,
+    converted_function,
+    tree_with_consts,
+    with_values_as_operands,
+)
 from jitney.api.compiler_options import check_compiler_options
 from jitney.api.jit_call import JitCall, TracedProgram
 from jitney.api.make_jaxpr import result_structure
@@ -19,6 +25,7 @@ from jitney.core.hi_types import with_state
 from jitney.core.jaxpr import ClosedJaxpr, is_high
 from jitney.core.pytree import pytrees
 from jitney.core.pytree.errors import equality_errors_pytreedef
+from jitney.core.record import replace
 from jitney.core.refs import any_refs
 from jitney.core.sharding.mesh import Mesh, get_abstract_mesh, get_mesh
 from jitney.core.sharding.named import NamedSharding, constraint
@@ -33,10 +40,10 @@ from jitney.runtime.assignment import NO_WISHES, Wishes, any_on_mesh, assign, of
 from jitney.runtime.donation import used_up
 from jitney.runtime.layout import rows
 from jitney.transforms.discharge import discharge
-from jitney.transforms.lojax import lower_program
+from jitney.transforms.lojax import lower_program, lowered as on_arrays
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from jitney.core.typing import PyTree
     from jitney.runtime.assignment import Assignment
@@ -153,6 +160,48 @@ class Traced(Stage):
         """The effects of the program."""
         return self.program.closed.effects
 
+    @property
+    def lojax(self) -> LoJax:
+        """The program on arrays, without values of users' types."""
+        return LoJax(self.program, self.in_tree, self.fun_name)
+
+    def closure_convert(self) -> tuple[list[Any], Callable[..., Any]]:
+        """Returns what the function closes over, and a function that takes it as first argument.
+
+        Returns:
+          consts: a list of the constants and outer traced values of the program.
+          fun: a function of (consts, *args, **kwargs), static arguments left out.
+
+        Example:
+          >>> scale = jnp.array(3.0)
+          >>> consts, fun = jax.jit(lambda x: scale * x).trace(2.0).closure_convert()
+          >>> fun(consts, 2.0), fun([10.0], 2.0)
+          (Array(6., dtype=float32), Array(20., dtype=float32))
+        """
+        return closed_over(self.program), converted_function(self.program, self.in_tree)
+
+    def with_consts_as_arg(self) -> tuple[list[Any], Traced]:
+        """Returns what the function closes over, and the stage of the function that takes it, too.
+
+        Returns:
+          consts: as of `closure_convert`.
+          traced: of a function of (consts, *args, **kwargs), which donates no arguments.
+        """
+        consts = closed_over(self.program)
+        return consts, Traced(
+            with_values_as_operands(self.program),
+            tree_with_consts(len(consts), self.in_tree),
+            self.fun_name,
+            self.seconds,
+            (None,) * len(self.program.closed.consts) + self._places,
+        )
+
+    def physicalize(self, ctx: Any) -> Traced:
+        """Returns the stage with the program that `ctx.physicalize_closed_jaxpr(jaxpr)` returns."""
+        closed = ctx.physicalize_closed_jaxpr(self.jaxpr)
+        program = replace(self.program, closed=closed, _given_up=None, _wishes=None)
+        return Traced(program, self.in_tree, self.fun_name, self.seconds, self._places)
+
     def lower(self, *, lowering_platforms: Sequence[str] | None = None) -> Lowered:
         """The program in the compiler's own tensor IR."""
         start = time.perf_counter()
@@ -165,6 +214,15 @@ class Traced(Stage):
         placements.observe(lowering.module, self._places, self._result_places)
         timings = {"trace": self.seconds, "lower": time.perf_counter() - start}
         return Lowered(self.program, self.in_tree, self.fun_name, lowering, timings, self._places)
+
+
+class LoJax(Stage):
+    """A traced function on arrays: values of users' types are replaced by what they stand for."""
+
+    @property
+    def jaxpr(self) -> ClosedJaxpr:
+        """The program."""
+        return on_arrays(self.program.closed)
 
 
 class Lowered(Stage):
@@ -278,6 +336,7 @@ class CompiledCallParams(NamedTuple):
       no_kwargs: whether keyword arguments are refused, as they are where an argument is static.
       in_tree, out_tree: structures of (args, kwargs) and of the result.
       const_args: constants that are passed as arguments: none, programs hold theirs.
+      compiled: the stage.
     """
 
     executable: Executable
@@ -285,6 +344,7 @@ class CompiledCallParams(NamedTuple):
     in_tree: pytrees.PyTreeDef
     out_tree: pytrees.PyTreeDef
     const_args: list[ArrayImpl]
+    compiled: Compiled
 
 
 class Compiled(Stage):
@@ -328,7 +388,7 @@ class Compiled(Stage):
 
     @property
     def _params(self) -> CompiledCallParams:
-        return CompiledCallParams(self._executable, False, self.in_tree, self.out_tree, [])
+        return CompiledCallParams(self._executable, False, self.in_tree, self.out_tree, [], self)
 
     def as_text(self, stage: str | None = None) -> str:
         """The program as text.
@@ -399,6 +459,12 @@ class Compiled(Stage):
     @property
     def output_formats(self) -> Any:
         return pytrees.tree_map(_format_of, self.out_avals)
+
+    @staticmethod
+    def call(params: CompiledCallParams, *args: PyTree, **kwargs: PyTree) -> tuple[Any, Any, Any]:
+        """Runs the program whose `_params` are given; returns (result, its leaves, argument leaves)."""
+        result = params.compiled(*args, **kwargs)
+        return result, pytrees.tree_leaves(result), pytrees.tree_leaves((args, kwargs))
 
     def __call__(self, *args: PyTree, **kwargs: PyTree) -> Any:
         """Runs the program.

@@ -13,7 +13,6 @@ _COSTS = "jax.jit(f).lower(...).compile().cost_analysis() counts operations and 
 # Name -> the nearest thing. That of a module stands for all in it.
 _NEAREST = {
     "jax.cloud_tpu_init": "",
-    "jax.experimental.EArray": "",
     "jax.experimental.buffer_callback": _CALLBACK,
     "jax.experimental.fused": _KERNELS,
     "jax.experimental.mosaic": _KERNELS,

@@ -32,6 +32,11 @@ def define_flags(values: Mapping[str, object], update: Callable[[str, Any], None
     app.call_after_init(lambda: apply_flags(flags, values, update))
 
 
+def are_defined() -> bool:
+    """Returns whether options have been made flags."""
+    return _defined
+
+
 def apply_flags(
     flags: Any, values: Mapping[str, object], update: Callable[[str, Any], None]
 ) -> None:

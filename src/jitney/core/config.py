@@ -8,11 +8,13 @@ options that JAX makes so, calling it gives a context manager that overrides it 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from operator import methodcaller
+from typing import Any, NamedTuple, Protocol
 
 from jitney.core.options import (
+    OneOf,
     Overriding as Overriding,
     State,
     add_traced_state as add_traced_state,
@@ -277,8 +279,76 @@ def option(name: str) -> State:
 # --- the public object ----------------------------------------------------------------------------
 
 
+class Holder(Protocol):
+    """What holds the value of an option that a library adds."""
+
+    @property
+    def value(self) -> Any: ...
+
+    def _set(self, value: Any, /) -> None: ...
+
+
+class _Added(NamedTuple):
+    """An option that a library has added: what holds it, and what its flag is like."""
+
+    holder: Holder
+    meta: tuple[Any, Sequence[Any], Mapping[str, Any]]
+
+
+_added: dict[str, _Added] = {}
+
+
+def _flag_of(state: State) -> tuple[Any, list[Any], dict[str, Any]]:
+    """What the flag of an option is like: its type, and what else is told of it."""
+    keywords = {"help": state.__doc__}
+    if isinstance(state.parse, OneOf):
+        return (
+            "enum",
+            [],
+            {"enum_values": [x for x in state.parse.choices if x is not None], **keywords},
+        )
+    kind: type = type(state.default)
+    return kind if kind in (bool, int, float) else str, [], keywords
+
+
 class Config:
     """`jax.config`: all options by name, as attributes and through `update` and `read`."""
+
+    def add_option(
+        self,
+        name: str,
+        holder: Holder,
+        opt_type: object,
+        meta_args: Sequence[Any],
+        meta_kwargs: Mapping[str, Any],
+    ) -> None:
+        """Adds an option, which `update` sets and `read` reads.
+
+        Args:
+          name: a new name.
+          holder: has the attribute `value` and the method `_set(value)`.
+          opt_type: the type of its flag: bool, int, float, str, "enum".
+          meta_args, meta_kwargs: further arguments for a flag, as `meta` has them.
+
+        Raises:
+          ValueError: if there is an option of that name.
+        """
+        if name in _added or name in _all_states():
+            raise ValueError(f"config.add_option: there is an option {name!r} already")
+        _added[name] = _Added(holder, (opt_type, meta_args, meta_kwargs))
+
+    @property
+    def meta(self) -> dict[str, tuple[Any, Sequence[Any], Mapping[str, Any]]]:
+        """Option -> (type, arguments, keywords) of its flag; the help text is a keyword."""
+        own = {name: _flag_of(state) for name, state in _all_states().items()}
+        return {**own, **{name: added.meta for name, added in _added.items()}}
+
+    @property
+    def use_absl(self) -> bool:
+        """Whether options are flags of absl-py: see `config_with_absl`."""
+        from jitney.core import absl_flags
+
+        return absl_flags.are_defined()
 
     def update(self, name: str, val: object) -> None:
         """Sets an option globally.
@@ -287,18 +357,22 @@ class Config:
           AttributeError: if there is no option of that name.
           ValueError: if the option does not take this value.
         """
-        option(name).set_global(val)
+        if name in _added:
+            methodcaller("_set", val)(_added[name].holder)  # JAX's name, which is private here
+        else:
+            option(name).set_global(val)
 
     def read(self, name: str) -> Any:
         """The value of an option in force here and now."""
-        return option(name).value
+        return _added[name].holder.value if name in _added else option(name).value
 
     _read = read
 
     @property
     def values(self) -> dict[str, Any]:
         """All options with their global values."""
-        return {name: state.global_value for name, state in _all_states().items()}
+        own = {name: state.global_value for name, state in _all_states().items()}
+        return {**own, **{name: added.holder.value for name, added in _added.items()}}
 
     @property
     def x64_enabled(self) -> bool:

@@ -101,6 +101,28 @@ class OrderedIOEffect(_NamedEffect):
     _name = "OrderedIO"
 
 
+class GenericEffect(Effect):
+    """The effect of a primitive that has one of its own: equal for equations of one primitive.
+
+    Attributes:
+      prim: the primitive.
+    """
+
+    __slots__ = ("prim",)
+
+    def __init__(self, prim: object) -> None:
+        self.prim = prim
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is GenericEffect and self.prim is other.prim
+
+    def __hash__(self) -> int:
+        return hash((GenericEffect, self.prim))
+
+    def __repr__(self) -> str:
+        return f"GenericEffect(prim={self.prim})"
+
+
 class NoDCEEffect(_NamedEffect):
     """Something is used that must stay in the program."""
 
@@ -121,10 +143,12 @@ no_dce_effect = NoDCEEffect()
 
 for _kind in (OrderedDebugEffect, OrderedIOEffect):
     ordered_effects.add_type(_kind)
-for _kind in (DebugEffect, OrderedDebugEffect, IOEffect, OrderedIOEffect, NoDCEEffect):
+for _kind in (
+    DebugEffect, OrderedDebugEffect, IOEffect, OrderedIOEffect, NoDCEEffect, GenericEffect,
+):  # fmt: skip
     lowerable_effects.add_type(_kind)
     control_flow_allowed_effects.add_type(_kind)
-for _kind in (DebugEffect, OrderedDebugEffect, NoDCEEffect):
+for _kind in (DebugEffect, OrderedDebugEffect, NoDCEEffect, GenericEffect):
     custom_derivatives_allowed_effects.add_type(_kind)
     remat_allowed_effects.add_type(_kind)
 

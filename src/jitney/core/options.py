@@ -271,17 +271,29 @@ def integer(value: SupportsIndex) -> int:
     return int(value)
 
 
-def one_of(*choices: object) -> Callable[[Any], Any]:
-    """The check of an option that has one of some values."""
+class OneOf:
+    """The check of an option that has one of some values.
 
-    def parse(value: object) -> Any:
-        if value not in choices:
+    Attributes:
+      choices: these.
+    """
+
+    def __init__(self, choices: tuple[object, ...]) -> None:
+        self.choices = choices
+
+    def __call__(self, value: object) -> Any:
+        """Returns the value; raises ValueError if it is not one of them."""
+        if value not in self.choices:
             raise ValueError(
-                f"this option takes one of {list(choices)}, but got {value!r} of type {type(value)}"
+                f"this option takes one of {list(self.choices)}, but got {value!r} of type "
+                f"{type(value)}"
             )
         return value
 
-    return parse
+
+def one_of(*choices: object) -> OneOf:
+    """The check of an option that has one of some values."""
+    return OneOf(choices)
 
 
 def parser(values: Values) -> Callable[[Any], Any]:

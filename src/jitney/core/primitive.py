@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from jitney.core import caches, explicit, trace as _trace, varying
 from jitney.core.avals import AbstractValue
 from jitney.core.declarations import Table, execution, is_repeated
-from jitney.core.effects import no_effects
+from jitney.core.effects import GenericEffect, no_effects
 from jitney.core.record import record
 from jitney.core.refs import IS_REF
 from jitney.core.thresholds import threshold
@@ -114,6 +114,7 @@ class Primitive:
       makes_ref: whether the result is a new reference: its tangent is one, too, even if it is zero yet.
       passes_refs: whether users' functions that it calls may be given references.
       is_high_operation: whether it is a `HiPrimitive`.
+      ref_primitive, ref_allocating: whether libraries are told that it takes references, or makes one.
       declares_sharding: whether the type rule itself says how results lie along Explicit axes.
       stretches: whether it is of elements, so that operands lie as the result once they are broadcast.
       asks_places: whether a parameter is a function that is told where the operands lie.
@@ -135,6 +136,8 @@ class Primitive:
     deferred: bool = False
     passes_refs: bool = False
     is_high_operation: bool = False
+    ref_primitive: bool = False
+    ref_allocating: bool = False
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -239,6 +242,28 @@ class Primitive:
         self.def_abstract_eval(rule)
         self.effectful = True
         return rule
+
+    def def_effectful_abstract_eval2(self, rule: Rule) -> Rule:
+        """Sets a type rule that returns avals alone, for a primitive whose effect is one of its own.
+
+        The effect keeps equations in programs, and their order: `GenericEffect`.
+        """
+
+        def with_effect(*avals: AbstractValue, **params: object) -> tuple[Any, Any]:
+            return rule(*avals, **params), frozenset([GenericEffect(self)])
+
+        self.def_effectful_abstract_eval(with_effect)
+        return rule
+
+    def to_lojax(self, *args: Value, **params: object) -> Any:
+        """Computes the operation on values of users' types by operations on arrays.
+
+        Raises NotImplementedError: primitives on such values define it (`jax.experimental.hijax`).
+        """
+        raise NotImplementedError(
+            f"the primitive {self.name} has no rule to_lojax, which operations on values of users' "
+            "types need"
+        )
 
     def def_bind_with_trace(self, rule: Rule) -> Rule:
         self.bind_with_trace = rule

@@ -59,14 +59,18 @@ class ProfilePlane:
     """The lines of one device.
 
     Attributes:
-      name: of the device.
       stats: pairs of a name and a value.
     """
 
     def __init__(self, name: str, lines: Sequence[ProfileLine], process: int) -> None:
-        self.name = name
+        self._name = name
         self._lines = lines
         self._process = process
+
+    @property
+    def name(self) -> str:
+        """The name of the device."""
+        return self._name
 
     @property
     def lines(self) -> Iterator[ProfileLine]:

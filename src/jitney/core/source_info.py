@@ -165,7 +165,7 @@ class _Scopes(threading.local):
         return SourceInfo(origin.code, origin.lasti, self.around + origin.name_stack)
 
 
-_scopes = _Scopes()
+scopes = _Scopes()
 _STACK, _STACK_AND_ORIGIN = ("stack",), ("stack", "origin")
 
 
@@ -179,11 +179,11 @@ class named_scope(Within):  # the API's name
     def __init__(self, name: str) -> None:
         if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # users may err
             raise TypeError(f"named_scope: the name must be a string, got {name!r}")
-        super().__init__(_scopes, _STACK)
+        super().__init__(scopes, _STACK)
         self.name = name
 
     def find(self) -> tuple[tuple[Any, ...], None]:
-        return (_scopes.stack.extend(self.name),), None
+        return (scopes.stack.extend(self.name),), None
 
 
 named_scope.__module__ = "jax"
@@ -191,26 +191,26 @@ named_scope.__module__ = "jax"
 
 def no_scopes() -> Within:
     """A context outside of all scopes: a program traced on its own does not say where it is used."""
-    return Within(_scopes, _STACK_AND_ORIGIN, (NameStack(), None))
+    return Within(scopes, _STACK_AND_ORIGIN, (NameStack(), None))
 
 
 def code_of_users() -> Within:
     """Code of users is called for an equation: operations come from there, within its scopes."""
-    stack = _scopes.stack if _scopes.origin is None else _scopes.whole_origin().name_stack
-    return Within(_scopes, _STACK_AND_ORIGIN, (stack, None))
+    stack = scopes.stack if scopes.origin is None else scopes.whole_origin().name_stack
+    return Within(scopes, _STACK_AND_ORIGIN, (stack, None))
 
 
 def origins() -> Within[Callable[[object], None]]:
     """A context that gives a function, which says of which place the operations that follow come."""
-    outer, around, stack = _scopes.origin, _scopes.around, _scopes.stack
+    outer, around, stack = scopes.origin, scopes.around, scopes.stack
 
     def come_from(info: object) -> None:
         if not isinstance(info, SourceInfo) or info.code is None:
-            _scopes.origin, _scopes.around = outer, around
+            scopes.origin, scopes.around = outer, around
         else:
-            _scopes.origin, _scopes.around = info, stack
+            scopes.origin, scopes.around = info, stack
 
-    return Within(_scopes, ("origin", "around"), (outer, around), come_from)
+    return Within(scopes, ("origin", "around"), (outer, around), come_from)
 
 
 def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[..., Any]:
@@ -236,9 +236,9 @@ def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[
 
 def current() -> SourceInfo:
     """The innermost frame that is the user's, or the origin of the equation that is run again."""
-    origin: SourceInfo | None = _scopes.origin
+    origin: SourceInfo | None = scopes.origin
     if origin is not None:
-        return _scopes.whole_origin() if _scopes.around else origin
+        return scopes.whole_origin() if scopes.around else origin
     # The caller is not the user's code.
     frame: FrameType | None = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]  # documented
     known = _internal
@@ -248,9 +248,9 @@ def current() -> SourceInfo:
         if internal is None:
             internal = is_internal(code)
         if not internal:
-            return SourceInfo(code, frame.f_lasti, _scopes.stack)
+            return SourceInfo(code, frame.f_lasti, scopes.stack)
         frame = frame.f_back
-    return SourceInfo(None, 0, _scopes.stack)
+    return SourceInfo(None, 0, scopes.stack)
 
 
 def source_info(place: Place | None, name_stack: NameStack) -> SourceInfo:
@@ -261,17 +261,17 @@ def source_info(place: Place | None, name_stack: NameStack) -> SourceInfo:
 
 def current_name_stack() -> NameStack:
     """The scopes that operations are recorded in, here and now."""
-    return _scopes.stack
+    return scopes.stack
 
 
 def set_name_stack(name_stack: NameStack) -> Within[NameStack]:
     """A context that gives these scopes, and in which operations are recorded in them and no others."""
-    return Within(_scopes, _STACK, (name_stack,), name_stack)
+    return Within(scopes, _STACK, (name_stack,), name_stack)
 
 
 def extend_name_stack(name: str) -> AbstractContextManager[NameStack]:
     """A context within one more scope, which yields all of them."""
-    return set_name_stack(_scopes.stack.extend(name))
+    return set_name_stack(scopes.stack.extend(name))
 
 
 # Single transformations outside of all scopes, by their names: most transformed calls have one.
@@ -280,11 +280,11 @@ _alone: dict[str, NameStack] = {}
 
 def transform_name_stack(name: str) -> Within[NameStack]:
     """A context in which the scopes that follow are those of something transformed; gives them."""
-    outer = _scopes.stack
+    outer = scopes.stack
     inner = _alone.get(name) if not outer else outer.transform(name)
     if inner is None:
         inner = _alone[name] = outer.transform(name)
-    return Within(_scopes, _STACK, (inner,), inner)
+    return Within(scopes, _STACK, (inner,), inner)
 
 
 def reset_name_stack() -> AbstractContextManager[NameStack]:
@@ -299,9 +299,9 @@ def user_context(traceback: Place | None, *, name_stack: NameStack | None = None
       traceback: `eqn.source_info.traceback`; None leaves the place where the operations are bound.
       name_stack: the scopes; those of here and now by default.
     """
-    stack = _scopes.stack if name_stack is None else name_stack
+    stack = scopes.stack if name_stack is None else name_stack
     origin = None if traceback is None else source_info(traceback, stack)
-    return Within(_scopes, ("stack", "origin", "around"), (stack, origin, NameStack()))
+    return Within(scopes, ("stack", "origin", "around"), (stack, origin, NameStack()))
 
 
 def summarize(info: object) -> str:

@@ -117,6 +117,11 @@ class Trace:
 
     lift = pure
 
+    def stage_value(self, val: Value) -> Any:
+        """Returns `val`, as a constant of the program that is being recorded, if there is one."""
+        parent = getattr(self, "parent_trace", None)
+        return self.pure(val) if parent is None else parent.stage_value(val)
+
     def full_raise(self, x: Value) -> Any:
         return x
 

@@ -12,21 +12,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.api.placement import of_local_data
 from jitney.core import dtypes
-from jitney.core.array import Array
 from jitney.core.lazy import listing, refusing
 from jitney.core.pytree import pytrees
 from jitney.core.sharding.mesh import Mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec
-from jitney.primitives.elementwise.convert import as_value
+from jitney.core.trace import Tracer
+from jitney.experimental.host_local import (
+    global_array_to_host_local_array_impl as global_array_to_host_local_array_impl,
+    global_array_to_host_local_array_p as global_array_to_host_local_array_p,
+    gtl_abstract_eval as gtl_abstract_eval,
+    host_local_array_to_global_array_impl as host_local_array_to_global_array_impl,
+    host_local_array_to_global_array_p as host_local_array_to_global_array_p,
+    ltg_abstract_eval as ltg_abstract_eval,
+    ltg_batcher as ltg_batcher,
+)
 from jitney.runtime import client, processes, windows
-from jitney.runtime.array import ArrayImpl, array_of, host_array
+from jitney.runtime.array import ArrayImpl
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Generator, Sequence
 
+    from jitney.core.primitive import Primitive
     from jitney.core.typing import PyTree
     from jitney.runtime.device import Device
 
@@ -228,7 +236,7 @@ def host_local_array_to_global_array(
       pspecs: a `PartitionSpec`, or a prefix of the tree of them: how they are divided.
 
     Returns: a pytree of arrays on `global_mesh`: along axes that are divided among processes they are
-    as long as all parts together. Traced values stay as they are.
+    as long as all parts together.
 
     Raises:
       TypeError: if `global_mesh` is not a mesh of devices.
@@ -243,7 +251,11 @@ def host_local_array_to_global_array(
     """
 
     return _map_with_places(
-        "host_local_array_to_global_array", _placed, local_inputs, global_mesh, pspecs
+        "host_local_array_to_global_array",
+        host_local_array_to_global_array_p,
+        local_inputs,
+        global_mesh,
+        pspecs,
     )
 
 
@@ -258,7 +270,7 @@ def global_array_to_host_local_array(
       pspecs: a `PartitionSpec`, or a prefix of the tree of them: how they are divided.
 
     Returns: a pytree of arrays on the devices of `global_mesh` that are this process's. Where these are
-    all, arrays stay as they are, traced ones too; NumPy arrays and scalars are put on `global_mesh`.
+    all, arrays stay as they are; NumPy arrays and scalars are put on `global_mesh`.
 
     Raises:
       TypeError: if `global_mesh` is not a mesh of devices.
@@ -272,40 +284,23 @@ def global_array_to_host_local_array(
       Array([0, 1, 2], dtype=int32)
     """
 
-    def part(leaf: PyTree, place: NamedSharding) -> Any:
-        if not global_mesh.is_multi_process:
-            return leaf if isinstance(leaf, Array) else _placed(leaf, place)
-        x = as_value(leaf)
-        if not isinstance(x, ArrayImpl):
-            return x
-        data = host_array(x.placed(place))
-        return array_of(data).placed(NamedSharding(global_mesh.local_mesh, place.spec))
-
     return _map_with_places(
-        "global_array_to_host_local_array", part, global_inputs, global_mesh, pspecs
+        "global_array_to_host_local_array",
+        global_array_to_host_local_array_p,
+        global_inputs,
+        global_mesh,
+        pspecs,
     )
-
-
-def _placed(leaf: PyTree, place: NamedSharding) -> Array:
-    """Returns a leaf as an array at `place`; derivatives of integers, which have none, as False."""
-    if getattr(leaf, "dtype", None) == dtypes.float0:
-        leaf = np.zeros(np.shape(leaf), bool)
-    value = as_value(leaf)
-    if not isinstance(value, ArrayImpl):
-        return value
-    if place.is_fully_addressable or windows.is_global(value):
-        return value.placed(place)
-    return of_local_data(np.asarray(value), place)
 
 
 def _map_with_places(
     asked_by: str,
-    f: Callable[[PyTree, NamedSharding], Any],
+    move: Primitive,
     tree: PyTree,
     mesh: Mesh,
     pspecs: PyTree,
 ) -> PyTree:
-    """Returns the tree of `f(leaf, its place)`; leaves that are None stay."""
+    """Returns the tree of leaves that `move` has moved, each as its spec says; None stays."""
     if not isinstance(mesh, Mesh):
         raise TypeError(f"{asked_by}: global_mesh is a Mesh of devices, not {mesh!r}")
     leaves, structure = pytrees.tree_flatten(tree, is_leaf=_is_none)
@@ -317,7 +312,12 @@ def _map_with_places(
                 f"{asked_by}: pspecs has {spec!r} for an array, where a PartitionSpec is wanted: "
                 "PartitionSpec() replicates it"
             )
-        out.append(leaf if leaf is None else f(leaf, NamedSharding(mesh, spec)))
+        if leaf is None:
+            out.append(None)
+        elif isinstance(leaf, Tracer):
+            out.append(move.bind(leaf, global_mesh=mesh, pspec=spec))
+        else:
+            out.append(move.impl(leaf, global_mesh=mesh, pspec=spec))
     return pytrees.tree_unflatten(structure, out)
 
 
@@ -327,8 +327,11 @@ def _is_none(leaf: object) -> bool:
 
 __all__ = [
     "ProcessFailureError", "assert_equal", "broadcast_one_to_all",
-    "global_array_to_host_local_array", "host_local_array_to_global_array", "live_devices",
-    "process_allgather", "reached_preemption_sync_point", "sync_global_devices",
+    "global_array_to_host_local_array", "global_array_to_host_local_array_impl",
+    "global_array_to_host_local_array_p", "gtl_abstract_eval", "host_local_array_to_global_array",
+    "host_local_array_to_global_array_impl", "host_local_array_to_global_array_p", "live_devices",
+    "ltg_abstract_eval", "ltg_batcher", "process_allgather", "reached_preemption_sync_point",
+    "sync_global_devices",
 ]  # fmt: skip
 
 __dir__ = listing(__name__)

@@ -9,17 +9,19 @@ An interpreter of jaxprs gives the operations that it records the sources of the
 
 from jitney.core.lazy import listing
 from jitney.core.name_stack import NameStack as NameStack, new_name_stack as new_name_stack
+from jitney.core.remembering import (
+    extend_name_stack as extend_name_stack,
+    set_name_stack as set_name_stack,
+    transform_name_stack as transform_name_stack,
+    user_context as user_context,
+)
 from jitney.core.source_info import (
     SourceInfo as SourceInfo,
     current as current,
     current_name_stack as current_name_stack,
-    extend_name_stack as extend_name_stack,
     register_exclusion as register_exclusion,
     reset_name_stack as reset_name_stack,
-    set_name_stack as set_name_stack,
     summarize as summarize,
-    transform_name_stack as transform_name_stack,
-    user_context as user_context,
 )
 
 __dir__ = listing(__name__)

@@ -23,6 +23,9 @@ REEXPORTS: dict[str, dict[str, str]] = {
     "jax.example_libraries.optimizers": {
         ".util": "map=safe_map safe_map safe_zip unzip2 zip=safe_zip",
     },
+    "jax.experimental.colocated_python.api": {
+        "jax.experimental.colocated_python": "colocated_python colocated_python_class",
+    },
     "jax.experimental.colocated_python.func": {
         ".traceback_util": "api_boundary",
         ".util": "wraps",

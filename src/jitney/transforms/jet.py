@@ -88,6 +88,8 @@ class JetTrace(Trace):
             return x.primal, x.terms
         return x, [Zero.from_primal_value(x)] * self.order
 
+    to_primal_terms_pair = to_series  # JAX's name
+
     def pure(self, x: Value) -> Any:
         with set_current_trace(self.parent_trace):
             return self.parent_trace.pure(x)

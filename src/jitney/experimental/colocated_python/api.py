@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
-from jitney.core.lazy import listing
+from jitney.core.lazy import listing, refusing
 from jitney.core.sharding.mesh import Mesh
 from jitney.runtime.device import Device
 
 __dir__ = listing(__name__)
+if not TYPE_CHECKING:  # type checkers would accept any name
+    __getattr__ = refusing(__name__)
 
 
 @overload

@@ -39,8 +39,8 @@ from jitney.core.trace import TraceTag as TraceTag
 from jitney.core.trace import concrete_or_error as concrete_or_error
 from jitney.core.trace import find_top_trace as find_top_trace
 from jitney.core.trace import get_opaque_trace_state as get_opaque_trace_state
-from jitney.core.trace import set_current_trace as set_current_trace
-from jitney.core.trace import take_current_trace as take_current_trace
+from jitney.core.remembering import set_current_trace as set_current_trace
+from jitney.core.remembering import take_current_trace as take_current_trace
 from jitney.core.typecheck import JaxprTypeError as JaxprTypeError
 from jitney.core.typecheck import check_jaxpr as check_jaxpr
 from jitney.extend.core import primitives as primitives

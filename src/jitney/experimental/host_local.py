@@ -1,0 +1,171 @@
+"""Primitives between an array on a mesh of several processes and the part that a process has.
+
+    host_local_array_to_global_array    parts -> the whole
+    global_array_to_host_local_array    the whole -> parts: the transpose, and the inverse
+
+Outside of programs they move arrays (`multihost_utils`). Within a program they do nothing in one
+process: where values lie is the compiler's choice.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jitney.api.placement import of_local_data
+from jitney.core import dtypes
+from jitney.core.array import Array
+from jitney.core.avals import AbstractValue, ShapedArray
+from jitney.core.key_reuse import uses_keys
+from jitney.core.primitive import Primitive, declare
+from jitney.core.sharding.named import NamedSharding
+from jitney.core.sharding.partition_spec import PartitionSpec, names_of
+from jitney.primitives import rules
+from jitney.primitives.elementwise.convert import as_value
+from jitney.runtime import windows
+from jitney.runtime.array import ArrayImpl, array_of, host_array
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jitney.core.sharding.mesh import Mesh
+    from jitney.primitives.rule_types import Builder, Dims, Node, Operand, Value
+    from jitney.transforms.batch import AxisData
+
+host_local_array_to_global_array_p = declare("host_local_array_to_global_array", linear=True)
+global_array_to_host_local_array_p = declare("global_array_to_host_local_array", linear=True)
+
+
+def _parts(mesh: Mesh, spec: PartitionSpec, ndim: int) -> list[int]:
+    """Returns among how many processes each axis is divided."""
+    if len(spec) > ndim:
+        raise ValueError(
+            f"a PartitionSpec has at most an entry for each axis, but {spec} is of one of {ndim} axes"
+        )
+    local = mesh.local_mesh.shape
+    entries = [*map(names_of, spec), *[()] * (ndim - len(spec))]
+    return [math.prod([mesh.shape[name] // local[name] for name in names]) for names in entries]
+
+
+def ltg_abstract_eval(
+    arr: AbstractValue, *, global_mesh: Mesh, pspec: PartitionSpec
+) -> ShapedArray:
+    """Returns the type of the whole whose parts are of type `arr`."""
+    assert isinstance(arr, ShapedArray), arr
+    parts = _parts(global_mesh, pspec, arr.ndim)
+    return arr.update(shape=tuple([n * m for n, m in zip(arr.shape, parts, strict=True)]))
+
+
+def gtl_abstract_eval(
+    arr: AbstractValue, *, global_mesh: Mesh, pspec: PartitionSpec
+) -> ShapedArray:
+    """Returns the type of the part of an array of type `arr` that each process has."""
+    assert isinstance(arr, ShapedArray), arr
+    parts = _parts(global_mesh, pspec, arr.ndim)
+    return arr.update(shape=tuple([n // m for n, m in zip(arr.shape, parts, strict=True)]))
+
+
+def ltg_batcher(
+    insert_axis: bool,
+    axis_data: AxisData,
+    vals_in: Sequence[Value],
+    dims_in: Dims,
+    global_mesh: Mesh,
+    pspec: PartitionSpec,
+) -> Any:
+    """Batches the first of the two primitives: the batch axis is whole, or along `spmd_axis_name`.
+
+    Args:
+      insert_axis: accepted, and not read: all axes of batches are inserted.
+      axis_data, vals_in, dims_in: as of batching rules.
+      global_mesh, pspec: parameters of the primitive.
+    """
+    return _batched(
+        host_local_array_to_global_array_p, axis_data, vals_in, dims_in, global_mesh, pspec
+    )
+
+
+def _batched(
+    primitive: Primitive,
+    axis: AxisData,
+    values: Sequence[Value],
+    dims: Dims,
+    mesh: Mesh,
+    spec: PartitionSpec,
+) -> Any:
+    (x,), (dim,) = values, dims
+    assert dim is not None
+    entries = [*spec, *[None] * (dim - len(spec))]
+    entries.insert(dim, axis.spmd_name)
+    return primitive.bind(x, global_mesh=mesh, pspec=PartitionSpec(*entries)), dim
+
+
+def host_local_array_to_global_array_impl(
+    arr: Value, *, global_mesh: Mesh, pspec: PartitionSpec
+) -> Any:
+    """Returns the whole whose part of this process is `arr`; float0 arrays as False."""
+    place = NamedSharding(global_mesh, pspec)
+    if getattr(arr, "dtype", None) == dtypes.float0:
+        arr = np.zeros(np.shape(arr), bool)
+    value = as_value(arr)
+    assert isinstance(value, ArrayImpl), value
+    if place.is_fully_addressable or windows.is_global(value):
+        return value.placed(place)
+    return of_local_data(np.asarray(value), place)
+
+
+def global_array_to_host_local_array_impl(
+    arr: Value, *, global_mesh: Mesh, pspec: PartitionSpec
+) -> Any:
+    """Returns this process's part of the whole; arrays of a mesh of one process stay as they are."""
+    if not global_mesh.is_multi_process:
+        if isinstance(arr, Array):
+            return arr
+        return host_local_array_to_global_array_impl(arr, global_mesh=global_mesh, pspec=pspec)
+    value = as_value(arr)
+    assert isinstance(value, ArrayImpl), value
+    data = host_array(value.placed(NamedSharding(global_mesh, pspec)))
+    return array_of(data).placed(NamedSharding(global_mesh.local_mesh, pspec))
+
+
+def _declare_rules(primitive: Primitive, type_rule: Any, impl: Any, transpose: Primitive) -> None:
+    name = primitive.name
+    primitive.abstract(type_rule)
+    primitive.def_impl(impl)
+    primitive.absent("eager", why="arrays are moved, not computed")
+
+    def lower(b: Builder, x: Node, *, global_mesh: Mesh, pspec: PartitionSpec) -> Node:
+        if global_mesh.is_multi_process:
+            raise NotImplementedError(
+                f"{name} in a program over several processes: call it outside of jit"
+            )
+        return x
+
+    def transposed(ct: Value, x: Operand, **params: Any) -> Any:
+        return transpose.bind(ct, **params)
+
+    def batch(
+        axis: AxisData, values: Sequence[Value], dims: Dims, *, global_mesh: Mesh, pspec: Any
+    ) -> Any:
+        return _batched(primitive, axis, values, dims, global_mesh, pspec)
+
+    primitive.lower(lower)
+    rules.deflinear(primitive, transposed)
+    primitive.batch_with_axis(batch)
+    uses_keys(primitive, forwards=True)
+
+
+_declare_rules(
+    host_local_array_to_global_array_p,
+    ltg_abstract_eval,
+    host_local_array_to_global_array_impl,
+    global_array_to_host_local_array_p,
+)
+_declare_rules(
+    global_array_to_host_local_array_p,
+    gtl_abstract_eval,
+    global_array_to_host_local_array_impl,
+    host_local_array_to_global_array_p,
+)
