@@ -27,6 +27,7 @@ from jitney.primitives.call.custom import (
     remat_opt_p,
     with_shape,
 )
+from jitney.primitives.call.hi_call import ValAccum
 from jitney.primitives.elementwise.convert import as_value, owned_results
 from jitney.transforms.zero import Zero
 
@@ -83,6 +84,9 @@ class custom_vjp(Generic[P, R]):  # the API's name
         self.bwd: Callable[..., Any] | None = None
         self.symbolic_zeros = False
         self.optimize_remat = False
+        self.with_accums = False
+        self.with_logs = False
+        self.by_remat = False  # whether the rules are those of `defremat`
 
     def defvjp(
         self,
@@ -90,6 +94,7 @@ class custom_vjp(Generic[P, R]):  # the API's name
         bwd: Callable[..., Any],
         symbolic_zeros: bool = False,
         optimize_remat: bool = False,
+        generic_batching: bool = False,
     ) -> None:
         """Sets the rules.
 
@@ -100,10 +105,105 @@ class custom_vjp(Generic[P, R]):  # the API's name
           optimize_remat: whether programs call the function itself in place of `fwd` where the
             residuals are not needed, as `checkpoint` does at first. `fwd` may then be slower than
             the function.
+          generic_batching: accepted: `vmap` of the function batches its rules.
         """
         self.fwd, self.bwd = fwd, bwd
         self.symbolic_zeros = symbolic_zeros
         self.optimize_remat = optimize_remat
+        self.with_accums = self.with_logs = self.by_remat = False
+
+    def defvjp_with_logs(
+        self,
+        fwd: Callable[..., Any],
+        bwd: Callable[..., tuple[Any, dict[str, Any] | None]],
+        symbolic_zeros: bool = False,
+        optimize_remat: bool = False,
+        generic_batching: bool = False,
+    ) -> None:
+        """Sets rules as `defvjp` does, of which the backward one returns entries of a log as well.
+
+        The entries are checked and dropped, as derivatives do that are not asked for them.
+
+        Args:
+          bwd: (residuals, cotangent of the result) -> (tuple of cotangents of the arguments, a dict of
+            entries or None).
+          fwd, symbolic_zeros, optimize_remat, generic_batching: as of `defvjp`.
+        """
+        self.defvjp(fwd, bwd, symbolic_zeros, optimize_remat, generic_batching)
+        self.with_logs = True
+
+    def defvjp_with_accums(
+        self,
+        fwd: Callable[..., Any],
+        bwd: Callable[..., Any],
+        symbolic_zeros: bool = False,
+        optimize_remat: bool = False,
+        generic_batching: bool = False,
+    ) -> None:
+        """Sets rules as `defvjp` does, of which the backward one adds cotangents to accumulators.
+
+        Args:
+          bwd: (residuals, cotangent of the result, *accumulators) -> None, or a dict of entries of a
+            log. There is an accumulator for each leaf of the arguments, in their structure; its
+            method `accum` adds a part of the cotangent.
+          fwd, symbolic_zeros, optimize_remat, generic_batching: as of `defvjp`.
+
+        Example:
+          >>> @jax.custom_vjp
+          ... def product(x, y):
+          ...     return x * y
+          >>> def backward(residuals, ct, x, y):
+          ...     x.accum(ct * residuals[1])
+          ...     y.accum(ct * residuals[0])
+          >>> product.defvjp_with_accums(lambda x, y: (x * y, (x, y)), backward)
+          >>> jax.grad(product)(2.0, 3.0)
+          Array(3., dtype=float32, weak_type=True)
+        """
+        self.defvjp(fwd, bwd, symbolic_zeros, optimize_remat, generic_batching)
+        self.with_accums = True
+
+    def defremat(
+        self,
+        fwd: Callable[..., Any],
+        rem: Callable[..., Any],
+        bwd: Callable[..., Any],
+        generic_batching: bool = False,
+    ) -> None:
+        """Sets rules whose residuals are computed from others. Rules of `defvjp` precede them.
+
+        Args:
+          fwd: the function's arguments -> (its result, residuals to keep).
+          rem: (these residuals, *the arguments) -> (the result, residuals for `bwd`).
+          bwd: (the latter residuals, cotangent of the result) -> cotangents, as of `defvjp`.
+          generic_batching: as of `defvjp`.
+        """
+        self._defremat(fwd, rem, bwd, self.defvjp)
+
+    def defremat_with_logs(
+        self,
+        fwd: Callable[..., Any],
+        rem: Callable[..., Any],
+        bwd: Callable[..., Any],
+        generic_batching: bool = False,
+    ) -> None:
+        """Sets rules as `defremat` does, with the `bwd` of `defvjp_with_logs`."""
+        self._defremat(fwd, rem, bwd, self.defvjp_with_logs)
+
+    def _defremat(
+        self,
+        fwd: Callable[..., Any],
+        rem: Callable[..., Any],
+        bwd: Callable[..., Any],
+        define: Callable[..., None],
+    ) -> None:
+        @functools.wraps(fwd)
+        def fwd_and_rem(*args: PyTree) -> Any:
+            out, kept = fwd(*args)
+            return out, rem(kept, *args)[1]
+
+        if self.fwd is None or self.by_remat:
+            define(fwd_and_rem, bwd)
+            self.by_remat = True
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -259,7 +359,7 @@ class _Call:
         # Users' functions call methods of arrays.
         arrays = [x if isinstance(x, Zero) else _as_array(x) for x in cts]
         ct_tree = pytrees.tree_unflatten(self.out_tree, arrays)
-        result = self.users_bwd(*self.static.values(), residual_tree, ct_tree)
+        result = self._cotangents(residual_tree, ct_tree)
         if isinstance(result, list):
             result = tuple(result)
         empty = pytrees.tree_unflatten(self.in_tree, list(range(self.in_tree.num_leaves)))
@@ -294,6 +394,32 @@ class _Call:
         for positions, ct in zip(empty, result, strict=True):
             enter(positions, ct)
         return out
+
+    def _cotangents(self, residuals: PyTree, ct: PyTree) -> Any:
+        """What the backward function returns, or has accumulated: a cotangent for each argument."""
+        arguments = *self.static.values(), residuals, ct
+        if self.owner.with_accums:
+            accums = [ValAccum(aval.to_cotangent_aval()) for aval in self.in_avals]
+            trees = pytrees.tree_unflatten(self.in_tree, accums)
+            self._check_logs(self.users_bwd(*arguments, *trees), "None")
+            return pytrees.tree_map(lambda accum: accum.freeze(), trees)
+        result = self.users_bwd(*arguments)
+        if not self.owner.with_logs:
+            return result
+        if not isinstance(result, list | tuple) or len(result) != 2:
+            raise TypeError(
+                f"custom_vjp of {self._name()}: its backward rule {self.bwd.__name__}, set by "
+                f"defvjp_with_logs, must return a pair (cotangents, logs), but returned {result!r}"
+            )
+        self._check_logs(result[1], "None as second result")
+        return result[0]
+
+    def _check_logs(self, logs: object, otherwise: str) -> None:
+        if logs is not None and not isinstance(logs, dict):
+            raise TypeError(
+                f"custom_vjp of {self._name()}: its backward rule {self.bwd.__name__} must return a "
+                f"dict of entries of a log, or {otherwise}, but returned {logs!r}"
+            )
 
     def _checked(self, place: int, ct: PyTree, places: PyTree) -> Any:
         """The cotangent `ct` of argument leaf `place`, of the tree `places`, if it is of its type."""

@@ -7,7 +7,6 @@ _CALLBACK = "jax.pure_callback calls functions of the host"
 _KERNELS = "jax.jit fuses loops over arrays into kernels"
 _TEXT = "jax.jit(f).lower(...).as_text() shows a program"
 _TRACE = "jax.profiler.trace writes a file for trace viewers"
-_MEMORY = "jax.jit(f).lower(...).compile().memory_analysis() tells what a program needs"
 _COSTS = "jax.jit(f).lower(...).compile().cost_analysis() counts operations and bytes"
 
 # Name -> the nearest thing. That of a module stands for all in it.
@@ -38,8 +37,6 @@ _NEAREST = {
     "jax.ffi": _CALLBACK,
     "jax.interpreters.ad.linearize": "jax.linearize",
     "jax.interpreters.mlir": "jax.interpreters.mlir.lower_fun gives a primitive its program",
-    "jax.profiler.device_memory_profile": _MEMORY,
-    "jax.profiler.save_device_memory_profile": _MEMORY,
     "jax.sharding.AbstractDevice": "jax.sharding.AbstractMesh",
     "jax.tools": _TEXT,
 }

@@ -17,7 +17,7 @@ from jitney.api.autodiff import linear_transpose
 from jitney.core.avals import AbstractValue, get_aval
 from jitney.core.pytree import pytrees
 from jitney.primitives import calculus
-from jitney.primitives.call.hi_call import GradAccum, VJPHiPrimitive as HiPrim
+from jitney.primitives.call.hi_call import GradAccum, ValAccum as ValAccum, VJPHiPrimitive as HiPrim
 from jitney.primitives.refs import access, lifetime
 from jitney.transforms.batch import batch_flat, move_to
 from jitney.transforms.zero import Zero, instantiate
@@ -29,17 +29,6 @@ if TYPE_CHECKING:
     from jitney.transforms.batch import AxisData
 
 # --- accumulators ---------------------------------------------------------------------------------
-
-
-class ValAccum(GradAccum):
-    """Accumulates a cotangent, starting with a value if one is given."""
-
-    def __init__(self, aval: AbstractValue, val: Cotangent | None = None) -> None:
-        super().__init__(aval)
-        self.accum(val)
-
-    def __repr__(self) -> str:
-        return f"ValAccum({self.aval.str_short()})"
 
 
 class RefAccum(GradAccum):

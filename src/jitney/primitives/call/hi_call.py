@@ -61,6 +61,17 @@ class GradAccum:
         return self._sum
 
 
+class ValAccum(GradAccum):
+    """Accumulates a cotangent, starting with a value if one is given."""
+
+    def __init__(self, aval: AbstractValue, val: Cotangent | None = None) -> None:
+        super().__init__(aval)
+        self.accum(val)
+
+    def __repr__(self) -> str:
+        return f"ValAccum({self.aval.str_short()})"
+
+
 class NullAccum(GradAccum):
     """Stands for an operand of which no cotangent is wanted."""
 

@@ -1,0 +1,144 @@
+"""The memory of live arrays as a profile that pprof reads: `jax.profiler.device_memory_profile`.
+
+A profile is a compressed protocol buffer. A sample is of all arrays of one type on one device: their
+number and bytes, labelled with the device, and at a "location" that is named after the type.
+
+Source: https://github.com/google/pprof/blob/main/proto/profile.proto.
+"""
+
+from __future__ import annotations
+
+import collections
+import gzip
+import math
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from jitney.api.environment import live_arrays
+
+if TYPE_CHECKING:
+    from jitney.core.sharding.sharding import Device
+    from jitney.runtime.array import ArrayImpl
+
+# Numbers of fields of messages: of a profile,
+_SAMPLE_TYPE, _SAMPLE, _LOCATION, _FUNCTION, _STRING, _TIME = 1, 2, 4, 5, 6, 9
+_TYPE, _UNIT = 1, 2  # of a sample type
+_LOCATIONS, _VALUES, _LABEL = 1, 2, 3  # of a sample
+_KEY, _TEXT = 1, 2  # of a label
+_ID, _LINE = 1, 4  # of a location
+_FUNCTION_ID = 1  # of a line
+_NAME, _SYSTEM_NAME = 2, 3  # of a function, which has an id, too
+
+
+def device_memory_profile(backend: str | None = None) -> bytes:
+    """Returns a profile of the memory of live arrays, for `pprof`.
+
+    Args:
+      backend: "cpu" or None.
+
+    Returns: a compressed protocol buffer; see `save_device_memory_profile`.
+
+    Raises:
+      RuntimeError: if there is no such backend.
+    """
+    strings = _Strings()
+    names: dict[str, int] = {}
+    fields = [
+        _message(_SAMPLE_TYPE, _pair(strings, "allocations", "count")),
+        _message(_SAMPLE_TYPE, _pair(strings, "space", "bytes")),
+    ]
+    for (name, device), sizes in _by_type(live_arrays(backend)).items():
+        location = names.setdefault(name, len(names) + 1)
+        labels = ("kind", "buffer"), ("device", f"{device.platform}:{device.id}")
+        fields.append(
+            _message(
+                _SAMPLE,
+                [
+                    _packed(_LOCATIONS, [location]),
+                    _packed(_VALUES, [len(sizes), sum(sizes)]),
+                    *[_message(_LABEL, _pair(strings, *label)) for label in labels],
+                ],
+            )
+        )
+    for name, number in names.items():
+        line = _message(_LINE, [_number(_FUNCTION_ID, number)])
+        fields.append(_message(_LOCATION, [_number(_ID, number), line]))
+        text = strings.index(name)
+        words = [_number(_ID, number), _number(_NAME, text), _number(_SYSTEM_NAME, text)]
+        fields.append(_message(_FUNCTION, words))
+    fields += [_message(_STRING, [text.encode()]) for text in strings.all]
+    fields.append(_number(_TIME, time.time_ns()))
+    return gzip.compress(b"".join(fields))
+
+
+def save_device_memory_profile(filename: str, backend: str | None = None) -> None:
+    """Writes a profile of the memory of live arrays, which `pprof -top filename` shows.
+
+    Args:
+      filename: of the file, which is replaced.
+      backend: "cpu" or None.
+
+    Raises:
+      RuntimeError: if there is no such backend.
+    """
+    profile = device_memory_profile(backend)
+    with open(filename, "wb") as file:
+        file.write(profile)
+
+
+def _by_type(arrays: Iterable[ArrayImpl]) -> dict[tuple[str, Device], list[int]]:
+    """(type, device) -> the bytes of each of the arrays."""
+    sizes: dict[tuple[str, Device], list[int]] = collections.defaultdict(list)
+    for x in arrays:
+        count = math.prod(x.sharding.shard_shape(x.shape))
+        for device in x.sharding.addressable_devices:
+            sizes[x.aval.str_short(), device].append(count * x.dtype.itemsize)
+    return sizes
+
+
+# --- protocol buffers -----------------------------------------------------------------------------
+
+
+class _Strings:
+    """The table of strings that messages refer to by index; the first is empty."""
+
+    def __init__(self) -> None:
+        self._indices = {"": 0}
+
+    def index(self, text: str) -> int:
+        return self._indices.setdefault(text, len(self._indices))
+
+    @property
+    def all(self) -> Iterator[str]:
+        return iter(self._indices)
+
+
+def _pair(strings: _Strings, first: str, second: str) -> list[bytes]:
+    """The fields of a sample type or a label: two strings."""
+    assert (_TYPE, _UNIT) == (_KEY, _TEXT)
+    return [_number(_KEY, strings.index(first)), _number(_TEXT, strings.index(second))]
+
+
+def _varint(value: int) -> bytes:
+    """A number of at least 0 in groups of seven bits, the lowest first."""
+    out = bytearray()
+    while value >> 7:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def _number(field: int, value: int) -> bytes:
+    return _varint(field << 3) + _varint(value)
+
+
+def _message(field: int, parts: Sequence[bytes]) -> bytes:
+    """A field that is a message, or text."""
+    content = b"".join(parts)
+    return _varint(field << 3 | 2) + _varint(len(content)) + content
+
+
+def _packed(field: int, values: Sequence[int]) -> bytes:
+    return _message(field, [*map(_varint, values)])
