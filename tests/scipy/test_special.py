@@ -280,8 +280,13 @@ def test_expn(n: int):
         np.testing.assert_allclose(slope, exact, rtol=5e-14)
 
 
-def test_expn_refuses():
-    np.testing.assert_array_equal(special.expn(jnp.array([-1.0, 1.5]), 1.0), [NAN, NAN])
+def test_orders_of_expn_are_rounded_down():
+    """As in JAX and SciPy; there is no integral of a negative order."""
+    orders = jnp.array([0.5, 1.0, 2.5, 7.999, -0.5, -2.0, jnp.inf, jnp.nan])
+    whole = special.expn(jnp.array([0, 1, 2, 7]), 1.25)
+    np.testing.assert_array_equal(special.expn(orders, 1.25), [*whole, *[NAN] * 4])
+    slope = jitney.grad(special.expn, 1)
+    np.testing.assert_array_equal(slope(2.5, 1.25), slope(2.0, 1.25))
 
 
 @pytest.mark.parametrize(("s", "a"), [(1.5, 0.7), (3.0, 2.0), (12.0, 0.3), (0.0, 0.5)])

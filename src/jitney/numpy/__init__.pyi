@@ -403,7 +403,7 @@ from jitney.numpy.unary_math import rint as rint
 from jitney.numpy.unary_math import sign as sign
 from jitney.numpy.float_classes import signbit as signbit
 from jitney.numpy.unary_math import sin as sin
-from jitney.numpy.unary_math import sinc as sinc
+from jitney.numpy.cardinal_sine import sinc as sinc
 from jitney.numpy.unary_math import sinh as sinh
 from jitney.numpy.unary_math import sqrt as sqrt
 from jitney.numpy.unary_math import square as square

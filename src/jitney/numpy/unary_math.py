@@ -6,12 +6,10 @@ Integers are promoted to the default float where a function needs one. Angles ar
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from jitney.api.custom_jvp import custom_jvp
 from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.array import Array
@@ -426,36 +424,6 @@ def to_bool(x: ArrayLike) -> ArrayLike:
     return x if dtype == np.bool_ else compare.ne(x, promotion.scalar_like(x, 0))
 
 
-@partial(custom_jvp, nondiff_argnums=(0,))
-def _sinc_maclaurin(k: int, x: Array) -> Array:
-    """Derivative of order `k` of sin(x) / x at 0, written so that it depends on x."""
-    value = 0.0 if k % 2 else (-1) ** (k // 2) / (k + 1)
-    return binary.add(binary.mul(x, promotion.scalar_like(x, 0)), promotion.scalar_like(x, value))
-
-
-@_sinc_maclaurin.defjvp
-def _sinc_maclaurin_jvp(
-    k: int, primals: tuple[Array, ...], tangents: tuple[Array, ...]
-) -> tuple[Array, Array]:
-    (x,), (dx,) = primals, tangents
-    return _sinc_maclaurin(k, x), binary.mul(_sinc_maclaurin(k + 1, x), dx)
-
-
-@jit_when_traced
-def sinc(x: ArrayLike, /) -> Array:
-    """sin(pi x) / (pi x), elementwise; 1 at 0.
-
-    Example:
-      >>> jnp.sinc(jnp.array([0.0, 0.5])).round(3)
-      Array([1.   , 0.637], dtype=float32)
-    """
-    (x,) = promote_args_inexact("sinc", x)
-    is_zero = compare.eq(x, promotion.scalar_like(x, 0))
-    pi_x = binary.mul(promotion.scalar_like(x, np.pi), x)
-    safe = where(is_zero, promotion.scalar_like(x, 1), pi_x)
-    return where(is_zero, _sinc_maclaurin(0, pi_x), binary.div(unary.sin(safe), safe))
-
-
 for _function in (
     absolute,
     bitwise_count,
@@ -469,7 +437,6 @@ for _function in (
     positive,
     radians,
     rint,
-    sinc,
     square,
     trunc,
 ):

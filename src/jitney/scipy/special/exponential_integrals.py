@@ -196,7 +196,8 @@ _FRACTION_TERMS = 48  # of the continued fraction, at x = 2
 @custom_jvp
 def _expn(n: Array, x: Array) -> Array:
     n, x = strong(n), strong(x)
-    valid = (n >= 0) & is_whole(n) & (x >= 0)
+    valid = (n >= 0) & (n < jnp.inf) & (x >= 0)
+    n = lax.floor(n)
     order = guarded(valid & (n >= 1), n, 1.0)
     inside = valid & (x > 0) & (x < jnp.inf)
     y = guarded(inside, x, 1.0)
@@ -241,6 +242,7 @@ def _expn_fraction(n: Array, x: Array) -> Array:
 @_expn.defjvp
 def _expn_jvp(primals: tuple[Array, Array], tangents: tuple[Array, Array]) -> tuple[Array, Array]:
     (n, x), dx = map(strong, primals), tangents[1]
+    n = lax.floor(n)
     below = where(n == 0, lax.exp(-x) * (1 + 1 / x) / x, _expn(lax.abs(n - 1), x))
     return _expn(n, x), lax.mul(lax.neg(dx), below.astype(x.dtype))
 
@@ -249,7 +251,7 @@ def expn(n: ArrayLike, x: ArrayLike) -> Array:
     """The exponential integral E_n: the integral of exp(-x t) / t**n over t from 1 to inf.
 
     Args:
-      n: orders, whole numbers that are not negative. The derivative by them counts as 0.
+      n: orders, not negative; rounded down to whole numbers. The derivative by them counts as 0.
       x: real array, not negative, broadcast against n.
 
     Returns: array of floating dtype; NaN for other operands.
