@@ -31,6 +31,7 @@ from jitney.interpreters.programs import (
     prune_closed_jaxpr_outputs as prune_closed_jaxpr_outputs,
 )
 from jitney.primitives.call.call import call_params, jit_p
+from jitney.transforms.lojax import lowered as lower_jaxpr2
 from jitney.transforms.partial import PartialTrace
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ __all__ = [
     "dce_jaxpr_closed_call_rule",
     "dce_jaxpr_consts",
     "dce_rules",
+    "lower_jaxpr2",
     "move_binders_to_back",
     "partial_eval_jaxpr_custom_rules",
     "partial_eval_jaxpr_nounits",

@@ -15,6 +15,10 @@ from jitney.private import modules
 
 _TREES = "jax.tree_util"
 _SPARSE = "jax.experimental.sparse"
+_CALLS = {
+    "jitney.primitives.call.function_call": """create_call_primitive eval_jaxpr_transpose
+        register_call_primitive_rules""",
+}
 
 # Public module -> where -> names; "a=b" is its a, and b by the other's name.
 REEXPORTS: dict[str, dict[str, str]] = {
@@ -101,6 +105,8 @@ REEXPORTS: dict[str, dict[str, str]] = {
         "jitney.api.memory_profile": "device_memory_profile save_device_memory_profile",
         "jitney.core.profile_data": "ProfileData ProfileEvent ProfileLine ProfilePlane",
     },
+    "jax.extend.core": _CALLS,
+    "jax.extend.core.primitives": _CALLS,
     "jax.interpreters.ad": {"jitney.transforms.transpose": "backward_pass"},
 }
 

@@ -1,6 +1,8 @@
 """`jax.extend.core`: programs, and what they are made of."""
 
-from jitney.core.lazy import listing
+from typing import TYPE_CHECKING
+
+from jitney.core.lazy import listing, refusing
 from jitney.core.avals import AbstractToken as AbstractToken
 from jitney.core.avals import mapped_aval as mapped_aval
 from jitney.core.avals import unmapped_aval as unmapped_aval
@@ -46,3 +48,5 @@ from jitney.core.typecheck import check_jaxpr as check_jaxpr
 from jitney.extend.core import primitives as primitives
 
 __dir__ = listing(__name__)
+if not TYPE_CHECKING:  # type checkers would accept any name
+    __getattr__ = refusing(__name__)

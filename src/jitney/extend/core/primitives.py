@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from jitney.core.lazy import refusing
 from jitney.core.primitive import Primitive, registry
 
 if TYPE_CHECKING:
@@ -44,9 +45,7 @@ def __getattr__(name: str) -> Primitive | list[str]:  # what Python calls it
             if primitive is not None:
                 globals()[name] = primitive
                 return primitive
-    raise AttributeError(
-        f"module 'jax.extend.core.primitives' has no attribute {name!r}", name=name
-    )
+    return refusing(__name__)(name)
 
 
 def __dir__() -> list[str]:

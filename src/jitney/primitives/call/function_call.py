@@ -7,23 +7,25 @@ Lowered, it is inlined. The other parameters of `xla_metadata_call` are attribut
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from jitney.core.avals import get_aval
 from jitney.core.compat import CallPrimitive
-from jitney.core.evaluate import jaxpr_as_fun
+from jitney.core.evaluate import eval_jaxpr, jaxpr_as_fun
 from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.linear_util import wrap_init
-from jitney.core.primitive import registry
+from jitney.core.primitive import Primitive, registry
 from jitney.core.trace import state
 from jitney.primitives.call.call import divided_call, transposed_program, weakness_of
+from jitney.primitives.call.hi_call import GradAccum, ValAccum
 from jitney.primitives.call.inlined import calls_program, transposed_call
 from jitney.transforms.batch import AxisData, batch_jaxpr_at
 from jitney.transforms.jet import jet_jaxpr, present, types_of, unpacked
 from jitney.transforms.jvp import jvp_jaxpr
 from jitney.transforms.partial import dce_closed
+from jitney.transforms.transpose import UndefinedPrimal
 from jitney.transforms.zero import Zero, with_zeros
 
 if TYPE_CHECKING:
@@ -89,9 +91,12 @@ def _program(parameter: object) -> ClosedJaxpr:
     return parameter
 
 
-def _declare_derivatives(prim: FunctionCall) -> None:
-    """Set the rules by which derivatives of calls are calls of derivatives."""
-    parameter = prim.parameter
+Call: TypeAlias = "Callable[[ClosedJaxpr, Sequence[Value], dict[str, Any]], list[Any]]"
+"""Calls a program by a primitive: (program, operands, further parameters) -> results."""
+
+
+def _set_derivatives(prim: Primitive, parameter: str, call: Call) -> None:
+    """Sets the rules by which derivatives of calls are calls of derivatives."""
 
     @prim.jvp
     def jvp_rule(primals: Primals, tangents: Tangents, **params: object) -> Any:
@@ -99,7 +104,7 @@ def _declare_derivatives(prim: FunctionCall) -> None:
         nonzero = tuple(type(t) is not Zero for t in tangents)
         program, nonzero_out = jvp_jaxpr(called, nonzero, False)
         nonzero_tangents = [t for t in tangents if not isinstance(t, Zero)]
-        outs = prim.call(program, [*primals, *nonzero_tangents], params)
+        outs = call(program, [*primals, *nonzero_tangents], params)
         n = len(called.out_avals)
         types = [a.to_tangent_aval() for a in called.out_avals]
         return outs[:n], with_zeros(outs[n:], nonzero_out, types)
@@ -108,7 +113,7 @@ def _declare_derivatives(prim: FunctionCall) -> None:
     def jet_rule(primals: Primals, series: Sequence[jet.Terms], **params: object) -> Any:
         called = _program(params.pop(parameter))
         program, out_terms = jet_jaxpr(called, types_of(series), len(series[0]))
-        outs = prim.call(program, [*primals, *present(series)], params)
+        outs = call(program, [*primals, *present(series)], params)
         n = len(called.out_avals)
         return outs[:n], unpacked(outs[n:], called.out_avals, out_terms)
 
@@ -117,17 +122,16 @@ def _declare_derivatives(prim: FunctionCall) -> None:
         called = _program(params.pop(parameter))
         return transposed_call(
             lambda linear, nonzero: transposed_program(called, linear, nonzero, weakness_of(cts)),
-            lambda program, operands: prim.call(program, operands, params),
+            lambda program, operands: call(program, operands, params),
             cts,
             args,
         )
 
 
-def _declare(name: str, parameter: str = "call_jaxpr") -> FunctionCall:
-    prim = registry[name] = FunctionCall(name, parameter)
+def _set_rules(prim: Primitive, parameter: str, call: Call) -> None:
+    """Sets all rules of a primitive that calls the program in its parameter `parameter`."""
     calls_program(prim, parameter)
-    prim.absent("eager", why="evaluated by calling the function")
-    _declare_derivatives(prim)
+    _set_derivatives(prim, parameter, call)
 
     @prim.partial
     def partial_rule(
@@ -138,7 +142,7 @@ def _declare(name: str, parameter: str = "call_jaxpr") -> FunctionCall:
             unknown,
             args,
             params[parameter],
-            lambda known, operands: prim.call(known, operands, params),
+            lambda known, operands: call(known, operands, params),
             lambda late, operands: trace.unknown_trace.process_primitive(
                 prim, operands, {**params, parameter: late}
             ),
@@ -150,7 +154,7 @@ def _declare(name: str, parameter: str = "call_jaxpr") -> FunctionCall:
     ) -> Any:
         called = _program(params.pop(parameter))
         program, out_dims = batch_jaxpr_at(called, axis_data, tuple(dims))
-        return prim.call(program, args, params), out_dims
+        return call(program, args, params), out_dims
 
     @prim.dce
     def dce_rule(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
@@ -161,9 +165,119 @@ def _declare(name: str, parameter: str = "call_jaxpr") -> FunctionCall:
             outvars=[v for v, u in zip(eqn.outvars, used, strict=True) if u],
         )
 
+
+def _declare(name: str, parameter: str = "call_jaxpr") -> FunctionCall:
+    prim = registry[name] = FunctionCall(name, parameter)
+    _set_rules(prim, parameter, prim.call)
+    prim.absent("eager", why="evaluated by calling the function")
     return prim
 
 
 call_p = _declare("call")
 closed_call_p = _declare("closed_call")
 xla_metadata_call_p = _declare("xla_metadata_call", "jaxpr")
+
+
+# --- of libraries ---------------------------------------------------------------------------------
+
+_PARAMETER = "call_jaxpr"
+
+
+def create_call_primitive(name: str, inline_jax_late: bool = True) -> Primitive:
+    """Returns a new primitive that calls the program in its parameter `call_jaxpr`.
+
+    Args:
+      name: as jaxprs print it.
+      inline_jax_late: accepted: programs are inlined when they are lowered.
+
+    Example:
+      >>> from jax.extend.core import create_call_primitive
+      >>> marked = create_call_primitive("marked")
+      >>> program = jax.make_jaxpr(lambda x: [x * x])(1.0)
+      >>> jax.grad(lambda x: marked.bind(x, call_jaxpr=program)[0])(3.0)
+      Array(6., dtype=float32, weak_type=True)
+    """
+    prim = Primitive(name)
+    prim.multiple_results = True
+    register_call_primitive_rules(prim, name, inline_jax_late=inline_jax_late)
+    return prim
+
+
+def register_call_primitive_rules(
+    prim: Primitive,
+    name: str | None = None,
+    transpose_rule: Callable[..., Any] | None = None,
+    inline_jax_late: bool = True,
+) -> None:
+    """Sets all rules of a primitive that calls the program in its parameter `call_jaxpr`.
+
+    Args:
+      prim: one that has several results.
+      name: accepted: messages show the primitive's.
+      transpose_rule: (cotangents of the results, *operands, call_jaxpr, **parameters), with an
+        accumulator in place of each operand whose cotangent is wanted: its method `accum` adds a part.
+        `functools.partial(eval_jaxpr_transpose, prim)` by default.
+      inline_jax_late: accepted: programs are inlined when they are lowered.
+    """
+
+    def call(program: ClosedJaxpr, operands: Sequence[Value], params: dict[str, Any]) -> list[Any]:
+        return prim.bind(*operands, **{**params, _PARAMETER: program})
+
+    def evaluated(*args: Value, call_jaxpr: ClosedJaxpr, **_: object) -> list[Any]:
+        return eval_jaxpr(call_jaxpr.jaxpr, call_jaxpr.consts, *args)
+
+    _set_rules(prim, _PARAMETER, call)
+    prim.def_impl(evaluated)
+    if transpose_rule is not None:
+        prim.replace_rule("transpose", _WithAccumulators(prim, transpose_rule))
+
+
+def eval_jaxpr_transpose(
+    prim: Primitive,
+    ct: Sequence[Cotangent],
+    *args: Operand | GradAccum,
+    call_jaxpr: ClosedJaxpr,
+    **params: object,
+) -> None:
+    """Adds to accumulators the cotangents of the operands that they stand for.
+
+    Args:
+      prim: the primitive, which calls the transposed program.
+      ct: cotangents of the results.
+      *args: operands; accumulators where the call is linear.
+      call_jaxpr: the program.
+      **params: further parameters of the call.
+    """
+    operands: list[Any] = [
+        UndefinedPrimal(x.aval.to_cotangent_aval()) if isinstance(x, GradAccum) else x for x in args
+    ]
+    transpose = prim.rules["transpose"]
+    if isinstance(transpose, _WithAccumulators):
+        transpose = transpose.default
+    for x, found in zip(
+        args, transpose(ct, *operands, call_jaxpr=call_jaxpr, **params), strict=True
+    ):
+        if isinstance(x, GradAccum):
+            x.accum(found)
+
+
+class _WithAccumulators:
+    """A transposition that adds cotangents to accumulators, as the rule that returns them.
+
+    Attributes:
+      default: the rule that it has replaced.
+    """
+
+    __name__ = "transpose_rule"
+
+    def __init__(self, prim: Primitive, rule: Callable[..., Any]) -> None:
+        self._rule = rule
+        self.default = prim.rules["transpose"]
+
+    def __call__(self, cts: Sequence[Cotangent], *args: Operand, **params: object) -> list[Any]:
+        accums: list[Any] = [
+            ValAccum(x.aval.to_cotangent_aval()) if isinstance(x, UndefinedPrimal) else x
+            for x in args
+        ]
+        self._rule(cts, *accums, **params)
+        return [x.freeze() if isinstance(x, GradAccum) else None for x in accums]
