@@ -89,6 +89,10 @@ REEXPORTS: dict[str, dict[str, str]] = {
         "jax.typing": "DTypeLike",
         ".util": "split_list",
     },
+    "jax.experimental.sparse.test_util": {
+        "__future__": "annotations",
+        ".util": "safe_zip split_list",
+    },
     "jax.experimental.sparse.transform": {
         "jax.api_util": "flatten_fun_nokwargs",
         _SPARSE: "BCOO BCSR bcoo_multiply_dense bcoo_multiply_sparse",
