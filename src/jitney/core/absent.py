@@ -18,7 +18,6 @@ _NEAREST = {
     "jax.experimental.pallas": _KERNELS,
     "jax.experimental.profiler": _TRACE,
     "jax.experimental.roofline": _COSTS,
-    "jax.experimental.source_mapper": _TEXT,
     "jax.experimental.transfer": "jax.device_put moves arrays",
     "jax.export.DisabledSafetyCheck": _KEPT,
     "jax.export.Exported": _KEPT,

@@ -22,6 +22,7 @@ from jitney.experimental import scheduling_groups as scheduling_groups
 from jitney.experimental import serialize_executable as serialize_executable
 from jitney.experimental import shard_alike as shard_alike
 from jitney.experimental import shard_map as shard_map
+from jitney.experimental import source_mapper as source_mapper
 from jitney.experimental import sparse as sparse
 from jitney.experimental import topologies as topologies
 from jitney.experimental import xla_metadata as xla_metadata

@@ -1,0 +1,109 @@
+"""Passes that make source maps, and their table."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from jitney.api.jit import jit
+from jitney.core.lazy import listing
+from jitney.experimental.source_mapper.sourcemap import SourceMap
+
+if TYPE_CHECKING:
+    from jitney.core.typing import PyTree
+
+__dir__ = listing(__name__)
+
+
+class SourceMapDump(NamedTuple):
+    """A program as text, and where its lines come from.
+
+    Attributes:
+      source_map: the map.
+      generated_code: the text.
+      pass_name: of the pass that made it.
+    """
+
+    source_map: SourceMap
+    generated_code: str
+    pass_name: str
+
+
+class Pass(NamedTuple):
+    """A stage of compilation.
+
+    Attributes:
+      name: by which `filter_passes` finds it.
+      compile_fn: (folder to work in, function, arguments, keyword arguments, **options) -> a program.
+      generate_dump: (program, **options) -> a `SourceMapDump`.
+    """
+
+    name: str
+    compile_fn: Callable[..., Any]
+    generate_dump: Callable[..., SourceMapDump]
+
+
+_passes: dict[str, Pass] = {}
+
+
+def register_pass(pass_: Pass) -> None:
+    """Adds a pass.
+
+    Raises:
+      ValueError: if there is one of its name.
+    """
+    if pass_.name in _passes:
+        raise ValueError(f"register_pass: there is a pass {pass_.name!r} already")
+    _passes[pass_.name] = pass_
+
+
+def all_passes() -> Sequence[Pass]:
+    """Returns all passes."""
+    return list(_passes.values())
+
+
+def filter_passes(regex: str) -> Sequence[Pass]:
+    """Returns the passes whose names begin with what the regular expression matches.
+
+    Example:
+      >>> from jax.experimental import source_mapper
+      >>> [p.name for p in source_mapper.filter_passes("jax")]
+      ['jaxpr']
+    """
+    return [x for x in _passes.values() if re.match(regex, x.name)]
+
+
+def compile_with_env(
+    f: Callable[..., Any],
+    f_args: Sequence[PyTree],
+    f_kwargs: Mapping[str, PyTree],
+    env_flags: Mapping[str, str],
+    compiler_flags: Mapping[str, Any],
+) -> None:
+    """Compiles a function with variables of the environment, and options of the compiler.
+
+    Args:
+      f: the function.
+      f_args, f_kwargs: its arguments.
+      env_flags: variables that are set meanwhile.
+      compiler_flags: options of `Lowered.compile`.
+    """
+    with _environment(env_flags):
+        jit(f).lower(*f_args, **f_kwargs).compile(dict(compiler_flags))
+
+
+@contextmanager
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

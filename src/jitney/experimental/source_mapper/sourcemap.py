@@ -1,0 +1,128 @@
+"""Source maps: which positions of sources the positions of a generated text come from.
+
+A map has for each line of the text a group of segments. A segment is a tuple of numbers: column of the
+text, and optionally source, line and column there, and optionally a name. All numbers count from zero,
+and all are relative: the column of the text to the segment before it in the line, the others to the
+segment before it that has them. In JSON they are written in base 64.
+
+Source: ECMA-426, "Source map format specification", https://tc39.es/ecma426.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
+
+from jitney.core.record import record
+
+Segment: TypeAlias = "tuple[int, ...]"
+Mappings: TypeAlias = "Sequence[Sequence[Segment]]"
+
+_DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+_VALUES = {digit: value for value, digit in enumerate(_DIGITS)}
+_BITS = 5  # of a number in a digit; the highest bit says that there are more digits
+
+
+@record(frozen=True)
+class SourceMap:
+    """A source map.
+
+    Attributes:
+      version: 3.
+      sources: names of files.
+      sources_content: their contents; may be empty.
+      names: that segments refer to.
+      mappings: groups of segments, one for each line.
+    """
+
+    version: int
+    sources: Sequence[str]
+    sources_content: Sequence[str]
+    names: Sequence[str]
+    mappings: Mappings
+
+    def to_json(self) -> str:
+        """Returns the map as JSON, in the form of ECMA-426.
+
+        Example:
+          >>> from jax.experimental.source_mapper import SourceMap
+          >>> SourceMap(3, ["a.py"], [], [], [[], [(4, 0, 2, 8)]]).to_json()
+          '{"version": 3, "sources": ["a.py"], "sourcesContent": [], "names": [], "mappings": ";IAEQ"}'
+        """
+        fields = {
+            "version": self.version,
+            "sources": self.sources,
+            "sourcesContent": self.sources_content,
+            "names": self.names,
+            "mappings": ";".join([",".join(map(_encoded, group)) for group in self.mappings]),
+        }
+        return json.dumps(fields)
+
+    @classmethod
+    def from_json(cls, json_data: str) -> SourceMap:
+        """Returns the map of a text in JSON; raises KeyError if a field is missing."""
+        fields = json.loads(json_data)
+        groups = fields["mappings"].split(";")
+        return cls(
+            fields["version"],
+            fields["sources"],
+            fields["sourcesContent"],
+            fields["names"],
+            [[tuple(_decoded(text)) for text in group.split(",") if text] for group in groups],
+        )
+
+
+def _encoded(segment: Segment) -> str:
+    out: list[str] = []
+    for number in segment:
+        rest = abs(number) << 1 | (number < 0)
+        while True:
+            rest, digit = rest >> _BITS, rest & ((1 << _BITS) - 1)
+            out.append(_DIGITS[digit | (1 << _BITS if rest else 0)])
+            if not rest:
+                break
+    return "".join(out)
+
+
+def _decoded(text: str) -> Iterator[int]:
+    number = shift = 0
+    for letter in text:
+        digit = _VALUES[letter]
+        number |= (digit & ((1 << _BITS) - 1)) << shift
+        shift += _BITS
+        if digit >> _BITS == 0:
+            yield -(number >> 1) if number & 1 else number >> 1
+            number = shift = 0
+
+
+class MappingsGenerator:
+    """Makes the groups of a map of segments of absolute numbers."""
+
+    def __init__(self) -> None:
+        self._groups: list[list[Segment]] = []
+        self._column = 0
+        self._last = [0, 0, 0, 0]  # source, line, column, name
+
+    def new_group(self) -> None:
+        """Begins the next line of the text."""
+        self._groups.append([])
+        self._column = 0
+
+    def new_segment(self, *seg: int) -> None:
+        """Adds a segment: (column, source, line, column there, name), of which the end may be missing.
+
+        Raises:
+          RuntimeError: if no line has been begun.
+        """
+        if not self._groups:
+            raise RuntimeError("MappingsGenerator.new_segment: call new_group first, for each line")
+        column, *position = seg
+        relative = [new - last for new, last in zip(position, self._last, strict=False)]
+        self._groups[-1].append((column - self._column, *relative))
+        self._column = column
+        self._last[: len(position)] = position
+
+    def mappings(self) -> Mappings:
+        """Returns the groups."""
+        return self._groups
