@@ -1,13 +1,18 @@
 """All compilation passes through one function, which others may wrap; equal programs share code."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
+from tests.helpers.threads import in_threads
 
 import jitney as jax
 import jitney.numpy as jnp
 from jitney._src import compiler
 from jitney.compiler import pipeline
-from jitney.core import config
+from jitney.core import config, forking
 from jitney.runtime import compiling
 
 
@@ -116,6 +121,74 @@ def test_programs_that_are_kept_are_few_and_small(
     for _ in range(2):
         np.testing.assert_array_equal(jax.jit(lambda x: x + values)(values), values * 2)
     assert len(compilations) == 6
+
+
+def test_threads_compile_a_program_once(compilations: list[str]) -> None:
+    x = jnp.arange(5.0)
+    f = jax.jit(lambda x: jnp.sin(x) * jnp.cos(x) + jnp.cumsum(x))
+    results: list[jax.Array] = []
+    in_threads(4, lambda i: results.append(f(x) if i % 2 else jax.jit(f.__wrapped__)(x)))
+    assert len(compilations) == 1 and not forking.programs
+    for y in results:
+        np.testing.assert_array_equal(y, results[0])
+
+
+def test_a_failure_does_not_keep_other_threads_from_compiling(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    jax.clear_caches()
+    x, tries = jnp.arange(5.0), []
+    compile_module = pipeline.compile_module
+
+    def fail_first(module):
+        tries.append(module.name)
+        if len(tries) == 1:
+            raise MemoryError("of the test")
+        return compile_module(module)
+
+    monkeypatch.setattr(pipeline, "compile_module", fail_first)
+    failures: list[BaseException] = []
+
+    def call(i: int) -> None:
+        try:
+            np.testing.assert_array_equal(jax.jit(lambda x: x * 11)(x), np.arange(5.0) * 11)
+        except MemoryError as error:
+            failures.append(error)
+
+    in_threads(3, call)
+    assert len(failures) == 1 and len(tries) == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+def test_a_child_does_not_wait_for_threads_of_its_parent() -> None:
+    program = """
+import os, sys, threading
+import jitney as jax, jitney.numpy as jnp
+from jitney.compiler import pipeline
+x, forked = jnp.arange(5.0), threading.Event()
+f = lambda x: x * 12
+jax.jit(lambda x: x - 1)(x)
+compile_module, begun = pipeline.compile_module, threading.Event()
+def wait_for_fork(module):
+    if threading.current_thread() is not threading.main_thread() and not forked.is_set():
+        begun.set()
+        forked.wait()
+    return compile_module(module)
+pipeline.compile_module = wait_for_fork
+thread = threading.Thread(target=lambda: jax.jit(f)(x))
+thread.start()
+begun.wait()
+child = os.fork()
+if not child:
+    os._exit(0 if jax.jit(f)(x).sum() == 120 else 1)
+assert os.waitpid(child, 0)[1] == 0
+forked.set()
+thread.join()
+"""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program], timeout=60, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_caches_are_cleared(compilations: list[str]) -> None:

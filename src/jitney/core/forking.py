@@ -36,6 +36,10 @@ settings = threading.RLock()
 # Taken while this process meets the others of its program.
 processes = threading.RLock()
 
+# Taken while a program is compiled, by its digest: threads that need the same one wait for it. They
+# are held long, and not waited for: the child of a fork makes new ones.
+programs: dict[str, threading.RLock] = {}
+
 # A lock that is waited for while another is held stands after that one.
 _all = (kernels, llvm, disk, settings, processes)
 
@@ -63,6 +67,11 @@ def _after() -> None:
         lock.release()
 
 
+def _after_in_child() -> None:
+    programs.clear()
+    _after()
+
+
 def _others_import() -> bool:
     """Whether another thread is importing a module that a child may need."""
     frames = sys._current_frames()
@@ -82,4 +91,4 @@ def _imports(frame: FrameType | None) -> bool:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before, after_in_parent=_after, after_in_child=_after)
+    os.register_at_fork(before=_before, after_in_parent=_after, after_in_child=_after_in_child)

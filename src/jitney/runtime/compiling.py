@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 import time
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
-from jitney.core import caches, compile_log, compile_progress
+from jitney.core import caches, compile_log, compile_progress, forking
 from jitney.core.thresholds import threshold
 from jitney.runtime.lazy_compiler import compiler, linker
 
@@ -19,9 +21,8 @@ if TYPE_CHECKING:
 _recent: OrderedDict[str, linking.CompiledProgram] = OrderedDict()
 # As many as kernels whose code is kept (`codegen/program.py`): most programs are in the same modules.
 MAX_RECENT = threshold(128, small=4)
-MAX_CONSTANT_BYTES = threshold(
-    1 << 17, small=64
-)  # of a program that is kept though it is not in use
+# Of a program that is kept though it may not be in use.
+MAX_CONSTANT_BYTES = threshold(1 << 17, small=64)
 caches.register(
     "compiled programs", "digest of the lowered program", __name__,
     entries=_recent.__len__, clear=_recent.clear,
@@ -41,17 +42,32 @@ def backend_compile_and_load(backend: Client, module: ir.Module) -> linking.Comp
     key = digest(module)
     if key is None:
         return _compile(module)
-    program = _recent.pop(key, None)
+    program = _recent.get(key)
     if program is None:
-        program = _load_or_compile(key, module)
-    else:
-        program = program.reused(time.perf_counter() - start)
-        compile_log.reused(module.name, program.timings["lookup"])
-    if program.links.constant_bytes <= MAX_CONSTANT_BYTES:
+        with forking.programs.setdefault(key, threading.RLock()):
+            program = _recent.get(key)  # another thread may have compiled it meanwhile
+            if program is None:
+                try:
+                    program = _load_or_compile(key, module)
+                    _keep(key, program)
+                    return program
+                finally:
+                    forking.programs.pop(key, None)
+    program = program.reused(time.perf_counter() - start)
+    compile_log.reused(module.name, program.timings["lookup"])
+    _keep(key, program)
+    return program
+
+
+def _keep(key: str, program: linking.CompiledProgram) -> None:
+    """Keeps a program for others that are equal, and drops the one that was used least recently."""
+    if program.links.constant_bytes > MAX_CONSTANT_BYTES:
+        return
+    with contextlib.suppress(KeyError):  # another thread may have dropped what this one looks at
         _recent[key] = program
+        _recent.move_to_end(key)
         if len(_recent) > MAX_RECENT:
             _recent.popitem(last=False)
-    return program
 
 
 def _load_or_compile(key: str, module: ir.Module) -> linking.CompiledProgram:
