@@ -96,11 +96,11 @@ def test_an_interrupt_leaves_nothing_in_force(name: str) -> None:
     run()
 
 
-# Contexts in Python: what they end is not state, or is a file's, a part of a process's exchange, or
-# what listens to compilations (`collect`, `profile`).
+# Contexts in Python: what they end is not state, or is a file's, a part of a process's exchange, what
+# listens to compilations (`collect`, `profile`), or a variable of the environment (`common`).
 IN_PYTHON = {
-    "collect.py", "compile_log.py", "disk_cache.py", "multihost_utils.py", "private_files.py",
-    "process_programs.py", "profile.py", "profiler.py",
+    "collect.py", "common.py", "compile_log.py", "disk_cache.py", "multihost_utils.py",
+    "private_files.py", "process_programs.py", "profile.py", "profiler.py",
 }  # fmt: skip
 
 

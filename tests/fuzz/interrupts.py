@@ -102,7 +102,7 @@ def state() -> dict[str, Any]:
     from jitney.primitives.elementwise import masks
     from jitney.runtime import key_reuse
 
-    scopes = source_info._scopes
+    scopes = source_info.scopes
     return {
         "trace": trace.state.trace is trace.state.eval_trace,
         "axes": (trace.state.axis_env, trace.state.checked_axes),
