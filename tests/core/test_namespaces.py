@@ -105,9 +105,8 @@ OWN = {
     "jax.ad_checkpoint": "saved_residuals",
     "jax.example_libraries": "optimizers stax",
     "jax.experimental": """checkify compute_on cur_qdd custom_partitioning hijax jet layout mesh_utils
-        multihost_utils ode pjit random rnn scheduling_groups serialize_executable shard_alike shard_map
-        source_mapper
-        topologies xla_metadata""",
+        multihost_utils ode pjit random rnn roofline scheduling_groups serialize_executable
+        shard_alike shard_map source_mapper topologies xla_metadata""",
     # These are of JAX 0.10, as is `cur_qdd`.
     "jax.experimental.hijax": "AvalMutableQDD AvalQDD HiPrimitive MutableHiType VJPHiPrimitive",
     "jax.experimental.scheduling_groups": "xla_metadata_call_p",

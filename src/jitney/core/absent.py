@@ -7,7 +7,6 @@ _CALLBACK = "jax.pure_callback calls functions of the host"
 _KERNELS = "jax.jit fuses loops over arrays into kernels"
 _TEXT = "jax.jit(f).lower(...).as_text() shows a program"
 _TRACE = "jax.profiler.trace writes a file for trace viewers"
-_COSTS = "jax.jit(f).lower(...).compile().cost_analysis() counts operations and bytes"
 
 # Name -> the nearest thing. That of a module stands for all in it.
 _NEAREST = {
@@ -17,7 +16,6 @@ _NEAREST = {
     "jax.experimental.mosaic": _KERNELS,
     "jax.experimental.pallas": _KERNELS,
     "jax.experimental.profiler": _TRACE,
-    "jax.experimental.roofline": _COSTS,
     "jax.experimental.transfer": "jax.device_put moves arrays",
     "jax.export.DisabledSafetyCheck": _KEPT,
     "jax.export.Exported": _KEPT,

@@ -18,6 +18,7 @@ from jitney.experimental import ode as ode
 from jitney.experimental import pjit as pjit
 from jitney.experimental import random as random
 from jitney.experimental import rnn as rnn
+from jitney.experimental import roofline as roofline
 from jitney.experimental import scheduling_groups as scheduling_groups
 from jitney.experimental import serialize_executable as serialize_executable
 from jitney.experimental import shard_alike as shard_alike
