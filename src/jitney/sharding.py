@@ -25,6 +25,7 @@ from jitney.core.sharding.named import NamedSharding as NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec as PartitionSpec
 from jitney.core.sharding.sharding import Sharding as Sharding
 from jitney.core.unreduced_kind import UnreducedKind as UnreducedKind
+from jitney.runtime.no_collectives import no_collectives as no_collectives
 from jitney.runtime.sharding import SingleDeviceSharding as SingleDeviceSharding
 
 __dir__ = listing(__name__)

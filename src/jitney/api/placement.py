@@ -12,6 +12,7 @@ from jitney.api.device_put import device_put
 from jitney.core import explicit, messages
 from jitney.core.avals import get_aval, is_valid_operand
 from jitney.core.errors import UnexpectedTracerError
+from jitney.core.forbidden_axes import no_collectives
 from jitney.core.pytree import pytrees
 from jitney.core.sharding.mesh import AxisType, Mesh, get_abstract_mesh, get_mesh, in_force
 from jitney.core.sharding.named import NamedSharding, asks_nothing
@@ -292,6 +293,8 @@ def _moved(x: Any, place: Sharding) -> Any:
     if isinstance(x, ArrayImpl):
         if asks_nothing(place):
             return settled(x)
+        if no_collectives.value and isinstance(place, NamedSharding):
+            return resharded(x, place)  # an operation, which is checked
         aval = explicit.typed(x.aval, place)
         return x.placed(explicit.place_of(aval, as_mesh(place)) or place)
     return resharded(x, place) if isinstance(place, NamedSharding) else device_put(x, place)

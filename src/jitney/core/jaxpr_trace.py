@@ -282,6 +282,9 @@ class JaxprTrace(Trace):
             return self._process_varied(primitive, args, avals, params, unequal.axes)
         for feature in features:
             out = feature.result_types(primitive, out)
+            feature.check_equation(
+                primitive, avals, params, out if primitive.multiple_results else [out]
+            )
         if self.states:
             self._advance_states(primitive, atoms, params)
         origin = source_info.current()

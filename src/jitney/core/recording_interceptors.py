@@ -28,6 +28,15 @@ class RecordingInterceptor:
         """The types of an operation's results, a sequence or one, which are `out` otherwise."""
         return out
 
+    def check_equation(
+        self,
+        primitive: Operation,
+        avals: Sequence[AbstractValue],
+        params: dict[str, Any],
+        outs: Sequence[AbstractValue],
+    ) -> None:
+        """Raises an error if an operation with these types of results must not be recorded."""
+
     def context(self, context: JaxprEqnContext) -> JaxprEqnContext:
         """The context of an equation, which is `context` otherwise."""
         return context

@@ -1,0 +1,42 @@
+"""Along which axes of a mesh devices must not communicate: what `jax.sharding.no_collectives` sets."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from jitney.core import config
+from jitney.core.options import Overriding, State
+
+
+def _axes(value: object) -> frozenset[Any]:
+    if not isinstance(value, set | frozenset):
+        raise TypeError(
+            f"no_collectives takes a set of names of axes, but got {value!r} of type {type(value)}"
+        )
+    return frozenset(cast("set[Any]", value))
+
+
+class NoCollectives(State):
+    """Called with a set of names of axes, it gives a context in which these are not communicated along.
+
+    Within the context operations and collectives that do so raise `ForbiddenCollectiveError`.
+
+    Example:
+      >>> mesh = jax.make_mesh((1,), ("x",), axis_types=(jax.sharding.AxisType.Explicit,))
+      >>> with jax.set_mesh(mesh), jax.sharding.no_collectives({"x"}):
+      ...     x = jax.device_put(jnp.arange(4.0), jax.P("x"))
+      ...     print(x * 2)  # x.sum() would be an error
+      [0. 2. 4. 6.]
+    """
+
+    def _from_environment(self) -> Any:
+        return self.default
+
+    def __call__(self, new_value: object = True) -> Overriding:
+        return super().__call__(_axes(new_value))
+
+
+no_collectives = NoCollectives(
+    "no_collectives", cast("frozenset[Any]", frozenset()), _axes, traced=True
+)
+config.add_traced_state(no_collectives)
