@@ -115,7 +115,8 @@ def sum_of_selected(
     rank = mask.ndim
     if not _is_product(rank, other.ndim, dimension_numbers):
         return None
-    wide = other.reshape(other.shape + (1,) * (rank - other.ndim))
+    part = other if dtype.kind == "c" else np.real(other)
+    wide = part.reshape(part.shape + (1,) * (rank - part.ndim))
     product = _select(mask, wide).astype(dtype, copy=False)
     total = reduction.reduce(product, "add", tuple(dimension_numbers[0][0]))
     return total.transpose(_places(rank, dimension_numbers))
