@@ -9,12 +9,6 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jitney.api.closure_conversion import (
-    closed_over,
-    converted_function,
-    tree_with_consts,
-    with_values_as_operands,
-)
 from jitney.api.compiler_options import check_compiler_options
 from jitney.api.jit_call import JitCall, TracedProgram
 from jitney.api.make_jaxpr import result_structure
@@ -178,7 +172,10 @@ class Traced(Stage):
           >>> fun(consts, 2.0), fun([10.0], 2.0)
           (Array(6., dtype=float32), Array(20., dtype=float32))
         """
-        return closed_over(self.program), converted_function(self.program, self.in_tree)
+        from jitney.api import closure_conversion as conversion  # which few programs use
+
+        function = conversion.converted_function(self.program, self.in_tree)
+        return conversion.closed_over(self.program), function
 
     def with_consts_as_arg(self) -> tuple[list[Any], Traced]:
         """Returns what the function closes over, and the stage of the function that takes it, too.
@@ -187,10 +184,12 @@ class Traced(Stage):
           consts: as of `closure_convert`.
           traced: of a function of (consts, *args, **kwargs), which donates no arguments.
         """
-        consts = closed_over(self.program)
+        from jitney.api import closure_conversion as conversion  # which few programs use
+
+        consts = conversion.closed_over(self.program)
         return consts, Traced(
-            with_values_as_operands(self.program),
-            tree_with_consts(len(consts), self.in_tree),
+            conversion.with_values_as_operands(self.program),
+            conversion.tree_with_consts(len(consts), self.in_tree),
             self.fun_name,
             self.seconds,
             (None,) * len(self.program.closed.consts) + self._places,
