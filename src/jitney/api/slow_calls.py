@@ -175,9 +175,9 @@ def _warn_of_traces(fun: Callable[..., Any], why: _Why | None) -> None:
 def _warn_of_functions(fun: Callable[..., Any]) -> None:
     performance.warn(
         f"jit({source_info.fun_sourceinfo(fun)}): for the {MANY_TRACES}th time a function is made of "
-        "these lines, traced and compiled, after the one before is gone. Programs are found by the "
-        "function itself, so nothing of the earlier ones is used. Instead: define and jit it once, "
-        "outside of the loop, and pass what changes as arguments."
+        "these lines, traced and lowered, after the one before is gone. Traces are found by the "
+        "function itself, and machine code only of programs that are equal. Instead: define and jit "
+        "it once, outside of the loop, and pass what changes as arguments."
     )
 
 
