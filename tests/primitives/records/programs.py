@@ -13,6 +13,7 @@ import numpy as np
 
 import jitney
 import jitney.ref
+from jitney.experimental import multihost_utils
 from jitney.experimental.checkify import debug_check
 from jitney.primitives.array.annotations import stage_p
 from jitney.primitives.array.metadata import xla_metadata_value_p
@@ -52,6 +53,13 @@ def over_axis(body: Program) -> Program:
         return jax.vmap(one, axis_name="i")(x)
 
     return call
+
+
+def moved_to_the_mesh_and_back(jax: Any, x: Any) -> Any:
+    """Parts of processes as one array, and this one's part of it."""
+    spec = PartitionSpec("i")
+    whole = multihost_utils.host_local_array_to_global_array(x, MESH, spec)
+    return multihost_utils.global_array_to_host_local_array(whole * whole, MESH, spec) * x
 
 
 def over_mesh(jax: Any, x: Any) -> Any:
@@ -408,6 +416,7 @@ PROGRAMS: dict[str, tuple[Program, tuple[Any, ...]]] = {
     "callbacks": (called, (V,)),
     "all_gather_invariant": (gathered, (V,)),
     "shard_map": (over_mesh, (V,)),
+    "moves between processes": (moved_to_the_mesh_and_back, (V,)),
     "sums over a mesh": (summed, (V,)),
     "psend and precv": (sent, (V,)),
     "ragged_all_to_all": (exchanged, (V,)),
