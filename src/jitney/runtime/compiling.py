@@ -47,12 +47,11 @@ def backend_compile_and_load(backend: Client, module: ir.Module) -> linking.Comp
         with forking.programs.setdefault(key, threading.RLock()):
             program = _recent.get(key)  # another thread may have compiled it meanwhile
             if program is None:
-                try:
-                    program = _load_or_compile(key, module)
-                    _keep(key, program)
-                    return program
-                finally:
-                    forking.programs.pop(key, None)
+                program = _load_or_compile(key, module)
+                _keep(key, program)
+                # If it has failed, the lock stays for the next thread that waits for it.
+                forking.programs.pop(key, None)
+                return program
     program = program.reused(time.perf_counter() - start)
     compile_log.reused(module.name, program.timings["lookup"])
     _keep(key, program)
