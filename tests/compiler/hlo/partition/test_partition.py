@@ -453,3 +453,15 @@ def test_long_ways_to_what_all_devices_have():
 
     program = partitioned(function, (W,), [(X,)], {"x": 2})
     assert "[16]" not in print_partitioned(program)
+
+
+def test_carries_that_start_anywhere_are_divided_as_the_body_makes_them():
+    """Zeros lie on all devices and take no traffic to divide: the loop need not gather what it adds."""
+    x = (np.arange(64) % 5 - 2).astype(np.float32).reshape(16, 4)
+    program = partitioned(
+        lambda x: lax.fori_loop(0, 3, lambda i, c: c + x * i, jnp.zeros((16, 4))).sum(1),
+        (x,), [(X, ())], {"x": 4},
+    )  # fmt: skip
+    text = print_partitioned(program)
+    assert "body=(p0: int32[], p1: float32[4,4], p2: int32[], p3: float32[4,4])" in text
+    assert "\n0 collectives" in text
