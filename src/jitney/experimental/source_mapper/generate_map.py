@@ -22,8 +22,8 @@ def generate_sourcemaps(
     """Returns a function of the arguments of `f`, which returns a dump of each pass.
 
     Args:
-      f: the function to compile.
-      passes: see `all_passes` and `filter_passes`.
+      f: a function of arrays, which each pass traces and compiles.
+      passes: those to run, in order; see `all_passes` and `filter_passes`.
       **pass_kwargs: options of passes.
 
     Example:
