@@ -40,7 +40,7 @@ def device_memory_profile(backend: str | None = None) -> bytes:
     Returns: a compressed protocol buffer; see `save_device_memory_profile`.
 
     Raises:
-      RuntimeError: if there is no such backend.
+      RuntimeError: if `backend` names another one.
     """
     strings = _Strings()
     names: dict[str, int] = {}
@@ -80,7 +80,7 @@ def save_device_memory_profile(filename: str, backend: str | None = None) -> Non
       backend: "cpu" or None.
 
     Raises:
-      RuntimeError: if there is no such backend.
+      RuntimeError: if `backend` names another one.
     """
     profile = device_memory_profile(backend)
     with open(filename, "wb") as file:

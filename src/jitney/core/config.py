@@ -299,7 +299,7 @@ _added: dict[str, _Added] = {}
 
 
 def _flag_of(state: State) -> tuple[Any, list[Any], dict[str, Any]]:
-    """What the flag of an option is like: its type, and what else is told of it."""
+    """The flag of an option: its type, and attributes that describe it."""
     keywords = {"help": state.__doc__}
     if isinstance(state.parse, OneOf):
         return (
