@@ -15,6 +15,7 @@ from tests.helpers.threads import in_threads
 
 import jitney as jax
 import jitney.numpy as jnp
+from jitney.runtime import executable
 
 
 def test_one_function_many_types():
@@ -97,6 +98,26 @@ def test_caches_cleared_meanwhile():
             np.testing.assert_array_equal(f(jnp.arange(i + 1.0)), 2 * np.arange(i + 1.0) + 1)
 
     in_threads(8, work)
+
+
+def test_executables_are_found_once_they_can_be_called(monkeypatch):
+    """Another thread calls the function while its executable for a committed operand is made."""
+    f = jax.jit(lambda x: x * 2 + 1)
+    two, three = (jax.device_put(np.float32(x), jax.devices()[0]) for x in (2, 3))
+    assert float(f(np.float32(1))) == 3
+    make, results = executable.Program, []
+
+    def make_slowly(*args):
+        if not results:
+            results.append(None)
+            thread = threading.Thread(target=lambda: results.append(float(f(two))))
+            thread.start()
+            thread.join()
+        return make(*args)
+
+    monkeypatch.setattr(executable, "Program", make_slowly)
+    assert float(f(three)) == 7
+    assert results == [None, 5]
 
 
 def test_large_programs_at_once():

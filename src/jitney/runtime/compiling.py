@@ -52,9 +52,9 @@ def backend_compile_and_load(backend: Client, module: ir.Module) -> linking.Comp
                 # If it has failed, the lock stays for the next thread that waits for it.
                 forking.programs.pop(key, None)
                 return program
+    _keep(key, program)
     program = program.reused(time.perf_counter() - start)
     compile_log.reused(module.name, program.timings["lookup"])
-    _keep(key, program)
     return program
 
 

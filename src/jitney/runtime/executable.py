@@ -85,7 +85,6 @@ class Executable:
         self.is_announced = False  # whether observers of placements have been called
         self.of_process: ProcessProgram | None = None  # if it is a part of one over several
         self._by_assignment = {} if others is None else others
-        self._by_assignment[assignment] = self
         self._inputs = _all_in_memory(program.inputs, self.in_avals)
         self._outputs = _all_in_memory(program.outputs, self.out_avals)
         self.in_dtypes = tuple([dtype for dtype, _ in self._inputs])
@@ -106,6 +105,7 @@ class Executable:
             lies_in if any(i >= 0 for i in lies_in) else None,
             program,
         )
+        self._by_assignment[assignment] = self  # last: other threads call what they find there
 
     @property
     def timings(self) -> dict[str, float]:
@@ -225,10 +225,11 @@ def over_processes(closed: ClosedJaxpr, name: str, assignment: Assignment) -> Ex
         refuse_windows(closed, name)
         module = lower.lower(closed, name)
         part = process_programs.build(module, closed, name, assignment)
-        executable = known[assignment] = Executable(
+        executable = Executable(
             name, part.compiled, closed.in_avals, closed.out_avals, assignment, part.places
         )
         executable.of_process = part
+        known[assignment] = executable
     return executable
 
 
