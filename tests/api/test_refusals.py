@@ -100,6 +100,14 @@ CASES = {
         lambda: jitney.jit(first)(2**40, 1),
         (OverflowError, r"jit\(first\)\(2\*\*40, 1\): argument a is out of the range"),
     ),
+    "an integer leaf": (
+        lambda: jitney.grad(lambda scale, params: scale, 1)(1.0, {"n": 3, "w": X}),
+        (TypeError, r"floating-point dtype, but params\['n'\] is of int32"),
+    ),
+    "an integer argument, of two": (
+        lambda: jitney.jacfwd(first, (-1, 0))(1.0, 3),
+        (TypeError, r"floating-point dtype, but argument b is of int32"),
+    ),
     "compiled for another type": (
         lambda: jitney.jit(first).lower(1.0, 1).compile()(1, 1),
         (TypeError, r"first: .*\n    'a': compiled for float32\[\], called with int32\[\]"),

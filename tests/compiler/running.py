@@ -31,6 +31,7 @@ def code_for(name: str) -> Iterator[None]:
     if name == "host":
         yield
         return
+    lazy_compiler.compiler()  # waits for the thread that loads LLVM for the host
     own = targets.host()
     if name == "narrow":
         other = own.with_vector_bits(128)

@@ -289,9 +289,9 @@ FAR = buffer("arena", 48, 64)
 NEVER = plans.Copy(FLAG, buffer("input", 1))
 
 
-def exchanging(*more, to):
+def exchanging(*more, to, source=IN):
     """A loop in which OUT becomes what it was plus one iteration's work, by exchange."""
-    body = [plans.Copy(to, IN), plans.SwapBuffers(OUT, to), *more, plans.Copy(FAR, OUT)]
+    body = [plans.Copy(to, source), plans.SwapBuffers(OUT, to), *more, plans.Copy(FAR, OUT)]
     return plans.Copy(OUT, IN), plans.Loop([NEVER], FLAG, body)
 
 
@@ -368,7 +368,7 @@ WRONG_PLANS = {
     "P6 other rows, which values name": plan(looked_up()),
     "P6 rows": plan(rows((IN, P), (P, OUT), count=3)),
     "P6 strip": plan(rows((IN, P), (P, OUT), strip=5)),
-    "P5 of an exchange": plan(*exchanging(to=buffer("arena", 40))),
+    "P5 of an exchange": plan(*exchanging(to=buffer("arena", 40), source=buffer("input", 40))),
 }
 
 

@@ -484,3 +484,19 @@ def test_zero_series():
         ((1.0, our_jet.zero_term), our_jet.zero_series),
     )
     np.testing.assert_allclose([out, *terms], [np.sin(2.0), np.sin(2.0), 0.0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("order", [1, 3])
+def test_nothing_is_computed_for_terms_that_are_zero(order):
+    """A product with a constant has one product for each term; with a variable, all pairs."""
+    x, c = jitney.numpy.ones(3), np.full(3, 2, np.float32)
+
+    def products(f):
+        series = jitney.make_jaxpr(lambda *xs: our_jet.jet(f, (x,), (xs,)))(*[x] * order)
+        return sum(str(equation.primitive) == "mul" for equation in series.eqns)
+
+    scaling = products(lambda x: x)
+    assert products(lambda x: x * c) - scaling == order + 1
+    assert products(lambda x: c * x) - scaling == order + 1
+    assert products(lambda x: jitney.numpy.floor(x) * x) - scaling == order + 1
+    assert products(lambda x: x * (x + c)) - scaling == 1 + sum(range(2, order + 2))

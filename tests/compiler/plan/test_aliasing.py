@@ -48,6 +48,12 @@ CASES = {
     "normalized": (lambda x: x - x.sum(axis=1, keepdims=True), (X,), ((0,),)),
     "two results": (lambda x: (x + 1, x * 2), (X,), ((0,), (0,))),
     "read again": (lambda x, y: (x + 1, jnp.cos(x @ y)), (SQUARE, SQUARE), ((), (0, 1))),
+    "read twice before, once after": (
+        lambda x, y: (z := jnp.sin(x @ y + y @ x), z @ x),
+        (SQUARE, SQUARE),
+        ((1,), (1,)),
+    ),
+    "read three times before": (lambda x, y: x @ y + y @ x + x @ x, (SQUARE, SQUARE), ((0, 1),)),
     # Operands of other types are of no use.
     "another dtype": (lambda x: x.astype(jnp.int32), (X,), ((),)),
     "a sum": (lambda x: x.sum(), (X,), ((),)),

@@ -141,6 +141,18 @@ program f(input0: float32[64,9], input1: float32[9]) -> \
     )
 
 
+@pytest.mark.parametrize("axes, divided", [((0, 2), True), ((0, 1, 2), False)])
+def test_sums_to_two_numbers_are_divided_and_those_to_one_are_not(axes, divided):
+    def f(x):
+        shares = nn.softmax(x, (1, 2))
+        return shares, shares.sum(axes)
+
+    plan = planned(module_of(f, normal(64, 2, 9)), EAGER)
+    (step,) = strips(plan)
+    assert len(step.launches) == 4 + divided
+    assert len(plan.steps) == 2
+
+
 @pytest.mark.parametrize("shape", [(64, 9), (60, 12), (24, 3, 5)])
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int32"])
 def test_sums_over_rows_in_parts(shape, dtype):
