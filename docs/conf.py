@@ -8,6 +8,9 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE / "extensions"), str(HERE.parent / "src")]
+
+import inventories  # noqa: E402
+
 # Tutorials run in processes of their own.
 os.environ["PYTHONPATH"] = os.pathsep.join(
     [str(HERE.parent / "src"), os.environ.get("PYTHONPATH", "")]
@@ -18,6 +21,7 @@ copyright = "the authors of jitney"  # noqa: A001  # Sphinx's name
 extensions = [
     "myst_nb",
     "sphinx.ext.intersphinx",
+    "sphinx.ext.viewcode",
     "sphinx_copybutton",
     "sphinx_design",
     "api_pages",
@@ -47,4 +51,5 @@ nb_execution_mode = "cache"
 nb_execution_cache_path = str(HERE / "_build" / "notebooks")
 nb_execution_raise_on_error = True
 nb_execution_timeout = 120
-intersphinx_mapping: dict[str, tuple[str, None]] = {}
+# Sites that cannot be reached are left out: a build without network makes no links to them.
+intersphinx_mapping = inventories.reachable(HERE / "_build" / "inventories")

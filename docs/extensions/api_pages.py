@@ -18,6 +18,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import inventories
+
 # Modules, in the order of the contents, with what they are for.
 MODULES = {
     "jax": "transformations, arrays, devices, configuration",
@@ -68,6 +70,7 @@ MODULES = {
     "jax.example_libraries.optimizers": "optimizers",
     "jax.example_libraries.stax": "networks",
 }
+PACKAGE = Path(__file__).resolve().parents[2] / "src" / "jitney"
 SECTION = re.compile(r"^(Args|Attributes|Returns|Raises|Yields|Example|Examples|[A-Z]\w+):\s*(.*)$")
 ITEM = re.compile(r"^  (\*{0,2}[\w.]+(?:, \*{0,2}[\w.]+)*): (.*)$")
 FIELDS = {"Args": "param", "Attributes": "param"}
@@ -194,7 +197,42 @@ def summary_of(x: Any) -> str:
     return text.partition("\n")[0]
 
 
-def page_of(name: str, x: Any) -> str:
+def counterparts_of(name: str, sites: dict[str, dict[str, str]]) -> str:
+    """Links to the same name on other sites, as a line of reStructuredText; "" if there are none.
+
+    Args:
+      name: a public name, such as jax.numpy.sort.
+      sites: addresses of the names of each site, as `inventories.addresses` returns them.
+    """
+    names = {"jax": name}
+    if name.startswith("jax.numpy."):
+        names["numpy"] = name.replace("jax.", "", 1)
+    elif name.startswith("jax.scipy."):
+        names["scipy"] = name.replace("jax.", "", 1)
+    links = [
+        f"`{other} ({site}) <{sites[site][other]}>`__"
+        for site, other in names.items()
+        if other in sites.get(site, {})
+    ]
+    return f"See also: {', '.join(links)}" if links else ""
+
+
+def source_module(name: str, attribute: str) -> str | None:
+    """The module with the source of `attribute` of module `name`; None if that is unknown.
+
+    Functions of `jax.numpy` and the like have its name in `__module__`, not that of their file.
+    """
+    try:
+        file = inspect.getsourcefile(inspect.unwrap(getattr(module(name), attribute)))
+    except (AttributeError, ImportError, TypeError, ValueError):
+        return None
+    if file is None or not Path(file).is_relative_to(PACKAGE):
+        return None
+    parts = Path(file).relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts).removesuffix(".__init__")
+
+
+def page_of(name: str, x: Any, sites: dict[str, dict[str, str]] | None = None) -> str:
     """The page of a public name."""
     where, _, last = name.rpartition(".")
     lines = [":orphan:", "", name, "=" * len(name), "", f":doc:`{where} <{where}>`", ""]
@@ -221,6 +259,7 @@ def page_of(name: str, x: Any) -> str:
             lines += [f"   {line}" for line in docstring]
         else:
             lines += [f"   {text_of(repr(x).splitlines()[0][:100])}"]
+    lines += ["", counterparts_of(name, sites or {})]
     return "\n".join(lines) + "\n"
 
 
@@ -257,7 +296,7 @@ def module_page(name: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def pages() -> Iterator[tuple[str, str]]:
+def pages(sites: dict[str, dict[str, str]] | None = None) -> Iterator[tuple[str, str]]:
     """All pages: (name of the file without its ending, text)."""
     import jitney
 
@@ -265,7 +304,7 @@ def pages() -> Iterator[tuple[str, str]]:
     for name in MODULES:
         yield name, module_page(name)
         for x in public_names(name):
-            yield f"{name}.{x}", page_of(f"{name}.{x}", getattr(module(name), x))
+            yield f"{name}.{x}", page_of(f"{name}.{x}", getattr(module(name), x), sites)
     lines = ["Public names", "============", "", ".. list-table::", "   :widths: 30 70", ""]
     for name, what in MODULES.items():
         lines += [f"   * - :doc:`{name}`", f"     - {what}"]
@@ -273,11 +312,11 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "index", "\n".join(lines) + "\n"
 
 
-def write(folder: Path) -> None:
+def write(folder: Path, sites: dict[str, dict[str, str]] | None = None) -> None:
     """Writes the pages that have changed to `folder`, and deletes those of names that are gone."""
     folder.mkdir(exist_ok=True)
     written = set[str]()
-    for name, text in pages():
+    for name, text in pages(sites):
         file = folder / f"{name}.rst"
         written.add(file.name)
         if not file.exists() or file.read_text() != text:
@@ -287,7 +326,14 @@ def write(folder: Path) -> None:
             file.unlink()
 
 
+def _write_pages(app: Any) -> None:
+    mapping = inventories.reachable(Path(app.srcdir) / "_build" / "inventories")
+    sites = {name: inventories.addresses(site, Path(x)) for name, (site, x) in mapping.items()}
+    write(Path(app.srcdir) / "api", sites)
+
+
 def setup(app: Any) -> dict[str, bool]:
-    """Makes the pages before Sphinx reads the documents."""
-    app.connect("builder-inited", lambda app: write(Path(app.srcdir) / "api"))
+    """Makes the pages before Sphinx reads the documents, and tells viewcode where sources are."""
+    app.connect("builder-inited", _write_pages)
+    app.connect("viewcode-follow-imported", lambda app, name, x: source_module(name, x))
     return {"parallel_read_safe": True, "parallel_write_safe": True}
