@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitney.compiler import lower
-from jitney.core import avals, hi_types, jaxpr, lazy
+from jitney.core import dtypes, hi_types, jaxpr, lazy, part_types
 from jitney.core.array import Array
 from jitney.core.avals import ShapedArray
 from jitney.core.jaxpr import ClosedJaxpr
@@ -22,7 +22,8 @@ from jitney.runtime import eager, interceptors, native_setup
 from jitney.transforms import discharge, key_words, lojax
 
 if TYPE_CHECKING:
-    from jitney.core.avals import AbstractValue, AnyMesh
+    from jitney.core.avals import AbstractValue
+    from jitney.core.part_types import AnyMesh
     from jitney.core.sharding.partition_spec import PartitionSpec
     from jitney.core.typing import AxisName
     from jitney.runtime.array import ArrayImpl
@@ -46,18 +47,17 @@ def install() -> None:
             member.__qualname__ = f"Array.{name}"
     own = {"item": Array.item, "itemsize": Array.itemsize}
     hi_types.describe_tracers(ShapedArray, {**members, **own})
-    avals.use_part_types(_PartTypes())
+    part_types.use_part_types(_PartTypes())
     native_setup.install(Array)
     jaxpr.use_printer(_jaxpr_text)
     lazy.use_reexports(_reexported)
     expressions.use_values(_value_of_dim)
     tangent_algebra.install()
-    lower.use_discharge(_on_arrays)
+    lower.install_transform(_on_arrays)
     eager.use_refs(_run_on_refs)
     eager.use_lowering(lojax.run_lowered)
     eager.use_terms(_call_with_terms)
-    lower.use_key_words(key_words.program_in_words)
-    eager.use_key_words(key_words.evaluate)
+    dtypes.keys_of_words.installs(key_words.install)
     interceptors.install()
 
 

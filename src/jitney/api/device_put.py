@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import config, dtypes
+from jitney.core import dtypes
 from jitney.core.avals import is_valid_operand
 from jitney.core.pytree import pytrees
 from jitney.core.pytree.errors import prefix_errors
@@ -18,8 +18,9 @@ from jitney.core.sharding.sharding import Sharding
 from jitney.core.trace import Tracer, state
 from jitney.primitives.array import placement, resharding
 from jitney.primitives.elementwise.convert import as_value
-from jitney.runtime import client, transfer_guard
+from jitney.runtime import client
 from jitney.runtime.array import ArrayImpl
+from jitney.runtime.array_interceptors import installed as array_interceptors
 from jitney.runtime.device import Device
 from jitney.runtime.sharding import Format, as_sharding
 
@@ -107,8 +108,8 @@ def device_put(
     placed: list[Any] = []
     for leaf, place, is_given_up in zip(leaves, places, given_up, strict=True):
         where = None if place is None else _sharding_of(place)
-        if config.transfer_checks.wanted:
-            transfer_guard.check_put(leaf, where)
+        for feature in array_interceptors.features:
+            feature.check_put(leaf, where)
         value: Any = as_value(leaf)  # no tracer: it has data
         out = value if where is None else _placed(value, where)
         if may_alias is False:  # in memory of its own

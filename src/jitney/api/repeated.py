@@ -37,7 +37,7 @@ from jitney.core.avals import get_aval
 from jitney.core.flat_function import FlatFunction
 from jitney.core.jaxpr import DebugInfo
 from jitney.core.pytree import pytrees
-from jitney.core.sharding.mesh import made
+from jitney.core.sharding.mesh import get_abstract_mesh
 from jitney.core.thresholds import threshold
 from jitney.runtime import call_interceptors, call_patterns, processes, signatures
 from jitney.runtime.array import ArrayImpl
@@ -243,7 +243,7 @@ def _is_wanted() -> bool:
         or config.no_tracing.value
         or config.no_execution.value
         or call_interceptors.any_on()
-        or made.in_force
+        or not get_abstract_mesh().empty
         or processes.joined.world is not None
     )
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import config, dtypes, explicit
+from jitney.core import config, dtypes, explicit, forking
 from jitney.core.avals import AbstractValue, ShapedArray, abstract_token
 from jitney.core.jaxpr import (
     Atom,
@@ -50,7 +50,7 @@ def scalar_region(closed: ClosedJaxpr, dtypes: Sequence[np.dtype]) -> Region:
     """A program of scalars, without mutable references, as a region of the tensor IR."""
     from jitney.compiler.hlo.build import Builder
 
-    closed = _discharged(closed)
+    closed = _transformed(closed)
 
     def body(b: Builder, *args: Node) -> list[Node]:
         return inline(b, closed, args)
@@ -79,24 +79,26 @@ def tensor_type(aval: AbstractValue) -> TensorType:
 ProgramTransform = Callable[[ClosedJaxpr], ClosedJaxpr]
 
 
-def _as_it_is(closed: ClosedJaxpr) -> ClosedJaxpr:
+class _Transforms:
+    """Those of all threads, in order. (A tuple, as another thread may be going through it.)"""
+
+    installed: tuple[ProgramTransform, ...] = ()
+
+
+_transforms = _Transforms()
+
+
+def install_transform(transform: ProgramTransform) -> None:
+    """Has programs lowered as `transform` returns them, after those installed before; once."""
+    with forking.settings:
+        if transform not in _transforms.installed:
+            _transforms.installed = (*_transforms.installed, transform)
+
+
+def _transformed(closed: ClosedJaxpr) -> ClosedJaxpr:
+    for transform in _transforms.installed:
+        closed = transform(closed)
     return closed
-
-
-_in_words: ProgramTransform = _as_it_is
-_discharged: ProgramTransform = _as_it_is
-
-
-def use_key_words(transform: ProgramTransform) -> None:
-    """Has programs lowered as `transform` returns them: with words in place of keys."""
-    global _in_words
-    _in_words = transform
-
-
-def use_discharge(transform: ProgramTransform) -> None:
-    """Has programs lowered as `transform` returns them: without mutable references."""
-    global _discharged
-    _discharged = transform
 
 
 def lower(
@@ -104,8 +106,8 @@ def lower(
 ) -> Module:
     """The whole program `closed` as a module of the tensor IR.
 
-    Keys of several words are lowered as arrays of words, `transforms.key_words`, which lie in memory
-    alike. Mutable references are discharged, `transforms.discharge`.
+    Before that, mutable references are discharged (`transforms.discharge`), and keys of several words
+    become arrays of words (`transforms.key_words`), which lie in memory alike.
 
     Args:
       closed: the program.
@@ -118,9 +120,7 @@ def lower(
     from jitney.compiler.hlo.build import Builder
 
     with explicit.as_written():
-        closed = _discharged(closed)
-        if dtypes.keys_of_words.exist:
-            closed = _in_words(closed)
+        closed = _transformed(closed)
         b = Builder() if builder is None else builder()
         parameters = [b.parameter(i, tensor_type(aval)) for i, aval in enumerate(closed.in_avals)]
         results = inline(b, closed, parameters)

@@ -13,27 +13,29 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from jitney.core import config, dtypes, messages
+from jitney.core.first_use import FirstUse
 from jitney.core.manual_axes import NOT_MANUAL, ManualAxisType
 from jitney.core.memory_space import MemorySpace
+from jitney.core.part_types import Divisible
 from jitney.core.sharding import types as sharding_types
 from jitney.core.thresholds import threshold
 
 if TYPE_CHECKING:
     from jitney.core.pytree.treedef import PyTreeDef
-    from jitney.core.sharding.mesh import AbstractMesh, Mesh
     from jitney.core.sharding.named import NamedSharding
-    from jitney.core.sharding.partition_spec import PartitionSpec
     from jitney.core.typing import DTypeLike
-
-    AnyMesh: TypeAlias = Mesh | AbstractMesh
 
 Shape = tuple[int, ...]
 _DEVICE = MemorySpace.Device
+
+MAX_AXES = 64  # of NumPy's arrays
+# Arrays of more axes: used from when there is a type of such arrays.
+many_axes = FirstUse()
 
 
 class _Same(enum.Enum):
@@ -203,7 +205,7 @@ class FlatValues(NamedTuple):
         return self.tree.unflatten(self.vals)
 
 
-class ShapedArray(AbstractValue):
+class ShapedArray(Divisible[AbstractValue], AbstractValue):
     """An array of known shape and dtype, and where it lies.
 
     Attributes:
@@ -246,6 +248,8 @@ class ShapedArray(AbstractValue):
         memory_space: MemorySpace = _DEVICE,
     ) -> None:
         self.shape = tuple(shape)
+        if len(self.shape) > MAX_AXES:
+            many_axes.note()
         self.dtype = dtype if dtypes.is_extended(dtype) else np.dtype(dtype)
         self.weak_type = bool(weak_type)
         self.memory_space = memory_space
@@ -422,34 +426,6 @@ class ShapedArray(AbstractValue):
         """The type of values that lie as `sharding` says; None leaves them where they are."""
         return self if sharding is None else self.update(sharding=sharding)
 
-    # --- of the parts of a `shard_map` ------------------------------------------------------------
-
-    def shard(
-        self, mesh: AnyMesh, manual_axes: frozenset[Any], check_vma: bool, spec: PartitionSpec
-    ) -> AbstractValue:
-        """Returns the type of a part of an array that is divided as `spec` says."""
-        return _part_types[0].part(self, mesh, manual_axes, check_vma, spec)
-
-    def unshard(self, mesh: AnyMesh, check_vma: bool, spec: PartitionSpec) -> AbstractValue:
-        """Returns the type of an array whose parts, divided as `spec` says, are of this type."""
-        return _part_types[0].whole(self, mesh, check_vma, spec)
-
-    def nospec(
-        self, mesh: AnyMesh, check_vma: bool, all_names: Sequence[Any] | None
-    ) -> PartitionSpec:
-        """Returns a specification of residuals: all axes that a part may vary along, along axis 0.
-
-        Args:
-          mesh: the mesh of the `shard_map`.
-          check_vma: whether the type says what it varies along; otherwise it may along `all_names`.
-          all_names: the axes that the function is mapped over.
-        """
-        from jitney.core.sharding.partition_spec import PartitionSpec
-
-        varying = [name for name in mesh.axis_names if name in self.vma]
-        names = tuple(varying if check_vma else all_names or ())
-        return PartitionSpec(names) if names else PartitionSpec()
-
     def str_short(self, short_dtypes: bool = False, mesh_axis_types: bool = False) -> str:
         name = dtypes.short_name(self.dtype) if short_dtypes else dtypes.long_name(self.dtype)
         kinds = sharding_types.axis_types_text(self._sharding) if mesh_axis_types else ""
@@ -494,32 +470,6 @@ class AbstractToken(AbstractValue):
 
 
 abstract_token = AbstractToken()
-
-
-class PartTypes(Protocol):
-    """What `shard_map` says of types of arrays and of their parts."""
-
-    def part(
-        self,
-        aval: AbstractValue,
-        mesh: AnyMesh,
-        manual_axes: frozenset[Any],
-        check_vma: bool,
-        spec: PartitionSpec,
-        /,
-    ) -> AbstractValue: ...
-
-    def whole(
-        self, aval: AbstractValue, mesh: AnyMesh, check_vma: bool, spec: PartitionSpec, /
-    ) -> AbstractValue: ...
-
-
-_part_types: list[PartTypes] = []
-
-
-def use_part_types(rules: PartTypes) -> None:
-    """Takes the rules of `shard_map`, which is above this module."""
-    _part_types[:] = [rules]
 
 
 _interned: dict[tuple[Any, ...], ShapedArray] = {}

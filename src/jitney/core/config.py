@@ -13,6 +13,7 @@ from functools import cache
 from operator import methodcaller
 from typing import Any, NamedTuple, Protocol
 
+from jitney.core.first_use import FirstUse
 from jitney.core.options import (
     OneOf,
     Overriding as Overriding,
@@ -197,25 +198,8 @@ traceback_filtering = _add(
     one_of("off", "tracebackhide", "remove_frames", "quiet_remove_frames", "auto"),
     help="How frames of this package are kept out of users' tracebacks.",
 )  # fmt: skip
-
-
-class _Wide:
-    """Whether 64-bit dtypes that are asked for have ever been allowed: others need not look."""
-
-    ever = False
-
-
-wide = _Wide()
-
-
-def _explicit_mode(value: object) -> Any:
-    mode = one_of("warn", "error", "allow")(value)
-    wide.ever = wide.ever or mode == "allow"
-    return mode
-
-
 explicit_x64_dtypes = _add(
-    "jax_explicit_x64_dtypes", "warn", _explicit_mode, traced=True, context=True,
+    "jax_explicit_x64_dtypes", "warn", one_of("warn", "error", "allow"), traced=True, context=True,
     help="Without x64, asking for a 64-bit dtype gives one of 32 bits with a warning, is an error, or "
     "is allowed.",
 )  # fmt: skip
@@ -425,7 +409,9 @@ def x64_enabled() -> bool:
 
 def keeps_wide() -> bool:
     """Whether 64-bit dtypes that users ask for are given, though x64 is not enabled."""
-    return wide.ever and not x64_enabled() and explicit_x64_dtypes.value == "allow"
+    if local.values is None:
+        return explicit_x64_dtypes.global_value == "allow" and not enable_x64.global_value
+    return explicit_x64_dtypes.value == "allow" and not enable_x64.value
 
 
 def strict_promotion_enabled() -> bool:
@@ -461,41 +447,18 @@ def debug_infs_enabled() -> bool:
     return debug_infs.value
 
 
-class Wanted:
-    """Whether a feature that slows operations down has ever been requested.
-
-    Until then, operations need not ask for the options of their thread.
-    """
-
-    __slots__ = ("_install", "wanted")
-
-    def __init__(self) -> None:
-        self.wanted = False
-        self._install: Callable[[], object] | None = None
-
-    def listen(self, value: object) -> None:
-        """Remembers that one of the options was on, and installs the feature then."""
-        self.wanted = self.wanted or bool(value)
-        if value and self._install is not None:
-            self._install()
-
-    def installs(self, install: Callable[[], object]) -> None:
-        """Has `install` called when the feature is requested, now if it was; it may be called again."""
-        self._install = install
-        self.listen(self.wanted)
-
-
-value_checks, key_reuse_checks, device_choice = Wanted(), Wanted(), Wanted()
-transfer_checks = Wanted()
-debug_nans.listen(value_checks.listen)
-debug_infs.listen(value_checks.listen)
-debug_key_reuse.listen(key_reuse_checks.listen)
-default_device.listen(device_choice.listen)
+# Features that options turn on, which intercept operations from then on.
+value_checks, key_reuse_checks, transfer_checks = FirstUse(), FirstUse(), FirstUse()
+device_choice = FirstUse()
+debug_nans.listen(value_checks.note)
+debug_infs.listen(value_checks.note)
+debug_key_reuse.listen(key_reuse_checks.note)
+default_device.listen(device_choice.note)
 for _guard in (
     transfer_guard_host_to_device, transfer_guard_device_to_device, transfer_guard_device_to_host
 ):  # fmt: skip
     all_transfer_guards.listeners.append(_guard.set_global)
-    _guard.listen(transfer_checks.listen)
+    _guard.listen(transfer_checks.note)
 
 
 def checks_values() -> bool:

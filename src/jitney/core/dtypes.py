@@ -104,6 +104,8 @@ _NARROWED: dict[np.dtype[Any], np.dtype[Any]] = {
     np.dtype(np.float64): np.dtype(np.float32),
     np.dtype(np.complex128): np.dtype(np.complex64),
 }
+# Arrays of these, made while they were enabled, become narrower ones where they are not.
+WIDE: frozenset[Any] = frozenset(_NARROWED)
 _PYTHON_DTYPES: dict[type, np.dtype] = {
     bool: np.dtype(bool),
     int: np.dtype(np.int64),
@@ -164,10 +166,10 @@ def requested_dtype(d: DTypeLike | ExtendedDType) -> Any:
 
     What Python's types stand for, and data, are narrowed nevertheless.
     """
-    dtype = canonicalize_dtype(d)
-    if not config.keeps_wide() or (isinstance(d, type) and d in _PYTHON_DTYPES):
-        return dtype
-    return d if isinstance(d, np.dtype) else _as_dtype(d)
+    own = d if isinstance(d, np.dtype) else _as_dtype(d)
+    dtype = canonicalize_dtype(own)
+    is_asked_for = dtype is not own and not (isinstance(d, type) and d in _PYTHON_DTYPES)
+    return own if is_asked_for and config.keeps_wide() else dtype
 
 
 def narrowed(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -422,11 +424,15 @@ def _promote(
     return dtype, isinstance(node, type)
 
 
-def _width() -> bool | None:
-    """Whether 64-bit dtypes are kept; None if those are that users have asked for."""
-    if config.x64_enabled():
-        return True
-    return None if config.wide.ever and config.keeps_wide() else False
+@caches.memoized("dtype rules", "dtypes, settings", 256)
+def _promotion(epoch: int) -> tuple[bool | None, bool]:
+    """How dtypes are promoted under the present settings, those of `epoch` (`config.trace_epoch`).
+
+    Returns: (whether 64-bit dtypes are kept, None if those are that users have asked for; whether by
+    the strict rules only).
+    """
+    width = config.x64_enabled() or (None if config.keeps_wide() else False)
+    return width, config.strict_promotion_enabled()
 
 
 def common_type(types: tuple[tuple[Any, bool], ...]) -> tuple[Any, bool]:
@@ -434,7 +440,7 @@ def common_type(types: tuple[tuple[Any, bool], ...]) -> tuple[Any, bool]:
     if len(types) == 1:
         dtype, weak = types[0]
         return dtype, weak and dtype != np.bool_
-    return _promote(types, _width(), config.strict_promotion_enabled())
+    return _promote(types, *_promotion(config.trace_epoch()))
 
 
 def _weak_node(dtype: np.dtype[Any]) -> _Node:
@@ -472,7 +478,7 @@ def lattice_result_type(
     keys = tuple([dtype_and_weakness(a) for a in args])
     if len(keys) == 1:
         return keys[0]
-    return _promote(keys, _width(), config.strict_promotion_enabled())
+    return _promote(keys, *_promotion(config.trace_epoch()))
 
 
 def wider(*dtypes: DTypeLike) -> Any:
@@ -480,7 +486,8 @@ def wider(*dtypes: DTypeLike) -> Any:
 
     For functions that compute in a wider dtype than they are given.
     """
-    return _promote(tuple([(np.dtype(d), False) for d in dtypes]), _width(), False)[0]
+    width, _ = _promotion(config.trace_epoch())
+    return _promote(tuple([(np.dtype(d), False) for d in dtypes]), width, False)[0]
 
 
 def result_type(
@@ -511,7 +518,8 @@ def promote_types(a: DTypeLike | ExtendedDType, b: DTypeLike | ExtendedDType) ->
         [(_as_dtype(x), isinstance(x, type) and x in (int, float, complex)) for x in operands]
     )
     wide = any(not weak and dtype in _NARROWED for dtype, weak in keys)
-    promoted, weak = _promote(keys, wide or _width(), config.strict_promotion_enabled())
+    width, is_strict = _promotion(config.trace_epoch())
+    promoted, weak = _promote(keys, wide or width, is_strict)
     return np.dtype(_weak_node(promoted)) if weak else promoted
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from jitney.core.first_use import FirstUse
+
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
@@ -39,13 +41,8 @@ DType: TypeAlias = "np.dtype[Any] | ExtendedDType"
 """What arrays have for a dtype."""
 
 
-class _KeysOfWords:
-    """Whether there has been a dtype of keys that are taken apart: asked often, and rarely so."""
-
-    exist = False
-
-
-keys_of_words = _KeysOfWords()
+# Keys that programs take apart: used from when there is a dtype of such keys.
+keys_of_words = FirstUse()
 
 
 def words_of_key(dtype: object) -> int:
@@ -73,7 +70,7 @@ class KeyDType(ExtendedDType):
         self.n_words = 0 if impl.packed else n_words
         self.physical = np.dtype(np.uint64) if impl.packed else np.dtype((np.void, 4 * n_words))
         if not impl.packed:
-            keys_of_words.exist = True
+            keys_of_words.note()
 
     @property
     def name(self) -> str:

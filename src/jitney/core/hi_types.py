@@ -28,7 +28,7 @@ from jitney.core.record import record
 from jitney.core.trace import Tracer
 
 if TYPE_CHECKING:
-    from jitney.core.avals import AnyMesh
+    from jitney.core.part_types import AnyMesh
     from jitney.core.typing import AxisName
 
 HiVal: TypeAlias = Any  # a value of a user's class, or a tracer that stands for one

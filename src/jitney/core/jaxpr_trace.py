@@ -268,16 +268,16 @@ class JaxprTrace(Trace):
         features = interceptors.features
         for feature in features:
             feature.check(primitive, avals)
-        # As `result_type` does, without a call: this is the way of every operation.
+        # As `Primitive.typed` does, without a call: this is the way of every operation.
         try:
-            memoized = primitive.abstract_memo.get((*map(id, avals), *params.items()))
+            typed = primitive.abstract_memo.get((*map(id, avals), *params.items()))
         except TypeError:  # parameters without a hash
-            memoized = None
+            typed = None
         try:
-            if not memoized:
+            if not typed:
                 operand_avals = self._with_states(primitive, atoms, avals) if self.states else avals
-                memoized = (primitive.result_type(tuple(operand_avals), params),)
-            out, effects = memoized[0]
+                typed = primitive.typed(tuple(operand_avals), params)
+            out, effects = typed[0]
         except UnequalAxes as unequal:
             return self._process_varied(primitive, args, avals, params, unequal.axes)
         for feature in features:

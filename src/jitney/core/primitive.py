@@ -27,11 +27,11 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
-from jitney.core import caches, explicit, trace as _trace, varying
+from jitney.core import caches, explicit, forking, trace as _trace, varying
 from jitney.core.avals import AbstractValue
 from jitney.core.declarations import Table, execution, is_repeated
 from jitney.core.effects import GenericEffect, no_effects
@@ -101,6 +101,47 @@ caches.register(
 _HAS_DEFAULT_PLACE = attrgetter("has_default_place")
 
 
+class Evaluator(Protocol):
+    """Evaluates operations on values of some types, in place of their reference implementations."""
+
+    def concerns(self, avals: Sequence[AbstractValue]) -> bool:
+        """Whether it evaluates operations whose operands and results have the types `avals`."""
+        ...
+
+    def evaluate(
+        self,
+        primitive: Primitive,
+        avals: Sequence[AbstractValue],
+        args: Sequence[Any],
+        params: dict[str, Any],
+        out: Any,
+    ) -> Any:
+        """Results of an operation on operands `args` of types `avals`, of type or types `out`."""
+        ...
+
+
+class _Evaluators:
+    """Those of all threads. (A tuple, as another thread may be going through it.)"""
+
+    installed: tuple[Evaluator, ...] = ()
+
+
+_evaluators = _Evaluators()
+
+
+def install_evaluator(evaluator: Evaluator) -> None:
+    """Has `evaluator` asked from now on; before there are values that it concerns."""
+    with forking.settings:
+        if evaluator not in _evaluators.installed:
+            _evaluators.installed = (*_evaluators.installed, evaluator)
+
+
+# What operand types and parameters decide about an operation: (types of its results or type of the
+# one, effects); types of its operands, which are interned, and kept alive here; what evaluates it in
+# place of its reference implementation, if anything does.
+TypedOperation: TypeAlias = "tuple[tuple[Any, Any], tuple[AbstractValue, ...], Evaluator | None]"
+
+
 class Primitive:
     """An operation. See the module's docstring for its rules.
 
@@ -150,8 +191,8 @@ class Primitive:
         # The two rules that every bind needs, as attributes for speed.
         self.abstract_rule: Callable[..., Any] | None = None
         self.eager_rule: Callable[..., Any] | None = None
-        # (ids of avals, params) -> (out avals, effects), avals; types are interned, and kept alive here
-        self.abstract_memo: dict[Any, tuple[tuple[Any, Any], tuple[AbstractValue, ...]]] = {}
+        # (ids of avals, params) -> what follows from them
+        self.abstract_memo: dict[Any, TypedOperation] = {}
         self.effectful = False
         self.user_impl: Callable[..., Any] | None = None
         _all.add(self)
@@ -309,21 +350,33 @@ class Primitive:
         return outs, effects
 
     def result_type(self, avals: tuple[AbstractValue, ...], params: dict[str, Any]) -> Any:
-        """`abstract_eval`, memoised by avals and parameters where these can be hashed."""
+        """`abstract_eval`, memoised as `typed` is."""
+        return self.typed(avals, params)[0]
+
+    def typed(self, avals: tuple[AbstractValue, ...], params: dict[str, Any]) -> TypedOperation:
+        """The operation on such operands, memoised where parameters can be hashed."""
         # Parameters that are equal but of different types (1 and 1.0) never change a result's type.
         key: Any = (*map(id, avals), *params.items())
         memo = self.abstract_memo
         try:
-            memoized = memo.get(key)
+            typed = memo.get(key)
         except TypeError:
-            return self.abstract_eval(*avals, **params)
-        if memoized is None:
-            if any(map(IS_REF, avals)):
+            key = typed = None
+        if typed is None:
+            if key is not None and any(map(IS_REF, avals)):
                 self._check_takes_refs(avals)
-            if len(memo) >= _MEMO_LIMIT:
-                memo.clear()
-            memoized = memo[key] = self.abstract_eval(*avals, **params), avals
-        return memoized[0]
+            result = self.abstract_eval(*avals, **params)
+            types = (*avals, *result[0]) if self.multiple_results else (*avals, result[0])
+            evaluator = None
+            for each in _evaluators.installed:
+                if each.concerns(types):
+                    evaluator = each
+            typed = result, avals, evaluator
+            if key is not None:
+                if len(memo) >= _MEMO_LIMIT:
+                    memo.clear()
+                memo[key] = typed
+        return typed
 
     def _check_takes_refs(self, avals: tuple[AbstractValue, ...]) -> None:
         """Raises TypeError unless the operation is one on references, or holds programs."""

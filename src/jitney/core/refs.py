@@ -25,8 +25,8 @@ from jitney.core.effects import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jitney.core.avals import AnyMesh
     from jitney.core.manual_axes import ManualAxisType
+    from jitney.core.part_types import AnyMesh
     from jitney.core.sharding.partition_spec import PartitionSpec
 
 

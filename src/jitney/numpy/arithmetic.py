@@ -74,7 +74,7 @@ def arithmetic(
         if isinstance(x, Array):
             aval = x.aval
             dtype = aval.dtype
-            if dtype != _BOOL and (dtype not in promotion.WIDE or config.x64_enabled()):
+            if dtype != _BOOL and (dtype not in dtypes.WIDE or config.x64_enabled()):
                 if isinstance(y, Array):
                     if y.aval is aval:
                         return op(x, y)

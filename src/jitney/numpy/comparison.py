@@ -59,7 +59,7 @@ def _comparison(
         if isinstance(x, Array):
             aval = x.aval
             dtype = aval.dtype
-            if dtype in _REAL and (dtype not in promotion.WIDE or config.x64_enabled()):
+            if dtype in _REAL and (dtype not in dtypes.WIDE or config.x64_enabled()):
                 if isinstance(y, Array):
                     if y.aval is aval:
                         return op(x, y)

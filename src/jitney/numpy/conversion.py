@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from jitney.core import config, dtypes
+from jitney.core import dtypes
 from jitney.core.array import Array
 from jitney.core.avals import get_aval, is_valid_operand, shaped_array
 from jitney.core.trace import state
@@ -25,8 +25,8 @@ from jitney.primitives.elementwise.convert import (
     scalar_operand,
 )
 from jitney.primitives.rules import aval_of, typed
-from jitney.runtime import transfer_guard
 from jitney.runtime.array import array_from_numpy, copied
+from jitney.runtime.array_interceptors import installed as array_interceptors
 
 _NONE = "jnp.array: None has no value; leave it out, or put jnp.nan where a number is missing"
 
@@ -58,8 +58,8 @@ def _strong(x: Array) -> Array:
 
 
 def _scalar(x: ArrayLike, dtype: Any) -> Array:
-    if config.transfer_checks.wanted and state.trace is state.eval_trace:
-        transfer_guard.check_operand(x, "array")
+    for feature in array_interceptors.features:
+        feature.check_from_host(x, "array")
     if dtype is None:
         return as_value(x)
     if type(x) in _PYTHON_NUMBERS and dtypes.issubdtype(dtype, np.integer):
@@ -117,8 +117,8 @@ def _of_numpy(value: np.ndarray, dtype: Any) -> Array:
     target = dtypes.canonicalize_dtype(value.dtype) if dtype is None else dtype
     value = copied(value, target)
     if state.trace is state.eval_trace:
-        if config.transfer_checks.wanted:
-            transfer_guard.check_operand(value, "array")
+        for feature in array_interceptors.features:
+            feature.check_from_host(value, "array")
         return array_from_numpy(value, shaped_array(value.shape, target, False))
     return as_value(typed(value))
 

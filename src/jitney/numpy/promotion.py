@@ -26,9 +26,6 @@ from jitney.primitives.elementwise.families import unlike_shapes
 # What is a scalar operand, by exact type.
 SCALARS: frozenset[type] = frozenset((bool, int, float, complex, *dtypes.numpy_scalar_types))
 
-# Arrays of these, made while they were enabled, become narrower ones where they are not.
-WIDE: frozenset[Any] = frozenset(map(np.dtype, (np.float64, np.int64, np.uint64, np.complex128)))
-
 
 def check_arraylike(name: str, *operands: object) -> None:
     """Raises TypeError unless all operands are arrays or scalars (lists are not)."""

@@ -97,7 +97,7 @@ def typed(value: np.ndarray, weak_type: bool = False) -> Any:
     These are narrowed without x64. Where 64-bit dtypes are allowed nevertheless, it is an array of
     ours.
     """
-    if config.wide.ever and config.keeps_wide() and dtypes.narrowed(value.dtype) != value.dtype:
+    if value.dtype in dtypes.WIDE and config.keeps_wide():
         return array_from_numpy(value, shaped_array(value.shape, value.dtype, weak_type))
     return value.item() if weak_type and value.dtype != np.bool_ else value[()]
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from jitney.core import dtypes, errors, explicit, messages
 from jitney.core.array import Array
-from jitney.core.avals import ShapedArray, pytype_aval_mappings, shaped_array
+from jitney.core.avals import MAX_AXES, ShapedArray, pytype_aval_mappings, shaped_array
 from jitney.core.errors import deleted_array_error
 from jitney.core.extended_dtypes import PrimalTangentDType
 from jitney.core.sharding.named import NamedSharding
@@ -42,17 +42,6 @@ if TYPE_CHECKING:
 
 _ndarray = np.ndarray
 
-MAX_AXES = 64  # of NumPy's arrays
-
-
-class _Deep:
-    """Whether there has been an array of more axes than NumPy's have: rare, and asked often."""
-
-    exists = False
-
-
-deep = _Deep()
-
 
 def is_deep(aval: AbstractValue) -> bool:
     """Whether arrays of a type have more axes than NumPy's."""
@@ -63,7 +52,6 @@ def memory_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
     """The shape of the data of arrays of `shape`: flat if there are more axes than NumPy has."""
     if len(shape) <= MAX_AXES:
         return shape
-    deep.exists = True
     return (math.prod(shape),)
 
 

@@ -186,10 +186,8 @@ def default_device() -> Device:
     return client(chosen).first
 
 
-def new_arrays_device() -> Device:
-    """The default device; native code need not ask again until one has been chosen."""
-    if config.device_choice.wanted:
-        return default_device()
+def only_default_device() -> Device:
+    """The first device, while none has been chosen: native code need not ask again."""
     device = host_client().first
     use_device(device)
     return device

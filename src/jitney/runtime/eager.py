@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.core import config, dtypes, explicit, float_errors
-from jitney.core.avals import AbstractValue, ShapedArray, get_aval, host_values
+from jitney.core.avals import AbstractValue, ShapedArray, get_aval, host_values, many_axes
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.hi_types import is_high_value, with_state
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn, Var
-from jitney.core.primitive import Primitive
+from jitney.core.primitive import Primitive, install_evaluator
 from jitney.core.refs import is_ref
 from jitney.core.thresholds import threshold
 from jitney.core.trace import Trace, Tracer, escaped_tracer_error, install_eval_trace
@@ -34,7 +34,7 @@ from jitney.runtime import (
     placements,
     terms,
 )
-from jitney.runtime.array import ArrayImpl, array_from_numpy, copied, deep, is_deep
+from jitney.runtime.array import ArrayImpl, array_from_numpy, copied, is_deep
 from jitney.runtime.assignment import assign
 from jitney.runtime.donation import used_up
 
@@ -90,26 +90,21 @@ class EvalTrace(Trace):
                 avals.append(aval)
                 if not is_scalar:
                     lent.append(value)
-        # As `result_type` does, without a call: this is the way of every operation.
+        # As `Primitive.typed` does, without a call: this is the way of every operation.
         try:
-            memoized = primitive.abstract_memo.get((*map(id, avals), *params.items()))
+            typed = primitive.abstract_memo.get((*map(id, avals), *params.items()))
         except TypeError:  # parameters without a hash
-            memoized = None
-        out, _ = memoized[0] if memoized else primitive.result_type(tuple(avals), params)
+            typed = None
+        (out, _), _, evaluator = typed or primitive.typed(tuple(avals), params)
         rule = primitive.eager_rule
-        if rule is None or (deep.exists and any(map(is_deep, avals))):
+        if rule is None:
             return _run_as_program(primitive, tuple(avals), args, params, out)
-        if dtypes.keys_of_words.exist and _concerns_words(avals, out, primitive):
-            arrays = [x if type(x) is ArrayImpl else owned(x) for x in args]
-            return _evaluate_in_words(primitive, avals, arrays, params, out)
+        if evaluator is not None:
+            return evaluator.evaluate(primitive, avals, args, params, out)
         outer = _errors.get()
         try:  # from before the change: an interrupt may come between a call and what notes its result
             _errors.set(_quiet)
             results = rule(*values, **params)
-        except ValueError:
-            if not any(map(is_deep, out if primitive.multiple_results else (out,))):
-                raise
-            return _run_as_program(primitive, tuple(avals), args, params, out)
         finally:
             _errors.set(outer)
         if primitive.multiple_results:
@@ -183,19 +178,23 @@ def _arrays_of(
     return arrays
 
 
-def _concerns_words(avals: Sequence[AbstractValue], out: Any, primitive: Primitive) -> bool:
-    """Whether operands or results are keys that operations take apart."""
-    outs = out if primitive.multiple_results else (out,)
-    return any([dtypes.words_of_key(getattr(a, "dtype", None)) for a in (*avals, *outs)])
+class _DeepArrays:
+    """Operations on arrays of more axes than NumPy's can have are compiled (see `runtime.array`)."""
 
+    def concerns(self, avals: Sequence[AbstractValue]) -> bool:
+        """See `Evaluator`."""
+        return any(map(is_deep, avals))
 
-_evaluate_in_words: Callable[..., Any]
-
-
-def use_key_words(evaluate: Callable[..., Any]) -> None:
-    """Has operations on keys of several words computed by `evaluate`: `transforms.key_words`'s."""
-    global _evaluate_in_words
-    _evaluate_in_words = evaluate
+    def evaluate(
+        self,
+        primitive: Primitive,
+        avals: Sequence[AbstractValue],
+        args: Sequence[Any],
+        params: dict[str, Any],
+        out: Any,
+    ) -> Any:
+        """See `Evaluator`."""
+        return _run_as_program(primitive, tuple(avals), args, params, out)
 
 
 def _run_on_refs(primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -382,3 +381,4 @@ _programs: dict[Any, ClosedJaxpr] = {}
 _PROGRAMS_LIMIT = threshold(1024, small=8)  # programs of one equation kept
 
 install_eval_trace(EvalTrace())
+many_axes.installs(functools.partial(install_evaluator, _DeepArrays()))

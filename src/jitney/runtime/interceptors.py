@@ -14,14 +14,24 @@ from typing import TYPE_CHECKING, Any
 from jitney.core import config, recorded_on_mesh
 from jitney.core.primitive import Primitive
 from jitney.core.sharding.mesh import get_mesh, made
-from jitney.core.trace import intercept_evaluation
-from jitney.runtime import call_interceptors, debug_checks, key_reuse, placements, transfer_guard
+from jitney.core.trace import intercept_evaluation, state
+from jitney.runtime import (
+    array_interceptors,
+    call_interceptors,
+    debug_checks,
+    key_reuse,
+    placements,
+    transfer_guard,
+)
 from jitney.runtime.array import ArrayImpl
+from jitney.runtime.array_interceptors import ArrayInterceptor
 from jitney.runtime.assignment import NO_WISHES, assign
 from jitney.runtime.call_interceptors import ProgramCall
 from jitney.runtime.eager import EvalTrace, evaluator_for
 
 if TYPE_CHECKING:
+    from jitney.core.array import Array
+    from jitney.core.sharding.sharding import Sharding
     from jitney.core.typing import Value
 
 
@@ -90,12 +100,11 @@ class MeshInForce(EvalTrace):
     def process_primitive(
         self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any], own: bool = False
     ) -> Any:
-        if not made.in_force or _is_of_user(primitive, own):
-            return super().process_primitive(primitive, args, params, own)
         mesh = get_mesh()
-        if not mesh.empty:
-            wishes = placements.or_on(mesh, NO_WISHES)
-            assign(args, describe=lambda i: f"argument {i} of {primitive}", wishes=wishes)
+        if mesh.empty or _is_of_user(primitive, own):
+            return super().process_primitive(primitive, args, params, own)
+        wishes = placements.or_on(mesh, NO_WISHES)
+        assign(args, describe=lambda i: f"argument {i} of {primitive}", wishes=wishes)
         results = super().process_primitive(primitive, args, params, own)
         is_typed = not primitive.declares_sharding
         if primitive.multiple_results:
@@ -134,7 +143,26 @@ class GuardsOfCalls:
         return proceed()
 
 
+class GuardsOfArrays(ArrayInterceptor):
+    """Guards the transfer of what becomes an array (`jax_transfer_guard`)."""
+
+    def check_from_host(self, x: object, what: str) -> None:
+        if state.trace is state.eval_trace:
+            transfer_guard.check_operand(x, what)
+
+    def check_put(self, x: object, where: Sharding | None) -> None:
+        transfer_guard.check_put(x, where)
+
+
+class NewArraysOnMesh(ArrayInterceptor):
+    """Puts new arrays on the mesh in force (`jax.set_mesh`)."""
+
+    def new_array(self, x: Array) -> Array:
+        return placements.settled(x)
+
+
 _KEY_REUSE_IN_CALLS, _GUARDS_OF_CALLS = KeyReuseInCalls(), GuardsOfCalls()
+_GUARDS_OF_ARRAYS, _NEW_ARRAYS_ON_MESH = GuardsOfArrays(), NewArraysOnMesh()
 
 
 def _check_key_reuse() -> None:
@@ -145,11 +173,16 @@ def _check_key_reuse() -> None:
 def _guard_transfers() -> None:
     intercept_evaluation(TransferGuards)
     call_interceptors.install(_GUARDS_OF_CALLS)
+    array_interceptors.install(_GUARDS_OF_ARRAYS)
 
 
 def _intercept_on_mesh(in_force: int) -> None:
+    recorded_on_mesh.intercept(in_force)
     if in_force:
         intercept_evaluation(MeshInForce)
+        array_interceptors.install(_NEW_ARRAYS_ON_MESH)
+    else:
+        array_interceptors.remove(_NEW_ARRAYS_ON_MESH)
 
 
 def install() -> None:
@@ -158,4 +191,3 @@ def install() -> None:
     config.transfer_checks.installs(_guard_transfers)
     config.value_checks.installs(partial(intercept_evaluation, ValueChecks))
     made.listen(_intercept_on_mesh)
-    made.listen(recorded_on_mesh.intercept)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from typing import Any
 
 from jitney.compiler import blas, lapack, sorting
@@ -14,7 +15,7 @@ from jitney.core.sharding.mesh import made
 from jitney.core.trace import state
 from jitney.runtime import client, elementwise
 from jitney.runtime.array import ArrayImpl
-from jitney.runtime.device import thread_count
+from jitney.runtime.device import Device, thread_count
 from jitney.runtime.native import _native
 
 _NATIVE_OPERATORS = ("__add__", "__sub__", "__mul__", "__radd__", "__rsub__", "__rmul__")
@@ -27,12 +28,8 @@ def install(operators: type) -> None:
       operators: a class whose methods do arithmetic where native code cannot: on operands that are
         not two arrays of one type, or an array and a Python number, and under transformations.
     """
-    _native.configure(
-        state, state.eval_trace, ArrayImpl, config.call_epoch, client.new_arrays_device
-    )
-    config.default_device.listen(
-        lambda device: _native.use_device(None) if device is not None else None
-    )
+    _find_devices_by(client.only_default_device)
+    config.device_choice.installs(partial(_find_devices_by, client.default_device))
     if float_errors.quiet is not None:
         _native.use_error_state(float_errors.variable, float_errors.quiet)
     for option in (config.debug_nans, config.debug_infs):
@@ -57,6 +54,12 @@ def install(operators: type) -> None:
     )
     sorting.use_native(_native.sort_address, _run_over_batch)
     blas.use_guard(_native.blas_enter, _native.blas_leave, _native.blas_add)
+
+
+def _find_devices_by(default_device: Callable[[], Device]) -> None:
+    """Has native code ask `default_device` where arrays lie that are put nowhere."""
+    _native.configure(state, state.eval_trace, ArrayImpl, config.call_epoch, default_device)
+    _native.use_device(None)
 
 
 @cache

@@ -19,14 +19,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from jitney.compiler import lower
 from jitney.core import dtypes
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval, shaped_array
 from jitney.core.evaluate import evaluate_by
 from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, jaxprs_in_params
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.memo import memoize_by_identity
-from jitney.core.primitive import Primitive, declare_slot
+from jitney.core.primitive import Primitive, declare_slot, install_evaluator
 from jitney.runtime.array import ArrayImpl, array_from_numpy, words_of_keys
+from jitney.runtime.eager import owned
 from jitney.transforms.algebra import algebra
 from jitney.transforms.batch import BATCH, BATCH_WITH_AXIS, AxisData, batch_flat, move_to
 
@@ -198,27 +200,37 @@ def _has_keys(jaxpr: Jaxpr) -> bool:
 # --- outside of programs --------------------------------------------------------------------------
 
 
-def evaluate(
-    primitive: Primitive,
-    avals: Sequence[AbstractValue],
-    args: Sequence[Any],
-    params: Mapping[str, Any],
-    out: Any,
-) -> Any:
-    """Results of an operation on arrays, some of which are keys.
+class _KeysOfWords:
+    """Operations on keys of several words are evaluated on the words."""
 
-    Args:
-      primitive: the operation.
-      avals: types of its operands.
-      args: the operands.
-      params: its parameters.
-      out: type of its result, or types.
-    """
-    values = [words_of(x) if n_words(a) else x for a, x in zip(avals, args, strict=True)]
-    results = apply(primitive, avals, values, params)
-    out_avals: Sequence[Any] = out if primitive.multiple_results else [out]
-    keys = [keys_of(x, a) if n_words(a) else x for x, a in zip(results, out_avals, strict=True)]
-    return keys if primitive.multiple_results else keys[0]
+    def concerns(self, avals: Sequence[AbstractValue]) -> bool:
+        """See `Evaluator`."""
+        return any(map(n_words, avals))
+
+    def evaluate(
+        self,
+        primitive: Primitive,
+        avals: Sequence[AbstractValue],
+        args: Sequence[Any],
+        params: dict[str, Any],
+        out: Any,
+    ) -> Any:
+        """See `Evaluator`."""
+        arrays = [x if type(x) is ArrayImpl else owned(x) for x in args]
+        values = [words_of(x) if n_words(a) else x for a, x in zip(avals, arrays, strict=True)]
+        results = apply(primitive, avals, values, params)
+        out_avals: Sequence[Any] = out if primitive.multiple_results else [out]
+        keys = [keys_of(x, a) if n_words(a) else x for x, a in zip(results, out_avals, strict=True)]
+        return keys if primitive.multiple_results else keys[0]
+
+
+_evaluator = _KeysOfWords()
+
+
+def install() -> None:
+    """Has operations on keys, and programs, evaluated and lowered with words in their place."""
+    install_evaluator(_evaluator)
+    lower.install_transform(program_in_words)
 
 
 def over_axes(fun: Callable[..., Any], *shapes: tuple[int, ...]) -> Callable[..., Any]:

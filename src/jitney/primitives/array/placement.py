@@ -17,7 +17,6 @@ from jitney.core.shape_dtype import ShapeDtypeStruct, abstractify
 from jitney.core.sharding.mesh import (
     AbstractMesh,
     AxisType,
-    made,
 )
 from jitney.core.sharding.named import NamedSharding, asks_nothing
 from jitney.core.sharding.partition_spec import PartitionSpec
@@ -34,7 +33,7 @@ from jitney.primitives.array.resharding import (
     sharding_constraint,
 )
 from jitney.runtime.array import ArrayImpl, array_of
-from jitney.runtime.placements import settled
+from jitney.runtime.array_interceptors import installed as array_interceptors
 from jitney.runtime.sharding import as_sharding
 from jitney.transforms import jet
 from jitney.transforms.zero import Zero, instantiate
@@ -192,7 +191,9 @@ def placed(x: Array, device: object, out_sharding: object = None) -> Array:
         raise ValueError(f"device={device} and out_sharding={out_sharding}: give one of them")
     place = device if out_sharding is None else out_sharding
     if place is None or asks_nothing(place):
-        return settled(x) if made.in_force else x
+        for feature in array_interceptors.features:
+            x = feature.new_array(x)
+        return x
     if out_sharding is not None:
         place = as_named(out_sharding, "a new array")
     else:

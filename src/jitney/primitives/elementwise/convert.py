@@ -204,7 +204,7 @@ def scalar_operand(x: Value, dtype: DType, weak_type: bool) -> Any:
     """
     if type(x) is DimExpr:
         return convert(x.dimension_as_value(), dtype, weak_type)
-    if config.wide.ever and config.keeps_wide() and not dtypes.is_extended(dtype):
+    if dtype in dtypes.WIDE and config.keeps_wide():
         return rules.typed(np.asarray(_make_scalar(x, dtype, False)), weak_type)
     key = (type(x), x, dtype, weak_type)
     # Zeros but that of int are not kept: 0.0 and -0.0 are equal, and so would be their keys.

@@ -1,0 +1,32 @@
+"""Features that are installed when they are first used: until then, nothing asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+
+class FirstUse:
+    """When a feature that slows others down is used for the first time in a process, in any thread.
+
+    What uses it (`note`) and what it needs (`installs`) do not know each other: a dtype that is made
+    low down has programs lowered in another way. Nothing else reads whether the feature has been used.
+    """
+
+    __slots__ = ("_installers", "_is_past")
+
+    def __init__(self) -> None:
+        self._is_past = False
+        self._installers: tuple[Callable[[], object], ...] = ()
+
+    def note(self, value: object = True) -> None:
+        """Has the feature installed if `value` is true: that of an option, say."""
+        if value:
+            self._is_past = True
+            for install in self._installers:
+                install()
+
+    def installs(self, install: Callable[[], object]) -> None:
+        """Has `install` called when the feature is used, now if it was; it may be called again."""
+        self._installers = (*self._installers, install)
+        if self._is_past:
+            install()

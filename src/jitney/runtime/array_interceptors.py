@@ -1,0 +1,52 @@
+"""What features do to values that become arrays, and to new arrays, from their first use on.
+
+These are the counterparts of interceptors of operations (`core.trace.intercept_evaluation`) for
+functions that make arrays without one: `array`, `device_put`, `zeros`. Without any installed, such a
+function costs nothing for them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jitney.core import forking
+
+if TYPE_CHECKING:
+    from jitney.core.array import Array
+    from jitney.core.sharding.sharding import Sharding
+
+
+class ArrayInterceptor:
+    """A feature; this one does nothing. Interceptors do not depend on their order."""
+
+    def check_from_host(self, x: object, what: str) -> None:
+        """Raises an error if `x`, a scalar or NumPy array, must not become an array by `what`."""
+
+    def check_put(self, x: object, where: Sharding | None) -> None:
+        """Raises an error if `device_put` must not put `x` there; None for where it is."""
+
+    def new_array(self, x: Array) -> Array:
+        """The new array, or tracer, `x` if the user does not say where it is to lie."""
+        return x
+
+
+class _Installed:
+    """The interceptors of all threads. (A tuple, as another thread may be going through it.)"""
+
+    features: tuple[ArrayInterceptor, ...] = ()
+
+
+installed = _Installed()
+
+
+def install(feature: ArrayInterceptor) -> None:
+    """Has `feature` intercept arrays from now on; once, however often it is called."""
+    with forking.settings:
+        if feature not in installed.features:
+            installed.features = (*installed.features, feature)
+
+
+def remove(feature: ArrayInterceptor) -> None:
+    """Ends that."""
+    with forking.settings:
+        installed.features = tuple([each for each in installed.features if each is not feature])
