@@ -180,7 +180,7 @@ def test_functions_made_in_loops(lines):
         jitney.jit(lambda x: 2 * x)(3)
 
     _, text = explained(lines, call, call)
-    assert "a function of the same lines has been traced before" in text
+    assert "a function with the same code has been traced before" in text
 
 
 def test_functions_of_the_package_are_not_explained(lines):
@@ -199,4 +199,4 @@ def test_functions_of_other_files_are_not_the_same_lines(lines):
     assert one.__code__ == two.__code__
     again = type(one)(one.__code__, one.__globals__)
     texts = explained(lines, *[lambda f=f: jitney.jit(f)(1.0) for f in (one, two, again)])
-    assert ["of the same lines" in text for text in texts] == [False, False, True]
+    assert ["with the same code" in text for text in texts] == [False, False, True]

@@ -190,7 +190,7 @@ def unrolled(steps: int):
 def test_a_loop_that_is_unrolled() -> None:
     rnn = unrolled(slow_programs.LONG_PROGRAM)
     line = inspect.getsourcelines(rnn)[1] + 1
-    message = "5,000 equal steps of this loop.*lax.scan"
+    message = "5,000 iterations of this Python loop.*lax.scan"
     with pytest.warns(jitney.PerformanceWarning, match=message) as found:
         jitney.jit(rnn).lower(1.0)
     assert [(w.filename, w.lineno) for w in found] == [(__file__, line)]
@@ -206,7 +206,7 @@ def test_a_loop_in_another_function_than_its_steps() -> None:
         return x
 
     line = inspect.getsourcelines(step)[1] + 1
-    message = "5,000 equal steps of which this line is one: a loop"
+    message = "5,000 repetitions of this line: tracing"
     with pytest.warns(jitney.PerformanceWarning, match=message) as found:
         jitney.jit(rnn).lower(1.0)
     assert [(w.filename, w.lineno) for w in found] == [(__file__, line)]

@@ -72,18 +72,16 @@ def _distance(key: Key, other: Key) -> tuple[int, int]:
 
 
 def _of_new_function(fun: Callable[..., Any], code: CodeType | None) -> Iterator[str]:
-    yield "  never seen function, or all that was kept of it has been dropped"
+    yield "  never seen function, or its traces have been dropped from the cache"
     if code is None:
         return
     by_file = _functions.setdefault(code, {})
     before = by_file.get(code.co_filename)
     if before is not None and before() is not fun:
         yield (
-            "  but a function of the same lines has been traced before: functions are told apart "
-            "by "
-            "identity, so one that is made in a loop is traced each time. Make it, and jit it, "
-            "once "
-            "outside of the loop."
+            "  a function with the same code has been traced before: traces are cached per function "
+            "object, so a function that is created in a loop is traced in each iteration. Create "
+            "and jit it once, outside of the loop."
         )
     try:
         by_file[code.co_filename] = weakref.ref(fun)
@@ -139,7 +137,7 @@ def _type(aval: AbstractValue, beside: AbstractValue) -> str:
 def _about_weak_types(now: AbstractValue, before: AbstractValue) -> Iterator[str]:
     if now.weak_type != before.weak_type:
         yield (
-            "  one is a number of Python, or was computed from such alone; see "
+            "  one is a Python scalar, or was computed from Python scalars only; see "
             "https://docs.jax.dev/en/latest/type_promotion.html#weak-types"
         )
 

@@ -526,7 +526,7 @@ def bind_program(program: TracedProgram, leaves: Sequence[Any]) -> list[Any]:
     if program.params["inline"]:
         outs = eval_jaxpr(program.closed.jaxpr, program.closed.consts, *operands)
         pairs = zip(outs, program.closed.out_avals, strict=True)
-        # A literal is a number of Python's, without a type of its own.
+        # A literal is a Python scalar, which does not have a type of its own.
         return [x if hasattr(x, "dtype") else np.asarray(x, aval.dtype) for x, aval in pairs]
     return jit_p.bind(*operands, jaxpr=program.closed, **program.params)
 

@@ -70,11 +70,11 @@ def _import_of_jax(troubles: list[str]) -> Iterator[tuple[str, str]]:
     if install.is_installed():
         said = "jitney, by install_as_jax"
     elif as_jax.installed("jax")[1]:
-        said = "jitney, by `jitney as-jax install`; `jitney as-jax remove` takes it out"
+        said = "jitney, by `jitney as-jax install`; to undo this, run `jitney as-jax remove`"
     elif spec is None:
-        said = "fails: there is no real JAX; `python -m jitney program.py` makes it give jitney"
+        said = "fails: real JAX is not installed; to use jitney, run `python -m jitney program.py`"
     else:
-        said = f"real JAX, {spec.origin}; `python -m jitney program.py` makes it give jitney"
+        said = f"real JAX, {spec.origin}; to use jitney, run `python -m jitney program.py`"
     yield "import jax", said
 
 

@@ -304,7 +304,7 @@ def full(
       out_sharding: a Sharding, or a PartitionSpec on the mesh in force, likewise.
 
     Raises:
-      TypeError: if `fill_value` is a complex number of Python, and `dtype` that of real numbers.
+      TypeError: if `fill_value` is a Python complex number, and `dtype` that of real numbers.
       ValueError: if `fill_value` cannot be broadcast to `shape`.
 
     Example:

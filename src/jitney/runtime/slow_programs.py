@@ -131,11 +131,10 @@ def _warn_of_unrolled_loop(survey: _Survey, name: str) -> None:
     most = max([steps[place] for place in repeated])
     first = min([p for p in repeated if steps[p] == most], key=lambda p: places[p].position())
     loop = user_code.loop_around(places[first])
-    what = "of this loop" if loop else "of which this line is one"
+    what = "iterations of this Python loop" if loop else "repetitions of this line"
     performance.warn(
-        f"jit({name}) is a program of {survey.operations:,} operations, most of them from "
-        f"{most:,} equal steps {what}: a loop of Python, which is unrolled as it is traced, and each "
-        "step of it compiled. Instead: jax.lax.scan or jax.lax.fori_loop, whose body is traced and "
-        "compiled once.",
+        f"jit({name}) has {survey.operations:,} operations, most of them from {most:,} {what}: tracing "
+        "unrolls Python loops, and each iteration is compiled. Use jax.lax.scan or "
+        "jax.lax.fori_loop instead, whose body is traced and compiled once.",
         loop or places[first],
     )

@@ -107,7 +107,7 @@ def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     Returns: array of the shape of `operand`.
 
     Raises:
-      TypeError: if `operand` is a complex number of Python, and `new_dtype` that of real numbers.
+      TypeError: if `operand` is a Python complex number, and `new_dtype` that of real numbers.
       ValueError: if one of the dtypes is that of keys.
 
     Warns:
@@ -141,7 +141,7 @@ def user_dtype(dtype: DTypeLike | dtypes.ExtendedDType, function: str) -> np.dty
 
 
 def refuse_complex_scalar(x: Value, dtype: DType, function: str) -> None:
-    """Raises TypeError if `x` is a complex number of Python and `dtype` that of real numbers.
+    """Raises TypeError if `x` is a Python complex number and `dtype` that of real numbers.
 
     As an integer NaN is 0, of complex numbers too.
     """

@@ -493,7 +493,7 @@ def swap(
     Args:
       ref: a reference, or a view of one.
       idx: as for `get`.
-      value: elements of the very shape and dtype; numbers of Python take the dtype.
+      value: elements of the very shape and dtype; Python scalars take the dtype.
 
     Raises:
       ValueError: if `ref` is no reference, or shapes or dtypes differ: nothing is broadcast.
