@@ -94,3 +94,37 @@ def test_rules_hand_zeros_through_batches(compiled: bool) -> None:
 
     ours, theirs = of_both(result)
     assert ours == theirs
+
+
+FLOAT0_RESULTS = {
+    "jit": lambda j, f, x: j.jit(f)(x),
+    "vmap": lambda j, f, x: j.vmap(f)(x),
+    "jit of vmap": lambda j, f, x: j.jit(j.vmap(f))(x),
+    "cond": lambda j, f, x: j.lax.cond(x.sum() > 0, f, f, x),
+}
+FLOAT0_FUNCTIONS = {
+    "gradient": lambda j: lambda x: j.grad(lambda v: 2.0 * v.sum(), allow_int=True)(x),
+    "tangent": lambda j: (
+        lambda x: j.jvp(lambda v: v * 2, (x,), (np.zeros(x.shape, j.dtypes.float0),))[1]
+    ),
+    "constant": lambda j: lambda x: np.zeros((*x.shape, 2), j.dtypes.float0),
+    "beside a value": lambda j: lambda x: (np.zeros((), j.dtypes.float0), x + 1),
+}
+
+
+@pytest.mark.parametrize("way", FLOAT0_RESULTS)
+@pytest.mark.parametrize("function", FLOAT0_FUNCTIONS)
+@pytest.mark.parametrize("shape", [(3,), (0,)])
+def test_tangents_of_integers_are_arrays_of_numpy(way: str, function: str, shape: Any) -> None:
+    def kinds(j: Any) -> Any:
+        f = FLOAT0_FUNCTIONS[function](j)
+        x = np.arange(shape[0], dtype=np.int32)
+        for _ in range(2):  # by Python, then by the signature
+            found = j.tree.leaves(FLOAT0_RESULTS[way](j, f, x))
+        return [
+            (isinstance(y, np.ndarray), isinstance(y, j.Array), y.dtype == j.dtypes.float0, y.shape)
+            for y in found
+        ]
+
+    ours, theirs = of_both(kinds)
+    assert ours == theirs

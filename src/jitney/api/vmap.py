@@ -14,6 +14,7 @@ from jitney.api.jit_call import fun_name
 from jitney.api.signature import CallSpec, signature_of
 from jitney.core import messages
 from jitney.core.avals import get_aval, is_valid_operand
+from jitney.core.dtypes import float0
 from jitney.core.explicit import divided_alike
 from jitney.core.flat_function import FlatFunction
 from jitney.core.hi_types import is_high_value
@@ -23,7 +24,7 @@ from jitney.core.pytree.errors import prefix_errors
 from jitney.core.ref_checks import check_passed_once
 from jitney.core.refs import is_ref
 from jitney.core.source_info import fun_sourceinfo, transform_name_stack
-from jitney.core.trace import state
+from jitney.core.trace import is_concrete, state
 from jitney.core.tracebacks import api_boundary
 from jitney.core.wraps import wraps
 from jitney.primitives.array.canonical import canonical_axis
@@ -382,4 +383,6 @@ def _placed(x: PyTree, dim: int | None, wanted: int | None, axis: AxisData) -> A
             f"cannot be given it at {wanted}, as out_axes says"
         )
     rank = len(shape_of(x)) + (dim is None)
-    return move_to(as_value(x), dim, canonical_axis(wanted, rank), axis.size, axis.along)
+    placed = move_to(as_value(x), dim, canonical_axis(wanted, rank), axis.size, axis.along)
+    # Tangents of integers hold nothing: they are NumPy's, as in JAX.
+    return np.asarray(placed) if placed.dtype == float0 and is_concrete(placed) else placed

@@ -165,7 +165,7 @@ class PjitFunction(FastFunction):
     ) -> None:
         """Enters the signature of a call that has been made."""
         executable = _executables.get(closed)
-        if executable is None or executable.has_tokens:
+        if executable is None or not executable.has_only_arrays:
             return
         if config.checks_values() or call_interceptors.any_on():
             return

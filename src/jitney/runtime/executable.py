@@ -89,7 +89,7 @@ class Executable:
         self._outputs = _all_in_memory(program.outputs, self.out_avals)
         self.in_dtypes = tuple([dtype for dtype, _ in self._inputs])
         lies_in = self.aliases(assignment.donated)
-        self.has_tokens = abstract_token in self.out_avals
+        self.has_only_arrays = all(map(_is_of_array, self.out_avals))
         self.native = Program(
             program.entry,
             len(self.in_avals),
@@ -151,9 +151,9 @@ class Executable:
             results = of_process.where_wanted(results)
         if config.checks_values():
             debug_checks.check_results(f"jit({self.name})", results)
-        if self.has_tokens:
+        if not self.has_only_arrays:
             results = [
-                Token() if aval is abstract_token else x
+                x if _is_of_array(aval) else _without_array(aval)
                 for x, aval in zip(results, self.out_avals, strict=True)
             ]
         for x, is_donated in zip(leaves, donated, strict=False):
@@ -231,6 +231,16 @@ def over_processes(closed: ClosedJaxpr, name: str, assignment: Assignment) -> Ex
         executable.of_process = part
         known[assignment] = executable
     return executable
+
+
+def _is_of_array(aval: AbstractValue) -> bool:
+    """Whether values of the type are arrays: not tokens, or tangents of integers."""
+    return aval is not abstract_token and getattr(aval, "dtype", None) != dtypes.float0
+
+
+def _without_array(aval: AbstractValue) -> Token | np.ndarray:
+    """The value of a type that holds nothing."""
+    return Token() if aval is abstract_token else np.zeros(aval.shape, dtypes.float0)
 
 
 def _in_memory(stored: ir.TensorType, aval: AbstractValue) -> tuple[Any, tuple[int, ...]]:

@@ -115,7 +115,15 @@ def with_disabled_jit(j, use):
 
 @pytest.mark.parametrize(
     "bounds",
-    [(np.int16(1), np.int32(4)), (np.int32(1), np.uint32(4)), (0.0, 4), (0, 4.0), (True, 4)],
+    [
+        (np.int16(1), np.int32(4)),
+        (np.int32(1), np.uint32(4)),
+        (0.0, 4),
+        (0, 4.0),
+        (True, 4),
+        (np.uint8(1), 4),
+        (1, np.uint32(4)),
+    ],
     ids=str,
 )
 def test_fori_loop_bounds_of_different_dtypes(bounds):

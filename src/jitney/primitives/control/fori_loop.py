@@ -34,8 +34,8 @@ def fori_loop(
 
     Args:
       lower: integer scalar, the first index.
-      upper: integer scalar of the same dtype; Python numbers take the other's. If both are known when
-        traced the loop is a `scan`, and has a reverse derivative.
+      upper: integer scalar of the same dtype; Python numbers take the other's if it is signed. If both
+        are known when traced the loop is a `scan`, and has a reverse derivative.
       body_fun: (index, value) -> value, of the same structure and types.
       init_val: a pytree of arrays.
       unroll: for known bounds: how many iterations one pass of the compiled loop holds.
@@ -43,7 +43,7 @@ def fori_loop(
     Returns: a pytree like `init_val`.
 
     Raises:
-      TypeError: if bounds are no integers of one dtype, or the body's result is of another type.
+      TypeError: if bounds are not integers of one dtype, or the body's result is of another type.
       ValueError: if `unroll` is given and the trip count is not known.
 
     Example:
@@ -100,21 +100,20 @@ def _known(bound: Value) -> int | None:
 
 
 def _of_one_dtype(lower: Value, upper: Value) -> tuple[Any, Any]:
-    """The bounds, one that is weakly typed converted to the other's dtype.
+    """The bounds, one that is weakly typed converted to the other's signed integer dtype.
 
     Raises:
-      TypeError: if both have dtypes of their own, or are not integers alike.
+      TypeError: if the dtypes differ otherwise.
     """
     low, high = (get_aval(x) for x in (lower, upper))
-    types = low, high
     if low.dtype == high.dtype:
         return lower, upper
-    if all(dtypes.issubdtype(t.dtype, np.integer) for t in types):
-        if low.weak_type:
-            return convert(lower, high.dtype), upper
-        if high.weak_type:
-            return lower, convert(upper, low.dtype)
-    got = " and ".join(dtypes.long_name(t.dtype) for t in types)
+    are_signed = all(dtypes.issubdtype(t.dtype, np.signedinteger) for t in (low, high))
+    if are_signed and low.weak_type and not high.weak_type:
+        return convert(lower, high.dtype), upper
+    if are_signed and high.weak_type and not low.weak_type:
+        return lower, convert(upper, low.dtype)
+    got = " and ".join(dtypes.long_name(t.dtype) for t in (low, high))
     raise TypeError(
         f"lax.fori_loop: `lower` and `upper` must have one dtype, but are {got}; convert one by astype"
     )
