@@ -53,6 +53,11 @@ class CustomVJPPrimal:
 class custom_vjp(Generic[P, R]):  # the API's name
     """A function whose reverse derivative is given by `defvjp` instead of by its operations.
 
+    The rules are a forward function, which takes the arguments and returns (result, residuals), and a
+    backward function, which takes (residuals, cotangent of the result) and returns a tuple of
+    cotangents, one for each argument. Methods of other names set rules that return or take more; what
+    their docstrings do not describe is as of `defvjp`.
+
     Args:
       fun: takes and returns pytrees of arrays.
       nondiff_argnums: positions of arguments that the forward function gets in their place, and the
@@ -99,8 +104,8 @@ class custom_vjp(Generic[P, R]):  # the API's name
         """Sets the rules.
 
         Args:
-          fwd: the function's arguments -> (its result, residuals).
-          bwd: (residuals, cotangent of the result) -> tuple of cotangents of the arguments.
+          fwd: the forward function.
+          bwd: the backward function.
           symbolic_zeros: whether `fwd` gets `CustomVJPPrimal`s and `bwd` symbolic zeros.
           optimize_remat: whether programs call the function itself in place of `fwd` where the
             residuals are not needed, as `checkpoint` does at first. `fwd` may then be slower than
@@ -120,14 +125,12 @@ class custom_vjp(Generic[P, R]):  # the API's name
         optimize_remat: bool = False,
         generic_batching: bool = False,
     ) -> None:
-        """Sets rules as `defvjp` does, of which the backward one returns entries of a log as well.
+        """Sets rules of which the backward function returns entries of a log as well.
 
         The entries are checked and dropped, as derivatives do that are not asked for them.
 
         Args:
-          bwd: (residuals, cotangent of the result) -> (tuple of cotangents of the arguments, a dict of
-            entries or None).
-          fwd, symbolic_zeros, optimize_remat, generic_batching: as of `defvjp`.
+          bwd: returns (tuple of cotangents, dict of entries or None).
         """
         self.defvjp(fwd, bwd, symbolic_zeros, optimize_remat, generic_batching)
         self.with_logs = True
@@ -140,13 +143,11 @@ class custom_vjp(Generic[P, R]):  # the API's name
         optimize_remat: bool = False,
         generic_batching: bool = False,
     ) -> None:
-        """Sets rules as `defvjp` does, of which the backward one adds cotangents to accumulators.
+        """Sets rules of which the backward function adds cotangents to accumulators.
 
         Args:
-          bwd: (residuals, cotangent of the result, *accumulators) -> None, or a dict of entries of a
-            log. There is an accumulator for each leaf of the arguments, in their structure; its
-            method `accum` adds a part of the cotangent.
-          fwd, symbolic_zeros, optimize_remat, generic_batching: as of `defvjp`.
+          bwd: takes accumulators, too, one for each leaf of the arguments, in their structure: the
+            method `accum` adds a part of the cotangent. Returns None, or a dict of entries of a log.
 
         Example:
           >>> @jax.custom_vjp
@@ -172,10 +173,8 @@ class custom_vjp(Generic[P, R]):  # the API's name
         """Sets rules whose residuals are computed from others. Rules of `defvjp` precede them.
 
         Args:
-          fwd: the function's arguments -> (its result, residuals to keep).
-          rem: (these residuals, *the arguments) -> (the result, residuals for `bwd`).
-          bwd: (the latter residuals, cotangent of the result) -> cotangents, as of `defvjp`.
-          generic_batching: as of `defvjp`.
+          fwd: returns the residuals that are kept.
+          rem: (these residuals, *arguments) -> (result, residuals that `bwd` takes).
         """
         self._defremat(fwd, rem, bwd, self.defvjp)
 
@@ -186,7 +185,7 @@ class custom_vjp(Generic[P, R]):  # the API's name
         bwd: Callable[..., Any],
         generic_batching: bool = False,
     ) -> None:
-        """Sets rules as `defremat` does, with the `bwd` of `defvjp_with_logs`."""
+        """Sets rules as `defremat` does, with the backward function of `defvjp_with_logs`."""
         self._defremat(fwd, rem, bwd, self.defvjp_with_logs)
 
     def _defremat(

@@ -5,7 +5,9 @@ What this package uses itself (`core.trace`, `core.source_info`) has none, and i
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from operator import attrgetter
+from typing import Any, Self, TypeVar
 
 from jitney.core import source_info
 from jitney.core.contexts import Within
@@ -13,8 +15,58 @@ from jitney.core.name_stack import NameStack
 from jitney.core.source_info import Place, SourceInfo
 from jitney.core.trace import Trace, state
 
+T = TypeVar("T", covariant=True)
 
-class set_current_trace(Within):  # JAX's name, as the others
+
+class _Remembering(Within[T]):
+    """A context that knows what was in force before: `prev`, once it has been entered.
+
+    Args:
+      owner, names: the object whose attributes have other values in the context, and their names.
+      before: owner -> what is in force.
+      **arguments: what the context is made of; attributes, too.
+    """
+
+    __slots__ = ("_arguments", "_before", "prev")
+
+    prev: Any
+
+    def __init__(
+        self,
+        owner: object,
+        names: tuple[str, ...],
+        before: Callable[[Any], Any],
+        **arguments: object,
+    ) -> None:
+        super().__init__(owner, names)
+        self._before = before
+        self._arguments = tuple(arguments)
+        for name, value in arguments.items():
+            setattr(self, name, value)
+
+    def inside(self) -> tuple[tuple[Any, ...], T]:
+        """Returns the values in the context, and what `with ... as` gives."""
+        raise NotImplementedError
+
+    def find(self) -> tuple[tuple[Any, ...], T]:
+        self.prev = self._before(self.owner)
+        return self.inside()
+
+    def again(self) -> Self:
+        return type(self)(**{name: getattr(self, name) for name in self._arguments})
+
+
+_trace_of = attrgetter("trace")
+
+
+def _source_of(_: object) -> SourceInfo:
+    """The scopes, and the place that operations come from, if it is one of a recorded program."""
+    scopes = source_info.scopes
+    place = None if scopes.origin is None else scopes.origin.traceback
+    return source_info.source_info(place, scopes.stack)
+
+
+class set_current_trace(_Remembering[None]):  # JAX's name, as the others
     """A context in which operations go to a trace.
 
     Attributes:
@@ -23,49 +75,35 @@ class set_current_trace(Within):  # JAX's name, as the others
       prev: the current trace before, once the context has been entered.
     """
 
-    __slots__ = ("check_leaks", "prev", "trace")
+    __slots__ = ("check_leaks", "trace")
+
+    trace: Trace | None
+    check_leaks: bool
 
     def __init__(self, trace: Trace | None, check_leaks: bool = False) -> None:
-        super().__init__(state, ("trace",))
-        self.trace = trace
-        self.check_leaks = check_leaks
+        super().__init__(state, ("trace",), _trace_of, trace=trace, check_leaks=check_leaks)
 
-    def find(self) -> tuple[tuple[Any, ...], None]:
-        self.prev = state.trace
+    def inside(self) -> tuple[tuple[Any, ...], None]:
         return (self.trace,), None
 
-    def again(self) -> set_current_trace:
-        return set_current_trace(self.trace, self.check_leaks)
 
-
-class take_current_trace(Within[Trace]):
+class take_current_trace(_Remembering[Trace]):
     """A context that gives the current trace, and in which operations are evaluated.
 
     Attributes:
       prev: the current trace before, once the context has been entered.
     """
 
-    __slots__ = ("prev",)
+    __slots__ = ()
 
     def __init__(self) -> None:
-        super().__init__(state, ("trace",))
+        super().__init__(state, ("trace",), _trace_of)
 
-    def find(self) -> tuple[tuple[Any, ...], Trace]:
-        self.prev = state.trace
+    def inside(self) -> tuple[tuple[Any, ...], Trace]:
         return (state.eval_trace,), self.prev
 
-    def again(self) -> take_current_trace:
-        return take_current_trace()
 
-
-def _here() -> SourceInfo:
-    """The scopes, and the place that operations come from, if it is one of a recorded program."""
-    scopes = source_info.scopes
-    place = None if scopes.origin is None else scopes.origin.traceback
-    return source_info.source_info(place, scopes.stack)
-
-
-class extend_name_stack(Within[NameStack]):
+class extend_name_stack(_Remembering[NameStack]):
     """A context within one more scope; gives all of them.
 
     Attributes:
@@ -73,22 +111,19 @@ class extend_name_stack(Within[NameStack]):
       prev: the source information in force before, once the context has been entered.
     """
 
-    __slots__ = ("name", "prev")
+    __slots__ = ("name",)
+
+    name: str
 
     def __init__(self, name: str) -> None:
-        super().__init__(source_info.scopes, ("stack",))
-        self.name = name
+        super().__init__(source_info.scopes, ("stack",), _source_of, name=name)
 
-    def find(self) -> tuple[tuple[Any, ...], NameStack]:
-        self.prev = _here()
+    def inside(self) -> tuple[tuple[Any, ...], NameStack]:
         stack = source_info.scopes.stack.extend(self.name)
         return (stack,), stack
 
-    def again(self) -> extend_name_stack:
-        return extend_name_stack(self.name)
 
-
-class set_name_stack(Within):
+class set_name_stack(_Remembering[None]):
     """A context in which operations are recorded in these scopes and no others.
 
     Attributes:
@@ -96,21 +131,18 @@ class set_name_stack(Within):
       prev: the source information in force before, once the context has been entered.
     """
 
-    __slots__ = ("name_stack", "prev")
+    __slots__ = ("name_stack",)
+
+    name_stack: NameStack
 
     def __init__(self, name_stack: NameStack) -> None:
-        super().__init__(source_info.scopes, ("stack",))
-        self.name_stack = name_stack
+        super().__init__(source_info.scopes, ("stack",), _source_of, name_stack=name_stack)
 
-    def find(self) -> tuple[tuple[Any, ...], None]:
-        self.prev = _here()
+    def inside(self) -> tuple[tuple[Any, ...], None]:
         return (self.name_stack,), None
 
-    def again(self) -> set_name_stack:
-        return set_name_stack(self.name_stack)
 
-
-class transform_name_stack(Within[NameStack]):
+class transform_name_stack(_Remembering[NameStack]):
     """A context in which the scopes that follow are those of something transformed; gives them.
 
     Attributes:
@@ -118,22 +150,19 @@ class transform_name_stack(Within[NameStack]):
       prev: the source information in force before, once the context has been entered.
     """
 
-    __slots__ = ("name", "prev")
+    __slots__ = ("name",)
+
+    name: str
 
     def __init__(self, name: str) -> None:
-        super().__init__(source_info.scopes, ("stack",))
-        self.name = name
+        super().__init__(source_info.scopes, ("stack",), _source_of, name=name)
 
-    def find(self) -> tuple[tuple[Any, ...], NameStack]:
-        self.prev = _here()
+    def inside(self) -> tuple[tuple[Any, ...], NameStack]:
         stack = source_info.scopes.stack.transform(self.name)
         return (stack,), stack
 
-    def again(self) -> transform_name_stack:
-        return transform_name_stack(self.name)
 
-
-class user_context(Within):
+class user_context(_Remembering[None]):
     """A context in which operations come from a place and scopes: for code that runs a jaxpr.
 
     Attributes:
@@ -142,19 +171,19 @@ class user_context(Within):
       prev: the source information in force before, once the context has been entered.
     """
 
-    __slots__ = ("name_stack", "prev", "traceback")
+    __slots__ = ("name_stack", "traceback")
+
+    traceback: Place | None
+    name_stack: NameStack | None
 
     def __init__(self, traceback: Place | None, *, name_stack: NameStack | None = None) -> None:
-        super().__init__(source_info.scopes, ("stack", "origin", "around"))
-        self.traceback = traceback
-        self.name_stack = name_stack
+        super().__init__(
+            source_info.scopes, ("stack", "origin", "around"), _source_of,
+            traceback=traceback, name_stack=name_stack,
+        )  # fmt: skip
 
-    def find(self) -> tuple[tuple[Any, ...], None]:
-        self.prev = _here()
+    def inside(self) -> tuple[tuple[Any, ...], None]:
         stack = source_info.scopes.stack if self.name_stack is None else self.name_stack
         place = self.traceback
         origin = None if place is None else source_info.source_info(place, stack)
         return (stack, origin, NameStack()), None
-
-    def again(self) -> user_context:
-        return user_context(self.traceback, name_stack=self.name_stack)

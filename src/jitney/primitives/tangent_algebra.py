@@ -13,6 +13,7 @@ from jitney.core.explicit import sharding_of
 from jitney.core.hi_types import HiType
 from jitney.core.pvary import as_type
 from jitney.core.sharding.types import with_axis
+from jitney.primitives import calculus
 from jitney.primitives.array.broadcasting import broadcast_in_dim_p
 from jitney.primitives.array.shape import shape_of
 from jitney.primitives.elementwise.binary import mul_p, sum_of_tangents
@@ -70,6 +71,11 @@ def scale(x: Value, factor: float) -> Any:
     return mul_p.bind(x, const(x, factor), out_dtype=None)
 
 
+def reshard(x: Value, place: NamedSharding) -> Any:
+    """x lying as `place` says along Explicit axes."""
+    return calculus.reshard(x, dst_sharding=place)
+
+
 def install() -> None:
     """Hands the operations to the transformations."""
     algebra.zeros = zeros
@@ -77,3 +83,4 @@ def install() -> None:
     algebra.move_axis = move_axis
     algebra.insert_axis = insert_axis
     algebra.scale = scale
+    algebra.reshard = reshard

@@ -19,6 +19,7 @@ class Algebra:
       insert_axis: (x, position, extent, along) -> x repeated along a new axis, which lies as `along`
         says if that is not None.
       scale: (x, factor) -> x times a Python number, of the type of x.
+      reshard: (x, sharding) -> x lying so along Explicit axes.
     """
 
     zeros: Any = None
@@ -26,6 +27,7 @@ class Algebra:
     move_axis: Any = None
     insert_axis: Any = None
     scale: Any = None
+    reshard: Any = None
 
 
 algebra = Algebra()

@@ -15,8 +15,9 @@ from jitney.core import explicit, source_info
 from jitney.core.avals import AbstractValue, get_aval
 from jitney.core.evaluate import value_of
 from jitney.core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, settings_of
-from jitney.core.primitive import Primitive, declare_slot, registry
+from jitney.core.primitive import Primitive, declare_slot
 from jitney.core.trace import state
+from jitney.transforms.algebra import algebra
 from jitney.transforms.discharge import without_inner_refs
 from jitney.transforms.zero import Zero, add_tangents
 
@@ -185,7 +186,7 @@ def _aligned(ct: Value, aval: AbstractValue) -> Any:
     place = explicit.sharding_of(aval.to_cotangent_aval())
     if place is None or explicit.sharding_of(get_aval(ct)) == place:
         return ct
-    return registry["reshard"].bind(ct, dst_sharding=place, concrete_mesh=None)
+    return algebra.reshard(ct, place)
 
 
 def _all_among(atoms: Sequence[Atom], known: Container[Var], unwanted: set[Var]) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import explicit, varying
+from jitney.core import communication, explicit, varying
 from jitney.core.avals import ShapedArray
 from jitney.core.key_reuse import KeyUse
 from jitney.core.primitive import declare
@@ -65,6 +65,8 @@ class ArrayCopySemantics(enum.Enum):
 
 
 device_put_p = declare("device_put", multiple_results=True, linear=True)
+# The program asks for this one.
+device_put_p.communication(communication.of_contents)
 device_put_p.varying(varying.as_declared)
 device_put_p.declares_sharding = True
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import explicit, text
-from jitney.core.avals import ShapedArray
+from jitney.core import communication, explicit, text
+from jitney.core.avals import AbstractValue, ShapedArray
+from jitney.core.communication import Communication
 from jitney.core.key_reuse import uses_keys
 from jitney.core.primitive import declare
 from jitney.core.sharding.mesh import (
@@ -110,6 +112,23 @@ def on_mesh_in_force(spec: PartitionSpec, asked_by: str) -> NamedSharding:
 
 reshard_p = declare("reshard", linear=True)
 reshard_p.declares_sharding = True
+
+
+@reshard_p.communication
+def _reshard_communication(
+    avals: Sequence[AbstractValue], outs: Sequence[AbstractValue], params: Mapping[str, Any]
+) -> list[Communication]:
+    old, new = _axes_by_name(avals[0]), _axes_by_name(outs[0])
+    moved = frozenset([name for name in old if new.get(name, old[name]) != old[name]])
+    at_another_axis = Communication(moved, "moves them to another axis of the array")
+    return [*communication.of_types(avals, outs, params), at_another_axis]
+
+
+def _axes_by_name(aval: AbstractValue) -> dict[Any, int]:
+    """The axis of an array that each axis of the mesh divides."""
+    place = explicit.sharding_of(aval)
+    entries = () if place is None else place.spec
+    return {name: k for k, entry in enumerate(entries) for name in names_of(entry)}
 
 
 @reshard_p.abstract

@@ -30,12 +30,12 @@ from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.key_reuse import KeyUse, use_of_program
 from jitney.core.memo import memoize_by_identity
 from jitney.core.name_stack import new_name_stack
-from jitney.core.primitive import declare, registry
+from jitney.core.primitive import declare
 from jitney.core.trace import set_current_trace
 from jitney.primitives import rules
 from jitney.primitives.call.inlined import transposed_call
 from jitney.primitives.call.remat_policies import Policy, divide, without_calls
-from jitney.primitives.elementwise.convert import as_value
+from jitney.primitives.elementwise.convert import as_value, reduce_precision_p
 from jitney.transforms import jet
 from jitney.transforms.batch import AxisData, batch_jaxpr
 from jitney.transforms.discharge import discharge, discharged, with_contents
@@ -378,7 +378,7 @@ def _rounding(jaxpr: Jaxpr, shared: dict[Var, Var]) -> Jaxpr:
                 params = {"exponent_bits": finfo.nexp, "mantissa_bits": finfo.nmant}
                 eqns.append(
                     JaxprEqn(
-                        [v], [shared[v]], registry["reduce_precision"], params, no_effects,
+                        [v], [shared[v]], reduce_precision_p, params, no_effects,
                         eqn.source_info, eqn.ctx,
                     )
                 )  # fmt: skip

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.compiler import lower as lowering
-from jitney.core import config, dtypes, text, varying
+from jitney.core import communication, config, dtypes, text, varying
 from jitney.core.avals import ShapedArray, get_aval
 from jitney.core.effects import InputEffect, has_io, moved
 from jitney.core.evaluate import eval_jaxpr
@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     )
 
 cond_p = declare("cond", multiple_results=True)
+cond_p.communication(communication.of_contents)
 cond_p.varying(varying.as_declared)  # whatever the predicate varies along, as in JAX
 cond_p.declares_sharding = True
 cond_p.effectful = True

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.compiler import lower as lowering
-from jitney.core import config, source_info, varying
+from jitney.core import communication, config, source_info, varying
 from jitney.core.avals import get_aval
 from jitney.core.effects import moved
 from jitney.core.fixpoint import least_fixpoint, least_fixpoint_by
@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     )
 
 scan_p = declare("scan", multiple_results=True)
+scan_p.communication(communication.of_contents)
 scan_p.varying(varying.as_declared)
 scan_p.declares_sharding = True
 scan_p.effectful = True

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.compiler import lower as lowering
-from jitney.core import config, varying
+from jitney.core import communication, config, varying
 from jitney.core.avals import get_aval
 from jitney.core.effects import Effect, InputEffect, moved
 from jitney.core.errors import ConcretizationTypeError, KeyReuseError
@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     )
 
 while_p = declare("while", multiple_results=True)
+while_p.communication(communication.of_contents)
 while_p.varying(varying.as_declared)
 while_p.declares_sharding = True
 while_p.effectful = True

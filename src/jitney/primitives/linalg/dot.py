@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jitney.compiler.reference import contraction, scalar
-from jitney.core import dtypes, explicit, messages, text
-from jitney.core.avals import ShapedArray, shaped_array
+from jitney.core import communication, dtypes, explicit, messages, text
+from jitney.core.avals import AbstractValue, ShapedArray, shaped_array
+from jitney.core.communication import Communication
 from jitney.core.jaxpr import JaxprEqn
 from jitney.core.primitive import declare
+from jitney.core.sharding.partition_spec import names_of
 from jitney.core.thresholds import threshold
 from jitney.primitives import calculus, rules, sharding_rules
 from jitney.primitives.array.out_places import out_place
@@ -35,6 +37,21 @@ if TYPE_CHECKING:
 dot_general_p = declare("dot_general")
 dot_general_p.sharding(sharding_rules.dot_general)
 dot_general_p.checks_place(sharding_rules.unreduced_product)
+
+
+@dot_general_p.communication
+def _dot_general_communication(
+    avals: Sequence[AbstractValue], outs: Sequence[AbstractValue], params: Mapping[str, Any]
+) -> list[Communication]:
+    (contracted, _), _ = params["dimension_numbers"]
+    entries = explicit.entries_of(explicit.sharding_of(avals[0]), len(avals[0].shape))
+    axes = frozenset([name for k in contracted for name in names_of(entries[k])])
+    summed = Communication(
+        axes - communication.unreduced_axes(outs),
+        "sums along them, and its result is not unreduced",
+    )
+    return [*communication.of_types(avals, outs, params), summed]
+
 
 # Of integers: NumPy, which has plain loops for them, needs as long as to compile.
 MANY_PRODUCTS = threshold(1 << 24, small=32)

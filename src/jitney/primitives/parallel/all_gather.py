@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import varying
+from jitney.core import communication, varying
 from jitney.core.avals import AbstractValue, ShapedArray
 from jitney.core.primitive import Primitive, declare
 from jitney.core.pytree import pytrees
@@ -87,6 +87,7 @@ def _only_one(size: int, name: str) -> None:
 # --- all_gather -----------------------------------------------------------------------------------
 
 all_gather_p = declare("all_gather", linear=True)
+all_gather_p.communication(communication.of_collective)
 
 
 def _gathered(
@@ -178,6 +179,7 @@ rules.deflinear(all_gather_p, _all_gather_transpose)
 
 # Its result is known to be the same on all devices: its cotangent is one, of which each takes its part.
 all_gather_invariant_p = declare("all_gather_invariant", linear=True)
+all_gather_invariant_p.communication(communication.of_collective)
 all_gather_invariant_p.absent(
     "eager", "lower", why="`shard_map` batches it over its devices, and turns it into `all_gather`"
 )
@@ -306,6 +308,7 @@ def _gather_each(x: Value, names: Sequence[AxisName], k: int, tiled: bool) -> An
 # --- psum_scatter ---------------------------------------------------------------------------------
 
 reduce_scatter_p = declare("reduce_scatter", linear=True)
+reduce_scatter_p.communication(communication.of_collective)
 
 
 def _scattered(

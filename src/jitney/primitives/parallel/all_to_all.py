@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jitney.core import communication
 from jitney.core.avals import ShapedArray
 from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from jitney.primitives.rule_types import Builder, Dims, Node, Operand, Param, Value
 
 all_to_all_p = declare("all_to_all", linear=True)
+all_to_all_p.communication(communication.of_collective)
 
 
 @all_to_all_p.abstract

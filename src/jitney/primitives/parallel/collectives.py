@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from jitney.compiler.reference import reduction
-from jitney.core import varying
+from jitney.core import communication, varying
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval, shaped_array
 from jitney.core.manual_axes import ManualAxisType
 from jitney.core.primitive import Primitive, declare
@@ -198,6 +198,7 @@ def _named(axes: Sequence[AxisName]) -> tuple[Any, ...]:
 def _reduction(name: str, fn: Monoid, *, linear: bool = False) -> Primitive:
     """Declares the reduction over named and positional axes by `fn`."""
     prim = declare(name, linear=linear)
+    prim.communication(communication.of_collective)
 
     @prim.abstract
     def abstract_rule(
@@ -284,6 +285,7 @@ rules.deflinear(psum_p, _psum_transpose)
 
 # Over axes of a `shard_map` that checks what varies: the result is known to be the same everywhere.
 psum_invariant_p = declare("psum_invariant", linear=True)
+psum_invariant_p.communication(communication.of_collective)
 psum_invariant_p.varying(without_axes)
 
 

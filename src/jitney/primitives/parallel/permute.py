@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jitney.core import communication
 from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
 from jitney.primitives import calculus, rules
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 # --- ppermute -------------------------------------------------------------------------------------
 
 ppermute_p = declare("ppermute", linear=True)
+ppermute_p.communication(communication.of_collective)
 ppermute_p.abstract(lambda x, **_: x)
 
 
@@ -175,6 +177,7 @@ def pshuffle(x: PyTree, axis_name: AxisName, perm: Sequence[int]) -> PyTree:
 # --- pbroadcast -----------------------------------------------------------------------------------
 
 pbroadcast_p = declare("pbroadcast", linear=True)
+pbroadcast_p.communication(communication.of_collective)
 pbroadcast_p.abstract(lambda x, **_: x)
 pbroadcast_p.eager(lambda x, **_: x)
 

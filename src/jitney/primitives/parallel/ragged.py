@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from jitney.core import communication
 from jitney.core.avals import ShapedArray
 from jitney.core.primitive import declare
 from jitney.primitives import calculus, rules
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from jitney.primitives.rule_types import Cotangent, Dims, Operand, Value
 
 ragged_all_to_all_p = declare("ragged_all_to_all")
+ragged_all_to_all_p.communication(communication.of_collective)
 
 _NAMES = ("input_offsets", "send_sizes", "output_offsets", "recv_sizes")
 

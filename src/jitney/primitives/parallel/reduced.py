@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.core import varying
+from jitney.core import communication, varying
 from jitney.core.avals import AbstractValue, ShapedArray
 from jitney.core.manual_axes import ManualAxisType
 from jitney.core.primitive import Primitive, declare
@@ -48,6 +48,7 @@ def _declared(
       **model_params: parameters of the other collective that this one has not.
     """
     prim = declare(name, linear=True)
+    prim.communication(communication.of_collective)
 
     @prim.abstract
     def abstract_rule(x: ShapedArray, **params: Param) -> AbstractValue:

@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from jitney.compiler import lower as lowering
-from jitney.core import config, explicit, varying
+from jitney.core import communication, config, explicit, varying
 from jitney.core.avals import AbstractValue, ShapedArray
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     )
 
 shard_map_p = declare("shard_map", multiple_results=True)
+shard_map_p.communication(communication.of_contents)
 shard_map_p.effectful = True
 shard_map_p.varying(varying.as_declared)
 shard_map_p.declares_sharding = True
