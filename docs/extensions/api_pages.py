@@ -27,10 +27,10 @@ MODULES = {
     "jax.numpy.linalg": "linear algebra",
     "jax.numpy.fft": "Fourier transforms",
     "jax.lax": "operations, loops and branches, collectives",
-    "jax.lax.linalg": "factorizations",
+    "jax.lax.linalg": "matrix factorizations",
     "jax.random": "random numbers",
     "jax.nn": "activations, attention and other functions of networks",
-    "jax.nn.initializers": "initial weights",
+    "jax.nn.initializers": "initializers of weights",
     "jax.scipy.cluster.vq": "vector quantization",
     "jax.scipy.fft": "cosine transforms",
     "jax.scipy.integrate": "integrals of samples",
@@ -42,33 +42,97 @@ MODULES = {
     "jax.scipy.sparse.linalg": "iterative solvers",
     "jax.scipy.spatial.transform": "rotations",
     "jax.scipy.special": "special functions",
-    "jax.scipy.stats": "densities and statistics",
+    "jax.scipy.stats": "statistics and density estimation",
+    "jax.scipy.stats.bernoulli": "Bernoulli distribution",
+    "jax.scipy.stats.beta": "beta distribution",
+    "jax.scipy.stats.betabinom": "beta-binomial distribution",
+    "jax.scipy.stats.binom": "binomial distribution",
+    "jax.scipy.stats.cauchy": "Cauchy distribution",
+    "jax.scipy.stats.chi2": "chi-squared distribution",
+    "jax.scipy.stats.dirichlet": "Dirichlet distribution",
+    "jax.scipy.stats.expon": "exponential distribution",
+    "jax.scipy.stats.gamma": "gamma distribution",
+    "jax.scipy.stats.gennorm": "generalized normal distribution",
+    "jax.scipy.stats.geom": "geometric distribution",
+    "jax.scipy.stats.gumbel_l": "left-skewed Gumbel distribution",
+    "jax.scipy.stats.gumbel_r": "right-skewed Gumbel distribution",
+    "jax.scipy.stats.laplace": "Laplace distribution",
+    "jax.scipy.stats.logistic": "logistic distribution",
+    "jax.scipy.stats.multinomial": "multinomial distribution",
+    "jax.scipy.stats.multivariate_normal": "multivariate normal distribution",
+    "jax.scipy.stats.nbinom": "negative binomial distribution",
+    "jax.scipy.stats.norm": "normal distribution",
+    "jax.scipy.stats.pareto": "Pareto distribution",
+    "jax.scipy.stats.poisson": "Poisson distribution",
+    "jax.scipy.stats.t": "Student's t distribution",
+    "jax.scipy.stats.truncnorm": "truncated normal distribution",
+    "jax.scipy.stats.uniform": "uniform distribution",
+    "jax.scipy.stats.vonmises": "von Mises distribution",
+    "jax.scipy.stats.wrapcauchy": "wrapped Cauchy distribution",
     "jax.tree": "pytrees",
-    "jax.tree_util": "pytrees: classes of your own, paths",
-    "jax.ad_checkpoint": "what derivatives keep",
-    "jax.custom_derivatives": "derivative rules of your own",
-    "jax.custom_batching": "batching rules of your own",
-    "jax.debug": "printing and stopping in compiled functions",
+    "jax.tree_util": "pytrees: registration of classes, paths",
+    "jax.ad": "references to gradients",
+    "jax.ad_checkpoint": "rematerialization",
+    "jax.api_util": "arguments of transformations",
+    "jax.custom_derivatives": "custom derivative rules",
+    "jax.custom_batching": "custom batching rules",
+    "jax.debug": "printing, callbacks and breakpoints",
     "jax.distributed": "several processes",
-    "jax.dlpack": "arrays of other packages",
+    "jax.dlpack": "exchange of arrays with other packages",
     "jax.dtypes": "dtypes",
     "jax.errors": "errors",
+    "jax.export": "symbolic shapes",
     "jax.flatten_util": "pytrees as vectors",
-    "jax.image": "resizing",
+    "jax.image": "resizing of images",
+    "jax.memory": "memory spaces",
+    "jax.monitoring": "events and durations",
     "jax.ops": "reductions of segments",
-    "jax.profiler": "traces",
+    "jax.profiler": "profiles of execution",
     "jax.ref": "mutable arrays",
     "jax.sharding": "meshes and shardings",
-    "jax.stages": "lowered and compiled functions",
-    "jax.typing": "annotations",
-    "jax.experimental.checkify": "checks in compiled functions",
-    "jax.experimental.hijax": "values of your own types",
+    "jax.stages": "traced, lowered and compiled functions",
+    "jax.test_util": "checks of derivatives",
+    "jax.typing": "types for annotations",
+    "jax.experimental": "callbacks and array types",
+    "jax.experimental.checkify": "run-time checks in compiled functions",
+    "jax.experimental.colocated_python": "Python functions on hosts of devices",
+    "jax.experimental.compilation_cache.compilation_cache": "the disk cache",
+    "jax.experimental.compute_on": "choice of where to compute",
+    "jax.experimental.custom_partitioning": "custom partitioning rules",
+    "jax.experimental.hijax": "custom types and primitives",
     "jax.experimental.jet": "Taylor series",
-    "jax.experimental.mesh_utils": "devices in grids",
+    "jax.experimental.layout": "layouts of arrays",
+    "jax.experimental.mesh_utils": "arrangements of devices in meshes",
+    "jax.experimental.multihost_utils": "arrays over several processes",
     "jax.experimental.ode": "an ODE solver",
+    "jax.experimental.pjit": "jit of sharded programs",
+    "jax.experimental.random": "stateful random numbers",
+    "jax.experimental.rnn": "LSTM networks",
+    "jax.experimental.roofline": "estimates of operations and bytes",
+    "jax.experimental.scheduling_groups": "groups of operations",
+    "jax.experimental.serialize_executable": "compiled functions as bytes",
+    "jax.experimental.shard_alike": "equal shardings of two values",
+    "jax.experimental.shard_map": "the former place of jax.shard_map",
+    "jax.experimental.source_mapper": "source maps",
     "jax.experimental.sparse": "sparse arrays",
+    "jax.experimental.sparse.linalg": "sparse linear solvers",
+    "jax.experimental.topologies": "descriptions of devices",
+    "jax.experimental.xla_metadata": "metadata of operations",
     "jax.example_libraries.optimizers": "optimizers",
     "jax.example_libraries.stax": "networks",
+    "jax.extend.backend": "backends",
+    "jax.extend.core": "jaxprs and primitives",
+    "jax.extend.ifrt_programs": "IFRT programs",
+    "jax.extend.linear_util": "transformations of functions",
+    "jax.extend.random": "custom random number generators",
+    "jax.extend.sharding": "constructors of shardings",
+    "jax.extend.source_info_util": "source locations",
+    "jax.interpreters.ad": "rules of derivatives",
+    "jax.interpreters.batching": "rules of batching",
+    "jax.interpreters.mlir": "rules of lowering",
+    "jax.interpreters.partial_eval": "partial evaluation",
+    "jax.interpreters.pxla": "meshes of programs",
+    "jax.interpreters.xla": "types of arrays",
 }
 PACKAGE = Path(__file__).resolve().parents[2] / "src" / "jitney"
 SECTION = re.compile(r"^(Args|Attributes|Returns|Raises|Yields|Example|Examples|[A-Z]\w+):\s*(.*)$")
@@ -191,10 +255,16 @@ def signature_of(x: Any) -> str:
     return re.sub(r" at 0x[0-9a-f]+", "", str(plain))
 
 
-def summary_of(x: Any) -> str:
-    """The first sentence of a docstring."""
+def docstring_of(x: Any) -> str:
+    """The docstring of an object itself; "" if it only has that of its class."""
     text = inspect.getdoc(x) or ""
-    return text.partition("\n")[0]
+    is_own = inspect.isclass(x) or "__doc__" in getattr(x, "__dict__", ())
+    return text if is_own or text != (inspect.getdoc(type(x)) or "") else ""
+
+
+def summary_of(x: Any) -> str:
+    """The first line of a docstring."""
+    return docstring_of(x).partition("\n")[0]
 
 
 def counterparts_of(name: str, sites: dict[str, dict[str, str]]) -> str:
@@ -239,7 +309,7 @@ def page_of(name: str, x: Any, sites: dict[str, dict[str, str]] | None = None) -
     lines += [f".. py:currentmodule:: {where}", ""]
     origin = getattr(x, "__module__", None) or "jax"
     if origin.partition(".")[0] in ("jax", "jitney"):
-        docstring = rst_of(inspect.getdoc(x) or "")
+        docstring = rst_of(docstring_of(x))
     else:
         docstring = [f"``{getattr(x, '__qualname__', last)}`` of {origin}."]
     if inspect.isclass(x) and origin != "builtins":
@@ -250,12 +320,12 @@ def page_of(name: str, x: Any, sites: dict[str, dict[str, str]] | None = None) -
             signature = "" if kind == "property" else _without_self(signature_of(value))
             lines += ["", f"   .. py:{kind}:: {member}{signature}", ""]
             lines += [f"      {line}" for line in rst_of(inspect.getdoc(value) or "")]
-    elif callable(x):
+    elif callable(x) and type(x).__module__ not in ("types", "typing"):  # aliases of types
         lines += [f".. py:function:: {last}{signature_of(x)}", ""]
         lines += [f"   {line}" for line in docstring]
     else:
         lines += [f".. py:data:: {last}", ""]
-        if type(x).__doc__ != x.__doc__:
+        if docstring_of(x):
             lines += [f"   {line}" for line in docstring]
         else:
             lines += [f"   {text_of(repr(x).splitlines()[0][:100])}"]

@@ -52,108 +52,130 @@ def _add(name: str, default: object, parse: Callable[[Any], Any] = boolean, **kw
 
 enable_x64 = _add(
     "jax_enable_x64", False, traced=True, context=True,
-    help="64-bit dtypes stay as they are instead of becoming 32-bit.",
+    help="Enables 64-bit dtypes; without it, they become 32-bit.",
 )  # fmt: skip
 numpy_dtype_promotion = _add(
     "jax_numpy_dtype_promotion", "standard", one_of("standard", "strict"),
     traced=True, context=True,
-    help='"standard": dtypes are promoted as JAX does; "strict": only Python scalars yield.',
+    help='"standard": dtypes are promoted as in JAX; "strict": only Python scalars are promoted.',
 )  # fmt: skip
 numpy_rank_promotion = _add(
     "jax_numpy_rank_promotion", "allow", one_of("allow", "warn", "raise"),
-    traced=True, context=True, help="What happens when operands differ in rank.",
+    traced=True, context=True,
+    help="Policy for operands of different rank: broadcast, warn or raise an error.",
 )  # fmt: skip
 threefry_partitionable = _add(
     "jax_threefry_partitionable", True, traced=True, context=True,
-    help="Random element i depends on the key and i alone.",
+    help="Makes random element i depend only on the key and i.",
 )  # fmt: skip
 default_prng_impl_state = _add(
     "jax_default_prng_impl", "threefry2x32", anything, traced=True, context=True,
-    help="Name of the generator of new keys.",
+    help="Name of the algorithm of new keys.",
 )  # fmt: skip
 disable_jit_state = _add(
-    "jax_disable_jit", False, traced=True, context=True, help="Jitted functions run as they are."
+    "jax_disable_jit",
+    False,
+    traced=True,
+    context=True,
+    help="Runs jitted functions as Python code.",
 )
 debug_nans = _add(
-    "jax_debug_nans", False, called=True, context=True, help="A NaN result raises an error."
+    "jax_debug_nans", False, called=True, context=True, help="Raises an error if a result is NaN."
 )
 debug_infs = _add(
-    "jax_debug_infs", False, called=True, context=True, help="An infinite result raises an error."
+    "jax_debug_infs",
+    False,
+    called=True,
+    context=True,
+    help="Raises an error if a result is infinite.",
 )
 debug_key_reuse = _add(
     "jax_debug_key_reuse", False, traced=True, context=True,
-    help="Using a key twice raises an error.",
+    help="Raises an error if a random key is used twice.",
 )  # fmt: skip
 check_tracer_leaks = _add(
     "jax_check_tracer_leaks", False, traced=True, context=True,
-    help="A tracer that outlives its trace raises an error.",
+    help="Raises an error if a tracer outlives its trace.",
 )  # fmt: skip
 check_static_indices = _add(
     "jax_check_static_indices", False, traced=True, context=True,
-    help="Reading at a known position out of bounds raises an error.",
+    help="Raises an error if a static index is out of bounds.",
 )  # fmt: skip
 enable_checks = _add(
-    "jax_enable_checks", False, traced=True, context=True, help="Jaxprs are checked as they arise."
+    "jax_enable_checks",
+    False,
+    traced=True,
+    context=True,
+    help="Type-checks jaxprs when they are created.",
 )
 disable_bwd_checks = _add(
     "jax_disable_bwd_checks", False, traced=True, context=True,
-    help="Types of the cotangents of custom_vjp's rules are not compared with those of the arguments.",
+    help="Omits the check that cotangents of custom_vjp rules have the types of the arguments.",
 )  # fmt: skip
 default_matmul_precision = _add(
     "jax_default_matmul_precision", None, one_of(*_PRECISIONS), traced=True, context=True,
-    help="Precision of products where none is asked for; the CPU always computes exactly.",
+    help="Precision of matrix products that do not specify one; has no effect on CPUs.",
 )  # fmt: skip
 default_device = _add(
     "jax_default_device", None, anything, called=True, context=True,
-    help="Device of uncommitted values: a Device, or the name of a platform.",
+    help="Device of uncommitted arrays: a Device, or the name of a platform.",
 )  # fmt: skip
 num_cpu_devices = _add(
     "jax_num_cpu_devices", -1, integer,
-    help="How many devices the host's CPU is divided into; one if -1, or as XLA_FLAGS says.",
+    help="Number of CPU devices; if -1, one, or the number in XLA_FLAGS.",
 )  # fmt: skip
 log_compiles = _add(
     "jax_log_compiles", False, context=True,
-    help="How long functions take to be traced, lowered and compiled is logged at level WARNING.",
+    help="Logs the time of tracing, lowering and compilation at level WARNING.",
 )  # fmt: skip
 explain_cache_misses = _add(
     "jax_explain_cache_misses", False, context=True,
-    help="The log says, at level WARNING, why a jitted function is traced.",
+    help="Logs at level WARNING why a jitted function is traced.",
 )  # fmt: skip
 enable_custom_prng = _add(
     "jax_enable_custom_prng", False, traced=True, context=True,
-    help="PRNGKey makes typed keys, as jax.random.key does.",
+    help="Makes PRNGKey return typed keys, as jax.random.key does.",
 )  # fmt: skip
-softmax_custom_jvp = _add("jax_softmax_custom_jvp", False, traced=True, context=True)
+softmax_custom_jvp = _add(
+    "jax_softmax_custom_jvp", False, traced=True, context=True,
+    help="Differentiates softmax by a rule whose only residual is the result.",
+)  # fmt: skip
 optimization_level = _add(
     "jax_optimization_level", "UNKNOWN", one_of("UNKNOWN", "O0", "O1", "O2", "O3"),
     traced=True, context=True,
-    help='"O0": machine code of programs is made in a third of the time, and is slower; results '
-    "have the same bits.",
+    help='"O0" generates machine code in a third of the time; the code is slower, and its results are '
+    "identical.",
 )  # fmt: skip
 disable_most_optimizations = _add(
     "jax_disable_most_optimizations", False, traced=True, context=True,
-    help='As "O0" of `jax_optimization_level`.',
+    help='Has the same effect as "O0" of `jax_optimization_level`.',
 )  # fmt: skip
 compile_repeated_calls = _add(
     "jitney_compile_repeated_calls", True, called=True, context=True,
-    help="Library functions whose calls repeat outside of jit become compiled programs.",
+    help="Compiles library functions that are called repeatedly outside of jit.",
 )  # fmt: skip
 performance_warnings = _add(
     "jitney_performance_warnings", True, context=True,
-    help="Programs that are slower than they need be are warned of, once each, with the cure.",
+    help="Warns of avoidably slow programs, once each, and says how to make them faster.",
 )  # fmt: skip
 print_notes = _add(
     "jitney_print_notes",
     True,
-    help="On a terminal, `print` of an array in a traced function is noted, once for each line.",
+    help="On a terminal, explains `print` of a tracer, once for each line.",
 )
-no_tracing = _add("jax_no_tracing", False, context=True, help="Tracing raises an error.")
+no_tracing = _add(
+    "jax_no_tracing", False, context=True, help="Raises an error if a function is traced."
+)
 no_execution = _add(
-    "jax_no_execution", False, called=True, context=True, help="Running raises an error."
+    "jax_no_execution",
+    False,
+    called=True,
+    context=True,
+    help="Raises an error if a program is executed.",
 )
 allow_f16_reductions = _add(
     "jax_allow_f16_reductions", True, traced=True, context=True,
-    help="Whether lax.reduce_sum adds up float16 and bfloat16.",
+    help="Allows lax.reduce_sum of float16 and bfloat16.",
 )  # fmt: skip
 array_garbage_collection_guard = _add(
     "jax_array_garbage_collection_guard",
@@ -164,14 +186,16 @@ array_garbage_collection_guard = _add(
 )
 auto_pcast = _add(
     "jax_auto_pcast", True, traced=True, context=True,
-    help="Within shard_map, operands vary along axes of the mesh where others do, by themselves.",
+    help="Within shard_map, casts operands to vary along the mesh axes of the others.",
 )  # fmt: skip
 legacy_prng_key = _add(
-    "jax_legacy_prng_key", "allow", one_of("allow", "warn", "error"), context=True
-)
+    "jax_legacy_prng_key", "allow", one_of("allow", "warn", "error"), context=True,
+    help="Policy for keys that are arrays of uint32: allow, warn or raise an error.",
+)  # fmt: skip
 remove_size_one_mesh_axis_from_type = _add(
-    "jax_remove_size_one_mesh_axis_from_type", False, context=True
-)
+    "jax_remove_size_one_mesh_axis_from_type", False, context=True,
+    help="Omits mesh axes of size 1 from the types of arrays.",
+)  # fmt: skip
 disable_vmap_shmap_error = _add("jax_disable_vmap_shmap_error", False, context=True)
 jax2tf_associative_scan_reductions = _add(
     "jax2tf_associative_scan_reductions", False, context=True, effective=False
@@ -179,33 +203,33 @@ jax2tf_associative_scan_reductions = _add(
 thread_guard = _add("jax_thread_guard", False, effective=False, context=True)
 transfer_guard_host_to_device = _add(
     "jax_transfer_guard_host_to_device", None, one_of(*_GUARDS), called=True, context=True,
-    help="What becomes of transfers of scalars and NumPy arrays to devices.",
+    help="Policy for implicit transfers of scalars and NumPy arrays to devices.",
 )  # fmt: skip
 transfer_guard_device_to_device = _add(
     "jax_transfer_guard_device_to_device", None, one_of(*_GUARDS), called=True, context=True,
-    help="What becomes of transfers of arrays to other devices.",
+    help="Policy for implicit transfers of arrays to other devices.",
 )  # fmt: skip
 transfer_guard_device_to_host = _add(
     "jax_transfer_guard_device_to_host", None, one_of(*_GUARDS), context=True, effective=False,
-    help="Arrays are in the host's memory: nothing is transferred to it.",
+    help="Has no effect: arrays are in host memory, so reading them is not a transfer.",
 )  # fmt: skip
 all_transfer_guards = _add(
     "jax_transfer_guard", None, one_of(*_GUARDS),
-    help="What becomes of transfers in all directions; setting it sets the other three.",
+    help="Policy for implicit transfers in all directions; setting it sets the other three.",
 )  # fmt: skip
 traceback_filtering = _add(
     "jax_traceback_filtering", "auto",
     one_of("off", "tracebackhide", "remove_frames", "quiet_remove_frames", "auto"),
-    help="How frames of this package are kept out of users' tracebacks.",
+    help="Method that removes frames of this package from tracebacks.",
 )  # fmt: skip
 explicit_x64_dtypes = _add(
     "jax_explicit_x64_dtypes", "warn", one_of("warn", "error", "allow"), traced=True, context=True,
-    help="Without x64, asking for a 64-bit dtype gives one of 32 bits with a warning, is an error, or "
-    "is allowed.",
+    help="Policy for explicit 64-bit dtypes without x64: use 32 bits and warn, raise an error, or "
+    "allow them.",
 )  # fmt: skip
 tracer_error_num_traceback_frames = _add(
     "jax_tracer_error_num_traceback_frames", 5, integer,
-    help="How many frames a leaked tracer's error shows.", effective=False,
+    help="Number of frames in the error on a leaked tracer.", effective=False,
 )  # fmt: skip
 high_dynamic_range_gumbel = _add(
     "jax_high_dynamic_range_gumbel", False, effective=False, traced=True
@@ -213,23 +237,23 @@ high_dynamic_range_gumbel = _add(
 random_seed_offset = _add("jax_random_seed_offset", 0, integer, traced=True)
 compilation_cache_dir = _add(
     "jax_compilation_cache_dir", None, anything,
-    help="Where compiled programs are kept for other processes; the user's cache directory if None.",
+    help="Directory of compiled programs on disk; if None, a folder in the user's cache directory.",
 )  # fmt: skip
 enable_compilation_cache = _add(
     "jax_enable_compilation_cache", True,
-    help="Whether compiled programs are kept for other processes.",
+    help="Enables the cache of compiled programs on disk.",
 )  # fmt: skip
 compilation_cache_max_size = _add(
     "jax_compilation_cache_max_size", -1, integer,
-    help="Bytes that they may take; a gigabyte if -1.",
+    help="Maximum size of that cache in bytes; 1 GB if -1.",
 )  # fmt: skip
 raise_persistent_cache_errors = _add(
     "jax_raise_persistent_cache_errors", False,
-    help="Whether errors of the file system in keeping them are raised.",
+    help="Raises errors of the file system in that cache instead of ignoring them.",
 )  # fmt: skip
 captured_constants_warn_bytes = _add(
     "jax_captured_constants_warn_bytes", 2_000_000_000, integer, context=True,
-    help="From how many bytes of arrays on a function that closes over them warns when it is compiled.",
+    help="Size in bytes from which a warning is issued for arrays that a jitted function closes over.",
 )  # fmt: skip
 
 mind(_states.values())

@@ -17,9 +17,10 @@ def _axes(value: object) -> frozenset[Any]:
 
 
 class NoCollectives(State):
-    """Called with a set of names of axes, it gives a context in which these are not communicated along.
+    """Returns, for a set of names of mesh axes, a context that forbids communication along them.
 
-    Within the context operations and collectives that do so raise `ForbiddenCollectiveError`.
+    Within the context, operations and collectives that communicate along one of these axes raise
+    `ForbiddenCollectiveError`.
 
     Example:
       >>> mesh = jax.make_mesh((1,), ("x",), axis_types=(jax.sharding.AxisType.Explicit,))
@@ -37,6 +38,10 @@ class NoCollectives(State):
 
 
 no_collectives = NoCollectives(
-    "no_collectives", cast("frozenset[Any]", frozenset()), _axes, traced=True
+    "no_collectives",
+    cast("frozenset[Any]", frozenset()),
+    _axes,
+    traced=True,
+    help=NoCollectives.__doc__ or "",
 )
 config.add_traced_state(no_collectives)

@@ -38,6 +38,10 @@ _traced_states: tuple[State, ...] = ()
 _called_states: tuple[State, ...] = ()
 
 
+# Of options that JAX has and this package accepts.
+INEFFECTIVE = "Has no effect; accepted so that programs which set it run."
+
+
 class State:
     """One option.
 
@@ -70,7 +74,7 @@ class State:
         self.called = called
         self.context = context
         self.effective = effective
-        self.__doc__ = help
+        self.__doc__ = help or ("" if effective else INEFFECTIVE)
         self.__name__ = name[4:] if name.startswith("jax_") else name
         self.listeners: list[Callable[[Any], None]] = []
         self.frozen: str | None = None
