@@ -124,6 +124,20 @@ def test_program():
     assert printed(jitney, ours) == answer(lambda: printed(jax, theirs))
 
 
+@pytest.mark.parametrize("number", [2, 5, -3])
+def test_static_arguments_that_there_are_not(number):
+    def refused(library, module):
+        f = module.custom_partitioning(lambda x, n: x * n, static_argnums=(number,))
+        f.def_partition(lambda *_: None, sharding_rule="i -> i")
+        with pytest.raises(IndexError) as error:
+            f(library.numpy.ones(2), 3)
+        return str(error.value)
+
+    assert answer(lambda: bool(refused(jax, theirs)))
+    message = f"static_argnums has {number}, but <lambda> was called with 2 arguments"
+    assert message in refused(jitney, ours)
+
+
 def test_closed_over_constants_and_tracers():
     def around(x, y):
         f = ours.custom_partitioning(lambda x: x * y)

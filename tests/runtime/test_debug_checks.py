@@ -155,3 +155,11 @@ def test_donated_arguments_are_not_used_again():
 
 def test_nothing_is_checked_without_request():
     assert np.isnan(log_sum(BAD))
+
+
+@pytest.mark.parametrize("call", [log_sum, jax.vmap(log_sum), jax.jit(jax.vmap(log_sum))])
+def test_the_error_of_the_whole_program_is_not_shown_as_well(call):
+    with jax.debug_nans(True), pytest.raises(FloatingPointError) as caught:
+        call(jnp.array([[-3.0], [2.0]]))
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__

@@ -96,7 +96,7 @@ def breakpoint(  # noqa: A001
     frame = inspect.currentframe()
     frame = None if frame is None else frame.f_back
     while frame is not None:
-        if not filter_frames or source_info.include_frame(frame):
+        if not filter_frames or _is_users(frame):
             stack.append(frame)
         frame = frame.f_back
     if num_frames is not None:
@@ -116,6 +116,11 @@ def breakpoint(  # noqa: A001
 
     debug_callback(debug, variables, token, ordered=ordered)
     return token
+
+
+def _is_users(frame: FrameType) -> bool:
+    """Whether a frame is neither this package's nor the interpreter's: `runpy` starts modules."""
+    return source_info.include_frame(frame) and not frame.f_code.co_filename.startswith("<frozen ")
 
 
 def _source(frame: FrameType) -> tuple[list[str], int]:

@@ -452,12 +452,12 @@ class JitCall:
                         program.closed, leaves, assignment, keep_unused=self.keep_unused,
                         name=self.name,
                     )  # fmt: skip
-            except FloatingPointError:
+            except FloatingPointError as error:
                 if not config.checks_values() or any(consumed):  # the arguments may be overwritten
                     raise
-                debug_checks.announce(self.name)
-                self.fun(*args, **kwargs)  # raises where the value comes from
-                raise
+                debug_checks.raise_where_it_arises(
+                    error, self.name, lambda: self.fun(*args, **kwargs)
+                )
             if remember is not None and signature is not None:
                 remember(signature, program.closed, program.out_tree, assignment)
         else:

@@ -31,6 +31,16 @@ if TYPE_CHECKING:
 __dir__ = listing(__name__)
 
 
+def _position(number: int, count: int, name: str) -> int:
+    """Returns the position of a static argument among `count`, counted from the end if negative."""
+    if not -count <= number < count:
+        raise IndexError(
+            f"custom_partitioning: static_argnums has {number}, but {name} was called with {count} "
+            "arguments"
+        )
+    return number % count
+
+
 class custom_partitioning:  # the API's name
     """A function that is partitioned by a rule of its own when a program is compiled for a mesh.
 
@@ -139,7 +149,7 @@ class custom_partitioning:  # the API's name
                 f"custom_partitioning: nothing says how devices divide {name}; call its def_partition"
             )
         args = positional(self.fun, args, kwargs, "custom_partitioning")
-        static = {i % len(args) for i in self.static_argnums} if args else set[int]()
+        static = {_position(i, len(args), name) for i in self.static_argnums}
         static_args = tuple([args[i] for i in sorted(static)])
         if any([isinstance(x, Tracer) for x in pytrees.tree_leaves(static_args)]):
             raise errors.UnexpectedTracerError(

@@ -7,8 +7,8 @@ evaluates it once more, one operation after the other, and the check after each 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -45,10 +45,23 @@ def _error(value: str, what: object) -> FloatingPointError:
     )
 
 
-def announce(name: object) -> None:
-    """Logs that the program `name` is evaluated once more."""
+def raise_where_it_arises(
+    error: FloatingPointError, name: object, evaluate: Callable[[], object]
+) -> NoReturn:
+    """Raises the error of the operation in the program `name` whose result is not allowed.
+
+    Args:
+      error: that of the program, which is raised if no operation alone has such a result.
+      name: what the program is called, for the log.
+      evaluate: evaluates the program's operations one after the other.
+    """
     _logger.warning(
         "There is a value that is not allowed in the results of jit(%s). Its operations are evaluated "
         "one after the other, to find where it comes from.",
         name,
     )
+    try:
+        evaluate()
+    except FloatingPointError as found:
+        raise found from None  # says all that `error` does
+    raise error

@@ -327,17 +327,18 @@ def _run_as_program(
             params.get("name", primitive.name) if primitive.called is not None else primitive.name
         )
         results = dispatch.run(closed, args, assignment, name=name)
-    except FloatingPointError:
+    except FloatingPointError as error:
+        if not config.checks_values() or any(donated):
+            raise
         called = None if primitive.called is None else params[primitive.called]
         by_steps = debug_checks.BY_STEPS.rule_of(primitive)
-        if not config.checks_values() or any(donated) or (called is None and by_steps is None):
-            raise
-        debug_checks.announce(params.get("name", primitive))
-        # These raise where the value comes from.
+        name = params.get("name", primitive)
         if called is not None:
-            eval_jaxpr(called.jaxpr, called.consts, *args)
-        elif by_steps is not None and not any(map(is_ref, args)):
-            by_steps(*args, **params)
+            debug_checks.raise_where_it_arises(
+                error, name, lambda: eval_jaxpr(called.jaxpr, called.consts, *args)
+            )
+        if by_steps is not None and not any(map(is_ref, args)):
+            debug_checks.raise_where_it_arises(error, name, lambda: by_steps(*args, **params))
         raise
     return results if primitive.multiple_results else results[0]
 

@@ -50,7 +50,7 @@ def _cumulative(
     prim = declare(name, linear=linear)
     prim.sharding(
         sharding_rules.whole_along(
-            "axis", f"{name}: the axis that is run along must not be divided among devices"
+            "axis", "the axis that is accumulated along must not be divided among devices"
         )
     )
 
