@@ -11,6 +11,7 @@ test_shard_map = lines_alike(__file__, "on_meshes.py")
 test_unreduced_sums = lines_alike(__file__, "sums_on_meshes.py")
 test_placements = lines_alike(__file__, "placements_on_meshes.py")
 test_arrays_of_terms = lines_alike(__file__, "terms_on_meshes.py")
+test_logs = lines_alike(__file__, "logs_on_meshes.py")
 
 
 def test_collectives():

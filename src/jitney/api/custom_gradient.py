@@ -8,6 +8,14 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from jitney.api.custom_vjp import custom_vjp
 from jitney.api.jit_call import fun_name, trace_closed
+from jitney.api.traced_rules import (
+    AccumulatingRule,
+    TracedRule,
+    accumulating_rule,
+    flat_cotangents,
+    pulled_back,
+    traced_rule,
+)
 from jitney.compiler import lower as lowering
 from jitney.core import source_info
 from jitney.core.avals import get_aval
@@ -19,17 +27,18 @@ from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
 from jitney.core.trace import Tracer
 from jitney.core.wraps import wraps
+from jitney.primitives.elementwise.convert import as_value
 from jitney.transforms.batch import AxisData, batch_jaxpr_at
 from jitney.transforms.linearize import has_tangent
+from jitney.transforms.logs import checked_log
 from jitney.transforms.transpose import UndefinedPrimal
 from jitney.transforms.zero import SymbolicZero, Zero, instantiate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jitney.core.jaxpr import Jaxpr
-    from jitney.core.pytree.treedef import PyTreeDef
     from jitney.core.typing import ArrayLike, PyTree
+    from jitney.transforms.logs import Log
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -37,30 +46,33 @@ R = TypeVar("R")
 # --- custom_gradient ------------------------------------------------------------------------------
 
 
-class _Residuals:
-    """A traced rule: a program and the values of its constants, which are the residuals."""
-
-    def __init__(self, jaxpr: Jaxpr, out_tree: PyTreeDef, consts: PyTree) -> None:
-        self.jaxpr = jaxpr
-        self.out_tree = out_tree
-        self.consts = consts
-
-
-pytrees.register_pytree_node(
-    _Residuals,
-    lambda r: (r.consts, (r.jaxpr, r.out_tree)),
-    lambda aux, consts: _Residuals(aux[0], aux[1], consts),
-)
-
-
-def custom_gradient(fun: Callable[P, tuple[R, Callable[..., PyTree]]]) -> Callable[P, R]:
+def custom_gradient(
+    fun: Callable[..., Any] | None = None,
+    *,
+    with_logs: bool = False,
+    remat: bool = False,
+    with_accums: PyTree = None,
+) -> Any:
     """A function that comes with its reverse derivative.
 
     Args:
       fun: returns (result, rule); `rule` takes the cotangent of the result and returns those of the
-        arguments: a tuple, or the cotangent itself of a single argument.
+        arguments: a tuple, or the cotangent itself of a single argument. If it is left out, a decorator
+        is returned.
+      with_logs: whether `rule` returns (cotangents, entries of the log of the backward pass): a dict or
+        None, as of `custom_vjp.defvjp_with_logs`.
+      remat: whether `fun` returns a function in place of `rule`, of the arguments of `fun`, which
+        returns (result, rule), as of `custom_vjp.defremat`.
+      with_accums: if it is given, `rule` takes accumulators after the cotangent, one for each leaf of
+        the arguments, in their structure, and returns None or entries of the log, as of
+        `custom_vjp.defvjp_with_accums`. `with_accums` says of which kind they are: `ValAccum` or
+        `RefAccum` of `jax.experimental.hijax` for each leaf, in the structure of the tuple of arguments
+        or of a prefix of it. Arguments that are not differentiated have a `NullAccum`.
 
     Returns: a function of the same arguments that returns the result.
+
+    Raises:
+      NotImplementedError: if `remat` and `with_accums` are given.
 
     Example:
       >>> @jax.custom_gradient
@@ -68,37 +80,111 @@ def custom_gradient(fun: Callable[P, tuple[R, Callable[..., PyTree]]]) -> Callab
       ...     return x**2, lambda ct: (jnp.clip(ct * 2 * x, -1.0, 1.0),)
       >>> jax.grad(clipped)(3.0)
       Array(1., dtype=float32, weak_type=True)
+      >>> @jax.custom_gradient(with_logs=True)
+      ... def logged(x):
+      ...     return x**2, lambda ct: ((ct * 2 * x,), {"ct": ct})
+      >>> jax.vjp(logged, 3.0)[1].with_logs(1.0)[1]
+      {'ct': Array(1., dtype=float32, weak_type=True)}
     """
+    if remat and with_accums is not None:
+        raise NotImplementedError("custom_gradient: with_accums cannot be combined with remat")
+    if fun is None:
+        return functools.partial(
+            custom_gradient, with_logs=with_logs, remat=remat, with_accums=with_accums
+        )
+    given = fun
 
     @wraps(fun)
     def wrapped_fun(*args: PyTree, **kwargs: PyTree) -> Any:
-        ans, _ = fun(*args, **kwargs)
+        ans, _ = given(*args, **kwargs)
         return ans
 
     wrapped_fun.__name__ = wrapped_fun.__qualname__ = "wrapped_fun"
-
-    def fwd(*args: PyTree, **kwargs: PyTree) -> Any:
-        ans, rule = fun(*args, **kwargs)
-        leaves, ans_tree = pytrees.tree_flatten(ans)
-        flat = FlatFunction(rule, pytrees.treedef_tuple((ans_tree,)))
-        info = DebugInfo("custom_gradient fwd", source_info.fun_sourceinfo(rule))
-        avals = [get_aval(x).to_cotangent_aval() for x in leaves]
-        jaxpr, _, consts = trace_to_jaxpr(flat, avals, info)
-        return ans, _Residuals(jaxpr, flat.out_tree, consts)
-
-    def bwd(residuals: _Residuals, cts: PyTree) -> Any:
-        flat = [
-            instantiate(ct)
-            for ct in pytrees.tree_leaves(cts, is_leaf=lambda x: isinstance(x, Zero))
-        ]
-        outs = eval_jaxpr(residuals.jaxpr, residuals.consts, *flat)
-        out = pytrees.tree_unflatten(residuals.out_tree, outs)
-        return out if isinstance(out, tuple | list) else (out,)
-
     function = custom_vjp(wrapped_fun)
-    function.defvjp(fwd, bwd)
+    if with_accums is not None:
+        _set_accumulating(function, fun, with_accums)
+    elif remat:
+        _set_rematerializing(function, fun, with_logs)
+    elif with_logs:
+        function.defvjp_with_logs(_forward(_logging(fun)), _logged_cotangents)
+    else:
+        function.defvjp(_forward(fun), _cotangents)
     function_with_gradient: Any = lambda *args, **kwargs: function(*args, **kwargs)  # noqa: E731
     return wraps(fun)(function_with_gradient)
+
+
+def _forward(fun: Callable[..., Any]) -> Callable[..., Any]:
+    def fwd(*args: PyTree, **kwargs: PyTree) -> Any:
+        ans, rule = fun(*args, **kwargs)
+        return ans, pulled_back(rule, ans)
+
+    return fwd
+
+
+def _cotangents(rule: TracedRule, cts: PyTree) -> Any:
+    out = rule(*flat_cotangents(cts))
+    return out if isinstance(out, tuple | list) else (out,)
+
+
+def _logged_cotangents(rule: TracedRule, cts: PyTree) -> Any:
+    out, log = rule(*flat_cotangents(cts))
+    return out if isinstance(out, tuple | list) else (out,), pytrees.tree_map(as_value, log)
+
+
+def _logging(fun: Callable[..., Any]) -> Callable[..., Any]:
+    """`fun`, which returns (result, rule), with a rule that checks what the user's returns."""
+    name = fun_name(fun)
+
+    def checked(*args: PyTree, **kwargs: PyTree) -> Any:
+        ans, rule = fun(*args, **kwargs)
+
+        def checked_rule(*cts: PyTree) -> Any:
+            out = rule(*cts)
+            if not isinstance(out, tuple | list) or len(out) != 2:
+                raise TypeError(
+                    f"custom_gradient of {name}: with with_logs=True its rule must return a pair "
+                    f"(cotangents, logs), but returned {out!r}"
+                )
+            return out[0], checked_log(out[1], f"the rule of custom_gradient of {name}")
+
+        return ans, checked_rule
+
+    return checked
+
+
+def _set_rematerializing(function: custom_vjp, fun: Callable[..., Any], with_logs: bool) -> None:
+    """Sets rules of `fun`, which returns (result, function that returns (result, rule))."""
+
+    def fwd(*args: PyTree) -> Any:
+        ans, rem = fun(*args)
+        again = _forward(_logging(rem) if with_logs else rem)
+        leaves, in_tree = pytrees.tree_flatten(args)
+        return ans, traced_rule(again, in_tree, [*map(get_aval, leaves)])
+
+    def rem(again: TracedRule, *args: PyTree) -> Any:
+        return again(*pytrees.tree_leaves(args))
+
+    if with_logs:
+        function.defremat_with_logs(fwd, rem, _logged_cotangents)
+    else:
+        function.defremat(fwd, rem, _cotangents)
+
+
+def _set_accumulating(function: custom_vjp, fun: Callable[..., Any], declared: PyTree) -> None:
+    """Sets rules of `fun`, which returns (result, rule that is given accumulators)."""
+    name = fun_name(fun)
+
+    def fwd(*args: PyTree) -> Any:
+        leaves = pytrees.tree_leaves(args)
+        values: tuple[PyTree, ...] = custom_vjp_primal_tree_values(args)
+        ans, rule = fun(*values)
+        perturbed = [x.perturbed for x in leaves]
+        return ans, accumulating_rule(name, rule, ans, values, perturbed, declared)
+
+    def bwd(rule: AccumulatingRule, cts: PyTree, *accums: PyTree) -> Log:
+        return rule(name, flat_cotangents(cts), pytrees.tree_leaves(accums))
+
+    function.defvjp_with_accums(fwd, bwd, symbolic_zeros=True)
 
 
 # --- closure_convert ------------------------------------------------------------------------------

@@ -27,14 +27,17 @@ from jitney.primitives.call.custom import (
     remat_opt_p,
     with_shape,
 )
-from jitney.primitives.call.hi_call import ValAccum
 from jitney.primitives.elementwise.convert import as_value, owned_results
+from jitney.transforms.accumulators import ValAccum
+from jitney.transforms.logs import checked_log
 from jitney.transforms.zero import Zero
 
 if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
     from jitney.core.pytree.treedef import PyTreeDef
     from jitney.core.typing import Array, ArrayLike, PyTree
+    from jitney.transforms.accumulators import GradAccum
+    from jitney.transforms.logs import Log
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -127,10 +130,23 @@ class custom_vjp(Generic[P, R]):  # the API's name
     ) -> None:
         """Sets rules of which the backward function returns entries of a log as well.
 
-        The entries are checked and dropped, as derivatives do that are not asked for them.
+        `with_logs` of what `jax.vjp` returns gives the log; derivatives that are not asked for it drop
+        it. The name of an entry must occur once in a backward pass.
 
         Args:
-          bwd: returns (tuple of cotangents, dict of entries or None).
+          bwd: returns (tuple of cotangents, entries: a dict from names to pytrees of arrays, or None).
+
+        Example:
+          >>> @jax.custom_vjp
+          ... def sine(x):
+          ...     return jnp.sin(x)
+          >>> def backward(x, ct):
+          ...     return (jnp.cos(x) * ct,), {"slope": jnp.cos(x)}
+          >>> sine.defvjp_with_logs(lambda x: (jnp.sin(x), x), backward)
+          >>> y, pullback = jax.vjp(lambda x: 2.0 * sine(x), 0.0)
+          >>> cotangents, log = pullback.with_logs(1.0)
+          >>> cotangents[0].item(), log["slope"].item()
+          (2.0, 1.0)
         """
         self.defvjp(fwd, bwd, symbolic_zeros, optimize_remat, generic_batching)
         self.with_logs = True
@@ -147,7 +163,10 @@ class custom_vjp(Generic[P, R]):  # the API's name
 
         Args:
           bwd: takes accumulators, too, one for each leaf of the arguments, in their structure: the
-            method `accum` adds a part of the cotangent. Returns None, or a dict of entries of a log.
+            method `accum` adds a part of the cotangent. They are of `jax.experimental.hijax`: a
+            `ValAccum`, a `NullAccum` if the cotangent is not needed, or a `RefAccum` if the operand is
+            an argument for which `VJP.with_refs` has named a reference. Returns None, or entries of
+            the log, as of `defvjp_with_logs`.
 
         Example:
           >>> @jax.custom_vjp
@@ -353,19 +372,54 @@ class _Call:
     def _name(self) -> str:
         return self.owner.__name__
 
-    def _bwd(self, residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
+    def _bwd(
+        self, residuals: Sequence[Any], cts: Sequence[Any], accums: Sequence[GradAccum]
+    ) -> Log:
+        """Adds the cotangents of the arguments to `accums`; returns what the user's rule logs."""
         residual_tree = pytrees.tree_unflatten(self.res_tree, residuals)
         # Users' functions call methods of arrays.
         arrays = [x if isinstance(x, Zero) else _as_array(x) for x in cts]
         ct_tree = pytrees.tree_unflatten(self.out_tree, arrays)
-        result = self._cotangents(residual_tree, ct_tree)
+        arguments = *self.static.values(), residual_tree, ct_tree
+        places = pytrees.tree_unflatten(self.in_tree, list(range(self.in_tree.num_leaves)))
+        if self.owner.with_accums:
+            log = self.users_bwd(*arguments, *pytrees.tree_unflatten(self.in_tree, accums))
+            for place, accum in enumerate(accums):
+                if isinstance(accum, ValAccum):
+                    self._checked(place, accum.freeze(), places)
+            return checked_log(log, self._rule())
+        result, log = self._parted(self.users_bwd(*arguments))
+        for accum, ct in zip(accums, self._cotangents(result, places), strict=True):
+            accum.accum(ct)
+        return log
+
+    def _rule(self) -> str:
+        """The backward rule, for messages."""
+        return f"custom_vjp of {self._name()}: its backward rule {self.bwd.__name__}"
+
+    def _parted(self, result: Any) -> tuple[Any, Log]:
+        """(cotangents, log) of what the backward rule returns."""
+        if not self.owner.with_logs:
+            return result, {}
+        if not isinstance(result, list | tuple) or len(result) != 2:
+            raise TypeError(
+                f"{self._rule()}, set by defvjp_with_logs, must return a pair (cotangents, logs), but "
+                f"returned {result!r}"
+            )
+        return result[0], checked_log(result[1], f"{self._rule()}, beside the cotangents,")
+
+    def _cotangents(self, result: Any, empty: PyTree) -> list[Any]:
+        """The cotangents that the backward rule returns, by leaf of the arguments.
+
+        Args:
+          result: what it returns.
+          empty: the arguments with the number of each leaf in its place.
+        """
         if isinstance(result, list):
             result = tuple(result)
-        empty = pytrees.tree_unflatten(self.in_tree, list(range(self.in_tree.num_leaves)))
         if not isinstance(result, tuple) or len(result) != len(empty):
             raise TypeError(
-                f"custom_vjp of {self._name()}: its backward rule {self.bwd.__name__} must return "
-                "a tuple of "
+                f"{self._rule()} must return a tuple of "
                 f"{len(empty)} cotangents, one for each argument that is differentiated, but "
                 "returned "
                 f"{result!r}"
@@ -393,32 +447,6 @@ class _Call:
         for positions, ct in zip(empty, result, strict=True):
             enter(positions, ct)
         return out
-
-    def _cotangents(self, residuals: PyTree, ct: PyTree) -> Any:
-        """What the backward function returns, or has accumulated: a cotangent for each argument."""
-        arguments = *self.static.values(), residuals, ct
-        if self.owner.with_accums:
-            accums = [ValAccum(aval.to_cotangent_aval()) for aval in self.in_avals]
-            trees = pytrees.tree_unflatten(self.in_tree, accums)
-            self._check_logs(self.users_bwd(*arguments, *trees), "None")
-            return pytrees.tree_map(lambda accum: accum.freeze(), trees)
-        result = self.users_bwd(*arguments)
-        if not self.owner.with_logs:
-            return result
-        if not isinstance(result, list | tuple) or len(result) != 2:
-            raise TypeError(
-                f"custom_vjp of {self._name()}: its backward rule {self.bwd.__name__}, set by "
-                f"defvjp_with_logs, must return a pair (cotangents, logs), but returned {result!r}"
-            )
-        self._check_logs(result[1], "None as second result")
-        return result[0]
-
-    def _check_logs(self, logs: object, otherwise: str) -> None:
-        if logs is not None and not isinstance(logs, dict):
-            raise TypeError(
-                f"custom_vjp of {self._name()}: its backward rule {self.bwd.__name__} must return a "
-                f"dict of entries of a log, or {otherwise}, but returned {logs!r}"
-            )
 
     def _checked(self, place: int, ct: PyTree, places: PyTree) -> Any:
         """The cotangent `ct` of argument leaf `place`, of the tree `places`, if it is of its type."""

@@ -14,14 +14,16 @@ from jitney.core.flat_function import FlatFunction
 from jitney.core.hi_types import is_high_value
 from jitney.core.jaxpr import DebugInfo
 from jitney.primitives.elementwise.convert import as_value
-from jitney.transforms.transpose import UndefinedPrimal, backward_pass
+from jitney.transforms.transpose import UndefinedPrimal, logged_backward_pass
 from jitney.transforms.zero import Zero, instantiate
 
 if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
     from jitney.core.pytree.treedef import PyTreeDef
     from jitney.core.typing import PyTree
+    from jitney.transforms.accumulators import GradAccum
     from jitney.transforms.linearize import Linear
+    from jitney.transforms.logs import Log
 
 
 def flat_function(
@@ -75,25 +77,32 @@ def pull_back(
     consts: Sequence[Any],
     cts: Sequence[Any],
     wanted: Sequence[bool] | None = None,
-) -> list[Any]:
-    """Cotangents of the arguments for flat cotangents of the results; `Zero` where there is none.
+    accums: Sequence[GradAccum | None] | None = None,
+) -> tuple[list[Any], Log]:
+    """(cotangents of the arguments, log) for flat cotangents of the results.
+
+    A cotangent is `Zero`, or None, where there is none.
 
     Args:
       linear: the derivative.
       consts: values of its residuals.
       cts: cotangents of the results.
       wanted: which arguments' cotangents to compute; all by default.
+      accums: what users' backward rules are given for the arguments themselves; None: a `ValAccum`.
     """
     nonzero_cts = [*itertools.compress(cts, linear.nonzero_out)]
     operands = [UndefinedPrimal(v.aval) for v in linear.jaxpr.invars]
+    if accums is not None:
+        for x, accum in zip(operands, itertools.compress(accums, linear.nonzero_in), strict=True):
+            x.accum = accum
     if wanted is not None:
         wanted = [*itertools.compress(wanted, linear.nonzero_in)]
     with source_info.transform_name_stack("transpose"):
-        operand_cts = backward_pass(linear.jaxpr, consts, operands, nonzero_cts, wanted)
+        operand_cts, log = logged_backward_pass(linear.jaxpr, consts, operands, nonzero_cts, wanted)
     if all(linear.nonzero_in):
-        return operand_cts
+        return operand_cts, log
     remaining = iter(operand_cts)
-    return [next(remaining) if nz else None for nz in linear.nonzero_in]
+    return [next(remaining) if nz else None for nz in linear.nonzero_in], log
 
 
 def cotangent(ct: PyTree, aval: AbstractValue) -> Any:

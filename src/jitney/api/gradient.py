@@ -278,7 +278,7 @@ def _value_and_grad(
     # NumPy's numbers lose the bits that are not enabled; arrays keep those that they have.
     if is_evaluated or (not aval.weak_type and dtypes.canonicalize_dtype(aval.dtype) != aval.dtype):
         ct = array_from_numpy(one, aval)
-    input_cts = pull_back(linear, linear.consts, [ct])
+    input_cts, _ = pull_back(linear, linear.consts, [ct])
     gradients = [cotangent(g, get_aval(x)) for g, x in zip(input_cts, values, strict=True)]
     gradient = pytrees.tree_unflatten(tree, gradients)
     result = gradient[0] if isinstance(argnums, int) else gradient

@@ -25,6 +25,8 @@ from jitney.core.refs import is_ref
 from jitney.core.tracebacks import api_boundary
 from jitney.core.varying import how_to_vary, varies_otherwise
 from jitney.primitives.elementwise.convert import as_value
+from jitney.primitives.refs.accumulator import RefAccum
+from jitney.transforms.accumulators import GradAccum, NullAccum
 from jitney.transforms.zero import Zero
 
 if TYPE_CHECKING:
@@ -118,6 +120,7 @@ class VJP:
       in_tree, out_tree: structures of the arguments (a tuple) and of the result.
       jaxpr: the linear program that is transposed.
       out_nzs: which results can have tangents that are not zero, as a tree like the result.
+      want_logs: whether calls return the log of the backward pass, too: see `with_logs`.
 
     Example:
       >>> y, pullback = jax.vjp(lambda x, w: jnp.exp(x) + 2.0 * w, 0.0, 3.0)
@@ -125,7 +128,7 @@ class VJP:
       ([NotNeeded(), NotNeeded()], [Array(1., dtype=float32, weak_type=True)])
     """
 
-    __slots__ = ("args_res", "opaque_residuals", "refs", "static", "wanted")
+    __slots__ = ("args_res", "opaque_residuals", "refs", "static", "want_logs", "wanted")
 
     def __init__(
         self,
@@ -134,11 +137,13 @@ class VJP:
         opaque_residuals: list[PyTree],
         wanted: tuple[bool, ...] | None = None,
         refs: Sequence[Any] = (),
+        want_logs: bool = False,
     ) -> None:
         self.static = static
         self.args_res = args_res
         self.opaque_residuals = opaque_residuals
         self.wanted = wanted  # by argument (flat); all if None
+        self.want_logs = want_logs
         self.refs = refs  # by argument (flat) the reference that its cotangent is added to, or None
 
     @property
@@ -165,24 +170,32 @@ class VJP:
         )
 
     @api_boundary
-    def __call__(self, *cotangents: PyTree) -> Any:
-        """A tuple with the cotangent of each argument.
+    def __call__(self, out_ct: PyTree, *extra_args: PyTree) -> Any:
+        """A tuple with the cotangent of each argument; with `want_logs`, (this tuple, log).
+
+        Args:
+          out_ct: the cotangent of the result, of its structure.
+          *extra_args: refused, with a message.
 
         Raises:
-          TypeError: unless there is one cotangent; if a residual has been taken out of `args_res`.
+          TypeError: if there are more arguments; if a residual has been taken out of `args_res`.
           ValueError: if its structure or types are not those of the result.
         """
         static = self.static
-        if len(cotangents) != 1:
+        if extra_args:
             name = fun_name(static.fun)
             raise TypeError(
                 f"the function that vjp applied to {name} returned takes one argument, a cotangent of "
                 f"the structure of the result of {name}; that of {name} was called with "
-                f"{messages.counted(len(cotangents), 'argument')}. Where the result is a tuple, so "
+                f"{messages.counted(1 + len(extra_args), 'argument')}. Where the result is a tuple, so "
                 "is the cotangent."
             )
-        flat_cts = _checked_cotangents(static, cotangents[0])
-        operand_cts = pull_back(static.linear, self._residuals(), flat_cts, self.wanted)
+        flat_cts = _checked_cotangents(static, out_ct)
+        # Operations that only unwanted cotangents need may log, too.
+        computed = None if self.want_logs else self.wanted
+        operand_cts, log = pull_back(
+            static.linear, self._residuals(), flat_cts, computed, self._accumulators()
+        )
         wanted = self.wanted or [True] * len(operand_cts)
         result = [
             cotangent(ct, aval) if is_wanted else DidntWant()
@@ -192,7 +205,42 @@ class VJP:
             if ref is not None:
                 ref.addupdate(result[k])
                 result[k] = GradRef()
-        return pytrees.tree_unflatten(static.in_tree, result)
+        operand_tree = pytrees.tree_unflatten(static.in_tree, result)
+        return (operand_tree, log) if self.want_logs else operand_tree
+
+    @property
+    def with_logs(self) -> VJP:
+        """The same pullback, which returns what backward rules log, too.
+
+        Called, it returns (cotangents, log), where the log is a dict of pytrees of arrays. Backward
+        rules set by `custom_vjp.defvjp_with_logs`, `defvjp_with_accums` and `defremat_with_logs`, and
+        of `custom_gradient(with_logs=True)`, write to it; other derivatives drop what they write. A
+        rule that is not run, as no cotangent gets there, writes nothing.
+
+        Loops stack the entries along a new leading axis, in the order of their iterations; so does
+        `vmap` of a function that is differentiated. An entry from a branch of `cond` or `switch` has
+        `index`, the branch that has run, and `branches`, a list of what each has written, with zeros
+        if it has not run, and None if it writes no such entry. Entries from `shard_map` are put
+        together along their first axis, of one index for each device if they are scalars.
+
+        Raises:
+          ValueError: if an entry of the same name is written twice.
+
+        Example:
+          >>> @jax.custom_vjp
+          ... def watched(x):
+          ...     return x
+          >>> watched.defvjp_with_logs(lambda x: (x, None), lambda _, ct: ((ct,), {"ct": ct}))
+          >>> y, pullback = jax.vjp(lambda x: 3.0 * watched(jnp.sin(x)), 0.0)
+          >>> cotangents, log = pullback.with_logs(1.0)
+          >>> log
+          {'ct': Array(3., dtype=float32, weak_type=True)}
+        """
+        return self._changed(want_logs=True)
+
+    def _changed(self, **changes: Any) -> VJP:
+        fields = {name: getattr(self, name) for name in self.__slots__}
+        return VJP(**{**fields, **changes})
 
     def with_refs(self, *wanted: PyTree) -> VJP:
         """The same pullback, which computes only the cotangents that are wanted.
@@ -225,7 +273,19 @@ class VJP:
                 )
         flags = tuple([not isinstance(x, DontWant) for x in leaves])
         refs = [x if is_ref(x) else None for x in leaves]
-        return VJP(self.static, self.args_res, self.opaque_residuals, flags, refs)
+        return self._changed(wanted=flags, refs=refs)
+
+    def _accumulators(self) -> list[GradAccum | None] | None:
+        """For each argument what it is said to have by `with_refs`."""
+        if self.wanted is None:
+            return None
+        accums: list[GradAccum | None] = []
+        for aval, ref, is_wanted in zip(self.static.in_avals, self.refs, self.wanted, strict=True):
+            if not is_wanted:
+                accums.append(NullAccum(aval.to_cotangent_aval()))
+            else:
+                accums.append(None if ref is None else RefAccum(aval.to_cotangent_aval(), ref))
+        return accums
 
     def _residuals(self) -> list[Any]:
         """Values of the residuals in the order in which the derivative takes them."""
@@ -262,8 +322,8 @@ class VJP:
 
 pytrees.register_pytree_node(
     VJP,
-    lambda f: ((f.args_res, f.opaque_residuals, f.refs), (f.static, f.wanted)),
-    lambda static, children: VJP(static[0], children[0], children[1], static[1], children[2]),
+    lambda f: ((f.args_res, f.opaque_residuals, f.refs), (f.static, f.wanted, f.want_logs)),
+    lambda aux, children: VJP(aux[0], children[0], children[1], aux[1], children[2], aux[2]),
 )
 
 

@@ -23,8 +23,6 @@ from jitney.core.refs import AbstractRef as AbstractRef
 from jitney.experimental.hijax_rules import (
     HiPrim as HiPrim,
     MappingSpec as MappingSpec,
-    RefAccum as RefAccum,
-    ValAccum as ValAccum,
     bdims_at_front as bdims_at_front,
     jvp_from_lin as jvp_from_lin,
     linearize_from_jvp as linearize_from_jvp,
@@ -34,12 +32,14 @@ from jitney.experimental.hijax_rules import (
     vmap_rule as vmap_rule,
 )
 from jitney.interpreters.ad import instantiate_zeros as instantiate_zeros
-from jitney.primitives.call.hi_call import (
+from jitney.primitives.call.hi_call import VJPHiPrimitive as VJPHiPrimitive
+from jitney.primitives.refs.accumulator import RefAccum as RefAccum
+from jitney.primitives.refs.ref import TransformedRef as TransformedRef
+from jitney.transforms.accumulators import (
     GradAccum as GradAccum,
     NullAccum as NullAccum,
-    VJPHiPrimitive as VJPHiPrimitive,
+    ValAccum as ValAccum,
 )
-from jitney.primitives.refs.ref import TransformedRef as TransformedRef
 from jitney.transforms.transpose import is_undefined_primal as is_undefined_primal
 from jitney.transforms.zero import Zero as Zero
 

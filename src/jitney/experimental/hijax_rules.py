@@ -14,49 +14,16 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jitney.api.autodiff import linear_transpose
-from jitney.core.avals import AbstractValue, get_aval
+from jitney.core.avals import get_aval
 from jitney.core.pytree import pytrees
 from jitney.primitives import calculus
-from jitney.primitives.call.hi_call import GradAccum, ValAccum as ValAccum, VJPHiPrimitive as HiPrim
-from jitney.primitives.refs import access, lifetime
+from jitney.primitives.call.hi_call import VJPHiPrimitive as HiPrim
 from jitney.transforms.batch import batch_flat, move_to
 from jitney.transforms.zero import Zero, instantiate
 
 if TYPE_CHECKING:
     from jitney.core.typing import PyTree
-    from jitney.primitives.refs.ref import Ref
-    from jitney.primitives.rule_types import Cotangent
     from jitney.transforms.batch import AxisData
-
-# --- accumulators ---------------------------------------------------------------------------------
-
-
-class RefAccum(GradAccum):
-    """Accumulates a cotangent in a reference; by default creates it with the first part.
-
-    Attributes:
-      ref: the reference; None before it is made.
-    """
-
-    def __init__(self, aval: AbstractValue, ref: Ref | None = None) -> None:
-        super().__init__(aval)
-        self.ref: Any = ref
-
-    def inst(self) -> RefAccum:
-        """Creates the reference, with zeros, if there is none; returns `self`."""
-        if self.ref is None:
-            self.ref = lifetime.new_ref(instantiate(Zero(self.aval)))
-        return self
-
-    def accum(self, x: Cotangent | None) -> None:
-        """Adds a part to what the reference holds; None and symbolic zeros are nothing."""
-        if x is not None and not isinstance(x, Zero):
-            access.addupdate(self.inst().ref, ..., x)
-
-    def freeze(self) -> PyTree:
-        """Returns the sum."""
-        return Zero(self.aval) if self.ref is None else access.get(self.ref, ...)
-
 
 # --- specs of axes --------------------------------------------------------------------------------
 

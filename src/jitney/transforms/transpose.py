@@ -16,28 +16,45 @@ from jitney.core.avals import AbstractValue, get_aval
 from jitney.core.evaluate import value_of
 from jitney.core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, settings_of
 from jitney.core.primitive import Primitive, declare_slot
+from jitney.core.pytree import pytrees
+from jitney.core.record import record
 from jitney.core.trace import state
+from jitney.transforms.accumulators import GradAccum, NullAccum, ValAccum
 from jitney.transforms.algebra import algebra
 from jitney.transforms.discharge import without_inner_refs
+from jitney.transforms.logs import add_entries
 from jitney.transforms.zero import Zero, add_tangents
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from typing_extensions import TypeIs
 
+    from jitney.core.jaxpr import ClosedJaxpr
+    from jitney.core.pytree.treedef import PyTreeDef
     from jitney.core.typing import Value
+    from jitney.transforms.logs import Log
     from jitney.transforms.zero import Tangent
 
 # (cotangents, *operands, **params) -> cotangents of the operands, None for those that are not linear
 TRANSPOSE = declare_slot("transpose", required=True)
+# The same -> (cotangents of the operands, log): of operations that users' backward rules are part of.
+LOGGED_TRANSPOSE = declare_slot("logged_transpose", instead_of="transpose")
 
 
 class UndefinedPrimal:
-    """Stands for an operand in which an operation is linear."""
+    """Stands for an operand in which an operation is linear.
 
-    __slots__ = ("aval",)
+    Attributes:
+      aval: type of the operand.
+      accum: where users' backward rules are to add its cotangent; None if they get a `ValAccum`.
+    """
 
-    def __init__(self, aval: AbstractValue) -> None:
+    __slots__ = ("accum", "aval")
+
+    def __init__(self, aval: AbstractValue, accum: GradAccum | None = None) -> None:
         self.aval = aval
+        self.accum = accum
 
     @property
     def shape(self) -> Any:
@@ -56,6 +73,35 @@ def is_undefined_primal(x: object) -> TypeIs[UndefinedPrimal]:
     return type(x) is UndefinedPrimal
 
 
+def accumulator_of(x: Value | UndefinedPrimal) -> tuple[GradAccum, bool]:
+    """The accumulator of an operand's cotangent; whether its sum is to be returned, too."""
+    if type(x) is not UndefinedPrimal:
+        return NullAccum(get_aval(x).to_cotangent_aval()), False
+    if x.accum is not None:
+        return x.accum, False
+    return ValAccum(x.aval.to_cotangent_aval()), True
+
+
+@record(frozen=True)
+class TransposedProgram:
+    """The transpose of a program.
+
+    Attributes:
+      closed: operands in which the other is not linear, cotangents of some of its results -> cotangents
+        of linear operands, leaves of the log.
+      has_ct: which of the linear operands have a cotangent.
+      log_tree: structure of the log.
+    """
+
+    closed: ClosedJaxpr
+    has_ct: tuple[bool, ...]
+    log_tree: PyTreeDef
+
+    def log_of(self, leaves: Iterable[Any]) -> Log:
+        """The log with these leaves."""
+        return pytrees.tree_unflatten(self.log_tree, leaves)
+
+
 _MAKES_REF = attrgetter("primitive.makes_ref")
 
 
@@ -66,17 +112,32 @@ def backward_pass(
     cotangents: Sequence[Any],
     wanted: Sequence[bool] | None = None,
 ) -> list[Any]:
+    """`logged_backward_pass` without the log."""
+    return logged_backward_pass(jaxpr, consts, primals, cotangents, wanted)[0]
+
+
+def logged_backward_pass(
+    jaxpr: Jaxpr,
+    consts: Sequence[Any],
+    primals: Sequence[Any],
+    cotangents: Sequence[Any],
+    wanted: Sequence[bool] | None = None,
+) -> tuple[list[Any], Log]:
     """Cotangents of the operands of `jaxpr`, which is linear in those given as `UndefinedPrimal`.
 
     Args:
       jaxpr: a program.
       consts: values of its constants.
-      primals: operands: values, or `UndefinedPrimal` for the linear ones.
+      primals: operands: values, or `UndefinedPrimal` for the linear ones. Rules that are called for
+        an operand itself get its accumulator, if it has one; other parts of its cotangent are returned.
       cotangents: of its results; `Zero` where there is none.
       wanted: of which operands the cotangents are wanted (all by default); what serves the others
         alone is not computed.
 
-    Returns: a cotangent, or `Zero`, for each operand.
+    Returns: (a cotangent, or `Zero`, for each operand; what users' backward rules have logged).
+
+    Raises:
+      ValueError: if two of them log an entry of the same name.
     """
     # Sums of cotangents need no place: what tangents are written to goes first.
     if any(map(_MAKES_REF, jaxpr.eqns)):
@@ -94,16 +155,20 @@ def _cotangents(
     cotangents: Sequence[Any],
     wanted: Sequence[bool] | None,
     come_from: Callable[[object], None] | None,
-) -> list[Any]:
+) -> tuple[list[Any], Log]:
     values: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
+    accumulated: dict[Any, UndefinedPrimal] = {}
     for var, x in zip(jaxpr.invars, primals, strict=True):
         if type(x) is not UndefinedPrimal:
             values[var] = x
+        elif x.accum is not None:
+            accumulated[var] = x
     unwanted: set[Var] = set()  # linear, and no wanted operand has a part in it
     if wanted is not None:
         unwanted = {v for v, w in zip(jaxpr.invars, wanted, strict=True) if not w} - values.keys()
     linear = _evaluate_known(jaxpr.eqns, values, unwanted, come_from)
     cts: dict[Var, Any] = {}
+    log: Log = {}
 
     def accumulate(atoms: Sequence[Atom], new_cts: Sequence[Tangent | None]) -> None:
         for atom, ct in zip(atoms, new_cts, strict=True):
@@ -131,7 +196,11 @@ def _cotangents(
                 operands.append(values[a] if a in values else UndefinedPrimal(a.aval))
         rule = eqn.primitive.rules.get(TRANSPOSE.name)
         if rule is None:
-            raise NotImplementedError(_missing_rule(eqn.primitive))
+            rule = _logging_rule(eqn.primitive, log)
+            operands = [
+                accumulated.get(a, x) if type(x) is UndefinedPrimal else x
+                for a, x in zip(eqn.invars, operands, strict=True)
+            ]
         ct_of_eqn = ct_out if eqn.primitive.multiple_results else ct_out[0]
         if come_from is not None:
             come_from(eqn.source_info)
@@ -144,7 +213,21 @@ def _cotangents(
     for v in jaxpr.invars:
         ct = None if v in values else cts.get(v)
         operand_cts.append(Zero(v.aval.to_cotangent_aval()) if ct is None else ct)
-    return operand_cts
+    return operand_cts, log
+
+
+def _logging_rule(primitive: Primitive, log: Log) -> Callable[..., Any]:
+    """The rule `logged_transpose` of `primitive`, whose entries go to `log`, as one of `transpose`."""
+    logged = LOGGED_TRANSPOSE.rule_of(primitive)
+    if logged is None:
+        raise NotImplementedError(_missing_rule(primitive))
+
+    def rule(*args: Tangent | UndefinedPrimal | Sequence[Tangent], **params: object) -> Any:
+        operand_cts, entries = logged(*args, **params)
+        add_entries(log, entries, primitive)
+        return operand_cts
+
+    return rule
 
 
 def _evaluate_known(

@@ -48,6 +48,8 @@ from jitney.primitives.reduction.reduce import argmax
 
 if TYPE_CHECKING:
     from jitney.core.primitive import Primitive
+    from jitney.transforms.accumulators import GradAccum
+    from jitney.transforms.logs import Log
 
 Operands = Sequence[Any]
 _INT32 = np.dtype(np.int32)
@@ -387,8 +389,10 @@ def _custom_vjp_call_checkify(checker: Checker, eqn: JaxprEqn, operands: Operand
         outs, residuals = forward(primals[n_state:], perturbed[n_state:])
         return [*primals[:n_state], *outs], residuals
 
-    def bwd(residuals: Sequence[Any], cts: Sequence[Any]) -> Any:
-        return [*cts[:n_state], *backward(residuals, cts[n_state:])]
+    def bwd(residuals: Sequence[Any], cts: Sequence[Any], accums: Sequence[GradAccum]) -> Log:
+        for accum, ct in zip(accums[:n_state], cts[:n_state], strict=True):
+            accum.accum(ct)
+        return backward(residuals, cts[n_state:], accums[n_state:])
 
     changed = {
         "call_jaxpr": _moved(program.closed, n_state, n),

@@ -25,8 +25,13 @@ from jitney.runtime.sharding import UNSPECIFIED
 from jitney.transforms.batch import AxisData, batch_jaxpr_at
 from jitney.transforms.jet import jet_jaxpr, present, types_of, unpacked
 from jitney.transforms.jvp import jvp_jaxpr
+from jitney.transforms.logs import flat_log
 from jitney.transforms.partial import PartialTrace, dce_closed, trace_partially
-from jitney.transforms.transpose import UndefinedPrimal, backward_pass
+from jitney.transforms.transpose import (
+    TransposedProgram,
+    UndefinedPrimal,
+    logged_backward_pass,
+)
 from jitney.transforms.zero import Zero, with_zeros
 
 if TYPE_CHECKING:
@@ -42,6 +47,7 @@ if TYPE_CHECKING:
         Value,
     )
     from jitney.transforms import jet
+    from jitney.transforms.logs import Log
 
 jit_p = declare("jit", multiple_results=True)
 calls_program(jit_p, "jaxpr", lowered=False)
@@ -190,10 +196,10 @@ def _results_computed(closed: ClosedJaxpr) -> tuple[ClosedJaxpr | None, tuple[in
     return ClosedJaxpr(closed.jaxpr.replace(outvars=kept), closed.consts), places
 
 
-@jit_p.transpose
+@jit_p.logged_transpose
 def _jit_transpose(
     cts: Sequence[Cotangent], *args: Operand, jaxpr: ClosedJaxpr, **params: object
-) -> list[Any]:
+) -> tuple[list[Any], Log]:
     return transposed_call(
         lambda linear, nonzero: transposed_program(jaxpr, linear, nonzero, weakness_of(cts)),
         lambda program, operands: jit_p.bind(*operands, **call_params(params, program)),
@@ -222,7 +228,7 @@ def transposed_program(
     linear: tuple[bool, ...],
     nonzero: tuple[bool, ...],
     weak: tuple[bool, ...] | None = None,
-) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
+) -> TransposedProgram:
     """The program of the cotangents of `closed`.
 
     Args:
@@ -230,30 +236,30 @@ def transposed_program(
       linear: which ones.
       nonzero: which results have a cotangent.
       weak: which of these cotangents are weakly typed; those of weakly typed results by default.
-
-    Returns: (program: other operands, cotangents of some results -> cotangents of linear operands;
-      which of the linear operands have one).
     """
-    has_ct: list[tuple[bool, ...]] = []
+    has_ct: tuple[bool, ...] = ()
+    log_tree: Any = None
 
     def fun(*xs: Value) -> list[Any]:
+        nonlocal has_ct, log_tree
         values = iter(xs)
         operands = [
             UndefinedPrimal(a) if lin else next(values)
             for a, lin in zip(closed.in_avals, linear, strict=True)
         ]
         cts = with_zeros(values, nonzero, [a.to_cotangent_aval() for a in closed.out_avals])
-        out = backward_pass(closed.jaxpr, closed.consts, operands, cts)
+        out, log = logged_backward_pass(closed.jaxpr, closed.consts, operands, cts)
         wanted = [ct for ct, lin in zip(out, linear, strict=True) if lin]
-        has_ct.append(tuple(type(ct) is not Zero for ct in wanted))
-        return [ct for ct in wanted if type(ct) is not Zero]
+        has_ct = tuple([type(ct) is not Zero for ct in wanted])
+        entries, log_tree = flat_log(log)
+        return [*(ct for ct in wanted if type(ct) is not Zero), *entries]
 
     avals = [a for a, lin in zip(closed.in_avals, linear, strict=True) if not lin]
     of_cts = [a.to_cotangent_aval() for a, nz in zip(closed.out_avals, nonzero, strict=True) if nz]
     avals += of_cts if weak is None else with_weakness(of_cts, weak)
     info = closed.jaxpr.debug_info.then("transpose")
     jaxpr, _, consts = trace_to_jaxpr(fun, avals, info)
-    return ClosedJaxpr(jaxpr, consts), has_ct[0]
+    return TransposedProgram(ClosedJaxpr(jaxpr, consts), has_ct, log_tree)
 
 
 @jit_p.batch_with_axis

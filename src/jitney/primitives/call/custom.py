@@ -17,14 +17,17 @@ from jitney.core.avals import get_aval
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, JaxprEqn
 from jitney.core.primitive import declare
+from jitney.core.pytree import pytrees
 from jitney.primitives import calculus, rules
 from jitney.primitives.call.inlined import calls_program
 from jitney.runtime.eager import owned
+from jitney.transforms.accumulators import ValAccum
 from jitney.transforms.batch import AxisData, BatchTrace, batch_flat, batch_jaxpr, move_to
 from jitney.transforms.jet import jet_flat
 from jitney.transforms.jvp import jvp_flat
+from jitney.transforms.logs import flat_log
 from jitney.transforms.partial import dce_closed
-from jitney.transforms.transpose import UndefinedPrimal, backward_pass
+from jitney.transforms.transpose import accumulator_of, logged_backward_pass
 from jitney.transforms.zero import SymbolicZero, Zero, instantiate
 
 if TYPE_CHECKING:
@@ -40,6 +43,8 @@ if TYPE_CHECKING:
         Value,
     )
     from jitney.transforms import jet
+    from jitney.transforms.accumulators import GradAccum
+    from jitney.transforms.logs import Log
 
 
 class FlatRule:
@@ -138,12 +143,12 @@ def _used(values: Sequence[Any], used: Sequence[bool]) -> list[Any]:
     return [x for x, u in zip(values, used, strict=True) if u]
 
 
-@custom_jvp_call_p.transpose
+@custom_jvp_call_p.logged_transpose
 def _custom_jvp_call_transpose(
     cts: Sequence[Cotangent], *args: Operand, call_jaxpr: ClosedJaxpr, **_: Any
-) -> list[Any]:
+) -> tuple[list[Any], Log]:
     """Of a function that is linear itself: that of its operations."""
-    return backward_pass(call_jaxpr.jaxpr, call_jaxpr.consts, args, cts)
+    return logged_backward_pass(call_jaxpr.jaxpr, call_jaxpr.consts, args, cts)
 
 
 def _batched_program(
@@ -302,14 +307,13 @@ def _custom_vjp_call_dce(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
         outs, residuals = fwd(*args)
         return _used(outs, used), residuals
 
-    def backward(residuals: Sequence[Any], cts: Sequence[Any]) -> Any:
+    def backward(residuals: Sequence[Any], cts: Sequence[Any], accums: Sequence[GradAccum]) -> Log:
         used_cts = iter(cts)
         zeros: list[Any] = [Zero(a.to_cotangent_aval()) for a in whole.out_avals]
         if not params["symbolic_zeros"]:
             zeros = [zero.instantiate() for zero in zeros]
-        return bwd(
-            residuals, [next(used_cts) if u else z for z, u in zip(zeros, used, strict=True)]
-        )
+        all_cts = [next(used_cts) if u else z for z, u in zip(zeros, used, strict=True)]
+        return bwd(residuals, all_cts, accums)
 
     changed = {
         "call_jaxpr": program,
@@ -355,18 +359,31 @@ def _custom_vjp_call_batch_with_trace(
         residual_dims[:] = out_dims[n:]
         return outs, values[n:]
 
-    def batched_bwd(residuals: Sequence[Any], cts: Sequence[Any]) -> Any:
-        n = len(residuals)
+    def batched_bwd(
+        residuals: Sequence[Any], cts: Sequence[Any], accums: Sequence[GradAccum]
+    ) -> Log:
+        n, n_accums = len(residuals), len(accums)
+        log_tree: Any = None
+
+        def flat(*xs: Value) -> list[Any]:
+            nonlocal log_tree
+            inner_accums = [
+                ValAccum(without_axis(Zero(accum.aval)).aval if d is not None else accum.aval)
+                for accum, d in zip(accums, inner, strict=True)
+            ]
+            entries, log_tree = flat_log(bwd(xs[:n], xs[n:], inner_accums))
+            return [*(accum.freeze() for accum in inner_accums), *entries]
+
         inner_cts = [without_axis(ct) if isinstance(ct, Zero) and mapped else ct for ct in cts]
         ct_dims = [0 if mapped and not isinstance(ct, Zero) else None for ct in inner_cts]
         operands, operand_dims = [*residuals, *inner_cts], [*residual_dims, *ct_dims]
-        values, out_dims = batch_flat(
-            lambda *xs: bwd(xs[:n], xs[n:]), axis_data, operands, operand_dims, tag
-        )
-        return [
-            _gathered_cotangent(x, d, of_operand is not None, axis_data)
-            for x, d, of_operand in zip(values, out_dims, inner, strict=True)
-        ]
+        values, out_dims = batch_flat(flat, axis_data, operands, operand_dims, tag)
+        of_accums = zip(accums, values[:n_accums], out_dims[:n_accums], inner, strict=True)
+        for accum, x, d, of_operand in of_accums:
+            accum.accum(_gathered_cotangent(x, d, of_operand is not None, axis_data))
+        entries = zip(values[n_accums:], out_dims[n_accums:], strict=True)
+        size, along = axis_data.size, axis_data.along
+        return pytrees.tree_unflatten(log_tree, [move_to(x, d, 0, size, along) for x, d in entries])
 
     outs = custom_vjp_call_p.bind(
         *moved,
@@ -477,7 +494,7 @@ def _custom_lin_abstract(
     return list(out_avals)
 
 
-@custom_lin_p.transpose
+@custom_lin_p.logged_transpose
 def _custom_lin_transpose(
     cts: Sequence[Cotangent],
     *args: Operand,
@@ -485,14 +502,13 @@ def _custom_lin_transpose(
     bwd: FlatRule,
     out_avals: Sequence[AbstractValue],
     symbolic_zeros: bool,
-) -> list[Any]:
-    residuals, linear = args[:num_res], args[num_res:]
-    visible_cts = [visible_tangent(ct, symbolic_zeros) for ct in cts]
+) -> tuple[list[Any], Log]:
+    residuals = [*map(_flag, args[:num_res])]
+    pairs = [accumulator_of(x) for x in args[num_res:]]
+    accums = [accum for accum, _ in pairs]
     with source_info.code_of_users():
-        out = bwd([*map(_flag, residuals)], visible_cts)
-    return [None] * num_res + [
-        ct if type(x) is UndefinedPrimal else None for ct, x in zip(out, linear, strict=True)
-    ]
+        log = bwd(residuals, [visible_tangent(ct, symbolic_zeros) for ct in cts], accums)
+    return [None] * num_res + [a.freeze() if returned else None for a, returned in pairs], log
 
 
 def _flag(x: Operand) -> Any:

@@ -19,11 +19,12 @@ from jitney.core.linear_util import wrap_init
 from jitney.core.primitive import Primitive, registry
 from jitney.core.trace import state
 from jitney.primitives.call.call import divided_call, transposed_program, weakness_of
-from jitney.primitives.call.hi_call import GradAccum, ValAccum
 from jitney.primitives.call.inlined import calls_program, transposed_call
+from jitney.transforms.accumulators import GradAccum, ValAccum
 from jitney.transforms.batch import AxisData, batch_jaxpr_at
 from jitney.transforms.jet import jet_jaxpr, present, types_of, unpacked
 from jitney.transforms.jvp import jvp_jaxpr
+from jitney.transforms.logs import checked_log
 from jitney.transforms.partial import dce_closed
 from jitney.transforms.transpose import UndefinedPrimal
 from jitney.transforms.zero import Zero, with_zeros
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
         Value,
     )
     from jitney.transforms import jet
+    from jitney.transforms.logs import Log
     from jitney.transforms.partial import PartialTrace
 
 
@@ -117,8 +119,10 @@ def _set_derivatives(prim: Primitive, parameter: str, call: Call) -> None:
         n = len(called.out_avals)
         return outs[:n], unpacked(outs[n:], called.out_avals, out_terms)
 
-    @prim.transpose
-    def transpose_rule(cts: Sequence[Cotangent], *args: Operand, **params: object) -> list[Any]:
+    @prim.logged_transpose
+    def transpose_rule(
+        cts: Sequence[Cotangent], *args: Operand, **params: object
+    ) -> tuple[list[Any], Log]:
         called = _program(params.pop(parameter))
         return transposed_call(
             lambda linear, nonzero: transposed_program(called, linear, nonzero, weakness_of(cts)),
@@ -216,6 +220,7 @@ def register_call_primitive_rules(
       name: accepted: messages show the primitive's.
       transpose_rule: (cotangents of the results, *operands, call_jaxpr, **parameters), with an
         accumulator in place of each operand whose cotangent is wanted: its method `accum` adds a part.
+        It may return entries of the log of the backward pass.
         `functools.partial(eval_jaxpr_transpose, prim)` by default.
       inline_jax_late: accepted: programs are inlined when they are lowered.
     """
@@ -229,7 +234,7 @@ def register_call_primitive_rules(
     _set_rules(prim, _PARAMETER, call)
     prim.def_impl(evaluated)
     if transpose_rule is not None:
-        prim.replace_rule("transpose", _WithAccumulators(prim, transpose_rule))
+        prim.replace_rule("logged_transpose", _WithAccumulators(prim, transpose_rule))
 
 
 def eval_jaxpr_transpose(
@@ -238,7 +243,7 @@ def eval_jaxpr_transpose(
     *args: Operand | GradAccum,
     call_jaxpr: ClosedJaxpr,
     **params: object,
-) -> None:
+) -> Log:
     """Adds to accumulators the cotangents of the operands that they stand for.
 
     Args:
@@ -247,18 +252,20 @@ def eval_jaxpr_transpose(
       *args: operands; accumulators where the call is linear.
       call_jaxpr: the program.
       **params: further parameters of the call.
+
+    Returns: the log of the program.
     """
     operands: list[Any] = [
         UndefinedPrimal(x.aval.to_cotangent_aval()) if isinstance(x, GradAccum) else x for x in args
     ]
-    transpose = prim.rules["transpose"]
+    transpose = prim.rules["logged_transpose"]
     if isinstance(transpose, _WithAccumulators):
         transpose = transpose.default
-    for x, found in zip(
-        args, transpose(ct, *operands, call_jaxpr=call_jaxpr, **params), strict=True
-    ):
+    operand_cts, log = transpose(ct, *operands, call_jaxpr=call_jaxpr, **params)
+    for x, found in zip(args, operand_cts, strict=True):
         if isinstance(x, GradAccum):
             x.accum(found)
+    return log
 
 
 class _WithAccumulators:
@@ -271,13 +278,17 @@ class _WithAccumulators:
     __name__ = "transpose_rule"
 
     def __init__(self, prim: Primitive, rule: Callable[..., Any]) -> None:
+        self._prim = prim
         self._rule = rule
-        self.default = prim.rules["transpose"]
+        self.default = prim.rules["logged_transpose"]
 
-    def __call__(self, cts: Sequence[Cotangent], *args: Operand, **params: object) -> list[Any]:
+    def __call__(
+        self, cts: Sequence[Cotangent], *args: Operand, **params: object
+    ) -> tuple[list[Any], Log]:
         accums: list[Any] = [
             ValAccum(x.aval.to_cotangent_aval()) if isinstance(x, UndefinedPrimal) else x
             for x in args
         ]
-        self._rule(cts, *accums, **params)
-        return [x.freeze() if isinstance(x, GradAccum) else None for x in accums]
+        log = self._rule(cts, *accums, **params)
+        operand_cts = [x.freeze() if isinstance(x, GradAccum) else None for x in accums]
+        return operand_cts, checked_log(log, f"the transpose rule of {self._prim}")

@@ -17,10 +17,12 @@ from jitney.core.avals import get_aval
 from jitney.core.hi_primitive import HiPrimitive
 from jitney.core.pytree import pytrees
 from jitney.primitives import calculus
+from jitney.transforms.accumulators import NullAccum, ValAccum
 from jitney.transforms.batch import AxisData, batch_flat, move_to
 from jitney.transforms.jvp import jvp_flat
-from jitney.transforms.transpose import UndefinedPrimal
-from jitney.transforms.zero import Zero, add_tangents, instantiate
+from jitney.transforms.logs import checked_log, flat_log
+from jitney.transforms.transpose import UndefinedPrimal, accumulator_of
+from jitney.transforms.zero import Zero, instantiate
 
 if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
@@ -38,45 +40,8 @@ if TYPE_CHECKING:
         Tangents,
         Value,
     )
-
-
-class GradAccum:
-    """Gathers the cotangent of one operand.
-
-    Attributes:
-      aval: type of the cotangent.
-    """
-
-    def __init__(self, aval: AbstractValue) -> None:
-        self.aval = aval
-        self._sum: Any = Zero(aval)
-
-    def accum(self, x: Cotangent | None) -> None:
-        """Adds a part; None and symbolic zeros are nothing."""
-        if x is not None:
-            self._sum = add_tangents(self._sum, x)
-
-    def freeze(self) -> Any:
-        """The sum."""
-        return self._sum
-
-
-class ValAccum(GradAccum):
-    """Accumulates a cotangent, starting with a value if one is given."""
-
-    def __init__(self, aval: AbstractValue, val: Cotangent | None = None) -> None:
-        super().__init__(aval)
-        self.accum(val)
-
-    def __repr__(self) -> str:
-        return f"ValAccum({self.aval.str_short()})"
-
-
-class NullAccum(GradAccum):
-    """Stands for an operand of which no cotangent is wanted."""
-
-    def accum(self, x: Cotangent | None) -> None:
-        """Drops it."""
+    from jitney.transforms.accumulators import GradAccum
+    from jitney.transforms.logs import Log
 
 
 class VJPHiPrimitive:
@@ -149,8 +114,11 @@ class VJPHiPrimitive:
         """
         raise self._undefined("reverse derivatives", "vjp_fwd")
 
-    def vjp_bwd(self, res: PyTree, outgrad: PyTree, /, *arg_accums: PyTree) -> None:
-        """Adds to `arg_accums` the cotangents of the operands, by their method `accum`."""
+    def vjp_bwd(self, res: PyTree, outgrad: PyTree, /, *arg_accums: PyTree) -> Log | None:
+        """Adds to `arg_accums` the cotangents of the operands, by their method `accum`.
+
+        It may return entries of the log of the backward pass (`VJP.with_logs`), a dict.
+        """
         cts = self.vjp_bwd_retval(res, outgrad)
         for accumulators, ct in zip(arg_accums, cts, strict=True):
             leaves = pytrees.tree_leaves(accumulators)
@@ -231,18 +199,10 @@ def _is_nothing(x: PyTree) -> bool:
     return x is None or isinstance(x, Zero)
 
 
-def _bwd(
-    prim: VJPHiPrimitive,
-    wanted: Sequence[bool],
-    run: Callable[..., None],
-) -> list[Any]:
-    """Cotangents of all operands; `run` is given accumulators, those of unwanted operands empty."""
-    accumulators = [
-        (GradAccum if w else NullAccum)(a.to_cotangent_aval())
-        for a, w in zip(prim.in_avals_flat, wanted, strict=True)
-    ]
-    run(*pytrees.tree_unflatten(prim.in_tree, accumulators))
-    return [a.freeze() if w else None for a, w in zip(accumulators, wanted, strict=True)]
+def _run(prim: VJPHiPrimitive, accums: Sequence[GradAccum], rule: Callable[..., Log | None]) -> Log:
+    """What `rule` logs, a rule of `prim` that is given accumulators for the operands."""
+    log = rule(*pytrees.tree_unflatten(prim.in_tree, accums))
+    return checked_log(log, f"{type(prim).__name__}.vjp_bwd")
 
 
 class _Call(HiPrimitive):
@@ -314,7 +274,9 @@ class _Call(HiPrimitive):
                 *pytrees.tree_unflatten(_prim.in_tree, operands),
             )
 
-        return _bwd(_prim, linear, run)
+        pairs = [accumulator_of(x) for x in args]
+        _run(_prim, [accum for accum, _ in pairs], run)
+        return [accum.freeze() if returned else None for accum, returned in pairs]
 
 
 call_hi_primitive_p = _Call("call_hi_primitive")
@@ -359,6 +321,11 @@ class _Linearized(HiPrimitive):
 
     multiple_results = True
 
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        del self.rules["transpose"]
+        self.rules["logged_transpose"] = self._logged_transpose
+
     def abstract_eval(self, *arg_avals: AbstractValue, _prim: VJPHiPrimitive, **_: Param) -> Any:
         return [a.to_tangent_aval() for a in _prim.out_avals_flat], frozenset()
 
@@ -397,24 +364,31 @@ class _Linearized(HiPrimitive):
         """Where it is evaluated it is other operations: those are differentiated."""
         return jvp_flat(lambda *xs: self.to_lojax(*xs, **params), primals, tangents)
 
-    def transpose(
+    def _logged_transpose(
         self,
         cts: Sequence[Cotangent],
         *args: Operand,
         _prim: VJPHiPrimitive,
         residuals_tree: PyTreeDef,
         nz_in_flat: Sequence[bool],
-    ) -> list[Any]:
+    ) -> tuple[list[Any], Log]:
         residuals, primals, _ = self._parts(args, residuals_tree, nz_in_flat)
-        operand_cts = _bwd(
+        tangents = args[len(args) - sum(nz_in_flat) :]
+        pairs = [accumulator_of(x) for x in tangents]
+        given = iter(pairs)
+        accums = [
+            next(given)[0] if nz else NullAccum(a.to_cotangent_aval())
+            for nz, a in zip(nz_in_flat, _prim.in_avals_flat, strict=True)
+        ]
+        log = _run(
             _prim,
-            nz_in_flat,
-            lambda *accumulators: _prim.vjp_bwd(
-                residuals, pytrees.tree_unflatten(_prim.out_tree, cts), *accumulators
+            accums,
+            lambda *accums: _prim.vjp_bwd(
+                residuals, pytrees.tree_unflatten(_prim.out_tree, cts), *accums
             ),
         )
         known = [None] * (residuals_tree.num_leaves + len(primals))
-        return [*known, *(ct for ct, nz in zip(operand_cts, nz_in_flat, strict=True) if nz)]
+        return [*known, *(a.freeze() if returned else None for a, returned in pairs)], log
 
 
 call_hi_primitive_linearized_p = _Linearized("call_hi_primitive_linearized")
@@ -478,7 +452,7 @@ class VmapOf(VJPHiPrimitive):
     def _defines(self, method: str) -> bool:
         if method in ("jvp", "vjp_fwd"):
             return self.prim._defines(method)
-        return method == "vjp_bwd_retval"
+        return method == "vjp_bwd"
 
     def jvp(self, primals: PyTree, tangents: PyTree) -> Any:
         prim = self.prim
@@ -523,52 +497,52 @@ class VmapOf(VJPHiPrimitive):
         out = pytrees.tree_unflatten(self.out_tree, self._at(outs[:n], dims[:n], self.flat_out))
         return out, _Residuals(outs[n:], dims[n:], trees[0]), *nonzeros_out
 
-    def vjp_bwd_retval(self, res: PyTree, outgrad: PyTree, /) -> Any:
+    def vjp_bwd(self, res: PyTree, outgrad: PyTree, /, *arg_accums: PyTree) -> Log:
         prim = self.prim
         cts = self.out_tree.flatten_up_to(outgrad)
         zeros = [isinstance(ct, Zero) for ct in cts]
         n = len(res.leaves)
+        zero_at: list[bool] = []
+        log_tree: Any = None
 
         def fun(*values: Value) -> list[Any]:
+            nonlocal zero_at, log_tree
             nonzero_cts = iter(values[n:])
             inner_cts = [
                 Zero(a.to_cotangent_aval()) if z else next(nonzero_cts)
                 for z, a in zip(zeros, prim.out_avals_flat, strict=True)
             ]
-            return _bwd(
+            accums = [ValAccum(a.to_cotangent_aval()) for a in prim.in_avals_flat]
+            log = _run(
                 prim,
-                [True] * len(self.flat_in),
-                lambda *accumulators: prim.vjp_bwd(
+                accums,
+                lambda *accums: prim.vjp_bwd(
                     pytrees.tree_unflatten(res.tree, values[:n]),
                     pytrees.tree_unflatten(prim.out_tree, inner_cts),
-                    *accumulators,
+                    *accums,
                 ),
             )
+            operand_cts = [a.freeze() for a in accums]
+            zero_at = [isinstance(ct, Zero) for ct in operand_cts]
+            entries, log_tree = flat_log(log)
+            return [*(ct for ct in operand_cts if not isinstance(ct, Zero)), *entries]
 
         values = [*res.leaves, *(ct for ct in cts if not isinstance(ct, Zero))]
         dims = [*res.dims, *(d for d, z in zip(self.flat_out, zeros, strict=True) if not z)]
-        zero_at: dict[int, bool] = {}
-
-        def without_zeros(*values: Value) -> list[Any]:
-            inner_cts = fun(*values)
-            zero_at.update({k: isinstance(ct, Zero) for k, ct in enumerate(inner_cts)})
-            return [ct for ct in inner_cts if not isinstance(ct, Zero)]
-
-        outs, out_dims = self._batched(without_zeros, values, dims)
+        outs, out_dims = self._batched(fun, values, dims)
         remaining = iter(zip(outs, out_dims, strict=True))
         size = self.axis_data.size
-        operand_cts: list[Any] = []
-        for k, (d, aval) in enumerate(zip(self.flat_in, self.in_avals_flat, strict=True)):
-            if zero_at[k]:
-                operand_cts.append(Zero(aval.to_cotangent_aval()))
+        accumulators = self.in_tree.flatten_up_to(arg_accums)
+        for accumulator, d, is_zero in zip(accumulators, self.flat_in, zero_at, strict=True):
+            if is_zero:
                 continue
             ct, at = next(remaining)
             if d is None:  # one operand for all indices: their cotangents are summed
                 ct = ct if at is None else calculus.reduce_sum(ct, axes=(at,))
             else:
                 ct = move_to(ct, at, d, size)
-            operand_cts.append(ct)
-        return pytrees.tree_unflatten(self.in_tree, operand_cts)
+            accumulator.accum(ct)
+        return pytrees.tree_unflatten(log_tree, [move_to(x, d, 0, size) for x, d in remaining])
 
     def batch_dim_rule(self, axis_data: AxisData, dims: PyTree, /) -> Any:
         """Where the axis is besides the operation's own: positions are counted with both."""

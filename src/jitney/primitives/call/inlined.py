@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from jitney.core.jaxpr import ClosedJaxpr
     from jitney.core.primitive import Primitive
     from jitney.primitives.rule_types import Builder, Cotangent, Node, Operand, Value
+    from jitney.transforms.logs import Log
+    from jitney.transforms.transpose import TransposedProgram
 
 
 def calls_program(prim: Primitive, parameter: str, *, lowered: bool = True) -> None:
@@ -48,27 +50,25 @@ def calls_program(prim: Primitive, parameter: str, *, lowered: bool = True) -> N
 
 
 def transposed_call(
-    transposed: Callable[
-        [tuple[bool, ...], tuple[bool, ...]], tuple[ClosedJaxpr, tuple[bool, ...]]
-    ],
+    transposed: Callable[[tuple[bool, ...], tuple[bool, ...]], TransposedProgram],
     bind: Callable[[ClosedJaxpr, list[Any]], Sequence[Any]],
     cts: Sequence[Cotangent],
     args: Sequence[Operand],
-) -> list[Any]:
-    """Cotangents of the operands of a call, by a call of the transposed program.
+) -> tuple[list[Any], Log]:
+    """(cotangents of the operands of a call, log of its program), by a call of the transposed program.
 
     Args:
-      transposed: (which operands are linear, which results have a cotangent) -> the program from the
-        other operands and these cotangents, and which linear operands have one.
+      transposed: (which operands are linear, which results have a cotangent) -> the program.
       bind: calls a program.
       cts: cotangents of the results.
       args: operands.
     """
     linear = tuple([type(x) is UndefinedPrimal for x in args])
     nonzero = tuple([type(ct) is not Zero for ct in cts])
-    program, has_ct = transposed(linear, nonzero)
+    program = transposed(linear, nonzero)
     operands: list[Any] = [x for x, lin in zip(args, linear, strict=True) if not lin]
     operands += [ct for ct in cts if type(ct) is not Zero]
-    outs = iter(bind(program, operands))
-    flags = iter(has_ct)
-    return [next(outs) if lin and next(flags) else None for lin in linear]
+    outs = iter(bind(program.closed, operands))
+    flags = iter(program.has_ct)
+    operand_cts = [next(outs) if lin and next(flags) else None for lin in linear]
+    return operand_cts, program.log_of(outs)

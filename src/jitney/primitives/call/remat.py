@@ -40,8 +40,13 @@ from jitney.transforms import jet
 from jitney.transforms.batch import AxisData, batch_jaxpr
 from jitney.transforms.discharge import discharge, discharged, with_contents
 from jitney.transforms.jvp import jvp_jaxpr
+from jitney.transforms.logs import flat_log
 from jitney.transforms.partial import PartialTrace, dce_jaxpr, trace_partially
-from jitney.transforms.transpose import UndefinedPrimal, backward_pass
+from jitney.transforms.transpose import (
+    TransposedProgram,
+    UndefinedPrimal,
+    logged_backward_pass,
+)
 from jitney.transforms.zero import Zero, with_zeros
 
 if TYPE_CHECKING:
@@ -56,6 +61,7 @@ if TYPE_CHECKING:
         Tangents,
         Value,
     )
+    from jitney.transforms.logs import Log
 
 # --- name -----------------------------------------------------------------------------------------
 
@@ -400,10 +406,10 @@ text.printing_rules["remat2"] = _print_remat
 # --- transposition --------------------------------------------------------------------------------
 
 
-@remat_p.transpose
+@remat_p.logged_transpose
 def _remat_transpose(
     cts: Sequence[Cotangent], *args: Operand, jaxpr: Jaxpr, **params: Any
-) -> list[Any]:
+) -> tuple[list[Any], Log]:
     flags = _flags(params["prevent_cse"], len(args))
     known = [f for f, x in zip(flags, args, strict=True) if type(x) is not UndefinedPrimal]
     picked = _picked(params, known)
@@ -418,28 +424,32 @@ def _remat_transpose(
 @memoize_by_identity
 def _transposed(
     jaxpr: Jaxpr, linear: tuple[bool, ...], nonzero: tuple[bool, ...]
-) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
-    """The program of the cotangents; which of the linear operands have one.
+) -> TransposedProgram:
+    """The program of the cotangents.
 
     The part that depends on no linear operand is computed first.
     """
     known, late, out_unknown, n_residuals = trace_partially(closed_of(jaxpr), linear, True)
     assert all(out_unknown)
-    has_ct: list[tuple[bool, ...]] = []
+    has_ct: tuple[bool, ...] = ()
+    log_tree: Any = None
 
     def fun(*xs: Value) -> list[Any]:
+        nonlocal has_ct, log_tree
         n_known = len(known.in_avals)
         residuals = eval_jaxpr(known.jaxpr, known.consts, *xs[:n_known])
         cts = with_zeros(xs[n_known:], nonzero, [a.to_cotangent_aval() for a in jaxpr.out_avals])
         operands = [*residuals, *(UndefinedPrimal(a) for a in late.in_avals[n_residuals:])]
-        out = backward_pass(late.jaxpr, late.consts, operands, cts)[n_residuals:]
-        has_ct.append(tuple(type(ct) is not Zero for ct in out))
-        return [ct for ct in out if type(ct) is not Zero]
+        operand_cts, log = logged_backward_pass(late.jaxpr, late.consts, operands, cts)
+        out = operand_cts[n_residuals:]
+        has_ct = tuple([type(ct) is not Zero for ct in out])
+        entries, log_tree = flat_log(log)
+        return [*(ct for ct in out if type(ct) is not Zero), *entries]
 
     avals = [a for a, lin in zip(jaxpr.in_avals, linear, strict=True) if not lin]
     avals += [a.to_cotangent_aval() for a, nz in zip(jaxpr.out_avals, nonzero, strict=True) if nz]
     program, _, consts = trace_to_jaxpr(fun, avals, jaxpr.debug_info.then("transpose"))
-    return ClosedJaxpr(_without_unused(program), consts), has_ct[0]
+    return TransposedProgram(ClosedJaxpr(_without_unused(program), consts), has_ct, log_tree)
 
 
 def _without_unused(jaxpr: Jaxpr) -> Jaxpr:

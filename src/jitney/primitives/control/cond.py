@@ -28,7 +28,8 @@ from jitney.core.trace import Tracer, set_current_trace
 from jitney.core.tracebacks import api_boundary
 from jitney.primitives import calculus, rules
 from jitney.primitives.array.creation import empty2_p
-from jitney.primitives.call.call import transposed_program, weakness_of
+from jitney.primitives.call.call import weakness_of
+from jitney.primitives.control.cond_backward import transposed_branches
 from jitney.primitives.control.forwarding import forwarded_by_all
 from jitney.primitives.control.high import cond_on_arrays
 from jitney.primitives.control.steps import cond_by_steps
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
         Tangents,
         Value,
     )
+    from jitney.transforms.logs import Log
 
 cond_p = declare("cond", multiple_results=True)
 cond_p.communication(communication.of_contents)
@@ -356,45 +358,24 @@ def _taking_residuals(
     return retrace("cond", fun, avals, closed)
 
 
-@cond_p.transpose
+@cond_p.logged_transpose
 def _cond_transpose(
     cts: Sequence[Cotangent],
     index: Value,
     *operands: Operand,
     branches: tuple[ClosedJaxpr, ...],
     **params: object,
-) -> Any:
-    linear = tuple(type(x) is UndefinedPrimal for x in operands)
-    nonzero = tuple(type(ct) is not Zero for ct in cts)
-    weak = weakness_of(cts)
-    parts = [transposed_program(b, linear, nonzero, weak) for b in branches]
-    n = sum(linear)
-    some = tuple([any(has[i] for _, has in parts) for i in range(n)])
+) -> tuple[list[Any], Log]:
+    linear = tuple([type(x) is UndefinedPrimal for x in operands])
+    nonzero = tuple([type(ct) is not Zero for ct in cts])
     avals = tuple([x.aval.to_cotangent_aval() for x in operands if type(x) is UndefinedPrimal])
-    programs = [_filled(program, has, some, avals) for program, has in parts]
+    transposed = transposed_branches(branches, linear, nonzero, weakness_of(cts), avals)
     inputs = [x for x, lin in zip(operands, linear, strict=True) if not lin]
     inputs += [ct for ct in cts if type(ct) is not Zero]
-    outs = iter(_bind(index, inputs, programs, params))
-    flags = iter(some)
-    return [None] + [next(outs) if lin and next(flags) else None for lin in linear]
-
-
-@memoize_by_identity
-def _filled(
-    closed: ClosedJaxpr, has: tuple[bool, ...], wanted: tuple[bool, ...], avals: tuple[Any, ...]
-) -> ClosedJaxpr:
-    """`closed`, whose results are those marked in `has`, with zeros for the others in `wanted`."""
-    if has == wanted:
-        return closed
-
-    def fun(*args: Value) -> list[Any]:
-        outs = iter(eval_jaxpr(closed.jaxpr, closed.consts, *args))
-        values = [
-            next(outs) if h else Zero(a).instantiate() for h, a in zip(has, avals, strict=True)
-        ]
-        return [v for v, w in zip(values, wanted, strict=True) if w]
-
-    return retrace("cond", fun, closed.in_avals, closed)
+    outs = iter(_bind(index, inputs, transposed.programs, params))
+    flags = iter(transposed.has_ct)
+    operand_cts = [next(outs) if lin and next(flags) else None for lin in linear]
+    return [None, *operand_cts], transposed.log_of(as_value(index), outs)
 
 
 @cond_p.batch_with_axis

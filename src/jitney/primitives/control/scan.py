@@ -71,6 +71,7 @@ if TYPE_CHECKING:
         Tangents,
         Value,
     )
+    from jitney.transforms.logs import Log
 
 scan_p = declare("scan", multiple_results=True)
 scan_p.communication(communication.of_contents)
@@ -375,26 +376,34 @@ def _scan_dce(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
     )
 
 
-@scan_p.transpose
-def _scan_transpose(cts: Sequence[Cotangent], *args: Operand, **params: object) -> Any:
+@scan_p.logged_transpose
+def _scan_transpose(
+    cts: Sequence[Cotangent], *args: Operand, **params: object
+) -> tuple[list[Any], Log]:
     """What has no cotangent is left out first: 0 times an infinite derivative would be NaN."""
     used = [type(ct) is not Zero for ct in cts]
     if all(used):
         return _transposed(cts, *args, **params)
     less, needed, wanted = _pruned(params, used)
     operands = [x for x, need in zip(args, needed, strict=True) if need]
-    remaining = iter(
-        _transposed([ct for ct, w in zip(cts, wanted, strict=True) if w], *operands, **less)
+    operand_cts, log = _transposed(
+        [ct for ct, w in zip(cts, wanted, strict=True) if w], *operands, **less
     )
-    return [next(remaining) if n else _no_cotangent(x) for x, n in zip(args, needed, strict=True)]
+    remaining = iter(operand_cts)
+    return [
+        next(remaining) if n else _no_cotangent(x) for x, n in zip(args, needed, strict=True)
+    ], log
 
 
 def _no_cotangent(x: Operand) -> Zero | None:
     return Zero(x.aval.to_cotangent_aval()) if type(x) is UndefinedPrimal else None
 
 
-def _transposed(cts: Sequence[Cotangent], *args: Operand, **params: Param) -> Any:
-    """The loop backwards: cotangents of the carry are carried, those of constants summed."""
+def _transposed(cts: Sequence[Cotangent], *args: Operand, **params: Param) -> tuple[list[Any], Log]:
+    """The loop backwards: cotangents of the carry are carried, those of constants summed.
+
+    Entries of the log are rows: they are stacked.
+    """
     consts, init, xs = _split(args, params)
     ct_carry_out, ct_ys = cts[: len(init)], cts[len(init) :]
     linear_consts = tuple([type(x) is UndefinedPrimal for x in consts])
@@ -411,21 +420,21 @@ def _transposed(cts: Sequence[Cotangent], *args: Operand, **params: Param) -> An
         tuple(const_avals),
         weakness_of([*of_carry, *of_ys]),
     )
-    n_lc, n_carry = len(const_avals), len(init)
+    n_lc, n_carry, n_log = len(const_avals), len(init), program.log_tree.num_leaves
     n_consts, n_rows = linear_consts.count(False), linear_xs.count(False)
     outs = _bind(
         [x for x in consts if type(x) is not UndefinedPrimal],
         [*(Zero(a).instantiate() for a in const_avals), *of_carry],
         [*of_ys, *(x for x in xs if type(x) is not UndefinedPrimal)],
-        program,
+        program.closed,
         {**params, "reverse": not params["reverse"]},
         lists(((n_consts, 0), (n_lc, n_carry), (0, len(of_ys), n_rows))),
-        group(lists((n_lc, n_carry)), group(lists(sum(linear_xs)), flat_trees.values(0))),
+        group(lists((n_lc, n_carry)), group(lists(sum(linear_xs)), flat_trees.values(n_log))),
     )
-    assert len(outs) == n_lc + n_carry + sum(linear_xs)
+    assert len(outs) == n_lc + n_carry + sum(linear_xs) + n_log
     const_out, carry_out = iter(outs[:n_lc]), outs[n_lc : n_lc + n_carry]
     xs_out = iter(outs[n_lc + n_carry :])
-    return [
+    operand_cts = [
         *(next(const_out) if lin else None for lin in linear_consts),
         # A carry may start from a known zero; the loop is linear in it all the same.
         *(
@@ -434,6 +443,7 @@ def _transposed(cts: Sequence[Cotangent], *args: Operand, **params: Param) -> An
         ),
         *(next(xs_out) if lin else None for lin in linear_xs),
     ]
+    return operand_cts, program.log_of(xs_out)
 
 
 @scan_p.batch_with_axis

@@ -1,7 +1,7 @@
 """The body of the loop that the transpose of a `scan` is.
 
 known constants, cotangents of linear constants so far, of the carry, of rows of results, known rows
--> cotangents of linear constants so far, of the carry, of linear rows
+-> cotangents of linear constants so far, of the carry, of linear rows, leaves of the log
 """
 
 from __future__ import annotations
@@ -15,12 +15,18 @@ from jitney.core.jaxpr_trace import retrace
 from jitney.core.memo import memoize_by_identity
 from jitney.core.record import record
 from jitney.primitives.call.call import with_weakness
-from jitney.transforms.transpose import UndefinedPrimal, backward_pass
+from jitney.transforms.logs import flat_log
+from jitney.transforms.transpose import (
+    TransposedProgram,
+    UndefinedPrimal,
+    logged_backward_pass,
+)
 from jitney.transforms.zero import add_tangents, instantiate, with_zeros
 
 if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
     from jitney.primitives.rule_types import Value
+    from jitney.transforms.logs import Log
 
 T = TypeVar("T")
 
@@ -65,8 +71,8 @@ class BackwardIteration:
             *(a for a, lin in zip(xs, self.linear_xs, strict=True) if not lin),
         ]
 
-    def body(self, *values: Value) -> list[Any]:
-        """The iteration."""
+    def body(self, *values: Value) -> tuple[list[Any], Log]:
+        """The iteration: (cotangents, log)."""
         remaining = iter(values)
 
         def take(n: int) -> list[Any]:
@@ -83,12 +89,14 @@ class BackwardIteration:
             *_undefined_where(self.linear_xs, xs, remaining),
         ]
         out_cts = [*ct_carry, *with_zeros(cts_y, self.nonzero_ys, self._y_avals())]
-        operand_cts = backward_pass(self.jaxpr.jaxpr, self.jaxpr.consts, primals, out_cts)
+        operand_cts, log = logged_backward_pass(
+            self.jaxpr.jaxpr, self.jaxpr.consts, primals, out_cts
+        )
         new_consts, new_carry, new_xs = self._parts(operand_cts)
         new_consts = [ct for ct, lin in zip(new_consts, self.linear_consts, strict=True) if lin]
         new_xs = [ct for ct, lin in zip(new_xs, self.linear_xs, strict=True) if lin]
         total = [add_tangents(a, b) for a, b in zip(ct_consts, new_consts, strict=True)]
-        return [instantiate(ct) for ct in (*total, *new_carry, *new_xs)]
+        return [instantiate(ct) for ct in (*total, *new_carry, *new_xs)], log
 
 
 def _undefined_where(
@@ -109,7 +117,17 @@ def backward_program(
     nonzero_ys: tuple[bool, ...],
     const_avals: tuple[AbstractValue, ...],
     weak: tuple[bool, ...],
-) -> ClosedJaxpr:
+) -> TransposedProgram:
     """The iteration as a program; `const_avals` are the types of cotangents of linear constants."""
     back = BackwardIteration(jaxpr, n_carry, linear_consts, linear_xs, nonzero_ys, weak)
-    return retrace("scan", back.body, back.in_avals(const_avals), jaxpr)
+    log_tree: Any = None
+
+    def fun(*values: Value) -> list[Any]:
+        nonlocal log_tree
+        cts, log = back.body(*values)
+        entries, log_tree = flat_log(log)
+        return [*cts, *entries]
+
+    closed = retrace("scan", fun, back.in_avals(const_avals), jaxpr)
+    has_ct = (True,) * (sum(linear_consts) + n_carry + sum(linear_xs))
+    return TransposedProgram(closed, has_ct, log_tree)

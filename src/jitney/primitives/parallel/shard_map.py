@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         Tangents,
         Value,
     )
+    from jitney.transforms.logs import Log
 
 shard_map_p = declare("shard_map", multiple_results=True)
 shard_map_p.communication(communication.of_contents)
@@ -334,8 +335,7 @@ def _shard_map_partial(
 
     def with_residuals(*xs: Value) -> list[Any]:
         outs = eval_jaxpr(pruned, known.consts, *xs)
-        tail = zip(outs[n_known:], lifted, strict=True)
-        return [*outs[:n_known], *[shapes.reshape(x, (1,)) if up else x for x, up in tail]]
+        return [*outs[:n_known], *_with_axes(outs[n_known:], lifted)]
 
     pruned = known.jaxpr.replace(outvars=[*known.jaxpr.outvars[:n_known], *computed])
     outs: list[Any] = []
@@ -369,6 +369,11 @@ def _shard_map_partial(
     return [next(late_outs) if u else next(known_outs) for u in out_unknown]
 
 
+def _with_axes(values: Sequence[Value], lifted: Sequence[bool]) -> list[Any]:
+    """The values, those marked in `lifted` with an axis of one index."""
+    return [shapes.reshape(x, (1,)) if up else x for x, up in zip(values, lifted, strict=True)]
+
+
 def _of_lifted(
     region: Region, late: ClosedJaxpr, lifted: Sequence[bool], like: Jaxpr
 ) -> ClosedJaxpr:
@@ -399,7 +404,7 @@ def _divided_by_vmap(trace: Trace) -> frozenset[AxisName]:
 def _residual_specs(
     region: Region, avals: Sequence[AbstractValue], divided: frozenset[AxisName]
 ) -> tuple[list[PartitionSpec], list[bool]]:
-    """How residuals are put together of parts, along their first axis; and which are given one.
+    """How residuals and logs are put together of parts, along their first axis; which are given one.
 
     Not along axes that a `vmap` around divides its own axis by (`divided`).
     """
@@ -418,41 +423,49 @@ def _residual_specs(
     return specs, lifted
 
 
-@shard_map_p.transpose
+@shard_map_p.logged_transpose
 def _shard_map_transpose(
     cts: Sequence[Cotangent], *args: Operand, jaxpr: Jaxpr, in_specs: Specs, out_specs: Specs,
     **params: object,
-) -> list[Any]:  # fmt: skip
+) -> tuple[list[Any], Log]:  # fmt: skip
     region = region_of(params)
     linear = tuple([type(x) is UndefinedPrimal for x in args])
     nonzero = tuple([type(ct) is not Zero for ct in cts])
     with region.scope():
-        inner, has_ct = transposed_program(closed_of(jaxpr), linear, nonzero)
+        inner = transposed_program(closed_of(jaxpr), linear, nonzero)
     is_given = [not lin for lin in linear]
     ct_specs = [of_cotangent(spec) for spec in _chosen(out_specs, nonzero)]
     known_specs = _chosen(in_specs, is_given)
-    operand_ct_specs = [of_cotangent(spec) for spec in _chosen(_chosen(in_specs, linear), has_ct)]
-    n_given = len(known_specs)
-
+    operand_ct_specs = [
+        of_cotangent(spec) for spec in _chosen(_chosen(in_specs, linear), inner.has_ct)
+    ]
+    n_given, n_cts = len(known_specs), len(operand_ct_specs)
     divided = _divided_by_vmap(state.trace)
+    program_of_parts = inner.closed
+    log_avals: list[Any] = program_of_parts.out_avals[n_cts:]
+    log_specs, _ = _residual_specs(region, log_avals, divided)
+    lifted = [not a.shape for a in log_avals]  # also scalars that are the same on all devices
 
     def transposed(*xs: Value) -> list[Any]:
         out_cts, known = xs[: len(ct_specs)], xs[len(ct_specs) :]
         out_cts = [
             _divided_among(region, ct, s, divided) for ct, s in zip(out_cts, ct_specs, strict=True)
         ]
-        operand_cts = eval_jaxpr(inner.jaxpr, inner.consts, *known, *out_cts)
-        return [
+        outs = eval_jaxpr(program_of_parts.jaxpr, program_of_parts.consts, *known, *out_cts)
+        operand_cts = [
             _summed_over(region, x, s, divided)
-            for x, s in zip(operand_cts, operand_ct_specs, strict=True)
+            for x, s in zip(outs[:n_cts], operand_ct_specs, strict=True)
         ]
+        return [*operand_cts, *_with_axes(outs[n_cts:], lifted)]
 
-    avals = [*inner.in_avals[n_given:], *inner.in_avals[:n_given]]
+    avals = [*program_of_parts.in_avals[n_given:], *program_of_parts.in_avals[:n_given]]
     program = traced(region, transposed, avals, jaxpr, "transpose")
     operands = [*_chosen(cts, nonzero), *_chosen(args, is_given)]
-    outs = iter(bind(region, program, operands, (*ct_specs, *known_specs), tuple(operand_ct_specs)))
-    flags = iter(has_ct)
-    return [next(outs) if lin and next(flags) else None for lin in linear]
+    specs = (*operand_ct_specs, *log_specs)
+    outs = iter(bind(region, program, operands, (*ct_specs, *known_specs), specs))
+    flags = iter(inner.has_ct)
+    operand_cts = [next(outs) if lin and next(flags) else None for lin in linear]
+    return operand_cts, inner.log_of(outs)
 
 
 def _divided_among(

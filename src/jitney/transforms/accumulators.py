@@ -1,0 +1,59 @@
+"""Accumulators of cotangents: users' backward rules are given one for each operand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from jitney.transforms.zero import Zero, add_tangents
+
+if TYPE_CHECKING:
+    from jitney.core.avals import AbstractValue
+    from jitney.transforms.zero import Tangent
+
+
+class GradAccum:
+    """Gathers the cotangent of one operand.
+
+    Attributes:
+      aval: type of the cotangent.
+    """
+
+    def __init__(self, aval: AbstractValue) -> None:
+        self.aval = aval
+
+    def accum(self, x: Tangent | None) -> None:
+        """Adds a part; None and symbolic zeros are nothing."""
+        raise NotImplementedError
+
+    def freeze(self) -> Any:
+        """The sum."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.aval.str_short()})"
+
+
+class ValAccum(GradAccum):
+    """Accumulates a cotangent, starting with a value if one is given."""
+
+    def __init__(self, aval: AbstractValue, val: Tangent | None = None) -> None:
+        super().__init__(aval)
+        self._sum: Any = Zero(aval)
+        self.accum(val)
+
+    def accum(self, x: Tangent | None) -> None:
+        if x is not None:
+            self._sum = add_tangents(self._sum, x)
+
+    def freeze(self) -> Any:
+        return self._sum
+
+
+class NullAccum(GradAccum):
+    """Stands for an operand of which no cotangent is wanted."""
+
+    def accum(self, x: Tangent | None) -> None:
+        """Drops it."""
+
+    def freeze(self) -> Any:
+        return Zero(self.aval)

@@ -1,0 +1,69 @@
+"""Logs of backward passes: what users' backward rules report beside cotangents.
+
+A log is a dict from names to pytrees of arrays. Rules in the slot `logged_transpose` return one, and
+`logged_backward_pass` gathers them. The transpose of a program returns the leaves of its log after the
+cotangents, so that entries leave calls, loops and branches as other results do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from jitney.core.pytree import pytrees
+from jitney.transforms.zero import instantiate
+
+if TYPE_CHECKING:
+    from jitney.core.primitive import Primitive
+    from jitney.core.pytree.treedef import PyTreeDef
+
+Log: TypeAlias = "dict[Hashable, Any]"
+"""Entries of the log of a backward pass: pytrees by name."""
+
+
+def checked_log(log: object, rule: str) -> Log:
+    """Returns what a user's rule has returned as a log: a dict, empty for None.
+
+    Args:
+      log: what it has returned.
+      rule: the rule, for the message.
+
+    Raises:
+      TypeError: if it is neither a dict nor None. Subclasses of dict are refused, too, as in JAX.
+    """
+    if log is None:
+        return {}
+    if type(log) is not dict:
+        raise TypeError(
+            f"{rule} must return entries of the log of the backward pass as a dict, or None, but "
+            f"returned {log!r} of type {type(log)}"
+        )
+    return cast("Log", log)
+
+
+def flat_log(log: Log) -> tuple[list[Any], PyTreeDef]:
+    """(leaves, structure) of a log: results of a program. Symbolic zeros become arrays."""
+    leaves, tree = pytrees.tree_flatten(log)
+    return [*map(instantiate, leaves)], tree
+
+
+def add_entries(log: Log, entries: Log, primitive: Primitive) -> None:
+    """Adds entries to a log.
+
+    Args:
+      log: is changed.
+      entries: those that the transpose of an equation has returned.
+      primitive: of this equation.
+
+    Raises:
+      ValueError: if there is an entry of the same name.
+    """
+    for name in entries:
+        if name in log:
+            raise ValueError(
+                f"log of a backward pass: each name must occur once, but {name!r}, from the transpose "
+                f"of {primitive}, is there already. Where the function is called several times, give "
+                "its backward rule a name for each call, or call it in lax.scan, which stacks the "
+                "entries"
+            )
+    log.update(entries)
