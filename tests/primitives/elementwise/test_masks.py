@@ -195,3 +195,36 @@ def test_contractions_of_complex_numbers(name: str) -> None:
     theirs = of_jax(lambda j: np.asarray(contraction(j)(x, M)))
     for f in (contraction(jitney), jitney.jit(contraction(jitney))):
         same(f(x, M), theirs)
+
+
+CONSTANTS = {
+    "array": M,
+    "array of JAX": None,
+    "nothing": np.zeros(6, bool),
+    "everything": np.ones(6, bool),
+    "one element": np.array([False]),
+    "two axes": np.stack([M, ~M]),
+    "scalar": np.bool_(False),
+}
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.parametrize("dtype", ["complex64", "float32"])
+@pytest.mark.parametrize("name", CONSTANTS)
+def test_masks_that_are_constants_of_the_program(name: str, dtype: str) -> None:
+    x = np.array([complex(1, INF), complex(NAN, -2), complex(-2, NAN), 3, complex(INF, 3), 1])
+    x = (x if dtype == "complex64" else x.real).astype(dtype)
+
+    def products(j: Any) -> list[Any]:
+        m = j.numpy.asarray(M) if CONSTANTS[name] is None else CONSTANTS[name]
+        x_ = x[:1] if m.size == 1 else x
+        two = (lambda x: x * m, lambda x: j.numpy.vdot(m, x) if m.shape == x.shape else m * x)
+        return [np.asarray(j.jit(f)(x_)) for f in two]
+
+    for ours, theirs in zip(products(jitney), of_jax(products), strict=True):
+        same(ours, theirs)
+
+
+def test_no_elements_times_no_mask() -> None:
+    nothing = jitney.jit(lambda x: x * np.zeros(0, bool))(np.zeros(0, np.complex64))
+    assert nothing.shape == (0,) and nothing.dtype == np.complex64

@@ -2,9 +2,10 @@
 
 IEEE arithmetic has inf * 0 = NaN; programs multiply by masks to drop infinities. XLA selects where a
 factor is a boolean converted to the dtype of the product, has the shape of the product, and is not a
-constant of the program. It does so within one program: `lower` here likewise. Outside of programs JAX
-runs a program for each function of `jax.numpy`, so a mask counts that such a function itself converts:
-it opens a context, `noting`, in which conversions are noted for the products that follow.
+constant of the program (`_is_folded`). It does so within one program: `lower` here likewise. Outside of
+programs JAX runs a program for each function of `jax.numpy`, so a mask counts that such a function
+itself converts: it opens a context, `noting`, in which conversions are noted for the products that
+follow.
 
 Products of narrower floats than float16's 16 bits, and of bfloat16, are computed in float32 there, by
 multiplication.
@@ -139,12 +140,26 @@ def _is_product(mask: int, other: int, dimension_numbers: DotDimensionNumbers) -
 
 def note_node(b: Builder, converted: Node, mask: Node) -> Node:
     """Notes that the node `converted` is `mask` in another dtype; returns it."""
+    if converted.dtype in _SELECTED and not _is_folded(mask, converted.dtype):
+        b.converted_masks[converted] = mask
+    return converted
+
+
+def _is_folded(mask: Node, dtype: np.dtype) -> bool:
+    """Whether XLA converts a mask to `dtype` when it compiles, and multiplies by the result.
+
+    It does so with constants; with arrays of complex numbers only if all elements are False, which are
+    one element that is broadcast.
+    """
     from jitney.compiler.hlo import ir  # late: the compiler is
 
     constant = mask.x if isinstance(mask, ir.Broadcast) else mask
-    if converted.dtype in _SELECTED and not isinstance(constant, ir.Constant):
-        b.converted_masks[converted] = mask
-    return converted
+    if not isinstance(constant, ir.Constant):
+        return False
+    is_array = constant is mask and mask.shape != ()
+    return (
+        dtype.kind != "c" or not is_array or (constant.value.size > 1 and not constant.value.any())
+    )
 
 
 def select_node(b: Builder, x: Node, y: Node) -> Node | None:
