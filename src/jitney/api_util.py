@@ -119,7 +119,7 @@ def donation_vector(
     in_tree: PyTreeDef,
     kws: bool = True,
 ) -> tuple[bool, ...]:
-    """For each leaf of the arguments' structure, whether it is donated."""
+    """Returns whether each leaf of the arguments' structure is donated."""
     positional, *named = in_tree.children() if kws else [in_tree]
     flags: list[bool] = []
     for i, tree in enumerate(positional.children()):

@@ -29,7 +29,7 @@ __dir__ = listing(__name__)
 
 
 def scalar_type_of(x: ArrayLike | DTypeLike) -> type:
-    """The Python scalar type of the kind of a value's dtype, or of a dtype.
+    """Returns the Python scalar type that corresponds to the dtype of a value.
 
     Raises:
       TypeError: if the dtype is not of the kind of a Python scalar.

@@ -198,7 +198,7 @@ def scale_and_translate(
     antialias: bool = True,
     precision: PrecisionLike = Precision.HIGHEST,
 ) -> Array:
-    """An image scaled, then shifted, then sampled at the middles of cells.
+    """Scales an image, then shifts it, then samples it at the centers of pixels.
 
     A point x of the image comes to x * `scale` + `translation`; the upper left corner is 0.
     Samples outside of it are 0, but for "cubic-pytorch" without `antialias`.
@@ -269,7 +269,7 @@ def resize(
     antialias: bool = True,
     precision: PrecisionLike = Precision.HIGHEST,
 ) -> Array:
-    """An image of another size.
+    """Resizes an image.
 
     Args:
       image: array of n axes; integers become floats, unless the method is "nearest".

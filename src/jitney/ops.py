@@ -41,7 +41,7 @@ def segment_sum(
     mode: str | GatherScatterMode | None = None,
     out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
-    """Sums of the rows of each segment; 0 for a segment without rows.
+    """Computes sums of the rows of each segment; 0 for empty segments.
 
     Args:
       data: an array whose first axis has the rows.
@@ -79,7 +79,7 @@ def segment_prod(
     mode: str | GatherScatterMode | None = None,
     out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
-    """Products of the rows of each segment; 1 for a segment without rows. See `segment_sum`."""
+    """Computes products of the rows of each segment; 1 for empty segments. See `segment_sum`."""
     return _reduced(scatter_mul, 1, reductions.prod, data, segment_ids, num_segments,
                     indices_are_sorted, unique_indices, bucket_size, mode, out_sharding)  # fmt: skip
 
@@ -94,7 +94,7 @@ def segment_max(
     mode: str | GatherScatterMode | None = None,
     out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
-    """Maxima of the rows of each segment; -inf, or the least integer, for one without rows.
+    """Computes maxima of the rows of each segment; -inf, or the least integer, for empty segments.
 
     See `segment_sum`.
     """
@@ -113,7 +113,7 @@ def segment_min(
     mode: str | GatherScatterMode | None = None,
     out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
-    """Minima of the rows of each segment; inf, or the greatest integer, for one without rows.
+    """Computes minima of the rows of each segment; inf, or the greatest integer, for empty segments.
 
     See `segment_sum`.
     """

@@ -319,7 +319,7 @@ def trace(
     create_perfetto_trace: bool = False,
     profiler_options: ProfileOptions | None = None,
 ) -> Iterator[ProfileSession]:
-    """A context that is recorded, in a file if `log_dir` is given: see `start_trace`.
+    """Returns a context that is profiled, to a file if `log_dir` is given: see `start_trace`.
 
     It gives a `ProfileSession`, whose `profile_data` is what was recorded.
 
@@ -388,7 +388,7 @@ class StepTraceAnnotation(TraceAnnotation):
 def annotate_function(
     func: Callable[P, R], name: str | None = None, **decorator_kwargs: object
 ) -> Callable[P, R]:
-    """`func`, whose calls are recorded as `TraceAnnotation` does.
+    """Returns `func`, whose calls are recorded as by `TraceAnnotation`.
 
     Args:
       func: any function.

@@ -29,6 +29,6 @@ __dir__ = listing(__name__)
 
 
 def static(**kwargs: Any) -> Any:
-    """`dataclasses.field` for static data: `register_dataclass` does not make it a child."""
+    """Declares a dataclass field as static data for `register_dataclass`."""
     metadata = {"static": True, **(kwargs.pop("metadata", None) or {})}
     return dataclasses.field(metadata=metadata, **kwargs)

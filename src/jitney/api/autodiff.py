@@ -51,7 +51,7 @@ def jvp(
     tangents: Sequence[PyTree],
     has_aux: bool = False,
 ) -> tuple[PyTree, ...]:
-    """Value and directional derivative of `fun`.
+    """Computes the value and a directional derivative of `fun`.
 
     Args:
       fun: takes and returns pytrees of arrays.
@@ -128,7 +128,7 @@ def linearize(
     has_aux: bool = False,
     in_nzs: Flags | None = None,
 ) -> tuple[PyTree, ...]:
-    """Value of `fun` at `primals`, and its derivative there as a function of tangents.
+    """Computes `fun` at `primals`, and returns its derivative there as a function of tangents.
 
     The derivative can be called many times; nothing of `fun` is computed again. It is a pytree, whose
     leaves are the values that it needs: it can be passed to other functions, and returned by them.
@@ -218,7 +218,7 @@ def vjp(
     saveable_args: Flags = True,
     in_nzs: Flags | None = None,
 ) -> tuple[PyTree, ...]:
-    """Value of `fun` at `primals`, and the function from cotangents of it to cotangents of `primals`.
+    """Computes `fun` at `primals`, and a function from cotangents of the result to those of `primals`.
 
     Args:
       fun: takes and returns pytrees of arrays.
@@ -282,7 +282,7 @@ def refuse_reduce_axes(name: str, reduce_axes: Sequence[AxisName]) -> None:
 def linear_transpose(
     fun: Callable[..., PyTree], *primals: PyTree, reduce_axes: Sequence[AxisName] = ()
 ) -> Callable[..., PyTree]:
-    """The transpose of `fun`, which is linear, as a function of cotangents.
+    """Returns the transpose of the linear function `fun`, a function of cotangents.
 
     Args:
       fun: takes and returns pytrees of arrays.

@@ -80,7 +80,7 @@ def pure_callback(
     vmap_method: str | None = None,
     **kwargs: PyTree,
 ) -> PyTree:
-    """callback(*args, **kwargs), a function of arrays without side effects, from within programs.
+    """Calls `callback`, a function of arrays without side effects, from compiled code.
 
     It is called as often as its result is needed, perhaps never, perhaps more than once.
 
@@ -126,7 +126,7 @@ def io_callback(
     ordered: bool = False,
     **kwargs: PyTree,
 ) -> PyTree:
-    """callback(*args, **kwargs), a function of arrays with side effects, from within programs.
+    """Calls `callback`, a function of arrays with side effects, from compiled code.
 
     It is called exactly once each time the program comes there.
 
@@ -177,7 +177,7 @@ def debug_callback(
     partitioned: bool = False,
     **kwargs: PyTree,
 ) -> Callable[..., None] | None:
-    """callback(*args, **kwargs) for its side effects, each time the program comes there.
+    """Calls callback(*args, **kwargs) for its side effects whenever the program reaches it.
 
     Transformations leave the call in place: `grad` calls it on the values, `vmap` for each index.
 
@@ -315,7 +315,7 @@ def debug_log(
     _use_logging: bool = True,
     **kwargs: PyTree,
 ) -> Callable[..., None] | None:
-    """`debug_print` into the log, as INFO of the line that called it."""
+    """Logs like `debug_print`, at level INFO with the line that called it."""
     return debug_print(
         fmt,
         *args,

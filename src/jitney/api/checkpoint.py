@@ -47,7 +47,7 @@ def checkpoint(
     static_argnames: str | Iterable[str] = (),
     concrete: object = _REMOVED,
 ) -> Callable[P, R]:
-    """`fun`, of which derivatives keep the operands and compute the rest again: memory for time.
+    """Returns `fun`, whose derivatives store only its operands and recompute the rest, to save memory.
 
     Args:
       fun: takes and returns pytrees of arrays.
@@ -127,7 +127,7 @@ _HINT = (
 
 
 def checkpoint_name(x: PyTree, name: str) -> PyTree:
-    """`x` (a pytree), under a name that policies of `checkpoint` know it by."""
+    """Gives `x` (a pytree) a name that policies of `checkpoint` refer to."""
     return pytrees.tree_map(lambda leaf: name_p.bind(leaf, name=name), x)
 
 
@@ -140,7 +140,7 @@ checkpoint_name_fwd = checkpoint_name  # JAX's rule for its own derivative: it i
 def saved_residuals(
     f: Callable[..., PyTree], *args: PyTree, **kwargs: PyTree
 ) -> list[tuple[Any, str]]:
-    """Types of the values that the derivative of `f` at these arguments keeps, and what they are."""
+    """Returns types and origins of the values that the derivative of `f` at these arguments stores."""
     leaves, tree = pytrees.tree_flatten((args, kwargs))
     paths = [p for p, _ in pytrees.tree_flatten_with_path((args, kwargs))[0]]
     call = make_call(f, asked_by="saved_residuals")

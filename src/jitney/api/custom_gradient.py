@@ -53,7 +53,7 @@ def custom_gradient(
     remat: bool = False,
     with_accums: PyTree = None,
 ) -> Any:
-    """A function that comes with its reverse derivative.
+    """Decorates a function that returns its result and its reverse-mode derivative.
 
     Args:
       fun: returns (result, rule); `rule` takes the cotangent of the result and returns those of the

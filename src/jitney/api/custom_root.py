@@ -30,7 +30,7 @@ def custom_root(
     tangent_solve: Callable[[Callable[[PyTree], PyTree], PyTree], PyTree],
     has_aux: bool = False,
 ) -> PyTree:
-    """A root of `f`, found by `solve`, whose derivative is that of the root.
+    """Finds a root of `f` by `solve`, and differentiates the root implicitly.
 
     Args:
       f: takes and returns pytrees like `initial_guess`; what it closes over may be differentiated by.

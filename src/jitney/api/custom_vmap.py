@@ -292,7 +292,7 @@ def _checked(
 
 
 def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
-    """`f`, which `vmap` makes a loop (`lax.map`) instead of batching its operations."""
+    """Returns `f`, which `vmap` maps by a loop (`lax.map`) instead of batching its operations."""
     function = custom_vmap(f)
 
     def rule(axis_size: int, in_batched: PyTree, *args: PyTree) -> Any:

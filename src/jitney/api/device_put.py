@@ -43,7 +43,7 @@ def device_put(
     donate: PyTree = False,
     may_alias: bool | None = None,
 ) -> PyTree:
-    """`x` (a pytree of arrays and scalars) as arrays on `device`.
+    """Copies `x`, a pytree whose leaves are arrays and scalars, to `device`.
 
     Arrays that were put somewhere stay there in all that follows: what is computed of them is there,
     too, and operations on arrays that were put on different devices are errors.
@@ -145,7 +145,7 @@ def _is_none(place: object) -> bool:
 
 
 def with_sharding_constraint(x: PyTree, shardings: PyTree) -> PyTree:
-    """`x` (a pytree of arrays), lying as `shardings` (one, or a prefix of the tree) says."""
+    """Constrains `x` (a pytree of arrays) to `shardings` (one, or a prefix of the tree)."""
     leaves, tree = pytrees.tree_flatten(x)
     if isinstance(shardings, _PLACES):
         places = [shardings] * len(leaves)
@@ -182,7 +182,7 @@ def _sharding_of(place: Device | Sharding | PartitionSpec | Format) -> Sharding:
 
 
 def device_get(x: PyTree) -> PyTree:
-    """`x` with arrays as NumPy arrays.
+    """Returns `x` with its arrays converted to NumPy arrays.
 
     Args:
       x: a pytree; other leaves that are arrays are copied, and the rest is left alone, such as
@@ -239,7 +239,7 @@ def copy_to_host_async(x: PyTree) -> PyTree:
 
 
 def devices(backend: str | None = None) -> list[Device]:
-    """All devices of a backend, over all processes, in the order of their ids.
+    """Returns all devices of a backend, of all processes, in the order of their ids.
 
     Args:
       backend: "cpu", or None for the default.
@@ -257,7 +257,7 @@ def devices(backend: str | None = None) -> list[Device]:
 def local_devices(
     process_index: int | None = None, backend: str | None = None, host_id: int | None = None
 ) -> list[Device]:
-    """The devices of a process.
+    """Returns the devices of a process.
 
     Args:
       process_index: its number; this process by default.
@@ -278,7 +278,7 @@ def local_devices(
 
 
 def device_count(backend: str | None = None) -> int:
-    """How many devices there are, over all processes.
+    """Returns the number of devices of all processes.
 
     Args:
       backend: "cpu", or None for the default.
@@ -294,7 +294,7 @@ def device_count(backend: str | None = None) -> int:
 
 
 def local_device_count(backend: str | None = None) -> int:
-    """How many devices this process has.
+    """Returns the number of devices of this process.
 
     Args:
       backend: "cpu", or None for the default.
@@ -310,7 +310,7 @@ def local_device_count(backend: str | None = None) -> int:
 
 
 def process_index(backend: str | None = None) -> int:
-    """The number of this process: 0, unless it has joined others (`jax.distributed.initialize`).
+    """Returns the number of this process: 0, unless it has joined others.
 
     Example:
       >>> jax.process_index()
@@ -320,7 +320,7 @@ def process_index(backend: str | None = None) -> int:
 
 
 def process_count(backend: str | None = None) -> int:
-    """How many processes there are: 1, unless they have joined (`jax.distributed.initialize`).
+    """Returns the number of processes: 1, unless they have joined (`jax.distributed.initialize`).
 
     Example:
       >>> jax.process_count()
@@ -330,7 +330,7 @@ def process_count(backend: str | None = None) -> int:
 
 
 def process_indices(backend: str | None = None) -> list[int]:
-    """The numbers of all processes.
+    """Returns the numbers of all processes.
 
     Example:
       >>> jax.process_indices()
@@ -343,7 +343,7 @@ host_count, host_id, host_ids = process_count, process_index, process_indices
 
 
 def default_backend() -> str:
-    """The platform that programs run on: "cpu".
+    """Returns the platform that programs run on: "cpu".
 
     Example:
       >>> jax.default_backend()

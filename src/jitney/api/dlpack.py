@@ -21,7 +21,7 @@ _KINDS = "biufc"
 def from_dlpack(
     external_array: Any, device: Device | Sharding | None = None, copy: bool | None = None
 ) -> Any:
-    """An array of an object that has `__dlpack__`, such as another library's array on the CPU.
+    """Converts an object with `__dlpack__`, such as a tensor of another library, to an array.
 
     Args:
       external_array: the object.
@@ -53,7 +53,7 @@ def from_dlpack(
 
 
 def is_supported_dtype(dtype: DTypeLike) -> bool:
-    """Whether arrays of `dtype` can be exchanged."""
+    """Returns whether arrays of `dtype` can be exchanged."""
     try:
         resolved = dtypes.dtype(dtype)
     except TypeError:

@@ -14,7 +14,7 @@ from jitney.version import PACKAGE_VERSION, __version__ as JAX_VERSION
 
 
 def live_arrays(platform: str | None = None) -> list[ArrayImpl]:
-    """All arrays that hold data now.
+    """Returns all arrays that hold data.
 
     Args:
       platform: "cpu" or None.

@@ -216,7 +216,7 @@ def value_and_grad(
     allow_int: bool = False,
     reduce_axes: Sequence[AxisName] = (),
 ) -> Callable[P, tuple[R, PyTree]]:
-    """A function that computes `fun` and its gradient.
+    """Returns a function that computes `fun` and its gradient.
 
     Args:
       fun: takes pytrees of arrays, returns a scalar (a pair with `has_aux`).
@@ -295,7 +295,7 @@ def grad(
     allow_int: bool = False,
     reduce_axes: Sequence[AxisName] = (),
 ) -> Callable[P, PyTree]:
-    """A function that computes the gradient of `fun`.
+    """Returns a function that computes the gradient of `fun`.
 
     Args:
       fun: takes pytrees of arrays, returns a scalar (a pair with `has_aux`).
@@ -338,7 +338,7 @@ def fwd_and_bwd(
     has_aux: bool = False,
     jitted: bool = True,
 ) -> tuple[Callable[..., PyTree], Callable[..., PyTree]]:
-    """(forward, backward): values and residuals, and cotangents from residuals.
+    """Returns (forward, backward): the first returns values and residuals, the second cotangents.
 
     Args:
       fun: takes and returns pytrees of arrays.

@@ -91,7 +91,7 @@ def jacfwd(
     has_aux: bool = False,
     holomorphic: bool = False,
 ) -> Callable[P, PyTree]:
-    """A function that computes the Jacobian of `fun`, column by column, by forward derivatives.
+    """Returns a function that computes the Jacobian of `fun`, column by column, in forward mode.
 
     Cheaper than `jacrev` where the argument has fewer elements than the result.
 
@@ -167,7 +167,7 @@ def jacrev(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Callable[P, PyTree]:
-    """A function that computes the Jacobian of `fun`, row by row, by reverse derivatives.
+    """Returns a function that computes the Jacobian of `fun`, row by row, in reverse mode.
 
     Cheaper than `jacfwd` where the result has fewer elements than the argument.
 
@@ -223,7 +223,7 @@ def hessian(
     has_aux: bool = False,
     holomorphic: bool = False,
 ) -> Callable[P, PyTree]:
-    """A function that computes the second derivatives of `fun`: forward over reverse.
+    """Returns a function that computes the second derivatives of `fun`: forward over reverse.
 
     Args:
       fun: takes and returns pytrees of arrays.

@@ -203,7 +203,7 @@ def jit(
     abstracted_axes: None = None,
     compiler_options: dict[str, Any] | None = None,
 ) -> Any:
-    """`fun`, compiled for each new combination of argument types when it is first called with it.
+    """Returns `fun`, compiled for each combination of argument types when it is first called with it.
 
     Args:
       fun: takes and returns pytrees of arrays, without side effects: the Python code runs only when
@@ -285,7 +285,7 @@ def pjit(
     abstracted_axes: None = None,
     compiler_options: dict[str, Any] | None = None,
 ) -> Any:
-    """`jit`, which takes placements by position too, and knows the mesh of `with mesh:`.
+    """Compiles like `jit`, but takes shardings by position, and uses the mesh of `with mesh:`.
 
     Within that context PartitionSpecs are on that mesh, None is for whole values, and results are on
     it. See `jit` for the options.

@@ -28,7 +28,7 @@ def make_jaxpr(
     return_shape: bool = False,
     abstracted_axes: None = None,
 ) -> Callable[P, Any]:
-    """A function that traces `fun` and returns its program instead of its result.
+    """Returns a function that traces `fun` and returns its jaxpr instead of its result.
 
     Args:
       fun: takes and returns pytrees of arrays.
@@ -106,7 +106,7 @@ def result_structure(avals: Sequence[AbstractValue], tree: pytrees.PyTreeDef) ->
 
 @api_boundary
 def eval_shape(fun: Callable[..., PyTree], *args: PyTree, **kwargs: PyTree) -> PyTree:
-    """The type of `fun(*args, **kwargs)`, by tracing; nothing is computed.
+    """Returns the type of `fun(*args, **kwargs)` by tracing, without computing anything.
 
     Args:
       fun: takes and returns pytrees of arrays.
@@ -126,7 +126,7 @@ def eval_shape(fun: Callable[..., PyTree], *args: PyTree, **kwargs: PyTree) -> P
 
 
 def typeof(x: ArrayLike | ShapeDtypeStruct) -> AbstractValue:
-    """The type of an array, a tracer or a scalar: its abstract value.
+    """Returns the type of an array, a tracer or a scalar: its abstract value.
 
     Args:
       x: array, tracer or scalar; or a `ShapeDtypeStruct`, which stands for one.

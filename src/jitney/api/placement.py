@@ -40,7 +40,7 @@ def make_mesh(
     devices: Sequence[Any] | None = None,
     axis_shapes: Sequence[int] | None = None,
 ) -> Mesh:
-    """A mesh of the given extents and names.
+    """Creates a mesh of devices with the given shape and axis names.
 
     Args:
       axis_sizes: the extent of each axis.
@@ -87,7 +87,7 @@ def _all_devices() -> list[Device]:
 def make_single_device_sharding(
     device: Device, *, memory_kind: str | None = None
 ) -> SingleDeviceSharding:
-    """All of an array on `device`."""
+    """Returns the sharding of an array that is entirely on `device`."""
     return SingleDeviceSharding(device, memory_kind=memory_kind)
 
 
@@ -97,7 +97,7 @@ def make_array_from_callback(
     data_callback: Callable[[Any], Any],
     dtype: DTypeLike | None = None,
 ) -> ArrayImpl:
-    """An array of `shape` of the parts that `data_callback` gives for each device of this process.
+    """Assembles an array from shards that `data_callback` returns for each device of this process.
 
     Args:
       shape: that of the whole array.
@@ -143,7 +143,7 @@ def make_array_from_single_device_arrays(
     *,
     dtype: DTypeLike | None = None,
 ) -> ArrayImpl:
-    """The array of `shape` whose parts are `arrays`, each on its device.
+    """Assembles an array of `shape` from `arrays`, its shards on single devices.
 
     Args:
       shape: that of the whole array.
@@ -178,7 +178,7 @@ def make_array_from_single_device_arrays(
 def make_array_from_process_local_data(
     sharding: Sharding, local_data: PyTree, global_shape: Sequence[int] | None = None
 ) -> Any:
-    """Arrays of what the processes have.
+    """Assembles arrays from the data of all processes.
 
     Args:
       sharding: where the array is put; or a tree prefix of shardings.
@@ -261,7 +261,7 @@ def _placed_shape(
 
 
 def reshard(xs: PyTree, out_shardings: PyTree) -> Any:
-    """`xs` placed as `out_shardings` says, along axes of a mesh that types say.
+    """Moves `xs` to the shardings `out_shardings`, along mesh axes that are part of types.
 
     Args:
       xs: a pytree of arrays.
@@ -321,7 +321,7 @@ def _explicit(place: PartitionSpec | Sharding) -> Sharding:
 def auto_axes(
     f: Callable[..., PyTree] | None = None, /, *, axes: AxisName = None, out_sharding: PyTree = None
 ) -> Any:
-    """`f`, within which axes of the mesh are Auto: types do not say how values lie along them.
+    """Returns `f`, within which axes of the mesh are Auto: types do not include their shardings.
 
     Args:
       f: takes and returns pytrees of arrays.
@@ -359,7 +359,7 @@ def auto_axes(
 def explicit_axes(
     f: Callable[..., PyTree] | None = None, /, *, axes: AxisName = None, in_sharding: PyTree = None
 ) -> Any:
-    """`f`, within which axes of the mesh are Explicit: types say how values lie along them.
+    """Returns `f`, within which axes of the mesh are Explicit: types include their shardings.
 
     Args:
       f: takes and returns pytrees of arrays.

@@ -46,7 +46,7 @@ def pmap(
     axis_size: int | None = None,
     donate_argnums: int | Iterable[int] = (),
 ) -> Jitted[..., Any]:
-    """`fun`, compiled, for all indices of an axis of its arguments, one on each device.
+    """Returns `fun`, compiled and run in parallel for each index of an axis, one per device.
 
     Args:
       fun: takes and returns pytrees of arrays.

@@ -69,7 +69,7 @@ def _pickled(value: object) -> tuple[bytes, list[int]]:
 
 
 def serialize(compiled: Compiled) -> tuple[bytes, PyTreeDef, PyTreeDef]:
-    """A compiled program as bytes, and the structures of its arguments and of its result.
+    """Returns a compiled function as bytes, and the structures of its arguments and of its result.
 
     Args:
       compiled: what `jax.jit(f).lower(...).compile()` returns.
@@ -154,7 +154,7 @@ def deserialize_and_load(
     backend: str | Client | None = None,
     execution_devices: Sequence[Device] | None = None,
 ) -> Compiled:
-    """The program that `serialize` has written, to be called.
+    """Loads a compiled function from the bytes that `serialize` returned.
 
     Load only data from trusted sources: it is run.
 

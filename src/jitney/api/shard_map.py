@@ -48,7 +48,7 @@ def shard_map(
     axis_names: AbstractSet[AxisName] = frozenset(),
     check_vma: bool = True,
 ) -> Callable[..., Any]:
-    """`f`, run by each device of a mesh on its parts of the arguments.
+    """Returns `f`, run by each device of a mesh on its shards of the arguments.
 
     Args:
       f: takes and returns pytrees of arrays, which are the parts of one device. Without it: a function
@@ -103,7 +103,7 @@ def smap(
     out_axes: PyTree,
     axis_name: AxisName,
 ) -> Callable[..., Any]:
-    """`f`, run along one axis of the mesh in force by each of its devices on its parts.
+    """Returns `f`, run by each device along one axis of the mesh in force on its shards.
 
     Args:
       f: as in `shard_map`.

@@ -143,7 +143,7 @@ def _hue(place: float) -> tuple[float, float, float, float]:
 
 
 def visualize_array_sharding(arr: Any, **kwargs: Any) -> None:
-    """`visualize_sharding` of the sharding of an array; within jitted functions, too.
+    """Prints the sharding of an array, also within jitted functions; see `visualize_sharding`.
 
     Args:
       arr: an array of one or two axes.

@@ -52,7 +52,7 @@ def vmap(
     spmd_axis_name: AxisName = None,
     sum_match: bool = False,
 ) -> Callable[P, R]:
-    """`fun`, for all indices of an axis of its arguments at once.
+    """Returns `fun` for batches: it is applied to all slices of its arguments along an axis at once.
 
     Args:
       fun: takes and returns pytrees of arrays.

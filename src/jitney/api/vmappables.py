@@ -94,7 +94,7 @@ def register_vmappable(
 
 
 def unregister_vmappable(data_type: type) -> None:
-    """Values of `data_type` are again what they were before `register_vmappable`."""
+    """Reverts `register_vmappable` for values of `data_type`."""
     by_type.pop(data_type, None)
 
 

@@ -639,7 +639,7 @@ def is_valid_operand(x: object) -> bool:
 
 
 def mapped_aval(size: int, axis: int | None, aval: AbstractValue) -> AbstractValue:
-    """The aval of one element of a batch: `aval` without axis `axis`, which has extent `size`."""
+    """Returns the aval of one element of a batch: `aval` without axis `axis`, which has size `size`."""
     if axis is None or not isinstance(aval, ShapedArray):
         return aval
     assert aval.shape[axis] == size, (aval, size, axis)
@@ -647,5 +647,5 @@ def mapped_aval(size: int, axis: int | None, aval: AbstractValue) -> AbstractVal
 
 
 def unmapped_aval(size: int, axis: int | None, aval: AbstractValue) -> AbstractValue:
-    """The aval of a batch of `aval`: with an axis of extent `size` put in at position `axis`."""
+    """Returns the aval of a batch of `aval`, with an axis of size `size` at position `axis`."""
     return aval.inc_rank(size, axis) if isinstance(aval, ShapedArray) else aval

@@ -51,7 +51,7 @@ class Token:
 
 
 def valid_jaxtype(x: object) -> bool:
-    """Whether `x` may be an operand: an array, a tracer, a scalar."""
+    """Returns whether `x` may be an operand: an array, a tracer, a scalar."""
     if not is_valid_operand(x):
         return False
     try:
@@ -74,12 +74,12 @@ def is_constant_shape(shape: Iterable[object]) -> bool:
 
 
 def primal_dtype_to_tangent_dtype(primal_dtype: dtypes.DType) -> Any:
-    """The dtype of tangents of values of `primal_dtype`."""
+    """Returns the dtype of tangents of values of `primal_dtype`."""
     return dtypes.tangent_dtype(primal_dtype)
 
 
 def gensym(suffix: str = "") -> Callable[[AbstractValue], Var]:
-    """A function that makes a new variable of a type."""
+    """Returns a function that makes a new variable of a type."""
     return Var
 
 
@@ -97,22 +97,22 @@ def traces() -> Iterator[Trace]:
 
 
 def unsafe_am_i_under_a_jit_DO_NOT_USE() -> bool:  # the API's name
-    """Whether a function is being traced to a program."""
+    """Returns whether a function is being traced to a program."""
     return any(trace.is_staging for trace in traces())
 
 
 def unsafe_am_i_under_a_vmap_DO_NOT_USE() -> bool:
-    """Whether a function is being batched."""
+    """Returns whether a function is being batched."""
     return any(trace.is_batching for trace in traces())
 
 
 def unsafe_get_axis_names_DO_NOT_USE() -> list[Any]:
-    """The axes in scope, outermost first."""
+    """Returns the axes in scope, outermost first."""
     return [name for name, _ in state.axis_env]
 
 
 def nonempty_axis_env_DO_NOT_USE() -> bool:
-    """Whether there are axes in scope."""
+    """Returns whether there are axes in scope."""
     return bool(state.axis_env)
 
 

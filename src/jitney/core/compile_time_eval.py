@@ -64,7 +64,7 @@ class _CompileTimeEvaluation(Within):
 
 
 def ensure_compile_time_eval() -> Within:
-    """A context in which operations on known values are evaluated at once, whatever is being traced.
+    """Returns a context in which operations on known values are evaluated during tracing.
 
     Operations on tracers are traced as elsewhere. It holds for functions that are traced within the
     context, too: bodies of jitted functions, loops and branches.

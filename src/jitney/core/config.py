@@ -498,7 +498,7 @@ def default_prng_impl() -> str:
 
 
 def disable_jit(disable: bool = True) -> contextlib.AbstractContextManager[None]:
-    """Within the context, jitted functions run as they are, eagerly.
+    """Returns a context in which jitted functions run as Python code.
 
     Example:
       >>> f = jax.jit(lambda x: x.item())  # a traced array has no value
@@ -510,7 +510,7 @@ def disable_jit(disable: bool = True) -> contextlib.AbstractContextManager[None]
 
 
 def transfer_guard(new_value: str) -> contextlib.AbstractContextManager[None]:
-    """Within the context, the guards of transfers in all directions have the value `new_value`."""
+    """Returns a context in which the guards of transfers in all directions are `new_value`."""
     return Overriding(
         (transfer_guard_host_to_device, new_value),
         (transfer_guard_device_to_device, new_value),
@@ -519,5 +519,5 @@ def transfer_guard(new_value: str) -> contextlib.AbstractContextManager[None]:
 
 
 def checking_leaks() -> contextlib.AbstractContextManager[None]:
-    """Within the context, a tracer that outlives its trace raises an error."""
+    """Returns a context in which a tracer that outlives its trace raises an error."""
     return check_tracer_leaks(True)

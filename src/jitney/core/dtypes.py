@@ -154,7 +154,7 @@ def _instead(d: object) -> str:
 
 
 def canonicalize_dtype(dtype: DTypeLike | ExtendedDType, allow_extended_dtype: bool = False) -> Any:
-    """The dtype that values of `dtype` have here: 64-bit ones are narrowed unless x64 is on."""
+    """Returns the dtype of values of `dtype` here: 64-bit ones are narrowed unless x64 is enabled."""
     own = dtype if isinstance(dtype, np.dtype) else _as_dtype(dtype)
     if config.x64_enabled() or isinstance(own, ExtendedDType):
         return own
@@ -199,7 +199,7 @@ def check_valid_dtype(dtype: Any) -> None:
 
 
 def issubdtype(a: DTypeLike | ExtendedDType, b: DTypeLike | ExtendedDType) -> bool:
-    """Whether dtype `a` belongs to dtype or category `b`, extended and small dtypes included."""
+    """Returns whether dtype `a` belongs to dtype or category `b`, extended and small ones included."""
     try:
         return _known_issubdtype(a, b)
     except TypeError:  # not hashable, or no dtype
@@ -493,7 +493,7 @@ def wider(*dtypes: DTypeLike) -> Any:
 def result_type(
     *args: Value | SupportsArray | DTypeLike | ExtendedDType, return_weak_type_flag: bool = False
 ) -> Any:
-    """The dtype of an operation on `args`: values, dtypes or scalar types.
+    """Returns the dtype that results from an operation on `args`: values, dtypes or scalar types.
 
     Raises:
       ValueError: if there are no arguments.
@@ -537,7 +537,7 @@ def is_python_scalar(x: Value) -> bool:
 
 
 def dtype(x: object, *, canonicalize: bool = True) -> Any:
-    """The dtype that a value has here, or that values of a scalar type have.
+    """Returns the dtype of a value, or of values of a scalar type.
 
     Args:
       x: an array, a scalar, a dtype, or what has one.
@@ -591,7 +591,7 @@ def float0_error(name: str, where: str = "") -> TypeError:
 
 
 def itemsize_bits(dtype: DTypeLike) -> int:
-    """Bits that one element carries."""
+    """Returns the number of bits of an element."""
     d = np.dtype(dtype)
     if d == np.bool_:
         return 1

@@ -80,7 +80,7 @@ def value_of(atom: Atom, env: Mapping[Var, Any]) -> Any:
 
 
 def jaxpr_as_fun(closed: ClosedJaxpr) -> Callable[..., list[Any]]:
-    """`closed` as a function from flat arguments to a list of results."""
+    """Returns `closed` as a function from flat arguments to a list of results."""
 
     def run(*args: Value) -> list[Any]:
         return eval_jaxpr(closed.jaxpr, closed.consts, *args)

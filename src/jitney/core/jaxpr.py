@@ -345,7 +345,7 @@ def new_jaxpr_eqn(
     source_info: SourceInfo | None = None,
     ctx: JaxprEqnContext | None = None,
 ) -> JaxprEqn:
-    """An equation from its parts (public as `jax.extend.core.new_jaxpr_eqn`)."""
+    """Returns an equation from its parts (public as `jax.extend.core.new_jaxpr_eqn`)."""
     return JaxprEqn(list(invars), list(outvars), primitive, dict(params), effects, source_info, ctx)
 
 
@@ -555,7 +555,7 @@ ClosedJaxpr = Jaxpr  # of which the values of constants are known
 
 
 def jaxprs_in_params(params: Mapping[str, object]) -> Iterator[Jaxpr]:
-    """The programs held by an equation's parameters, directly or in tuples, in order."""
+    """Returns the jaxprs in an equation's parameters, directly or in tuples, in order."""
     for value in params.values():
         if isinstance(value, Jaxpr):
             yield value
@@ -598,7 +598,7 @@ def _is_sequence(x: object) -> TypeIs[tuple[object, ...] | list[object]]:
 
 
 def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
-    """The programs held by the parameters of all of `jaxpr`'s equations."""
+    """Returns the jaxprs in the parameters of all of `jaxpr`'s equations."""
     for eqn in jaxpr.eqns:
         yield from jaxprs_in_params(eqn.params)
 

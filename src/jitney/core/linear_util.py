@@ -144,7 +144,7 @@ class WrappedFun:
 def wrap_init(
     f: Callable[..., Any], params: Params | None = None, *, debug_info: DebugInfo | None = None
 ) -> WrappedFun:
-    """`f` without any stages."""
+    """Returns `f` as a function without transformations."""
     info = debug_info or DebugInfo("unknown", getattr(f, "__name__", "<unnamed>"))
     pairs = () if params is None else tuple(sorted(params.items()))
     run = functools.partial(f, **dict(pairs)) if pairs else f
@@ -180,7 +180,7 @@ def transformation_with_aux2(
 
 
 def transformation(gen: Callable[..., Any], *args: Any) -> Any:
-    """Like `transformation2`, with a generator function: `gen(*static, *args, **kwargs)`."""
+    """Works like `transformation2`, for a generator function: `gen(*static, *args, **kwargs)`."""
     if not args:
         return functools.partial(transformation, gen)
     fun, *static = args
@@ -188,7 +188,7 @@ def transformation(gen: Callable[..., Any], *args: Any) -> Any:
 
 
 def transformation_with_aux(gen: Callable[..., Any], *args: Any, use_eq_store: bool = False) -> Any:
-    """Like `transformation`; the generator's last yield is (result, side result)."""
+    """Works like `transformation`; the last yield of the generator is (result, side result)."""
     if not args:
         return functools.partial(transformation_with_aux, gen, use_eq_store=use_eq_store)
     fun, *static = args
@@ -230,7 +230,7 @@ class _GeneratorStageWithAux(_GeneratorStage):
 
 
 def merge_linear_aux(aux1: Callable[[], Any], aux2: Callable[[], Any]) -> tuple[bool, Any]:
-    """The side result of whichever of two functions has run: (whether the first, it).
+    """Returns the side result of whichever of two functions has run: (whether the first, it).
 
     Raises:
       StoreException: if none has run, or both have.

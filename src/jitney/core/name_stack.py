@@ -93,5 +93,5 @@ class NameStack(tuple[Scope | Transform, ...]):
 
 
 def new_name_stack(name: str = "") -> NameStack:
-    """A name stack: empty, or of one scope."""
+    """Returns a name stack: empty, or of one scope."""
     return NameStack().extend(name) if name else NameStack()

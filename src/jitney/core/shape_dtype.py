@@ -165,7 +165,7 @@ ShapeDtypeStruct.__module__ = "jax"
 
 
 def abstractify(x: Any) -> ShapedArray:
-    """The type of `x`: of a value, or of anything that has a shape and a dtype.
+    """Returns the type of `x`: of a value, or of an object with a shape and a dtype.
 
     Raises:
       TypeError: if `x` is neither.

@@ -86,7 +86,7 @@ class Slice:
 def ds(
     start: int | Array | None, size: int | Array | None = None, stride: int | None = None
 ) -> slice | Slice:
-    """`size` positions from `start` on, for an index; `start` may be traced.
+    """Returns an index of `size` positions from `start` on; `start` may be traced.
 
     Args:
       start: where to begin. Without `size` it is the size, and the slice begins at 0; None is the whole

@@ -214,7 +214,7 @@ def origins() -> Within[Callable[[object], None]]:
 
 
 def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[..., Any]:
-    """`fun`, its operations recorded in a scope of its name.
+    """Returns `fun`, whose operations are recorded in a scope of its name.
 
     Args:
       fun: any function.
@@ -235,7 +235,7 @@ def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[
 
 
 def current() -> SourceInfo:
-    """The innermost frame that is the user's, or the origin of the equation that is run again."""
+    """Returns the innermost frame of the user, or the origin of the equation that is run again."""
     origin: SourceInfo | None = scopes.origin
     if origin is not None:
         return scopes.whole_origin() if scopes.around else origin
@@ -260,7 +260,7 @@ def source_info(place: Place | None, name_stack: NameStack) -> SourceInfo:
 
 
 def current_name_stack() -> NameStack:
-    """The scopes that operations are recorded in, here and now."""
+    """Returns the scopes in which operations are recorded at this point."""
     return scopes.stack
 
 
@@ -288,7 +288,7 @@ def transform_name_stack(name: str) -> Within[NameStack]:
 
 
 def reset_name_stack() -> AbstractContextManager[NameStack]:
-    """A context outside of all scopes."""
+    """Returns a context outside of all scopes."""
     return set_name_stack(NameStack())
 
 
@@ -305,7 +305,7 @@ def user_context(traceback: Place | None, *, name_stack: NameStack | None = None
 
 
 def summarize(info: object) -> str:
-    """ "file:line:column (function)"; empty if nothing is known."""
+    """Returns "file:line:column (function)"; "" if nothing is known."""
     if not isinstance(info, SourceInfo) or info.code is None:
         return ""
     line, column = info.position()

@@ -429,7 +429,7 @@ def trace_state_clean() -> bool:
 
 
 def find_top_trace(*values: Value) -> Trace:
-    """The trace that an operation on `values` would be handed to."""
+    """Returns the trace that an operation on `values` would be handed to."""
     return state.trace
 
 
@@ -455,7 +455,7 @@ class OpaqueTraceState:
 
 
 def get_opaque_trace_state(convention: str | None = None) -> OpaqueTraceState:
-    """What compares equal as long as the same traces are under way."""
+    """Returns an object that compares equal as long as the same traces are active."""
     return OpaqueTraceState()
 
 
@@ -488,7 +488,7 @@ plain_types: set[type] = set()
 
 
 def concrete_or_error(force: Callable[[Any], Any] | None, x: object, context: str = "") -> Any:
-    """`force(x)`, where the value of `x` must be known.
+    """Returns `force(x)`; the value of `x` must be known.
 
     Args:
       force: a conversion such as `int`, or None to leave the value as it is.

@@ -47,7 +47,7 @@ class UserContext:
 
 
 def make_user_context(default_value: object = None) -> UserContext:
-    """A new setting, which traced programs may depend on.
+    """Creates a setting that traced programs may depend on.
 
     A function that is jitted is traced anew for each value of the setting, so what it does may depend
     on it.

@@ -164,7 +164,7 @@ def optimizer(
 
 @optimizer
 def sgd(step_size: float | Schedule):
-    """Gradient descent: x - step_size * g.
+    """Returns gradient descent: x - step_size * g.
 
     Args:
       step_size: a positive number, or a function of the number of the step that gives one.
@@ -184,7 +184,7 @@ def sgd(step_size: float | Schedule):
 
 @optimizer
 def momentum(step_size: float | Schedule, mass: float):
-    """Gradient descent with momentum: the velocity mass * v + g instead of g."""
+    """Returns gradient descent with momentum: the velocity mass * v + g instead of g."""
     rate = make_schedule(step_size)
 
     def update(i: Step, g: Array, state: Arrays) -> Arrays:
@@ -197,7 +197,7 @@ def momentum(step_size: float | Schedule, mass: float):
 
 @optimizer
 def nesterov(step_size: float | Schedule, mass: float):
-    """Gradient descent with Nesterov's momentum: one step of `momentum` ahead."""
+    """Returns gradient descent with Nesterov's momentum: one step of `momentum` ahead."""
     rate = make_schedule(step_size)
 
     def update(i: Step, g: Array, state: Arrays) -> Arrays:
@@ -253,7 +253,7 @@ def rmsprop_momentum(
 
 @optimizer
 def adam(step_size: float | Schedule, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8):
-    """Moving averages of gradients and of their squares, corrected for their start at 0.
+    """Returns the Adam optimizer: moving averages of gradients and their squares, bias-corrected.
 
     Args:
       step_size: a positive number, or a function of the number of the step that gives one.
@@ -339,14 +339,14 @@ def constant(step_size: float) -> Schedule:
 
 
 def exponential_decay(step_size: float, decay_steps: float, decay_rate: float) -> Schedule:
-    """`decay_rate` times as much after each `decay_steps` steps."""
+    """Returns a schedule that multiplies by `decay_rate` every `decay_steps` steps."""
     return lambda i: step_size * decay_rate ** (i / decay_steps)
 
 
 def inverse_time_decay(
     step_size: float, decay_steps: float, decay_rate: float, staircase: bool = False
 ) -> Schedule:
-    """step_size / (1 + decay_rate * i / decay_steps); with `staircase`, of whole multiples alone."""
+    """Returns the schedule step_size / (1 + decay_rate * i / decay_steps), in steps if `staircase`."""
     if staircase:
         return lambda i: step_size / (1 + decay_rate * jnp.floor(i / decay_steps))
     return lambda i: step_size / (1 + decay_rate * i / decay_steps)
@@ -367,7 +367,7 @@ def polynomial_decay(
 def piecewise_constant(
     boundaries: ArrayLike | Sequence[float], values: ArrayLike | Sequence[float]
 ) -> Schedule:
-    """`values[k]` after k of the `boundaries` have been passed.
+    """Returns a schedule: `values[k]` after k of the `boundaries` have been passed.
 
     Raises:
       ValueError: if there is not one value more than boundaries.

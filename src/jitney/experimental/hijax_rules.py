@@ -96,7 +96,7 @@ class ReverseRules(NamedTuple):
 
 
 def jvp_from_lin(self: HiPrim, primals: PyTree, tangents: PyTree) -> PyTree:
-    """The method `jvp` of an operation with `lin` and `linearized`."""
+    """Returns the method `jvp` of an operation with `lin` and `linearized`."""
     nzs_in = pytrees.tree_map(lambda t: not _is_zero(t), tangents, is_leaf=_is_zero)
     out, residuals, *_ = self.lin(nzs_in, *primals)
     return out, self.linearized(residuals, *tangents)

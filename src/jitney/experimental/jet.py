@@ -160,12 +160,12 @@ def jet2(
     factorial_scaled: bool = False,
     **_: Any,
 ) -> tuple[Any, Any]:
-    """`jet` whose series are coefficients of powers, unless `factorial_scaled`."""
+    """Computes `jet` with series of coefficients of powers, unless `factorial_scaled`."""
     return jet(fun, primals, series, factorial_scaled=factorial_scaled)
 
 
 def fact(n: ArrayLike) -> Any:
-    """n!, as a float; of numbers that are not integers the gamma function of n + 1."""
+    """Computes n! as a float; gamma(n + 1) for numbers that are not integers."""
     if isinstance(n, int):
         return jnp.asarray(float(math.factorial(n)))
     return lax.exp(lax.lgamma(jnp.asarray(n) + 1.0))

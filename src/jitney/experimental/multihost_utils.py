@@ -203,7 +203,7 @@ class ProcessFailureError(Exception):
 
 @contextlib.contextmanager
 def live_devices(devices: Sequence[Device]) -> Generator[list[Device]]:
-    """A context for work on the devices of live processes; yields these devices.
+    """Returns a context for work on the devices of live processes; it yields these devices.
 
     All processes enter it, and come to its end. If one of them fails all end, so those that are left
     have all devices.

@@ -148,7 +148,7 @@ def initial_step_size(
 def runge_kutta_step(
     func: Callable[..., Any], y0: PyTree, f0: Array, t0: ArrayLike, dt: ArrayLike
 ) -> Any:
-    """One step: (value, slope there, error estimate, slopes of all stages)."""
+    """Computes one step: (value, slope there, error estimate, slopes of all stages)."""
     slopes = [f0]
     for node, stage in zip(_NODES, _STAGES, strict=True):
         y = y0 + dt * jnp.dot(_weights(stage, f0), jnp.stack(slopes))

@@ -22,7 +22,7 @@ def shard_map(
     out_specs: PyTree,
     check_rep: bool = True,
 ) -> Callable[..., Any]:
-    """`jax.shard_map` with the arguments that it had once."""
+    """Calls `jax.shard_map` with the names that its arguments had before."""
     return _shard_map.shard_map(
         f, mesh=mesh, in_specs=in_specs, out_specs=out_specs, check_vma=check_rep
     )

@@ -38,7 +38,7 @@ def get_attached_topology(platform: str | None = None) -> TopologyDescription:
 def get_topology_desc(
     topology_name: str = "", platform: str | None = None, **kwargs: object
 ) -> TopologyDescription:
-    """Raises: machines that are not attached are not supported.
+    """Raises NotImplementedError: machines that are not attached are not supported.
 
     Raises:
       NotImplementedError: always.

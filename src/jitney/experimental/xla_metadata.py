@@ -40,7 +40,7 @@ class XlaMetadataContextManager(eqn_notes.noting):
 
 
 def set_xla_metadata(x: PyTree = _NOT_GIVEN, **kwargs: Any) -> Any:
-    """Attributes for the compiler: programs show them, and compute the same.
+    """Attaches attributes to operations, which programs show; results do not depend on them.
 
     Args:
       x: a pytree of arrays, to which the attributes are given.

@@ -24,7 +24,7 @@ if not TYPE_CHECKING:  # type checkers would accept any name
 
 
 def backends() -> dict[str, Client]:
-    """Platform -> its client, which has the platform's devices."""
+    """Returns the client, which has the devices, of each platform."""
     get_backend()
     return dict(client.backends)
 

@@ -134,7 +134,7 @@ def defjvp(primitive: Primitive, *jvprules: Callable[..., Any] | None) -> None:
 
 
 def defjvp2(primitive: Primitive, *jvprules: Callable[..., Any] | None) -> None:
-    """`defjvp` with rules that get the result, too: rule(tangent, result, *primals, **params)."""
+    """Registers rules like `defjvp`, with the result: rule(tangent, result, *primals, **params)."""
     clear(primitive, "jvp")
     rules.defjvp2(primitive, *jvprules)
 

@@ -158,7 +158,7 @@ def _flags(flags: bool | Sequence[bool], n: int) -> list[bool]:
 def dce_jaxpr_consts(
     jaxpr: Jaxpr, used_outputs: Sequence[bool], instantiate: bool | Sequence[bool] = False
 ) -> tuple[Jaxpr, list[bool], list[bool]]:
-    """`dce_jaxpr` that prunes constants, too: (jaxpr, which constants, which arguments are kept)."""
+    """Prunes like `dce_jaxpr`, also constants: (jaxpr, which constants, which arguments are kept)."""
     n = len(jaxpr.constvars)
     converted = jaxpr.replace(
         constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars],

@@ -30,7 +30,7 @@ def abstract_eval_fun(
     debug_info: DebugInfo,
     **params: object,
 ) -> list[AbstractValue]:
-    """The types of the results of `fun(*values, **params)`, a sequence, for values of types `avals`."""
+    """Returns the types of the results of `fun(*values, **params)` for values of types `avals`."""
     _, types, _ = trace_to_jaxpr(lambda *xs: list(fun(*xs, **params)), avals, debug_info)
     return list(types)
 

@@ -66,7 +66,7 @@ class SvdAlgorithm(enum.Enum):
 
 
 def cholesky(x: ArrayLike, *, symmetrize_input: bool = True) -> Array:
-    """Lower triangular L with x = L @ L^H; NaN where `x` is not positive definite.
+    """Computes lower triangular L with x = L @ L^H; NaN where `x` is not positive definite.
 
     Args:
       x: Hermitian matrices (..., n, n), floating or complex.
@@ -85,7 +85,7 @@ def cholesky(x: ArrayLike, *, symmetrize_input: bool = True) -> Array:
 
 
 def cholesky_update(r_matrix: ArrayLike, w_vector: ArrayLike) -> Array:
-    """Upper triangular S with S^T @ S = R^T @ R + w w^T.
+    """Computes upper triangular S with S^T @ S = R^T @ R + w w^T.
 
     Args:
       r_matrix: upper triangular matrix R (n, n).
@@ -103,7 +103,7 @@ def eig(
     implementation: EigImplementation | None = None,
     use_magma: bool | None = None,
 ) -> list[Array]:
-    """[eigenvalues, left eigenvectors, right eigenvectors], as far as asked for; complex.
+    """Returns [eigenvalues, left eigenvectors, right eigenvectors], as requested; complex.
 
     Vectors are columns of length 1. Their derivatives exist with `enable_eigvec_derivs` only.
     """
@@ -123,7 +123,7 @@ def eigh(
     subset_by_index: tuple[int, int] | None = None,
     implementation: EighImplementation | None = None,
 ) -> tuple[Array, Array]:
-    """(eigenvectors in columns, ascending eigenvalues) of Hermitian matrices.
+    """Returns (eigenvectors in columns, ascending eigenvalues) of Hermitian matrices.
 
     Args:
       x: matrices (..., n, n), floating or complex.
@@ -148,18 +148,18 @@ def eigh(
 
 
 def hessenberg(a: ArrayLike) -> tuple[Array, Array]:
-    """(Hessenberg form with Householder vectors below it, their factors)."""
+    """Returns (Hessenberg form with Householder vectors below it, their factors)."""
     form, taus = hessenberg_p.bind(a)
     return form, taus
 
 
 def householder_product(a: ArrayLike, taus: ArrayLike) -> Array:
-    """First columns of the product of Householder reflections, whose vectors are in `a`."""
+    """Computes the first columns of the product of Householder reflections given by `a`."""
     return householder_product_p.bind(a, taus)
 
 
 def lu(x: ArrayLike) -> tuple[Array, Array, Array]:
-    """(L below the diagonal and U, int32 pivots, int32 permutation of rows) with x[perm] = L @ U.
+    """Returns (L below the diagonal and U, pivots, permutation of rows) with x[perm] = L @ U.
 
     Args:
       x: matrices (..., m, n), floating or complex.
@@ -177,14 +177,14 @@ def lu(x: ArrayLike) -> tuple[Array, Array, Array]:
 
 
 def lu_pivots_to_permutation(pivots: ArrayLike, permutation_size: int) -> Array:
-    """The int32 permutation that the row exchanges `pivots` make of `permutation_size` rows."""
+    """Converts the row exchanges `pivots` to a permutation of `permutation_size` rows."""
     return lu_pivots_to_permutation_p.bind(pivots, permutation_size=permutation_size)
 
 
 def ormqr(
     a: ArrayLike, taus: ArrayLike, c: ArrayLike, *, left: bool = True, transpose: bool = False
 ) -> Array:
-    """Q @ c, or c @ Q unless `left`, where Q is the product of reflections in `a` and `taus`."""
+    """Computes Q @ c, or c @ Q unless `left`, for the product Q of reflections in `a` and `taus`."""
     return ormqr_p.bind(a, taus, c, left=left, transpose=transpose)
 
 
@@ -195,7 +195,7 @@ def qr(
     full_matrices: bool = True,
     use_magma: bool | None = None,
 ) -> tuple[Array, ...]:
-    """(Q, R) with x = Q @ R, or (Q, R, P) with x[:, P] = Q @ R if `pivoting`.
+    """Returns (Q, R) with x = Q @ R, or (Q, R, P) with x[:, P] = Q @ R if `pivoting`.
 
     Args:
       x: matrices (..., m, n), floating or complex.
@@ -213,7 +213,7 @@ def schur(
     sort_eig_vals: bool = False,
     select_callable: Callable[..., Any] | None = None,
 ) -> tuple[Array, ...]:
-    """(T, Z) with x = Z @ T @ Z^H, T (quasi-)triangular."""
+    """Returns (T, Z) with x = Z @ T @ Z^H, T (quasi-)triangular."""
     if sort_eig_vals:
         raise NotImplementedError("schur: eigenvalues cannot be sorted on CPU")
     return tuple(
@@ -232,7 +232,7 @@ def svd(
     subset_by_index: tuple[int, int] | None = None,
     algorithm: SvdAlgorithm | None = None,
 ) -> Any:
-    """(U, singular values, V^H), or the singular values alone unless `compute_uv`; descending.
+    """Returns (U, singular values, V^H), or only the values unless `compute_uv`; descending.
 
     Args:
       x: matrices (..., m, n), floating or complex.
@@ -256,7 +256,7 @@ def symmetric_product(
     a_matrix: ArrayLike, c_matrix: ArrayLike, *, alpha: float = 1.0, beta: float = 0.0,
     symmetrize_output: bool = False,
 ) -> Array:  # fmt: skip
-    """alpha * A @ A^T + beta * C, for symmetric C."""
+    """Computes alpha * A @ A^T + beta * C, for symmetric C."""
     return symmetric_product_p.bind(a_matrix, c_matrix, alpha=alpha, beta=beta)
 
 
@@ -270,7 +270,7 @@ def triangular_solve(
     conjugate_a: bool = False,
     unit_diagonal: bool = False,
 ) -> Array:
-    """X with op(a) @ X = b if `left_side`, else X @ op(a) = b.
+    """Solves op(a) @ X = b for X if `left_side`, else X @ op(a) = b.
 
     Args:
       a: triangular matrices (..., n, n); the other triangle is not read.
@@ -302,7 +302,7 @@ def triangular_solve(
 
 
 def tridiagonal(a: ArrayLike, *, lower: bool = True) -> tuple[Array, Array, Array, Array]:
-    """(factors, diagonal, off-diagonal, taus) of the tridiagonal form of a Hermitian matrix.
+    """Returns (factors, diagonal, off-diagonal, taus): the tridiagonal form of a Hermitian matrix.
 
     Only its lower triangle is read, or only the upper one if `lower` is false.
     """
@@ -313,7 +313,7 @@ def tridiagonal(a: ArrayLike, *, lower: bool = True) -> tuple[Array, Array, Arra
 def tridiagonal_solve(
     dl: ArrayLike, d: ArrayLike, du: ArrayLike, b: ArrayLike, *, perturb_singular: bool = False
 ) -> Array:
-    """X with T @ X = b, where T has the diagonals dl[1:], d, du[:-1].
+    """Solves T @ X = b for X, where T has the diagonals dl[1:], d, du[:-1].
 
     Where T is singular, X is NaN; with `perturb_singular` it is the solution with a matrix beside T
     (Golub and Van Loan, Matrix Computations, 7.6.1: inverse iteration wants it), large and finite.
@@ -329,7 +329,7 @@ def qdwh(
     eps: float | None = None,
     dynamic_shape: tuple[int, int] | None = None,
 ) -> tuple[Array, Array, Array, Array]:
-    """(U, H, number of iterations, whether it converged) with x = U @ H, H positive semidefinite.
+    """Returns (U, H, number of iterations, whether it converged): x = U @ H, H positive semidefinite.
 
     The decomposition is computed from singular values, in no iterations.
     """

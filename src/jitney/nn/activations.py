@@ -26,7 +26,7 @@ def _inexact(x: ArrayLike) -> Array:
 @repeated
 @jit_when_traced
 def relu(x: ArrayLike) -> Array:
-    """max(x, 0); its derivative at 0 is 0.
+    """Computes max(x, 0); its derivative at 0 is 0.
 
     Args:
       x: array.
@@ -53,7 +53,7 @@ def jvp(  # pyright: ignore[reportRedeclaration]  # the name shows in jaxprs
 @repeated
 @jit_when_traced
 def relu6(x: ArrayLike) -> Array:
-    """min(max(x, 0), 6); its derivative is 0 at 0 and at 6.
+    """Computes min(max(x, 0), 6); its derivative is 0 at 0 and at 6.
 
     Args:
       x: array.
@@ -77,13 +77,13 @@ def jvp(  # noqa: F811  # pyright: ignore[reportRedeclaration]  # the name shows
 
 @jit_when_traced
 def identity(x: ArrayLike) -> Array:
-    """x itself, as an array."""
+    """Returns x itself, as an array."""
     return jnp.asarray(x)
 
 
 @jit_when_traced
 def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
-    """(x + sqrt(x^2 + b)) / 2.
+    """Computes (x + sqrt(x^2 + b)) / 2.
 
     Args:
       x: array; integers are converted to the default float.
@@ -99,7 +99,7 @@ def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
 
 @jit_when_traced
 def softplus(x: ArrayLike) -> Array:
-    """log(1 + exp(x)), without overflow.
+    """Computes log(1 + exp(x)), without overflow.
 
     Args:
       x: array; integers are converted to the default float.
@@ -113,7 +113,7 @@ def softplus(x: ArrayLike) -> Array:
 
 @jit_when_traced
 def sparse_plus(x: ArrayLike) -> Array:
-    """0 below -1, x above 1, (x + 1)^2 / 4 between.
+    """Computes 0 below -1, x above 1, (x + 1)^2 / 4 between.
 
     Args:
       x: floating array.
@@ -128,7 +128,7 @@ def sparse_plus(x: ArrayLike) -> Array:
 
 @jit_when_traced
 def soft_sign(x: ArrayLike) -> Array:
-    """x / (|x| + 1).
+    """Computes x / (|x| + 1).
 
     Args:
       x: array.
@@ -142,7 +142,7 @@ def soft_sign(x: ArrayLike) -> Array:
 
 
 def sigmoid(x: ArrayLike) -> Array:
-    """1 / (1 + exp(-x)).
+    """Computes 1 / (1 + exp(-x)).
 
     Args:
       x: array; integers, which JAX refuses, are converted to the default float.
@@ -158,7 +158,7 @@ def sigmoid(x: ArrayLike) -> Array:
 
 @jit_when_traced
 def sparse_sigmoid(x: ArrayLike) -> Array:
-    """0 below -1, 1 above 1, (x + 1) / 2 between.
+    """Computes 0 below -1, 1 above 1, (x + 1) / 2 between.
 
     Args:
       x: array.
@@ -168,7 +168,7 @@ def sparse_sigmoid(x: ArrayLike) -> Array:
 
 @jit_when_traced
 def silu(x: ArrayLike) -> Array:
-    """x sigmoid(x); also known as swish.
+    """Computes x sigmoid(x); also known as swish.
 
     Args:
       x: array.
@@ -186,7 +186,7 @@ swish = silu
 
 @jit_when_traced
 def mish(x: ArrayLike) -> Array:
-    """x tanh(softplus(x)).
+    """Computes x tanh(softplus(x)).
 
     Args:
       x: array.
@@ -197,7 +197,7 @@ def mish(x: ArrayLike) -> Array:
 
 @jit_when_traced
 def log_sigmoid(x: ArrayLike) -> Array:
-    """log(sigmoid(x)) = -softplus(-x), without overflow.
+    """Computes log(sigmoid(x)) = -softplus(-x), without overflow.
 
     Args:
       x: array.
@@ -211,7 +211,7 @@ def log_sigmoid(x: ArrayLike) -> Array:
 
 @jit_when_traced
 def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
-    """x above 0, alpha (exp(x) - 1) below.
+    """Computes x for x > 0, alpha (exp(x) - 1) otherwise.
 
     Args:
       x: array.
@@ -228,7 +228,7 @@ def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
 
 @jit_when_traced
 def leaky_relu(x: ArrayLike, negative_slope: ArrayLike = 1e-2) -> Array:
-    """x above 0, negative_slope x below.
+    """Computes x for x >= 0, negative_slope x otherwise.
 
     Args:
       x: array.
@@ -244,7 +244,7 @@ def leaky_relu(x: ArrayLike, negative_slope: ArrayLike = 1e-2) -> Array:
 
 @jit_when_traced
 def hard_tanh(x: ArrayLike) -> Array:
-    """x limited to [-1, 1].
+    """Limits x to [-1, 1].
 
     Args:
       x: array.
@@ -259,7 +259,7 @@ def hard_tanh(x: ArrayLike) -> Array:
 
 @jit_when_traced
 def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
-    """max(x, 0) + alpha (exp(min(x, 0) / alpha) - 1).
+    """Computes max(x, 0) + alpha (exp(min(x, 0) / alpha) - 1).
 
     Args:
       x: array.
@@ -274,7 +274,7 @@ _SELU_SCALE = 1.0507009873554804934193349852946
 
 @jit_when_traced
 def selu(x: ArrayLike) -> Array:
-    """Scaled elu whose fixed point has zero mean and unit variance (Klambauer et al., 2017).
+    """Computes the scaled elu with a fixed point of zero mean, unit variance (Klambauer et al., 2017).
 
     Args:
       x: array.
@@ -283,7 +283,7 @@ def selu(x: ArrayLike) -> Array:
 
 
 def gelu(x: ArrayLike, approximate: bool = True) -> Array:
-    """x times the normal distribution function of x (Hendrycks and Gimpel, 2016).
+    """Computes x times the normal distribution function of x (Hendrycks and Gimpel, 2016).
 
     Args:
       x: array; integers are converted to the default float.
@@ -329,7 +329,7 @@ def glu(x: ArrayLike, axis: int = -1) -> Array:
 
 @jit_when_traced
 def hard_sigmoid(x: ArrayLike) -> Array:
-    """relu6(x + 3) / 6.
+    """Computes relu6(x + 3) / 6.
 
     Args:
       x: array.
@@ -343,7 +343,7 @@ def hard_sigmoid(x: ArrayLike) -> Array:
 
 @jit_when_traced
 def hard_silu(x: ArrayLike) -> Array:
-    """x hard_sigmoid(x); also known as hard_swish.
+    """Computes x hard_sigmoid(x); also known as hard_swish.
 
     Args:
       x: array.

@@ -69,7 +69,7 @@ def zeros(
     dtype: DTypeLike | None = None,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Zeros, whatever the key.
+    """Returns zeros; does not use the key.
 
     Example:
       >>> nn.initializers.zeros(jax.random.key(42), (2, 3))
@@ -85,7 +85,7 @@ def ones(
     dtype: DTypeLike | None = None,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Ones, whatever the key.
+    """Returns ones; does not use the key.
 
     Example:
       >>> nn.initializers.ones(jax.random.key(42), (3,))
@@ -109,7 +109,7 @@ def _initializer(
 
 
 def constant(value: ArrayLike, dtype: DTypeLike | None = None) -> Initializer:
-    """`value` everywhere.
+    """Returns an initializer of arrays filled with `value`.
 
     Args:
       value: a number, or an array that broadcasts to the shape.
@@ -123,7 +123,7 @@ def constant(value: ArrayLike, dtype: DTypeLike | None = None) -> Initializer:
 
 
 def uniform(scale: float = 1e-2, dtype: DTypeLike | None = None) -> Initializer:
-    """Evenly distributed in [0, `scale`).
+    """Returns an initializer: uniform in [0, `scale`).
 
     Example:
       >>> nn.initializers.uniform(10.0)(jax.random.key(42), (2, 3)).shape
@@ -137,7 +137,7 @@ def uniform(scale: float = 1e-2, dtype: DTypeLike | None = None) -> Initializer:
 
 
 def normal(stddev: float = 1e-2, dtype: DTypeLike | None = None) -> Initializer:
-    """Normally distributed with mean 0 and standard deviation `stddev`.
+    """Returns an initializer: normal with mean 0 and standard deviation `stddev`.
 
     Example:
       >>> nn.initializers.normal(5.0)(jax.random.key(42), (2, 3)).shape
@@ -153,7 +153,7 @@ def normal(stddev: float = 1e-2, dtype: DTypeLike | None = None) -> Initializer:
 def truncated_normal(
     stddev: float = 1e-2, dtype: DTypeLike | None = None, lower: float = -2.0, upper: float = 2.0
 ) -> Initializer:
-    """A standard normal distribution cut off at `lower` and `upper`, times `stddev`.
+    """Returns an initializer: normal, truncated to [`lower`, `upper`], times `stddev`.
 
     What is cut off makes the standard deviation of the results less than `stddev`.
 
@@ -200,7 +200,7 @@ def variance_scaling(
     batch_axis: Axes = (),
     dtype: DTypeLike | None = None,
 ) -> Initializer:
-    """Mean 0 and variance `scale` / n, where n is the number of inputs, outputs, or their mean.
+    """Returns an initializer of mean 0 and variance `scale` / n, with n inputs, outputs or their mean.
 
     Args:
       scale: of the variance.
@@ -306,24 +306,24 @@ def _named(
     return make
 
 
-_WITHIN = "`variance_scaling` with variance"
+_WITHIN = "Returns `variance_scaling` with variance"
 glorot_uniform = _named(
-    "glorot_uniform", 1.0, "fan_avg", "uniform", f"{_WITHIN} 1 / mean of fans, uniform; Xavier's."
+    "glorot_uniform", 1.0, "fan_avg", "uniform", f"{_WITHIN} 1 / mean of fans, uniform (Xavier)."
 )
 glorot_normal = _named(
     "glorot_normal", 1.0, "fan_avg", "truncated_normal",
-    f"{_WITHIN} 1 / mean of fans, truncated normal; Xavier's.",
+    f"{_WITHIN} 1 / mean of fans, truncated normal (Xavier).",
 )  # fmt: skip
 lecun_uniform = _named("lecun_uniform", 1.0, "fan_in", "uniform", f"{_WITHIN} 1 / inputs, uniform.")
 lecun_normal = _named(
     "lecun_normal", 1.0, "fan_in", "truncated_normal", f"{_WITHIN} 1 / inputs, truncated normal."
 )
 he_uniform = _named(
-    "he_uniform", 2.0, "fan_in", "uniform", f"{_WITHIN} 2 / inputs, uniform; Kaiming's, for relu."
+    "he_uniform", 2.0, "fan_in", "uniform", f"{_WITHIN} 2 / inputs, uniform (Kaiming), for relu."
 )
 he_normal = _named(
     "he_normal", 2.0, "fan_in", "truncated_normal",
-    f"{_WITHIN} 2 / inputs, truncated normal; Kaiming's, for relu.",
+    f"{_WITHIN} 2 / inputs, truncated normal (Kaiming), for relu.",
 )  # fmt: skip
 xavier_uniform, xavier_normal = glorot_uniform, glorot_normal
 kaiming_uniform, kaiming_normal = he_uniform, he_normal
@@ -335,7 +335,7 @@ kaiming_uniform, kaiming_normal = he_uniform, he_normal
 def orthogonal(
     scale: float = 1.0, column_axis: int = -1, dtype: DTypeLike | None = None
 ) -> Initializer:
-    """Orthogonal matrices, evenly distributed, times `scale`.
+    """Returns an initializer: uniformly distributed orthogonal matrices, times `scale`.
 
     Args:
       scale: a factor.
@@ -375,7 +375,7 @@ def orthogonal(
 def delta_orthogonal(
     scale: float = 1.0, column_axis: int = -1, dtype: DTypeLike | None = None
 ) -> Initializer:
-    """An orthogonal matrix in the middle of a convolution's window, zeros elsewhere.
+    """Returns an initializer: an orthogonal matrix at the center of a kernel, zeros elsewhere.
 
     Args:
       scale: a factor.

@@ -173,7 +173,7 @@ def one_hot(
     axis: int = -1,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """1 at the index that x names, 0 elsewhere; all 0 where it names none.
+    """Returns 1 at the index x and 0 elsewhere; only 0 if x is not a valid index.
 
     Args:
       x: integers; other dtypes are deprecated.

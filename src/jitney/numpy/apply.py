@@ -15,7 +15,7 @@ from jitney.primitives.array.canonical import canonical_axis
 def apply_along_axis(
     func1d: Callable[..., Any], axis: int, arr: ArrayLike, *args: PyTree, **kwargs: PyTree
 ) -> Array:
-    """`func1d` applied to each one-dimensional slice of `arr` along `axis`, to all at once by `vmap`.
+    """Applies `func1d` to each one-dimensional slice of `arr` along `axis`, to all at once by `vmap`.
 
     Args:
       func1d: takes an array of rank 1 and gives arrays; it is traced, unlike in NumPy, where it is
@@ -49,7 +49,7 @@ def apply_along_axis(
 def apply_over_axes(
     func: Callable[[Array, int], Array], a: ArrayLike, axes: Sequence[int]
 ) -> Array:
-    """`func(a, axis)` applied for each of `axes` in turn; axes that it removes are put back.
+    """Applies `func(a, axis)` for each of `axes` in turn, keeping axes that it removes.
 
     Args:
       func: takes an array and an axis; gives an array of the same rank or of one less.

@@ -51,7 +51,7 @@ def _arg(
 def argmax(
     a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Array:
-    """Index of the first largest element; NaN counts as largest.
+    """Returns the index of the first largest element; NaN counts as largest.
 
     Args:
       a: an array.
@@ -77,7 +77,7 @@ def argmax(
 def argmin(
     a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Array:
-    """Index of the first smallest element; NaN counts as smallest.
+    """Returns the index of the first smallest element; NaN counts as smallest.
 
     Args:
       a: an array.
@@ -100,7 +100,7 @@ def argmin(
 def nanargmax(
     a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Array:
-    """`argmax` of the elements that are not NaN.
+    """Computes `argmax` of the elements that are not NaN.
 
     Args:
       a: an array.
@@ -122,7 +122,7 @@ def nanargmax(
 def nanargmin(
     a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Array:
-    """`argmin` of the elements that are not NaN.
+    """Computes `argmin` of the elements that are not NaN.
 
     Args:
       a: an array.

@@ -100,11 +100,11 @@ _FLOATS: frozenset[Any] = frozenset(
 _NUMBERS = _FLOATS | frozenset(map(np.dtype, "bhilBHIL"))
 
 add = arithmetic(
-    "add", binary.add, binary.bitwise_or, "x + y; the logical or of booleans.",
+    "add", binary.add, binary.bitwise_or, "Computes x + y; the logical or of booleans.",
     "jnp.add(jnp.array([1, 2]), 10)", "Array([11, 12], dtype=int32)",
 )  # fmt: skip
 subtract = arithmetic(
-    "subtract", binary.sub, None, "x - y; an error for booleans.",
+    "subtract", binary.sub, None, "Computes x - y; an error for booleans.",
     "jnp.subtract(jnp.array([1, 2]), 10)", "Array([-9, -8], dtype=int32)",
 )  # fmt: skip
 
@@ -127,16 +127,16 @@ def _multiply_by_mask(x: ArrayLike, y: ArrayLike) -> Array:
 
 
 multiply = arithmetic(
-    "multiply", binary.mul, binary.bitwise_and, "x * y; the logical and of booleans.",
+    "multiply", binary.mul, binary.bitwise_and, "Computes x * y; the logical and of booleans.",
     "jnp.multiply(jnp.array([1, 2]), 2.5)", "Array([2.5, 5. ], dtype=float32, weak_type=True)",
     _multiply_by_mask,
 )  # fmt: skip
 maximum = arithmetic(
-    "maximum", binary.max, None, "The larger element; NaN if one is NaN.",
+    "maximum", binary.max, None, "Computes the larger element; NaN if one is NaN.",
     "jnp.maximum(jnp.array([1.0, 5.0, jnp.nan]), 2.0)", "Array([ 2.,  5., nan], dtype=float32)",
 )  # fmt: skip
 minimum = arithmetic(
-    "minimum", binary.min, None, "The smaller element; NaN if one is NaN.",
+    "minimum", binary.min, None, "Computes the smaller element; NaN if one is NaN.",
     "jnp.minimum(jnp.array([1.0, 5.0, jnp.nan]), 2.0)", "Array([ 1.,  2., nan], dtype=float32)",
 )  # fmt: skip
 
@@ -166,20 +166,20 @@ def float_arithmetic(
 
 
 divide = float_arithmetic(
-    "divide", binary.div, "x1 / x2, as floats; integers by zero give infinities and NaN.",
+    "divide", binary.div, "Computes x1 / x2 as floats; integers by zero give infinities and NaN.",
     "jnp.divide(jnp.array([1, 2]), 4)", "Array([0.25, 0.5 ], dtype=float32)",
 )  # fmt: skip
 true_divide = float_arithmetic(
-    "true_divide", binary.div, "x1 / x2, as floats; another name for `divide`.",
+    "true_divide", binary.div, "Computes x1 / x2, as floats; another name for `divide`.",
     "jnp.true_divide(jnp.array([1, 2]), 4)", "Array([0.25, 0.5 ], dtype=float32)",
 )  # fmt: skip
 arctan2 = atan2 = float_arithmetic(
-    "arctan2", binary.atan2, "Angle of the point (x2, x1), in [-pi, pi].",
+    "arctan2", binary.atan2, "Computes the angle of the point (x2, x1), in [-pi, pi].",
     "jnp.arctan2(jnp.array([0.0, 1.0]), jnp.array([-1.0, 1.0])).round(3)",
     "Array([3.142, 0.785], dtype=float32)", error="2 ulp",
 )  # fmt: skip
 nextafter = float_arithmetic(
-    "nextafter", binary.nextafter, "The float next to x1 in the direction of x2.",
+    "nextafter", binary.nextafter, "Returns the float next to x1 in the direction of x2.",
     "jnp.nextafter(jnp.float32(0), jnp.float32(1))", "Array(1.e-45, dtype=float32)",
 )  # fmt: skip
 
@@ -188,7 +188,7 @@ nextafter = float_arithmetic(
 
 
 def power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """x1 to the power of x2; also written x1 ** x2.
+    """Computes x1 to the power of x2; also written x1 ** x2.
 
     An integer exponent that is not a tracer gives a chain of multiplications; arrays of integers to the
     power of arrays of integers (not negative) stay integers.
@@ -250,7 +250,7 @@ pow: BinaryFunction = public(lambda x1, x2, /: power(x1, x2), "pow", power.__doc
 
 
 def float_power(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """x to the power of y, as floats: integers become the default float.
+    """Computes x to the power of y, as floats: integers become the default float.
 
     Args:
       x: bases.
@@ -344,7 +344,7 @@ def _logaddexp2_jvp(primals: tuple[Array, ...], tangents: tuple[Array, ...]) -> 
 
 
 def logaddexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """log(exp(x1) + exp(x2)), without overflow.
+    """Computes log(exp(x1) + exp(x2)), without overflow.
 
     Args:
       x1: logarithms; integers become the default float.
@@ -360,7 +360,7 @@ def logaddexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 
 def logaddexp2(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """log2(2**x1 + 2**x2), without overflow.
+    """Computes log2(2**x1 + 2**x2), without overflow.
 
     Args:
       x1: logarithms to base 2; integers become the default float.
@@ -419,7 +419,7 @@ def _hypot_jvp(primals: tuple[Array, Array], tangents: tuple[Array, Array]) -> t
 
 @jit_when_traced
 def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """sqrt(x1**2 + x2**2), without overflow.
+    """Computes sqrt(x1**2 + x2**2), without overflow.
 
     Args:
       x1: lengths of one side; integers become the default float.
@@ -445,7 +445,7 @@ def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 @jit_when_traced
 def heaviside(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """The step function: 0 for negative x1, 1 for positive x1, x2 at 0.
+    """Computes the step function: 0 for negative x1, 1 for positive x1, x2 at 0.
 
     Args:
       x1: where to evaluate; integers become the default float.
@@ -473,7 +473,7 @@ def heaviside(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 @jit_when_traced
 def fmax(x1: ArrayLike, x2: ArrayLike) -> Array:
-    """The larger element; the other one if one is NaN.
+    """Computes the larger element; if one is NaN, the other.
 
     Args:
       x1: an array.
@@ -492,7 +492,7 @@ def fmax(x1: ArrayLike, x2: ArrayLike) -> Array:
 
 @jit_when_traced
 def fmin(x1: ArrayLike, x2: ArrayLike) -> Array:
-    """The smaller element; the other one if one is NaN.
+    """Computes the smaller element; if one is NaN, the other.
 
     Args:
       x1: an array.
@@ -528,7 +528,7 @@ def _euclid_step(state: tuple[Any, Any]) -> tuple[Any, Any]:
 
 @jit_when_traced(compiled_from=LARGE)
 def gcd(x1: ArrayLike, x2: ArrayLike) -> Array:
-    """Greatest common divisors, not negative; gcd(0, 0) is 0.
+    """Computes greatest common divisors, which are nonnegative; gcd(0, 0) is 0.
 
     Args:
       x1: integers.
@@ -552,7 +552,7 @@ def gcd(x1: ArrayLike, x2: ArrayLike) -> Array:
 
 @jit_when_traced(compiled_from=LARGE)
 def lcm(x1: ArrayLike, x2: ArrayLike) -> Array:
-    """Least common multiples, not negative; 0 where an operand is 0.
+    """Computes least common multiples, which are nonnegative; 0 where an operand is 0.
 
     Args:
       x1: integers.

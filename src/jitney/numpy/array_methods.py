@@ -173,7 +173,7 @@ class ArrayMethods(_Base):
 
     @property
     def mT(self) -> Array:
-        """The last two axes exchanged."""
+        """Exchanges the last two axes."""
         if self.ndim < 2:
             raise ValueError(
                 f"Array.mT: the array must have two axes or more, but it has shape {self.shape}"
@@ -203,7 +203,7 @@ class ArrayMethods(_Base):
     def flatten(
         self, order: str = "C", *, out_sharding: Sharding | PartitionSpec | None = None
     ) -> Array:
-        """All elements along one axis."""
+        """Flattens an array to one axis."""
         from jitney.numpy.manipulation import ravel
 
         return ravel(self, order=order, out_sharding=out_sharding)
@@ -211,7 +211,7 @@ class ArrayMethods(_Base):
     def ravel(
         self, order: str = "C", *, out_sharding: Sharding | PartitionSpec | None = None
     ) -> Array:
-        """All elements along one axis."""
+        """Flattens an array to one axis."""
         from jitney.numpy.manipulation import ravel
 
         return ravel(self, order=order, out_sharding=out_sharding)
@@ -237,7 +237,7 @@ class ArrayMethods(_Base):
         return squeeze(self, axis)
 
     def swapaxes(self, axis1: int, axis2: int) -> Array:
-        """Two axes exchanged."""
+        """Exchanges two axes."""
         from jitney.numpy.manipulation import swapaxes
 
         return swapaxes(self, axis1, axis2)

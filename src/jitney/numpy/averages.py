@@ -45,7 +45,7 @@ def mean(
     *,
     where: ArrayLike | None = None,
 ) -> Array:
-    """The arithmetic mean over axes; NaN where there are no elements.
+    """Computes the arithmetic mean over axes; NaN if there are no elements.
 
     Args:
       a: an array.
@@ -117,7 +117,7 @@ def average(
     returned: bool = False,
     keepdims: bool = False,
 ) -> Array | tuple[Array, Array]:
-    """The mean over axes, weighted.
+    """Computes the weighted mean over axes.
 
     Args:
       a: an array.
@@ -209,7 +209,7 @@ def var(
     mean: ArrayLike | None = None,
     correction: ArrayLike | None = None,
 ) -> Array:
-    """The variance over axes: squared distances from the mean, summed and divided by n - ddof.
+    """Computes the variance over axes: squared distances from the mean, divided by n - ddof.
 
     Args:
       a: an array.
@@ -312,7 +312,7 @@ def std(
     mean: ArrayLike | None = None,
     correction: ArrayLike | None = None,
 ) -> Array:
-    """The standard deviation over axes: the square root of `var`.
+    """Computes the standard deviation over axes: the square root of `var`.
 
     Args:
       a: an array.

@@ -13,7 +13,7 @@ from jitney.primitives.elementwise import binary, special, unary
 
 @jit_when_traced
 def i0(x: ArrayLike) -> Array:
-    """I0(x), the modified Bessel function of order 0 that is finite at 0.
+    """Computes I0(x), the modified Bessel function of order 0 that is finite at 0.
 
     Args:
       x: real numbers; integers become the default float.

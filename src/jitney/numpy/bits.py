@@ -35,7 +35,7 @@ def _weights(name: str, bitorder: str) -> np.ndarray:
 
 @jit_when_traced(static_argnames=("axis", "bitorder"))
 def packbits(a: ArrayLike, axis: int | None = None, bitorder: str = "big") -> Array:
-    """Each eight elements along `axis`, as truth values, as the bits of a uint8.
+    """Packs eight truth values along `axis` into the bits of a uint8.
 
     Args:
       a: integers or booleans; what is not zero is a set bit.
@@ -76,7 +76,7 @@ def packbits(a: ArrayLike, axis: int | None = None, bitorder: str = "big") -> Ar
 def unpackbits(
     a: ArrayLike, axis: int | None = None, count: int | None = None, bitorder: str = "big"
 ) -> Array:
-    """The bits of each uint8 as eight elements along `axis`; see `packbits`.
+    """Unpacks the bits of each uint8 as eight elements along `axis`; see `packbits`.
 
     Args:
       a: of dtype uint8.

@@ -57,21 +57,21 @@ def _bits(
 
 
 bitwise_and = _bits(
-    "bitwise_and", binary.bitwise_and, "The bits set in both x and y; also written x & y.",
+    "bitwise_and", binary.bitwise_and, "Computes the bitwise and; also written x & y.",
     "jnp.bitwise_and(jnp.array([6, 7]), 3)", "Array([2, 3], dtype=int32)",
 )  # fmt: skip
 bitwise_or = _bits(
-    "bitwise_or", binary.bitwise_or, "The bits set in x or y; also written x | y.",
+    "bitwise_or", binary.bitwise_or, "Computes the bitwise or; also written x | y.",
     "jnp.bitwise_or(jnp.array([6, 1]), 8)", "Array([14,  9], dtype=int32)",
 )  # fmt: skip
 bitwise_xor = _bits(
-    "bitwise_xor", binary.bitwise_xor, "The bits set in one of x and y only; also written x ^ y.",
+    "bitwise_xor", binary.bitwise_xor, "Computes the bitwise exclusive or; also written x ^ y.",
     "jnp.bitwise_xor(jnp.array([6, 7]), 3)", "Array([5, 4], dtype=int32)",
 )  # fmt: skip
 
 
 def left_shift(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """x shifted left by y bits; also written x << y.
+    """Shifts x left by y bits; also written x << y.
 
     Args:
       x: integers; booleans count as int32.
@@ -88,7 +88,7 @@ def left_shift(x: ArrayLike, y: ArrayLike, /) -> Array:
 
 
 def bitwise_left_shift(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """x shifted left by y bits; another name for `left_shift`.
+    """Shifts x left by y bits; another name for `left_shift`.
 
     Args:
       x: integers; booleans count as int32.
@@ -100,7 +100,7 @@ def bitwise_left_shift(x: ArrayLike, y: ArrayLike, /) -> Array:
 
 
 def right_shift(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """x1 shifted right by x2 bits, the sign bit being repeated; also written x1 >> x2.
+    """Shifts x1 right by x2 bits, repeating the sign bit; also written x1 >> x2.
 
     Args:
       x1: integers; booleans count as int32.
@@ -116,7 +116,7 @@ def right_shift(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 
 def bitwise_right_shift(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """x1 shifted right by x2 bits; another name for `right_shift`.
+    """Shifts x1 right by x2 bits; another name for `right_shift`.
 
     Args:
       x1: integers; booleans count as int32.

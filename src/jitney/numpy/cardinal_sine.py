@@ -37,7 +37,7 @@ _REAL_TERMS, _COMPLEX_TERMS = {4: 6, 8: 11}, {4: 5, 8: 9}
 
 @jit_when_traced
 def sinc(x: ArrayLike, /) -> Array:
-    """sin(pi x) / (pi x), elementwise; 1 at 0, and 0 at all other whole numbers and infinities.
+    """Computes sin(pi x) / (pi x), elementwise; 1 at 0, and 0 at nonzero integers and infinities.
 
     Example:
       >>> jnp.sinc(jnp.array([0.0, 0.5, 1.0])).round(3)

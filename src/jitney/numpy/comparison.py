@@ -94,28 +94,28 @@ def _lexicographic(op: Function, x: ArrayLike, y: ArrayLike) -> Array:
 
 
 equal = _comparison(
-    "equal", compare.eq, "x == y, elementwise.",
+    "equal", compare.eq, "Computes x == y, elementwise.",
     "jnp.equal(jnp.array([1, 2, 3]), 2)", "Array([False,  True, False], dtype=bool)", ordered=False,
 )  # fmt: skip
 not_equal = _comparison(
-    "not_equal", compare.ne, "x != y, elementwise.",
+    "not_equal", compare.ne, "Computes x != y, elementwise.",
     "jnp.not_equal(jnp.array([1, 2, 3]), 2)",
     "Array([ True, False,  True], dtype=bool)", ordered=False,
 )  # fmt: skip
 less = _comparison(
-    "less", compare.lt, "x < y, elementwise.",
+    "less", compare.lt, "Computes x < y, elementwise.",
     "jnp.less(jnp.array([1, 2, 3]), 2)", "Array([ True, False, False], dtype=bool)",
 )  # fmt: skip
 less_equal = _comparison(
-    "less_equal", compare.le, "x <= y, elementwise.",
+    "less_equal", compare.le, "Computes x <= y, elementwise.",
     "jnp.less_equal(jnp.array([1, 2, 3]), 2)", "Array([ True,  True, False], dtype=bool)",
 )  # fmt: skip
 greater = _comparison(
-    "greater", compare.gt, "x > y, elementwise.",
+    "greater", compare.gt, "Computes x > y, elementwise.",
     "jnp.greater(jnp.array([1, 2, 3]), 2)", "Array([False, False,  True], dtype=bool)",
 )  # fmt: skip
 greater_equal = _comparison(
-    "greater_equal", compare.ge, "x >= y, elementwise.",
+    "greater_equal", compare.ge, "Computes x >= y, elementwise.",
     "jnp.greater_equal(jnp.array([1, 2, 3]), 2)", "Array([False,  True,  True], dtype=bool)",
 )  # fmt: skip
 
@@ -134,17 +134,17 @@ def _logical(name: str, op: Function, doc: str, example: str, printed: str) -> F
 
 
 logical_and = _logical(
-    "logical_and", binary.bitwise_and, "True where both x and y are true, that is not zero.",
+    "logical_and", binary.bitwise_and, "Computes the logical and; elements except 0 are true.",
     "jnp.logical_and(jnp.array([True, True, False]), jnp.array([1, 0, 0]))",
     "Array([ True, False, False], dtype=bool)",
 )  # fmt: skip
 logical_or = _logical(
-    "logical_or", binary.bitwise_or, "True where x or y is true, that is not zero.",
+    "logical_or", binary.bitwise_or, "Computes the logical or; elements except 0 are true.",
     "jnp.logical_or(jnp.array([True, True, False]), jnp.array([1, 0, 0]))",
     "Array([ True,  True, False], dtype=bool)",
 )  # fmt: skip
 logical_xor = _logical(
-    "logical_xor", binary.bitwise_xor, "True where one of x and y is true, that is not zero.",
+    "logical_xor", binary.bitwise_xor, "Computes the logical exclusive or; elements except 0 are true.",
     "jnp.logical_xor(jnp.array([True, True, False]), jnp.array([1, 0, 0]))",
     "Array([False,  True, False], dtype=bool)",
 )  # fmt: skip
@@ -161,7 +161,7 @@ def isclose(
     atol: ArrayLike = 1e-08,
     equal_nan: bool = False,
 ) -> Array:
-    """True where |a - b| <= atol + rtol |b|.
+    """Returns True where |a - b| <= atol + rtol |b|.
 
     Args:
       a: an array.
@@ -199,7 +199,7 @@ def allclose(
     atol: ArrayLike = 1e-08,
     equal_nan: bool = False,
 ) -> Array:
-    """True if all elements are close; see `isclose`.
+    """Returns True if all elements are close; see `isclose`.
 
     Args:
       a: an array.
@@ -232,7 +232,7 @@ def _truth(value: bool) -> Array:
 
 
 def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
-    """True if shapes and all elements are equal.
+    """Returns True if shapes and all elements are equal.
 
     Args:
       a1: an array, or what `asarray` makes one of.
@@ -260,7 +260,7 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
 
 
 def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Array:
-    """True if the arrays are equal after broadcasting; False if their shapes do not go together.
+    """Returns True if the arrays are equal after broadcasting; False if they do not broadcast.
 
     Args:
       a1: an array, or what `asarray` makes one of.

@@ -18,7 +18,7 @@ from jitney.primitives.elementwise import binary, compare, convert, unary
 
 
 def conjugate(x: ArrayLike, /) -> Array:
-    """Complex conjugate; real numbers are left alone.
+    """Computes the complex conjugate; returns real numbers unchanged.
 
     Example:
       >>> z = jnp.array([3 + 4j, -1j])
@@ -33,7 +33,7 @@ conj: UnaryFunction = public(lambda x, /: conjugate(x), "conj", conjugate.__doc_
 
 
 def real(val: ArrayLike, /) -> Array:
-    """Real part; real numbers are left alone.
+    """Returns the real part; real numbers unchanged.
 
     Example:
       >>> jnp.real(jnp.array([1 + 2j]))
@@ -46,7 +46,7 @@ def real(val: ArrayLike, /) -> Array:
 
 
 def imag(val: ArrayLike, /) -> Array:
-    """Imaginary part; zeros for real numbers.
+    """Returns the imaginary part; zeros for real numbers.
 
     Example:
       >>> jnp.imag(jnp.array([1 + 2j]))
@@ -62,7 +62,7 @@ def imag(val: ArrayLike, /) -> Array:
 
 @partial(jit_when_traced, static_argnames=("deg",))
 def angle(z: ArrayLike, deg: bool = False) -> Array:
-    """Argument of complex numbers, in (-pi, pi].
+    """Computes the argument of complex numbers, in (-pi, pi].
 
     Args:
       z: numbers; that of real scalars has the default dtype of floats.
@@ -84,7 +84,7 @@ def angle(z: ArrayLike, deg: bool = False) -> Array:
 
 @jit_when_traced
 def isreal(x: ArrayLike) -> Array:
-    """True where the imaginary part is zero.
+    """Returns True where the imaginary part is zero.
 
     Example:
       >>> jnp.isreal(jnp.array([1.0, 1j]))
@@ -96,7 +96,7 @@ def isreal(x: ArrayLike) -> Array:
 
 @jit_when_traced
 def iscomplex(x: ArrayLike) -> Array:
-    """True where the imaginary part is not zero.
+    """Returns True where the imaginary part is not zero.
 
     Example:
       >>> jnp.iscomplex(jnp.array([1.0, 1j]))

@@ -51,7 +51,7 @@ def where(
     size: int | None = None,
     fill_value: ArrayLike | tuple[ArrayLike, ...] | None = None,
 ) -> Array | tuple[Array, ...]:
-    """`x` where `condition` holds, else `y`; with `condition` alone, the indices where it holds.
+    """Selects `x` where `condition` holds, else `y`; with `condition` alone, returns its indices.
 
     Args:
       condition: truth values (what is not zero is true).
@@ -93,7 +93,7 @@ def where(
 
 
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: ArrayLike = 0) -> Array:
-    """Elements of the choice whose condition is the first to hold; `default` where none does.
+    """Selects from the choice whose condition is the first to hold; `default` if none does.
 
     Args:
       condlist: arrays of truth values.

@@ -72,7 +72,7 @@ def array(
     device: Device | Sharding | None = None,
     out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
-    """An array of what `object` holds.
+    """Creates an array from `object`.
 
     Args:
       object: a scalar, an array, a nested sequence of these, or anything NumPy makes an array of.
@@ -131,7 +131,7 @@ def asarray(
     device: Device | Sharding | None = None,
     out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
-    """`a` as an array, not copied if it is one.
+    """Converts `a` to an array, without a copy if it is one.
 
     Args:
       a: a scalar, an array, a nested sequence of these, or anything NumPy makes an array of.
@@ -221,7 +221,7 @@ def zeros(
     device: Device | Sharding | None = None,
     out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
-    """Zeros.
+    """Returns an array of zeros.
 
     Args:
       shape: of the result; an integer stands for one axis.
@@ -245,7 +245,7 @@ def ones(
     device: Device | Sharding | None = None,
     out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
-    """Ones.
+    """Returns an array of ones.
 
     Args:
       shape: of the result; an integer stands for one axis.
@@ -268,7 +268,7 @@ def empty(
     device: Device | Sharding | None = None,
     out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
-    """An array whose contents are not specified; unlike NumPy's they are always zeros.
+    """Returns an array with unspecified contents; in this package they are zeros.
 
     Args:
       shape: of the result; an integer stands for one axis.
@@ -294,7 +294,7 @@ def full(
     device: Device | Sharding | None = None,
     out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
-    """An array of `shape` filled with `fill_value`.
+    """Returns an array of `shape` filled with `fill_value`.
 
     Args:
       shape: of the result; an integer stands for one axis.
@@ -454,7 +454,7 @@ def full_like(
     device: Device | Sharding | None = None,
     out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
-    """`fill_value` in the shape and dtype of `a` where these are not given.
+    """Returns an array like `a`, filled with `fill_value`.
 
     Args:
       a: an array, or anything that has a shape and a dtype.
@@ -478,7 +478,7 @@ def full_like(
 
 @one_operation
 def copy(a: ArrayLike, order: str | None = None) -> Array:
-    """A copy of `a`.
+    """Copies `a`.
 
     Args:
       a: an array.
@@ -501,7 +501,7 @@ def frombuffer(
     count: int = -1,
     offset: int = 0,
 ) -> Array:
-    r"""The bytes of `buffer` as elements of `dtype`, copied.
+    r"""Copies the bytes of `buffer` to an array of `dtype`.
 
     Args:
       buffer: an object with bytes in memory.
@@ -519,7 +519,7 @@ def frombuffer(
 
 
 def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: str) -> Array:
-    """Numbers written in `string`, `sep` between them.
+    """Parses numbers in `string`, separated by `sep`.
 
     Args:
       string: the text.
@@ -539,7 +539,7 @@ def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: s
 def from_dlpack(
     x: object, /, *, device: Device | Sharding | None = None, copy: bool | None = None
 ) -> Array:
-    """An array of an object that has `__dlpack__`, such as a tensor of another library.
+    """Converts an object with `__dlpack__`, such as a tensor of another library, to an array.
 
     Args:
       x: the object.

@@ -84,7 +84,7 @@ def _check_out(name: str, out: None) -> None:
 def cumsum(
     a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
 ) -> Array:
-    """Running sum along `axis`.
+    """Computes the running sum along `axis`.
 
     Args:
       a: an array.
@@ -110,7 +110,7 @@ def cumsum(
 def cumprod(
     a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
 ) -> Array:
-    """Running product along `axis`.
+    """Computes the running product along `axis`.
 
     Args:
       a: an array.
@@ -132,7 +132,7 @@ def cumprod(
 def nancumsum(
     a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
 ) -> Array:
-    """`cumsum` with NaN counted as 0.
+    """Computes `cumsum`, treating NaN as 0.
 
     Args:
       a: an array.
@@ -154,7 +154,7 @@ def nancumsum(
 def nancumprod(
     a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
 ) -> Array:
-    """`cumprod` with NaN counted as 1.
+    """Computes `cumprod`, treating NaN as 1.
 
     Args:
       a: an array.
@@ -204,7 +204,7 @@ def cumulative_sum(
     dtype: DTypeLike | None = None,
     include_initial: bool = False,
 ) -> Array:
-    """Running sum along `axis`, as the array API standard has it.
+    """Computes the running sum along `axis`, as in the array API standard.
 
     Args:
       x: an array of rank 1 or more.
@@ -233,7 +233,7 @@ def cumulative_prod(
     dtype: DTypeLike | None = None,
     include_initial: bool = False,
 ) -> Array:
-    """Running product along `axis`, as the array API standard has it.
+    """Computes the running product along `axis`, as in the array API standard.
 
     Args:
       x: an array of rank 1 or more.

@@ -48,7 +48,7 @@ class SVDResult(NamedTuple):
 
 @jit_when_traced(static_argnames=("upper", "symmetrize_input"), compiled_from=LARGE)
 def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True) -> Array:
-    """Lower triangular L with a = L @ L^H, or upper triangular U with a = U^H @ U.
+    """Computes lower triangular L with a = L @ L^H, or upper triangular U with a = U^H @ U.
 
     Args:
       a: Hermitian positive definite matrices (..., n, n).
@@ -69,7 +69,7 @@ def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True
 
 
 def eig(a: ArrayLike) -> EigResult:
-    """Eigenvalues and (right) eigenvectors of square matrices.
+    """Computes eigenvalues and (right) eigenvectors of square matrices.
 
     Args:
       a: matrices (..., n, n).
@@ -88,7 +88,7 @@ def eig(a: ArrayLike) -> EigResult:
 
 @jit_when_traced
 def eigvals(a: ArrayLike) -> Array:
-    """Eigenvalues of square matrices.
+    """Computes eigenvalues of square matrices.
 
     Args:
       a: matrices (..., n, n).
@@ -105,7 +105,7 @@ def eigvals(a: ArrayLike) -> Array:
 
 @jit_when_traced(static_argnames=("UPLO", "symmetrize_input"))
 def eigh(a: ArrayLike, UPLO: str | None = None, symmetrize_input: bool = True) -> EighResult:
-    """Eigenvalues and eigenvectors of Hermitian matrices.
+    """Computes eigenvalues and eigenvectors of Hermitian matrices.
 
     Args:
       a: matrices (..., n, n).
@@ -133,7 +133,7 @@ def eigh(a: ArrayLike, UPLO: str | None = None, symmetrize_input: bool = True) -
 
 @jit_when_traced(static_argnames=("UPLO", "symmetrize_input"))
 def eigvalsh(a: ArrayLike, UPLO: str | None = "L", *, symmetrize_input: bool = True) -> Array:
-    """Eigenvalues of Hermitian matrices.
+    """Computes eigenvalues of Hermitian matrices.
 
     Args:
       a: matrices (..., n, n).
@@ -168,7 +168,7 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Array | QRResult: ...
 
 @jit_when_traced(static_argnames=("mode",))
 def qr(a: ArrayLike, mode: str = "reduced") -> Array | QRResult:
-    """Q with orthonormal columns and upper triangular R such that a = Q @ R.
+    """Computes Q with orthonormal columns and upper triangular R such that a = Q @ R.
 
     Args:
       a: matrices (..., m, n).
@@ -242,7 +242,7 @@ def svd(
     a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False,
     subset_by_index: tuple[int, int] | None = None,
 ) -> Array | SVDResult:  # fmt: skip
-    """Singular value decomposition: a = U @ diag(S) @ Vh.
+    """Computes the singular value decomposition: a = U @ diag(S) @ Vh.
 
     Args:
       a: matrices (..., m, n).
@@ -289,7 +289,7 @@ def svd(
 
 @jit_when_traced
 def svdvals(x: ArrayLike, /) -> Array:
-    """Singular values.
+    """Computes the singular values.
 
     Args:
       x: matrices (..., m, n).

@@ -82,7 +82,7 @@ def _det_jvp(primals: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[A
 
 @jit  # eager, too, as `inv`
 def det(a: ArrayLike) -> Array:
-    """The determinant of square matrices.
+    """Computes the determinant of square matrices.
 
     Args:
       a: matrices (..., n, n).
@@ -103,7 +103,7 @@ def det(a: ArrayLike) -> Array:
 
 @partial(jit, static_argnames=("method",))  # eager, too, as `inv`
 def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
-    """Sign of a determinant, and the logarithm of its absolute value.
+    """Computes the sign of a determinant, and the logarithm of its absolute value.
 
     Args:
       a: matrices (..., n, n).

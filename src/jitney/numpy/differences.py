@@ -52,7 +52,7 @@ def diff(
     prepend: ArrayLike | None = None,
     append: ArrayLike | None = None,
 ) -> Array:
-    """Differences of neighbours along `axis`, taken `n` times; of booleans whether they differ.
+    """Computes differences of neighbours along `axis`, `n` times; of booleans, whether they differ.
 
     Args:
       a: an array of rank 1 or more.
@@ -103,7 +103,7 @@ def diff(
 def ediff1d(
     ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None
 ) -> Array:
-    """Differences of neighbours in the flattened array.
+    """Computes differences of neighbours in the flattened array.
 
     Args:
       ary: an array.
@@ -235,7 +235,7 @@ def _uneven_slopes(x: Array, h: Array, axis: int, first: Array, last: Array) -> 
 def trapezoid(
     y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axis: int = -1
 ) -> Array:
-    """The integral along `axis` by the trapezoidal rule.
+    """Integrates along `axis` by the trapezoidal rule.
 
     Args:
       y: values; integers become the default float.
@@ -285,7 +285,7 @@ def unwrap(
     axis: int = -1,
     period: ArrayLike = 6.283185307179586,
 ) -> Array:
-    """`p` with jumps of more than half a period taken out, by multiples of the period.
+    """Removes jumps of more than half a period from `p`, by adding multiples of the period.
 
     Args:
       p: phases.
@@ -357,7 +357,7 @@ def interp(
     right: ArrayLike | str | None = None,
     period: ArrayLike | None = None,
 ) -> Array:
-    """Values at `x` of the piecewise linear function through points (`xp`, `fp`).
+    """Interpolates linearly between points (`xp`, `fp`), at `x`.
 
     Args:
       x: where to evaluate.

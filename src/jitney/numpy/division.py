@@ -25,7 +25,7 @@ def zero_like(x: ArrayLike) -> ArrayLike:
 
 @jit_when_traced
 def floor_divide(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """The largest integer not above x1 / x2; also written x1 // x2.
+    """Computes the largest integer not above x1 / x2; also written x1 // x2.
 
     Args:
       x1: dividends; booleans count as int32.
@@ -97,7 +97,7 @@ def _float_divmod(x1: ArrayLike, x2: ArrayLike) -> tuple[Array, Array]:
 
 @jit_when_traced
 def remainder(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """x1 - x2 floor(x1 / x2): the remainder that has the sign of x2; also written x1 % x2.
+    """Computes the remainder x1 - x2 floor(x1 / x2), with the sign of x2; also written x1 % x2.
 
     Args:
       x1: dividends; booleans count as int32.
@@ -135,7 +135,7 @@ mod: BinaryFunction = public(lambda x1, x2, /: remainder(x1, x2), "mod", remaind
 
 @jit_when_traced
 def fmod(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """The remainder of x1 / x2 that has the sign of x1.
+    """Computes the remainder of x1 / x2 that has the sign of x1.
 
     Args:
       x1: dividends; booleans count as int32.

@@ -51,7 +51,7 @@ def einsum(
     _dot_general: Callable[..., Array] = dot_general,
     out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
-    """Sums of products by Einstein's convention, in an order that `opt_einsum` finds.
+    """Sums products by Einstein's convention, in an order that `opt_einsum` finds.
 
     Args:
       subscripts: names of the axes of each operand, and of the result, such as "ij,jk->ik"; names
@@ -184,7 +184,7 @@ def einsum_path(
     *operands: ArrayLike | Sequence[Any],
     optimize: Optimize = "auto",
 ) -> tuple[Collection[tuple[int, ...]], Any]:
-    """The order in which `einsum` contracts its operands, without computing anything.
+    """Finds the order in which `einsum` contracts its operands, without computing anything.
 
     Args:
       subscripts: as of `einsum`.

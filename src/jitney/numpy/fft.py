@@ -169,7 +169,7 @@ def _two(name: str, axes: Sequence[int]) -> Sequence[int]:
 
 
 def fft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) -> Array:
-    """Discrete Fourier transform along an axis.
+    """Computes the discrete Fourier transform along an axis.
 
     Args:
       a: array, real or complex.
@@ -190,7 +190,7 @@ def fft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) -
 
 
 def ifft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) -> Array:
-    """Inverse of `fft`: divided by n, unless `norm` is "forward" (not) or "ortho" (by its root).
+    """Computes the inverse of `fft`: divided by n, unless `norm` is "forward" or "ortho".
 
     Args, Returns, Raises: as of `fft`.
 
@@ -202,7 +202,7 @@ def ifft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) 
 
 
 def rfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) -> Array:
-    """The first n // 2 + 1 elements of the transform of real numbers; the others are conjugates.
+    """Computes the first n // 2 + 1 elements of the transform of real numbers.
 
     Args:
       a: real array.
@@ -221,7 +221,7 @@ def rfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) 
 
 
 def irfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) -> Array:
-    """Inverse of `rfft`: n real numbers of the first n // 2 + 1 elements of their transform.
+    """Computes the inverse of `rfft`: n real numbers.
 
     Args:
       a: array; imaginary parts of elements that stand for themselves do not count.
@@ -251,7 +251,7 @@ def _exchanged(norm: Norm) -> Norm:
 
 
 def hfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) -> Array:
-    """Transform of a signal with conjugate symmetry, whose first half is given: n real numbers.
+    """Transforms a signal with conjugate symmetry, given its first half, to n real numbers.
 
     Args, Returns, Raises: as of `irfft`, with `norm` as of `fft`.
 
@@ -267,7 +267,7 @@ def hfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) 
 
 
 def ihfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) -> Array:
-    """Inverse of `hfft`: the first n // 2 + 1 elements of a signal with conjugate symmetry.
+    """Computes the inverse of `hfft`: the first n // 2 + 1 elements of a conjugate-symmetric signal.
 
     Args, Returns, Raises: as of `rfft`, with `norm` as of `ifft`.
 
@@ -280,7 +280,7 @@ def ihfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None)
 
 
 def fftn(a: ArrayLike, s: Lengths = None, axes: Axes = None, norm: Norm = None) -> Array:
-    """Discrete Fourier transform along several axes.
+    """Computes the discrete Fourier transform along several axes.
 
     Args:
       a: array, real or complex.
@@ -303,7 +303,7 @@ def fftn(a: ArrayLike, s: Lengths = None, axes: Axes = None, norm: Norm = None) 
 
 
 def ifftn(a: ArrayLike, s: Lengths = None, axes: Axes = None, norm: Norm = None) -> Array:
-    """Inverse of `fftn`. Args, Returns, Raises: as there, with `norm` as of `ifft`.
+    """Computes the inverse of `fftn`. Args, Returns, Raises: as there, with `norm` as in `ifft`.
 
     Example:
       >>> jnp.fft.ifftn(jnp.fft.fftn(jnp.eye(2))).real
@@ -314,7 +314,7 @@ def ifftn(a: ArrayLike, s: Lengths = None, axes: Axes = None, norm: Norm = None)
 
 
 def rfftn(a: ArrayLike, s: Lengths = None, axes: Axes = None, norm: Norm = None) -> Array:
-    """Transform of real numbers along several axes: of the last axis, the first half.
+    """Transforms real numbers along several axes; of the last axis, returns the first half.
 
     Args, Raises: as of `fftn`; and ValueError for complex numbers.
 
@@ -328,7 +328,7 @@ def rfftn(a: ArrayLike, s: Lengths = None, axes: Axes = None, norm: Norm = None)
 
 
 def irfftn(a: ArrayLike, s: Lengths = None, axes: Axes = None, norm: Norm = None) -> Array:
-    """Inverse of `rfftn`: real numbers.
+    """Computes the inverse of `rfftn`: real numbers.
 
     Args:
       a: array.
@@ -350,7 +350,7 @@ def irfftn(a: ArrayLike, s: Lengths = None, axes: Axes = None, norm: Norm = None
 def fft2(
     a: ArrayLike, s: Lengths = None, axes: Sequence[int] = (-2, -1), norm: Norm = None
 ) -> Array:
-    """`fftn` along two axes, the last two by default. Args, Returns, Raises: as there.
+    """Computes `fftn` along two axes, the last two by default. Args, Returns, Raises: as there.
 
     Example:
       >>> jnp.fft.fft2(jnp.ones((2, 2)))[0, 0]
@@ -362,7 +362,7 @@ def fft2(
 def ifft2(
     a: ArrayLike, s: Lengths = None, axes: Sequence[int] = (-2, -1), norm: Norm = None
 ) -> Array:
-    """`ifftn` along two axes, the last two by default. Args, Returns, Raises: as there.
+    """Computes `ifftn` along two axes, the last two by default. Args, Returns, Raises: as there.
 
     Example:
       >>> jnp.fft.ifft2(jnp.ones((2, 2)))[0, 0]
@@ -374,7 +374,7 @@ def ifft2(
 def rfft2(
     a: ArrayLike, s: Lengths = None, axes: Sequence[int] = (-2, -1), norm: Norm = None
 ) -> Array:
-    """`rfftn` along two axes, the last two by default. Args, Returns, Raises: as there.
+    """Computes `rfftn` along two axes, the last two by default. Args, Returns, Raises: as there.
 
     Example:
       >>> jnp.fft.rfft2(jnp.ones((2, 4))).shape
@@ -386,7 +386,7 @@ def rfft2(
 def irfft2(
     a: ArrayLike, s: Lengths = None, axes: Sequence[int] = (-2, -1), norm: Norm = None
 ) -> Array:
-    """`irfftn` along two axes, the last two by default. Args, Returns, Raises: as there.
+    """Computes `irfftn` along two axes, the last two by default. Args, Returns, Raises: as there.
 
     Example:
       >>> jnp.fft.irfft2(jnp.fft.rfft2(jnp.ones((2, 4)))).shape
@@ -477,7 +477,7 @@ def _shifted(name: str, x: ArrayLike, axes: int | Sequence[int] | None, back: bo
 
 @jit_when_traced(static_argnames=("axes",), inline=True)
 def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
-    """`x` with the zero frequency moved from the first place to the middle of each axis.
+    """Moves the zero frequency from the first position to the middle of each axis.
 
     Args:
       x: array.
@@ -494,7 +494,7 @@ def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
 
 @jit_when_traced(static_argnames=("axes",), inline=True)
 def ifftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
-    """Inverse of `fftshift`. Args, Returns: as there.
+    """Computes the inverse of `fftshift`. Args, Returns: as there.
 
     Example:
       >>> jnp.fft.ifftshift(jnp.array([-2, -1,  0,  1]))

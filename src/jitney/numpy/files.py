@@ -29,7 +29,7 @@ set_printoptions = np.set_printoptions
 
 
 def load(file: IO[bytes] | str | os.PathLike[Any], *args: PyTree, **kwargs: PyTree) -> Any:
-    """The array in a file that `save` has written.
+    """Loads an array from a file that `save` has written.
 
     Args:
       file: a path, or a file open for reading of bytes.

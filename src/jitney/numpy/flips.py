@@ -24,7 +24,7 @@ _INT32 = np.dtype(np.int32)
 
 
 def flip(m: ArrayLike, axis: Axis = None) -> Array:
-    """Elements in reversed order.
+    """Reverses the order of elements.
 
     Args:
       m: an array.
@@ -55,7 +55,7 @@ def _flip(m: ArrayLike, axis: Axis = None) -> Array:
 
 
 def fliplr(m: ArrayLike) -> Array:
-    """Elements in reversed order along the second axis.
+    """Reverses the order of elements along the second axis.
 
     Args:
       m: an array of rank 2 or more.
@@ -70,7 +70,7 @@ def fliplr(m: ArrayLike) -> Array:
 
 
 def flipud(m: ArrayLike) -> Array:
-    """Elements in reversed order along the first axis.
+    """Reverses the order of elements along the first axis.
 
     Args:
       m: an array of rank 1 or more.
@@ -86,7 +86,7 @@ def flipud(m: ArrayLike) -> Array:
 
 @jit_when_traced(static_argnames=("k", "axes"))
 def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
-    """`m` turned `k` times by 90 degrees in the plane of `axes`, from the first to the second.
+    """Rotates `m` `k` times by 90 degrees in the plane of `axes`, from the first to the second.
 
     Args:
       m: an array of rank 2 or more.
@@ -122,7 +122,7 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
 
 
 def roll(a: ArrayLike, shift: ArrayLike | Sequence[int], axis: Axis = None) -> Array:
-    """Elements moved by `shift` along `axis`; what leaves at the end comes in at the start.
+    """Rotates elements by `shift` along `axis`; those that leave at the end enter at the start.
 
     Args:
       a: an array.

@@ -18,7 +18,7 @@ from jitney.primitives.elementwise import binary, compare, convert, unary
 
 
 def isnan(x: ArrayLike, /) -> Array:
-    """True where x is NaN.
+    """Returns True where x is NaN.
 
     Example:
       >>> jnp.isnan(jnp.array([1.0, jnp.nan]))
@@ -29,7 +29,7 @@ def isnan(x: ArrayLike, /) -> Array:
 
 
 def isfinite(x: ArrayLike, /) -> Array:
-    """True where x is neither infinite nor NaN.
+    """Returns True where x is neither infinite nor NaN.
 
     Example:
       >>> jnp.isfinite(jnp.array([1.0, jnp.inf, jnp.nan]))
@@ -46,7 +46,7 @@ def isfinite(x: ArrayLike, /) -> Array:
 
 @jit_when_traced
 def isinf(x: ArrayLike, /) -> Array:
-    """True where x is infinite, or a part of a complex x is.
+    """Returns True where x is infinite, or a part of a complex x is.
 
     Example:
       >>> jnp.isinf(jnp.array([1.0, -jnp.inf, jnp.nan]))
@@ -66,7 +66,7 @@ def isinf(x: ArrayLike, /) -> Array:
 
 
 def isposinf(x: ArrayLike, /, out: None = None) -> Array:
-    """True where x is +inf.
+    """Returns True where x is +inf.
 
     Args:
       x: real numbers.
@@ -83,7 +83,7 @@ def isposinf(x: ArrayLike, /, out: None = None) -> Array:
 
 
 def isneginf(x: ArrayLike, /, out: None = None) -> Array:
-    """True where x is -inf.
+    """Returns True where x is -inf.
 
     Args:
       x: real numbers.
@@ -114,7 +114,7 @@ def _is_infinity(name: str, x: ArrayLike, infinity: float, out: None) -> Array:
 
 @jit_when_traced
 def signbit(x: ArrayLike, /) -> Array:
-    """True where the sign bit is set: negative numbers, -0.0 and NaNs of that sign.
+    """Returns True where the sign bit is set: negative numbers, -0.0 and NaNs of that sign.
 
     Raises:
       ValueError: for complex numbers.
@@ -147,7 +147,7 @@ def nan_to_num(
     posinf: ArrayLike | None = None,
     neginf: ArrayLike | None = None,
 ) -> Array:
-    """x with NaN and infinities replaced.
+    """Replaces NaN and infinities.
 
     Args:
       x: any array; integers are left alone.

@@ -22,7 +22,7 @@ _INT32 = np.dtype(np.int32)
 
 @jit_when_traced
 def copysign(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """|x1| with the sign of x2.
+    """Returns |x1| with the sign of x2.
 
     Args:
       x1: real numbers; integers become the default float.
@@ -47,7 +47,7 @@ def copysign(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 @jit_when_traced
 def modf(x: ArrayLike, /, out: None = None) -> tuple[Array, Array]:
-    """Fraction and integer part, both with the sign of x.
+    """Splits x into fraction and integer part, both with the sign of x.
 
     Args:
       x: real numbers; integers become the default float.
@@ -69,7 +69,7 @@ def modf(x: ArrayLike, /, out: None = None) -> tuple[Array, Array]:
 
 @jit_when_traced
 def frexp(x: ArrayLike, /) -> tuple[Array, Array]:
-    """Mantissa m and exponent e with x = m 2**e and 0.5 <= |m| < 1.
+    """Splits x into mantissa m and exponent e: x = m 2**e and 0.5 <= |m| < 1.
 
     Args:
       x: real numbers; integers become the default float.
@@ -139,7 +139,7 @@ def _frexp_jvp(
 
 @jit_when_traced
 def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """x1 2**x2; the inverse of `frexp`.
+    """Computes x1 2**x2; the inverse of `frexp`.
 
     Args:
       x1: real numbers; integers become the default float.
@@ -181,7 +181,7 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 
 def spacing(x: ArrayLike, /) -> Array:
-    """The distance from x to the next number away from zero; of float16, as in NumPy, the one above.
+    """Computes the distance from x to the next number away from zero; for float16, to the one above.
 
     Args:
       x: real numbers; integers become the default float.

@@ -40,7 +40,7 @@ def _along(x: Array, axis: int | None) -> tuple[Array, int]:
 
 @jit_when_traced(static_argnames=("axis",))
 def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
-    """`values` after `arr` along `axis`.
+    """Appends `values` to `arr` along `axis`.
 
     Args:
       arr: an array.
@@ -71,7 +71,7 @@ def _positions(index: Array, n: int) -> Array:
 def insert(
     arr: ArrayLike, obj: ArrayLike | slice, values: ArrayLike, axis: int | None = None
 ) -> Array:
-    """`arr` with `values` put in before the positions `obj`.
+    """Inserts `values` into `arr` before the positions `obj`.
 
     Args:
       arr: an array; flattened if `axis` is None.
@@ -140,7 +140,7 @@ def delete(
     *,
     assume_unique_indices: bool = False,
 ) -> Array:
-    """`arr` without the elements at positions `obj`.
+    """Returns `arr` without the elements at positions `obj`.
 
     Args:
       arr: an array; flattened if `axis` is None.
@@ -228,7 +228,7 @@ def _without(x: Array, index: Array, axis: int) -> Array:
 
 @jit_when_traced(static_argnames=("new_shape",))
 def resize(a: ArrayLike, new_shape: ShapeLike) -> Array:
-    """The elements of `a`, again and again, in shape `new_shape`.
+    """Repeats the elements of `a` to fill shape `new_shape`.
 
     Args:
       a: an array.
@@ -257,7 +257,7 @@ def resize(a: ArrayLike, new_shape: ShapeLike) -> Array:
 
 
 def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axis = None) -> Array:
-    """`filt` without zeros at the front and the back.
+    """Removes zeros at the front and the back of `filt`.
 
     Args:
       filt: an array; its values must be known.

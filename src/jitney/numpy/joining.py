@@ -60,7 +60,7 @@ def _promoted(parts: Sequence[Any], dtype: DTypeLike | None, name: str) -> list[
 
 
 def concatenate(arrays: Arrays, axis: int | None = 0, dtype: DTypeLike | None = None) -> Array:
-    """Arrays of equal shape, except along `axis`, put one after the other.
+    """Joins arrays, whose shapes are equal except along `axis`, along that axis.
 
     Args:
       arrays: a sequence of arrays, or an array whose first axis is over them.
@@ -122,7 +122,7 @@ def _flat(x: ArrayLike) -> Array:
 
 
 def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Array:
-    """Arrays put one after the other; `concatenate` as the array API standard has it.
+    """Joins arrays along an axis; `concatenate` of the array API standard.
 
     Args:
       arrays: a sequence of arrays of equal shape, except along `axis`.
@@ -139,7 +139,7 @@ def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Array:
 
 
 def stack(arrays: Arrays, axis: int = 0, out: None = None, dtype: DTypeLike | None = None) -> Array:
-    """Arrays of one shape put along a new axis at position `axis`.
+    """Joins arrays of one shape along a new axis at position `axis`.
 
     Args:
       arrays: a sequence of arrays, or an array whose first axis is over them.
@@ -182,7 +182,7 @@ def stack(arrays: Arrays, axis: int = 0, out: None = None, dtype: DTypeLike | No
 
 
 def vstack(tup: Arrays, dtype: DTypeLike | None = None) -> Array:
-    """Arrays, of rank 2 at least, joined along the first axis.
+    """Joins arrays, of rank 2 or more, along the first axis.
 
     Args:
       tup: a sequence of arrays, or an array whose first axis is over them; those of rank 1 count as
@@ -202,7 +202,7 @@ def vstack(tup: Arrays, dtype: DTypeLike | None = None) -> Array:
 
 
 def hstack(tup: Arrays, dtype: DTypeLike | None = None) -> Array:
-    """Arrays joined along the second axis, or along the only one.
+    """Joins arrays along the second axis, or the only one.
 
     Args:
       tup: a sequence of arrays, or an array whose first axis is over them; scalars count as of rank 1.
@@ -223,7 +223,7 @@ def hstack(tup: Arrays, dtype: DTypeLike | None = None) -> Array:
 
 
 def dstack(tup: Arrays, dtype: DTypeLike | None = None) -> Array:
-    """Arrays, of rank 3 at least, joined along the third axis.
+    """Joins arrays, of rank 3 or more, along the third axis.
 
     Args:
       tup: a sequence of arrays, or an array whose first axis is over them; `atleast_3d` says how
@@ -253,7 +253,7 @@ def _each(name: str, x: Array, rank: int) -> Array:
 
 
 def column_stack(tup: Arrays) -> Array:
-    """Arrays of rank 1 as the columns of a matrix; those of rank 2 as they are.
+    """Joins arrays of rank 1 as columns of a matrix; those of rank 2 as they are.
 
     Args:
       tup: a sequence of arrays, or an array whose first axis is over them.
@@ -274,7 +274,7 @@ def column_stack(tup: Arrays) -> Array:
 
 @jit_when_traced
 def block(arrays: ArrayLike | Sequence[Any]) -> Array:
-    """An array put together from blocks in nested lists, the innermost along the last axis.
+    """Assembles an array from blocks in nested lists, the innermost along the last axis.
 
     Args:
       arrays: an array, or a list of arrays or of lists of them, all of one depth.
@@ -326,7 +326,7 @@ def atleast_1d(*arys: ArrayLike) -> Array | tuple[Array, ...]: ...
 
 @jit_when_traced
 def atleast_1d(*arys: ArrayLike) -> Array | tuple[Array, ...]:
-    """Arrays of rank 1 at least.
+    """Converts arguments to arrays of rank 1 or more.
 
     Args:
       *arys: arrays; scalars get one axis.
@@ -350,7 +350,7 @@ def atleast_2d(*arys: ArrayLike) -> Array | tuple[Array, ...]: ...
 
 @jit_when_traced
 def atleast_2d(*arys: ArrayLike) -> Array | tuple[Array, ...]:
-    """Arrays of rank 2 at least, new axes in front.
+    """Converts arguments to arrays of rank 2 or more, with new axes in front.
 
     Args:
       *arys: arrays.
@@ -376,7 +376,7 @@ def atleast_3d(*arys: ArrayLike) -> Array | tuple[Array, ...]: ...
 
 @jit_when_traced
 def atleast_3d(*arys: ArrayLike) -> Array | tuple[Array, ...]:
-    """Arrays of rank 3 at least: (n,) becomes (1, n, 1), (m, n) becomes (m, n, 1).
+    """Converts arguments to rank 3 or more: (n,) becomes (1, n, 1), (m, n) becomes (m, n, 1).
 
     Args:
       *arys: arrays.
@@ -449,7 +449,7 @@ def _extent(n: Any) -> Any:
 def split(
     ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int], axis: int = 0
 ) -> list[Array]:
-    """Parts of `ary` along `axis`: a number of equal ones, or cut at given indices.
+    """Splits `ary` along `axis` into equal parts, or at given indices.
 
     Args:
       ary: an array.
@@ -476,7 +476,7 @@ def split(
 def array_split(
     ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int], axis: int = 0
 ) -> list[Array]:
-    """`split`, but the first parts are longer by one if the extent cannot be divided.
+    """Splits like `split`, but allows parts whose sizes differ by one.
 
     Args:
       ary: an array.
@@ -494,7 +494,7 @@ def array_split(
 
 
 def vsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> list[Array]:
-    """`split` along the first axis.
+    """Splits along the first axis; see `split`.
 
     Args:
       ary: an array of rank 1 or more.
@@ -513,7 +513,7 @@ def vsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> li
 
 
 def hsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> list[Array]:
-    """`split` along the second axis, or along the only one.
+    """Splits along the second axis, or the only one; see `split`.
 
     Args:
       ary: an array of rank 1 or more.
@@ -535,7 +535,7 @@ def hsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> li
 
 
 def dsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> list[Array]:
-    """`split` along the third axis.
+    """Splits along the third axis; see `split`.
 
     Args:
       ary: an array of rank 3 or more.
@@ -554,7 +554,7 @@ def dsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> li
 
 
 def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
-    """The slices of `x` along `axis`, without that axis; the inverse of `stack`.
+    """Returns the slices of `x` along `axis`, without that axis; the inverse of `stack`.
 
     Args:
       x: an array of rank 1 or more.

@@ -74,7 +74,7 @@ __dir__ = listing(__name__)
 
 @jit_when_traced(static_argnames=("p",))
 def cond(x: ArrayLike, p: int | float | str | None = None) -> Array:
-    """The condition number of matrices.
+    """Computes the condition number of matrices.
 
     Args:
       x: matrices (..., m, n), square unless `p` is None, 2 or -2.
@@ -117,7 +117,7 @@ def matrix_rank(
     hermitian: bool = False,
     tol: ArrayLike | None = None,
 ) -> Array:
-    """The rank of matrices: the number of singular values that do not count as 0.
+    """Computes the rank of matrices: the number of singular values that do not count as 0.
 
     Args:
       M: matrices (..., m, n); of a vector the rank is whether it has a nonzero element.
@@ -156,7 +156,7 @@ def matrix_rank(
 
 @jit_when_traced(static_argnames=("n",))
 def matrix_power(a: ArrayLike, n: int) -> Array:
-    """`a` to the integer power `n`, by repeated squares.
+    """Computes `a` to the integer power `n`, by repeated squaring.
 
     Args:
       a: matrices (..., n, n).

@@ -27,7 +27,7 @@ from jitney.primitives.reduction.reduce import reduce_sum
 
 @jit  # eager, too: the program of the system's solution is to be compiled once
 def solve(a: ArrayLike, b: ArrayLike) -> Array:
-    """X with a @ X = b.
+    """Solves a @ X = b for X.
 
     Args:
       a: matrices (..., n, n).
@@ -73,7 +73,7 @@ def solve_arrays(a: Array, b: Array) -> Array:
 
 @jit  # eager, too: the program of the system's solution is to be compiled once
 def inv(a: ArrayLike) -> Array:
-    """The inverse of square matrices; to solve systems, `solve` is faster and more exact.
+    """Inverts square matrices; to solve systems, `solve` is faster and more accurate.
 
     Args:
       a: matrices (..., n, n).
@@ -138,7 +138,7 @@ def pinv(
     *,
     rcond: ArrayLike | None = None,
 ) -> Array:
-    """The Moore-Penrose inverse.
+    """Computes the Moore-Penrose inverse.
 
     Args:
       a: matrices (..., m, n).
@@ -179,7 +179,7 @@ def pinv(
 def lstsq(
     a: ArrayLike, b: ArrayLike, rcond: float | None = None, *, numpy_resid: bool = False
 ) -> tuple[Array, Array, Array, Array]:
-    """The least squares problem: x such that the norm of a @ x - b is minimal.
+    """Solves the least squares problem: x such that the norm of a @ x - b is minimal.
 
     Args:
       a: a matrix (m, n).
@@ -239,7 +239,7 @@ def _squares_of_columns(x: Array) -> Array:
 
 
 def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
-    """The inverse of `tensordot(a, ., ind)`.
+    """Computes the inverse of `tensordot(a, ., ind)`.
 
     Args:
       a: an array; the product of its first `ind` extents is that of the others.
@@ -271,7 +271,7 @@ def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
 
 
 def tensorsolve(a: ArrayLike, b: ArrayLike, axes: tuple[int, ...] | None = None) -> Array:
-    """X with tensordot(a, X, X.ndim) = b.
+    """Solves tensordot(a, X, X.ndim) = b for X.
 
     Args:
       a: an array whose first axes are those of `b`.

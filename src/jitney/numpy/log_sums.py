@@ -60,7 +60,7 @@ def logsumexp(
     return_sign: bool = False,
     where: ArrayLike | None = None,
 ) -> Array | tuple[Array, Array]:
-    """log(sum(b exp(a))) along `axis`, without overflow.
+    """Computes log(sum(b exp(a))) along `axis`, without overflow.
 
     Args:
       a: array; integers become the default float.

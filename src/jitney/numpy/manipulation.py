@@ -51,7 +51,7 @@ def reshape(
     copy: bool | None = None,
     out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
-    """The elements of `a` in another shape.
+    """Changes the shape of `a`.
 
     Args:
       a: an array.
@@ -118,7 +118,7 @@ def _sizes(old: tuple[int, ...], shape: ShapeLike) -> tuple[int, ...]:
 def ravel(
     a: ArrayLike, order: str = "C", *, out_sharding: Sharding | PartitionSpec | None = None
 ) -> Array:
-    """All elements along one axis.
+    """Flattens an array to one axis.
 
     Args:
       a: an array.
@@ -144,7 +144,7 @@ def ravel(
 
 
 def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
-    """The axes of `a` in another order.
+    """Permutes the axes of `a`.
 
     Args:
       a: an array.
@@ -164,7 +164,7 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
 
 
 def permute_dims(a: ArrayLike, /, axes: tuple[int, ...]) -> Array:
-    """Axes in the order `axes`; `transpose` as the array API standard has it.
+    """Permutes the axes to the order `axes`; `transpose` of the array API standard.
 
     Args:
       a: an array.
@@ -180,7 +180,7 @@ def permute_dims(a: ArrayLike, /, axes: tuple[int, ...]) -> Array:
 
 
 def matrix_transpose(x: ArrayLike, /) -> Array:
-    """The last two axes exchanged.
+    """Exchanges the last two axes.
 
     Args:
       x: an array of rank 2 or more.
@@ -203,7 +203,7 @@ def matrix_transpose(x: ArrayLike, /) -> Array:
 
 
 def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Sequence[int]) -> Array:
-    """Axes `source` moved to positions `destination`; the others keep their order.
+    """Moves axes `source` to positions `destination`; the others keep their order.
 
     Args:
       a: an array.
@@ -231,7 +231,7 @@ def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Seque
 
 
 def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
-    """Two axes exchanged.
+    """Exchanges two axes.
 
     Args:
       a: an array.
@@ -279,7 +279,7 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
 
 
 def squeeze(a: ArrayLike, axis: Axis = None) -> Array:
-    """`a` without the axes `axis`, which have extent 1.
+    """Removes axes `axis` of size 1.
 
     Args:
       a: an array.
@@ -299,7 +299,7 @@ def squeeze(a: ArrayLike, axis: Axis = None) -> Array:
 
 
 def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> Array:
-    """`a` with axes of extent 1 put in.
+    """Inserts axes of size 1 into `a`.
 
     Args:
       a: an array.
@@ -330,7 +330,7 @@ def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> Array:
 def broadcast_to(
     array: ArrayLike, shape: ShapeLike, *, out_sharding: Sharding | PartitionSpec | None = None
 ) -> Array:
-    """`array` repeated to `shape` along new leading axes and axes of extent 1.
+    """Broadcasts `array` to `shape`, along new leading axes and axes of size 1.
 
     Args:
       array: an array.
@@ -351,7 +351,7 @@ def broadcast_to(
 
 
 def broadcast_arrays(*args: ArrayLike) -> tuple[Array, ...]:
-    """Arrays broadcast to their common shape.
+    """Broadcasts arrays to their common shape.
 
     Args:
       *args: arrays, whose dtypes stay.
@@ -370,7 +370,7 @@ def broadcast_arrays(*args: ArrayLike) -> tuple[Array, ...]:
 
 
 def broadcast_shapes(*shapes: ShapeLike) -> tuple[int, ...]:
-    """The shape that arrays of `shapes` are broadcast to together.
+    """Returns the shape to which arrays of `shapes` are broadcast together.
 
     Args:
       *shapes: shapes; an integer stands for one axis.
@@ -393,7 +393,7 @@ def broadcast_shapes(*shapes: ShapeLike) -> tuple[int, ...]:
 
 
 def tile(A: ArrayLike, reps: ShapeLike) -> Array:
-    """`A` repeated as a whole.
+    """Repeats `A` as a whole.
 
     Args:
       A: an array.
@@ -428,7 +428,7 @@ def repeat(
     total_repeat_length: int | None = None,
     out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
-    """Each element (or slice along `axis`) several times in a row.
+    """Repeats each element, or each slice along `axis`.
 
     Args:
       a: an array; flattened if `axis` is None.

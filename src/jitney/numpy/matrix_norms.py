@@ -98,7 +98,7 @@ def _matrix(x: Array, order: Order, row: int, column: int) -> Array:
 def norm(
     x: ArrayLike, ord: Order = None, axis: int | Sequence[int] | None = None, keepdims: bool = False
 ) -> Array:
-    """Norm of vectors (one axis) or of matrices (two axes).
+    """Computes the norm of vectors (one axis) or of matrices (two axes).
 
     Args:
       x: an array; integers become the default float.
@@ -151,7 +151,7 @@ def vector_norm(
     keepdims: bool = False,
     ord: Order = 2,
 ) -> Array:
-    """Norm of vectors.
+    """Computes the norm of vectors.
 
     Args:
       x: an array; integers become the default float.
@@ -178,7 +178,7 @@ def vector_norm(
 
 
 def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Order = "fro") -> Array:
-    """Norm of matrices in the last two axes.
+    """Computes the norm of matrices in the last two axes.
 
     Args:
       x: an array (..., m, n); integers become the default float.

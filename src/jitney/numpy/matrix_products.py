@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def multi_dot(arrays: Sequence[Any], *, precision: PrecisionLike = None) -> Array:
-    """The product of matrices, in the order that costs least.
+    """Multiplies matrices, in the order with the least cost.
 
     Args:
       arrays: matrices; the first and the last may be vectors.
@@ -84,7 +84,7 @@ def _chain(
 
 
 def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
-    """The cross product of vectors of 3 elements.
+    """Computes the cross product of vectors of 3 elements.
 
     Args:
       x1: an array with an axis of extent 3.
@@ -109,7 +109,7 @@ def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
 
 
 def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """All products of elements of two vectors.
+    """Computes the products of all elements of two vectors.
 
     Args:
       x1: a vector (m,).
@@ -142,7 +142,7 @@ def matmul(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """x1 @ x2: the product of matrices in the last two axes.
+    """Multiplies matrices in the last two axes: x1 @ x2.
 
     Args:
       x1: an array (..., m, k), or a vector (k,).
@@ -172,7 +172,7 @@ def tensordot(
     preferred_element_type: DTypeLike | None = None,
     out_sharding: Sharding | PartitionSpec | None = None,
 ) -> Array:
-    """Sum of products over several axes.
+    """Computes the sum of products over several axes.
 
     Args:
       x1: an array.
@@ -203,7 +203,7 @@ def vecdot(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """Sum of conj(x1) * x2 along `axis`.
+    """Sums conj(x1) * x2 along `axis`.
 
     Args:
       x1: an array.
@@ -222,7 +222,7 @@ def vecdot(
 
 
 def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> Array:
-    """The sum of the diagonal of the last two axes.
+    """Sums the diagonal of the last two axes.
 
     Args:
       x: an array (..., m, n).
@@ -239,7 +239,7 @@ def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -
 
 
 def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Array:
-    """The diagonal of the last two axes.
+    """Returns the diagonal of the last two axes.
 
     Args:
       x: an array (..., m, n).
@@ -257,7 +257,7 @@ def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Array:
 
 
 def matrix_transpose(x: ArrayLike, /) -> Array:
-    """`x` with its last two axes exchanged.
+    """Exchanges the last two axes of `x`.
 
     Args:
       x: an array of rank 2 or more.

@@ -62,7 +62,7 @@ def nanmax(
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Array:
-    """The largest element over axes that is not NaN; NaN where all are.
+    """Computes the largest element over axes, ignoring NaN; NaN if all are.
 
     Args:
       a: an array of real numbers.
@@ -92,7 +92,7 @@ def nanmin(
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Array:
-    """The smallest element over axes that is not NaN; NaN where all are.
+    """Computes the smallest element over axes, ignoring NaN; NaN if all are.
 
     Args:
       a: an array of real numbers.
@@ -123,7 +123,7 @@ def nansum(
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Sum over axes of what is not NaN.
+    """Computes the sum over axes, ignoring NaN.
 
     Args:
       a: an array.
@@ -151,7 +151,7 @@ def nanprod(
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Product over axes of what is not NaN.
+    """Computes the product over axes, ignoring NaN.
 
     Args:
       a: an array.
@@ -178,7 +178,7 @@ def nanmean(
     keepdims: bool = False,
     where: ArrayLike | None = None,
 ) -> Array:
-    """The mean over axes of what is not NaN; NaN where all elements are.
+    """Computes the mean over axes, ignoring NaN; NaN if all elements are.
 
     Args:
       a: an array.
@@ -215,7 +215,7 @@ def nanvar(
     where: ArrayLike | None = None,
     mean: ArrayLike | None = None,
 ) -> Array:
-    """The variance over axes of what is not NaN.
+    """Computes the variance over axes, ignoring NaN.
 
     Args:
       a: an array.
@@ -269,7 +269,7 @@ def nanstd(
     where: ArrayLike | None = None,
     mean: ArrayLike | None = None,
 ) -> Array:
-    """The standard deviation over axes of what is not NaN: the square root of `nanvar`.
+    """Computes the standard deviation over axes, ignoring NaN: the square root of `nanvar`.
 
     Args:
       a: an array.

@@ -68,7 +68,7 @@ def nonzero(
     size: int | None = None,
     fill_value: ArrayLike | tuple[ArrayLike, ...] | None = None,
 ) -> tuple[Array, ...]:
-    """Indices of the elements that are not zero, in row-major order: one array for each axis.
+    """Returns the indices of nonzero elements, in row-major order: one array for each axis.
 
     Args:
       a: an array of rank 1 or more.
@@ -148,7 +148,7 @@ def _nonzero_of_size(
 def flatnonzero(
     a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> Array:
-    """Positions, in the flattened array, of the elements that are not zero.
+    """Returns the positions of nonzero elements in the flattened array.
 
     Args:
       a: an array.
@@ -170,7 +170,7 @@ def argwhere(
     size: int | None = None,
     fill_value: ArrayLike | tuple[ArrayLike, ...] | None = None,
 ) -> Array:
-    """Indices of the elements that are not zero, a row for each.
+    """Returns the indices of nonzero elements, one row for each.
 
     Args:
       a: an array.
@@ -198,7 +198,7 @@ def argwhere(
 def extract(
     condition: ArrayLike, arr: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = 0
 ) -> Array:
-    """Elements of `arr` where `condition` holds, in row-major order.
+    """Returns the elements of `arr` where `condition` holds, in row-major order.
 
     Args:
       condition: truth values.
@@ -282,7 +282,7 @@ def _scalar(x: ArrayLike) -> ArrayLike:
 
 
 def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = True) -> Array:
-    """`arr` with `vals`, repeated, where `mask` holds.
+    """Returns `arr` with `vals`, repeated, where `mask` holds.
 
     Args:
       arr: an array.
@@ -323,7 +323,7 @@ def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = T
 def mask_indices(
     n: int, mask_func: Callable[[Array, int], Array], k: int = 0, *, size: int | None = None
 ) -> tuple[Array, Array]:
-    """Indices where `mask_func` leaves ones of an n by n matrix.
+    """Returns the indices of elements of an n by n matrix that `mask_func` selects.
 
     Args:
       n: extent of the matrix.
@@ -344,7 +344,7 @@ def mask_indices(
 
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array]:
-    """Indices of the triangle on and below a diagonal of a matrix.
+    """Returns the indices of the triangle on and below a diagonal of a matrix.
 
     Args:
       n: number of rows.
@@ -363,7 +363,7 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array]:
-    """Indices of the triangle on and above a diagonal of a matrix.
+    """Returns the indices of the triangle on and above a diagonal of a matrix.
 
     Args:
       n: number of rows.
@@ -382,7 +382,7 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array
 
 
 def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, Array]:
-    """`tril_indices` for a matrix of the shape of `arr`.
+    """Returns `tril_indices` for a matrix of the shape of `arr`.
 
     Args:
       arr: a matrix; only its shape counts.
@@ -400,7 +400,7 @@ def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, Array]:
 
 
 def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, Array]:
-    """`triu_indices` for a matrix of the shape of `arr`.
+    """Returns `triu_indices` for a matrix of the shape of `arr`.
 
     Args:
       arr: a matrix; only its shape counts.
@@ -425,7 +425,7 @@ def _matrix_shape(name: str, arr: ArrayLike) -> tuple[int, int]:
 
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
-    """Indices of the main diagonal of an array with `ndim` axes of extent `n`.
+    """Returns the indices of the main diagonal of an array with `ndim` axes of extent `n`.
 
     Returns: a tuple of `ndim` integer arrays of rank 1.
 
@@ -442,7 +442,7 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
 
 
 def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
-    """`diag_indices` for an array of the shape of `arr`.
+    """Returns `diag_indices` for an array of the shape of `arr`.
 
     Raises:
       ValueError: if `arr` has less than two axes, or axes of different extents.
@@ -475,7 +475,7 @@ def ravel_multi_index(
     *,
     dtype: DTypeLike | None = None,
 ) -> Array:
-    """Flat positions of indices in an array of shape `dims`.
+    """Computes flat positions from indices in an array of shape `dims`.
 
     Args:
       multi_index: integers, one array for each axis.
@@ -561,7 +561,7 @@ def _check_within(k: Array, n: int) -> None:
 
 
 def unravel_index(indices: ArrayLike, shape: ShapeLike | Array | np.ndarray) -> tuple[Array, ...]:
-    """Indices, one array for each axis, of flat positions in an array of `shape`.
+    """Computes indices, one array for each axis, from flat positions in an array of `shape`.
 
     Negative positions count from the end; positions out of range give the nearest element.
 

@@ -56,7 +56,7 @@ def pad(
     mode: str | Callable[..., Any] = "constant",
     **kwargs: Any,
 ) -> Array:
-    """`array` with elements put before and after it along each axis.
+    """Pads `array` along each axis.
 
     Args:
       array: an array.

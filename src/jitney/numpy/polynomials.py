@@ -38,7 +38,7 @@ __all__ = [
 
 @partial(jit_when_traced, static_argnames=("unroll",))
 def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int | None = None) -> Array:
-    """The values of polynomial `p` at `x`, by Horner's rule.
+    """Evaluates polynomial `p` at `x`, by Horner's rule.
 
     Args:
       p: coefficients along the first axis, the highest first.
@@ -72,7 +72,7 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int | None = None) -> Array:
 
 @jit_when_traced
 def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:
-    """The sum of two polynomials.
+    """Adds two polynomials.
 
     Args:
       a1: coefficients, the highest degree first.
@@ -93,7 +93,7 @@ def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:
 
 @jit_when_traced
 def polysub(a1: ArrayLike, a2: ArrayLike) -> Array:
-    """The difference of two polynomials.
+    """Subtracts two polynomials.
 
     Args:
       a1: coefficients, the highest degree first.
@@ -125,7 +125,7 @@ def _check_coefficients(name: str, *polynomials: Array) -> None:
 
 
 def polymul(a1: ArrayLike, a2: ArrayLike, *, trim_leading_zeros: bool = False) -> Array:
-    """The product of two polynomials.
+    """Multiplies two polynomials.
 
     Args:
       a1: coefficients.
@@ -148,7 +148,7 @@ def polymul(a1: ArrayLike, a2: ArrayLike, *, trim_leading_zeros: bool = False) -
 
 
 def polydiv(u: ArrayLike, v: ArrayLike, *, trim_leading_zeros: bool = False) -> tuple[Array, Array]:
-    """(quotient, remainder) of two polynomials.
+    """Divides polynomials: returns (quotient, remainder).
 
     Args:
       u: the dividend.
@@ -189,7 +189,7 @@ def _order(name: str, m: int) -> int:
 
 @partial(jit_when_traced, static_argnames=("m",))
 def polyder(p: ArrayLike, m: int = 1) -> Array:
-    """The derivative of a polynomial.
+    """Differentiates a polynomial.
 
     Args:
       p: coefficients, the highest degree first.
@@ -212,7 +212,7 @@ def polyder(p: ArrayLike, m: int = 1) -> Array:
 
 @partial(jit_when_traced, static_argnames=("m",))
 def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> Array:
-    """The integral of a polynomial.
+    """Integrates a polynomial.
 
     Args:
       p: coefficients, the highest degree first.
@@ -255,7 +255,7 @@ def _at_least_one(x: Array) -> Array:
 
 @jit_when_traced
 def poly(seq_of_zeros: ArrayLike) -> Array:
-    """The polynomial with given roots, or the characteristic polynomial of a matrix.
+    """Computes the polynomial with given roots, or the characteristic polynomial of a matrix.
 
     Args:
       seq_of_zeros: roots, an array of rank 1; or a square matrix.
@@ -288,7 +288,7 @@ def poly(seq_of_zeros: ArrayLike) -> Array:
 
 
 def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
-    """The roots of a polynomial: eigenvalues of its companion matrix.
+    """Computes the roots of a polynomial: eigenvalues of its companion matrix.
 
     Args:
       p: coefficients.
@@ -397,7 +397,7 @@ def polyfit(
     w: ArrayLike | None = None,
     cov: bool | str = False,
 ) -> Array | tuple[Array, ...]:
-    """The polynomial of degree `deg` nearest to points, by least squares.
+    """Fits a polynomial of degree `deg` to points, by least squares.
 
     Args:
       x: coordinates.
@@ -496,7 +496,7 @@ def _variance(residuals: Array, n: int, deg: int) -> Array:
 
 @partial(jit_when_traced, static_argnames=("N", "increasing"))
 def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Array:
-    """The Vandermonde matrix: column j holds powers of `x`, the highest first unless `increasing`.
+    """Returns the Vandermonde matrix of powers of `x`, the highest first unless `increasing`.
 
     Args:
       x: an array of rank 1.

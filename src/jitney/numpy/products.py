@@ -87,7 +87,7 @@ def dot(
     preferred_element_type: DTypeLike | None = None,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Sum of products over the last axis of `a` and the last but one of `b`; scalars multiply.
+    """Sums products over the last axis of `a` and the last but one of `b`; multiplies scalars.
 
     Of two vectors it is the inner product, of two matrices the matrix product.
 
@@ -123,7 +123,7 @@ def matmul(
     preferred_element_type: DTypeLike | None = None,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Product of matrices in the last two axes; leading axes are broadcast.
+    """Multiplies matrices in the last two axes; leading axes are broadcast.
 
     Args:
       a: an array of shape (*batch, n, k), or a vector of shape (k,).
@@ -217,7 +217,7 @@ def vdot(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """Sum of conj(a) * b over all elements.
+    """Sums conj(a) * b over all elements.
 
     Args:
       a: an array; flattened.
@@ -247,7 +247,7 @@ def vecdot(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """Sum of conj(x1) * x2 along an axis; other axes are broadcast.
+    """Sums conj(x1) * x2 along an axis; other axes are broadcast.
 
     Args:
       x1: an array of rank 1 or more.
@@ -295,7 +295,7 @@ def _check_rank(name: str, position: int, x: ArrayLike, rank: int) -> None:
 
 @jit_when_traced
 def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """Products of matrices and vectors, broadcast over leading axes.
+    """Multiplies matrices and vectors; leading axes are broadcast.
 
     Args:
       x1: an array of shape (*batch, n, k).
@@ -318,7 +318,7 @@ def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 @jit_when_traced
 def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """Products of conjugated vectors and matrices, broadcast over leading axes.
+    """Multiplies conjugated vectors and matrices; leading axes are broadcast.
 
     Args:
       x1: an array of shape (*batch, k).
@@ -345,7 +345,7 @@ def inner(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """Sum of products over the last axes of `a` and `b`; nothing is conjugated.
+    """Sums products over the last axes of `a` and `b`, without conjugation.
 
     Args:
       a: an array of shape (*left, k), or a scalar.
@@ -371,7 +371,7 @@ def inner(
 
 
 def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
-    """All products of an element of `a` and one of `b`, both flattened.
+    """Computes the products of all elements of `a` and `b`, both flattened.
 
     Args:
       a: an array of n elements.
@@ -403,7 +403,7 @@ def tensordot(
     preferred_element_type: DTypeLike | None = None,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Sum of products over pairs of axes.
+    """Computes the sum of products over pairs of axes.
 
     Args:
       a: an array.
@@ -470,7 +470,7 @@ def _tensordot_axes(
 
 @jit_when_traced
 def kron(a: ArrayLike, b: ArrayLike) -> Array:
-    """Kronecker product: `a` with each element replaced by its product with `b`.
+    """Computes the Kronecker product: each element of `a` is replaced by its product with `b`.
 
     Args:
       a: an array.

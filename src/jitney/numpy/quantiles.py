@@ -71,7 +71,7 @@ def quantile(
     *,
     weights: ArrayLike | None = None,
 ) -> Array:
-    """The quantile: the value that a share `q` of the elements over axes do not exceed.
+    """Computes the quantile over axes: the value that a share `q` of the elements do not exceed.
 
     Args:
       a: real numbers; where one is NaN the result is NaN.
@@ -113,7 +113,7 @@ def nanquantile(
     *,
     weights: ArrayLike | None = None,
 ) -> Array:
-    """`quantile` of the elements that are not NaN; NaN where all are.
+    """Computes `quantile`, ignoring NaN; NaN if all elements are.
 
     Args:
       a: real numbers.
@@ -154,7 +154,7 @@ def percentile(
     weights: ArrayLike | None = None,
     out_sharding: Sharding | None = None,
 ) -> Array:
-    """`quantile` with `q` in percent.
+    """Computes `quantile` with `q` in percent.
 
     Args:
       a: real numbers; where one is NaN the result is NaN.
@@ -191,7 +191,7 @@ def nanpercentile(
     *,
     weights: ArrayLike | None = None,
 ) -> Array:
-    """`nanquantile` with `q` in percent.
+    """Computes `nanquantile` with `q` in percent.
 
     Args:
       a: real numbers.
@@ -219,7 +219,7 @@ def median(
     overwrite_input: bool = False,
     keepdims: bool = False,
 ) -> Array:
-    """The element in the middle over axes, or the mean of the two there.
+    """Computes the median over axes: the middle element, or the mean of the two in the middle.
 
     Args:
       a: real numbers; where one is NaN the result is NaN.
@@ -246,7 +246,7 @@ def nanmedian(
     overwrite_input: bool = False,
     keepdims: bool = False,
 ) -> Array:
-    """`median` of the elements that are not NaN; NaN where all are.
+    """Computes `median`, ignoring NaN; NaN if all elements are.
 
     Args:
       a: real numbers.

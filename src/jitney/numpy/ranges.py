@@ -46,7 +46,7 @@ def arange(
     device: Device | Sharding | None = None,
     out_sharding: Sharding | None = None,
 ) -> Array:
-    """start, start + step, ... up to `stop`, which is left out; of one argument: 0, 1, ....
+    """Returns start, start + step, ... below `stop`; with one argument, 0, 1, ... below it.
 
     Args:
       start: the first number, or, alone, where to stop.
@@ -199,7 +199,7 @@ def linspace(
     *,
     device: Device | Sharding | None = None,
 ) -> Array | tuple[Array, Array]:
-    """`num` numbers from `start` to `stop`, evenly spaced.
+    """Returns `num` evenly spaced numbers from `start` to `stop`.
 
     Args:
       start: the first; may be an array.
@@ -313,7 +313,7 @@ def logspace(
     dtype: DTypeLike | None = None,
     axis: int = 0,
 ) -> Array:
-    """`base` to the power of numbers that `linspace` gives.
+    """Computes `base` to the power of the numbers that `linspace` returns.
 
     Args:
       start: the first exponent; may be an array.
@@ -365,7 +365,7 @@ def geomspace(
     dtype: DTypeLike | None = None,
     axis: int = 0,
 ) -> Array:
-    """`num` numbers from `start` to `stop`, each the same multiple of the one before.
+    """Returns `num` numbers from `start` to `stop` in geometric progression.
 
     Args:
       start: the first; may be an array.

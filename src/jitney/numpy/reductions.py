@@ -50,7 +50,7 @@ def sum(
     where: ArrayLike | None = None,
     promote_integers: bool = True,
 ) -> Array:
-    """Sum over axes; integers wrap.
+    """Computes the sum over axes; integers wrap.
 
     Args:
       a: an array.
@@ -86,7 +86,7 @@ def prod(
     where: ArrayLike | None = None,
     promote_integers: bool = True,
 ) -> Array:
-    """Product over axes; integers wrap.
+    """Computes the product over axes; integers wrap.
 
     Args:
       a: an array.
@@ -118,7 +118,7 @@ def max(
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Array:
-    """The largest element over axes; NaN if there is one.
+    """Computes the largest element over axes; NaN if there is one.
 
     Args:
       a: an array; complex numbers are compared by real part, then imaginary part.
@@ -149,7 +149,7 @@ def min(
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Array:
-    """The smallest element over axes; NaN if there is one.
+    """Computes the smallest element over axes; NaN if there is one.
 
     Args:
       a: an array; complex numbers are compared by real part, then imaginary part.
@@ -180,7 +180,7 @@ def minmax(
     initial: ArrayLike | tuple[ArrayLike | None, ArrayLike | None] | None = None,
     where: ArrayLike | None = None,
 ) -> tuple[Array, Array]:
-    """The smallest and the largest element over axes; NaN if there is one.
+    """Computes the smallest and the largest element over axes; NaN if there is one.
 
     Args:
       a: an array; complex numbers are compared by real part, then imaginary part.
@@ -304,7 +304,7 @@ def any(
 
 
 def ptp(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False) -> Array:
-    """The difference of the largest and the smallest element over axes.
+    """Computes the difference of the largest and the smallest element over axes.
 
     Args:
       a: an array.
@@ -328,7 +328,7 @@ def _ptp(a: ArrayLike, *, axis: Axis, keepdims: bool) -> Array:
 
 @partial(jit_when_traced, static_argnames=("axis", "keepdims"))
 def count_nonzero(a: ArrayLike, axis: Axis = None, keepdims: bool = False) -> Array:
-    """The number of elements over axes that are not zero.
+    """Counts the nonzero elements over axes.
 
     Args:
       a: an array.

@@ -20,7 +20,7 @@ __all__ = ["around", "round"]
 
 @partial(jit_when_traced, static_argnames=("decimals",))
 def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
-    """`a` rounded to `decimals` decimal places, halves to the even digit.
+    """Rounds `a` to `decimals` decimal places, ties to even.
 
     Args:
       a: numbers; integers are left alone, complex numbers are rounded part by part.

@@ -38,7 +38,7 @@ def _where(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> Array:
 def clip(
     arr: ArrayLike | None = None, /, min: ArrayLike | None = None, max: ArrayLike | None = None
 ) -> Array:
-    """`arr` limited to [`min`, `max`]; a bound that is None does not limit.
+    """Limits `arr` to [`min`, `max`]; a bound that is None does not limit.
 
     Args:
       arr: real numbers.

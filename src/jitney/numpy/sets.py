@@ -56,7 +56,7 @@ _BOOL = np.dtype(bool)
 def union1d(
     ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> Array:
-    """The different elements of both arrays, in ascending order.
+    """Returns the distinct elements of both arrays, in ascending order.
 
     Args:
       ar1: an array; flattened.
@@ -95,7 +95,7 @@ def setdiff1d(
     size: int | None = None,
     fill_value: ArrayLike | None = None,
 ) -> Array:
-    """The different elements of `ar1` that are not in `ar2`.
+    """Returns the distinct elements of `ar1` that are not in `ar2`.
 
     Args:
       ar1: an array.
@@ -131,7 +131,7 @@ def setxor1d(
     size: int | None = None,
     fill_value: ArrayLike | None = None,
 ) -> Array:
-    """The different elements that are in one of the arrays only, in ascending order.
+    """Returns the distinct elements that only one of the arrays contains, in ascending order.
 
     Args:
       ar1: an array; flattened.
@@ -262,7 +262,7 @@ def intersect1d(
     size: int | None = None,
     fill_value: ArrayLike | None = None,
 ) -> Array | tuple[Array, Array, Array]:
-    """The different elements that are in both arrays.
+    """Returns the elements that both arrays contain, in ascending order.
 
     Args:
       ar1: an array.
@@ -312,7 +312,7 @@ def isin(
     *,
     method: str = "auto",
 ) -> Array:
-    """True where an element is among `test_elements`; where it is not if `invert`.
+    """Returns True where an element is among `test_elements`; where it is not if `invert`.
 
     Args:
       element: an array.

@@ -97,7 +97,7 @@ def convolve(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """The convolution of two arrays of rank 1.
+    """Computes the convolution of two arrays of rank 1.
 
     Args:
       a: an array.
@@ -132,7 +132,7 @@ def correlate(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """The correlation of two arrays of rank 1, the second conjugated.
+    """Computes the correlation of two arrays of rank 1; the second is conjugated.
 
     Args:
       a: an array.
@@ -202,7 +202,7 @@ def _ones(n: Array) -> Array:
 
 
 def bartlett(M: int) -> Array:
-    """The triangle window of `M` points, zero at the ends.
+    """Returns the triangle window of `M` points, zero at the ends.
 
     Returns: an array of rank 1 of the default float.
 
@@ -217,7 +217,7 @@ def bartlett(M: int) -> Array:
 
 
 def blackman(M: int) -> Array:
-    """The Blackman window of `M` points, a sum of three cosines.
+    """Returns the Blackman window of `M` points, a sum of three cosines.
 
     Returns: an array of rank 1 of the default float.
 
@@ -234,7 +234,7 @@ def blackman(M: int) -> Array:
 
 
 def hamming(M: int) -> Array:
-    """The Hamming window of `M` points, a raised cosine that is 0.08 at the ends.
+    """Returns the Hamming window of `M` points, a raised cosine that is 0.08 at the ends.
 
     Returns: an array of rank 1 of the default float.
 
@@ -247,7 +247,7 @@ def hamming(M: int) -> Array:
 
 
 def hanning(M: int) -> Array:
-    """The Hann window of `M` points, a raised cosine that is zero at the ends.
+    """Returns the Hann window of `M` points, a raised cosine that is zero at the ends.
 
     Returns: an array of rank 1 of the default float.
 
@@ -260,7 +260,7 @@ def hanning(M: int) -> Array:
 
 
 def kaiser(M: int, beta: ArrayLike) -> Array:
-    """The Kaiser window of `M` points.
+    """Returns the Kaiser window of `M` points.
 
     Args:
       M: number of points.

@@ -70,7 +70,7 @@ def sort(
     stable: bool = True,
     descending: bool = False,
 ) -> Array:
-    """Elements in ascending order along `axis`, NaN last.
+    """Sorts along `axis` in ascending order, NaN last.
 
     Args:
       a: an array.
@@ -107,7 +107,7 @@ def argsort(
     descending: bool = False,
     dtype: DTypeLike | None = None,
 ) -> Array:
-    """Indices that sort along an axis.
+    """Returns the indices that sort along an axis.
 
     Args:
       a: an array.
@@ -145,7 +145,7 @@ def _index_dtype(extent: int) -> np.dtype[Any]:
 def lexsort(
     keys: Array | np.ndarray | Sequence[ArrayLike], axis: int = -1, *, batch_size: int = 16
 ) -> Array:
-    """Indices that sort by several keys, of which the last one counts first.
+    """Returns indices that sort by several keys; the last key takes precedence.
 
     Args:
       keys: arrays of one shape, or an array whose first axis is over them.
@@ -201,7 +201,7 @@ def _rows(x: Array | np.ndarray) -> list[Array]:
 
 @jit_when_traced
 def sort_complex(a: ArrayLike) -> Array:
-    """Elements in ascending order along the last axis, as complex numbers.
+    """Sorts along the last axis in ascending order, as complex numbers.
 
     Example:
       >>> jnp.sort_complex(jnp.array([2, 1]))
@@ -224,7 +224,7 @@ def _kth(name: str, kth: int, extent: int) -> int:
 
 @partial(jit_when_traced, static_argnames=("kth", "axis"))
 def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
-    """Elements such that number `kth` is where sorting puts it, smaller ones before it.
+    """Partitions along an axis: element `kth` is as if sorted, with smaller ones before it.
 
     Args:
       a: an array of real numbers.
@@ -250,7 +250,7 @@ def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
 
 @partial(jit_when_traced, static_argnames=("kth", "axis"))
 def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
-    """Indices that partition along an axis: number `kth` is where sorting puts it, the smaller before.
+    """Returns indices that partition along an axis: `kth` as if sorted, the smaller ones before.
 
     Args:
       a: an array of real numbers.
@@ -283,7 +283,7 @@ def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
 def top_k(
     a: ArrayLike, k: int, /, *, axis: int = -1, mode: str = "largest", sorted: bool = True
 ) -> list[Array] | tuple[Array, Array]:
-    """The k largest or smallest elements along an axis, and their indices.
+    """Computes the k largest or smallest elements along an axis, and their indices.
 
     Args:
       a: an array of real numbers.

@@ -58,7 +58,7 @@ def cov(
     aweights: ArrayLike | None = None,
     dtype: DTypeLike | None = None,
 ) -> Array:
-    """The covariances of variables.
+    """Computes the covariances of variables.
 
     Args:
       m: observations: a row for each variable.
@@ -169,7 +169,7 @@ def _observation_weights(
 def corrcoef(
     x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, dtype: DTypeLike | None = None
 ) -> Array:
-    """The correlations of variables: covariances in units of the standard deviations, in [-1, 1].
+    """Computes correlations of variables: covariances divided by standard deviations, in [-1, 1].
 
     Args:
       x: observations: a row for each variable.
@@ -280,7 +280,7 @@ def histogram_bin_edges(
     range: Array | Sequence[ArrayLike] | None = None,
     weights: ArrayLike | None = None,
 ) -> Array:
-    """The edges of the intervals of a histogram.
+    """Returns the edges of the intervals of a histogram.
 
     Args:
       a: values.
@@ -329,7 +329,7 @@ def histogram(
     density: bool | None = None,
     out_sharding: ShardingLike | None = None,
 ) -> tuple[Array, Array]:
-    """(number of values in each interval, the edges of the intervals).
+    """Returns (number of values in each interval, the edges of the intervals).
 
     Args:
       a: values.
@@ -425,7 +425,7 @@ def histogramdd(
     weights: ArrayLike | None = None,
     density: bool | None = None,
 ) -> tuple[Array, list[Array]]:
-    """(counts of points in boxes, a list of the edges along each axis).
+    """Returns (counts of points in boxes, a list of the edges along each axis).
 
     Args:
       sample: a row for each point.

@@ -232,7 +232,7 @@ def take_along_axis(
     *,
     wrap_negative_indices: bool = True,
 ) -> Array:
-    """Elements of `arr` at one position along `axis` for each entry of `indices`.
+    """Selects one element along `axis` for each entry of `indices`.
 
     out[i, k, j] = arr[i, indices[i, k, j], j], where k is the place along `axis`.
 
@@ -363,7 +363,7 @@ _take_along_axis = jit_when_traced(
 def put(
     a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str | None = None, *, inplace: bool = True
 ) -> Array:
-    """`a` with `v` at the flat positions `ind`; `v` is repeated to the number of positions.
+    """Returns `a` with `v`, repeated, at the flat positions `ind`.
 
     Args:
       a: an array.
@@ -421,7 +421,7 @@ def put_along_axis(
     *,
     mode: str | None = None,
 ) -> Array:
-    """`arr` with `values` at one position along `axis` for each entry of `indices`.
+    """Returns `arr` with `values` at one position along `axis` for each entry of `indices`.
 
     out[i, indices[i, k, j], j] = values[i, k, j], where k is the place along `axis`.
 
@@ -478,7 +478,7 @@ def choose(
     out: None = None,
     mode: str = "raise",
 ) -> Array:
-    """Elements of choices[a[i]].
+    """Selects elements: choices[a[i]].
 
     Args:
       a: integers.
@@ -539,7 +539,7 @@ def choose(
 def fill_diagonal(
     a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: bool = True
 ) -> Array:
-    """`a` with `val` on its main diagonal; values are repeated.
+    """Returns `a` with `val`, repeated, on its main diagonal.
 
     Args:
       a: an array of rank 2 or more.
@@ -585,7 +585,7 @@ def fill_diagonal(
 
 
 def ix_(*args: ArrayLike) -> tuple[Array, ...]:
-    """Indices of rank 1 as an open grid: number k lies along axis k.
+    """Returns indices of rank 1 as an open grid: index k is along axis k.
 
     Raises:
       ValueError: if one is not of rank 1.

@@ -111,7 +111,7 @@ def eye(
 
 
 def identity(n: int, dtype: DTypeLike | None = None) -> Array:
-    """The identity matrix of `n` rows; `dtype` is the default float by default.
+    """Returns the identity matrix of `n` rows; the default dtype is the default float.
 
     Example:
       >>> jnp.identity(3, dtype=jnp.complex64)[1]
@@ -147,7 +147,7 @@ def _tri(n: int, m: int, k: int, dtype: np.dtype[Any]) -> Array:
 
 @partial(jit_when_traced, static_argnames=("k",))
 def tril(m: ArrayLike, k: int = 0) -> Array:
-    """The lower triangle of matrices: zeros above a diagonal.
+    """Returns the lower triangle of matrices, with zeros above a diagonal.
 
     Args:
       m: an array of shape (*batch, rows, columns).
@@ -169,7 +169,7 @@ def tril(m: ArrayLike, k: int = 0) -> Array:
 
 @partial(jit_when_traced, static_argnames=("k",))
 def triu(m: ArrayLike, k: int = 0) -> Array:
-    """The upper triangle of matrices: zeros below a diagonal.
+    """Returns the upper triangle of matrices, with zeros below a diagonal.
 
     Args:
       m: an array of shape (*batch, rows, columns).
@@ -206,7 +206,7 @@ def _zeros_like(x: Array) -> Array:
 
 
 def diag(v: ArrayLike, k: int = 0) -> Array:
-    """The matrix with a vector on a diagonal; of a matrix, that diagonal.
+    """Returns the matrix with a given diagonal, or a diagonal of a matrix.
 
     Args:
       v: an array of rank 1 or 2.
@@ -247,7 +247,7 @@ def _diag(v: ArrayLike, k: int) -> Array:
 
 @partial(jit_when_traced, static_argnames=("offset", "axis1", "axis2"))
 def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
-    """The diagonals of the matrices that two axes make, as the last axis.
+    """Returns the diagonals of matrices formed by two axes, as the last axis.
 
     Args:
       a: an array of rank 2 or more.
@@ -306,7 +306,7 @@ def trace(
     dtype: DTypeLike | None = None,
     out: None = None,
 ) -> Array:
-    """The sum over the diagonal at `offset` of the matrices that two axes make.
+    """Sums the diagonal at `offset` of matrices formed by two axes.
 
     Args:
       a: an array of rank 2 or more.
@@ -337,7 +337,7 @@ def trace(
 
 
 def diagflat(v: ArrayLike, k: int = 0) -> Array:
-    """The matrix with all elements of `v` on a diagonal.
+    """Returns the matrix with all elements of `v` on a diagonal.
 
     Args:
       v: an array; flattened.
@@ -430,7 +430,7 @@ def indices(
 def indices(
     dimensions: Sequence[int], dtype: DTypeLike | None = None, sparse: bool = False
 ) -> Array | tuple[Array, ...]:
-    """The indices of each element of an array.
+    """Returns the indices of all elements of an array.
 
     Args:
       dimensions: extents of the array.
@@ -465,7 +465,7 @@ def indices(
 def fromfunction(
     function: Callable[..., Any], shape: ShapeLike, *, dtype: DTypeLike = float, **kwargs: Any
 ) -> PyTree:
-    """`function` of the indices of each element.
+    """Calls `function` with the indices of all elements.
 
     Args:
       function: takes the indices as scalars, one argument per axis; it is mapped by `vmap`.

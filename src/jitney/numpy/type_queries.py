@@ -30,7 +30,7 @@ iterable = np.iterable
 
 @one_operation
 def result_type(*args: ArrayLike | DTypeLike) -> np.dtype[Any]:
-    """The dtype that an operation on arrays, scalars or dtypes `args` has.
+    """Returns the dtype that results from an operation on arrays, scalars or dtypes `args`.
 
     Unlike NumPy's, Python scalars and weakly typed arrays do not widen other dtypes of their kind.
 
@@ -45,7 +45,7 @@ def result_type(*args: ArrayLike | DTypeLike) -> np.dtype[Any]:
 
 @one_operation
 def promote_types(a: DTypeLike, b: DTypeLike) -> np.dtype[Any]:
-    """The common dtype of two dtypes.
+    """Returns the common dtype of two dtypes.
 
     Example:
       >>> jnp.promote_types("int32", "float16")
@@ -56,7 +56,7 @@ def promote_types(a: DTypeLike, b: DTypeLike) -> np.dtype[Any]:
 
 @one_operation
 def issubdtype(arg1: DTypeLike, arg2: DTypeLike) -> bool:
-    """True if dtype `arg1` is `arg2` or belongs to the category `arg2`.
+    """Returns True if dtype `arg1` is `arg2` or belongs to the category `arg2`.
 
     Example:
       >>> [d for d in ("uint8", "float16", "bfloat16", "bool") if jnp.issubdtype(d, jnp.inexact)]
@@ -78,7 +78,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
 
 @one_operation
 def isdtype(dtype: DTypeLike | Array, kind: DTypeLike | tuple[DTypeLike, ...]) -> bool:
-    """True if `dtype` is of `kind`: a name of a category, a dtype, or a tuple of such.
+    """Returns True if `dtype` is of `kind`: a name of a category, a dtype, or a tuple of such.
 
     Raises:
       ValueError: if a kind is neither a dtype nor one of the names "bool", "signed integer",
@@ -113,7 +113,7 @@ def isdtype(dtype: DTypeLike | Array, kind: DTypeLike | tuple[DTypeLike, ...]) -
 
 @one_operation
 def iscomplexobj(x: object) -> bool:
-    """True if the dtype of `x` is complex.
+    """Returns True if the dtype of `x` is complex.
 
     Example:
       >>> jnp.iscomplexobj(jnp.array([1j]))
@@ -132,7 +132,7 @@ def iscomplexobj(x: object) -> bool:
 
 @one_operation
 def isrealobj(x: object) -> bool:
-    """True if the dtype of `x` is not complex.
+    """Returns True if the dtype of `x` is not complex.
 
     Example:
       >>> jnp.isrealobj(jnp.array([1.0]))
@@ -143,7 +143,7 @@ def isrealobj(x: object) -> bool:
 
 @one_operation
 def isscalar(element: object) -> bool:
-    """True for scalars of Python and NumPy and, unlike NumPy, for arrays of rank 0.
+    """Returns True for Python and NumPy scalars and, unlike NumPy, for arrays of rank 0.
 
     Example:
       >>> jnp.isscalar(jnp.array(1.0))
@@ -168,7 +168,7 @@ def _warn_unless_arraylike(name: str, x: object) -> None:
 
 @one_operation
 def shape(a: ArrayLike) -> tuple[int, ...]:
-    """The extents of `a`, an array or a scalar.
+    """Returns the shape of `a`, an array or a scalar.
 
     Example:
       >>> jnp.shape(jnp.zeros((2, 3)))
@@ -181,7 +181,7 @@ def shape(a: ArrayLike) -> tuple[int, ...]:
 
 @one_operation
 def ndim(a: ArrayLike) -> int:
-    """The number of axes of `a`, an array or a scalar.
+    """Returns the rank of `a`, an array or a scalar.
 
     Example:
       >>> jnp.ndim(jnp.zeros((2, 3)))
@@ -196,7 +196,7 @@ def ndim(a: ArrayLike) -> int:
 
 @one_operation
 def size(a: ArrayLike, axis: int | Sequence[int] | None = None) -> int:
-    """The number of elements of an array.
+    """Returns the number of elements of an array.
 
     Args:
       a: an array or a scalar.

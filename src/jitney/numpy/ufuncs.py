@@ -472,7 +472,7 @@ def reshape_like(x: Array) -> Array:
 def frompyfunc(
     func: Callable[..., Any], /, nin: int, nout: int, *, identity: ArrayLike | None = None
 ) -> ufunc:
-    """A `ufunc` of a function of scalars.
+    """Makes a `ufunc` from a function of scalars.
 
     Args:
       func: takes `nin` scalars and gives `nout`.

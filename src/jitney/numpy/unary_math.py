@@ -76,107 +76,107 @@ def plain_function(
 # --- floats in, floats out ----------------------------------------------------------------------
 
 sin = float_function(
-    "sin", unary.sin, "Sine, elementwise.",
+    "sin", unary.sin, "Computes the sine, elementwise.",
     "jnp.sin(jnp.array([0.0, jnp.pi / 2])).round(3)", "Array([0., 1.], dtype=float32)",
     error="2 ulp",
 )  # fmt: skip
 cos = float_function(
-    "cos", unary.cos, "Cosine, elementwise.",
+    "cos", unary.cos, "Computes the cosine, elementwise.",
     "jnp.cos(jnp.array([0.0, jnp.pi / 3])).round(3)", "Array([1. , 0.5], dtype=float32)",
     error="2 ulp",
 )  # fmt: skip
 tan = float_function(
-    "tan", unary.tan, "Tangent, elementwise.",
+    "tan", unary.tan, "Computes the tangent, elementwise.",
     "jnp.tan(jnp.array([0.0, jnp.pi / 4])).round(3)", "Array([0., 1.], dtype=float32)",
     error="3 ulp in float32, 2.5 in float64",
 )  # fmt: skip
 arcsin = asin = float_function(
-    "arcsin", unary.asin, "Arc sine, in [-pi/2, pi/2].",
+    "arcsin", unary.asin, "Computes the arc sine, in [-pi/2, pi/2].",
     "jnp.arcsin(jnp.array([0.0, 1.0])).round(3)", "Array([0.   , 1.571], dtype=float32)",
     error="2.5 ulp",
 )  # fmt: skip
 arccos = acos = float_function(
-    "arccos", unary.acos, "Arc cosine, in [0, pi].",
+    "arccos", unary.acos, "Computes the arc cosine, in [0, pi].",
     "jnp.arccos(jnp.array([1.0, 0.0])).round(3)", "Array([0.   , 1.571], dtype=float32)",
     error="2 ulp",
 )  # fmt: skip
 arctan = atan = float_function(
-    "arctan", unary.atan, "Arc tangent, in [-pi/2, pi/2].",
+    "arctan", unary.atan, "Computes the arc tangent, in [-pi/2, pi/2].",
     "jnp.arctan(jnp.array([0.0, 1.0])).round(3)", "Array([0.   , 0.785], dtype=float32)",
     error="2 ulp",
 )  # fmt: skip
 sinh = float_function(
-    "sinh", unary.sinh, "Hyperbolic sine.",
+    "sinh", unary.sinh, "Computes the hyperbolic sine.",
     "jnp.sinh(jnp.array([0.0, 1.0])).round(3)", "Array([0.   , 1.175], dtype=float32)",
     error="2 ulp",
 )  # fmt: skip
 cosh = float_function(
-    "cosh", unary.cosh, "Hyperbolic cosine.",
+    "cosh", unary.cosh, "Computes the hyperbolic cosine.",
     "jnp.cosh(jnp.array([0.0, 1.0])).round(3)", "Array([1.   , 1.543], dtype=float32)",
     error="1.5 ulp",
 )  # fmt: skip
 tanh = float_function(
-    "tanh", unary.tanh, "Hyperbolic tangent.",
+    "tanh", unary.tanh, "Computes the hyperbolic tangent.",
     "jnp.tanh(jnp.array([0.0, 1.0])).round(3)", "Array([0.   , 0.762], dtype=float32)",
     error="1.5 ulp in float32, 3 in float64",
 )  # fmt: skip
 arcsinh = asinh = float_function(
-    "arcsinh", unary.asinh, "Inverse hyperbolic sine.",
+    "arcsinh", unary.asinh, "Computes the inverse hyperbolic sine.",
     "jnp.arcsinh(jnp.array([0.0, 1.0])).round(3)", "Array([0.   , 0.881], dtype=float32)",
     error="3 ulp",
 )  # fmt: skip
 arccosh = acosh = float_function(
-    "arccosh", unary.acosh, "Inverse hyperbolic cosine.",
+    "arccosh", unary.acosh, "Computes the inverse hyperbolic cosine.",
     "jnp.arccosh(jnp.array([1.0, 2.0])).round(3)", "Array([0.   , 1.317], dtype=float32)",
     error="3 ulp",
 )  # fmt: skip
 arctanh = atanh = float_function(
-    "arctanh", unary.atanh, "Inverse hyperbolic tangent.",
+    "arctanh", unary.atanh, "Computes the inverse hyperbolic tangent.",
     "jnp.arctanh(jnp.array([0.0, 0.5])).round(3)", "Array([0.   , 0.549], dtype=float32)",
     error="3 ulp",
 )  # fmt: skip
 exp = float_function(
-    "exp", unary.exp, "Exponential, elementwise.",
+    "exp", unary.exp, "Computes the exponential, elementwise.",
     "jnp.exp(jnp.array([0.0, 1.0])).round(3)", "Array([1.   , 2.718], dtype=float32)",
     error="1 ulp",
 )  # fmt: skip
 exp2 = float_function(
-    "exp2", unary.exp2, "2 to the power of each element.",
+    "exp2", unary.exp2, "Computes 2 to the power of each element.",
     "jnp.exp2(jnp.array([0, 3]))", "Array([1., 8.], dtype=float32)",
     error="1 ulp",
 )  # fmt: skip
 expm1 = float_function(
-    "expm1", unary.expm1, "exp(x) - 1, accurate near 0.",
+    "expm1", unary.expm1, "Computes exp(x) - 1, accurate near 0.",
     "jnp.expm1(jnp.array([0.0, 1.0])).round(3)", "Array([0.   , 1.718], dtype=float32)",
     error="1.5 ulp in float32, 2 in float64",
 )  # fmt: skip
 log = float_function(
-    "log", unary.log, "Natural logarithm, elementwise.",
+    "log", unary.log, "Computes the natural logarithm, elementwise.",
     "jnp.log(jnp.array([1.0, 2.0])).round(3)", "Array([0.   , 0.693], dtype=float32)",
     error="1 ulp",
 )  # fmt: skip
 log1p = float_function(
-    "log1p", unary.log1p, "log(1 + x), accurate near 0.",
+    "log1p", unary.log1p, "Computes log(1 + x), accurate near 0.",
     "jnp.log1p(jnp.array([0.0, 1.0])).round(3)", "Array([0.   , 0.693], dtype=float32)",
     error="1 ulp",
 )  # fmt: skip
 sqrt = float_function(
-    "sqrt", unary.sqrt, "Square root, elementwise.",
+    "sqrt", unary.sqrt, "Computes the square root, elementwise.",
     "jnp.sqrt(jnp.array([4, 9]))", "Array([2., 3.], dtype=float32)",
 )  # fmt: skip
 cbrt = float_function(
-    "cbrt", unary.cbrt, "Cube root, elementwise.",
+    "cbrt", unary.cbrt, "Computes the cube root, elementwise.",
     "jnp.cbrt(jnp.array([8.0, 27.0])).round(3)", "Array([2., 3.], dtype=float32)",
     error="1 ulp",
 )  # fmt: skip
 reciprocal = float_function(
-    "reciprocal", unary.reciprocal, "1 / x, elementwise.",
+    "reciprocal", unary.reciprocal, "Computes 1 / x, elementwise.",
     "jnp.reciprocal(jnp.array([2.0, 4.0]))", "Array([0.5 , 0.25], dtype=float32)",
 )  # fmt: skip
 
 
 def log10(x: ArrayLike, /) -> Array:
-    """Logarithm to base 10, elementwise.
+    """Computes the logarithm to base 10, elementwise.
 
     Args:
       x: numbers; integers are promoted to the default float.
@@ -194,7 +194,7 @@ def log10(x: ArrayLike, /) -> Array:
 
 
 def log2(x: ArrayLike, /) -> Array:
-    """Logarithm to base 2, elementwise.
+    """Computes the logarithm to base 2, elementwise.
 
     Args:
       x: numbers; integers are promoted to the default float.
@@ -249,7 +249,7 @@ deg2rad: UnaryFunction = public(lambda x, /: radians(x), "deg2rad", radians.__do
 
 
 def square(x: ArrayLike, /) -> Array:
-    """x * x, elementwise; booleans become integers.
+    """Computes x * x, elementwise; booleans become integers.
 
     Example:
       >>> jnp.square(jnp.array([-2, 3]))
@@ -260,17 +260,17 @@ def square(x: ArrayLike, /) -> Array:
 
 
 sign = plain_function(
-    "sign", unary.sign, "-1, 0 or 1; x / |x| for complex numbers.",
+    "sign", unary.sign, "Returns -1, 0 or 1; x / |x| for complex numbers.",
     "jnp.sign(jnp.array([-2.0, 0.0, 3.0]))", "Array([-1.,  0.,  1.], dtype=float32)",
 )  # fmt: skip
 invert = bitwise_not = bitwise_invert = plain_function(
-    "invert", unary.bitwise_not, "Every bit flipped; logical negation of booleans.",
+    "invert", unary.bitwise_not, "Flips every bit; logical negation of booleans.",
     "jnp.invert(jnp.array([0, 5]))", "Array([-1, -6], dtype=int32)",
 )  # fmt: skip
 
 
 def negative(x: ArrayLike, /) -> Array:
-    """-x, elementwise; unsigned integers wrap.
+    """Computes -x, elementwise; unsigned integers wrap.
 
     Example:
       >>> jnp.negative(jnp.array([1, -2]))
@@ -281,7 +281,7 @@ def negative(x: ArrayLike, /) -> Array:
 
 
 def positive(x: ArrayLike, /) -> Array:
-    """x itself, as an array.
+    """Returns x itself, as an array.
 
     Example:
       >>> jnp.positive(jnp.array([1, -2]))
@@ -291,7 +291,7 @@ def positive(x: ArrayLike, /) -> Array:
 
 
 def absolute(x: ArrayLike, /) -> Array:
-    """Absolute value; the modulus of complex numbers.
+    """Computes the absolute value; the modulus of complex numbers.
 
     Returns: an array of the dtype of `x`; of complex numbers, of the real dtype of that width.
 
@@ -312,7 +312,7 @@ abs: UnaryFunction = public(lambda x, /: absolute(x), "abs", absolute.__doc__ or
 
 
 def fabs(x: ArrayLike, /) -> Array:
-    """Absolute value, as a float.
+    """Computes the absolute value, as a float.
 
     Raises:
       TypeError: for complex numbers.
@@ -333,7 +333,7 @@ def fabs(x: ArrayLike, /) -> Array:
 
 
 def floor(x: ArrayLike, /) -> Array:
-    """Largest integer not above x, in the dtype of x; integers are left alone.
+    """Computes the largest integer not above x, in the dtype of x; integers are unchanged.
 
     Example:
       >>> jnp.floor(jnp.array([-1.5, 1.5]))
@@ -346,7 +346,7 @@ def floor(x: ArrayLike, /) -> Array:
 
 
 def ceil(x: ArrayLike, /) -> Array:
-    """Smallest integer not below x, in the dtype of x; integers are left alone.
+    """Computes the smallest integer not below x, in the dtype of x; integers are unchanged.
 
     Example:
       >>> jnp.ceil(jnp.array([-1.5, 1.5]))
@@ -363,7 +363,7 @@ def _is_integral(x: ArrayLike) -> bool:
 
 @jit_when_traced
 def trunc(x: ArrayLike) -> Array:
-    """x without its fraction, in the dtype of x; integers are left alone.
+    """Truncates x toward zero, in the dtype of x; integers are unchanged.
 
     Example:
       >>> jnp.trunc(jnp.array([-1.5, 1.5]))
@@ -377,7 +377,7 @@ def trunc(x: ArrayLike) -> Array:
 
 @jit_when_traced
 def rint(x: ArrayLike, /) -> Array:
-    """The nearest integer, as a float; halves go to the even one.
+    """Rounds to the nearest integer, as a float; ties to even.
 
     Example:
       >>> jnp.rint(jnp.array([0.5, 1.5, 2.4]))
@@ -397,7 +397,7 @@ def rint(x: ArrayLike, /) -> Array:
 
 @jit_when_traced
 def bitwise_count(x: ArrayLike, /) -> Array:
-    """Number of bits set in |x|, as uint8.
+    """Counts the bits set in |x|, as uint8.
 
     Example:
       >>> jnp.bitwise_count(jnp.array([0, 7, 8]))
@@ -408,7 +408,7 @@ def bitwise_count(x: ArrayLike, /) -> Array:
 
 
 def logical_not(x: ArrayLike, /) -> Array:
-    """True where x is zero.
+    """Computes the logical not: True where x is zero.
 
     Example:
       >>> jnp.logical_not(jnp.array([0, 1, 2]))

@@ -191,7 +191,7 @@ def unique(
     fill_value: ArrayLike | None = None,
     sorted: bool = True,
 ) -> Array | tuple[Array, ...]:
-    """The different elements, in ascending order.
+    """Returns the distinct elements, in ascending order.
 
     Args:
       ar: an array.
@@ -251,7 +251,7 @@ class _UniqueInverseResult(NamedTuple):
 def unique_all(
     x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> _UniqueAllResult:
-    """The different elements, in ascending order, and what is known of each.
+    """Returns the distinct elements, in ascending order, with indices, inverse and counts.
 
     Args:
       x: an array; flattened. NaNs count as different.
@@ -274,7 +274,7 @@ def unique_all(
 def unique_counts(
     x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> _UniqueCountsResult:
-    """The different elements, in ascending order, and how often each comes.
+    """Returns the distinct elements, in ascending order, and their counts.
 
     Args:
       x: an array; flattened. NaNs count as different.
@@ -296,7 +296,7 @@ def unique_counts(
 def unique_inverse(
     x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> _UniqueInverseResult:
-    """The different elements, in ascending order, and which of them each element is.
+    """Returns the distinct elements, in ascending order, and the index of each element in them.
 
     Args:
       x: an array; flattened. NaNs count as different.
@@ -318,7 +318,7 @@ def unique_inverse(
 def unique_values(
     x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> Array:
-    """The different elements, in ascending order.
+    """Returns the distinct elements, in ascending order.
 
     Args:
       x: an array; flattened. NaNs count as different.

@@ -70,7 +70,7 @@ def vectorize(
     excluded: Collection[int | str] = frozenset(),
     signature: str | None = None,
 ) -> Callable[..., Any]:
-    """`pyfunc`, made to take arrays of any leading axes, which are broadcast.
+    """Returns `pyfunc` for arrays with any leading axes, which are broadcast.
 
     Args:
       pyfunc: takes scalars, or arrays of the shapes that `signature` says.

@@ -40,7 +40,7 @@ def astype(
     copy: bool = False,
     device: Device | Sharding | None = None,
 ) -> Array:
-    """The values of `x` converted to `dtype`.
+    """Converts `x` to `dtype`.
 
     Args:
       x: an array or scalar.

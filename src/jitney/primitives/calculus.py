@@ -63,7 +63,7 @@ def floor(x: Value) -> Array:
 
 
 def square(x: Value) -> Array:
-    """x * x."""
+    """Computes x * x."""
     return _bind("square")(x)
 
 
@@ -88,7 +88,7 @@ def log(x: Value) -> Array:
 
 
 def log1p(x: Value) -> Array:
-    """log(1 + x), accurate near 0."""
+    """Computes log(1 + x), accurate near 0."""
     return _bind("log1p")(x, accuracy=None)
 
 
@@ -108,12 +108,12 @@ def stop_gradient(x: Value) -> Array:
 
 
 def add(x: Value, y: Value) -> Array:
-    """x + y."""
+    """Computes x + y."""
     return _bind("add")(x, y)
 
 
 def sub(x: Value, y: Value) -> Array:
-    """x - y."""
+    """Computes x - y."""
     return _bind("sub")(x, y)
 
 
@@ -143,7 +143,7 @@ def clamp(low: Value, x: Value, high: Value) -> Array:
 
 
 def pow(x: Value, y: Value) -> Array:
-    """x to the power of y."""
+    """Computes x to the power of y."""
     return _bind("pow")(x, y)
 
 
@@ -153,32 +153,32 @@ def atan2(x: Value, y: Value) -> Array:
 
 
 def complex(x: Value, y: Value) -> Array:
-    """The complex number x + i y."""
+    """Returns the complex number x + i y."""
     return _bind("complex")(x, y)
 
 
 def eq(x: Value, y: Value) -> Array:
-    """x == y."""
+    """Computes x == y."""
     return _bind("eq")(x, y)
 
 
 def ne(x: Value, y: Value) -> Array:
-    """x != y."""
+    """Computes x != y."""
     return _bind("ne")(x, y)
 
 
 def lt(x: Value, y: Value) -> Array:
-    """x < y."""
+    """Computes x < y."""
     return _bind("lt")(x, y)
 
 
 def gt(x: Value, y: Value) -> Array:
-    """x > y."""
+    """Computes x > y."""
     return _bind("gt")(x, y)
 
 
 def ge(x: Value, y: Value) -> Array:
-    """x >= y."""
+    """Computes x >= y."""
     return _bind("ge")(x, y)
 
 

@@ -107,7 +107,7 @@ def choice(
     axis: int = 0,
     mode: str | None = None,
 ) -> Array:
-    """Elements of `a` drawn at random.
+    """Draws elements of `a` at random.
 
     Args:
       key: a key.

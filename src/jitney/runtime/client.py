@@ -166,7 +166,7 @@ def own_device_count() -> int:
 
 
 def client(backend: str | None = None) -> Client:
-    """The client of platform `backend`; of the default one if None.
+    """Returns the client of platform `backend`; of the default one if None.
 
     Raises:
       RuntimeError: if there is no such platform.

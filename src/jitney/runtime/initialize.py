@@ -56,7 +56,7 @@ global_state = State()
 
 
 def is_initialized() -> bool:
-    """Whether `initialize` was called, and `shutdown` was not.
+    """Returns whether `initialize` has been called, and `shutdown` has not.
 
     Example:
       >>> jax.distributed.is_initialized()

@@ -144,7 +144,7 @@ def _backward(y: Array, norm: Norm) -> Array:
 def dct(
     x: ArrayLike, type: int = 2, n: int | None = None, axis: int = -1, norm: Norm = None
 ) -> Array:
-    """Discrete cosine transform of type 2 along an axis.
+    """Computes the discrete cosine transform of type 2 along an axis.
 
     Args:
       x: array; integers become floats, and of complex numbers either part is transformed.
@@ -170,7 +170,7 @@ def dct(
 def idct(
     x: ArrayLike, type: int = 2, n: int | None = None, axis: int = -1, norm: Norm = None
 ) -> Array:
-    """Inverse of `dct`, with the same `norm`. Args, Returns, Raises: as there.
+    """Computes the inverse of `dct`, with the same `norm`. Args, Returns, Raises: as there.
 
     Example:
       >>> jax.scipy.fft.idct(jax.scipy.fft.dct(jnp.array([1., 2., 3.]))).round(3)
@@ -187,7 +187,7 @@ def dctn(
     axes: Sequence[int] | None = None,
     norm: Norm = None,
 ) -> Array:
-    """`dct` along several axes.
+    """Computes `dct` along several axes.
 
     Args:
       x, type, norm: as of `dct`.
@@ -218,7 +218,7 @@ def idctn(
     axes: Sequence[int] | None = None,
     norm: Norm = None,
 ) -> Array:
-    """Inverse of `dctn`, with the same `norm`. Args, Returns, Raises: as there.
+    """Computes the inverse of `dctn`, with the same `norm`. Args, Returns, Raises: as there.
 
     Example:
       >>> jax.scipy.fft.idctn(jax.scipy.fft.dctn(jnp.eye(2))).round(3) + 0.

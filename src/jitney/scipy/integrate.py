@@ -14,7 +14,7 @@ __dir__ = listing(__name__)
 def trapezoid(
     y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axis: int = -1
 ) -> Array:
-    """The integral of samples by the trapezoidal rule: `jax.numpy.trapezoid`.
+    """Integrates samples by the trapezoidal rule: `jax.numpy.trapezoid`.
 
     Args:
       y: samples.

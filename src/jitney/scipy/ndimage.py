@@ -66,7 +66,7 @@ def map_coordinates(
     mode: str = "constant",
     cval: ArrayLike = 0.0,
 ) -> Array:
-    """Values of `input` at coordinates, by interpolation.
+    """Interpolates `input` at coordinates.
 
     Args:
       input: array of n axes.

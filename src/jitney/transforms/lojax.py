@@ -163,7 +163,7 @@ def lower_program(closed: ClosedJaxpr) -> Lowered:
 
 
 def lowered(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """`closed` on arrays; itself if it is so already."""
+    """Lowers `closed` to a program on arrays."""
     return lower_program(closed).closed if is_high(closed) else closed
 
 

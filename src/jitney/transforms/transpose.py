@@ -69,7 +69,7 @@ class UndefinedPrimal:
 
 
 def is_undefined_primal(x: object) -> TypeIs[UndefinedPrimal]:
-    """Whether `x` stands for a linear operand."""
+    """Returns whether `x` stands for a linear operand."""
     return type(x) is UndefinedPrimal
 
 

@@ -62,7 +62,7 @@ class SymbolicZero(Zero):
 
 
 def instantiate(x: Tangent) -> Any:
-    """`x`, or zeros if it is a symbolic zero."""
+    """Returns `x`, or an array of zeros if it is a symbolic zero."""
     return x.instantiate() if isinstance(x, Zero) else x
 
 
@@ -78,7 +78,7 @@ def with_zeros(
 
 
 def add_tangents(x: Tangent, y: Tangent) -> Any:
-    """The sum of two tangents or cotangents."""
+    """Adds two tangents or cotangents."""
     if isinstance(x, Zero):
         return y
     if isinstance(y, Zero):

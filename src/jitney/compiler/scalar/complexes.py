@@ -243,7 +243,7 @@ def power(e: Emitter, x: Pair, y: Pair) -> Pair:
 
 
 def logistic(e: Emitter, x: Pair) -> Pair:
-    """1 / (1 + exp(-x))."""
+    """Computes 1 / (1 + exp(-x))."""
     u, v = exp(e, (e.fneg(x[0]), e.fneg(x[1])))
     return _reciprocal(e, (e.fadd(u, e.const(1.0, u)), v))
 
@@ -318,7 +318,7 @@ def rsqrt(e: Emitter, x: Pair) -> Pair:
 
 
 def exp2(e: Emitter, x: Pair) -> Pair:
-    """2 to the power of x."""
+    """Computes 2 to the power of x."""
     return exp(e, _scale(e, x, e.const(_LN2, x[0])))
 
 

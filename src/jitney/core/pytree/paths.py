@@ -23,7 +23,7 @@ PathIsLeaf = Callable[..., bool]
 def tree_flatten_with_path(
     tree: PyTree, is_leaf: PathIsLeaf | None = None, is_leaf_takes_path: bool = False
 ) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef]:
-    """((path, leaf) pairs, structure).
+    """Returns ((path, leaf) pairs, structure).
 
     Args:
       tree: the tree.
@@ -100,7 +100,7 @@ def _walk(
 def tree_leaves_with_path(
     tree: PyTree, is_leaf: PathIsLeaf | None = None, is_leaf_takes_path: bool = False
 ) -> list[tuple[KeyPath, Any]]:
-    """(path, leaf) pairs; see `tree_flatten_with_path`."""
+    """Returns (path, leaf) pairs; see `tree_flatten_with_path`."""
     return tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)[0]
 
 
@@ -110,7 +110,7 @@ def generate_key_paths(tree: PyTree) -> list[tuple[KeyPath, Any]]:
 
 
 def keystr(keys: Iterable[Any], *, simple: bool = False, separator: str = "") -> str:
-    """A path as text: `['a'][0].x`.
+    """Formats a path as text: `['a'][0].x`.
 
     Args:
       keys: the path.

@@ -70,12 +70,12 @@ _UNSPECIFIED = Unspecified()
 
 
 def tree_flatten(tree: PyTree, is_leaf: IsLeaf | None = None) -> tuple[list[Any], PyTreeDef]:
-    """(leaves, structure); `is_leaf` says what, besides leaves, is not to be looked into."""
+    """Returns (leaves, structure); `is_leaf` selects nodes that are treated as leaves."""
     return flatten(tree) if is_leaf is None else flatten_until(tree, is_leaf)
 
 
 def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
-    """The tree of structure `treedef` with `leaves`.
+    """Builds the tree of structure `treedef` with `leaves`.
 
     Raises:
       ValueError: if there are too few or too many leaves.
@@ -84,12 +84,12 @@ def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
 
 
 def tree_leaves(tree: PyTree, is_leaf: IsLeaf | None = None) -> list[Any]:
-    """The leaves."""
+    """Returns the leaves."""
     return tree_flatten(tree, is_leaf)[0]
 
 
 def tree_structure(tree: PyTree, is_leaf: IsLeaf | None = None) -> PyTreeDef:
-    """The structure."""
+    """Returns the structure."""
     return tree_flatten(tree, is_leaf)[1]
 
 
@@ -99,7 +99,7 @@ def count_leaves(tree: PyTree) -> int:
 
 
 def all_leaves(iterable: Iterable[object], is_leaf: IsLeaf | None = None) -> bool:
-    """Whether all elements are leaves."""
+    """Returns whether all elements are leaves."""
     if is_leaf is None:
         return all([not is_tree_node(type(x)) for x in iterable])
     values = list(iterable)
@@ -113,7 +113,7 @@ def all_leaves(iterable: Iterable[object], is_leaf: IsLeaf | None = None) -> boo
 def tree_map(
     f: Callable[..., Any], tree: PyTree, *rest: PyTree, is_leaf: IsLeaf | None = None
 ) -> Any:
-    """`f` of each leaf of `tree` and what stands at its place in the other trees.
+    """Applies `f` to each leaf of `tree` and the values at its position in the other trees.
 
     Args:
       f: takes as many arguments as there are trees.
@@ -172,7 +172,7 @@ def tree_map_with_path(
     is_leaf: PathIsLeaf | None = None,
     is_leaf_takes_path: bool = False,
 ) -> Any:
-    """`f(path, leaf, ...)` for each leaf; otherwise like `tree_map`."""
+    """Applies `f(path, leaf, ...)` to each leaf; otherwise like `tree_map`."""
     pairs, treedef = tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)
     shown = None if is_leaf_takes_path else is_leaf
     columns = [
@@ -188,7 +188,7 @@ def tree_reduce(
     initializer: object = _UNSPECIFIED,
     is_leaf: IsLeaf | None = None,
 ) -> Any:
-    """`functools.reduce` over the leaves, from the left."""
+    """Reduces the leaves with `functools.reduce`, from the left."""
     leaves = tree_leaves(tree, is_leaf)
     if initializer is _UNSPECIFIED:
         return functools.reduce(function, leaves)
@@ -202,7 +202,7 @@ def tree_reduce_associative(
     identity: object = _UNSPECIFIED,
     is_leaf: IsLeaf | None = None,
 ) -> Any:
-    """The leaves joined by an associative operation, in a balanced order.
+    """Reduces the leaves by an associative operation, in a balanced order.
 
     Raises:
       TypeError: if there are no leaves and no identity.
@@ -226,7 +226,7 @@ def tree_reduce_associative(
 
 
 def tree_all(tree: PyTree, *, is_leaf: IsLeaf | None = None) -> bool:
-    """Whether all leaves are true."""
+    """Returns whether all leaves are true."""
     return all(tree_leaves(tree, is_leaf))
 
 
@@ -234,24 +234,24 @@ def tree_all(tree: PyTree, *, is_leaf: IsLeaf | None = None) -> bool:
 
 
 def treedef_is_leaf(treedef: PyTreeDef) -> bool:
-    """Whether a structure has one node: a leaf or an empty container."""
+    """Returns whether a structure is one node: a leaf or an empty container."""
     return treedef.num_nodes == 1
 
 
 def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
-    """The structures of the children."""
+    """Returns the structures of the children."""
     return treedef.children()
 
 
 def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
-    """The structure of a tuple of trees of structures `treedefs`."""
+    """Returns the structure of a tuple of trees of structures `treedefs`."""
     return make_node(KINDS[tuple], None, tuple(treedefs))
 
 
 def tree_transpose(
     outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_to_transpose: PyTree
 ) -> Any:
-    """A tree of trees turned inside out.
+    """Transposes a tree of trees.
 
     Args:
       outer_treedef: the structure of the outer tree.
@@ -307,7 +307,7 @@ def broadcast_axes(axes: PyTree, full_tree: PyTree) -> list[Any]:
 
 
 def tree_broadcast(prefix_tree: PyTree, full_tree: PyTree, is_leaf: IsLeaf | None = None) -> Any:
-    """A tree like `full_tree`, its leaves being those of `prefix_tree`.
+    """Broadcasts the leaves of `prefix_tree` to a tree like `full_tree`.
 
     Raises:
       ValueError: if `prefix_tree` is not a prefix of `full_tree`.

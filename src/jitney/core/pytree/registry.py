@@ -206,7 +206,7 @@ def _make_named(t: type[Any]) -> Callable[[Any, tuple[Any, ...]], Any]:
 
 
 def is_tree_node(typ: type) -> bool:
-    """Whether values of type `typ` are inner nodes of pytrees."""
+    """Returns whether values of type `typ` are inner nodes of pytrees."""
     return find_kind(typ) is not None
 
 
@@ -270,7 +270,7 @@ def _check_arguments(nodetype: object, flatten: object, unflatten: object) -> No
 
 
 def register_pytree_node_class(cls: Typ) -> Typ:
-    """Decorator; the class has methods `tree_flatten` and `tree_unflatten` (a classmethod)."""
+    """Registers a class with methods `tree_flatten` and `tree_unflatten`; a decorator."""
     register_pytree_node(cls, operator.methodcaller("tree_flatten"), cls.tree_unflatten)
     return cls
 
@@ -281,7 +281,7 @@ def register_pytree_with_keys(
     unflatten_func: Callable[[Any, Any], Any],
     flatten_func: Callable[[Any], tuple[Iterable[Any], Any]] | None = None,
 ) -> None:
-    """Like `register_pytree_node`, for classes that name their children.
+    """Registers a class that names its children; otherwise like `register_pytree_node`.
 
     `flatten_with_keys` gives ((key, child) pairs, static data); `flatten_func`, if given, is a faster
     way to the children alone.
@@ -295,7 +295,7 @@ def register_pytree_with_keys(
 
 
 def register_pytree_with_keys_class(cls: Typ) -> Typ:
-    """Decorator; the class has `tree_flatten_with_keys` and `tree_unflatten` (a classmethod)."""
+    """Registers a class with `tree_flatten_with_keys` and `tree_unflatten`; a decorator."""
     plain = operator.methodcaller("tree_flatten") if hasattr(cls, "tree_flatten") else None
     register_pytree_with_keys(
         cls, operator.methodcaller("tree_flatten_with_keys"), cls.tree_unflatten, plain
@@ -395,7 +395,7 @@ def _register_fields(nodetype: type[Any], data: tuple[str, ...], meta: tuple[str
 
 
 def register_static(cls: Typ) -> Typ:
-    """Decorator; instances are nodes without children: static data, compared by `==`."""
+    """Registers a class of static data: nodes without children, compared by `==`; a decorator."""
     register_pytree_node(cls, lambda x: ((), x), lambda x, _: x)
     return cls
 
@@ -404,7 +404,7 @@ def register_static(cls: Typ) -> Typ:
 
 
 def flatten_one_level(tree: object) -> tuple[Children, Any]:
-    """(children, static data) of the outermost container.
+    """Returns (children, static data) of the outermost container.
 
     Raises:
       ValueError: if `tree` is a leaf.
@@ -416,7 +416,7 @@ def flatten_one_level(tree: object) -> tuple[Children, Any]:
 
 
 def flatten_one_level_with_keys(tree: object) -> tuple[list[tuple[Any, Any]], Any]:
-    """((key, child) pairs, static data) of the outermost container.
+    """Returns ((key, child) pairs, static data) of the outermost container.
 
     Raises:
       ValueError: if `tree` is a leaf.

@@ -42,7 +42,7 @@ class PyTreeDef(Structure):
     # --- parts ---
 
     def children(self) -> list[PyTreeDef]:
-        """The structures of the children."""
+        """Returns the structures of the children."""
         return list(self.subtrees)
 
     @property

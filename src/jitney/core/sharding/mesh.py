@@ -482,12 +482,12 @@ def _left() -> None:
 
 
 def get_mesh() -> Mesh:
-    """The mesh set by `set_mesh`; an empty one if none is."""
+    """Returns the mesh set by `set_mesh`; an empty one if none is set."""
     return _in_force.value[0]
 
 
 def get_abstract_mesh() -> AbstractMesh:
-    """The axes of the mesh in force."""
+    """Returns the axes of the mesh in force."""
     return _in_force.value[1]
 
 

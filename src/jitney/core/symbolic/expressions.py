@@ -296,7 +296,7 @@ def value_of_dim(x: DimExpr) -> Any:
 
 
 def is_symbolic_dim(p: object) -> bool:
-    """Whether an extent depends on variables.
+    """Returns whether an extent depends on variables.
 
     Example:
       >>> jax.export.is_symbolic_dim(3)

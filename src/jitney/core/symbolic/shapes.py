@@ -20,7 +20,7 @@ def symbolic_shape(
     scope: SymbolicScope | None = None,
     like: Sequence[int | None] | None = None,
 ) -> tuple[DimSize, ...]:
-    """A shape whose extents are variables, or expressions of them.
+    """Parses a shape whose extents are variables, or expressions of them.
 
     Args:
       shape_spec: the extents, separated by commas: names, numbers, `+`, `-`, `*`, `^`, and
@@ -64,7 +64,7 @@ def symbolic_args_specs(
     constraints: Sequence[str] = (),
     scope: SymbolicScope | None = None,
 ) -> Any:
-    """Types of arguments, with symbolic shapes.
+    """Returns types of arguments with symbolic shapes.
 
     Args:
       args: pytree of arrays, or of anything with a shape and a dtype.

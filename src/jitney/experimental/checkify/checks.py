@@ -136,7 +136,7 @@ def check(
 
 
 def debug_check(pred: ArrayLike, msg: str, *fmt_args: PyTree, **fmt_kwargs: PyTree) -> None:
-    """`check`, which does nothing unless `checkify` is applied: not in jit, and not outside of it.
+    """Checks like `check`, but only if `checkify` is applied.
 
     Args:
       pred: a boolean scalar.

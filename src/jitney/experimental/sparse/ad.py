@@ -103,7 +103,7 @@ def value_and_grad(
     has_aux: bool = False,
     **kwargs: Param,
 ) -> Callable[..., tuple[Any, Any]]:
-    """`jax.value_and_grad` of functions of sparse arrays; gradients by these have their positions.
+    """Returns a function that computes the value, and gradients as `grad` does.
 
     Args: as there.
     """
@@ -126,7 +126,7 @@ def grad(
     has_aux: bool = False,
     **kwargs: Param,
 ) -> Callable[..., Any]:
-    """`jax.grad` of functions of sparse arrays; gradients by these have their positions.
+    """Returns a function that computes gradients by sparse arrays, which have the same positions.
 
     Args: as there.
 
@@ -185,7 +185,7 @@ def jacfwd(
     has_aux: bool = False,
     **kwargs: Param,
 ) -> Callable[..., Any]:
-    """`jax.jacfwd` of functions of sparse arrays.
+    """Returns a function that computes Jacobians by sparse arrays, in forward mode.
 
     The derivative by a BCOO array is a BCOO array with the axes of the result as batch axes.
 
@@ -200,7 +200,7 @@ def jacrev(
     has_aux: bool = False,
     **kwargs: Param,
 ) -> Callable[..., Any]:
-    """`jax.jacrev` of functions of sparse arrays; derivatives as those of `jacfwd`.
+    """Returns a function that computes Jacobians by sparse arrays, in reverse mode; see `jacfwd`.
 
     Args: as there.
 

@@ -546,7 +546,7 @@ def bcsr_eliminate_zeros(mat: BCSR, nse: int | None = None) -> BCSR:
 def bcsr_broadcast_in_dim(
     mat: BCSR, *, shape: Shape, broadcast_dimensions: Sequence[int], sharding: None = None
 ) -> BCSR:
-    """The array repeated along new axes, and along axes of extent 1; see `bcoo_broadcast_in_dim`.
+    """Repeats the array along new axes, and along axes of size 1; see `bcoo_broadcast_in_dim`.
 
     Raises:
       NotImplementedError: if there were more than two sparse axes.

@@ -38,7 +38,7 @@ def random_bcoo(
     generator: Callable[..., Array] = random.uniform,
     **kwds: Param,
 ) -> BCOO:
-    """A sparse array of random elements at random positions; the same as JAX's for the same key.
+    """Draws a sparse array of random elements at random positions; equals JAX's for the same key.
 
     Args:
       key: of the generator of random numbers.

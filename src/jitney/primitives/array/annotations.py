@@ -56,7 +56,7 @@ stage_p = _identity("stage")
 
 
 def stop_gradient(x: PyTree) -> PyTree:
-    """`x`, as a constant for differentiation: its derivative is zero.
+    """Returns `x` as a constant for differentiation: its derivative is zero.
 
     Args:
       x: a pytree of arrays.
@@ -79,7 +79,7 @@ def _stop_gradient_of(x: Value) -> Any:
 
 
 def stage(x: ArrayLike, /) -> Array:
-    """`x` as a value of the current trace."""
+    """Makes `x` a value of the current trace."""
     from jitney.primitives.elementwise.convert import as_value
 
     return as_value(x)
@@ -108,7 +108,7 @@ def _optimization_barrier_lower(b: Builder, *xs: Node) -> list[Any]:
 
 
 def optimization_barrier(operand: PyTree, /) -> PyTree:
-    """`operand`, computed as it stands: the compiler moves nothing across.
+    """Returns `operand`; the compiler moves no operation across this point.
 
     Args:
       operand: a pytree of arrays.

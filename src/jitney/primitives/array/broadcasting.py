@@ -90,7 +90,7 @@ def broadcast_in_dim(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """`operand` repeated to `shape`; its axis k becomes axis `broadcast_dimensions[k]`.
+    """Broadcasts `operand` to `shape`; its axis k becomes axis `broadcast_dimensions[k]`.
 
     Args:
       operand: array or scalar.
@@ -127,7 +127,7 @@ def broadcast_in_dim(
 def broadcast(
     operand: ArrayLike, sizes: Sequence[int], *, out_sharding: ShardingLike | None = None
 ) -> Array:
-    """`operand` with new leading axes of extents `sizes`.
+    """Adds leading axes of sizes `sizes` to `operand`.
 
     Args:
       operand: array or scalar.
@@ -151,7 +151,7 @@ def broadcast(
 
 
 def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
-    """`x` with leading axes of extent 1, up to `rank` axes.
+    """Adds leading axes of size 1 to `x`, up to `rank` axes.
 
     Args:
       x: array; it keeps its dtype.
@@ -169,7 +169,7 @@ def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
 
 
 def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> Array:
-    """`arr` broadcast to the shape of `like_arr`, as NumPy does.
+    """Broadcasts `arr` to the shape of `like_arr`, by NumPy's rules.
 
     Args:
       arr: array; it keeps its dtype.
@@ -217,7 +217,7 @@ def _why_not(old: Shape, new: Shape) -> str:
 
 
 def broadcast_shapes(*shapes: Shape) -> Shape:
-    """The shape that operands of `shapes` are broadcast to together.
+    """Returns the shape to which operands of `shapes` are broadcast together.
 
     Raises:
       ValueError: if they do not go together.
@@ -243,7 +243,7 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
 
 
 def expand_dims(array: ArrayLike, dimensions: Sequence[int]) -> Array:
-    """`array` with axes of extent 1 put in.
+    """Inserts axes of size 1 into `array`.
 
     Args:
       array: any array.

@@ -87,7 +87,7 @@ def _concatenate_lower(b: Builder, *xs: Node, dimension: int) -> Any:
 
 
 def concatenate(operands: Sequence[ArrayLike] | Array | np.ndarray, dimension: int) -> Array:
-    """`operands` one after another along `dimension`.
+    """Joins `operands` along `dimension`.
 
     Args:
       operands: arrays of one dtype and rank, whose other extents are equal; at least one.
@@ -141,7 +141,7 @@ def _stack_lower(b: Builder, *xs: Node, axis: int) -> Any:
 
 
 def stack(operands: Sequence[ArrayLike], axis: int = 0) -> Array:
-    """`operands` along a new axis.
+    """Joins `operands` along a new axis.
 
     Args:
       operands: arrays of one shape and one dtype, at least one.
@@ -187,7 +187,7 @@ def _unstack_lower(b: Builder, x: Node, *, axis: int) -> list[Any]:
 
 
 def unstack(x: ArrayLike, axis: int = 0) -> tuple[Array, ...]:
-    """The slices of `x` along `axis`, without that axis.
+    """Returns the slices of `x` along `axis`, without that axis.
 
     Args:
       x: array of at least one axis.
@@ -244,7 +244,7 @@ def _split_lower(b: Builder, x: Node, *, sizes: tuple[int, ...], axis: int) -> l
 
 
 def split(operand: ArrayLike, sizes: Sequence[int | np.integer], axis: int = 0) -> list[Array]:
-    """`operand` cut along `axis` into consecutive parts.
+    """Splits `operand` along `axis` into consecutive parts.
 
     Args:
       operand: any array.
@@ -293,7 +293,7 @@ def _tile_lower(b: Builder, x: Node, *, reps: tuple[int, ...]) -> Any:
 
 
 def tile(operand: ArrayLike, reps: Sequence[int]) -> Array:
-    """`operand` repeated `reps[k]` times along each axis k.
+    """Repeats `operand` `reps[k]` times along each axis k.
 
     Args:
       operand: any array.
@@ -373,7 +373,7 @@ def pad(
     padding_value: ArrayLike,
     padding_config: Sequence[tuple[int, int, int]],
 ) -> Array:
-    """`operand` with `padding_value` around and between its elements.
+    """Pads `operand` with `padding_value` around and between its elements.
 
     Args:
       operand: any array.

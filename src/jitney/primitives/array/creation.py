@@ -60,7 +60,7 @@ def _iota_lower(
 
 
 def iota(dtype: DTypeLike, size: int) -> Array:
-    """0, 1, ..., size - 1.
+    """Returns 0, 1, ..., size - 1.
 
     Args:
       dtype: numeric dtype of the result.
@@ -83,7 +83,7 @@ def broadcasted_iota(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """An array of `shape` whose elements are their indices along `dimension`.
+    """Returns an array of `shape` whose elements are their indices along `dimension`.
 
     Args:
       dtype: numeric dtype of the result.
@@ -111,7 +111,7 @@ def full(
     *,
     sharding: Sharding | None = None,
 ) -> Array:
-    """An array of `shape` with `fill_value` everywhere.
+    """Returns an array of `shape` filled with `fill_value`.
 
     Args:
       shape: extents.
@@ -150,7 +150,7 @@ def full_like(
     shape: ShapeLike | None = None,
     sharding: Sharding | None = None,
 ) -> Array:
-    """`full` with shape and dtype of `x` where these are not given.
+    """Returns an array like `x`, filled with `fill_value`.
 
     Args:
       x: array, or anything with a shape and a dtype.
@@ -198,7 +198,7 @@ def _empty_lower(b: Builder, *, shape: Shape, dtype: np.dtype, out_sharding: obj
 
 
 def empty(shape: ShapeLike, dtype: DTypeLike, *, out_sharding: ShardingLike | None = None) -> Array:
-    """An array of `shape` with unspecified contents: zeros.
+    """Returns an array of `shape` with unspecified contents: zeros.
 
     Its dtype is `dtype` whatever the settings: 64-bit dtypes are not narrowed.
 

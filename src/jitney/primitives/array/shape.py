@@ -79,7 +79,7 @@ def reshape(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """The elements of `operand` in shape `new_sizes`, row-major order.
+    """Changes the shape of `operand` to `new_sizes`, in row-major order.
 
     Args:
       operand: any array.
@@ -108,7 +108,7 @@ def reshape(
 
 
 def collapse(operand: Array, start_dimension: int, stop_dimension: int | None = None) -> Array:
-    """Axes `start_dimension` up to `stop_dimension` joined into one.
+    """Joins axes `start_dimension` up to `stop_dimension` into one.
 
     Args:
       operand: any array.
@@ -207,7 +207,7 @@ def _squeeze_lower(b: Builder, x: Node, *, dimensions: tuple[int, ...]) -> Any:
 
 
 def squeeze(array: ArrayLike, dimensions: int | Sequence[int]) -> Array:
-    """`array` without the axes `dimensions`, which have extent 1.
+    """Removes the axes `dimensions`, which have size 1.
 
     Args:
       array: any array.
@@ -255,7 +255,7 @@ def _rev_lower(b: Builder, x: Node, *, dimensions: tuple[int, ...]) -> Any:
 
 
 def rev(operand: ArrayLike, dimensions: Sequence[int]) -> Array:
-    """`operand` with the order of elements reversed along `dimensions`.
+    """Reverses the order of elements along `dimensions`.
 
     Args:
       operand: any array.
@@ -270,7 +270,7 @@ def rev(operand: ArrayLike, dimensions: Sequence[int]) -> Array:
 
 
 def shape_as_value(shape: Sequence[ArrayLike]) -> Array:
-    """A shape as an array of integers.
+    """Returns a shape as an array of integers.
 
     Example:
       >>> lax.shape_as_value((2, 3))

@@ -66,7 +66,7 @@ for _prim in (create_token_p, after_all_p):
 
 
 def create_token(_: object = None) -> Token:
-    """A token that depends on nothing.
+    """Returns a token that depends on nothing.
 
     Args:
       _: not used.
@@ -79,7 +79,7 @@ def create_token(_: object = None) -> Token:
 
 
 def after_all(*operands: Token) -> Token:
-    """A token that comes after all of the tokens `operands`.
+    """Returns a token that comes after all of the tokens `operands`.
 
     Raises:
       TypeError: if one of them is not a token.

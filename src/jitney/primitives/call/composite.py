@@ -91,7 +91,7 @@ def _attribute(name: str, operation: str, value: PyTree) -> tuple[str, tuple[Any
 def composite(
     decomposition: Callable[..., PyTree], name: str, version: int = 0
 ) -> Callable[..., Any]:
-    """A function of arrays that stands in programs as one operation called `name`.
+    """Returns a function of arrays that is one operation called `name` in programs.
 
     Args:
       decomposition: what the operation computes. Positional arguments are its operands, pytrees of

@@ -39,7 +39,7 @@ def _interleave(a: Value, b: Value, axis: int) -> Any:
 def associative_scan(
     fn: Callable[[PyTree, PyTree], PyTree], elems: PyTree, reverse: bool = False, axis: int = 0
 ) -> PyTree:
-    """All running folds of `elems` along `axis` by the associative function `fn`.
+    """Computes all running reductions of `elems` along `axis` by the associative function `fn`.
 
     Args:
       fn: (pytree, pytree) -> pytree, elementwise along `axis`, associative.

@@ -466,7 +466,7 @@ def switch(
     *operands: PyTree,
     operand: PyTree = None,
 ) -> PyTree:
-    """branches[index](*operands); an index out of range counts as the nearest.
+    """Calls branches[index](*operands); an index out of range is clamped.
 
     Args:
       index: an integer scalar.
@@ -553,7 +553,7 @@ def cond(
     operand: PyTree = _MISSING,
     linear: object = None,
 ) -> PyTree:
-    """true_fun(*operands) if `pred`, else false_fun(*operands); only one of them is executed.
+    """Calls true_fun(*operands) if `pred`, else false_fun(*operands); executes only one of them.
 
     Args:
       pred: a boolean or numeric scalar.

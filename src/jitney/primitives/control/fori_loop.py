@@ -30,7 +30,7 @@ def fori_loop(
     *,
     unroll: int | bool | None = None,
 ) -> PyTree:
-    """val = body_fun(i, val) for i from `lower` up to `upper`, exclusive; returns the last `val`.
+    """Computes val = body_fun(i, val) for i from `lower` up to `upper`, exclusive; returns `val`.
 
     Args:
       lower: integer scalar, the first index.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def map(  # noqa: A001
     f: Callable[[PyTree], PyTree], xs: PyTree, *, batch_size: int | None = None
 ) -> PyTree:
-    """f applied to each row of `xs`, one after another; the results stacked.
+    """Applies `f` to each row of `xs`, one after another, and stacks the results.
 
     Args:
       f: a function of a row.

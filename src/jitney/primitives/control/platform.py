@@ -49,7 +49,7 @@ def platform_dependent(
     default: Callable[..., PyTree] | None = None,
     **per_platform: Callable[..., PyTree],
 ) -> PyTree:
-    """The function given for the CPU, or the default one, applied to `args`.
+    """Calls the function given for the CPU, or the default one, with `args`.
 
     Args:
       *args: pytrees of arrays.

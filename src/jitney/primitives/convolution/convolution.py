@@ -208,7 +208,7 @@ def conv_general_dilated(
     preferred_element_type: DTypeLike | None = None,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Sums of products of windows of an array with a smaller one.
+    """Sums products of windows of an array with a smaller array, the kernel.
 
     out[n, o, f] = sum over k, c of lhs[n, o * stride + k * rhs_dilation - low, c] * rhs[k, c, f], where
     o and k stand for indices along the axes of space, of which there may be any number. What is called

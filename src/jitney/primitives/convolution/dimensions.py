@@ -50,7 +50,7 @@ def conv_dimension_numbers(
     rhs_shape: Sequence[int],
     dimension_numbers: ConvGeneralDilatedDimensionNumbers,
 ) -> ConvDimensionNumbers:
-    """The axes of a convolution as specifications.
+    """Returns the axes of a convolution as specifications.
 
     Args:
       lhs_shape: shape of the operand.
@@ -126,7 +126,7 @@ def operand_shapes(
 
 
 def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[Shape, Shape, Shape]:
-    """The permutations that three strings stand for, to batch, feature, space in the window's order.
+    """Returns the permutations that three dimension strings specify.
 
     Raises:
       TypeError: if a string does not have its letters once each, or axes of space differ.
@@ -234,7 +234,7 @@ def conv_shape_tuple(
     pads: str | Sequence[tuple[int, int]],
     batch_group_count: int = 1,
 ) -> Shape:
-    """Shape of the result of a convolution of [N, C, space] with [O, I, space], without dilation.
+    """Returns the shape of a convolution of [N, C, space] with [O, I, space], without dilation.
 
     Raises:
       TypeError: if padding is not given for each axis of space.
@@ -263,7 +263,7 @@ def conv_general_shape_tuple(
     padding: str | Sequence[tuple[int, int]],
     dimension_numbers: ConvGeneralDilatedDimensionNumbers,
 ) -> Shape:
-    """Shape of the result of a convolution without dilation.
+    """Returns the shape of the result of a convolution without dilation.
 
     Example:
       >>> lax.conv_general_shape_tuple(
@@ -285,7 +285,7 @@ def conv_transpose_shape_tuple(
     padding: str | Sequence[tuple[int, int]],
     dimension_numbers: ConvGeneralDilatedDimensionNumbers,
 ) -> Shape:
-    """Shape of the result of `conv_transpose`.
+    """Returns the shape of the result of `conv_transpose`.
 
     Example:
       >>> lax.conv_transpose_shape_tuple(

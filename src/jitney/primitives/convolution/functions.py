@@ -30,7 +30,7 @@ def conv(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """A convolution of [batch, feature, space ...] with [feature of the result, feature, space ...].
+    """Convolves [batch, feature, space ...] with [feature of the result, feature, space ...].
 
     Args:
       lhs: array.
@@ -60,7 +60,7 @@ def conv_with_general_padding(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """`conv` with padding in numbers, and dilations; arguments as of `conv_general_dilated`.
+    """Computes `conv` with numeric padding and dilations; see `conv_general_dilated`.
 
     Example:
       >>> x, w = jnp.ones((1, 3, 8)), jnp.ones((4, 3, 3))
@@ -93,7 +93,7 @@ def conv_transpose(
     preferred_element_type: DTypeLike | None = None,
     use_consistent_padding: bool = False,
 ) -> Array:
-    """A convolution with fractional stride: also called deconvolution, or gradient of a convolution.
+    """Computes a convolution with fractional stride (deconvolution, gradient of a convolution).
 
     Args:
       lhs: array.

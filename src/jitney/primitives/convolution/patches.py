@@ -38,7 +38,7 @@ def conv_general_dilated_patches(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """The windows of an array as features.
+    """Returns the windows of an array as features.
 
     Args:
       lhs: array of batch, features and axes of space.
@@ -100,7 +100,7 @@ def conv_general_dilated_local(
     dimension_numbers: ConvGeneralDilatedDimensionNumbers = None,
     precision: PrecisionLike = None,
 ) -> Array:
-    """A convolution whose window is another one at each place of the result.
+    """Computes a convolution whose kernel differs at each position of the result.
 
     Args:
       lhs: array of batch, features and axes of space.

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 add_p, add = binary(
     "add",
     NUMERIC,
-    """x + y.
+    """Computes x + y.
 
     Example:
       >>> lax.add(jnp.array([1, 2]), jnp.array([3, 4]))
@@ -64,7 +64,7 @@ add_p, add = binary(
 sub_p, sub = binary(
     "sub",
     NUMERIC,
-    """x - y.
+    """Computes x - y.
 
     Example:
       >>> lax.sub(jnp.array([1, 2]), jnp.array([3, 4]))
@@ -74,7 +74,7 @@ sub_p, sub = binary(
 div_p, div = binary(
     "div",
     NUMERIC,
-    """x / y; truncated toward zero for integers.
+    """Computes x / y; truncated toward zero for integers.
 
     Example:
       >>> lax.div(jnp.array([7, -7]), jnp.array([2, 2]))
@@ -84,7 +84,7 @@ div_p, div = binary(
 rem_p, rem = binary(
     "rem",
     REAL,
-    """Remainder of `div`; it has the sign of x.
+    """Computes the remainder of `div`; it has the sign of x.
 
     Example:
       >>> lax.rem(jnp.array([7, -7]), jnp.array([3, 3]))
@@ -94,7 +94,7 @@ rem_p, rem = binary(
 max_p, max = binary(  # noqa: A001
     "max",
     None,
-    """The larger operand; NaN if one is NaN.
+    """Computes the larger operand; NaN if one is NaN.
 
     Example:
       >>> lax.max(jnp.array([1, 5]), jnp.array([3, 4]))
@@ -104,7 +104,7 @@ max_p, max = binary(  # noqa: A001
 min_p, min = binary(  # noqa: A001
     "min",
     None,
-    """The smaller operand; NaN if one is NaN.
+    """Computes the smaller operand; NaN if one is NaN.
 
     Example:
       >>> lax.min(jnp.array([1, 5]), jnp.array([3, 4]))
@@ -114,7 +114,7 @@ min_p, min = binary(  # noqa: A001
 nextafter_p, nextafter = binary(
     "nextafter",
     FLOAT,
-    """The float next to x1 in the direction of x2.
+    """Returns the float next to x1 in the direction of x2.
 
     Example:
       >>> lax.nextafter(jnp.array([1.0]), jnp.array([2.0])) > 1
@@ -122,7 +122,7 @@ nextafter_p, nextafter = binary(
     """,
     names=("x1", "x2"),
 )
-mulhi_p, mulhi = binary("mulhi", INTEGER, "The upper half of the bits of x * y.")
+mulhi_p, mulhi = binary("mulhi", INTEGER, "Computes the upper half of the bits of x * y.")
 
 mul_p = declare("mul")
 mul_p.stretches = True
@@ -162,7 +162,7 @@ def _mul_lower(b: Builder, x: Node, y: Node, *, out_dtype: DTypeLike | None = No
 
 
 def mul(x: ArrayLike, y: ArrayLike, *, out_dtype: DTypeLike | None = None) -> Array:
-    """x * y; with `out_dtype`, the product of the operands converted to that dtype.
+    """Computes x * y; with `out_dtype`, the product of the operands converted to that dtype.
 
     Args:
       x: numeric array.
@@ -241,7 +241,7 @@ def _pow_lower(b: Builder, x: Node, y: Node) -> Any:
 
 
 def pow(x: ArrayLike, y: ArrayLike) -> Array:  # noqa: A001
-    """x to the power of y.
+    """Computes x to the power of y.
 
     Args:
       x: floating or complex array.
@@ -268,7 +268,7 @@ def pow(x: ArrayLike, y: ArrayLike) -> Array:  # noqa: A001
 atan2_p, atan2 = binary(
     "atan2",
     INEXACT,
-    """Angle of the point (y, x), in [-pi, pi].
+    """Computes the angle of the point (y, x), in [-pi, pi].
 
     Example:
       >>> lax.atan2(jnp.array([0.0, -1.0]), jnp.array([-1.0, 0.0]))
@@ -279,7 +279,7 @@ atan2_p, atan2 = binary(
 complex_p, complex = binary(  # noqa: A001
     "complex",
     (np.dtype(np.float32), np.dtype(np.float64)),
-    """The complex number x + i y.
+    """Returns the complex number x + i y.
 
     Example:
       >>> lax.complex(jnp.array([1.0]), jnp.array([2.0]))
@@ -293,7 +293,7 @@ complex_p, complex = binary(  # noqa: A001
 and_p, bitwise_and = binary(
     "and",
     BITS,
-    """Bitwise and.
+    """Computes the bitwise and.
 
     Example:
       >>> lax.bitwise_and(jnp.array([12]), jnp.array([10]))
@@ -304,7 +304,7 @@ and_p, bitwise_and = binary(
 or_p, bitwise_or = binary(
     "or",
     BITS,
-    """Bitwise or.
+    """Computes the bitwise or.
 
     Example:
       >>> lax.bitwise_or(jnp.array([12]), jnp.array([10]))
@@ -315,7 +315,7 @@ or_p, bitwise_or = binary(
 xor_p, bitwise_xor = binary(
     "xor",
     BITS,
-    """Bitwise exclusive or.
+    """Computes the bitwise exclusive or.
 
     Example:
       >>> lax.bitwise_xor(jnp.array([12]), jnp.array([10]))
@@ -326,7 +326,7 @@ xor_p, bitwise_xor = binary(
 shift_left_p, shift_left = binary(
     "shift_left",
     INTEGER,
-    """x shifted left by y bits.
+    """Shifts x left by y bits.
 
     Example:
       >>> lax.shift_left(jnp.array([1, 3]), jnp.array([4, 1]))
@@ -334,10 +334,10 @@ shift_left_p, shift_left = binary(
     """,
 )
 shift_right_arithmetic_p, shift_right_arithmetic = binary(
-    "shift_right_arithmetic", INTEGER, "x shifted right by y bits, the sign bit repeated."
+    "shift_right_arithmetic", INTEGER, "Shifts x right by y bits, repeating the sign bit."
 )
 shift_right_logical_p, shift_right_logical = binary(
-    "shift_right_logical", INTEGER, "x shifted right by y bits, zeros put in."
+    "shift_right_logical", INTEGER, "Shifts x right by y bits, inserting zeros."
 )
 
 # --- derivatives --------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 eq_p, eq = binary(
     "eq",
     None,
-    """x == y.
+    """Computes x == y.
 
     Example:
       >>> lax.eq(jnp.array([1, 2]), jnp.array([1, 3]))
@@ -32,11 +32,11 @@ eq_p, eq = binary(
     """,
     result=to_bool,
 )
-ne_p, ne = binary("ne", None, "x != y.", result=to_bool)
+ne_p, ne = binary("ne", None, "Computes x != y.", result=to_bool)
 lt_p, lt = binary(
     "lt",
     ORDERED,
-    """x < y.
+    """Computes x < y.
 
     Example:
       >>> lax.lt(jnp.array([1, 2]), jnp.array([1, 3]))
@@ -44,9 +44,9 @@ lt_p, lt = binary(
     """,
     result=to_bool,
 )
-le_p, le = binary("le", ORDERED, "x <= y.", result=to_bool)
-gt_p, gt = binary("gt", ORDERED, "x > y.", result=to_bool)
-ge_p, ge = binary("ge", ORDERED, "x >= y.", result=to_bool)
+le_p, le = binary("le", ORDERED, "Computes x <= y.", result=to_bool)
+gt_p, gt = binary("gt", ORDERED, "Computes x > y.", result=to_bool)
+ge_p, ge = binary("ge", ORDERED, "Computes x >= y.", result=to_bool)
 eq_to_p, eq_to = binary("eq_to", None, "x == y in the total order.", result=to_bool)
 lt_to_p, lt_to = binary("lt_to", ORDERED, "x < y in the total order.", result=to_bool)
 le_to_p, le_to = binary("le_to", ORDERED, "x <= y in the total order.", result=to_bool)

@@ -96,7 +96,7 @@ text.printing_rules["convert_element_type"] = _print_convert
 
 
 def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
-    """`operand` converted to `new_dtype`, element by element; never weakly typed.
+    """Converts `operand` to `new_dtype`, element by element; the result is never weakly typed.
 
     Floats are truncated to integers and clamped into range, NaN gives 0; integers wrap.
 
@@ -329,7 +329,7 @@ def _bitcast_convert_type_lower(b: Builder, x: Node, *, new_dtype: np.dtype) -> 
 
 
 def bitcast_convert_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
-    """The bits of `operand` read as `new_dtype`.
+    """Reinterprets the bits of `operand` as `new_dtype`.
 
     A narrower dtype appends an axis over the parts (least significant first); a wider one joins the
     parts along the last axis.
@@ -382,7 +382,7 @@ def _reduce_precision_lower(b: Builder, x: Node, *, exponent_bits: int, mantissa
 
 
 def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int) -> Array:
-    """`operand` rounded to a float format of the given widths; overflow gives infinity.
+    """Rounds `operand` to a float format of the given widths; overflow gives infinity.
 
     Args:
       operand: floating array.

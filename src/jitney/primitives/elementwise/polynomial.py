@@ -69,7 +69,7 @@ def polynomial(
     *,
     unroll: int | None = None,
 ) -> Array:
-    """The values of a polynomial at `x`: coeffs[0] + coeffs[1] x + coeffs[2] x^2 + ...
+    """Evaluates a polynomial at `x`: coeffs[0] + coeffs[1] x + coeffs[2] x^2 + ...
 
     Args:
       x: integer, floating or complex array.

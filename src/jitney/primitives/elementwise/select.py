@@ -99,7 +99,7 @@ def _select_n_lower(b: Builder, which: Node, *cases: Node) -> Any:
 
 
 def select_n(which: ArrayLike, *cases: ArrayLike) -> Array:
-    """Element i of `cases[which[i]]`; False is 0 and True is 1.
+    """Selects elements of `cases[which[i]]`; False is 0 and True is 1.
 
     Args:
       which: booleans (for at most two cases) or int32, of the cases' shape or a scalar.
@@ -122,7 +122,7 @@ def select_n(which: ArrayLike, *cases: ArrayLike) -> Array:
 
 
 def select(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Array:
-    """`on_true` where `pred` holds, else `on_false`.
+    """Selects `on_true` where `pred` holds, else `on_false`.
 
     Args:
       pred: booleans, of the shape of the other operands or a scalar.
@@ -173,7 +173,7 @@ def _clamp_lower(b: Builder, low: Node, x: Node, high: Node) -> Any:
 
 
 def clamp(min: ArrayLike, x: ArrayLike, max: ArrayLike) -> Array:  # noqa: A002
-    """`x` limited to [`min`, `max`].
+    """Limits `x` to [`min`, `max`].
 
     Args:
       min: lower bounds, of the shape and dtype of x, or a scalar.
@@ -230,7 +230,7 @@ def _round_lower(b: Builder, x: Node, *, rounding_method: RoundingMethod) -> Any
 def round(  # noqa: A001
     x: ArrayLike, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO
 ) -> Array:
-    """The nearest integer, as a float.
+    """Rounds to the nearest integer, as a float.
 
     Args:
       x: floating array.

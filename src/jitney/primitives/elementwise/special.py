@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 erf_p, erf = unary(
     "erf",
     FLOAT,
-    """Error function.
+    """Computes the error function.
 
     Example:
       >>> lax.erf(jnp.array([0.0, 0.5]))
@@ -46,18 +46,22 @@ erf_p, erf = unary(
     error="1.5 ulp",
 )
 erfc_p, erfc = unary(
-    "erfc", FLOAT, "Complement of the error function: 1 - erf(x).", accuracy=True, error="5 ulp"
+    "erfc",
+    FLOAT,
+    "Computes the complement of the error function: 1 - erf(x).",
+    accuracy=True,
+    error="5 ulp",
 )
 erf_inv_p, erf_inv = unary(
     "erf_inv",
     FLOAT,
-    "Inverse of the error function, on [-1, 1].",
+    "Computes the inverse of the error function, on [-1, 1].",
     error="2.5 ulp in float32, 3.5 in float64",
 )
 lgamma_p, lgamma = unary(
     "lgamma",
     FLOAT,
-    """Logarithm of |gamma(x)|.
+    """Computes the logarithm of |gamma(x)|.
 
     Example:
       >>> lax.lgamma(jnp.array([0.5, 5.0]))
@@ -66,37 +70,54 @@ lgamma_p, lgamma = unary(
     error="0.6 ulp in float32, 4 in float64",
 )
 digamma_p, digamma = unary(
-    "digamma", FLOAT, "Derivative of lgamma.", error="0.6 ulp in float32, 48 in float64"
+    "digamma",
+    FLOAT,
+    "Computes the derivative of lgamma.",
+    error="0.6 ulp in float32, 48 in float64",
 )
 bessel_i0e_p, bessel_i0e = unary(
-    "bessel_i0e", FLOAT, "Modified Bessel function of order 0, times exp(-|x|).", error="4 ulp"
+    "bessel_i0e",
+    FLOAT,
+    "Computes the modified Bessel function of order 0, times exp(-|x|).",
+    error="4 ulp",
 )
 bessel_i1e_p, bessel_i1e = unary(
-    "bessel_i1e", FLOAT, "Modified Bessel function of order 1, times exp(-|x|).", error="4 ulp"
+    "bessel_i1e",
+    FLOAT,
+    "Computes the modified Bessel function of order 1, times exp(-|x|).",
+    error="4 ulp",
 )
 igamma_p, igamma = binary(
-    "igamma", FLOAT, "Regularized lower incomplete gamma function P(a, x).", names="ax"
+    "igamma", FLOAT, "Computes the regularized lower incomplete gamma function P(a, x).", names="ax"
 )
 igammac_p, igammac = binary(
-    "igammac", FLOAT, "Regularized upper incomplete gamma function Q(a, x).", names="ax"
+    "igammac",
+    FLOAT,
+    "Computes the regularized upper incomplete gamma function Q(a, x).",
+    names="ax",
 )
 igamma_grad_a_p, igamma_grad_a = binary(
-    "igamma_grad_a", FLOAT, "Derivative of `igamma` with respect to its first operand.", names="ax"
+    "igamma_grad_a",
+    FLOAT,
+    "Computes the derivative of `igamma` with respect to its first operand.",
+    names="ax",
 )
 random_gamma_grad_p, random_gamma_grad = binary(
     "random_gamma_grad",
     FLOAT,
-    "Derivative of a sample x of Gamma(a, 1) with respect to a.",
+    "Computes the derivative of a sample x of Gamma(a, 1) with respect to a.",
     names="ax",
 )
 polygamma_p, polygamma = binary(
-    "polygamma", FLOAT, "Derivative of order m of digamma at x.", names="mx"
+    "polygamma", FLOAT, "Computes the derivative of order m of digamma at x.", names="mx"
 )
-zeta_p, zeta = binary("zeta", FLOAT, "Hurwitz zeta function of order x at q.", names="xq")
+zeta_p, zeta = binary(
+    "zeta", FLOAT, "Computes the Hurwitz zeta function of order x at q.", names="xq"
+)
 regularized_incomplete_beta_p, betainc = nary(
     "regularized_incomplete_beta",
     (FLOAT, FLOAT, FLOAT),
-    "Regularized incomplete beta function I_x(a, b).",
+    "Computes the regularized incomplete beta function I_x(a, b).",
     public="betainc",
     names="abx",
 )

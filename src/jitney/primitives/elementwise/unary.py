@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 neg_p, neg = unary(
     "neg",
     NUMERIC,
-    """Negation: -x; wraps for integers.
+    """Computes -x; wraps for integers.
 
     Example:
       >>> lax.neg(jnp.array([1, -2]))
@@ -52,7 +52,7 @@ neg_p, neg = unary(
 sign_p, sign = unary(
     "sign",
     NUMERIC,
-    """Sign: -1, 0 or 1 (x / |x| for complex); keeps -0.0 and NaN.
+    """Computes the sign: -1, 0 or 1 (x / |x| for complex); keeps -0.0 and NaN.
 
     Example:
       >>> lax.sign(jnp.array([-2.5, 0.0, 3.0]))
@@ -62,7 +62,7 @@ sign_p, sign = unary(
 abs_p, abs = unary(  # noqa: A001
     "abs",
     (np.floating, np.complexfloating, np.signedinteger),
-    """Absolute value; of complex numbers, the modulus.
+    """Computes the absolute value; of complex numbers, the modulus.
 
     Example:
       >>> lax.abs(jnp.array([-1.5, 2.0]))
@@ -73,7 +73,7 @@ abs_p, abs = unary(  # noqa: A001
 square_p, square = unary(
     "square",
     NUMERIC,
-    """x * x.
+    """Computes x * x.
 
     Example:
       >>> lax.square(jnp.array([1, -3]))
@@ -86,7 +86,7 @@ square_p, square = unary(
 floor_p, floor = unary(
     "floor",
     FLOAT,
-    """Largest integer not above x.
+    """Computes the largest integer not above x.
 
     Example:
       >>> lax.floor(jnp.array([1.7, -1.2]))
@@ -96,7 +96,7 @@ floor_p, floor = unary(
 ceil_p, ceil = unary(
     "ceil",
     FLOAT,
-    """Smallest integer not below x.
+    """Computes the smallest integer not below x.
 
     Example:
       >>> lax.ceil(jnp.array([1.2, -1.7]))
@@ -106,7 +106,7 @@ ceil_p, ceil = unary(
 is_finite_p, is_finite = unary(
     "is_finite",
     FLOAT,
-    """True where x is neither infinite nor NaN.
+    """Returns True where x is neither infinite nor NaN.
 
     Example:
       >>> lax.is_finite(jnp.array([1.0, jnp.inf, jnp.nan]))
@@ -120,7 +120,7 @@ is_finite_p, is_finite = unary(
 sqrt_p, sqrt = unary(
     "sqrt",
     INEXACT,
-    """Square root.
+    """Computes the square root.
 
     Example:
       >>> lax.sqrt(jnp.array([4.0, 9.0]))
@@ -131,7 +131,7 @@ sqrt_p, sqrt = unary(
 rsqrt_p, rsqrt = unary(
     "rsqrt",
     INEXACT,
-    """Reciprocal of the square root.
+    """Computes the reciprocal of the square root.
 
     Example:
       >>> lax.rsqrt(jnp.array([4.0, 16.0]))
@@ -140,11 +140,11 @@ rsqrt_p, rsqrt = unary(
     accuracy=True,
     error="1.5 ulp",
 )
-cbrt_p, cbrt = unary("cbrt", FLOAT, "Cube root.", accuracy=True, error="1 ulp")
+cbrt_p, cbrt = unary("cbrt", FLOAT, "Computes the cube root.", accuracy=True, error="1 ulp")
 exp_p, exp = unary(
     "exp",
     INEXACT,
-    """Exponential.
+    """Computes the exponential.
 
     Example:
       >>> lax.exp(jnp.array([0.0, 0.5]))
@@ -153,11 +153,11 @@ exp_p, exp = unary(
     accuracy=True,
     error="1 ulp",
 )
-exp2_p, exp2 = unary("exp2", INEXACT, "2 to the power of x.", accuracy=True, error="1 ulp")
+exp2_p, exp2 = unary("exp2", INEXACT, "Computes 2 to the power of x.", accuracy=True, error="1 ulp")
 expm1_p, expm1 = unary(
     "expm1",
     INEXACT,
-    """exp(x) - 1, accurate near 0.
+    """Computes exp(x) - 1, accurate near 0.
 
     Example:
       >>> lax.expm1(jnp.array([0.0, 1e-6]))
@@ -169,7 +169,7 @@ expm1_p, expm1 = unary(
 log_p, log = unary(
     "log",
     INEXACT,
-    """Natural logarithm.
+    """Computes the natural logarithm.
 
     Example:
       >>> lax.log(jnp.array([1.0, 10.0]))
@@ -181,7 +181,7 @@ log_p, log = unary(
 log2_p, log2 = unary(
     "log2",
     INEXACT,
-    """Logarithm to base 2; exact at powers of 2.
+    """Computes the logarithm to base 2; exact at powers of 2.
 
     Example:
       >>> lax.log2(jnp.array([1.0, 8.0]))
@@ -193,7 +193,7 @@ log2_p, log2 = unary(
 log1p_p, log1p = unary(
     "log1p",
     INEXACT,
-    """log(1 + x), accurate near 0.
+    """Computes log(1 + x), accurate near 0.
 
     Example:
       >>> lax.log1p(jnp.array([0.0, 1e-6]))
@@ -205,7 +205,7 @@ log1p_p, log1p = unary(
 logistic_p, logistic = unary(
     "logistic",
     INEXACT,
-    """1 / (1 + exp(-x)).
+    """Computes 1 / (1 + exp(-x)).
 
     Example:
       >>> lax.logistic(jnp.array([0.0, 2.0]))
@@ -220,7 +220,7 @@ logistic_p, logistic = unary(
 sin_p, sin = unary(
     "sin",
     INEXACT,
-    """Sine.
+    """Computes the sine.
 
     Example:
       >>> lax.sin(jnp.array([0.0, 0.5]))
@@ -232,7 +232,7 @@ sin_p, sin = unary(
 cos_p, cos = unary(
     "cos",
     INEXACT,
-    """Cosine.
+    """Computes the cosine.
 
     Example:
       >>> lax.cos(jnp.array([0.0, 1.0]))
@@ -242,17 +242,17 @@ cos_p, cos = unary(
     error="2 ulp",
 )
 tan_p, tan = unary(
-    "tan", INEXACT, "Tangent.", accuracy=True, error="3 ulp in float32, 2.5 in float64"
+    "tan", INEXACT, "Computes the tangent.", accuracy=True, error="3 ulp in float32, 2.5 in float64"
 )
-asin_p, asin = unary("asin", INEXACT, "Arc sine, in [-pi/2, pi/2].", error="2.5 ulp")
-acos_p, acos = unary("acos", INEXACT, "Arc cosine, in [0, pi].", error="2 ulp")
-atan_p, atan = unary("atan", INEXACT, "Arc tangent, in [-pi/2, pi/2].", error="2 ulp")
-sinh_p, sinh = unary("sinh", INEXACT, "Hyperbolic sine.", error="2 ulp")
-cosh_p, cosh = unary("cosh", INEXACT, "Hyperbolic cosine.", error="1.5 ulp")
+asin_p, asin = unary("asin", INEXACT, "Computes the arc sine, in [-pi/2, pi/2].", error="2.5 ulp")
+acos_p, acos = unary("acos", INEXACT, "Computes the arc cosine, in [0, pi].", error="2 ulp")
+atan_p, atan = unary("atan", INEXACT, "Computes the arc tangent, in [-pi/2, pi/2].", error="2 ulp")
+sinh_p, sinh = unary("sinh", INEXACT, "Computes the hyperbolic sine.", error="2 ulp")
+cosh_p, cosh = unary("cosh", INEXACT, "Computes the hyperbolic cosine.", error="1.5 ulp")
 tanh_p, tanh = unary(
     "tanh",
     INEXACT,
-    """Hyperbolic tangent.
+    """Computes the hyperbolic tangent.
 
     Example:
       >>> lax.tanh(jnp.array([0.0, 1.0]))
@@ -261,16 +261,16 @@ tanh_p, tanh = unary(
     accuracy=True,
     error="1.5 ulp in float32, 3 in float64",
 )
-asinh_p, asinh = unary("asinh", INEXACT, "Inverse hyperbolic sine.", error="3 ulp")
-acosh_p, acosh = unary("acosh", INEXACT, "Inverse hyperbolic cosine.", error="3 ulp")
-atanh_p, atanh = unary("atanh", INEXACT, "Inverse hyperbolic tangent.", error="3 ulp")
+asinh_p, asinh = unary("asinh", INEXACT, "Computes the inverse hyperbolic sine.", error="3 ulp")
+acosh_p, acosh = unary("acosh", INEXACT, "Computes the inverse hyperbolic cosine.", error="3 ulp")
+atanh_p, atanh = unary("atanh", INEXACT, "Computes the inverse hyperbolic tangent.", error="3 ulp")
 
 # --- complex ----------------------------------------------------------------------------------
 
 real_p, real = unary(
     "real",
     COMPLEX,
-    """Real part.
+    """Returns the real part.
 
     Example:
       >>> lax.real(jnp.array([1 + 2j]))
@@ -282,7 +282,7 @@ real_p, real = unary(
 imag_p, imag = unary(
     "imag",
     COMPLEX,
-    """Imaginary part.
+    """Returns the imaginary part.
 
     Example:
       >>> lax.imag(jnp.array([1 + 2j]))
@@ -315,7 +315,7 @@ def _conj_lower(b: Builder, x: Node, *, input_dtype: np.dtype) -> Any:
 
 
 def conj(x: ArrayLike) -> Array:
-    """Complex conjugate; real operands become complex.
+    """Computes the complex conjugate; real operands become complex.
 
     Args:
       x: array of a complex dtype, of float32 or of float64.
@@ -337,7 +337,7 @@ def conj(x: ArrayLike) -> Array:
 not_p, bitwise_not = unary(
     "not",
     BITS,
-    """Every bit flipped; logical negation of booleans.
+    """Flips every bit; logical negation of booleans.
 
     Example:
       >>> lax.bitwise_not(jnp.array([0, 5]))
@@ -347,7 +347,7 @@ not_p, bitwise_not = unary(
 population_count_p, population_count = unary(
     "population_count",
     INTEGER,
-    """Number of bits that are set.
+    """Counts the bits that are set.
 
     Example:
       >>> lax.population_count(jnp.array([0, 7, 8]))
@@ -357,7 +357,7 @@ population_count_p, population_count = unary(
 clz_p, clz = unary(
     "clz",
     INTEGER,
-    """Number of leading zero bits.
+    """Counts leading zero bits.
 
     Example:
       >>> lax.clz(jnp.array([1, 255]))
@@ -389,7 +389,7 @@ def _one_minus_square_lower(b: Builder, x: Node) -> Any:
 
 
 def one_minus_square(x: ArrayLike) -> Array:
-    """1 - x^2, computed as (1 + x) (1 - x), which keeps its relative accuracy near x = 1 and -1.
+    """Computes 1 - x^2 as (1 + x) (1 - x), which is accurate near x = 1 and -1.
 
     Args:
       x: integer, floating or complex array; integers wrap.
@@ -462,7 +462,7 @@ def power_by_squaring(x: _T, y: int, one: _T, mul: Callable[[_T, _T], _T]) -> _T
 
 
 def integer_pow(x: ArrayLike, y: int) -> Array:
-    """x to the power of the static integer `y`.
+    """Computes x to the power of the static integer `y`.
 
     Args:
       x: numeric array.
@@ -478,7 +478,7 @@ def integer_pow(x: ArrayLike, y: int) -> Array:
 
 
 def reciprocal(x: ArrayLike) -> Array:
-    """1 / x.
+    """Computes 1 / x.
 
     Args:
       x: floating or complex array.

@@ -156,7 +156,7 @@ def dynamic_slice(
     *,
     allow_negative_indices: bool | Sequence[bool] = True,
 ) -> Array:
-    """The block of shape `slice_sizes` at `start_indices`, moved inside if it sticks out.
+    """Returns the block of shape `slice_sizes` at `start_indices`, which are clamped to be in bounds.
 
     Args:
       operand: any array.
@@ -204,7 +204,7 @@ def dynamic_slice_in_dim(
     *,
     allow_negative_indices: bool = True,
 ) -> Array:
-    """`slice_size` elements along `axis` from `start_index` on.
+    """Returns `slice_size` elements along `axis` from `start_index` on.
 
     Args:
       operand: any array.
@@ -231,7 +231,7 @@ def dynamic_index_in_dim(
     *,
     allow_negative_indices: bool = True,
 ) -> Array:
-    """The element at `index` along `axis`.
+    """Returns the element at `index` along `axis`.
 
     Args:
       operand: any array.
@@ -299,7 +299,7 @@ def dynamic_update_slice(
     *,
     allow_negative_indices: bool | Sequence[bool] = True,
 ) -> Array:
-    """`operand` with the block at `start_indices` replaced by `update`.
+    """Returns `operand` with the block at `start_indices` replaced by `update`.
 
     Args:
       operand: any array.
@@ -329,7 +329,7 @@ def dynamic_update_slice_in_dim(
     *,
     allow_negative_indices: bool = True,
 ) -> Array:
-    """`operand` with the elements along `axis` from `start_index` on replaced by `update`.
+    """Returns `operand` with the elements along `axis` from `start_index` on replaced by `update`.
 
     Args:
       operand: any array.
@@ -354,7 +354,7 @@ def dynamic_update_index_in_dim(
     *,
     allow_negative_indices: bool = True,
 ) -> Array:
-    """`operand` with the element at `index` along `axis` replaced by `update`.
+    """Returns `operand` with the element at `index` along `axis` replaced by `update`.
 
     Args:
       operand: any array.

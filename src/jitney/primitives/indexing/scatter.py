@@ -317,21 +317,27 @@ def _public(
     return function
 
 
-scatter = _public("scatter", scatter_p, None, "`operand` with windows replaced by `updates`.")
+scatter = _public("scatter", scatter_p, None, "Replaces windows of `operand` by `updates`.")
 scatter_add = _public(
-    "scatter_add", scatter_add_p, binary.add, "`operand` with `updates` added to windows."
+    "scatter_add", scatter_add_p, binary.add, "Adds `updates` to windows of `operand`."
 )
 scatter_sub = _public(
-    "scatter_sub", scatter_sub_p, binary.sub, "`operand` with `updates` taken from windows."
+    "scatter_sub", scatter_sub_p, binary.sub, "Subtracts `updates` from windows of `operand`."
 )
 scatter_mul = _public(
-    "scatter_mul", scatter_mul_p, binary.mul, "`operand` with windows multiplied by `updates`."
+    "scatter_mul", scatter_mul_p, binary.mul, "Multiplies windows of `operand` by `updates`."
 )
 scatter_min = _public(
-    "scatter_min", scatter_min_p, binary.min, "`operand` with the lesser of windows and `updates`."
+    "scatter_min",
+    scatter_min_p,
+    binary.min,
+    "Computes the minimum of windows of `operand` and `updates`.",
 )
 scatter_max = _public(
-    "scatter_max", scatter_max_p, binary.max, "`operand` with the greater of windows and `updates`."
+    "scatter_max",
+    scatter_max_p,
+    binary.max,
+    "Computes the maximum of windows of `operand` and `updates`.",
 )
 
 
@@ -346,7 +352,7 @@ def scatter_apply(
     unique_indices: bool = False,
     mode: str | GatherScatterMode | None = None,
 ) -> Array:
-    """`operand` with `func` applied to the elements of windows, once for each time they come.
+    """Applies `func` to the elements of windows of `operand`, once for each occurrence.
 
     Args:
       operand: any array.

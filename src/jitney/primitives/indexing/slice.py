@@ -95,7 +95,7 @@ def slice(  # noqa: A001
     limit_indices: Sequence[int],
     strides: Sequence[int] | None = None,
 ) -> Array:
-    """Elements start, start + stride, ... below limit, along each axis.
+    """Returns elements start, start + stride, ... below limit, along each axis.
 
     Args:
       operand: any array.
@@ -128,7 +128,7 @@ def slice_in_dim(
     stride: int = 1,
     axis: int = 0,
 ) -> Array:
-    """A slice along one axis.
+    """Returns a slice along one axis.
 
     Args:
       operand: any array.
@@ -158,7 +158,7 @@ def slice_in_dim(
 
 
 def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool = True) -> Array:
-    """The element at `index` along one axis.
+    """Returns the element at `index` along one axis.
 
     Args:
       operand: any array.

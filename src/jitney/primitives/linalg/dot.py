@@ -252,7 +252,7 @@ def dot_general(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Sum of products over paired axes.
+    """Sums products over paired axes.
 
     Args:
       lhs: array.
@@ -317,7 +317,7 @@ def dot(
     preferred_element_type: DTypeLike | None = None,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Product of vectors or matrices; with `dimension_numbers`, `dot_general`.
+    """Multiplies vectors or matrices; with `dimension_numbers`, computes `dot_general`.
 
     Args:
       lhs: array of one or two axes.
@@ -357,7 +357,7 @@ def dot(
 
 
 def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: PrecisionLike = None) -> Array:
-    """Products of matrices in the last two axes, for each index of the leading ones.
+    """Multiplies matrices in the last two axes, for each index of the leading ones.
 
     Args:
       lhs: array of shape [..., n, m].

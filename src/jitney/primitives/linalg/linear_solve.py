@@ -246,7 +246,7 @@ def custom_linear_solve(
     symmetric: bool = False,
     has_aux: bool = False,
 ) -> PyTree:
-    """The solution x of matvec(x) = b by `solve`, differentiated as a solution.
+    """Solves matvec(x) = b by `solve`, and differentiates the solution implicitly.
 
     Args:
       matvec: a linear function from pytrees like b to such; what it closes over may be

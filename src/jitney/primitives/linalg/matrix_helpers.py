@@ -49,7 +49,7 @@ def matmul(x: Value, y: Value) -> Any:
 
 
 def transpose(x: Value) -> Any:
-    """`x` with its last two axes exchanged."""
+    """Exchanges the last two axes of `x`."""
     rank = len(shape_of(x))
     return permute(x, (*range(rank - 2), rank - 1, rank - 2))
 

@@ -292,7 +292,7 @@ def ragged_dot_general(
     group_offset: ArrayLike | None = None,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """A contraction, one axis of `lhs` divided into consecutive groups.
+    """Computes a contraction in which one axis of `lhs` is divided into consecutive groups.
 
     Sizes of groups are data: one program serves all. With B batches, K contracted and M, N free axes,
     G groups and X those of the axes among which the ragged one is that come before it:
@@ -361,7 +361,7 @@ def ragged_dot(
     group_offset: ArrayLike | None = None,
     out_sharding: ShardingLike | None = None,
 ) -> Array:
-    """Rows in consecutive groups, those of each group times a matrix of its own.
+    """Multiplies rows in consecutive groups by one matrix per group.
 
     Args:
       lhs: [m, k], the rows.

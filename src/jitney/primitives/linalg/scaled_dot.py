@@ -132,7 +132,7 @@ def scaled_dot(
     dimension_numbers: DotDimensionNumbers | None = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """The contraction of lhs * lhs_scale and rhs * rhs_scale, both rounded to bfloat16.
+    """Computes the contraction of lhs * lhs_scale and rhs * rhs_scale, both rounded to bfloat16.
 
     Args:
       lhs: array of two axes or more, of any number format, narrow ones above all.

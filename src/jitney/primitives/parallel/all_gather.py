@@ -233,7 +233,7 @@ def all_gather(
     tiled: bool = False,
     to: str = "varying",
 ) -> PyTree:
-    """All instances' values, along a new axis.
+    """Gathers the values of all instances along a new axis.
 
     Args:
       x: a pytree of arrays.
@@ -410,7 +410,7 @@ def psum_scatter(
     axis_index_groups: Sequence[Sequence[int]] | None = None,
     tiled: bool = False,
 ) -> PyTree:
-    """Sum over a named axis, of which each instance gets its part.
+    """Sums over a named axis; each instance gets its part of the result.
 
     Args:
       x: a pytree of arrays.

@@ -74,7 +74,7 @@ def names_of(axis_name: AxisName, asked_by: str) -> tuple[Any, ...]:
 
 
 def axis_size(axis_name: AxisName) -> int:
-    """The extent of a named axis, or the product of the extents of several.
+    """Returns the size of a named axis, or the product of the sizes of several.
 
     Args:
       axis_name: a name, or a tuple of names.
@@ -391,7 +391,7 @@ def _reduce_tree(prim: Primitive, x: PyTree, axis_name: AxisName, groups: Groups
 def psum(
     x: PyTree, axis_name: AxisName, *, axis_index_groups: Sequence[Sequence[int]] | None = None
 ) -> PyTree:
-    """Sum over the axis or axes called `axis_name`; constants are multiplied by the extent.
+    """Sums over the axis or axes called `axis_name`; multiplies constants by the size.
 
     Args:
       x: a pytree of arrays; booleans count as integers.
@@ -413,21 +413,21 @@ def psum(
 def pmax(
     x: PyTree, axis_name: AxisName, *, axis_index_groups: Sequence[Sequence[int]] | None = None
 ) -> PyTree:
-    """Largest element over the axis or axes called `axis_name`: see `psum`."""
+    """Computes the largest element over the axis or axes called `axis_name`: see `psum`."""
     return _reduce_tree(pmax_p, x, axis_name, axis_index_groups)
 
 
 def pmin(
     x: PyTree, axis_name: AxisName, *, axis_index_groups: Sequence[Sequence[int]] | None = None
 ) -> PyTree:
-    """Smallest element over the axis or axes called `axis_name`: see `psum`."""
+    """Computes the smallest element over the axis or axes called `axis_name`: see `psum`."""
     return _reduce_tree(pmin_p, x, axis_name, axis_index_groups)
 
 
 def pmean(
     x: PyTree, axis_name: AxisName, *, axis_index_groups: Sequence[Sequence[int]] | None = None
 ) -> PyTree:
-    """Mean over the axis or axes called `axis_name`: see `psum`.
+    """Computes the mean over the axis or axes called `axis_name`: see `psum`.
 
     Example:
       >>> jax.vmap(lambda x: x - lax.pmean(x, "i"), axis_name="i")(jnp.array([1.0, 3.0]))
@@ -483,7 +483,7 @@ axis_index_p.absent("jvp", "transpose", why="has no operand")
 
 
 def axis_index(axis_name: AxisName) -> Array:
-    """This instance's index along a named axis, or along several as if they were one: int32.
+    """Returns the int32 index of this instance along a named axis, or along several as one.
 
     Args:
       axis_name: a name, or a tuple of names.

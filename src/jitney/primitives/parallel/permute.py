@@ -164,7 +164,7 @@ def _permute_several(
 
 
 def pshuffle(x: PyTree, axis_name: AxisName, perm: Sequence[int]) -> PyTree:
-    """`ppermute` where instance i gets the value of instance perm[i].
+    """Permutes values between instances: instance i gets the value of instance perm[i].
 
     Raises:
       ValueError: if `perm` is no permutation.
@@ -209,7 +209,7 @@ rules.deflinear(pbroadcast_p, _pbroadcast_transpose)
 
 
 def pbroadcast(x: PyTree, axis_name: AxisName, source: int) -> PyTree:
-    """The value of the instance with index `source`, for all.
+    """Returns the value of the instance with index `source` on all instances.
 
     Raises:
       NameError: if the name is not in scope.

@@ -159,7 +159,7 @@ def psend(x: ArrayLike, axis_name: AxisName, perm: Sequence[tuple[int, int]]) ->
 def precv(
     token: Any, out_shape: PyTree, axis_name: AxisName, perm: Sequence[tuple[int, int]]
 ) -> PyTree:
-    """What another instance has sent by `psend`: the second half of `ppermute`.
+    """Receives what another instance has sent by `psend`: the second half of `ppermute`.
 
     Args:
       token: that of `psend`, or of `create_token`.

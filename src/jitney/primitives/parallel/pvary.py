@@ -145,7 +145,7 @@ _TARGETS = ("varying", "reduced", "unreduced")
 
 
 def pcast(x: PyTree, axis_name: AxisName, *, to: str) -> PyTree:
-    """`x`, with a type that says otherwise how the devices' values relate along axes of a mesh.
+    """Casts how the type of `x` says that its values vary along mesh axes.
 
     Within `shard_map(..., check_vma=True)`, types say along which axes the devices' values may differ.
     Operations have their operands vary where others do, by themselves. What is to be said is, for

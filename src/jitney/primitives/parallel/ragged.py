@@ -188,7 +188,7 @@ def ragged_all_to_all(
     axis_name: AxisName,
     axis_index_groups: Sequence[Sequence[int]] | None = None,
 ) -> Array:
-    """Each device sends to each other one as many rows as it likes.
+    """Sends from each device to each other a number of rows that may differ.
 
     Args:
       operand: what is sent: [rows, ...].

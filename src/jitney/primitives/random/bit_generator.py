@@ -75,7 +75,7 @@ def rng_bit_generator(
     *,
     out_sharding: ShardingLike | None = None,
 ) -> tuple[Array, Array]:
-    """Random bits from the state of a generator.
+    """Generates random bits from the state of a generator.
 
     Under `vmap` over states all bits are drawn from the first state, and only that one is changed: as
     in JAX, whose draws these are.

@@ -231,7 +231,7 @@ def define_prng_impl(
     name: str = "<unnamed>",
     tag: str = "?",
 ) -> prng.PRNGSpec:
-    """A generator of random bits, of which `jax.random.key(seed, impl=...)` makes keys.
+    """Defines a generator of random bits, from which `jax.random.key(seed, impl=...)` makes keys.
 
     Keys of it work as others do: under every transformation, in every sampler. The functions are called
     with the data of one key, arrays or tracers.

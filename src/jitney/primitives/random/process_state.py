@@ -42,7 +42,7 @@ rng_uniform_p = declare("rng_uniform")
 
 
 def rng_uniform(a: ArrayLike, b: ArrayLike, shape: ShapeLike) -> Array:
-    """Uniform numbers in [a, b) from a state that the process keeps, others in each call.
+    """Draws uniform numbers in [a, b) from a state of the process; each call gives others.
 
     Programs with it are not functions of their operands: `jax.random.uniform`, from a key, is what to
     use. As in JAX, there is no derivative, and no batch of bounds. Which numbers are drawn differs from

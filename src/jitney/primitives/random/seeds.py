@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def random_seed(seeds: ArrayLike, impl: PRNGImpl) -> Array:
-    """Keys made from integers.
+    """Makes keys from integers.
 
     Args:
       seeds: integer array [*shape], or a Python integer.
@@ -57,5 +57,5 @@ def random_seed(seeds: ArrayLike, impl: PRNGImpl) -> Array:
 
 
 def seed_with_impl(impl: PRNGImpl, seed: ArrayLike) -> Array:
-    """`random_seed` with its arguments exchanged."""
+    """Calls `random_seed` with its arguments exchanged."""
     return random_seed(seed, impl)

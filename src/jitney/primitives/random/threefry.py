@@ -86,7 +86,7 @@ threefry2x32_p.absent("transpose", why="not linear")
 
 
 def threefry_2x32(keypair: Sequence[ArrayLike] | Array, count: ArrayLike) -> Array:
-    """The Threefry-2x32 hash of an array, whose elements are paired off.
+    """Computes the Threefry-2x32 hash of an array, whose elements are paired.
 
     Args:
       keypair: two uint32 scalars.

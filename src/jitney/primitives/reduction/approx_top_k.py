@@ -172,7 +172,7 @@ def approx_max_k(
     reduction_input_size_override: int = -1,
     aggregate_to_topk: bool = True,
 ) -> list[Array]:
-    """[the k largest elements along an axis, descending; their int32 indices].
+    """Returns [the k largest elements along an axis, descending; their int32 indices].
 
     On a CPU they are exact: `lax.top_k`, for floats, by JAX's interface for approximations.
 
@@ -210,7 +210,7 @@ def approx_min_k(
     reduction_input_size_override: int = -1,
     aggregate_to_topk: bool = True,
 ) -> list[Array]:
-    """[the k smallest elements along an axis, ascending; their int32 indices].
+    """Returns [the k smallest elements along an axis, ascending; their int32 indices].
 
     Args, Returns, Raises: as of `approx_max_k`.
 

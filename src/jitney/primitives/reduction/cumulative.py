@@ -98,7 +98,7 @@ cumsum_p, cumsum = _cumulative(
     "cumsum",
     "add",
     families.NUMERIC,
-    """Running sum along `axis`, from the end if `reverse`.
+    """Computes the running sum along `axis`, from the end if `reverse`.
 
     Example:
       >>> lax.cumsum(jnp.array([1, 2, 3]))
@@ -110,7 +110,7 @@ cumprod_p, cumprod = _cumulative(
     "cumprod",
     "mul",
     families.NUMERIC,
-    """Running product along `axis`, from the end if `reverse`.
+    """Computes the running product along `axis`, from the end if `reverse`.
 
     Example:
       >>> lax.cumprod(jnp.array([1, 2, 3]), reverse=True)
@@ -121,7 +121,7 @@ cummax_p, cummax = _cumulative(
     "cummax",
     "max",
     families.NUMERIC,
-    """Running maximum along `axis`, from the end if `reverse`.
+    """Computes the running maximum along `axis`, from the end if `reverse`.
 
     Example:
       >>> lax.cummax(jnp.array([1, 3, 2]))
@@ -129,13 +129,16 @@ cummax_p, cummax = _cumulative(
     """,
 )
 cummin_p, cummin = _cumulative(
-    "cummin", "min", families.NUMERIC, "Running minimum along `axis`, from the end if `reverse`."
+    "cummin",
+    "min",
+    families.NUMERIC,
+    "Computes the running minimum along `axis`, from the end if `reverse`.",
 )
 cumlogsumexp_p, cumlogsumexp = _cumulative(
     "cumlogsumexp",
     "logaddexp",
     families.INEXACT,
-    """Running log(sum(exp(x))) along `axis`, from the end if `reverse`.
+    """Computes the running log(sum(exp(x))) along `axis`, from the end if `reverse`.
 
     Imaginary parts of complex results are between -pi and pi: those of the principal value.
     """,

@@ -157,7 +157,7 @@ reduce_sum_p, reduce_sum = _monoid(
     "reduce_sum",
     "add",
     families.NUMERIC,
-    """Sum over `axes`; integers wrap.
+    """Computes the sum over `axes`; integers wrap.
 
     Example:
       >>> lax.reduce_sum(jnp.array([[1, 2], [3, 4]]), (0,))
@@ -166,13 +166,13 @@ reduce_sum_p, reduce_sum = _monoid(
     linear=True,
 )
 reduce_prod_p, reduce_prod = _monoid(
-    "reduce_prod", "mul", families.NUMERIC, "Product over `axes`; integers wrap."
+    "reduce_prod", "mul", families.NUMERIC, "Computes the product over `axes`; integers wrap."
 )
 reduce_max_p, reduce_max = _monoid(
     "reduce_max",
     "max",
     None,
-    """Largest element over `axes`; NaN if there is one.
+    """Computes the largest element over `axes`; NaN if there is one.
 
     Example:
       >>> lax.reduce_max(jnp.array([[1, 2], [3, 4]]), (1,))
@@ -180,12 +180,16 @@ reduce_max_p, reduce_max = _monoid(
     """,
 )
 reduce_min_p, reduce_min = _monoid(
-    "reduce_min", "min", None, "Smallest element over `axes`; NaN if there is one."
+    "reduce_min", "min", None, "Computes the smallest element over `axes`; NaN if there is one."
 )
-reduce_and_p, reduce_and = _monoid("reduce_and", "and", families.BITS, "Bitwise and over `axes`.")
-reduce_or_p, reduce_or = _monoid("reduce_or", "or", families.BITS, "Bitwise or over `axes`.")
+reduce_and_p, reduce_and = _monoid(
+    "reduce_and", "and", families.BITS, "Computes the bitwise and over `axes`."
+)
+reduce_or_p, reduce_or = _monoid(
+    "reduce_or", "or", families.BITS, "Computes the bitwise or over `axes`."
+)
 reduce_xor_p, reduce_xor = _monoid(
-    "reduce_xor", "xor", families.BITS, "Bitwise exclusive or over `axes`."
+    "reduce_xor", "xor", families.BITS, "Computes the bitwise exclusive or over `axes`."
 )
 
 # --- arg-extremes -------------------------------------------------------------------------------
@@ -255,7 +259,7 @@ def _arg_extreme(name: str, kind: str, doc: str) -> tuple[Primitive, ArgExtremeF
 argmax_p, argmax = _arg_extreme(
     "argmax",
     "max",
-    """Index of the first largest element along `axis`; NaN counts as largest.
+    """Returns the index of the first largest element along `axis`; NaN counts as largest.
 
     Example:
       >>> lax.argmax(jnp.array([3, 9, 4]), 0, jnp.int32)
@@ -263,7 +267,9 @@ argmax_p, argmax = _arg_extreme(
     """,
 )
 argmin_p, argmin = _arg_extreme(
-    "argmin", "min", "Index of the first smallest element along `axis`; NaN counts as smallest."
+    "argmin",
+    "min",
+    "Returns the index of the first smallest element along `axis`; NaN counts as smallest.",
 )
 
 # --- any fold -----------------------------------------------------------------------------------
@@ -379,7 +385,7 @@ def reduce(
     dimensions: Sequence[int],
     out_sharding: ShardingLike | None = None,
 ) -> PyTree:
-    """`operands` (a pytree of arrays of one shape) folded over `dimensions` by `computation`.
+    """Reduces `operands` (a pytree of arrays of one shape) over `dimensions` by `computation`.
 
     Args:
       operands: arrays of one shape.

@@ -53,7 +53,7 @@ def _sort_lower(b: Builder, *xs: Node, dimension: int, is_stable: bool, num_keys
 
 
 def sort(operand: PyTree, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> PyTree:
-    """Elements in ascending order along `dimension`.
+    """Sorts along `dimension` in ascending order.
 
     Args:
       operand: an array, or a sequence of arrays of one shape that are sorted together.
@@ -89,7 +89,7 @@ def sort(operand: PyTree, dimension: int = -1, is_stable: bool = True, num_keys:
 def sort_key_val(
     keys: ArrayLike, values: ArrayLike, dimension: int = -1, is_stable: bool = True
 ) -> tuple[Array, Array]:
-    """`keys` sorted along `dimension`, and `values` in the same order.
+    """Sorts `keys` along `dimension`, and `values` in the same order.
 
     Args:
       keys: array.
@@ -143,7 +143,7 @@ def _top_k_lower(b: Builder, x: Node, *, k: int, axis: int, is_stable: bool) -> 
 
 
 def top_k(operand: ArrayLike, k: int, *, axis: int = -1, is_stable: bool = True) -> list[Array]:
-    """[the k largest elements along `axis`, descending; their int32 indices].
+    """Returns [the k largest elements along `axis`, descending; their int32 indices].
 
     Args:
       operand: array of a real dtype.

@@ -56,7 +56,7 @@ def padtype_to_pads(
     window_strides: Sequence[int],
     padding: str,
 ) -> list[tuple[int, int]]:
-    """The padding in numbers that "VALID", "SAME" or "SAME_LOWER" stands for.
+    """Converts "VALID", "SAME" or "SAME_LOWER" to numeric padding.
 
     Raises:
       RuntimeError: if the name is another one.
@@ -91,7 +91,7 @@ def reduce_window_shape_tuple(
     base_dilation: Sequence[int] | None = None,
     window_dilation: Sequence[int] | None = None,
 ) -> Shape:
-    """Shape of the result of a reduction over windows."""
+    """Returns the shape of the result of a reduction over windows."""
     operand_shape = canonical_shape(operand_shape)
     options = (window_dimensions, window_strides, padding, base_dilation, window_dilation)
     rank = len(operand_shape)

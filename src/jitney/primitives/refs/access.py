@@ -462,7 +462,7 @@ def _as_elements(name: str, ref: Value, indexers: tuple[Step, ...], x: ArrayLike
 
 @api_boundary
 def get(ref: Ref | TransformedRef, idx: Index | None = None) -> Array:
-    """The elements of a reference's array at an index: what `ref[idx]` is.
+    """Reads the elements of a reference's array at an index: `ref[idx]`.
 
     Args:
       ref: a reference, or a view of one, `ref.at[...]`.

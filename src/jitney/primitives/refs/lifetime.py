@@ -242,7 +242,7 @@ def new_ref(
     kind: str | None = None,
     pin: bool = False,
 ) -> Ref:
-    """A new mutable reference to an array.
+    """Creates a mutable reference to an array.
 
     Args:
       init_val: what it holds at first, an array or a number. It is not changed itself.
@@ -269,7 +269,7 @@ def new_ref(
 
 @api_boundary
 def empty_ref(ty: ArrayLike, memory_space: object = None, pin: bool = False) -> Ref:
-    """A new mutable reference to an array of a type, of which nothing but the type may be relied on.
+    """Creates a mutable reference to an array of a type; its contents are unspecified.
 
     Args:
       ty: a `ShapeDtypeStruct`, or anything with a shape and a dtype.
@@ -292,7 +292,7 @@ def _reference(ref: Ref, name: str) -> Any:
 
 @api_boundary
 def freeze(ref: Ref) -> Array:
-    """The array that a reference holds, as its last use.
+    """Returns the array of a reference, as the last use of the reference.
 
     Args:
       ref: a reference.

@@ -39,7 +39,7 @@ fft_p.sharding(sharding_rules.batch_of("fft_lengths"))
 
 
 def fft(x: ArrayLike, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Array:
-    """Discrete Fourier transform over the last axes of `x`.
+    """Computes the discrete Fourier transform over the last axes of `x`.
 
     Args:
       x: array. "RFFT" takes real numbers; the others complex ones, real ones are converted.

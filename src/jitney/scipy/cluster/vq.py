@@ -14,7 +14,7 @@ __dir__ = listing(__name__)
 
 
 def vq(obs: ArrayLike, code_book: ArrayLike, check_finite: bool = True) -> tuple[Array, Array]:
-    """The nearest code of each observation, and its distance.
+    """Finds the nearest code of each observation, and its distance.
 
     Args:
       obs: observations [m, n], or [m].

@@ -22,7 +22,7 @@ from jitney.scipy.linalg.arguments import arrays, check_square, complex_dtype, i
 def cholesky(
     a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Array:
-    """The Cholesky factor U with a = U^H @ U, or L with a = L @ L^H.
+    """Computes the Cholesky factor U with a = U^H @ U, or L with a = L @ L^H.
 
     Args:
       a: Hermitian, positive definite matrices [..., n, n]; of which the upper triangle is read, or the
@@ -57,7 +57,7 @@ def _adjoint(a: Array) -> Array:
 def cho_factor(
     a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> tuple[Array, bool]:
-    """(`cholesky(a, lower)`, lower), for `cho_solve`."""
+    """Computes (`cholesky(a, lower)`, lower), for `cho_solve`."""
     return cholesky(a, lower, overwrite_a, check_finite), lower
 
 
@@ -69,7 +69,7 @@ def svd(
     check_finite: bool = True,
     lapack_driver: str = "gesdd",
 ) -> Array | tuple[Array, Array, Array]:
-    """(U, singular values, V^H) with a = (U * s) @ V^H, or the values alone; they descend.
+    """Returns (U, singular values, V^H) with a = (U * s) @ V^H, or the values alone; they descend.
 
     Args:
       a: matrices [..., m, n].
@@ -83,13 +83,13 @@ def svd(
 
 
 def det(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Array:
-    """The determinant of square matrices [..., n, n]."""
+    """Computes the determinant of square matrices [..., n, n]."""
     del overwrite_a, check_finite
     return jnp.linalg.det(a)
 
 
 def inv(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Array:
-    """The inverse of square matrices [..., n, n]."""
+    """Computes the inverse of square matrices [..., n, n]."""
     del overwrite_a, check_finite
     return jnp.linalg.inv(a)
 
@@ -106,7 +106,7 @@ def eigh(
     type: int = 1,
     check_finite: bool = True,
 ) -> Array | tuple[Array, Array]:
-    """(ascending eigenvalues, eigenvectors in columns) of Hermitian matrices.
+    """Returns (ascending eigenvalues, eigenvectors in columns) of Hermitian matrices.
 
     Args:
       a: matrices [..., n, n].
@@ -137,7 +137,7 @@ def eigh(
 
 
 def schur(a: ArrayLike, output: str = "real") -> tuple[Array, Array]:
-    """(T, Z) with a = Z @ T @ Z^H, Z unitary, T upper triangular.
+    """Returns (T, Z) with a = Z @ T @ Z^H, Z unitary, T upper triangular.
 
     Args:
       a: square matrices [..., n, n].
@@ -167,7 +167,7 @@ def _schur(a: Array, *, output: str) -> tuple[Array, Array]:
 
 
 def rsf2csf(T: ArrayLike, Z: ArrayLike, check_finite: bool = True) -> tuple[Array, Array]:
-    """A real Schur form (T, Z) as a complex one, by a rotation for each 2 x 2 block.
+    """Converts a real Schur form (T, Z) to a complex one, by a rotation for each 2 x 2 block.
 
     Args:
       T: quasi-triangular matrices [..., n, n].
@@ -230,7 +230,7 @@ def _rsf2csf(t: Array, z: Array) -> tuple[Array, Array]:
 def lu_factor(
     a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True
 ) -> tuple[Array, Array]:
-    """(L below the diagonal and U, int32 pivots): the factorization that `lu_solve` takes.
+    """Returns (L below the diagonal and U, int32 pivots): the factorization that `lu_solve` takes.
 
     Args:
       a: matrices [..., m, n].
@@ -244,7 +244,7 @@ def lu_factor(
 def lu(
     a: ArrayLike, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> tuple[Array, Array] | tuple[Array, Array, Array]:
-    """(P, L, U) with a = P @ L @ U, or (P @ L, U) if `permute_l`.
+    """Returns (P, L, U) with a = P @ L @ U, or (P @ L, U) if `permute_l`.
 
     Args:
       a: matrices [..., m, n].
@@ -286,7 +286,7 @@ def qr(
     pivoting: bool = False,
     check_finite: bool = True,
 ) -> tuple[Array] | tuple[Array, Array] | tuple[Array, Array, Array]:
-    """(Q, R) with a = Q @ R; (Q, R, P) with a[:, P] = Q @ R if `pivoting`.
+    """Returns (Q, R) with a = Q @ R; (Q, R, P) with a[:, P] = Q @ R if `pivoting`.
 
     Args:
       a: matrices [..., m, n].
@@ -318,7 +318,7 @@ def qr_multiply(
     overwrite_a: bool = False,
     overwrite_c: bool = False,
 ) -> tuple[Array, Array] | tuple[Array, Array, Array]:
-    """(c @ Q, R) or (Q @ c, R) of a = Q @ R, Q with min(m, n) columns; with P too if `pivoting`.
+    """Returns (c @ Q, R) or (Q @ c, R) of a = Q @ R, Q with min(m, n) columns; P, too, if `pivoting`.
 
     Args:
       a: matrices [..., m, n].
@@ -362,7 +362,7 @@ def qr_multiply(
 def hessenberg(
     a: ArrayLike, *, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Array | tuple[Array, Array]:
-    """The Hessenberg form H, zero below the first subdiagonal; (H, Q) with a = Q @ H @ Q^H if `calc_q`.
+    """Computes the Hessenberg form H, zero below the first subdiagonal; with Q if `calc_q`.
 
     Args:
       a: square matrices [..., n, n]; of no columns, as [3, 0], there is no form to find.
@@ -395,7 +395,7 @@ def polar(
     eps: float | None = None,
     max_iterations: int | None = None,
 ) -> tuple[Array, Array]:
-    """(U, P): a = U @ P, or a = P @ U, with U of orthonormal rows or columns, P positive semidefinite.
+    """Returns (U, P) with a = U @ P, or a = P @ U; U is unitary, P positive semidefinite.
 
     Args:
       a: matrices [..., m, n].

@@ -26,7 +26,7 @@ def solve(
     check_finite: bool = True,
     assume_a: str = "gen",
 ) -> Array:
-    """The solution of a @ x = b.
+    """Solves a @ x = b.
 
     Args:
       a: square matrices [..., n, n].
@@ -67,7 +67,7 @@ def solve_triangular(
     debug: Any = None,
     check_finite: bool = True,
 ) -> Array:
-    """The solution of a @ x = b for triangular a.
+    """Solves a @ x = b for triangular a.
 
     Args:
       a: square matrices [..., n, n]; the other triangle is not read.
@@ -133,7 +133,7 @@ def cho_solve(
     overwrite_b: bool = False,
     check_finite: bool = True,
 ) -> Array:
-    """The solution of a @ x = b, by the factor of a that `cho_factor` gives.
+    """Solves a @ x = b, by the factor of a that `cho_factor` gives.
 
     Args:
       c_and_lower: what `cho_factor(a)` gives.
@@ -169,7 +169,7 @@ def lu_solve(
     overwrite_b: bool = False,
     check_finite: bool = True,
 ) -> Array:
-    """The solution of a @ x = b, by the factorization of a that `lu_factor` gives.
+    """Solves a @ x = b, by the factorization of a that `lu_factor` gives.
 
     Args:
       lu_and_piv: what `lu_factor(a)` gives.

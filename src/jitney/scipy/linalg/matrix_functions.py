@@ -63,7 +63,7 @@ def _pade(degree: int, a: Array) -> tuple[Array, Array]:
 
 
 def expm(A: ArrayLike, *, upper_triangular: bool = False, max_squarings: int = 16) -> Array:
-    """The exponential of matrices, by scaling, a Pade approximant, and squaring.
+    """Computes the exponential of matrices, by scaling, a Pade approximant, and squaring.
 
     Args:
       A: square matrices [..., n, n].
@@ -124,7 +124,7 @@ def _expm_of_one(a: Array, *, upper_triangular: bool, max_squarings: int) -> Arr
 def expm_frechet(
     A: ArrayLike, E: ArrayLike, *, method: str | None = None, compute_expm: bool = True
 ) -> Array | tuple[Array, Array]:
-    """The derivative of the matrix exponential at A in the direction E.
+    """Computes the derivative of the matrix exponential at A in the direction E.
 
     Args:
       A: square matrices [..., n, n].
@@ -181,7 +181,7 @@ def _quotient(top: Array, bottom: Array) -> Array:
 
 
 def sqrtm(A: ArrayLike, blocksize: int = 1) -> Array:
-    """The principal square root of matrices, by their Schur forms.
+    """Computes the principal square root of matrices, by their Schur forms.
 
     The recurrence over the triangular factor is that of Bjorck and Hammarling (1983), Linear Algebra
     and its Applications 52/53, pages 127 to 140.
@@ -224,7 +224,7 @@ def _sqrtm(a: Array) -> Array:
 def funm(
     A: ArrayLike, func: Callable[[Array], Array], disp: bool = True
 ) -> Array | tuple[Array, Array]:
-    """A function of a matrix, by its Schur form and Parlett's recurrence.
+    """Computes a function of a matrix, by its Schur form and Parlett's recurrence.
 
     Golub and Van Loan, Matrix Computations, algorithm 9.1.1. It is inexact where eigenvalues are close.
 
@@ -267,7 +267,7 @@ def funm(
 def solve_sylvester(
     A: ArrayLike, B: ArrayLike, C: ArrayLike, *, method: str = "schur", tol: float = 1e-8
 ) -> Array:
-    """X with A @ X + X @ B = C.
+    """Solves A @ X + X @ B = C for X.
 
     Args:
       A: square matrices [..., m, m].

@@ -44,7 +44,7 @@ def _vector(name: str, x: ArrayLike) -> Array:
 
 @jit_when_traced
 def block_diag(*arrs: ArrayLike) -> Array:
-    """The matrix with these blocks along its diagonal, 0 elsewhere.
+    """Returns the matrix with these blocks along its diagonal, 0 elsewhere.
 
     Args:
       arrs: matrices; vectors count as rows.
@@ -84,7 +84,7 @@ def _windows(x: Array, rows: int, columns: int) -> Array:
 
 
 def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Array:
-    """The matrix that is constant along diagonals, out[..., i, j] = c[i - j] or r[j - i].
+    """Returns the matrix with constant diagonals, out[..., i, j] = c[i - j] or r[j - i].
 
     Args:
       c: its first column [..., m].
@@ -125,7 +125,7 @@ def _toeplitz(column: Array, row: Array) -> Array:
 
 
 def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Array:
-    """The matrix that is constant along antidiagonals, out[..., i, j] = c[i + j] or r[i + j - m + 1].
+    """Returns the matrix with constant antidiagonals, out[..., i, j] = c[i + j] or r[i + j - m + 1].
 
     Args:
       c: its first column [..., m].
@@ -153,7 +153,7 @@ def _hankel(column: Array, row: Array) -> Array:
 
 
 def circulant(c: ArrayLike) -> Array:
-    """The matrix whose columns are c, moved down around the end: out[..., i, j] = c[i - j].
+    """Returns the matrix whose columns are rotations of c: out[..., i, j] = c[i - j].
 
     Args:
       c: its first column [..., n].
@@ -172,7 +172,7 @@ def circulant(c: ArrayLike) -> Array:
 
 
 def companion(a: ArrayLike) -> Array:
-    """The matrix whose characteristic polynomial has the coefficients a, highest power first.
+    """Returns the matrix with the characteristic polynomial of coefficients a, highest power first.
 
     Args:
       a: coefficients [..., n + 1], n > 0.
@@ -205,7 +205,7 @@ def _with_first_row(row: Array, below: Array | None) -> Array:
 
 
 def leslie(f: ArrayLike, s: ArrayLike) -> Array:
-    """Leslie's matrix of a population: fecundities in the first row, survival below the diagonal.
+    """Returns the Leslie matrix of a population: fecundities in the first row, survival below.
 
     Args:
       f: fecundities [..., n].
@@ -237,7 +237,7 @@ def leslie(f: ArrayLike, s: ArrayLike) -> Array:
 
 
 def fiedler(a: ArrayLike) -> Array:
-    """Fiedler's symmetric matrix |a[i] - a[j]|.
+    """Returns Fiedler's symmetric matrix |a[i] - a[j]|.
 
     Args:
       a: numbers [..., n].
@@ -256,7 +256,7 @@ def fiedler(a: ArrayLike) -> Array:
 
 
 def fiedler_companion(a: ArrayLike) -> Array:
-    """Fiedler's companion matrix, of five diagonals, with the characteristic polynomial a.
+    """Returns Fiedler's companion matrix, of five diagonals, with the characteristic polynomial a.
 
     Args:
       a: coefficients [..., n + 1], highest power first, n > 0.
@@ -296,7 +296,7 @@ def fiedler_companion(a: ArrayLike) -> Array:
 
 
 def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
-    """The matrix A with A @ v = convolve(a, v, mode) for vectors v of length n.
+    """Returns the matrix A with A @ v = convolve(a, v, mode) for vectors v of length n.
 
     Args:
       a: vectors [..., m].
@@ -336,7 +336,7 @@ def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
 
 
 def dft(n: int, scale: str | None = None, *, dtype: DTypeLike | None = None) -> Array:
-    """The matrix of the discrete Fourier transform, exp(-2 pi i j k / n).
+    """Returns the matrix of the discrete Fourier transform, exp(-2 pi i j k / n).
 
     Args:
       n: its size.
@@ -367,7 +367,7 @@ def dft(n: int, scale: str | None = None, *, dtype: DTypeLike | None = None) -> 
 
 
 def hadamard(n: int, dtype: DTypeLike = int) -> Array:
-    """Hadamard's matrix by Sylvester's construction: entries 1 and -1, orthogonal rows.
+    """Returns Hadamard's matrix by Sylvester's construction: entries 1 and -1, orthogonal rows.
 
     Args:
       n: its size, a power of 2.
@@ -395,7 +395,7 @@ def hadamard(n: int, dtype: DTypeLike = int) -> Array:
 
 
 def helmert(n: int, full: bool = False) -> Array:
-    """Helmert's matrix, of orthonormal rows that are orthogonal to ones.
+    """Returns Helmert's matrix, of orthonormal rows that are orthogonal to ones.
 
     Args:
       n: its size.
@@ -420,7 +420,7 @@ def helmert(n: int, full: bool = False) -> Array:
 
 
 def hilbert(n: int) -> Array:
-    """Hilbert's matrix 1 / (i + j + 1).
+    """Returns Hilbert's matrix 1 / (i + j + 1).
 
     Args:
       n: its size.
@@ -435,7 +435,7 @@ def hilbert(n: int) -> Array:
 
 
 def invhilbert(n: int) -> Array:
-    """The inverse of Hilbert's matrix, integers rounded to the default float.
+    """Computes the inverse of Hilbert's matrix, integers rounded to the default float.
 
     Args:
       n: its size.
@@ -468,7 +468,7 @@ def _kind(name: str, kind: str | None) -> str:
 
 
 def pascal(n: int, kind: str | None = None) -> Array:
-    """Pascal's matrix of binomial coefficients.
+    """Returns Pascal's matrix of binomial coefficients.
 
     Args:
       n: its size.
@@ -492,7 +492,7 @@ def pascal(n: int, kind: str | None = None) -> Array:
 
 
 def invpascal(n: int, kind: str | None = None) -> Array:
-    """The inverse of Pascal's matrix, integers rounded to the default float.
+    """Computes the inverse of Pascal's matrix, integers rounded to the default float.
 
     Args:
       n: its size.

@@ -22,7 +22,7 @@ def eigh_tridiagonal(
     tol: float | None = None,
     key: Array | None = None,
 ) -> Array | tuple[Array, Array]:
-    """Eigenvalues, and eigenvectors in columns, of the Hermitian matrix with the diagonals d and e.
+    """Computes eigenvalues and eigenvectors of the Hermitian matrix with the diagonals d and e.
 
     Values alone are found by bisection with Sturm sequences (Barth, Martin and Wilkinson, Numerische
     Mathematik 9 (1967), 386-393), without a matrix; with vectors, as those of the matrix.

@@ -53,7 +53,7 @@ def minimize(
     tol: float | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> OptimizeResults:
-    """A local minimum of a function of several variables.
+    """Finds a local minimum of a function of several variables.
 
     Args:
       fun: of a vector and of `args`, with a real scalar as its value; differentiable.

@@ -84,7 +84,7 @@ def convolve(
     method: Literal["auto", "direct", "fft"] = "auto",
     precision: PrecisionLike = None,
 ) -> Array:
-    """Convolution of two arrays of the same rank: out[k] = sum over j of in1[j] * in2[k - j].
+    """Computes the convolution of arrays of equal rank: out[k] = sum over j of in1[j] * in2[k - j].
 
     Args:
       in1: array of rank n; integers become floats.
@@ -127,7 +127,7 @@ def correlate(
     method: Literal["auto", "direct", "fft"] = "auto",
     precision: PrecisionLike = None,
 ) -> Array:
-    """Correlation of two arrays of the same rank: convolution by in2, reversed and conjugated.
+    """Computes the correlation of arrays of equal rank: convolution by conjugated, reversed in2.
 
     Args, Returns, Raises: as of `convolve`.
 
@@ -188,7 +188,7 @@ def convolve2d(
     fillvalue: ArrayLike = 0,
     precision: PrecisionLike = None,
 ) -> Array:
-    """Convolution of two matrices.
+    """Computes the convolution of two matrices.
 
     Args:
       in1: matrix; integers become floats.
@@ -224,7 +224,7 @@ def correlate2d(
     fillvalue: ArrayLike = 0,
     precision: PrecisionLike = None,
 ) -> Array:
-    """Correlation of two matrices: in2 is conjugated, not reversed.
+    """Computes the correlation of two matrices: in2 is conjugated, not reversed.
 
     "same" has the element where in2 lies in the middle of in1, as SciPy has it. Args, Returns,
     Raises: as of `convolve2d`.
@@ -287,7 +287,7 @@ def _middle(x: Array, extents: Sequence[int], axes: Sequence[int]) -> Array:
 def fftconvolve(
     in1: ArrayLike, in2: ArrayLike, mode: Mode = "full", axes: Sequence[int] | int | None = None
 ) -> Array:
-    """Convolution by Fourier transforms: n log n operations, and errors relative to the largest
+    """Convolves by Fourier transforms: n log n operations, and errors relative to the largest
     element of the result, not to each.
 
     Args:

@@ -54,7 +54,7 @@ def stft(
     padded: bool = True,
     axis: int = -1,
 ) -> tuple[Array, Array, Array]:
-    """Short-time Fourier transform: spectra of segments that overlap, under a window.
+    """Computes the short-time Fourier transform: spectra of segments that overlap, under a window.
 
     Args:
       x: signal; integers become floats.
@@ -129,7 +129,7 @@ def istft(
     time_axis: int = -1,
     freq_axis: int = -2,
 ) -> tuple[Array, Array]:
-    """The signal of short-time Fourier transforms: the inverse of `stft`, with its arguments.
+    """Computes the signal of short-time Fourier transforms: the inverse of `stft`.
 
     Args:
       Zxx: spectra.

@@ -162,7 +162,7 @@ def welch(
     axis: int = -1,
     average: Average = "mean",
 ) -> tuple[Array, Array]:
-    """Power spectral density by Welch's method: `csd` of a signal with itself.
+    """Computes the power spectral density by Welch's method: `csd` of a signal with itself.
 
     Args, Raises: as of `csd`.
 

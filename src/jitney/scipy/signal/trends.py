@@ -38,7 +38,7 @@ def detrend(
     bp: int | Sequence[int] | np.ndarray = 0,
     overwrite_data: None = None,
 ) -> Array:
-    """`data` less its trend along an axis.
+    """Subtracts from `data` its trend along an axis.
 
     Args:
       data: array; integers become floats.

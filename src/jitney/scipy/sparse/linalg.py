@@ -99,7 +99,7 @@ def cg(
     maxiter: int | None = None,
     M: PyTree | None = None,
 ) -> tuple[PyTree, None]:
-    """The solution of A x = b by conjugate gradients, A Hermitian and positive definite.
+    """Solves A x = b by conjugate gradients, A Hermitian and positive definite.
 
     Hestenes and Stiefel, Journal of Research of the National Bureau of Standards 49 (1952), 409-436.
 
@@ -158,7 +158,7 @@ def bicgstab(
     maxiter: int | None = None,
     M: PyTree | None = None,
 ) -> tuple[PyTree, None]:
-    """The solution of A x = b by stabilized biconjugate gradients.
+    """Solves A x = b by stabilized biconjugate gradients.
 
     Van der Vorst, SIAM Journal on Scientific and Statistical Computing 13 (1992), 631-644.
 
@@ -234,7 +234,7 @@ def gmres(
     M: PyTree | None = None,
     solve_method: str = "batched",
 ) -> tuple[PyTree, None]:
-    """The solution of A x = b by generalized minimal residuals, restarted.
+    """Solves A x = b by generalized minimal residuals, restarted.
 
     Saad and Schultz, SIAM Journal on Scientific and Statistical Computing 7 (1986), 856-869, with
     Arnoldi's basis orthogonalized twice.

@@ -17,7 +17,7 @@ from jitney.scipy.special.support import in_float32, real_operands
 
 
 def i0e(x: ArrayLike) -> Array:
-    """exp(-|x|) I0(x): `i0` without its growth, so that it does not overflow.
+    """Computes exp(-|x|) I0(x): `i0` without its growth, so that it does not overflow.
 
     Args:
       x: real array; integers become the default float.
@@ -35,7 +35,7 @@ def i0e(x: ArrayLike) -> Array:
 
 
 def i0(x: ArrayLike) -> Array:
-    """I0(x), the modified Bessel function of order 0 that is finite at 0.
+    """Computes I0(x), the modified Bessel function of order 0 that is finite at 0.
 
     Args:
       x: real array; integers become the default float.
@@ -51,7 +51,7 @@ def i0(x: ArrayLike) -> Array:
 
 
 def i1e(x: ArrayLike) -> Array:
-    """exp(-|x|) I1(x): `i1` without its growth, so that it does not overflow.
+    """Computes exp(-|x|) I1(x): `i1` without its growth, so that it does not overflow.
 
     Args:
       x: real array; integers become the default float.
@@ -69,7 +69,7 @@ def i1e(x: ArrayLike) -> Array:
 
 
 def i1(x: ArrayLike) -> Array:
-    """I1(x), the modified Bessel function of order 1 that is finite at 0.
+    """Computes I1(x), the modified Bessel function of order 1 that is finite at 0.
 
     Args:
       x: real array; integers become the default float.
@@ -85,7 +85,7 @@ def i1(x: ArrayLike) -> Array:
 
 
 def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
-    """The Bessel functions of the first kind of orders 0 to v.
+    """Computes the Bessel functions of the first kind of orders 0 to v.
 
     They are found by the recurrence J_(k-1) = 2 k J_k / z - J_(k+1) from order `n_iter` downwards,
     and by J_0 + 2 (J_2 + J_4 + ...) = 1 (Miller's algorithm; Abramowitz and Stegun, 9.12).

@@ -16,7 +16,7 @@ from jitney.scipy.special.support import guarded, horner, strong
 
 
 def expit(x: ArrayLike) -> Array:
-    """The logistic function 1 / (1 + exp(-x)).
+    """Computes the logistic function 1 / (1 + exp(-x)).
 
     Args:
       x: array; integers become the default float.
@@ -34,7 +34,7 @@ def expit(x: ArrayLike) -> Array:
 
 
 def logit(x: ArrayLike) -> Array:
-    """log(x / (1 - x)), the inverse of `expit`.
+    """Computes log(x / (1 - x)), the inverse of `expit`.
 
     Args:
       x: array; integers become the default float.
@@ -79,7 +79,7 @@ def _pair(name: str, x: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
 
 
 def xlogy(x: ArrayLike, y: ArrayLike) -> Array:
-    """x log(y), and 0 where x is 0, whatever y is but NaN.
+    """Computes x log(y); 0 where x is 0, unless y is NaN.
 
     Args:
       x: array.
@@ -112,7 +112,7 @@ def _xlogy_jvp(primals: tuple[Array, Array], tangents: tuple[Array, Array]) -> t
 
 
 def xlog1py(x: ArrayLike, y: ArrayLike) -> Array:
-    """x log(1 + y), and 0 where x is 0, whatever y is but NaN.
+    """Computes x log(1 + y); 0 where x is 0, unless y is NaN.
 
     Args:
       x: array.
@@ -164,7 +164,7 @@ def _reals(name: str, *operands: ArrayLike) -> list[Array]:
 
 
 def entr(x: ArrayLike) -> Array:
-    """-x log(x); 0 at 0, -inf below.
+    """Computes -x log(x); 0 at 0, -inf below.
 
     Args:
       x: real array; integers become the default float.
@@ -183,7 +183,7 @@ def entr(x: ArrayLike) -> Array:
 
 
 def rel_entr(p: ArrayLike, q: ArrayLike) -> Array:
-    """p log(p / q), the term of a relative entropy; 0 where p = 0 and q >= 0, inf where there is none.
+    """Computes p log(p / q), a term of the relative entropy; 0 if p = 0 and q >= 0, inf if undefined.
 
     Args:
       p: real array.
@@ -204,7 +204,7 @@ def rel_entr(p: ArrayLike, q: ArrayLike) -> Array:
 
 
 def kl_div(p: ArrayLike, q: ArrayLike) -> Array:
-    """p log(p / q) - p + q, the term of a Kullback-Leibler divergence that is never negative.
+    """Computes p log(p / q) - p + q, a nonnegative term of a Kullback-Leibler divergence.
 
     Args:
       p: real array.
@@ -289,7 +289,7 @@ def _divergence_jvp(
 
 
 def boxcox(x: ArrayLike, lmbda: ArrayLike) -> Array:
-    """(x**lmbda - 1) / lmbda, and log(x) where lmbda is 0: the Box-Cox transformation.
+    """Computes (x**lmbda - 1) / lmbda, and log(x) where lmbda is 0: the Box-Cox transformation.
 
     Args:
       x: array.
@@ -306,7 +306,7 @@ def boxcox(x: ArrayLike, lmbda: ArrayLike) -> Array:
 
 
 def boxcox1p(x: ArrayLike, lmbda: ArrayLike) -> Array:
-    """((1 + x)**lmbda - 1) / lmbda, and log(1 + x) where lmbda is 0: `boxcox` of 1 + x.
+    """Computes ((1 + x)**lmbda - 1) / lmbda, and log(1 + x) where lmbda is 0: `boxcox` of 1 + x.
 
     Args:
       x: array.

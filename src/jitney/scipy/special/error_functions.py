@@ -40,7 +40,7 @@ _HALF_ROOT_TWO = 0.7071067811865476
 
 
 def erf(x: ArrayLike) -> Array:
-    """The error function.
+    """Computes the error function.
 
     Args:
       x: real array; integers become the default float.
@@ -58,7 +58,7 @@ def erf(x: ArrayLike) -> Array:
 
 
 def erfc(x: ArrayLike) -> Array:
-    """The complement of the error function, 1 - erf(x), precise where that is small.
+    """Computes the complement of the error function, 1 - erf(x), precise where that is small.
 
     Args:
       x: real array; integers become the default float.
@@ -76,7 +76,7 @@ def erfc(x: ArrayLike) -> Array:
 
 
 def erfinv(x: ArrayLike) -> Array:
-    """The inverse of the error function.
+    """Computes the inverse of the error function.
 
     Args:
       x: real array in [-1, 1]; integers become the default float.
@@ -124,7 +124,7 @@ def _erfcx_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Ar
 
 
 def erfcx(x: ArrayLike) -> Array:
-    """exp(x**2) erfc(x), which neither overflows nor underflows for x > 0.
+    """Computes exp(x**2) erfc(x), which neither overflows nor underflows for x > 0.
 
     Args:
       x: real or complex array; integers become the default float.
@@ -182,7 +182,7 @@ def _faddeeva_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array,
 
 
 def wofz(z: ArrayLike) -> Array:
-    """Faddeeva's function exp(-z**2) erfc(-i z).
+    """Computes Faddeeva's function exp(-z**2) erfc(-i z).
 
     Args:
       z: array; real numbers are converted to complex ones.
@@ -253,7 +253,7 @@ def _dawsn_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Ar
 
 
 def dawsn(x: ArrayLike) -> Array:
-    """Dawson's integral, exp(-x**2) times the integral of exp(t**2) from 0 to x.
+    """Computes Dawson's integral, exp(-x**2) times the integral of exp(t**2) from 0 to x.
 
     Args:
       x: real array; integers become the default float.
@@ -274,7 +274,7 @@ def dawsn(x: ArrayLike) -> Array:
 
 
 def ndtr(x: ArrayLike) -> Array:
-    """The normal distribution function, the integral of its density from -inf to x.
+    """Computes the normal distribution function, the integral of its density from -inf to x.
 
     Args:
       x: array, float32 or float64.
@@ -385,7 +385,7 @@ def _ndtri_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Ar
 
 
 def ndtri(p: ArrayLike) -> Array:
-    """The inverse of `ndtr`: quantiles of the normal distribution.
+    """Computes the inverse of `ndtr`: quantiles of the normal distribution.
 
     Args:
       p: array, float32 or float64, in [0, 1].
@@ -417,7 +417,7 @@ def _erfcinv_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, 
 
 
 def erfcinv(y: ArrayLike) -> Array:
-    """The inverse of `erfc`, precise where y is small.
+    """Computes the inverse of `erfc`, precise where y is small.
 
     Args:
       y: real array in [0, 2]; integers become the default float.
@@ -459,7 +459,7 @@ def _log_ndtr_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array,
 
 
 def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
-    """log(ndtr(x)), precise in both tails.
+    """Computes log(ndtr(x)), precise in both tails.
 
     Args:
       x: array, float32 or float64.
@@ -538,7 +538,7 @@ def _owens_t_jvp(
 
 
 def owens_t(h: ArrayLike, a: ArrayLike) -> Array:
-    """Owen's T function: the probability that X > h and 0 < Y < a X, X and Y independent and normal.
+    """Computes Owen's T function: P(X > h and 0 < Y < a X) for independent normal X and Y.
 
     Args:
       h: real array; integers become the default float.

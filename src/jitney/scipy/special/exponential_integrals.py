@@ -140,7 +140,7 @@ def _expi_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Arr
 
 
 def expi(x: ArrayLike) -> Array:
-    """The exponential integral Ei: the integral of exp(t) / t from -inf to x, its principal value.
+    """Computes the exponential integral Ei: that of exp(t) / t from -inf to x, its principal value.
 
     Args:
       x: real array; integers become the default float.
@@ -171,7 +171,7 @@ def _exp1_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Arr
 
 
 def exp1(x: ArrayLike) -> Array:
-    """The exponential integral E1: the integral of exp(-t) / t from x to inf.
+    """Computes the exponential integral E1: the integral of exp(-t) / t from x to inf.
 
     Args:
       x: real array, not negative; integers become the default float.
@@ -248,7 +248,7 @@ def _expn_jvp(primals: tuple[Array, Array], tangents: tuple[Array, Array]) -> tu
 
 
 def expn(n: ArrayLike, x: ArrayLike) -> Array:
-    """The exponential integral E_n: the integral of exp(-x t) / t**n over t from 1 to inf.
+    """Computes the exponential integral E_n: that of exp(-x t) / t**n over t from 1 to inf.
 
     Args:
       n: orders, not negative; rounded down to whole numbers. The derivative by them counts as 0.
@@ -350,7 +350,7 @@ def _ci_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array
 
 
 def sici(x: ArrayLike) -> tuple[Array, Array]:
-    """Sine and cosine integrals: of sin(t) / t from 0 to x, and minus that of cos(t) / t from x to inf.
+    """Computes the sine and cosine integrals.
 
     Args:
       x: real array; integers become the default float.
@@ -468,7 +468,7 @@ def _fresnel_c_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array
 
 
 def fresnel(x: ArrayLike) -> tuple[Array, Array]:
-    """Fresnel's integrals, of sin(pi t**2 / 2) and of cos(pi t**2 / 2) from 0 to x.
+    """Computes Fresnel's integrals, of sin(pi t**2 / 2) and of cos(pi t**2 / 2) from 0 to x.
 
     Args:
       x: real array; integers become the default float.
@@ -534,7 +534,7 @@ def _spence_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, A
 
 
 def spence(x: ArrayLike) -> Array:
-    """Spence's function, the integral of log(t) / (1 - t) from 1 to x: the dilogarithm of 1 - x.
+    """Computes Spence's function, the integral of log(t) / (1 - t) from 1 to x.
 
     Args:
       x: array, float32 or float64, not negative.

@@ -35,7 +35,7 @@ from jitney.scipy.special.support import (
 
 
 def gammaln(x: ArrayLike) -> Array:
-    """log |gamma(x)|.
+    """Computes log |gamma(x)|.
 
     Args:
       x: real array; integers become the default float.
@@ -56,7 +56,7 @@ def gammaln(x: ArrayLike) -> Array:
 
 
 def loggamma(x: ArrayLike) -> Array:
-    """The principal branch of the logarithm of gamma(x).
+    """Computes the principal branch of the logarithm of gamma(x).
 
     Args:
       x: real or complex array; integers become the default float.
@@ -77,7 +77,7 @@ def loggamma(x: ArrayLike) -> Array:
 
 @jit_when_traced
 def gammasgn(x: ArrayLike) -> Array:
-    """The sign of gamma(x): 1 or -1, and NaN at negative integers and at -inf.
+    """Computes the sign of gamma(x): 1 or -1, and NaN at negative integers and at -inf.
 
     Args:
       x: real array; integers become the default float.
@@ -102,7 +102,7 @@ def gammasgn(x: ArrayLike) -> Array:
 
 
 def gamma(x: ArrayLike) -> Array:
-    """The gamma function.
+    """Computes the gamma function.
 
     Args:
       x: real or complex array; integers become the default float.
@@ -120,7 +120,7 @@ def gamma(x: ArrayLike) -> Array:
 
 
 def factorial(n: ArrayLike, exact: bool = False) -> Array:
-    """n!, that is gamma(n + 1), for floats n as well.
+    """Computes n!, defined as gamma(n + 1) also for floats.
 
     Args:
       n: real array; integers become the default float.
@@ -145,7 +145,7 @@ def factorial(n: ArrayLike, exact: bool = False) -> Array:
 
 
 def multigammaln(a: ArrayLike, d: ArrayLike) -> Array:
-    """The logarithm of the multivariate gamma function of dimension d.
+    """Computes the logarithm of the multivariate gamma function of dimension d.
 
     Args:
       a: real array, above (d - 1) / 2; integers become the default float.
@@ -170,7 +170,7 @@ def multigammaln(a: ArrayLike, d: ArrayLike) -> Array:
 
 
 def gammainc(a: ArrayLike, x: ArrayLike) -> Array:
-    """The regularized lower incomplete gamma function P(a, x).
+    """Computes the regularized lower incomplete gamma function P(a, x).
 
     Args:
       a: real array, not negative.
@@ -186,7 +186,7 @@ def gammainc(a: ArrayLike, x: ArrayLike) -> Array:
 
 
 def gammaincc(a: ArrayLike, x: ArrayLike) -> Array:
-    """The regularized upper incomplete gamma function Q(a, x) = 1 - P(a, x).
+    """Computes the regularized upper incomplete gamma function Q(a, x) = 1 - P(a, x).
 
     Args:
       a: real array, not negative.
@@ -202,7 +202,7 @@ def gammaincc(a: ArrayLike, x: ArrayLike) -> Array:
 
 
 def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
-    """The regularized incomplete beta function I_x(a, b).
+    """Computes the regularized incomplete beta function I_x(a, b).
 
     Args:
       a: real array, not negative.
@@ -222,7 +222,7 @@ def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
 
 
 def digamma(x: ArrayLike) -> Array:
-    """The derivative of log gamma(x).
+    """Computes the derivative of log gamma(x).
 
     Args:
       x: real array; integers become the default float.
@@ -240,7 +240,7 @@ def digamma(x: ArrayLike) -> Array:
 
 
 def polygamma(n: ArrayLike, x: ArrayLike) -> Array:
-    """The n-th derivative of `digamma` at x.
+    """Computes the n-th derivative of `digamma` at x.
 
     Args:
       n: integer array, not negative.
@@ -261,7 +261,7 @@ def polygamma(n: ArrayLike, x: ArrayLike) -> Array:
 
 
 def zeta(x: ArrayLike, q: ArrayLike | None = None) -> Array:
-    """Hurwitz's zeta function, the sum of (k + q)**-x over k = 0, 1, ....
+    """Computes Hurwitz's zeta function, the sum of (k + q)**-x over k = 0, 1, ....
 
     Args:
       x: real array, above 1.
@@ -344,7 +344,7 @@ def _even_bernoulli(count: int) -> list[float]:
 
 
 def bernoulli(n: int) -> Array:
-    """The Bernoulli numbers B_0 to B_n, with B_1 = -1/2.
+    """Computes the Bernoulli numbers B_0 to B_n, with B_1 = -1/2.
 
     Args:
       n: an integer that is known, not negative.

@@ -164,7 +164,7 @@ def _betaln_jvp(primals: tuple[Array, Array], tangents: tuple[Array, Array]) -> 
 
 
 def betaln(a: ArrayLike, b: ArrayLike) -> Array:
-    """log |B(a, b)|, B the beta function gamma(a) gamma(b) / gamma(a + b).
+    """Computes log |B(a, b)|, B the beta function gamma(a) gamma(b) / gamma(a + b).
 
     Args:
       a: real array; integers become the default float.
@@ -181,7 +181,7 @@ def betaln(a: ArrayLike, b: ArrayLike) -> Array:
 
 
 def beta(a: ArrayLike, b: ArrayLike) -> Array:
-    """The beta function gamma(a) gamma(b) / gamma(a + b).
+    """Computes the beta function gamma(a) gamma(b) / gamma(a + b).
 
     Args:
       a: real array; integers become the default float.
@@ -258,7 +258,7 @@ def _poch_jvp(primals: tuple[Array, Array], tangents: tuple[Array, Array]) -> tu
 
 
 def poch(z: ArrayLike, m: ArrayLike) -> Array:
-    """The rising factorial gamma(z + m) / gamma(z) (Pochhammer's symbol).
+    """Computes the rising factorial gamma(z + m) / gamma(z) (Pochhammer symbol).
 
     Args:
       z: real array; integers become the default float.
@@ -277,7 +277,7 @@ def poch(z: ArrayLike, m: ArrayLike) -> Array:
 
 
 def comb(N: ArrayLike, k: ArrayLike, *, repetition: bool = False) -> Array:
-    """The binomial coefficient: ways to choose k of N things.
+    """Computes the binomial coefficient: the number of ways to choose k of N elements.
 
     Args:
       N: real array; integers become the default float.

@@ -202,7 +202,7 @@ def _hyp1f1_jvp(
 
 
 def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
-    """Kummer's confluent hypergeometric function 1F1(a; b; x).
+    """Computes Kummer's confluent hypergeometric function 1F1(a; b; x).
 
     Args:
       a: real array; integers become the default float.
@@ -369,7 +369,7 @@ def _hyp2f1_jvp(
 
 
 def hyp2f1(a: ArrayLike, b: ArrayLike, c: ArrayLike, x: ArrayLike) -> Array:
-    """Gauss's hypergeometric function 2F1(a, b; c; x).
+    """Computes Gauss's hypergeometric function 2F1(a, b; c; x).
 
     Args:
       a: real array; integers become the default float.

@@ -70,7 +70,7 @@ def _orders(name: str, m: int, n: int) -> int:
 
 
 def lpmn(m: int, n: int, z: Array) -> tuple[Array, Array]:
-    """P_n^m(z), associated Legendre functions, and their derivatives.
+    """Computes P_n^m(z), associated Legendre functions, and their derivatives.
 
     Args:
       m: the highest order.
@@ -94,7 +94,7 @@ def lpmn(m: int, n: int, z: Array) -> tuple[Array, Array]:
 
 
 def lpmn_values(m: int, n: int, z: Array, is_normalized: bool) -> Array:
-    """P_n^m(z), associated Legendre functions, without derivatives.
+    """Computes P_n^m(z), associated Legendre functions, without derivatives.
 
     Args:
       m: the highest order.
@@ -126,7 +126,7 @@ def sph_harm_y(
     diff_n: int | None = None,
     n_max: int | None = None,
 ) -> Array:
-    """Spherical harmonics Y_n^m(theta, phi), with the phase (-1)**m of Condon and Shortley.
+    """Computes spherical harmonics Y_n^m(theta, phi), with the phase (-1)**m of Condon and Shortley.
 
     Args:
       n: degrees, integers that are not negative.

@@ -8,7 +8,7 @@ from jitney.nn import normalization
 
 
 def softmax(x: ArrayLike, /, *, axis: Axis = None) -> Array:
-    """exp(x) / sum(exp(x)) along `axis`, without overflow.
+    """Computes exp(x) / sum(exp(x)) along `axis`, without overflow.
 
     Args:
       x: array; integers become the default float.
@@ -25,7 +25,7 @@ def softmax(x: ArrayLike, /, *, axis: Axis = None) -> Array:
 
 
 def log_softmax(x: ArrayLike, /, *, axis: Axis = None) -> Array:
-    """log(softmax(x)) along `axis`, without overflow.
+    """Computes log(softmax(x)) along `axis`, without overflow.
 
     Args:
       x: array; integers become the default float.

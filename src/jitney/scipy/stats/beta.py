@@ -24,7 +24,7 @@ __dir__ = listing(__name__)
 def logpdf(
     x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
 ) -> Array:
-    """Logarithm of the density at x."""
+    """Computes the logarithm of the density at x."""
     x, a, b, loc, scale = operands("beta.logpdf", x, a, b, loc, scale)
     y = (x - loc) / scale
     outside = (y < 0) | (y > 1)
@@ -37,14 +37,14 @@ def logpdf(
 def pdf(
     x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
 ) -> Array:
-    """Density at x."""
+    """Computes the density at x."""
     return lax.exp(logpdf(x, a, b, loc, scale))
 
 
 def cdf(
     x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
 ) -> Array:
-    """Probability of values up to x."""
+    """Computes the probability of values up to x."""
     x, a, b, loc, scale = operands("beta.cdf", x, a, b, loc, scale)
     y = (x - loc) / scale
     return betainc(a, b, lax.clamp(lax.full_like(y, 0), y, lax.full_like(y, 1)))
@@ -53,12 +53,12 @@ def cdf(
 def logcdf(
     x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
 ) -> Array:
-    """Logarithm of the probability of values up to x."""
+    """Computes the logarithm of the probability of values up to x."""
     return lax.log(cdf(x, a, b, loc, scale))
 
 
 def sf(x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Probability of values above x."""
+    """Computes the probability of values above x."""
     x, a, b, loc, scale = operands("beta.sf", x, a, b, loc, scale)
     # 1 - I_y(a, b) = I_(1 - y)(b, a)
     y = (scale - (x - loc)) / scale
@@ -68,7 +68,7 @@ def sf(x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: Arra
 def logsf(
     x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
 ) -> Array:
-    """Logarithm of the probability of values above x."""
+    """Computes the logarithm of the probability of values above x."""
     return lax.log(sf(x, a, b, loc, scale))
 
 

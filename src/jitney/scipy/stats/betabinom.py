@@ -18,7 +18,7 @@ __dir__ = listing(__name__)
 
 
 def logpmf(k: ArrayLike, n: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0) -> Array:
-    """Logarithm of the probability of k."""
+    """Computes the logarithm of the probability of k."""
     k, n, a, b, loc = operands("betabinom.logpmf", k, n, a, b, loc)
     y = jnp.floor(k - loc)
     failures = n - y
@@ -31,7 +31,7 @@ def logpmf(k: ArrayLike, n: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLik
 
 
 def pmf(k: ArrayLike, n: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0) -> Array:
-    """Probability of k."""
+    """Computes the probability of k."""
     return lax.exp(logpmf(k, n, a, b, loc))
 
 

@@ -20,25 +20,25 @@ __dir__ = listing(__name__)
 
 
 def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Logarithm of the density at x."""
+    """Computes the logarithm of the density at x."""
     x, loc, scale = operands("cauchy.logpdf", x, loc, scale)
     y = (x - loc) / scale
     return lax.neg(lax.log(scalar_like(x, math.pi) * scale) + lax.log1p(y * y))
 
 
 def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Density at x."""
+    """Computes the density at x."""
     return lax.exp(logpdf(x, loc, scale))
 
 
 def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Probability of values up to x."""
+    """Computes the probability of values up to x."""
     x, loc, scale = operands("cauchy.cdf", x, loc, scale)
     return scalar_like(x, 0.5) + lax.atan((x - loc) / scale) / math.pi
 
 
 def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Logarithm of the probability of values up to x."""
+    """Computes the logarithm of the probability of values up to x."""
     x, loc, scale = operands("cauchy.logcdf", x, loc, scale)
     y = (x - loc) / scale
     # The smaller one of both tails is exact.
@@ -47,19 +47,19 @@ def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 
 
 def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Probability of values above x."""
+    """Computes the probability of values above x."""
     x, loc, scale = operands("cauchy.sf", x, loc, scale)
     return cdf(-x, -loc, scale)
 
 
 def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Logarithm of the probability of values above x."""
+    """Computes the logarithm of the probability of values above x."""
     x, loc, scale = operands("cauchy.logsf", x, loc, scale)
     return logcdf(-x, -loc, scale)
 
 
 def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Quantile: the value up to which the probability is q."""
+    """Computes the quantile: the value up to which the probability is q."""
     q, loc, scale = operands("cauchy.ppf", q, loc, scale)
     y = lax.tan(scalar_like(q, math.pi) * (q - 0.5))
     valid = (q >= 0) & (q <= 1)
@@ -68,7 +68,7 @@ def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 
 
 def isf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The value above which the probability is q."""
+    """Computes the value above which the probability is q."""
     q, loc, scale = operands("cauchy.isf", q, loc, scale)
     return ppf(1 - q, loc, scale)
 

@@ -23,7 +23,7 @@ __dir__ = listing(__name__)
 
 
 def logpdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Logarithm of the density at x."""
+    """Computes the logarithm of the density at x."""
     x, df, loc, scale = operands("chi2.logpdf", x, df, loc, scale)
     outside = x < loc
     y = jnp.where(outside, 1.0, (x - loc) / scale)
@@ -34,29 +34,29 @@ def logpdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
 
 
 def pdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Density at x."""
+    """Computes the density at x."""
     return lax.exp(logpdf(x, df, loc, scale))
 
 
 def cdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Probability of values up to x."""
+    """Computes the probability of values up to x."""
     x, df, loc, scale = operands("chi2.cdf", x, df, loc, scale)
     return gamma.cdf(x, df / 2, loc, scale * 2)
 
 
 def logcdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Logarithm of the probability of values up to x."""
+    """Computes the logarithm of the probability of values up to x."""
     return lax.log(cdf(x, df, loc, scale))
 
 
 def sf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Probability of values above x."""
+    """Computes the probability of values above x."""
     x, df, loc, scale = operands("chi2.sf", x, df, loc, scale)
     return gamma.sf(x, df / 2, loc, scale * 2)
 
 
 def logsf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Logarithm of the probability of values above x."""
+    """Computes the logarithm of the probability of values above x."""
     return lax.log(sf(x, df, loc, scale))
 
 

@@ -16,7 +16,7 @@ __dir__ = listing(__name__)
 
 
 def logpdf(x: ArrayLike, alpha: ArrayLike) -> Array:
-    """Logarithm of the density at the shares x.
+    """Computes the logarithm of the density at the shares x.
 
     Args:
       x: shares [k, ...], or [k - 1, ...] without the last, which is what they leave to 1.
@@ -52,7 +52,7 @@ def logpdf(x: ArrayLike, alpha: ArrayLike) -> Array:
 
 
 def pdf(x: ArrayLike, alpha: ArrayLike) -> Array:
-    """Density at the shares x."""
+    """Computes the density at the shares x."""
     return lax.exp(logpdf(x, alpha))
 
 

@@ -18,26 +18,26 @@ __dir__ = listing(__name__)
 
 
 def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Logarithm of the density at x."""
+    """Computes the logarithm of the density at x."""
     x, loc, scale = operands("expon.logpdf", x, loc, scale)
     value = -((x - loc) / scale + lax.log(scale))
     return supported(value, x < loc, -jnp.inf, scale)
 
 
 def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Density at x."""
+    """Computes the density at x."""
     return lax.exp(logpdf(x, loc, scale))
 
 
 def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Probability of values up to x."""
+    """Computes the probability of values up to x."""
     x, loc, scale = operands("expon.cdf", x, loc, scale)
     y = (x - loc) / scale
     return jnp.where(y < 0, 0.0, -lax.expm1(-y))
 
 
 def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Logarithm of the probability of values up to x."""
+    """Computes the logarithm of the probability of values up to x."""
     x, loc, scale = operands("expon.logcdf", x, loc, scale)
     y = (x - loc) / scale
     value = log1mexp(jnp.where(y <= 0, 1.0, y))
@@ -45,19 +45,19 @@ def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 
 
 def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Probability of values above x."""
+    """Computes the probability of values above x."""
     return lax.exp(logsf(x, loc, scale))
 
 
 def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Logarithm of the probability of values above x."""
+    """Computes the logarithm of the probability of values above x."""
     x, loc, scale = operands("expon.logsf", x, loc, scale)
     y = (x - loc) / scale
     return jnp.where(y < 0, 0.0, -y)
 
 
 def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Quantile: the value up to which the probability is q."""
+    """Computes the quantile: the value up to which the probability is q."""
     q, loc, scale = operands("expon.ppf", q, loc, scale)
     valid = (q >= 0) & (q <= 1)
     return jnp.where(valid, loc - scale * lax.log1p(-q), jnp.nan)

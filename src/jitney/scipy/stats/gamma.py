@@ -19,7 +19,7 @@ __dir__ = listing(__name__)
 
 
 def logpdf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Logarithm of the density at x."""
+    """Computes the logarithm of the density at x."""
     x, a, loc, scale = operands("gamma.logpdf", x, a, loc, scale)
     outside = x < loc
     y = jnp.where(outside, 1.0, (x - loc) / scale)
@@ -28,31 +28,31 @@ def logpdf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1)
 
 
 def pdf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Density at x."""
+    """Computes the density at x."""
     return lax.exp(logpdf(x, a, loc, scale))
 
 
 def cdf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Probability of values up to x."""
+    """Computes the probability of values up to x."""
     x, a, loc, scale = operands("gamma.cdf", x, a, loc, scale)
     y = (x - loc) / scale
     return supported(gammainc(a, jnp.where(y < 0, 0.0, y)), y < 0, 0.0, a)
 
 
 def logcdf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Logarithm of the probability of values up to x."""
+    """Computes the logarithm of the probability of values up to x."""
     return lax.log(cdf(x, a, loc, scale))
 
 
 def sf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Probability of values above x."""
+    """Computes the probability of values above x."""
     x, a, loc, scale = operands("gamma.sf", x, a, loc, scale)
     y = (x - loc) / scale
     return supported(gammaincc(a, jnp.where(y < 0, 0.0, y)), y < 0, 1.0, a)
 
 
 def logsf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Logarithm of the probability of values above x."""
+    """Computes the logarithm of the probability of values above x."""
     return lax.log(sf(x, a, loc, scale))
 
 

@@ -18,21 +18,21 @@ __dir__ = listing(__name__)
 
 
 def logpdf(x: ArrayLike, beta: ArrayLike) -> Array:
-    """Logarithm of the density at x."""
+    """Computes the logarithm of the density at x."""
     x, beta = operands("gennorm.logpdf", x, beta)
     normalizer = lax.log(0.5 * beta) - lax.lgamma(1 / beta)
     return normalizer - jnp.power(lax.abs(x), beta)
 
 
 def cdf(x: ArrayLike, beta: ArrayLike) -> Array:
-    """Probability of values up to x."""
+    """Computes the probability of values up to x."""
     x, beta = operands("gennorm.cdf", x, beta)
     inner = gammainc(1 / beta, jnp.power(lax.abs(x), beta))
     return 0.5 * (1 + lax.sign(x) * inner)
 
 
 def pdf(x: ArrayLike, beta: ArrayLike) -> Array:
-    """Density at x."""
+    """Computes the density at x."""
     return lax.exp(logpdf(x, beta))
 
 

@@ -18,14 +18,14 @@ __dir__ = listing(__name__)
 
 
 def logpmf(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
-    """Logarithm of the probability of k."""
+    """Computes the logarithm of the probability of k."""
     k, p, loc = operands("geom.logpmf", k, p, loc)
     y = k - loc
     return supported(xlog1py(y - 1, -p) + lax.log(p), y <= 0, -jnp.inf, p)
 
 
 def pmf(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
-    """Probability of k."""
+    """Computes the probability of k."""
     return lax.exp(logpmf(k, p, loc))
 
 

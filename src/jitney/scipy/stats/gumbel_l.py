@@ -18,42 +18,42 @@ __dir__ = listing(__name__)
 
 
 def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Logarithm of the density at x."""
+    """Computes the logarithm of the density at x."""
     x, loc, scale = operands("gumbel_l.logpdf", x, loc, scale)
     y = (x - loc) / scale
     return jnp.where(scale > 0, y - lax.exp(y) - lax.log(scale), jnp.nan)
 
 
 def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Density at x."""
+    """Computes the density at x."""
     return lax.exp(logpdf(x, loc, scale))
 
 
 def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Logarithm of the probability of values up to x."""
+    """Computes the logarithm of the probability of values up to x."""
     x, loc, scale = operands("gumbel_l.logcdf", x, loc, scale)
     return log1mexp(-logsf(x, loc, scale))
 
 
 def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Probability of values up to x."""
+    """Computes the probability of values up to x."""
     x, loc, scale = operands("gumbel_l.cdf", x, loc, scale)
     return -lax.expm1(logsf(x, loc, scale))
 
 
 def ppf(p: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Quantile: the value up to which the probability is p."""
+    """Computes the quantile: the value up to which the probability is p."""
     p, loc, scale = operands("gumbel_l.ppf", p, loc, scale)
     return jnp.where(scale > 0, loc + scale * lax.log(-lax.log1p(-p)), jnp.nan)
 
 
 def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Probability of values above x."""
+    """Computes the probability of values above x."""
     return lax.exp(logsf(x, loc, scale))
 
 
 def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Logarithm of the probability of values above x."""
+    """Computes the logarithm of the probability of values above x."""
     x, loc, scale = operands("gumbel_l.logsf", x, loc, scale)
     return jnp.where(scale > 0, -lax.exp((x - loc) / scale), jnp.nan)
 

@@ -18,18 +18,18 @@ __dir__ = listing(__name__)
 
 
 def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Logarithm of the density at x."""
+    """Computes the logarithm of the density at x."""
     x, loc, scale = operands("laplace.logpdf", x, loc, scale)
     return lax.neg(lax.abs(x - loc) / scale + lax.log(scalar_like(x, 2) * scale))
 
 
 def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Density at x."""
+    """Computes the density at x."""
     return lax.exp(logpdf(x, loc, scale))
 
 
 def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Probability of values up to x."""
+    """Computes the probability of values up to x."""
     x, loc, scale = operands("laplace.cdf", x, loc, scale)
     y = (x - loc) / scale
     # One exponential, of what is not positive: the other would overflow.

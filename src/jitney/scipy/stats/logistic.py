@@ -19,37 +19,37 @@ __dir__ = listing(__name__)
 
 
 def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Logarithm of the density at x."""
+    """Computes the logarithm of the density at x."""
     x, loc, scale = operands("logistic.logpdf", x, loc, scale)
     half = (x - loc) / scale / 2
     return scalar_like(x, -2) * jnp.logaddexp(half, -half) - lax.log(scale)
 
 
 def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Density at x."""
+    """Computes the density at x."""
     return lax.exp(logpdf(x, loc, scale))
 
 
 def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Probability of values up to x."""
+    """Computes the probability of values up to x."""
     x, loc, scale = operands("logistic.cdf", x, loc, scale)
     return lax.logistic((x - loc) / scale)
 
 
 def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Probability of values above x."""
+    """Computes the probability of values above x."""
     x, loc, scale = operands("logistic.sf", x, loc, scale)
     return lax.logistic(-((x - loc) / scale))
 
 
 def ppf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Quantile: the value up to which the probability is x."""
+    """Computes the quantile: the value up to which the probability is x."""
     x, loc, scale = operands("logistic.ppf", x, loc, scale)
     return logit(x) * scale + loc
 
 
 def isf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The value above which the probability is x."""
+    """Computes the value above which the probability is x."""
     x, loc, scale = operands("logistic.isf", x, loc, scale)
     return -logit(x) * scale + loc
 

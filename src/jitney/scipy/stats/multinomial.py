@@ -16,7 +16,7 @@ __dir__ = listing(__name__)
 
 
 def logpmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
-    """Logarithm of the probability of the counts x.
+    """Computes the logarithm of the probability of the counts x.
 
     Args:
       x: counts [..., k].
@@ -36,7 +36,7 @@ def logpmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
 
 
 def pmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
-    """Probability of the counts x."""
+    """Computes the probability of the counts x."""
     return lax.exp(logpmf(x, n, p))
 
 

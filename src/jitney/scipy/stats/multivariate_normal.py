@@ -22,7 +22,7 @@ __dir__ = listing(__name__)
 
 
 def logpdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike, allow_singular: None = None) -> Array:
-    """Logarithm of the density at x.
+    """Computes the logarithm of the density at x.
 
     Args:
       x: points [..., n].
@@ -79,7 +79,7 @@ def _residual(x: Array, mean: Array, batch: Sequence[int]) -> Array:
 
 
 def pdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike) -> Array:
-    """Density at x: the exponential of `logpdf`."""
+    """Computes the density at x: the exponential of `logpdf`."""
     return lax.exp(logpdf(x, mean, cov))
 
 

@@ -18,7 +18,7 @@ __dir__ = listing(__name__)
 
 
 def logpmf(k: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
-    """Logarithm of the probability of k."""
+    """Computes the logarithm of the probability of k."""
     k, n, p, loc = operands("nbinom.logpmf", k, n, p, loc)
     y = k - loc
     choices = lax.lgamma(y + n) - lax.lgamma(n) - lax.lgamma(y + 1)
@@ -27,7 +27,7 @@ def logpmf(k: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Arra
 
 
 def pmf(k: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
-    """Probability of k."""
+    """Computes the probability of k."""
     return lax.exp(logpmf(k, n, p, loc))
 
 

@@ -29,7 +29,7 @@ def _log_excess(x: Array, loc: Array, scale: Array) -> tuple[Array, Array]:
 
 
 def logpdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Logarithm of the density at x."""
+    """Computes the logarithm of the density at x."""
     x, b, loc, scale = operands("pareto.logpdf", x, b, loc, scale)
     below, log_y = _log_excess(x, loc, scale)
     value = -(lax.log(scale / b) + (b + 1) * log_y)
@@ -37,19 +37,19 @@ def logpdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1)
 
 
 def pdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Density at x."""
+    """Computes the density at x."""
     return lax.exp(logpdf(x, b, loc, scale))
 
 
 def cdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Probability of values up to x."""
+    """Computes the probability of values up to x."""
     x, b, loc, scale = operands("pareto.cdf", x, b, loc, scale)
     below, log_y = _log_excess(x, loc, scale)
     return supported(-lax.expm1(-b * log_y), below, 0.0, b)
 
 
 def logcdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Logarithm of the probability of values up to x."""
+    """Computes the logarithm of the probability of values up to x."""
     x, b, loc, scale = operands("pareto.logcdf", x, b, loc, scale)
     below, log_y = _log_excess(x, loc, scale)
     outside = below | (log_y == 0)
@@ -57,19 +57,19 @@ def logcdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1)
 
 
 def logsf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Logarithm of the probability of values above x."""
+    """Computes the logarithm of the probability of values above x."""
     x, b, loc, scale = operands("pareto.logsf", x, b, loc, scale)
     below, log_y = _log_excess(x, loc, scale)
     return supported(-b * log_y, below, 0.0, b)
 
 
 def sf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Probability of values above x."""
+    """Computes the probability of values above x."""
     return lax.exp(logsf(x, b, loc, scale))
 
 
 def ppf(q: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Quantile: the value up to which the probability is q."""
+    """Computes the quantile: the value up to which the probability is q."""
     q, b, loc, scale = operands("pareto.ppf", q, b, loc, scale)
     valid = (q >= 0) & (q <= 1)
     return jnp.where(valid, loc + scale * lax.exp(-lax.log1p(-q) / b), jnp.nan)

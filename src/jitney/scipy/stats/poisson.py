@@ -22,7 +22,7 @@ __dir__ = listing(__name__)
 
 
 def logpmf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
-    """Logarithm of the probability of k; -inf where k - loc is negative or not an integer."""
+    """Computes the logarithm of the probability of k; -inf if k - loc is negative or no integer."""
     k, mu, loc = operands("poisson.logpmf", k, mu, loc)
     y = k - loc
     value = xlogy(y, mu) - lax.lgamma(y + 1) - mu
@@ -31,12 +31,12 @@ def logpmf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
 
 
 def pmf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
-    """Probability of k."""
+    """Computes the probability of k."""
     return lax.exp(logpmf(k, mu, loc))
 
 
 def cdf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
-    """Probability of values up to k."""
+    """Computes the probability of values up to k."""
     k, mu, loc = operands("poisson.cdf", k, mu, loc)
     y = k - loc
     value = gammaincc(jnp.floor(jnp.where(y < 0, 0.0, y)) + 1, mu)
@@ -53,7 +53,7 @@ _SERIES = (
 
 
 def entropy(mu: ArrayLike, loc: ArrayLike = 0) -> Array:
-    """Entropy, in nats; 0 where mu is, and NaN where mu is negative. It does not depend on `loc`."""
+    """Computes the entropy in nats; 0 where mu is, NaN where mu is negative. `loc` has no effect."""
     mu, loc = operands("poisson.entropy", mu, loc)
     mean = strong(jnp.broadcast_arrays(mu, loc)[0])
     return in_float32(_entropy)(mean)

@@ -31,7 +31,7 @@ def _refuse_policy(name: str, nan_policy: str, accepted: tuple[str, ...]) -> Non
 def mode(
     a: ArrayLike, axis: int | None = 0, nan_policy: str = "propagate", keepdims: bool = False
 ) -> ModeResult:
-    """The most frequent values along an axis, the least of them where several are, and their counts.
+    """Computes the most frequent value along an axis, the smallest if there are several, and its count.
 
     Args:
       a: real array.
@@ -155,7 +155,7 @@ def sem(
     *,
     keepdims: bool = False,
 ) -> Array:
-    """The standard error of the mean: the standard deviation over the root of the number of values.
+    """Computes the standard error of the mean: standard deviation over root of the number of values.
 
     Args:
       a: real array.

@@ -43,7 +43,7 @@ def _standard(name: str, *args: ArrayLike) -> list[Array]:
 def logpdf(
     x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
 ) -> Array:
-    """Logarithm of the density at x; -inf outside, NaN if a >= b."""
+    """Computes the logarithm of the density at x; -inf outside, NaN if a >= b."""
     y, a, b, scale = _standard("truncnorm.logpdf", x, a, b, loc, scale)
     value = norm.logpdf(y) - lax.log(scale) - _log_mass(a, b)
     value = supported(value, (y < a) | (y > b), -jnp.inf, a, b)
@@ -53,27 +53,27 @@ def logpdf(
 def pdf(
     x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
 ) -> Array:
-    """Density at x."""
+    """Computes the density at x."""
     return lax.exp(logpdf(x, a, b, loc, scale))
 
 
 def logsf(
     x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
 ) -> Array:
-    """Logarithm of the probability of values above x."""
+    """Computes the logarithm of the probability of values above x."""
     x, a, b, loc, scale = operands("truncnorm.logsf", x, a, b, loc, scale)
     return logcdf(-x, -b, -a, -loc, scale)
 
 
 def sf(x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Probability of values above x."""
+    """Computes the probability of values above x."""
     return lax.exp(logsf(x, a, b, loc, scale))
 
 
 def logcdf(
     x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
 ) -> Array:
-    """Logarithm of the probability of values up to x; NaN if a >= b."""
+    """Computes the logarithm of the probability of values up to x; NaN if a >= b."""
     y, a, b, _ = _standard("truncnorm.logcdf", x, a, b, loc, scale)
     middle = jnp.clip(y, a, b)
     total = _log_mass(a, b)
@@ -90,7 +90,7 @@ def logcdf(
 def cdf(
     x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
 ) -> Array:
-    """Probability of values up to x."""
+    """Computes the probability of values up to x."""
     return lax.exp(logcdf(x, a, b, loc, scale))
 
 

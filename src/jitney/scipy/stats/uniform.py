@@ -17,26 +17,26 @@ __dir__ = listing(__name__)
 
 
 def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Logarithm of the density at x."""
+    """Computes the logarithm of the density at x."""
     x, loc, scale = operands("uniform.logpdf", x, loc, scale)
     outside = (x > loc + scale) | (x < loc)
     return supported(lax.neg(lax.log(scale)), outside, -jnp.inf, x, loc, scale)
 
 
 def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Density at x."""
+    """Computes the density at x."""
     return lax.exp(logpdf(x, loc, scale))
 
 
 def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Probability of values up to x."""
+    """Computes the probability of values up to x."""
     x, loc, scale = operands("uniform.cdf", x, loc, scale)
     y = (x - loc) / scale
     return jnp.clip(y, 0, 1)
 
 
 def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """Quantile: the value up to which the probability is q."""
+    """Computes the quantile: the value up to which the probability is q."""
     q, loc, scale = operands("uniform.ppf", q, loc, scale)
     valid = (q >= 0) & (q <= 1)
     return jnp.where(valid, q * scale + loc, jnp.nan)

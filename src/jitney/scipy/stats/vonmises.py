@@ -19,14 +19,14 @@ __dir__ = listing(__name__)
 
 
 def logpdf(x: ArrayLike, kappa: ArrayLike) -> Array:
-    """Logarithm of the density at x."""
+    """Computes the logarithm of the density at x."""
     x, kappa = operands("vonmises.logpdf", x, kappa)
     spread = kappa * (lax.cos(x) - 1) - lax.log(2 * math.pi * lax.bessel_i0e(kappa))
     return jnp.where(kappa > 0, spread, jnp.nan)
 
 
 def pdf(x: ArrayLike, kappa: ArrayLike) -> Array:
-    """Density at x."""
+    """Computes the density at x."""
     return lax.exp(logpdf(x, kappa))
 
 

@@ -19,7 +19,7 @@ __dir__ = listing(__name__)
 
 
 def logpdf(x: ArrayLike, c: ArrayLike) -> Array:
-    """Logarithm of the density at x."""
+    """Computes the logarithm of the density at x."""
     x, c = operands("wrapcauchy.logpdf", x, c)
     outside = (x < 0) | (x > 2 * math.pi)
     # 1 + c^2 - 2 c cos(x), without cancellation near 0
@@ -30,7 +30,7 @@ def logpdf(x: ArrayLike, c: ArrayLike) -> Array:
 
 
 def pdf(x: ArrayLike, c: ArrayLike) -> Array:
-    """Density at x."""
+    """Computes the density at x."""
     return lax.exp(logpdf(x, c))
 
 

@@ -213,7 +213,7 @@ def bcoo_reshape(
     dimensions: Sequence[int] | None = None,
     sharding: None = None,
 ) -> BCOO:
-    """The array in another shape; batch, sparse and dense axes are reshaped each among themselves.
+    """Changes the shape; batch, sparse and dense axes are reshaped each among themselves.
 
     Args:
       mat: the array.
