@@ -35,6 +35,7 @@ from jitney.transforms.zero import Zero
 
 if TYPE_CHECKING:
     from jitney.api.argument_flags import Flags
+    from jitney.core.avals import AbstractValue
     from jitney.core.typing import ArrayLike, AxisName, PyTree
 
 P = ParamSpec("P")
@@ -173,20 +174,7 @@ def linearize(
                 f"{tree}, but was given {dtree}"
             )
         for aval, t in zip(avals, flat_tangents, strict=True):
-            wanted: Any = aval.to_tangent_aval()
-            got: Any = get_aval(t)
-            if (
-                got.shape != wanted.shape
-                or got.dtype != wanted.dtype
-                or varies_otherwise(got, wanted)
-            ):
-                raise ValueError(
-                    f"jax.linearize: for a primal {aval.str_short()} the linear function takes a "
-                    "tangent "
-                    f"{wanted.str_short()}, but was given {got.str_short()}"
-                    + how_to_vary(got, wanted, "the tangent")
-                    + how_to_vary(wanted, got, "the primal value that jax.linearize is given")
-                )
+            _check_linear_tangent(aval, get_aval(t))
         return pytrees.tree_unflatten(out_tree, apply_linear(linear, consts, flat_tangents))
 
     value = pytrees.tree_unflatten(out_tree, outs)
@@ -194,6 +182,25 @@ def linearize(
     partial: Any = pytrees.Partial(functools.partial(fun_lin, linear.jaxpr), consts)
     partial.out_nzs = mirrored(linear.nonzero_out, out_tree)
     return (value, partial, flat.aux) if has_aux else (value, partial)
+
+
+def _check_linear_tangent(primal: AbstractValue, got: AbstractValue) -> None:
+    """Raises ValueError unless a derivative at a primal of a type takes tangents of type `got`."""
+    wanted: Any = primal.to_tangent_aval()
+    if _is_alike(got, wanted):
+        return
+    raise ValueError(
+        f"jax.linearize: for a primal {primal.str_short()} the linear function takes a tangent "
+        f"{wanted.str_short()}, but was given {got.str_short()}"
+        + how_to_vary(got, wanted, "the tangent")
+        + how_to_vary(wanted, got, "the primal value that jax.linearize is given")
+    )
+
+
+def _is_alike(got: AbstractValue, wanted: AbstractValue) -> bool:
+    """Whether types are equal but for weakness, and vary along the same axes."""
+    is_same = got.shape == wanted.shape and got.dtype == wanted.dtype
+    return is_same and not varies_otherwise(got, wanted)
 
 
 def apply_linear(linear: Linear, consts: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
@@ -279,6 +286,33 @@ def refuse_reduce_axes(name: str, reduce_axes: Sequence[AxisName]) -> None:
         )
 
 
+def _check_can_be_linear(
+    avals: Sequence[AbstractValue], out_avals: Sequence[AbstractValue]
+) -> None:
+    """Raises TypeError unless operands and results are all inexact, or all integers."""
+    for kind in (np.inexact, np.integer):
+        if all(dtypes.issubdtype(a.dtype, kind) for a in (*avals, *out_avals)):
+            return
+    raise TypeError(
+        "linear_transpose only supports functions of inexact numbers that return such, or of "
+        f"integers that return integers, got {[a.str_short() for a in avals]} -> "
+        f"{[a.str_short() for a in out_avals]}"
+    )
+
+
+def _check_linear_cotangent(output: AbstractValue, got: AbstractValue) -> None:
+    """Raises TypeError unless a transpose takes cotangents of type `got` for such an output."""
+    assert isinstance(output, ShapedArray)
+    if _is_alike(got, output):
+        return
+    raise TypeError(
+        "jax.linear_transpose: a cotangent must be of the type of its output, "
+        f"{output.str_short()}, but is {got.str_short()}"
+        + how_to_vary(got, output, "the cotangent")
+        + how_to_vary(output, got, "the operand that jax.linear_transpose is given")
+    )
+
+
 def linear_transpose(
     fun: Callable[..., PyTree], *primals: PyTree, reduce_axes: Sequence[AxisName] = ()
 ) -> Callable[..., PyTree]:
@@ -307,15 +341,7 @@ def linear_transpose(
     # What does not depend on the arguments need not be linear in anything: it is computed now.
     jaxpr, out_avals, consts = trace_unknowns(flat, avals, debug_info(fun, "linear_transpose"))
     out_tree = flat.out_tree
-    for kind in (np.inexact, np.integer):
-        if all(dtypes.issubdtype(a.dtype, kind) for a in (*avals, *out_avals)):
-            break
-    else:
-        raise TypeError(
-            "linear_transpose only supports functions of inexact numbers that return such, or of "
-            f"integers that return integers, got {[a.str_short() for a in avals]} -> "
-            f"{[a.str_short() for a in out_avals]}"
-        )
+    _check_can_be_linear(avals, out_avals)
 
     @api_boundary
     def transposed(consts: Sequence[PyTree], ct: PyTree) -> Any:
@@ -327,15 +353,7 @@ def linear_transpose(
                 f"output, {out_tree}, but has {ct_tree}"
             )
         for c, a in zip(cts, out_avals, strict=True):
-            got: Any = get_aval(c)
-            assert isinstance(a, ShapedArray)
-            if got.shape != a.shape or got.dtype != a.dtype or varies_otherwise(got, a):
-                raise TypeError(
-                    "jax.linear_transpose: a cotangent must be of the type of its output, "
-                    f"{a.str_short()}, but is {got.str_short()}"
-                    + how_to_vary(got, a, "the cotangent")
-                    + how_to_vary(a, got, "the operand that jax.linear_transpose is given")
-                )
+            _check_linear_cotangent(a, get_aval(c))
         operands = [UndefinedPrimal(a) for a in avals]
         with source_info.transform_name_stack("transpose"):
             operand_cts = backward_pass(jaxpr, consts, operands, cts)

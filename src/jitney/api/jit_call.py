@@ -17,7 +17,7 @@ import inspect
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -82,6 +82,9 @@ class TraceResult:
     outer_tracers: tuple[Any, ...]
 
 
+# The arguments of a call: (leaves, tree, dynamic args, dynamic kwargs, static key).
+Flat: TypeAlias = tuple[list[Any], Any, Any, Any, Any]
+
 # Function -> traces by the call's key, and traced programs by options and key.
 _traced: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
 
@@ -143,9 +146,7 @@ class JitCall:
 
     # --- arguments --------------------------------------------------------------------------------
 
-    def flatten(
-        self, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]
-    ) -> tuple[list[Any], Any, Any, Any, Any]:
+    def flatten(self, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]) -> Flat:
         """(leaves, tree, dynamic args, dynamic kwargs, static key)."""
         dynamic, dynamic_kwargs, static = self.spec.split(args, kwargs)
         leaves, tree = pytrees.tree_flatten((dynamic, dynamic_kwargs))
@@ -223,7 +224,7 @@ class JitCall:
         flat = self.flatten(args, kwargs)
         return self._traced(flat, abstract), flat[0]
 
-    def _traced(self, flat: tuple[list[Any], Any, Any, Any, Any], abstract: bool) -> TracedProgram:
+    def _traced(self, flat: Flat, abstract: bool) -> TracedProgram:
         """The traced program for arguments as `flatten` gives them."""
         _, tree, dynamic, dynamic_kwargs, static = flat
         key = self._key(flat, abstract)
@@ -251,7 +252,7 @@ class JitCall:
                 closures.keep(self.fun, (self.options, key), program, outer)
         return program
 
-    def _key(self, flat: tuple[list[Any], Any, Any, Any, Any], abstract: bool) -> tuple[Any, ...]:
+    def _key(self, flat: Flat, abstract: bool) -> tuple[Any, ...]:
         """What the traced program depends on; the types of the arguments are third."""
         leaves, tree, dynamic, dynamic_kwargs, static = flat
         avals = self.avals(leaves, dynamic, dynamic_kwargs, static, abstract)
@@ -371,9 +372,7 @@ class JitCall:
             key_reuse.check_program(closed)
         return TraceResult(closed, flat.out_tree, outer)
 
-    def _check_refs(
-        self, program: TracedProgram, flat: tuple[list[Any], Any, Any, Any, Any]
-    ) -> None:
+    def _check_refs(self, program: TracedProgram, flat: Flat) -> None:
         leaves, _, dynamic, kwargs, static = flat
         info = DebugInfo(self.traced_for, source_info.fun_sourceinfo(self.fun))
         check_passed_once(
@@ -426,43 +425,53 @@ class JitCall:
         if is_evaluated and is_high(program.closed):
             outs = run_lowered(program.closed, (*program.outer_tracers, *leaves), dispatch.run)
         elif is_evaluated and not program.outer_tracers:
-            consumed = ()
-            if any(program.params["donated_invars"]):
-                consumed = program.consumed(any_on_mesh(leaves))
-            signature = None
-            if slow_calls.narrows(self, leaves):
-                remember = None
-            if remember is not None:
-                signature = signatures.signature(flat[1], leaves, program.closed.in_avals, flat[4])
-            live = None if self.keep_unused else live_inputs(program.closed.jaxpr)
-
-            def describe(i: int) -> str:
-                names = self.spec.argument_names(flat[2], flat[3], flat[4])
-                return f"argument {names[i]} of {self.name}"
-
-            wishes = placements.in_context(program.wishes(), self.asked_by == "pjit")
-            assignment = assign(leaves, consumed, live, describe, wishes)
-            try:
-                on_mesh = assignment.mesh is not None
-                outs = self._run_unreduced(program, leaves, assignment) if on_mesh else None
-                if outs is not None:
-                    remember = None  # native code does not support terms of sums
-                else:
-                    outs = dispatch.run(
-                        program.closed, leaves, assignment, keep_unused=self.keep_unused,
-                        name=self.name,
-                    )  # fmt: skip
-            except FloatingPointError as error:
-                if not config.checks_values() or any(consumed):  # the arguments may be overwritten
-                    raise
-                debug_checks.raise_where_it_arises(
-                    error, self.name, lambda: self.fun(*args, **kwargs)
-                )
-            if remember is not None and signature is not None:
-                remember(signature, program.closed, program.out_tree, assignment)
+            outs = self._run(program, flat, args, kwargs, remember)
         else:
             outs = bind_program(program, leaves)
         return pytrees.tree_unflatten(program.out_tree, outs)
+
+    def _run(
+        self,
+        program: TracedProgram,
+        flat: Flat,
+        args: tuple[PyTree, ...],
+        kwargs: dict[str, PyTree],
+        remember: Callable[..., None] | None,
+    ) -> list[Any]:
+        """The flat results of a program of arrays; the others are as of `call`, `flat` of `flatten`."""
+        leaves = flat[0]
+        consumed = ()
+        if any(program.params["donated_invars"]):
+            consumed = program.consumed(any_on_mesh(leaves))
+        signature = None
+        if slow_calls.narrows(self, leaves):
+            remember = None
+        if remember is not None:
+            signature = signatures.signature(flat[1], leaves, program.closed.in_avals, flat[4])
+        live = None if self.keep_unused else live_inputs(program.closed.jaxpr)
+
+        def describe(i: int) -> str:
+            names = self.spec.argument_names(flat[2], flat[3], flat[4])
+            return f"argument {names[i]} of {self.name}"
+
+        wishes = placements.in_context(program.wishes(), self.asked_by == "pjit")
+        assignment = assign(leaves, consumed, live, describe, wishes)
+        try:
+            on_mesh = assignment.mesh is not None
+            outs = self._run_unreduced(program, leaves, assignment) if on_mesh else None
+            if outs is not None:
+                remember = None  # native code does not support terms of sums
+            else:
+                outs = dispatch.run(
+                    program.closed, leaves, assignment, keep_unused=self.keep_unused, name=self.name
+                )
+        except FloatingPointError as error:
+            if not config.checks_values() or any(consumed):  # the arguments may be overwritten
+                raise
+            debug_checks.raise_where_it_arises(error, self.name, lambda: self.fun(*args, **kwargs))
+        if remember is not None and signature is not None:
+            remember(signature, program.closed, program.out_tree, assignment)
+        return outs
 
     def _run_unreduced(
         self, program: TracedProgram, leaves: Sequence[Any], assignment: Assignment

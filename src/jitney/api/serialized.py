@@ -147,6 +147,24 @@ def _calls_python(region: ir.Region) -> bool:
     return False
 
 
+def _head_of(serialized: bytes) -> dict[str, Any]:
+    """What `serialize` has written, but for types and places, which are bytes in it.
+
+    Raises:
+      ValueError: if it is something else.
+    """
+    try:
+        head = pickle.loads(serialized)
+    except Exception as error:
+        raise ValueError("deserialize_and_load: the bytes are not those of a program") from error
+    if not isinstance(head, dict) or head.get("format") != _FORMAT:
+        raise ValueError(
+            "deserialize_and_load: the bytes are not those of a program, or were written by another "
+            "version of this package: serialize it again"
+        )
+    return head
+
+
 def deserialize_and_load(
     serialized: bytes,
     in_tree: PyTreeDef,
@@ -174,15 +192,7 @@ def deserialize_and_load(
     from jitney.runtime import disk_cache
 
     owner = client.client(backend) if backend is None or isinstance(backend, str) else backend
-    try:
-        head = pickle.loads(serialized)
-    except Exception as error:
-        raise ValueError("deserialize_and_load: the bytes are not those of a program") from error
-    if not isinstance(head, dict) or head.get("format") != _FORMAT:
-        raise ValueError(
-            "deserialize_and_load: the bytes are not those of a program, or were written by another "
-            "version of this package: serialize it again"
-        )
+    head = _head_of(serialized)
     chosen = None if execution_devices is None else tuple(execution_devices)
     numbers: list[int] = head["devices"]
     if chosen is not None and len(chosen) != max(1, len(numbers)):
@@ -198,19 +208,14 @@ def deserialize_and_load(
     wishes = NO_WISHES if placed["wishes"] is None else Wishes(*placed["wishes"])
     if chosen is not None and not numbers:
         wishes = Wishes(operands=(DeviceOfJit(chosen[0]),) * len(in_avals))
-    program = TracedProgram(
-        loaded_jaxpr(module, in_avals, out_avals, head["arg_names"]),
-        out_tree,
-        (),
-        {
-            "donated_invars": head["donated"],
-            "keep_unused": head["keep_unused"],
-            "in_shardings": wishes.operands or (UNSPECIFIED,) * len(in_avals),
-            "out_shardings": wishes.results or (UNSPECIFIED,) * len(out_avals),
-        },
-        head["given_up"],
-        wishes,
-    )
+    params = {
+        "donated_invars": head["donated"],
+        "keep_unused": head["keep_unused"],
+        "in_shardings": wishes.operands or (UNSPECIFIED,) * len(in_avals),
+        "out_shardings": wishes.results or (UNSPECIFIED,) * len(out_avals),
+    }
+    jaxpr = loaded_jaxpr(module, in_avals, out_avals, head["arg_names"])
+    program = TracedProgram(jaxpr, out_tree, (), params, head["given_up"], wishes)
     lowering = Lowering(module, in_avals, out_avals)
     linker()
     code = None if head["code"] is None else disk_cache.from_files(head["code"], _KEY, module)

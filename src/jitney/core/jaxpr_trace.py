@@ -44,7 +44,7 @@ from jitney.core.jaxpr import (
 )
 from jitney.core.name_stack import NameStack
 from jitney.core.pvary import in_order, pvary_p, reduced_vary_cast_p
-from jitney.core.recording_interceptors import installed as interceptors
+from jitney.core.recording_interceptors import installed as interceptors, recorded_types
 from jitney.core.ref_checks import check_none_returned
 from jitney.core.thresholds import threshold
 from jitney.core.trace import (
@@ -280,11 +280,8 @@ class JaxprTrace(Trace):
             out, effects = typed[0]
         except UnequalAxes as unequal:
             return self._process_varied(primitive, args, avals, params, unequal.axes)
-        for feature in features:
-            out = feature.result_types(primitive, out)
-            feature.check_equation(
-                primitive, avals, params, out if primitive.multiple_results else [out]
-            )
+        if features:
+            out = recorded_types(features, primitive, avals, params, out)
         if self.states:
             self._advance_states(primitive, atoms, params)
         origin = source_info.current()

@@ -51,6 +51,21 @@ class _Installed:
 installed = _Installed()
 
 
+def recorded_types(
+    features: Sequence[RecordingInterceptor],
+    primitive: Operation,
+    avals: Sequence[AbstractValue],
+    params: dict[str, Any],
+    out: Any,
+) -> Any:
+    """The types of an operation's results, which are `out` otherwise, once `features` check it."""
+    for feature in features:
+        out = feature.result_types(primitive, out)
+        outs = out if primitive.multiple_results else [out]
+        feature.check_equation(primitive, avals, params, outs)
+    return out
+
+
 def install(feature: RecordingInterceptor) -> None:
     """Has `feature` intercept what is recorded from now on; once, however often it is called."""
     with forking.settings:

@@ -170,18 +170,7 @@ def piecewise(
             "jnp.piecewise: `condlist` must be a sequence of conditions, or one with an axis for them, "
             f"but it is {condlist!r}"
         )
-    count, n_functions = conditions.shape[0], len(funclist)
-    if n_functions == count + 1:
-        functions = [funclist[-1], *funclist[:-1]]
-    elif n_functions == count:
-        functions = [0, *funclist]
-    else:
-        raise ValueError(
-            f"jnp.piecewise: `funclist` must have a function for each of {count} conditions, and may "
-            f"have one more for elements where none holds, but it has {n_functions}"
-        )
-    if count == 0:
-        raise ValueError("jnp.piecewise: `condlist` must have one condition or more, but is empty")
+    functions = _with_default(funclist, conditions.shape[0])
     value = convert.as_value(x)
     rank = conditions.ndim - 1
     none = creation.full((1, *conditions.shape[1:]), False, np.dtype(bool))
@@ -202,6 +191,23 @@ def piecewise(
         result = convert.convert(convert.as_value(case), value.dtype)
         cases.append(broadcast_to(result, value.shape))
     return lax_select.select_n(index, *cases)
+
+
+def _with_default(funclist: Sequence[Any], count: int) -> list[Any]:
+    """What is computed where none of `count` conditions holds, and where each of them does.
+
+    Raises:
+      ValueError: if there are more or fewer functions, or no conditions.
+    """
+    n_functions = len(funclist)
+    if n_functions not in (count, count + 1):
+        raise ValueError(
+            f"jnp.piecewise: `funclist` must have a function for each of {count} conditions, and may "
+            f"have one more for elements where none holds, but it has {n_functions}"
+        )
+    if count == 0:
+        raise ValueError("jnp.piecewise: `condlist` must have one condition or more, but is empty")
+    return [funclist[-1], *funclist[:-1]] if n_functions > count else [0, *funclist]
 
 
 for _function in (piecewise, select, where):

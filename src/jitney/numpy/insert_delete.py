@@ -162,16 +162,8 @@ def delete(
     promotion.check_arraylike("delete", arr, 0 if isinstance(obj, slice) else obj)
     x, axis = _along(as_value(arr), axis)
     n = x.shape[axis]
-    lead = (slice(None),) * axis
     if isinstance(obj, slice):
-        from jitney.numpy.ranges import arange
-
-        start, stop, step = obj.indices(n)
-        count = len(range(start, stop, step))
-        if count == 0:
-            return x
-        index = arange(n)[start : start + count : 1] if step == 1 else arange(start, stop, step)
-        return _without(x, index, axis)
+        return _without_slice(x, obj, axis)
     dtype = promotion.dtype_of(obj)
     if not promotion.is_integer(dtype) and dtype != np.bool_:
         raise ValueError(
@@ -188,24 +180,46 @@ def delete(
         return concatenate(parts, axis)
     if unique:
         return _without(x, _flat(as_value(obj)), axis)
-    selection = np.asarray(
-        concrete_or_error(np.asarray, obj, "'obj' array argument of jnp.delete()")
-    )
+    known = concrete_or_error(np.asarray, obj, "'obj' array argument of jnp.delete()")
+    kept = np.flatnonzero(_kept(np.asarray(known), n, axis))
+    return x[(*(slice(None),) * axis, as_value(kept.astype(_INT32)))]
+
+
+def _without_slice(x: Array, obj: slice, axis: int) -> Array:
+    """`x` without the positions of a slice."""
+    from jitney.numpy.ranges import arange
+
+    n = x.shape[axis]
+    start, stop, step = obj.indices(n)
+    count = len(range(start, stop, step))
+    if count == 0:
+        return x
+    index = arange(n)[start : start + count : 1] if step == 1 else arange(start, stop, step)
+    return _without(x, index, axis)
+
+
+def _kept(selection: np.ndarray, n: int, axis: int) -> np.ndarray:
+    """Which of `n` positions stay, without those of `selection`, a mask or indices: bool [n].
+
+    Raises:
+      ValueError: if a mask is of another shape.
+      IndexError: if an index is out of range.
+    """
     if selection.dtype == np.bool_:
         if selection.shape != (n,):
             raise ValueError(
                 "jnp.delete: a mask must have one axis, and as many elements as `arr` has along "
                 f"`axis`, {n}, but it has shape {selection.shape}"
             )
-        keep = ~selection
-    else:
-        keep = np.ones(n, bool)
-        wrapped = np.where(selection < 0, selection + n, selection)
-        if ((wrapped < 0) | (wrapped >= n)).any():
-            bad = selection[(wrapped < 0) | (wrapped >= n)][0]
-            raise IndexError(f"jnp.delete: there is no index {bad} along axis {axis} of size {n}")
-        keep[wrapped] = False
-    return x[(*lead, as_value(np.flatnonzero(keep).astype(_INT32)))]
+        return ~selection
+    wrapped = np.where(selection < 0, selection + n, selection)
+    outside = (wrapped < 0) | (wrapped >= n)
+    if outside.any():
+        bad = selection[outside][0]
+        raise IndexError(f"jnp.delete: there is no index {bad} along axis {axis} of size {n}")
+    kept = np.ones(n, bool)
+    kept[wrapped] = False
+    return kept
 
 
 def _without(x: Array, index: Array, axis: int) -> Array:

@@ -447,15 +447,7 @@ def repeat(
       >>> jnp.repeat(jnp.array([1, 2]), jnp.array([1, 3]))
       Array([1, 2, 2, 2], dtype=int32)
     """
-    if isinstance(repeats, Array | np.ndarray) or np.isscalar(repeats):
-        promotion.check_arraylike("repeat", a, repeats)
-    else:
-        promotion.check_arraylike("repeat", a)
-        if not hasattr(repeats, "__index__"):
-            raise TypeError(
-                "repeat: operands must be arrays or scalars, but that at position 1 is of "
-                f"{type(repeats)}; jnp.asarray makes arrays of lists and tuples"
-            )
+    _check_repeated(a, repeats)
     x = as_value(a)
     if axis is None:
         x, axis = lax_shape.reshape(x, (x.size,)), 0
@@ -474,8 +466,7 @@ def repeat(
             return call_with_sharding(
                 out_sharding, "repeat", lambda x: _repeat_all(x, count, axis), x
             )
-        counts = np.asarray(known)
-        counts = np.ravel(counts)
+        counts = np.ravel(np.asarray(known))
         if len(counts) != x.shape[axis]:
             raise ValueError(
                 f"jnp.repeat: `repeats` must be one number, or one for each element along axis {axis}, "
@@ -487,6 +478,19 @@ def repeat(
     return call_with_sharding(
         out_sharding, "repeat", lambda x, n: _repeat_each(x, n, axis, length), x, counts
     )
+
+
+def _check_repeated(a: ArrayLike, repeats: ArrayLike) -> None:
+    """Raises TypeError unless the operands of `repeat` are arrays or scalars."""
+    if isinstance(repeats, Array | np.ndarray) or np.isscalar(repeats):
+        promotion.check_arraylike("repeat", a, repeats)
+        return
+    promotion.check_arraylike("repeat", a)
+    if not hasattr(repeats, "__index__"):
+        raise TypeError(
+            "repeat: operands must be arrays or scalars, but that at position 1 is of "
+            f"{type(repeats)}; jnp.asarray makes arrays of lists and tuples"
+        )
 
 
 def _repeat_all(x: Array, count: int, axis: int) -> Array:

@@ -77,21 +77,7 @@ def cov(
       Array([[ 1., -1.],
              [-1.,  1.]], dtype=float32)
     """
-    if y is None:
-        (x,) = promotion.promote_dtypes_inexact(promotion.ensure_arraylike("cov", m))
-        parts = [x]
-    else:
-        promotion.check_arraylike("cov", m, y)
-        parts = [as_value(p) for p in promotion.promote_dtypes_inexact(m, y)]
-    if dtype is not None:
-        if not dtypes.issubdtype(dtype, np.inexact):
-            raise ValueError(f"jnp.cov: `dtype` must be of floats or complex numbers, not {dtype}")
-        parts = [convert(p, user_dtype(dtype, "cov")) for p in parts]
-    if any(p.ndim > 2 for p in parts):
-        raise ValueError(
-            "jnp.cov: observations are vectors or matrices, but shapes are "
-            f"{[p.shape for p in parts]}"
-        )
+    parts = _observations(m, y, dtype)
     x = atleast_2d(parts[0])
     if not rowvar and parts[0].ndim != 1:
         x = transpose(x, (1, 0))
@@ -110,22 +96,49 @@ def cov(
     if weights is not None:
         weights = convert(weights, _real(x.dtype))
     mean, total = average(x, axis=1, weights=weights, returned=True)
-    total = total[0]
     if weights is None:
         factor: Any = scalar_operand(x.shape[1] - ddof, _real(x.dtype), False)
-    elif ddof == 0:
-        factor = total
-    elif aweights is None:
-        factor = total - ddof
     else:
-        shares = unary.abs(convert(aweights, weights.dtype))
-        factor = total - ddof * sum_of(weights * shares) / total
+        factor = _weighted_count(total[0], ddof, weights, aweights)
     x = x - expand_dims(mean, (1,))
     weighted = x if weights is None else binary.mul(x, broadcast_to(weights, x.shape))
     right = transpose(weighted, (1, 0))
     right = unary.conj(right) if promotion.is_complex(x.dtype) else right
     out = binary.div(dot(x, right), convert(factor, x.dtype))
     return out[0, 0] if out.shape == (1, 1) else out
+
+
+def _observations(m: ArrayLike, y: ArrayLike | None, dtype: DTypeLike | None) -> list[Array]:
+    """`m`, and `y` if it is given, as vectors or matrices of one inexact dtype: `dtype` if it is given.
+
+    Raises:
+      ValueError: if they have more axes, or `dtype` is not inexact.
+    """
+    if y is None:
+        parts = [*promotion.promote_dtypes_inexact(promotion.ensure_arraylike("cov", m))]
+    else:
+        promotion.check_arraylike("cov", m, y)
+        parts = [as_value(p) for p in promotion.promote_dtypes_inexact(m, y)]
+    if dtype is not None:
+        if not dtypes.issubdtype(dtype, np.inexact):
+            raise ValueError(f"jnp.cov: `dtype` must be of floats or complex numbers, not {dtype}")
+        parts = [convert(p, user_dtype(dtype, "cov")) for p in parts]
+    if any(p.ndim > 2 for p in parts):
+        raise ValueError(
+            "jnp.cov: observations are vectors or matrices, but shapes are "
+            f"{[p.shape for p in parts]}"
+        )
+    return parts
+
+
+def _weighted_count(total: Array, ddof: int, weights: Array, aweights: ArrayLike | None) -> Array:
+    """What sums of products are divided by, if observations have `weights`, of sum `total`."""
+    if ddof == 0:
+        return total
+    if aweights is None:
+        return total - ddof
+    shares = unary.abs(convert(aweights, weights.dtype))
+    return total - ddof * sum_of(weights * shares) / total
 
 
 def _real(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -238,17 +251,7 @@ def bincount(
         raise TypeError(f"jnp.bincount: `x` must be of an integer type, but it is {x.dtype}")
     if x.ndim != 1:
         raise ValueError(f"jnp.bincount: `x` must be a vector, but it has shape {x.shape}")
-    minlength = operator.index(concrete_or_error(None, minlength, "'minlength' of jnp.bincount"))
-    if length is None:
-        known = concrete_or_error(
-            np.asarray,
-            x,
-            "The greatest element of `x` decides the size of the result of jnp.bincount, so it "
-            "must be known; or give a static `length`.",
-        )
-        length = max(minlength, int(known.max()) + 1 if known.size else 0)
-    else:
-        length = operator.index(concrete_or_error(None, length, "'length' of jnp.bincount"))
+    length = _number_of_counts(x, minlength, length)
     if x.dtype == np.bool_:
         x = convert(x, dtypes.canonicalize_dtype(np.int64))
     if weights is None:
@@ -272,6 +275,20 @@ def bincount(
         return out.at[clip(x, 0)].add(weights, mode="drop")
 
     return call_with_sharding(out_sharding, "bincount", counted, x, weights, is_sum=True)
+
+
+def _number_of_counts(x: Array, minlength: int, length: int | None) -> int:
+    """The extent of the result of `bincount`: `length` if it is given."""
+    minlength = operator.index(concrete_or_error(None, minlength, "'minlength' of jnp.bincount"))
+    if length is not None:
+        return operator.index(concrete_or_error(None, length, "'length' of jnp.bincount"))
+    known = concrete_or_error(
+        np.asarray,
+        x,
+        "The greatest element of `x` decides the size of the result of jnp.bincount, so it "
+        "must be known; or give a static `length`.",
+    )
+    return max(minlength, int(known.max()) + 1 if known.size else 0)
 
 
 def histogram_bin_edges(
@@ -474,12 +491,16 @@ def histogramdd(
     sizes = tuple([e.shape[0] + 1 for e in edges])
     counts = _count_cells(index, sizes, weights)
     counts = counts[(slice(1, -1),) * rank]
-    if density:
-        counts = counts / sum_of(counts)
-        for k, e in enumerate(edges):
-            widths = e[1:] - e[:-1]
-            counts = counts / reshape(widths, (1,) * k + widths.shape + (1,) * (rank - k - 1))
-    return counts, edges
+    return _densities(counts, edges) if density else counts, edges
+
+
+def _densities(counts: Array, edges: list[Array]) -> Array:
+    """`counts` in boxes, divided such that the integral is 1."""
+    counts = counts / sum_of(counts)
+    for k, e in enumerate(edges):
+        widths = e[1:] - e[:-1]
+        counts = counts / reshape(widths, (1,) * k + widths.shape + (1,) * (len(edges) - k - 1))
+    return counts
 
 
 def shape_of_bins(bins: ArrayLike | Sequence[ArrayLike]) -> bool:

@@ -91,15 +91,7 @@ def vectorize(
       >>> jnp.vectorize(distance, signature="(n),(n)->()")(jnp.zeros(2), points)
       Array([5., 1.], dtype=float32)
     """
-    if any(not isinstance(k, int | str) for k in excluded):
-        raise TypeError(
-            "jnp.vectorize: `excluded` must be positions and names of arguments, integers and "
-            f"strings, but it is {excluded!r}"
-        )
-    if any(isinstance(k, int) and k < 0 for k in excluded):
-        raise ValueError(
-            f"jnp.vectorize: positions in `excluded` must be 0 or more, but it is {excluded!r}"
-        )
+    _check_excluded(excluded)
     excluded = frozenset(excluded)
 
     @functools.wraps(pyfunc)
@@ -112,13 +104,7 @@ def vectorize(
             inputs, outputs = [()] * len(operands), None
         else:
             inputs, outputs = parse_signature(signature)
-        none = {k for k, x in enumerate(operands) if x is None}
-        misplaced = {k for k in none if k < len(inputs) and inputs[k]}
-        if misplaced:
-            raise ValueError(
-                f"jnp.vectorize: arguments {sorted(misplaced)} are None, but {signature=} says that "
-                "they have core dimensions"
-            )
+        none = _absent_operands(operands, inputs, signature)
         if none:
             function = _with_none(function, none, len(operands))
             inputs = [d for k, d in enumerate(inputs) if k not in none]
@@ -140,6 +126,33 @@ def vectorize(
         return _mapped(checked, values, leading, common, vmap)
 
     return wrapped
+
+
+def _check_excluded(excluded: Collection[int | str]) -> None:
+    """Raises TypeError or ValueError unless `excluded` holds positions and names."""
+    if any(not isinstance(k, int | str) for k in excluded):
+        raise TypeError(
+            "jnp.vectorize: `excluded` must be positions and names of arguments, integers and "
+            f"strings, but it is {excluded!r}"
+        )
+    if any(isinstance(k, int) and k < 0 for k in excluded):
+        raise ValueError(
+            f"jnp.vectorize: positions in `excluded` must be 0 or more, but it is {excluded!r}"
+        )
+
+
+def _absent_operands(
+    operands: Sequence[Any], inputs: Sequence[Sequence[str]], signature: str | None
+) -> set[int]:
+    """The positions of operands that are None; raises ValueError if such ones have core dimensions."""
+    none = {k for k, x in enumerate(operands) if x is None}
+    misplaced = {k for k in none if k < len(inputs) and inputs[k]}
+    if misplaced:
+        raise ValueError(
+            f"jnp.vectorize: arguments {sorted(misplaced)} are None, but {signature=} says that "
+            "they have core dimensions"
+        )
+    return none
 
 
 def _check_ranks(leading: list[tuple[int, ...]], shapes: list[tuple[int, ...]]) -> None:

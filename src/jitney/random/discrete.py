@@ -23,6 +23,7 @@ from jitney.random.normals import gumbel
 from jitney.random.uniforms import randint, uniform
 
 if TYPE_CHECKING:
+    from jitney.core.avals import Shape
     from jitney.core.sharding.named import ShardingLike
     from jitney.core.typing import Array, ArrayLike, ShapeLike
 
@@ -157,13 +158,25 @@ def choice(
             f"Cannot take a larger sample (size {n_draws}) than population (size {n_inputs}) "
             "when 'replace=False'"
         )
-    if p is None:
-        if replace:
-            drawn = randint(key, shape, 0, n_inputs)
-            return drawn if array is None else jnp.take(array, drawn, axis=axis)
+    if p is None and not replace:
         shuffled = permutation(key, n_inputs if array is None else array, axis)
         head = lax.slice_in_dim(shuffled, 0, n_draws, axis=axis)
         return jnp.reshape(head, head.shape[:axis] + shape + head.shape[axis + 1 :])
+    if p is None:
+        drawn = randint(key, shape, 0, n_inputs)
+    else:
+        drawn = _positions_by_weight(key, p, n_inputs, shape, replace, mode)
+    return drawn if array is None else jnp.take(array, drawn, axis=axis)
+
+
+def _positions_by_weight(
+    key: Array, p: ArrayLike, n_inputs: int, shape: Shape, replace: bool, mode: str | None
+) -> Array:
+    """Positions from 0 to `n_inputs`, drawn with probabilities `p`: integers of shape `shape`.
+
+    Raises:
+      ValueError: if `p` is of another shape than (n_inputs,).
+    """
     weights: Array = promote_dtypes_inexact(p)[0]
     if weights.shape != (n_inputs,):
         raise ValueError(
@@ -173,13 +186,10 @@ def choice(
     if replace:
         sums = jnp.cumsum(weights)
         r = sums[-1] * (1 - uniform(key, shape, dtype=sums.dtype))
-        drawn = jnp.searchsorted(sums, r)
-    else:
-        # The largest of log p + Gumbel numbers are a draw without replacement (Vieira, 2014).
-        scores = gumbel(key, (n_inputs,), dtype=weights.dtype, mode=mode) + jnp.log(weights)
-        drawn = lax.top_k(scores, n_draws)[1]
-        drawn = drawn.reshape(shape)
-    return drawn if array is None else jnp.take(array, drawn, axis=axis)
+        return jnp.searchsorted(sums, r)
+    # The largest of log p + Gumbel numbers are a draw without replacement (Vieira, 2014).
+    scores = gumbel(key, (n_inputs,), dtype=weights.dtype, mode=mode) + jnp.log(weights)
+    return lax.top_k(scores, math.prod(shape))[1].reshape(shape)
 
 
 def categorical(

@@ -25,6 +25,19 @@ def _integers(x: Sequence[Any]) -> Shape:
     return tuple(operator.index(n) for n in x)
 
 
+def _check_broadcast(old: Shape, shape: Shape, dims: Sequence[int]) -> None:
+    """Raises ValueError unless arrays of shape `old` can be repeated to `shape`."""
+    if (
+        len(dims) != len(old)
+        or list(dims) != sorted(set(dims))
+        or any(not 0 <= d < len(shape) for d in dims)
+        or any(n not in (1, shape[d]) for n, d in zip(old, dims, strict=True))
+    ):
+        raise ValueError(
+            f"bcoo_broadcast_in_dim: {old} does not broadcast to {shape} with axes {dims}"
+        )
+
+
 def bcoo_broadcast_in_dim(
     mat: BCOO, *, shape: Shape, broadcast_dimensions: Sequence[int], sharding: None = None
 ) -> BCOO:
@@ -42,15 +55,7 @@ def bcoo_broadcast_in_dim(
       ValueError: if the axes do not fit.
     """
     shape, dims = _integers(shape), _integers(broadcast_dimensions)
-    if (
-        len(dims) != mat.ndim
-        or list(dims) != sorted(set(dims))
-        or any(not 0 <= d < len(shape) for d in dims)
-        or any(n not in (1, shape[d]) for n, d in zip(mat.shape, dims, strict=True))
-    ):
-        raise ValueError(
-            f"bcoo_broadcast_in_dim: {mat.shape} does not broadcast to {shape} with axes {dims}"
-        )
+    _check_broadcast(mat.shape, shape, dims)
     p = mat.properties
     first_dense = p.n_batch + p.n_sparse
     sparse_dims = dims[p.n_batch : first_dense]
