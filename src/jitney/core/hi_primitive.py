@@ -27,6 +27,7 @@ class HiPrimitive(Primitive):
 
     passes_refs = True
     is_high_operation = True
+    is_memoized = False  # states may be among the operands
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -64,8 +65,3 @@ class HiPrimitive(Primitive):
     def transpose(self, *args: HiVal, **params: Param) -> Any:
         """Cotangents of the operands, from the results' cotangents and the operands."""
         raise self._undefined("transpose")
-
-    def result_type(self, avals: tuple[AbstractValue, ...], params: dict[str, Any]) -> Any:
-        return self.abstract_eval(
-            *avals, **params
-        )  # not memoised: states may be among the operands

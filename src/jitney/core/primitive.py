@@ -161,6 +161,8 @@ class Primitive:
       asks_places: whether a parameter is a function that is told where the operands lie.
       divides_itself: whether it says how devices compute it on their parts.
       deferred: whether partial evaluation takes the result for unknown, whatever the operands are.
+      is_memoized: whether the types of operands and the parameters alone decide about types of results;
+        otherwise axes in scope do, or states of operands.
     """
 
     multiple_results: bool = False
@@ -175,6 +177,7 @@ class Primitive:
     asks_places: bool = False
     divides_itself: bool = False
     deferred: bool = False
+    is_memoized: bool = True
     passes_refs: bool = False
     is_high_operation: bool = False
     ref_primitive: bool = False
@@ -356,7 +359,7 @@ class Primitive:
     def typed(self, avals: tuple[AbstractValue, ...], params: dict[str, Any]) -> TypedOperation:
         """The operation on such operands, memoised where parameters can be hashed."""
         # Parameters that are equal but of different types (1 and 1.0) never change a result's type.
-        key: Any = (*map(id, avals), *params.items())
+        key: Any = (*map(id, avals), *params.items()) if self.is_memoized else None
         memo = self.abstract_memo
         try:
             typed = memo.get(key)

@@ -59,9 +59,7 @@ def _all_to_all_abstract(
 
 
 # Its type depends on the extent of the axis in scope: never remembered.
-all_to_all_p.result_type = (  # of this one primitive
-    lambda avals, params: all_to_all_p.abstract_eval(*avals, **params)
-)
+all_to_all_p.is_memoized = False
 
 
 @all_to_all_p.eager

@@ -452,9 +452,7 @@ def _axis_index_abstract(*, axis_name: AxisName) -> ShapedArray:
 
 
 # Its type depends on whether the axis in scope is checked: never remembered.
-axis_index_p.result_type = (  # of this one primitive
-    lambda avals, params: axis_index_p.abstract_eval(*avals, **params)
-)
+axis_index_p.is_memoized = False
 
 
 @axis_index_p.eager

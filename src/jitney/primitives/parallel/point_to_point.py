@@ -79,9 +79,7 @@ def _precv_abstract(
 
 
 # Its type depends on whether the axes in scope are checked: never remembered.
-precv_p.result_type = (  # of this one primitive
-    lambda avals, params: precv_p.abstract_eval(*avals, **params)
-)
+precv_p.is_memoized = False
 
 
 @psend_p.batch_with_trace
