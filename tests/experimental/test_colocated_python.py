@@ -53,13 +53,13 @@ def test_a_function_without_arguments_is_told_where(package):
 @pytest.mark.parametrize("result", [3, np.ones(3)])
 def test_arrays_only(package, result):
     f = module(package).colocated_python(lambda x: result)
-    with pytest.raises(ValueError, match="take and return arrays alone"):
+    with pytest.raises(ValueError, match="take and return only arrays"):
         f(package.numpy.ones(1))
 
 
 def test_arguments_are_arrays_that_are_there():
     f = colocated.colocated_python(lambda x: x)
-    with pytest.raises(ValueError, match="take and return arrays alone"):
+    with pytest.raises(ValueError, match="take and return only arrays"):
         f(np.ones(3))
     with pytest.raises(ValueError, match="outside of functions that are traced"):
         jitney.jit(f)(jitney.numpy.ones(3))

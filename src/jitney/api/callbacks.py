@@ -163,7 +163,7 @@ def _operands(
 def _refuse_arguments(name: str, args: Sequence[PyTree], kwargs: dict[str, PyTree]) -> None:
     if args or kwargs:
         raise TypeError(
-            f"{name}: without a callback it takes options alone, but got {args=} {kwargs=}; "
+            f"{name}: without a callback it takes only options, but got {args=} {kwargs=}; "
             "operands "
             "go to the function that it returns"
         )
@@ -226,17 +226,14 @@ class _FormatChecker(string.Formatter):
         unused = [x for i, x in enumerate(args) if i not in used_args]
         if unused:
             raise ValueError(
-                "jax.debug.print: each argument must have its place in the format string, but "
-                f"{unused} have "
-                "none; write {} where one is to be shown"
+                "jax.debug.print: each argument must be used in the format string, but "
+                f"{unused} are not; write {{}} where a value is to be shown"
             )
         names = [k for k in kwargs if k not in used_args]
         if names:
             raise ValueError(
-                "jax.debug.print: each argument must have its place in the format string, but "
-                f"{names} have "
-                "none. An f-string has put its values in while the function was traced: pass a "
-                "plain string, "
+                "jax.debug.print: each argument must be used in the format string, but "
+                f"{names} are not. An f-string inserts values during tracing: pass a plain string, "
                 '"{x}" and x=x'
             )
 

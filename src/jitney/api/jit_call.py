@@ -347,7 +347,7 @@ class JitCall:
         static: Any,
     ) -> TraceResult:
         if config.no_tracing.value:
-            raise RuntimeError(f"jit({self.name}) has to be traced anew, but no_tracing is set")
+            raise RuntimeError(f"jit({self.name}) must be traced again, but no_tracing is set")
         names = tuple(self.spec.argument_names(dynamic, kwargs, static))
         place = source_info.fun_sourceinfo(self.fun)
         is_plain = type(self.fun) is FunctionType and not self.fun.__dict__  # seen without a call

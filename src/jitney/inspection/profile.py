@@ -67,7 +67,7 @@ class Profile(Figures, Document):
         """
         if self._recording is None:
             raise ValueError(
-                "Profile.save_timeline: the profile has sums alone. "
+                "Profile.save_timeline: the profile contains only sums. "
                 "Instead: jitney.profile(timeline=True)"
             )
         file = Path(path)

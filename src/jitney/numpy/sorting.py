@@ -169,7 +169,7 @@ def lexsort(
         raise TypeError("jnp.lexsort: `keys` must have one key or more, but it is empty")
     if any(k.shape != parts[0].shape for k in parts):
         raise ValueError(
-            f"jnp.lexsort: keys must be of one shape, but have shapes {[k.shape for k in parts]}"
+            f"jnp.lexsort: keys must have the same shape, but have shapes {[k.shape for k in parts]}"
         )
     if parts[0].ndim == 0:
         return as_value(scalar_operand(0, dtypes.canonicalize_dtype(int), False))

@@ -267,7 +267,7 @@ def checking_results(
         for x, dims in zip(results, outputs, strict=True):
             if len(shape_of(x)) != len(dims):
                 raise ValueError(
-                    f"jnp.vectorize: a result must have the core dimensions {dims} alone, but it "
+                    f"jnp.vectorize: a result must have only the core dimensions {dims}, but it "
                     f"has shape {shape_of(x)} {error}"
                 )
             match_sizes(shape_of(x), dims, known, error)

@@ -74,7 +74,7 @@ def poisson(
     name = key_impl(key)
     if name != "threefry2x32" and not is_close:
         raise NotImplementedError(
-            f"poisson is there for keys of threefry2x32 alone, as in JAX, but got one of {name}"
+            f"poisson supports only keys of threefry2x32, as in JAX, but got one of {name}"
         )
     try:
         asked = integer_dtype("poisson", dtype)

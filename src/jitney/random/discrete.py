@@ -150,9 +150,7 @@ def choice(
         dtype = dtypes.canonicalize_dtype(int) if array is None else array.dtype
         return jnp.zeros(result_shape, dtype=dtype)
     if n_inputs <= 0:
-        raise ValueError(
-            "jax.random.choice: `a` is empty, and only `shape` without elements can be drawn"
-        )
+        raise ValueError("jax.random.choice: `a` is empty, so `shape` must be empty, too")
     if not replace and n_draws > n_inputs:
         raise ValueError(
             f"Cannot take a larger sample (size {n_draws}) than population (size {n_inputs}) "

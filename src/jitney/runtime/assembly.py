@@ -100,8 +100,8 @@ def assembled(
     sum_place = place if isinstance(place, NamedSharding) and place.spec.unreduced else None
     if sum_place is not None and not place.is_fully_addressable:
         raise ValueError(
-            f"{asked_by}: {place} has terms of a sum on devices of several processes, which are not "
-            "added outside of programs: make an array of terms along a new axis, and add it up in jit"
+            f"{asked_by}: {place} is unreduced over devices of several processes, which is reduced "
+            "only in jit: make an array with the terms along a new axis, and sum over it in jit"
         )
     indices = tiling.indices(shape)
     tiles = [

@@ -259,7 +259,7 @@ def _program(folder: Folder | _Files, data: memoryview, module: ir.Module) -> Co
     links = Links(head["natives"], constants, kernels, library_calls, procedures, {})
     known = links.addresses()
     if not all(known.values()):
-        raise _StaleError("a function of the runtime is not there any more")
+        raise _StaleError("a function of the runtime no longer exists")
     code = engine.load(own, {**known, **engine.addresses(functions)}, functions)
     inputs, outputs = _types(module)
     return CompiledProgram(

@@ -43,7 +43,7 @@ def _operand(
     """`x` cut or filled up to `lengths` along `axes`, and these axes, not negative."""
     if kind != 2:
         raise NotImplementedError(
-            f"jax.scipy.fft.{name}: there are transforms of type 2 alone, but `type` is {kind}"
+            f"jax.scipy.fft.{name}: only transforms of type 2 are available, but `type` is {kind}"
         )
     if norm not in (None, "backward", "ortho"):
         raise ValueError(

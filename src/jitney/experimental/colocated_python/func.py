@@ -113,6 +113,6 @@ def _check_arrays(leaves: Sequence[Any]) -> None:
             )
         if not isinstance(leaf, ArrayImpl):
             raise ValueError(
-                "colocated_python: functions take and return arrays alone, but there is a "
+                "colocated_python: functions take and return only arrays, but there is a "
                 f"{type(leaf)}; jax.numpy.asarray makes an array"
             )

@@ -150,7 +150,7 @@ def _spsolve_transpose(
     ct: Cotangent, data: Value, indices: Value, indptr: Value, b: Operand, **params: Param
 ) -> list[Any]:
     if not is_linear(b) or any(map(is_linear, (data, indices, indptr))):
-        raise NotImplementedError("spsolve is linear in b alone")
+        raise NotImplementedError("spsolve is linear only in b")
     if isinstance(ct, Zero):
         return [None, None, None, Zero(aval_of(b).to_cotangent_aval())]
     return [None, None, None, spsolve_p.bind(*_transposed(data, indices, indptr), ct, **params)]

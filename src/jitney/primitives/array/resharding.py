@@ -64,7 +64,7 @@ def as_named(place: object, asked_by: str) -> NamedSharding:
         place = on_mesh_in_force(place, "out_sharding")
     if not isinstance(place, NamedSharding):
         raise TypeError(
-            f"{asked_by}: out_sharding is a NamedSharding or PartitionSpec, not {place!r}"
+            f"{asked_by}: out_sharding must be a NamedSharding or PartitionSpec, not {place!r}"
         )
     if isinstance(place.mesh, AbstractMesh) and place.memory_kind is not None:
         raise ValueError(

@@ -410,7 +410,7 @@ rules.defjvp(
 @div_p.transpose
 def _div_transpose(ct: Cotangent, x: Operand, y: Operand) -> list[Any]:
     if isinstance(y, UndefinedPrimal):
-        raise TypeError("div: a quotient is linear in its dividend alone")
+        raise TypeError("div: a quotient is linear only in its dividend")
     return [ct if isinstance(ct, Zero) else rules.unbroadcast(x, div(ct, y)), None]
 
 

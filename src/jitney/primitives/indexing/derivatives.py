@@ -213,7 +213,7 @@ def _scatter_mul_transpose(
     if isinstance(x, UndefinedPrimal):
         raise TypeError("scatter_mul: a product of two linear values is not linear")
     if not unique_indices:
-        raise NotImplementedError("scatter_mul is transposed for unique_indices=True alone")
+        raise NotImplementedError("scatter_mul can be transposed only for unique_indices=True")
     shape = rules.shape_of(updates)
     of_updates = _windows(
         binary.mul(x, ct), indices, dimension_numbers, shape, mode=mode, fill_value=0

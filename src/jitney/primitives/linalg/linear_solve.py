@@ -139,7 +139,7 @@ def _linear_solve_transpose(
     n = sum(const_lengths)
     flat = [c for part in consts.transposed() for c in part]
     if any(type(c) is UndefinedPrimal for c in flat):
-        raise TypeError("custom_linear_solve is linear in its right hand side alone")
+        raise TypeError("custom_linear_solve is linear only in its right-hand side")
     if all(type(ct) is Zero for ct in cts[: len(b)]):
         return [None] * n + [Zero(x.aval.to_cotangent_aval()) for x in b]
     instantiated = [instantiate(ct) for ct in cts[: len(b)]]

@@ -176,7 +176,7 @@ def _position(item: object, extent: int) -> Entry:
         aval = get_aval(item)
     except TypeError:
         raise TypeError(
-            "an index of a Ref is made of integers, integer arrays, slices and jax.ds, but has "
+            "an index of a Ref must consist of integers, integer arrays, slices and jax.ds, but has "
             f"{item!r}, of type {type(item)}"
         ) from None
     if aval.dtype == np.bool_:
