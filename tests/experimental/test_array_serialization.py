@@ -122,7 +122,7 @@ def test_verifying_specs():
         ((alone, x, "/a/b", True), "driver ocdbt"),
         ((spec, x[0], "/a/b", True), r"shape \(6, 10\), the array \(10,\)"),
         ((spec, x.astype(int), "/a/b", True), "dtype float32, the array int32"),
-        ((spec, None, "/a/b", True), "no array to compare"),
+        ((spec, None, "/a/b", True), "nothing to compare metadata with"),
     ]:
         with pytest.raises(ValueError, match=message):
             specs.verify_tensorstore_spec(*args)

@@ -37,7 +37,7 @@ def spread(what: str, flags: Flags, tree: PyTreeDef) -> list[bool]:
     if len(entries) != len(children) or pytrees.treedef_is_leaf(tree):
         raise ValueError(
             f"{what} must be a prefix of the tree of arguments, whose nodes have as many children, but "
-            f"{prefix!r} has {len(entries)}, and stands for {tree} with {len(children)}"
+            f"{prefix!r} has {len(entries)}, and covers {tree} with {len(children)}"
         )
     return [
         flag

@@ -39,9 +39,8 @@ def _result_aval(spec: ShapeDtypeStruct) -> ShapedArray:
     dtype = spec.dtype
     if not dtypes.is_extended(dtype) and dtypes.canonicalize_dtype(dtype) != np.dtype(dtype):
         raise ValueError(
-            f"result_shape_dtypes: {np.dtype(dtype).name} is one of the 64-bit types, which exist "
-            "with "
-            f"`jax_enable_x64` alone; ask for {dtypes.canonicalize_dtype(dtype).name}"
+            f"result_shape_dtypes: {np.dtype(dtype).name} is one of the 64-bit types, which need "
+            f"`jax_enable_x64`; use {dtypes.canonicalize_dtype(dtype).name}"
         )
     return shaped_array(tuple(spec.shape), dtype)
 

@@ -247,8 +247,9 @@ class custom_vjp(Generic[P, R]):  # the API's name
             if has_tracers(x):
                 raise UnexpectedTracerError(
                     f"custom_vjp function {self.__name__}: argument {i} is named by nondiff_argnums, "
-                    "so it must not be, or hold, a traced value. Name there what is no array, such as "
-                    "functions; the backward function may give None for the others."
+                    "so it must not be or contain a traced value. nondiff_argnums is for arguments "
+                    "that are not arrays, such as functions; for others the backward function may "
+                    "return None."
                 )
         leaves, in_tree = pytrees.tree_flatten(tuple(dynamic))
         call = _Call(self, static, in_tree)

@@ -74,8 +74,7 @@ def device_put(
     if any(given_up) and may_alias:
         raise ValueError(
             "jax.device_put: memory is either given away (`donate`) or shared (`may_alias`), but "
-            "both "
-            "are asked for"
+            "both were requested"
         )
     for place in pytrees.tree_leaves((device, src)):
         if not isinstance(place, _PLACES):

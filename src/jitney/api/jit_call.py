@@ -320,8 +320,8 @@ class JitCall:
         if self.in_places is not None:
             if kwargs and not self.in_places.is_of_one_device:
                 raise ValueError(
-                    f"{self.asked_by}: in_shardings has places for positional arguments alone, but "
-                    f"{', '.join(kwargs)} came by name; give them by position"
+                    f"{self.asked_by}: in_shardings applies to positional arguments only, but "
+                    f"{', '.join(kwargs)} were passed by name; pass them by position"
                 )
             names = self.spec.argument_names(dynamic, kwargs, static)
             places = self.in_places.spread(

@@ -167,7 +167,7 @@ class GivenPlaces:
             place.check_fits(shape)
         except ValueError as error:
             raise ValueError(
-                f"{self.asked_by}: {name}, one of its {kind}, does not lie as asked: {error}"
+                f"{self.asked_by}: {name}, one of its {kind}, cannot have its sharding: {error}"
             ) from None
 
 

@@ -409,7 +409,7 @@ def _check_not_manual(axes: AxisName, kind: str) -> None:
     if manual:
         raise NotImplementedError(
             f"axes {sorted(map(str, manual))} of {around} are Manual within this shard_map. Going from "
-            f"`Manual` axes to `Auto` or `Explicit` ones is not possible, and {kind} ones are asked for"
+            f"`Manual` axes to `Auto` or `Explicit` ones is not possible, and {kind} ones are required"
         )
 
 

@@ -268,8 +268,8 @@ class VJP:
         for x in leaves:
             if not isinstance(x, GradValue | DontWant) and not is_ref(x):
                 raise TypeError(
-                    "VJP.with_refs: each argument's cotangent is asked for by jax.ad.GradValue() or a "
-                    f"Ref, or refused by jax.ad.DontWant(), but got {x!r} of type {type(x)}"
+                    "VJP.with_refs: each argument's cotangent is requested by jax.ad.GradValue() or a "
+                    f"Ref, or declined by jax.ad.DontWant(), but got {x!r} of type {type(x)}"
                 )
         flags = tuple([not isinstance(x, DontWant) for x in leaves])
         refs = [x if is_ref(x) else None for x in leaves]

@@ -53,10 +53,9 @@ def check_explicit(region: Region) -> None:
     if any([kind is not AxisType.Explicit for kind in own]):
         names = ", ".join([repr(name) for name, _ in region.axes])
         raise TypeError(
-            "shard_map: without in_specs, how arguments are divided is taken from their types, "
-            "which tell "
-            f"it along axes of type AxisType.Explicit alone, but the axes {names} are of type "
-            f"{', '.join(str(kind) for kind in own)}; give in_specs"
+            "shard_map: without in_specs, the types of the arguments say how they are divided, "
+            f"which they do along Explicit axes only, but the axes {names} are of type "
+            f"{', '.join(str(kind) for kind in own)}; pass in_specs"
         )
 
 
@@ -150,7 +149,7 @@ def leaves(what: str, region: Region, specs: PyTree, values: PyTree) -> list[Any
         for name in names_in(spec) | sums:
             if name not in region.manual:
                 raise ValueError(
-                    f"shard_map: {what} may name axes that are manual alone, "
+                    f"shard_map: {what} may name manual axes only, "
                     f"{sorted(map(str, region.manual))} of {region.mesh}, but names {name!r}"
                 )
     try:
@@ -182,8 +181,8 @@ def _check_sums(what: str, region: Region, spec: PartitionSpec) -> None:
         )
     if AxisType.Auto in mesh.axis_types:
         raise ValueError(
-            f"shard_map {what} has {spec}: that an array is {kind} is a matter of its type, and types "
-            f"know Explicit axes alone, but {mesh} has others. Make the mesh with "
+            f"shard_map {what} has {spec}: only types along Explicit axes can say that an array is "
+            f"{kind}, but {mesh} has other axes. Create the mesh with "
             "axis_types=(AxisType.Explicit, ...)"
         )
 
@@ -247,11 +246,10 @@ def _check_lies_so(
         required = _without(required, {name for name, size in region.axes if size == 1})
     if own != required:
         raise ValueError(
-            f"shard_map of {function}: in_specs must say how arguments lie along Explicit axes, "
-            "but "
-            f"{name}, {aval.str_short()}, lies as {own} and in_specs says {spec}. Leave out "
-            "in_specs, which "
-            "is taken from arguments, or move the argument by jax.reshard first"
+            f"shard_map of {function}: in_specs must agree with the arguments' shardings along "
+            f"Explicit axes, but {name}, {aval.str_short()}, is sharded as {own}, and in_specs says "
+            f"{spec}. Leave out in_specs, which is taken from the arguments, or move the argument by "
+            "jax.reshard first"
         )
 
 

@@ -400,8 +400,8 @@ def _promote(
         names = ", ".join(long_name(d) for d, _ in keys)
         raise TypePromotionError(
             messages.at_expression(
-                f"dtypes ({names}) are not promoted to a common one: extended dtypes, those of keys "
-                "say, are combined with themselves alone"
+                f"dtypes ({names}) are not promoted to a common one: extended dtypes, such as those "
+                "of keys, are only combined with themselves"
             )
         )
     if all([weak for _, weak in keys]):
@@ -619,8 +619,8 @@ def check_user_dtype_supported(
         where = f" in {fun_name}" if fun_name else ""
         if config.explicit_x64_dtypes.value == "error":
             raise ValueError(
-                f"Explicitly requested dtype {requested.name}{where} is a 64-bit type, which exists "
-                "with jax_enable_x64 alone, and jax_explicit_x64_dtypes is error"
+                f"Explicitly requested dtype {requested.name}{where} is a 64-bit type, which needs "
+                "jax_enable_x64, and jax_explicit_x64_dtypes is error"
             )
         warn(
             f"Explicitly requested dtype {requested.name}{where} becomes {_NARROWED[requested].name}, "

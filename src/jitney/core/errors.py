@@ -280,8 +280,8 @@ def check_truth_is_unambiguous(aval: AbstractValue) -> None:
         code = user_code.current()
         truth = cures.of_truth(code, traced=False)
         raise ValueError(
-            f"{messages.located(truth.asked, 'bool(x)', code)}: Python asked for one truth value of "
-            f"{aval.str_short()}, where each element has its own: it is ambiguous.\n"
+            f"{messages.located(truth.asked, 'bool(x)', code)}: Python needs one truth value of "
+            f"{aval.str_short()}, whose elements have one each: it is ambiguous.\n"
             f"Instead: {truth.instead}{messages.see('ambiguous-truth')}"
         )
 
@@ -290,8 +290,8 @@ def check_scalar_conversion(x: Array) -> None:
     """Raises TypeError for arrays that are not scalars."""
     if x.ndim > 0:
         raise TypeError(
-            f"a Python number is made of scalar arrays alone, but x has shape {x.shape} and rank "
-            f"{x.ndim}; take an element of it, or x.item() if there is but one"
+            f"only scalar arrays can be converted to a Python number, but x has shape {x.shape} and "
+            f"rank {x.ndim}; select an element, or call x.item() if there is only one"
         )
 
 

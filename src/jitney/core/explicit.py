@@ -76,8 +76,8 @@ class Operation:
         """Raises ShardingTypeError, with the types of the operands."""
         types = ", ".join([aval.str_short(short_dtypes=True) for aval in self.avals])
         raise ShardingTypeError(
-            f"{why} ({self.name} of {types}). Say how the result is to lie by out_sharding=, or move "
-            "an operand by jax.sharding.reshard"
+            f"{why} ({self.name} of {types}). Give the sharding of the result by out_sharding=, or "
+            "move an operand by jax.sharding.reshard"
         )
 
 
@@ -128,7 +128,7 @@ def place_of(aval: AbstractValue, mesh: Mesh | None = None) -> NamedSharding | N
             if fits(one, axes):
                 return sharding.update(mesh=with_axes_of(one, axes))
     raise ValueError(
-        f"{aval.str_short()} is on {axes}, and there is no mesh of "
+        f"{aval.str_short()} is on {axes}, and no mesh in use has "
         f"{messages.counted(axes.size, 'device')}"
     )
 

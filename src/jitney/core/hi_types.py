@@ -197,7 +197,9 @@ class MutableHiType(_HighType):
         raise _must_be_defined(self, "lo_ty_qdd")
 
     def lo_ty(self) -> Sequence[AbstractValue]:
-        raise TypeError(f"what values of type {self} stand for depends on their state: lo_ty_qdd")
+        raise TypeError(
+            f"the lowered types of values of type {self} depend on their state: call lo_ty_qdd"
+        )
 
     def new_from_loval(self, state: QDD, /, *vals: LoVal) -> Any:
         """A new value in the given state that stands for `vals`."""

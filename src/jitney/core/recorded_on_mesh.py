@@ -34,9 +34,8 @@ class MeshWhileRecording(RecordingInterceptor):
             # (Axis types may differ: within `auto_axes` batches stay divided.)
             if own is not None and own.mesh.shape_tuple != mesh.shape_tuple:
                 raise ValueError(
-                    f"{primitive}: operands must lie on the mesh in force, {mesh}, but one, "
-                    f"{aval.str_short()}, "
-                    f"lies on {own.mesh}; jax.sharding.reshard moves it"
+                    f"{primitive}: operands must be on the current mesh, {mesh}, but one, "
+                    f"{aval.str_short()}, is on {own.mesh}; jax.sharding.reshard moves it"
                 )
 
     def result_types(self, primitive: Operation, out: Any) -> Any:

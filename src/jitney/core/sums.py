@@ -100,9 +100,9 @@ def _check_unreduced(
         return
     if not primitive.linear and name not in _ADDITIVE and name != "select_n":
         raise NotImplementedError(
-            f"there is no unreduced rule for {name}, which is not linear: an operand is terms of a sum "
+            f"there is no unreduced rule for {name}, which is not linear: an operand is unreduced "
             f"along {set(frozenset[Any]().union(*[x.unreduced for x in operands]))}, and {name} of a "
-            "sum is no sum. Take the sum first, by jax.sharding.reshard, or jax.lax.psum in a shard_map"
+            "sum is not a sum. Reduce it first, by jax.sharding.reshard, or jax.lax.psum in a shard_map"
         )
     if len({x.unreduced for x in operands}) > 1:
         listed = ", ".join([str(set(x.unreduced) or "{}") for x in operands])

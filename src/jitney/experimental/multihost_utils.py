@@ -64,8 +64,8 @@ def process_allgather(in_tree: PyTree, tiled: bool = False) -> PyTree:
         if isinstance(leaf, ArrayImpl) and windows.is_global(leaf):
             if not tiled:
                 raise ValueError(
-                    f"process_allgather: {leaf.aval.str_short()} lies on devices of several processes, "
-                    "which have one array together: give tiled=True"
+                    f"process_allgather: {leaf.aval.str_short()} is a global array, divided over "
+                    "devices of several processes: pass tiled=True"
                 )
             return _global_array(leaf)
         local = _local_array(leaf)

@@ -81,13 +81,13 @@ def where(
         return nonzero_of("jnp.where", condition, size, fill_value)
     if size is not None or fill_value is not None:
         raise ValueError(
-            "jnp.where: `size` and `fill_value` are for one argument alone, whose indices are "
-            "looked for, but `x` or `y` is given, too; leave them out"
+            "jnp.where: `size` and `fill_value` apply only to calls with `condition` alone, which "
+            "return indices, but `x` or `y` is given; leave them out"
         )
     if x is None or y is None:
         raise ValueError(
-            "jnp.where: values must be given for both outcomes, or for none of them to get "
-            f"indices, but `{'x' if x is None else 'y'}` alone is missing"
+            "jnp.where: `x` and `y` must both be given, or neither to get indices, but "
+            f"`{'x' if x is None else 'y'}` is missing"
         )
     return selection.where(condition, x, y)
 

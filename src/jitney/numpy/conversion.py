@@ -82,7 +82,7 @@ def _integer(x: complex, dtype: Any) -> np.ndarray:
     if isinstance(x, complex):
         raise not_real(x, dtype, "jnp.array")
     if x != x:
-        raise ValueError(f"jnp.array: NaN is no integer, but the dtype asked for is {dtype}")
+        raise ValueError(f"jnp.array: NaN cannot be converted to {dtype}, the requested dtype")
     info = dtypes.iinfo(dtype)
     if not info.min - 1 < x < info.max + 1:
         raise OverflowError(

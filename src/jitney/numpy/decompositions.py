@@ -264,7 +264,7 @@ def svd(
     if subset_by_index is not None and full_matrices and compute_uv:
         raise ValueError(
             "jnp.linalg.svd: `full_matrices` must be False where `subset_by_index` is given, as the "
-            f"vectors of the values {subset_by_index} alone do not make square matrices"
+            f"vectors of the values {subset_by_index} do not form square matrices"
         )
     if not hermitian:
         out = lax.svd(

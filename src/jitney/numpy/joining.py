@@ -430,7 +430,7 @@ def _split(
         count = int(concrete_or_error(np.int64, spec, f"in jax.numpy.{name} argument 1"))
         if count == 0:
             raise ZeroDivisionError(
-                f"jnp.{name}: there must be one part or more, but 0 are asked for"
+                f"jnp.{name}: the number of parts must be at least 1, but it is 0"
             )
         part, extra = divmod(size, count)
         if extra and name != "array_split":

@@ -77,8 +77,8 @@ def reshape(
         out = call_with_sharding(out_sharding, "reshape", lambda x: _reshaped_by_columns(x, new), a)
     elif order == "A":
         raise NotImplementedError(
-            "jnp.reshape: `order` must be 'C' or 'F', but it is 'A', which depends on how elements "
-            "lie in memory, and arrays do not tell"
+            "jnp.reshape: `order` must be 'C' or 'F', but it is 'A', which depends on the "
+            "memory layout, which arrays do not expose"
         )
     else:
         raise ValueError(f"jnp.reshape: `order` must be 'C' or 'F', but it is {order!r}")
@@ -104,7 +104,7 @@ def _sizes(old: tuple[int, ...], shape: ShapeLike) -> tuple[int, ...]:
     known = math.prod(n for n in new if n != -1)
     if known == 0:
         raise ZeroDivisionError(
-            f"jnp.reshape: -1 stands for any extent where another is 0, so give it: `shape` is {new}"
+            f"jnp.reshape: -1 is ambiguous where another size is 0; give the size: `shape` is {new}"
         )
     if size % known:
         raise TypeError(
@@ -134,8 +134,8 @@ def ravel(
     a = promotion.ensure_arraylike("ravel", a)
     if order == "K":
         raise NotImplementedError(
-            "jnp.ravel: `order` must be 'C' or 'F', but it is 'K', which depends on how elements "
-            "lie in memory, and arrays do not tell"
+            "jnp.ravel: `order` must be 'C' or 'F', but it is 'K', which depends on the "
+            "memory layout, which arrays do not expose"
         )
     return reshape(a, (a.size,), order, out_sharding=out_sharding)
 

@@ -66,7 +66,7 @@ def _extreme(x: Array, axes: tuple[int, ...], largest: bool) -> Array:
     if 0 not in [x.shape[axis] for axis in axes]:
         return (reduce_max if largest else reduce_min)(convert(x, x.dtype), axes)
     if not largest:
-        raise ValueError("jnp.linalg.norm: there is no least element of no elements")
+        raise ValueError("jnp.linalg.norm: the minimum of an empty array is not defined")
     return _sum(x, axes)
 
 

@@ -302,7 +302,7 @@ class ArrayImpl(NativeArray, Array):
     def _numpy(self) -> np.ndarray:
         if joined.world is not None and self._is_partly_elsewhere():
             raise RuntimeError(
-                f"the value of {self.aval.str_short()} was asked for, but it is divided over "
+                f"the value of {self.aval.str_short()} is needed, but it is divided over "
                 f"devices of several processes, as {self.sharding} says, and process {joined.rank} "
                 "does not have all of it. multihost_utils.process_allgather(x, tiled=True) of "
                 "jax.experimental, called in all processes, gives it; x.addressable_shards are this "

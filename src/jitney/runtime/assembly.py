@@ -63,7 +63,7 @@ def of_devices(
         (device, *others) = x.devices()
         if others:
             raise ValueError(
-                f"jax.{asked_by}: each part must lie on one device, but one lies on "
+                f"jax.{asked_by}: each part must be on one device, but one is on "
                 f"{len(x.sharding.device_set)}: {x.sharding}"
             )
         by_device[device] = x
@@ -89,7 +89,7 @@ def assembled(
     for part in parts:
         if np.shape(part) != part_shape:
             raise ValueError(
-                f"jax.{asked_by}: a part of an array of shape {shape} that lies as {place} has shape "
+                f"jax.{asked_by}: a part of an array of shape {shape} with sharding {place} has shape "
                 f"{part_shape}, but one of shape {np.shape(part)} was given"
             )
     if not parts:

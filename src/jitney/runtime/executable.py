@@ -196,8 +196,8 @@ def refuse_windows(closed: ClosedJaxpr, name: str) -> None:
     for x in constants_of(closed):
         if type(x) is ArrayImpl and windows.is_global(x):
             raise RuntimeError(
-                f"jit({name}) closes over {x.aval.str_short()}, which lies on devices of several "
-                f"processes, as {x.placement} says: pass such arrays as arguments"
+                f"jit({name}) closes over {x.aval.str_short()}, which is divided over devices of "
+                f"several processes by {x.placement}: pass such arrays as arguments"
             )
 
 

@@ -115,7 +115,7 @@ def initialize(
     if client.backends:
         raise RuntimeError(
             "jax.distributed.initialize: the devices of this process are known already, since an array "
-            "was made or the devices were asked for: call it right after the import"
+            "or the list of devices has been created: call it right after the import"
         )
     if cluster_detection_method not in _METHODS:
         raise ValueError(

@@ -48,8 +48,8 @@ def brought(
         return data
     if len(shape) > data.ndim:
         raise ValueError(
-            f"device_put: arrays of more than 64 axes, as {aval.str_short()}, lie on devices of one "
-            "process: reshape it first"
+            f"device_put: arrays of more than 64 axes, such as {aval.str_short()}, must be on devices "
+            "of one process: reshape it first"
         )
     wanted = windows.window(target, shape)
     if divided is None or is_here:

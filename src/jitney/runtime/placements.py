@@ -116,7 +116,7 @@ def check_axes(closed: ClosedJaxpr, assignment: Assignment) -> None:
         place = explicit.sharding_of(aval)
         if place is not None and place.num_devices != count:
             raise ValueError(
-                f"jit: result {i}, {aval.str_short()}, lies along the Explicit axes of {place.mesh}, "
+                f"jit: result {i}, {aval.str_short()}, has Explicit axes of {place.mesh}, "
                 f"of {messages.counted(place.num_devices, 'device')}, but the program runs on "
                 f"{count}. Instead: set a mesh "
                 "by jax.set_mesh, place an argument by jax.device_put, or name devices by a Mesh"

@@ -85,7 +85,7 @@ class Folder:
         with Owned(os.open, os.close, name, os.O_RDONLY | _FLAGS, dir_fd=self._fd) as fd:
             status = os.fstat(fd)
             if not stat.S_ISREG(status.st_mode):
-                raise _refuse(path, "it is no regular file")
+                raise _refuse(path, "it is not a regular file")
             _check(status, path)
             if status.st_size > most:
                 raise OSError(errno.EFBIG, f"it has {status.st_size} bytes", path)

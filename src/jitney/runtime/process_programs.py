@@ -120,8 +120,8 @@ def build(
     mesh = placements.mesh_of(closed) or assignment.mesh
     if not isinstance(mesh, Mesh):
         raise ValueError(
-            f"jit({name}) is for devices of several processes that are no mesh: put its arguments by "
-            "NamedSharding on a mesh of these devices (jax.make_mesh)"
+            f"jit({name}) is for devices of several processes that do not form a mesh: place its "
+            "arguments by a NamedSharding on a mesh of these devices (jax.make_mesh)"
         )
     grid = grid_of(mesh)
     places = placements.of_results(closed, assignment)

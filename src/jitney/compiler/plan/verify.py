@@ -114,7 +114,7 @@ class _Memory:
             if isinstance(step, ir.HostCall) and step.finish is not None:
                 going_on.append(step)
         if going_on:
-            raise PlanError(f"P7: nobody waits for {going_on[0].name}")
+            raise PlanError(f"P7: no step waits for {going_on[0].name}")
 
     def step(self, step: ir.Step) -> None:
         what = type(step).__name__

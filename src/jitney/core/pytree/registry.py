@@ -328,9 +328,8 @@ def register_dataclass(
     if data_fields is None and meta_fields is None:
         if not is_dataclass:
             raise TypeError(
-                f"register_dataclass: the fields of {nodetype!r}, which is no dataclass, are not "
-                "known; give "
-                "both data_fields and meta_fields"
+                f"register_dataclass: {nodetype!r} is not a dataclass, so its fields are unknown; "
+                "pass both data_fields and meta_fields"
             )
         fields = [f for f in dataclasses.fields(nodetype) if f.init and f.name not in drop_fields]
         meta_fields = [f.name for f in fields if f.metadata.get("static", False)]

@@ -282,8 +282,9 @@ class Mesh(_Axes):
         box = tuple([slice(a, b + 1) for a, b in zip(where.min(0), where.max(0), strict=True)])
         if not own[box].all():
             raise ValueError(
-                f"{self}: the devices of this process are no box of it, but stand at {where.tolist()}. "
-                "Order devices so that those of a process stand together, as jax.make_mesh does"
+                f"{self}: the devices of this process do not form a box of the mesh, but are at "
+                f"{where.tolist()}. Order devices such that those of a process are adjacent, as "
+                "jax.make_mesh does"
             )
         return Mesh(self.devices[box], self.axis_names)
 

@@ -50,8 +50,8 @@ class NamedSharding(Sharding):
     def device_order(self) -> tuple[Device, ...]:
         if isinstance(self.mesh, AbstractMesh):
             raise ValueError(
-                f"{self} is on the axes of a mesh alone: a sharding on an AbstractMesh has no devices. "
-                "Give a NamedSharding on a jax.sharding.Mesh"
+                f"{self} has an AbstractMesh, which has axes but no devices. Use a NamedSharding with "
+                "a jax.sharding.Mesh"
             )
         return tuple(self.mesh.devices.flat)
 

@@ -148,8 +148,8 @@ class PartitionSpec:
         for what in ("unreduced", "reduced"):
             if getattr(self, what):
                 raise TypeError(
-                    f"{what} in `{operation}` of PartitionSpec is not possible with what is no "
-                    f"PartitionSpec: {self!r}. Wrap the other in jax.P"
+                    f"{what} in `{operation}` of PartitionSpec requires that both operands are "
+                    f"PartitionSpecs: {self!r}. Wrap the other in jax.P"
                 )
 
     def __eq__(self, other: object) -> bool:

@@ -157,7 +157,7 @@ class Sharding:
                 raise ValueError(
                     f"{self} divides axis {axis} of an array of shape {shape} into {count} parts, "
                     f"but its size, {n}, "
-                    "is no multiple of that: pad the array, or divide another axis"
+                    "is not a multiple of that: pad the array, or divide another axis"
                 )
 
     def is_equivalent_to(self, other: object, ndim: int) -> bool:

@@ -49,7 +49,7 @@ class CompoundFactor(tuple[str, ...]):
             if not isinstance(factor, str):
                 raise ValueError(f"CompoundFactor: factors are strings, unlike {factor!r}")
             if _is_leading(factor):
-                raise ValueError(f"CompoundFactor: {factor!r} stands for axes, not for part of one")
+                raise ValueError(f"CompoundFactor: {factor!r} denotes whole axes, not part of one")
             _check_name(factor)
         return super().__new__(cls, factors)
 
@@ -75,7 +75,7 @@ class ArrayMapping(tuple["str | CompoundFactor", ...]):
                 _check_name(factor)
             elif k or not all([c.isdigit() for c in factor[1:]]):
                 raise ValueError(
-                    f"ArrayMapping: {factor!r}, which stands for the leading axes, may have a number "
+                    f"ArrayMapping: {factor!r}, which denotes the leading axes, may have a number "
                     f"and comes first, but this is entry {k} of {dim_mappings}"
                 )
         return super().__new__(cls, dim_mappings)
@@ -159,7 +159,7 @@ class SdyShardingRule:
             for name in factors:
                 if name not in whole and name not in parts:
                     raise ValueError(
-                        f"sharding rule: {name!r}, one of {kind}, is no factor of an axis"
+                        f"sharding rule: {name!r}, one of {kind}, is not a factor of any axis"
                     )
                 if name in seen:
                     raise ValueError(
@@ -246,7 +246,7 @@ def _spread(
         n = leading.setdefault(ellipsis, n_leading)
         if n != n_leading:
             raise ValueError(
-                f"sharding rule: {ellipsis} stands for {n} axes once, and for {n_leading} in {what}, "
+                f"sharding rule: {ellipsis} denotes {n} axes in one place, but {n_leading} in {what}, "
                 f"of shape {shape}"
             )
         names += [(f"{ellipsis}_{i}",) for i in range(n_leading)]
@@ -392,7 +392,7 @@ def _parse_array(text: str) -> ArrayMapping:
             if text[k : k + 3] != "...":
                 raise _misread(text, "there are three dots, '...', or none")
             if entries or group is not None:
-                raise _misread(text, "'...' stands for the leading axes, so it comes first")
+                raise _misread(text, "'...' denotes the leading axes, so it must come first")
             end = k + 3
             while end < len(text) and text[end].isdigit():
                 end += 1
@@ -400,7 +400,7 @@ def _parse_array(text: str) -> ArrayMapping:
             k = end
         elif c == "(":
             if group is not None:
-                raise _misread(text, "there are no brackets within brackets")
+                raise _misread(text, "parentheses cannot be nested")
             group, k = [], k + 1
         elif c == ")":
             if group is None:

@@ -54,7 +54,7 @@ def of_aval(sharding: NamedSharding, shape: tuple[int, ...]) -> NamedSharding | 
             raise ValueError(
                 f"{spec} divides axis {axis} of an array of shape {shape} into {parts} parts, but "
                 "its size, "
-                f"{shape[axis]}, is no multiple of {parts}"
+                f"{shape[axis]}, is not a multiple of {parts}"
             )
         kept.append(names)
     kept.extend([()] * (len(shape) - len(kept)))

@@ -239,8 +239,8 @@ def verify_tensorstore_spec(
         metadata = spec.get("metadata")
         if arr is None:
             raise ValueError(
-                "verify_tensorstore_spec: there is no array to compare metadata with; "
-                "check_metadata=False leaves that out"
+                "verify_tensorstore_spec: arr is None, so there is nothing to compare metadata "
+                "with; pass an array, or check_metadata=False"
             )
         if metadata is None:
             raise ValueError(f"verify_tensorstore_spec: {spec=} has no metadata")

@@ -165,7 +165,7 @@ def _check(
         if not hasattr(x, "shape"):
             raise TypeError(
                 f"Formatting arguments of checkify.{name} must be arrays, or pytrees of them, but one "
-                f"is {x!r} of type {type(x).__name__}; what is known now can stand in the message"
+                f"is {x!r} of type {type(x).__name__}; put constants into the message itself"
             )
     msg.format(*args, **kwargs)
     avals = [get_aval(x) for x in payload]

@@ -47,8 +47,8 @@ def _broadcast_in_dim_abstract(
         )
     if not all(0 <= d < len(shape) for d in dims):
         raise TypeError(
-            f"{name} must lie from 0 to {len(shape) - 1}, the axes of the result of shape {shape}, but "
-            f"are {dims}"
+            f"{name} must be between 0 and {len(shape) - 1}, the axes of the result of shape {shape}, "
+            f"but are {dims}"
         )
     if len(set(dims)) != len(dims):
         raise TypeError(f"{name} must not name an axis twice, but are {dims}")

@@ -68,8 +68,8 @@ def as_named(place: object, asked_by: str) -> NamedSharding:
         )
     if isinstance(place.mesh, AbstractMesh) and place.memory_kind is not None:
         raise ValueError(
-            f"{asked_by}: out_sharding says how a result lies along axes of a mesh, and not in which "
-            f"memory, but is {place}. jax.device_put moves arrays between memories"
+            f"{asked_by}: out_sharding gives the sharding of a result, and cannot choose a memory, but "
+            f"is {place}. jax.device_put moves arrays between memories"
         )
     axes = get_abstract_mesh()
     if not (axes.empty or axes.manual_axes or axes == place.mesh.abstract_mesh):
@@ -377,7 +377,7 @@ def _check_lies_so(x: Value, place: NamedSharding) -> None:
         spec = PartitionSpec(*[None] * ndim) if own is None else own.spec
         raise AssertionError(
             "all axes of the mesh in force are Explicit, so `with_sharding_constraint` acts as an "
-            f"assert: the type of the value says {spec}, and {place.spec} was asked for. "
+            f"assert: the type of the value says {spec}, and the constraint is {place.spec}. "
             "jax.sharding.reshard moves values"
         )
 
@@ -388,7 +388,7 @@ def _check_is_auto(place: NamedSharding) -> None:
         for name in names or ():
             if kinds[name] is AxisType.Explicit:
                 raise ValueError(
-                    f"with_sharding_constraint says how values lie along Auto axes, but {place.spec} "
+                    f"with_sharding_constraint constrains values along Auto axes, but {place.spec} "
                     f"has {name!r} of {place.mesh}, whose type is {kinds[name]}. jax.sharding.reshard "
                     "moves values along such axes"
                 )
@@ -418,9 +418,9 @@ def _mesh_under(x: ArrayImpl, place: NamedSharding) -> Mesh:
     assert isinstance(mesh, Mesh)
     if mesh.shape_tuple != place.mesh.shape_tuple:
         raise ValueError(
-            f"with_sharding_constraint: {x.aval.str_short()} lies on a mesh of the axes "
-            f"{mesh.shape_tuple}, and the constraint is on one of {place.mesh.shape_tuple}: both must "
-            "be the same"
+            f"with_sharding_constraint: {x.aval.str_short()} is on a mesh with axes "
+            f"{mesh.shape_tuple}, but the mesh of the constraint has {place.mesh.shape_tuple}: both "
+            "must be the same"
         )
     return mesh
 

@@ -72,7 +72,9 @@ def scan_on_arrays(
 
     held = [k for k in range(len(values)) if low.finals[k] is not None]
     if held and held[-1] >= n:
-        raise TypeError("scan: a mutable value can be closed over, but is no carry and no input")
+        raise TypeError(
+            "scan: a mutable value can be closed over, but cannot be a carry or an input"
+        )
     _check_states(low, "the body of a scan")
     kept = [k for k in range(n) if k not in held]
     carried = range(n, m)

@@ -124,7 +124,8 @@ def conv_transpose(
     if dimension_numbers is None:
         if rank + 2 not in _DEFAULT_LAYOUTS:
             raise ValueError(
-                f"conv_transpose: there is no default for {rank} axes of space; give dimension_numbers"
+                f"conv_transpose: there is no default layout for {rank} spatial axes; pass "
+                "dimension_numbers"
             )
         dimension_numbers = _DEFAULT_LAYOUTS[rank + 2]
     numbers = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)

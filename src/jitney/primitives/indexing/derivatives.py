@@ -179,8 +179,8 @@ def _scatter_mul_jvp(
     if not isinstance(u, Zero):
         if not unique_indices:
             raise NotImplementedError(
-                "the derivative of scatter_mul with respect to its updates is defined for "
-                "unique_indices=True alone"
+                "the derivative of scatter_mul with respect to its updates is only "
+                "defined for unique_indices=True"
             )
         moved = scatter_add(
             rules.zeros_like(x), indices, u, dimension_numbers,

@@ -157,8 +157,8 @@ def check_batching(
     check_axes(op, index_axes_name, index_axes, indices.ndim, ordered=False)
     if indices.ndim - 1 in index_axes:
         raise TypeError(
-            f"{op}: {index_axes_name} {index_axes} must not name the last axis of the indices, along "
-            "which the index vectors lie"
+            f"{op}: {index_axes_name} {index_axes} must not name the last axis of the indices, "
+            "which contains the index vectors"
         )
     if len(operand_axes) != len(index_axes):
         raise TypeError(
@@ -245,8 +245,8 @@ def _check_slice_sizes(
     for k, (size, extent) in enumerate(zip(sizes, x.shape, strict=True)):
         if not 0 <= size <= (extent if bounded else size):
             raise TypeError(
-                f"gather: slice_sizes[{k}] must lie from 0 to {extent}, the operand's size along that "
-                f"axis, but is {size}"
+                f"gather: slice_sizes[{k}] must be between 0 and {extent}, the operand's size along "
+                f"that axis, but is {size}"
             )
     for i, k in enumerate(collapsed):
         if sizes[k] != 1:

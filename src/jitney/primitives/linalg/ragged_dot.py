@@ -336,7 +336,9 @@ def ragged_dot_general(
             f"got {type(ragged_dot_dimension_numbers).__name__}"
         )
     if group_offset is not None:
-        raise NotImplementedError("ragged_dot_general: there is no group_offset; slice rhs instead")
+        raise NotImplementedError(
+            "ragged_dot_general: group_offset is not supported, as in JAX; slice rhs instead"
+        )
     if preferred_element_type is not None:
         dtypes.check_user_dtype_supported(preferred_element_type, "ragged_dot_general")
         preferred_element_type = dtypes.requested_dtype(preferred_element_type)

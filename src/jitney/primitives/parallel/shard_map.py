@@ -501,8 +501,9 @@ def _shard_map_batch_with_axis(
     for spec in (*in_specs, *out_specs):
         if names_in(spec).intersection(own) and not config.disable_vmap_shmap_error.value:
             raise ValueError(
-                f"vmap of shard_map: the batch lies along spmd_axis_name={axis_data.spmd_name!r}, so "
-                f"in_specs and out_specs must not divide another axis along it, as {spec} does"
+                "vmap of shard_map: the batch is divided along "
+                f"spmd_axis_name={axis_data.spmd_name!r}, so in_specs and out_specs must not divide "
+                f"another axis along it, as {spec} does"
             )
     parts = math.prod([region.mesh.shape[name] for name in own])
     part = replace(axis_data, size=axis_data.size // parts)

@@ -90,8 +90,8 @@ def _approx_top_k_abstract(x: ShapedArray, **params: Any) -> list[ShapedArray]:
     n = x.shape[axis]
     if not 0 <= k <= n:
         raise ValueError(
-            f"approx_top_k: `k` must lie from 0 to {n}, the size of the axis that is searched, but is "
-            f"{k}"
+            f"approx_top_k: `k` must be between 0 and {n}, the size of the axis that is searched, but "
+            f"is {k}"
         )
     if not 0 < recall <= 1:
         raise ValueError(f"approx_top_k: recall_target must be in (0, 1], got {recall}")

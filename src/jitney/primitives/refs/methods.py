@@ -59,7 +59,7 @@ def _transpose(
 
 
 def _bitcast(ref: Ref | TransformedRef, dtype: DTypeLike) -> TransformedRef:
-    """A view of the bits as another dtype; another width scales the last axis but one."""
+    """A view of the bits as another dtype; another width scales the second-to-last axis."""
     return _viewed(ref, views.bitcast(_type(ref), dtype))
 
 

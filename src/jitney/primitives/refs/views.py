@@ -106,7 +106,7 @@ class TransposeTransform(View):
 @register_pytree_node_class
 @record(frozen=True)
 class BitcastTransform(View):
-    """The bits as another dtype; where it is narrower or wider, the last axis but one is scaled.
+    """The bits as another dtype; where it is narrower or wider, the second-to-last axis is scaled.
 
     Attributes:
       dtype: of the view.
@@ -132,7 +132,7 @@ class BitcastTransform(View):
 
 
 def _bits(x: Value, dtype: np.dtype) -> Any:
-    """The bits of an array as another dtype; parts of an element lie along the last axis but one."""
+    """The bits of an array as another dtype; parts of an element lie along the second-to-last axis."""
     old, new = dtypes.itemsize_bits(get_aval(x).dtype), dtypes.itemsize_bits(dtype)
     if old == new:
         return bitcast_convert_type(x, dtype)
@@ -202,7 +202,7 @@ def bitcast(inner: ShapedArray, dtype: DTypeLike) -> BitcastTransform:
 
     Raises:
       NotImplementedError: if the width is another and there are less than two axes.
-      ValueError: if the last axis but one cannot be divided so.
+      ValueError: if the second-to-last axis cannot be divided so.
     """
     new_dtype: np.dtype = dtypes.canonicalize_dtype(dtype)
     old, new = dtypes.itemsize_bits(inner.dtype), dtypes.itemsize_bits(new_dtype)
@@ -213,7 +213,7 @@ def bitcast(inner: ShapedArray, dtype: DTypeLike) -> BitcastTransform:
         )
     if old != new and inner.shape[-2] * old % new:
         raise ValueError(
-            f"bitcast of a Ref: the last axis but one of {inner.str_short()} has {inner.shape[-2]} "
-            f"elements of {old} bits, which are no whole number of {new} bits for {new_dtype}"
+            f"bitcast of a Ref: the second-to-last axis of {inner.str_short()} has {inner.shape[-2]} "
+            f"elements of {old} bits, not a multiple of the {new} bits of {new_dtype}"
         )
     return BitcastTransform(new_dtype)

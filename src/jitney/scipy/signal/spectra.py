@@ -77,7 +77,7 @@ def _median_bias(n: int) -> float:
 
 
 def _averaged(power: Array, average: str) -> Array:
-    """Over segments, along the last axis but one."""
+    """Averages over segments, along the second-to-last axis."""
     if average == "mean":
         return power.mean(-2)
     bias = _median_bias(power.shape[-2])

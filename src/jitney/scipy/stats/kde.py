@@ -275,8 +275,8 @@ class gaussian_kde:  # SciPy's name
         """Not supported: see `integrate_box_1d`."""
         del low_bounds, high_bounds, maxpts
         raise NotImplementedError(
-            "gaussian_kde.integrate_box: there is no integral over boxes of several dimensions; "
-            "`integrate_box_1d` has that over an interval"
+            "gaussian_kde.integrate_box: integrals over boxes of several dimensions are not "
+            "supported, as in JAX; `integrate_box_1d` integrates over an interval"
         )
 
     def set_bandwidth(self, bw_method: object = None) -> None:

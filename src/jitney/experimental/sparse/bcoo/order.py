@@ -152,7 +152,7 @@ def _check_transposition(permutation: Sequence[int], p: BCOOProperties, ndim: in
     for start, end in itertools.pairwise(bounds):
         if sorted(permutation[start:end]) != list(range(start, end)):
             raise NotImplementedError(
-                "bcoo_transpose: batch, sparse and dense axes can be permuted among themselves alone, "
+                "bcoo_transpose: batch, sparse and dense axes can only be permuted among themselves, "
                 f"but got permutation {tuple(permutation)} of {p}; update_layout changes their kinds"
             )
 
