@@ -503,7 +503,13 @@ class Oracle:
         """Whether an answer is computed anew in this run."""
         return zlib.crc32(f"{self.seed} {key}".encode()) < self.share * 2**32
 
-    def answer(self, compute: Callable[[], Any], *case: Any, last: str | None = None) -> Any:
+    def answer(
+        self,
+        compute: Callable[[], Any],
+        *case: Any,
+        last: str | None = None,
+        agrees: Callable[[Any, Any], bool] = agree,
+    ) -> Any:
         """See `answer`."""
         if self.current is None:
             raise RuntimeError("answer() is for the body of a test, not for its module")
@@ -520,7 +526,7 @@ class Oracle:
         recorded = decode(self.current.read[key])
         if self.is_drawn(key) and version == installed_version():
             now = live(compute)
-            assert agree(recorded, now), (
+            assert agrees(recorded, now), (
                 f"{_shown(self.current.path)} is wrong about {key}: "
                 f"recorded {recorded!r}, real JAX says {now!r}"
             )
@@ -573,17 +579,23 @@ def _computed(compute: Callable[[], Any]) -> Any:
 oracle = Oracle()
 
 
-def answer(compute: Callable[[], Any], *case: Any, last: str | None = None) -> Any:
+def answer(
+    compute: Callable[[], Any],
+    *case: Any,
+    last: str | None = None,
+    agrees: Callable[[Any, Any], bool] = agree,
+) -> Any:
     """Returns what real JAX makes of `compute()`, from the records or live.
 
     Args:
       compute: a function of no arguments that calls real JAX by `tests.helpers.oracle.jax`.
       case: what the answer depends on and `compute` reaches by ways that its digest does not see.
       last: the last version of JAX that has what is asked about; no other one is asked.
+      agrees: (recorded, live) -> whether a live answer confirms the record.
 
     Returns: arrays as `Value`, an error as `Raised`, all else as it is.
     """
-    return oracle.answer(compute, *case, last=last)
+    return oracle.answer(compute, *case, last=last, agrees=agrees)
 
 
 def of_jax(use: Callable[..., Any], *args: Any, x64: bool = False) -> Any:
