@@ -79,6 +79,7 @@ ELSEWHERE = {
     "varying": "tests/api/test_meshes.py",
     "sharding": "tests/api/test_explicit_sharding.py",
     "checks_place": "tests/api/test_meshes_in_force.py",
+    "communication": "tests/core/test_communication.py",
 }
 # Rules that no program reaches, and why they are there.
 UNREACHED = {

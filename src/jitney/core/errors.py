@@ -290,8 +290,8 @@ def check_scalar_conversion(x: Array) -> None:
     """Raises TypeError for arrays that are not scalars."""
     if x.ndim > 0:
         raise TypeError(
-            f"only scalar arrays can be converted to a Python number, but x has shape {x.shape} and "
-            f"rank {x.ndim}; select an element, or call x.item() if there is only one"
+            f"a Python number needs an array without axes, but x has shape {x.shape} and rank "
+            f"{x.ndim}; select an element, or call x.item() if there is only one"
         )
 
 

@@ -96,10 +96,11 @@ def cov(
     if weights is not None:
         weights = convert(weights, _real(x.dtype))
     mean, total = average(x, axis=1, weights=weights, returned=True)
+    total = total[0]
     if weights is None:
         factor: Any = scalar_operand(x.shape[1] - ddof, _real(x.dtype), False)
     else:
-        factor = _weighted_count(total[0], ddof, weights, aweights)
+        factor = _weighted_count(total, ddof, weights, aweights)
     x = x - expand_dims(mean, (1,))
     weighted = x if weights is None else binary.mul(x, broadcast_to(weights, x.shape))
     right = transpose(weighted, (1, 0))
