@@ -53,7 +53,7 @@ def install() -> None:
     lazy.use_reexports(_reexported)
     expressions.use_values(_value_of_dim)
     tangent_algebra.install()
-    lower.install_transform(_on_arrays)
+    lower.transforms.install(_on_arrays)
     eager.use_refs(_run_on_refs)
     eager.use_lowering(lojax.run_lowered)
     eager.use_terms(_call_with_terms)

@@ -46,8 +46,8 @@ def test_an_interrupted_installation_is_made_up_for():
 
 
 # What uses a feature for the first time, and what it installs: where, and the name there.
-_OF_TYPES, _OF_PROGRAMS = "primitive._evaluators.installed", "lower._transforms.installed"
-_OF_ARRAYS = "array_interceptors.installed.features"
+_OF_TYPES, _OF_PROGRAMS = "primitive.evaluators.installed", "lower.transforms.installed"
+_OF_ARRAYS = "array_interceptors.features.installed"
 USES = {
     "jnp.zeros((1,) * 65)": (_OF_TYPES, "_DeepArrays"),
     "jax.random.key(0, impl='rbg')": (_OF_TYPES, "_KeysOfWords"),

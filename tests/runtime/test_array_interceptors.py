@@ -33,12 +33,12 @@ class Log(ArrayInterceptor):
 @contextmanager
 def logged():
     log = Log()
-    array_interceptors.install(log)
-    array_interceptors.install(log)  # once all the same
+    array_interceptors.features.install(log)
+    array_interceptors.features.install(log)  # once all the same
     try:
         yield log.seen
     finally:
-        array_interceptors.remove(log)
+        array_interceptors.features.remove(log)
 
 
 def test_what_is_seen():
@@ -81,12 +81,12 @@ def test_new_arrays_may_be_replaced_and_refused():
             raise ValueError("not here")
 
     feature = Doubled()
-    array_interceptors.install(feature)
+    array_interceptors.features.install(feature)
     try:
         assert jnp.ones(3).tolist() == [2.0, 2.0, 2.0]
         assert jnp.array([1.0, 3.0]).tolist() == [2.0, 6.0]
         with pytest.raises(ValueError, match="not here"):
             jax.device_put(1)
     finally:
-        array_interceptors.remove(feature)
+        array_interceptors.features.remove(feature)
     assert jnp.ones(3).tolist() == [1.0, 1.0, 1.0]

@@ -59,9 +59,9 @@ USES_OF_CALLS = {
 @pytest.mark.parametrize("use", USES_OF_CALLS)
 def test_calls_are_intercepted_from_the_first_use_on(use):
     program = f"""{SET_UP}
-from jitney.runtime.call_interceptors import any_on, installed
+from jitney.runtime.call_interceptors import any_on, features
 def names():
-    return [type(interceptor).__name__ for interceptor in installed]
+    return [type(interceptor).__name__ for interceptor in features.installed]
 f = jax.jit(lambda x: x + 1)
 f(x)
 assert names() == []

@@ -20,7 +20,7 @@ from jitney.primitives.array import placement, resharding
 from jitney.primitives.elementwise.convert import as_value
 from jitney.runtime import client
 from jitney.runtime.array import ArrayImpl
-from jitney.runtime.array_interceptors import installed as array_interceptors
+from jitney.runtime.array_interceptors import features as array_interceptors
 from jitney.runtime.device import Device
 from jitney.runtime.sharding import Format, as_sharding
 
@@ -107,7 +107,7 @@ def device_put(
     placed: list[Any] = []
     for leaf, place, is_given_up in zip(leaves, places, given_up, strict=True):
         where = None if place is None else _sharding_of(place)
-        for feature in array_interceptors.features:
+        for feature in array_interceptors.installed:
             feature.check_put(leaf, where)
         value: Any = as_value(leaf)  # no tracer: it has data
         out = value if where is None else _placed(value, where)

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import config, dtypes, explicit, forking
+from jitney.core import config, dtypes, explicit
 from jitney.core.avals import AbstractValue, ShapedArray, abstract_token
+from jitney.core.first_use import Features
 from jitney.core.jaxpr import (
     Atom,
     ClosedJaxpr,
@@ -76,27 +77,13 @@ def tensor_type(aval: AbstractValue) -> TensorType:
     return TensorType(aval.shape, dtypes.physical_dtype(aval.dtype))
 
 
+# Programs are lowered as these return them, one after the other.
 ProgramTransform = Callable[[ClosedJaxpr], ClosedJaxpr]
-
-
-class _Transforms:
-    """Those of all threads, in order. (A tuple, as another thread may be going through it.)"""
-
-    installed: tuple[ProgramTransform, ...] = ()
-
-
-_transforms = _Transforms()
-
-
-def install_transform(transform: ProgramTransform) -> None:
-    """Has programs lowered as `transform` returns them, after those installed before; once."""
-    with forking.settings:
-        if transform not in _transforms.installed:
-            _transforms.installed = (*_transforms.installed, transform)
+transforms: Features[ProgramTransform] = Features()
 
 
 def _transformed(closed: ClosedJaxpr) -> ClosedJaxpr:
-    for transform in _transforms.installed:
+    for transform in transforms.installed:
         closed = transform(closed)
     return closed
 

@@ -10,7 +10,7 @@ import functools
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jitney.core import config
-from jitney.core.recording_interceptors import RecordingInterceptor, install
+from jitney.core.recording_interceptors import RecordingInterceptor, features
 
 if TYPE_CHECKING:
     from jitney.core.jaxpr import JaxprEqnContext
@@ -43,7 +43,7 @@ _in_force = _InForce("notes on equations", _NONE, lambda notes: notes, traced=Tr
 def _counts() -> None:
     """Has notes count among the settings that traces depend on, from their first use on."""
     config.add_traced_state(_in_force)
-    install(_Noting())
+    features.install(_Noting())
 
 
 class _Noting(RecordingInterceptor):

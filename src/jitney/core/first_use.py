@@ -3,6 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from jitney.core import forking
+
+_T = TypeVar("_T")
+
+
+class Features(Generic[_T]):
+    """Features of one kind that all threads have: what goes through `installed` asks for nothing else.
+
+    Attributes:
+      installed: the features in order. (A tuple, as another thread may be going through it.)
+    """
+
+    __slots__ = ("installed",)
+
+    def __init__(self) -> None:
+        self.installed: tuple[_T, ...] = ()
+
+    def install(self, feature: _T) -> None:
+        """Adds `feature` after the others; once, however often it is called."""
+        with forking.settings:
+            if feature not in self.installed:
+                self.installed = (*self.installed, feature)
+
+    def remove(self, feature: _T) -> None:
+        """Takes `feature` out, if it is installed."""
+        with forking.settings:
+            self.installed = tuple([each for each in self.installed if each is not feature])
 
 
 class FirstUse:

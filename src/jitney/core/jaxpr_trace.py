@@ -44,7 +44,7 @@ from jitney.core.jaxpr import (
 )
 from jitney.core.name_stack import NameStack
 from jitney.core.pvary import in_order, pvary_p, reduced_vary_cast_p
-from jitney.core.recording_interceptors import installed as interceptors, recorded_types
+from jitney.core.recording_interceptors import features as interceptors, recorded_types
 from jitney.core.ref_checks import check_none_returned
 from jitney.core.thresholds import threshold
 from jitney.core.trace import (
@@ -265,7 +265,7 @@ class JaxprTrace(Trace):
                 x = self.new_const(x)
             atoms.append(x.atom)
             avals.append(x.aval)
-        features = interceptors.features
+        features = interceptors.installed
         for feature in features:
             feature.check(primitive, avals)
         # As `Primitive.typed` does, without a call: this is the way of every operation.

@@ -31,10 +31,11 @@ from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
-from jitney.core import caches, explicit, forking, trace as _trace, varying
+from jitney.core import caches, explicit, trace as _trace, varying
 from jitney.core.avals import AbstractValue
 from jitney.core.declarations import Table, execution, is_repeated
 from jitney.core.effects import GenericEffect, no_effects
+from jitney.core.first_use import Features
 from jitney.core.record import record
 from jitney.core.refs import IS_REF
 from jitney.core.thresholds import threshold
@@ -120,20 +121,8 @@ class Evaluator(Protocol):
         ...
 
 
-class _Evaluators:
-    """Those of all threads. (A tuple, as another thread may be going through it.)"""
-
-    installed: tuple[Evaluator, ...] = ()
-
-
-_evaluators = _Evaluators()
-
-
-def install_evaluator(evaluator: Evaluator) -> None:
-    """Has `evaluator` asked from now on; before there are values that it concerns."""
-    with forking.settings:
-        if evaluator not in _evaluators.installed:
-            _evaluators.installed = (*_evaluators.installed, evaluator)
+# One is installed before there are values that it concerns: what was decided for a type stays so.
+evaluators: Features[Evaluator] = Features()
 
 
 # What operand types and parameters decide about an operation: (types of its results or type of the
@@ -371,7 +360,7 @@ class Primitive:
             result = self.abstract_eval(*avals, **params)
             types = (*avals, *result[0]) if self.multiple_results else (*avals, result[0])
             evaluator = None
-            for each in _evaluators.installed:
+            for each in evaluators.installed:
                 if each.concerns(types):
                     evaluator = each
             typed = result, avals, evaluator

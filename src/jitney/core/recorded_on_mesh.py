@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from jitney.core import explicit
 from jitney.core.avals import AbstractValue
-from jitney.core.recording_interceptors import RecordingInterceptor, install, remove
+from jitney.core.recording_interceptors import RecordingInterceptor, features
 from jitney.core.sharding.mesh import AbstractMesh, get_abstract_mesh
 
 if TYPE_CHECKING:
@@ -65,4 +65,4 @@ _mesh_while_recording = MeshWhileRecording()
 
 def intercept(in_force: int) -> None:
     """Installs the feature while some mesh is in force, in any thread."""
-    (install if in_force else remove)(_mesh_while_recording)
+    (features.install if in_force else features.remove)(_mesh_while_recording)

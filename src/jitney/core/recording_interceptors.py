@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitney.core import forking
+from jitney.core.first_use import Features
 
 if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
@@ -42,38 +42,19 @@ class RecordingInterceptor:
         return context
 
 
-class _Installed:
-    """The interceptors of all threads. (A tuple, as another thread may be going through it.)"""
-
-    features: tuple[RecordingInterceptor, ...] = ()
-
-
-installed = _Installed()
+features: Features[RecordingInterceptor] = Features()
 
 
 def recorded_types(
-    features: Sequence[RecordingInterceptor],
+    interceptors: Sequence[RecordingInterceptor],
     primitive: Operation,
     avals: Sequence[AbstractValue],
     params: dict[str, Any],
     out: Any,
 ) -> Any:
-    """The types of an operation's results, which are `out` otherwise, once `features` check it."""
-    for feature in features:
-        out = feature.result_types(primitive, out)
+    """The types of an operation's results, which are `out` otherwise, once `interceptors` check it."""
+    for interceptor in interceptors:
+        out = interceptor.result_types(primitive, out)
         outs = out if primitive.multiple_results else [out]
-        feature.check_equation(primitive, avals, params, outs)
+        interceptor.check_equation(primitive, avals, params, outs)
     return out
-
-
-def install(feature: RecordingInterceptor) -> None:
-    """Has `feature` intercept what is recorded from now on; once, however often it is called."""
-    with forking.settings:
-        if feature not in installed.features:
-            installed.features = (*installed.features, feature)
-
-
-def remove(feature: RecordingInterceptor) -> None:
-    """Ends that."""
-    with forking.settings:
-        installed.features = tuple([each for each in installed.features if each is not feature])

@@ -26,7 +26,7 @@ from jitney.primitives.elementwise.convert import (
 )
 from jitney.primitives.rules import aval_of, typed
 from jitney.runtime.array import array_from_numpy, copied
-from jitney.runtime.array_interceptors import installed as array_interceptors
+from jitney.runtime.array_interceptors import features as array_interceptors
 
 _NONE = "jnp.array: None has no value; leave it out, or put jnp.nan where a number is missing"
 
@@ -58,7 +58,7 @@ def _strong(x: Array) -> Array:
 
 
 def _scalar(x: ArrayLike, dtype: Any) -> Array:
-    for feature in array_interceptors.features:
+    for feature in array_interceptors.installed:
         feature.check_from_host(x, "array")
     if dtype is None:
         return as_value(x)
@@ -117,7 +117,7 @@ def _of_numpy(value: np.ndarray, dtype: Any) -> Array:
     target = dtypes.canonicalize_dtype(value.dtype) if dtype is None else dtype
     value = copied(value, target)
     if state.trace is state.eval_trace:
-        for feature in array_interceptors.features:
+        for feature in array_interceptors.installed:
             feature.check_from_host(value, "array")
         return array_from_numpy(value, shaped_array(value.shape, target, False))
     return as_value(typed(value))

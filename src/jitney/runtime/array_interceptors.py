@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jitney.core import forking
+from jitney.core.first_use import Features
 
 if TYPE_CHECKING:
     from jitney.core.array import Array
@@ -30,23 +30,4 @@ class ArrayInterceptor:
         return x
 
 
-class _Installed:
-    """The interceptors of all threads. (A tuple, as another thread may be going through it.)"""
-
-    features: tuple[ArrayInterceptor, ...] = ()
-
-
-installed = _Installed()
-
-
-def install(feature: ArrayInterceptor) -> None:
-    """Has `feature` intercept arrays from now on; once, however often it is called."""
-    with forking.settings:
-        if feature not in installed.features:
-            installed.features = (*installed.features, feature)
-
-
-def remove(feature: ArrayInterceptor) -> None:
-    """Ends that."""
-    with forking.settings:
-        installed.features = tuple([each for each in installed.features if each is not feature])
+features: Features[ArrayInterceptor] = Features()

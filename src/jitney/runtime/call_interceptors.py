@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from jitney.core.first_use import Features
+
 if TYPE_CHECKING:
     from jitney.core.jaxpr import ClosedJaxpr
     from jitney.runtime.array import ArrayImpl
@@ -45,23 +47,17 @@ class CallInterceptor(Protocol):
         ...
 
 
-installed: list[CallInterceptor] = []
-
-
-def install(interceptor: CallInterceptor) -> None:
-    """Has `interceptor` look at calls from now on, in all threads; once, however often it is called."""
-    if interceptor not in installed:
-        installed.append(interceptor)
+features: Features[CallInterceptor] = Features()
 
 
 def any_on() -> bool:
     """Whether a feature looks at calls of this thread now."""
-    return any([interceptor.is_on() for interceptor in installed])
+    return any([interceptor.is_on() for interceptor in features.installed])
 
 
 def intercepted(call: ProgramCall, proceed: Callable[[], list[ArrayImpl]]) -> list[ArrayImpl]:
     """The results of `call`, which `proceed()` makes, by way of all features that are on."""
-    for interceptor in installed:
+    for interceptor in features.installed:
         if interceptor.is_on():
             proceed = _around(interceptor, call, proceed)
     return proceed()

@@ -104,7 +104,7 @@ def run(
     if assignment is None:
         wishes = placements.or_in_force(placements.wishes_of(closed))
         assignment = assign(leaves, wishes=wishes)
-    if call_interceptors.installed:
+    if call_interceptors.features.installed:
         return call_interceptors.intercepted(
             call_interceptors.ProgramCall(closed, leaves, assignment, name),
             lambda: executable_of(closed, name, assignment).run(leaves),

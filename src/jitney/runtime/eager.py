@@ -23,7 +23,7 @@ from jitney.core.avals import AbstractValue, ShapedArray, get_aval, host_values,
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.hi_types import is_high_value, with_state
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn, Var
-from jitney.core.primitive import Primitive, install_evaluator
+from jitney.core.primitive import Primitive, evaluators
 from jitney.core.refs import is_ref
 from jitney.core.thresholds import threshold
 from jitney.core.trace import Trace, Tracer, escaped_tracer_error, install_eval_trace
@@ -322,25 +322,32 @@ def _run_as_program(
         donated, _ = used_up(params["jaxpr"], donated, params["keep_unused"])
         wishes = placements.or_in_force(placements.wishes_of(closed))
         assignment = assign(args, donated, wishes=wishes)
+    name = params.get("name", primitive.name) if primitive.called is not None else primitive.name
     try:
-        name = (
-            params.get("name", primitive.name) if primitive.called is not None else primitive.name
-        )
         results = dispatch.run(closed, args, assignment, name=name)
     except FloatingPointError as error:
-        if not config.checks_values() or any(donated):
-            raise
-        called = None if primitive.called is None else params[primitive.called]
-        by_steps = debug_checks.BY_STEPS.rule_of(primitive)
-        name = params.get("name", primitive)
-        if called is not None:
-            debug_checks.raise_where_it_arises(
-                error, name, lambda: eval_jaxpr(called.jaxpr, called.consts, *args)
-            )
-        if by_steps is not None and not any(map(is_ref, args)):
-            debug_checks.raise_where_it_arises(error, name, lambda: by_steps(*args, **params))
+        if config.checks_values() and not any(donated):
+            _raise_where_it_arises(error, name, primitive, args, params)
         raise
     return results if primitive.multiple_results else results[0]
+
+
+def _raise_where_it_arises(
+    error: FloatingPointError,
+    name: str,
+    primitive: Primitive,
+    args: Sequence[Any],
+    params: dict[str, Any],
+) -> None:
+    """Raises `error` from the operation within `primitive`, of `name`, whose result is not finite."""
+    if primitive.called is not None:
+        called: ClosedJaxpr = params[primitive.called]
+        debug_checks.raise_where_it_arises(
+            error, name, lambda: eval_jaxpr(called.jaxpr, called.consts, *args)
+        )
+    by_steps = debug_checks.BY_STEPS.rule_of(primitive)
+    if by_steps is not None and not any(map(is_ref, args)):
+        debug_checks.raise_where_it_arises(error, name, lambda: by_steps(*args, **params))
 
 
 def run_compiled(primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -382,4 +389,4 @@ _programs: dict[Any, ClosedJaxpr] = {}
 _PROGRAMS_LIMIT = threshold(1024, small=8)  # programs of one equation kept
 
 install_eval_trace(EvalTrace())
-many_axes.installs(functools.partial(install_evaluator, _DeepArrays()))
+many_axes.installs(functools.partial(evaluators.install, _DeepArrays()))

@@ -167,22 +167,22 @@ _GUARDS_OF_ARRAYS, _NEW_ARRAYS_ON_MESH = GuardsOfArrays(), NewArraysOnMesh()
 
 def _check_key_reuse() -> None:
     intercept_evaluation(KeyReuseChecks)
-    call_interceptors.install(_KEY_REUSE_IN_CALLS)
+    call_interceptors.features.install(_KEY_REUSE_IN_CALLS)
 
 
 def _guard_transfers() -> None:
     intercept_evaluation(TransferGuards)
-    call_interceptors.install(_GUARDS_OF_CALLS)
-    array_interceptors.install(_GUARDS_OF_ARRAYS)
+    call_interceptors.features.install(_GUARDS_OF_CALLS)
+    array_interceptors.features.install(_GUARDS_OF_ARRAYS)
 
 
 def _intercept_on_mesh(in_force: int) -> None:
     recorded_on_mesh.intercept(in_force)
     if in_force:
         intercept_evaluation(MeshInForce)
-        array_interceptors.install(_NEW_ARRAYS_ON_MESH)
+        array_interceptors.features.install(_NEW_ARRAYS_ON_MESH)
     else:
-        array_interceptors.remove(_NEW_ARRAYS_ON_MESH)
+        array_interceptors.features.remove(_NEW_ARRAYS_ON_MESH)
 
 
 def install() -> None:

@@ -86,7 +86,7 @@ class ForbiddenCollectives(EvalTrace):
 
 def _install(forbidden: frozenset[Any]) -> None:
     if forbidden:
-        recording_interceptors.install(_CHECKS)
+        recording_interceptors.features.install(_CHECKS)
         intercept_evaluation(ForbiddenCollectives)
 
 

@@ -26,7 +26,7 @@ from jitney.core.evaluate import evaluate_by
 from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, jaxprs_in_params
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.memo import memoize_by_identity
-from jitney.core.primitive import Primitive, declare_slot, install_evaluator
+from jitney.core.primitive import Primitive, declare_slot, evaluators
 from jitney.runtime.array import ArrayImpl, array_from_numpy, words_of_keys
 from jitney.runtime.eager import owned
 from jitney.transforms.algebra import algebra
@@ -229,8 +229,8 @@ _evaluator = _KeysOfWords()
 
 def install() -> None:
     """Has operations on keys, and programs, evaluated and lowered with words in their place."""
-    install_evaluator(_evaluator)
-    lower.install_transform(program_in_words)
+    evaluators.install(_evaluator)
+    lower.transforms.install(program_in_words)
 
 
 def over_axes(fun: Callable[..., Any], *shapes: tuple[int, ...]) -> Callable[..., Any]:

@@ -33,7 +33,7 @@ from jitney.primitives.array.resharding import (
     sharding_constraint,
 )
 from jitney.runtime.array import ArrayImpl, array_of
-from jitney.runtime.array_interceptors import installed as array_interceptors
+from jitney.runtime.array_interceptors import features as array_interceptors
 from jitney.runtime.sharding import as_sharding
 from jitney.transforms import jet
 from jitney.transforms.zero import Zero, instantiate
@@ -193,7 +193,7 @@ def placed(x: Array, device: object, out_sharding: object = None) -> Array:
         raise ValueError(f"device={device} and out_sharding={out_sharding}: give one of them")
     place = device if out_sharding is None else out_sharding
     if place is None or asks_nothing(place):
-        for feature in array_interceptors.features:
+        for feature in array_interceptors.installed:
             x = feature.new_array(x)
         return x
     if out_sharding is not None:
