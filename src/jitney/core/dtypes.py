@@ -106,6 +106,7 @@ _NARROWED: dict[np.dtype[Any], np.dtype[Any]] = {
 }
 # Arrays of these, made while they were enabled, become narrower ones where they are not.
 WIDE: frozenset[Any] = frozenset(_NARROWED)
+_NARROW = frozenset(_NARROWED.values())
 _PYTHON_DTYPES: dict[type, np.dtype] = {
     bool: np.dtype(bool),
     int: np.dtype(np.int64),
@@ -175,6 +176,17 @@ def requested_dtype(d: DTypeLike | ExtendedDType) -> Any:
 def narrowed(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """`dtype`, or the one of 32 bits a number that stands for it without x64."""
     return _NARROWED.get(dtype, dtype)
+
+
+def is_of_scalars(dtype: DType, weak_type: bool) -> bool:
+    """Whether Python scalars, if `weak_type`, or NumPy scalars are operands of `dtype`.
+
+    They are not of a 64-bit dtype that was asked for without x64, nor, with it, of the narrower one of
+    weakly typed arrays that were made without.
+    """
+    if dtype in WIDE:
+        return not config.keeps_wide()
+    return not (weak_type and dtype in _NARROW and config.x64_enabled())
 
 
 def check_valid_dtype(dtype: Any) -> None:
@@ -504,6 +516,9 @@ def result_type(
             "a result dtype is that of operands, but none were given; pass arrays or dtypes"
         )
     dtype, weak = lattice_result_type(*args)
+    node = _weak_node(dtype) if weak else dtype
+    if isinstance(node, type):  # of values that were made under another setting of x64, say
+        dtype = canonicalize_dtype(_PYTHON_DTYPES[node])
     return (dtype, weak) if return_weak_type_flag else dtype
 
 

@@ -78,7 +78,9 @@ def arithmetic(
                 if isinstance(y, Array):
                     if y.aval is aval:
                         return op(x, y)
-                elif dtype in _FLOATS if type(y) is float else type(y) is int and dtype in _NUMBERS:
+                elif (
+                    dtype in _FLOATS if type(y) is float else type(y) is int and dtype in _NUMBERS
+                ) and (not aval.weak_type or dtypes.is_of_scalars(dtype, True)):
                     return op(x, convert.scalar_operand(y, dtype, aval.weak_type))
         if masked_op is not None and masks.among((x, y)):
             return masked_op(x, y)
@@ -217,6 +219,7 @@ def power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     if promotion.is_inexact(promotion.dtype_of(x1)) and promotion.is_integer(
         promotion.dtype_of(x2)
     ):
+        (base,) = promotion.promote_dtypes_inexact(x1)
         return binary.pow(*promotion.align_ranks("power", base, x2))
     return binary.pow(base, exponent)
 

@@ -82,7 +82,8 @@ def _arange(
             raise TypeError("jnp.arange: `stop` must be a number, but it is None")
     values = {name: _scalar_of(name, x) for name, x in bounds.items() if x is not None}
     if kind is None:
-        kind = dtypes.result_type(*[0 if type(x) is DimExpr else x for x in values.values()])
+        given = [x for x in bounds.values() if x is not None]
+        kind = dtypes.result_type(*[0 if type(x) is DimExpr else x for x in given])
     if "start" not in values:
         return iota(kind, max_dim(0, _ceil(values["stop"])))
     if "stop" not in values:

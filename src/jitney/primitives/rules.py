@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from jitney.core import config, dtypes, explicit
+from jitney.core import dtypes, explicit
 from jitney.core.array import Array
 from jitney.core.avals import get_aval, shaped_array
 from jitney.core.primitive import Primitive
@@ -95,9 +95,9 @@ def typed(value: np.ndarray, weak_type: bool = False) -> Any:
     """Data as an operand of their dtype: NumPy's array or number.
 
     These are narrowed without x64. Where 64-bit dtypes are allowed nevertheless, it is an array of
-    ours.
+    ours, and so are weakly typed 32-bit data where 64-bit dtypes are the default.
     """
-    if value.dtype in dtypes.WIDE and config.keeps_wide():
+    if not dtypes.is_of_scalars(value.dtype, weak_type):
         return array_from_numpy(value, shaped_array(value.shape, value.dtype, weak_type))
     return value.item() if weak_type and value.dtype != np.bool_ else value[()]
 

@@ -32,6 +32,7 @@ def install(operators: type) -> None:
     config.device_choice.installs(partial(_find_devices_by, client.default_device))
     if float_errors.quiet is not None:
         _native.use_error_state(float_errors.variable, float_errors.quiet)
+    config.enable_x64.listen(lambda is_on: _native.use_wide_scalars() if is_on else None)
     for option in (config.debug_nans, config.debug_infs):
         option.listen(lambda is_on: _native.check_values() if is_on else None)
     for option in (config.transfer_guard_host_to_device, config.transfer_guard_device_to_device):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from jitney.compiler import reference
-from jitney.core import config, dtypes, float_errors, text
+from jitney.core import dtypes, float_errors, text
 from jitney.core.array import Array
 from jitney.core.avals import ShapedArray, get_aval, shaped_array
 from jitney.core.hi_types import is_high_value
@@ -199,12 +199,13 @@ def _key_of(x: Any, dtype: dtypes.KeyDType) -> Array:
 def scalar_operand(x: Value, dtype: DType, weak_type: bool) -> Any:
     """Scalar `x` of Python or NumPy as a scalar that is an operand of `dtype` and weakness.
 
-    A weakly typed one is a Python scalar, another a NumPy scalar. Equal scalars mostly give one
-    object, which traces know again by its identity.
+    A weakly typed one is a Python scalar, another a NumPy scalar, if there are any of the type
+    (`dtypes.is_of_scalars`). Equal scalars mostly give one object, which traces know again by its
+    identity.
     """
     if type(x) is DimExpr:
         return convert(x.dimension_as_value(), dtype, weak_type)
-    if dtype in dtypes.WIDE and config.keeps_wide():
+    if not dtypes.is_of_scalars(dtype, weak_type):
         return rules.typed(np.asarray(_make_scalar(x, dtype, False)), weak_type)
     key = (type(x), x, dtype, weak_type)
     # Zeros but that of int are not kept: 0.0 and -0.0 are equal, and so would be their keys.

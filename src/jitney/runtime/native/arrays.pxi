@@ -153,6 +153,7 @@ cdef dict _slow_operators = {}
 cdef bint _keys_are_watched = False  # whether keys ever were to be used but once
 cdef long _meshes_in_force = 0  # of `set_mesh`, in all threads
 cdef bint _values_are_checked = False  # whether NaN and infinities ever were to be errors
+cdef bint _is_wide = False  # whether x64 was ever enabled
 
 cdef enum:
     SHARED_FROM = 131072  # elements from which the runtime's threads share a function of NumPy's
@@ -167,6 +168,12 @@ def check_values():
     """From now on Python does all arithmetic: it looks for NaN, and minds the guards of transfers."""
     global _values_are_checked
     _values_are_checked = True
+
+
+def use_wide_scalars():
+    """From now on Python promotes weakly typed arrays and numbers: arrays may be narrower than those."""
+    global _is_wide
+    _is_wide = True
 
 
 def set_meshes_in_force(long number):
@@ -242,6 +249,8 @@ cdef inline object _operand(NativeArray x, object other):
     a = <cnp.ndarray>mine.data
     if cnp.PyArray_ITEMSIZE(a) > 4 or cnp.PyArray_SIZE(a) >= SHARED_FROM:
         return None
+    if _is_wide and x.aval.weak_type:
+        return None
     if type(other) is float:
         return other if cnp.PyArray_TYPE(a) == cnp.NPY_FLOAT else None
     if type(other) is int:
@@ -250,7 +259,7 @@ cdef inline object _operand(NativeArray x, object other):
 
 
 cdef bint _is_sum(aval):
-    """Whether values of a type are sums over devices that are yet to be taken: few operations take such."""
+    """Whether values of a type are unreduced sums over devices, which few operations take."""
     sharding = aval._sharding
     return sharding is not None and bool(sharding.spec.unreduced)
 
