@@ -1,7 +1,7 @@
 """First calls in a fresh process: trace, compile and run; imports and operands are ready before.
 
-Each stands here twice: nobody has compiled the program before; or another process has, and both sides
-keep programs on disk, which jax does on request alone.
+Each stands here twice: no process has compiled the program before; or another process has, and both
+sides keep programs on disk, which jax does on request alone.
 """
 
 from __future__ import annotations

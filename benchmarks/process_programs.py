@@ -57,7 +57,7 @@ PROGRAMS = {
 
 
 def lower():
-    """Lowers all programs, for whoever observes that."""
+    """Lowers all programs, for those that observe it."""
     mesh = AbstractMesh((2,), ("x",), (AxisType.Auto,))
     for name, (f, operands, _) in PROGRAMS.items():
         f.__name__ = name

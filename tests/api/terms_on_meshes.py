@@ -1,4 +1,4 @@
-"""What devices have of arrays that are sums yet to be taken: run by `test_meshes`."""
+"""What devices have of unreduced arrays: run by `test_meshes`."""
 
 import importlib
 import os

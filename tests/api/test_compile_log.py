@@ -99,7 +99,7 @@ def test_records_reach_their_listeners():
     monitoring.record_event("/a", k=1)
     monitoring.record_scalar("/b", 2.5)
     monitoring.record_event_time_span("/c", 1.0, 2.0)
-    monitoring.record_event_duration_secs("/d", 1.0)  # nobody listens
+    monitoring.record_event_duration_secs("/d", 1.0)  # without a listener
     monitoring.unregister_scalar_listener(listener)
     monitoring.record_scalar("/b", 3)
     monitoring.clear_event_listeners()

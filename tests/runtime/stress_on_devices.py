@@ -65,14 +65,14 @@ def work(seed: int) -> None:
                 rows = np.arange(64.0, dtype=np.float32).reshape(8, 8)
                 np.testing.assert_array_equal(np.asarray(mapped(rows)), centred)
             else:
-                victim = draw.randrange(16)  # from 8 on nobody
+                victim = draw.randrange(16)  # from 8 on no device
                 try:
                     got = np.asarray(may_fail(x, jnp.float32(victim)))
                     assert victim >= 8, f"device {victim} was to fail"
                     np.testing.assert_array_equal(got, expected)
                 except Exception as error:
                     assert "device gives up" in str(error), error
-                    assert victim < 8, f"nobody was to fail: {error}"
+                    assert victim < 8, f"no device was to fail: {error}"
             if draw.random() < 0.1:
                 time.sleep(draw.random() * 1e-3)
     except BaseException as problem:

@@ -45,7 +45,7 @@ def test_the_three_steps(x, queue):
     assert [r.device for r in again] == [client.default_device()] * 2
 
 
-def test_results_that_nobody_has_computed_cannot_be_read(x):
+def test_results_that_are_not_computed_cannot_be_read(x):
     call = program(lambda x: x + 1, x).prepare([x])
     (result,) = call.results
     for use in (

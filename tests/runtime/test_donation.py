@@ -76,7 +76,7 @@ def test_numpy_arrays_are_left_alone():
     np.testing.assert_array_equal(x, np.arange(300))
 
 
-def test_memory_of_a_numpy_array_that_somebody_holds_is_left_alone():
+def test_memory_of_a_numpy_array_that_is_referred_to_is_left_alone():
     f = jax.jit(double, donate_argnums=0)
     for _ in range(3):
         held = np.arange(300, dtype=np.float32)

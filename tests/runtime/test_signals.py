@@ -1,4 +1,4 @@
-"""Signals while programs run: no exception is lost, and no number that nobody wrote comes out."""
+"""Signals while programs run: no exception is lost, and no unwritten memory is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls of programs whose results are sums yet to be taken, along axes of a mesh.
+"""Calls of programs with results that are unreduced along axes of a mesh.
 
 They compute what each device has of such a sum beside the sum itself: `primitives.parallel.terms` makes
 the program, and `runtime.terms` keeps what it computes with the results.

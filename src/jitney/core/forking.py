@@ -7,7 +7,7 @@ imports and takes all locks of the package, which waits for compilations under w
 release them afterwards.
 
 All locks of the package are made here. They are reentrant, as a signal handler that forks may have
-interrupted their holder. The native thread pool looks after itself (`runtime/native/threads.h`).
+interrupted their holder. The native thread pool handles forks itself (`runtime/native/threads.h`).
 """
 
 # `sys._current_frames` is documented; there is no other way to see what threads do.

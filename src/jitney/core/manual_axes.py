@@ -26,7 +26,7 @@ class ManualAxisType:
 
     Attributes:
       varying: axes along which they differ.
-      unreduced: axes along which they are terms of a sum that is yet to be taken.
+      unreduced: axes along which they are unreduced: terms of a sum.
       reduced: axes along which they are equal, and cotangents are terms of a sum.
       unreduced_kind: what the terms are of; a sum, or None where there are none.
 

@@ -2,7 +2,7 @@
 
 `trace_epoch()` is a number that stands for the present values of all options that change what
 tracing gives: equal settings have equal numbers, so caches hit again when a setting comes back.
-`call_epoch()` minds, beside these, the options that change what calling a traced function does.
+`call_epoch()` covers, beside these, the options that change what calling a traced function does.
 The options themselves are in `config`.
 """
 

@@ -1,4 +1,4 @@
-"""Which operations may go before a sum that is yet to be taken, and which after one.
+"""Which operations take unreduced values, and which of them commute with the sum.
 
 What is *unreduced* along an axis of a mesh is terms of a sum: a linear operation may go before the sum,
 others may not. What is *reduced* is a sum, whose cotangents are such terms; so others may not differ

@@ -387,7 +387,7 @@ class ArrayImpl(NativeArray, Array):
         return self.aval.shape[0]
 
     def _is_terms(self) -> bool:
-        """Whether its value is a sum that is yet to be taken over devices."""
+        """Whether it is unreduced: devices have terms of its value."""
         place = self.placement
         return isinstance(place, NamedSharding) and bool(place.spec.unreduced)
 

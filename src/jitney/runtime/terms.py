@@ -1,4 +1,4 @@
-"""The terms of arrays that are sums yet to be taken: what each device has of an unreduced array.
+"""The terms of unreduced arrays: what each device has of their sums.
 
 Such an array lies in memory as its sum, as all others do. What its devices have is an array of its own
 beside it, with an axis in front for each axis of the mesh along which the array is unreduced, in the

@@ -19,7 +19,7 @@ F32 = np.dtype(np.float32)
 
 
 def begin(x, result):
-    """Until it is waited for, what it writes is nobody's."""
+    """Until it is waited for, what it writes must not be read."""
     result[...] = 1
 
 

@@ -106,7 +106,7 @@ def _renamed(op: Op, names: dict[str, str]) -> Op:
 
 
 def without_unused(program: Program) -> Program:
-    """`program` without operations whose results nobody uses."""
+    """`program` without operations whose results are not used."""
     while True:
         used = set(program.block.results)
         for op in program.all_ops():

@@ -41,7 +41,7 @@ class TensorSharding:
       dimensions: for each dimension the axes of the mesh that divide it, major first.
       is_open: for each dimension whether more axes may divide it.
       replicated: axes that divide none.
-      unreduced: axes along which the tensor is terms of a sum that is yet to be taken.
+      unreduced: axes along which the tensor is unreduced: terms of a sum.
     """
 
     dimensions: tuple[tuple[str, ...], ...]

@@ -149,7 +149,7 @@ def debug_check(pred: ArrayLike, msg: str, *fmt_args: PyTree, **fmt_kwargs: PyTr
 
     Example:
       >>> from jax.experimental import checkify
-      >>> checkify.debug_check(jnp.array(False), "nobody hears of it")
+      >>> checkify.debug_check(jnp.array(False), "not checked")
     """
     _check("debug_check", pred, msg, True, fmt_args, fmt_kwargs)
 

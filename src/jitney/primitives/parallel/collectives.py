@@ -130,7 +130,7 @@ def varying_along(x: Value, names: Sequence[AxisName]) -> Any:
 
 
 def is_unreduced(x: Value, names: Sequence[AxisName], asked_by: str) -> bool:
-    """Whether `x` is terms of a sum along the axes `names`, which is yet to be taken.
+    """Whether `x` is unreduced along the axes `names`: devices have terms of a sum.
 
     Raises:
       ValueError: if it is so along some of them, or along axes that are not checked, too.

@@ -156,8 +156,8 @@ def pcast(x: PyTree, axis_name: AxisName, *, to: str) -> PyTree:
       x: a pytree of arrays.
       axis_name: a name, or a tuple of names.
       to: "varying": values that are the same, or reduced, may differ. "reduced": values that are the
-        same have as their cotangents terms of a sum. "unreduced": values that vary are terms of a sum
-        that is yet to be taken.
+        same have as their cotangents terms of a sum. "unreduced": values that vary are terms of a
+        sum.
 
     Returns: a pytree of the same values.
 

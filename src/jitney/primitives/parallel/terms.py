@@ -1,4 +1,4 @@
-"""Programs that compute what each device has of sums yet to be taken, not only the sums.
+"""Programs that compute the terms that each device has of unreduced values, not only their sums.
 
 A value that is unreduced along axes of a mesh is terms of a sum. Programs compute the sum where the
 terms are not read. For results that are unreduced there is another program, made here: in it such a
@@ -60,7 +60,7 @@ def concerns(closed: ClosedJaxpr) -> bool:
 
 
 def _within(jaxpr: Jaxpr) -> bool:
-    """Whether programs in equations, but for calls and `shard_map`, have sums yet to be taken."""
+    """Whether programs in equations, but for calls and `shard_map`, have unreduced values."""
     for eqn in jaxpr.eqns:
         for program in jaxprs_in_params(eqn.params):
             inner = program.jaxpr

@@ -127,7 +127,7 @@ def use_device(device):
 
 
 cdef inline object _device_of_new():
-    """The device of arrays that nobody puts anywhere."""
+    """The device of arrays that are put nowhere in particular."""
     return _find_device() if _host_device is None else _host_device
 
 

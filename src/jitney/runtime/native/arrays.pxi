@@ -5,7 +5,7 @@ cdef class NativeArray:
 
     Attributes:
       aval: its ShapedArray.
-      placement: where the user put it; None where nobody said.
+      placement: where the user put it; None where the user did not.
     """
 
     cdef Buffer buffer
@@ -91,7 +91,7 @@ cdef inline NativeArray _new_array_of(Buffer buffer, object aval):
 
 
 def array_from_numpy(value, aval):
-    """An array over `value`, which nobody may write to any more; a NumPy scalar is taken, too."""
+    """An array over `value`, which must not be written to any more; a NumPy scalar is taken, too."""
     if type(value) is not cnp.ndarray:
         value = np.asarray(value)
     PyArray_CLEARFLAGS(<cnp.ndarray>value, cnp.NPY_ARRAY_WRITEABLE)
@@ -99,7 +99,7 @@ def array_from_numpy(value, aval):
 
 
 def placed_array(cnp.ndarray value not None, aval, placement, device):
-    """An array over `value`, which nobody may write to any more, where `placement` says.
+    """An array over `value`, which must not be written to any more, where `placement` says.
 
     Args:
       value: the whole array, or this process's window of it.
@@ -115,7 +115,7 @@ def placed_array(cnp.ndarray value not None, aval, placement, device):
 
 
 def host_data(x):
-    """The data of an array that nobody has put anywhere, and that are computed; None of all else.
+    """The data of an array that was not put anywhere, once they are computed; None otherwise.
 
     None as well while a mesh is in force: results are put there.
     """
@@ -165,7 +165,7 @@ def set_operator(name, function):
 
 
 def check_values():
-    """From now on Python does all arithmetic: it looks for NaN, and minds the guards of transfers."""
+    """From now on Python does all arithmetic: it looks for NaN, and applies transfer guards."""
     global _values_are_checked
     _values_are_checked = True
 
@@ -222,7 +222,7 @@ cdef inline object _operand(NativeArray x, object other):
     """`other` as NumPy takes it beside the data of `x`; None if arithmetic is not NumPy's here.
 
     So it is on two arrays of one type, but for booleans and subclasses, and on an array and a number
-    that its type can hold. Elements of 64 bits and numbers are left to Python, which minds
+    that its type can hold. Elements of 64 bits and numbers are left to Python, which heeds
     `jax_enable_x64`; large arrays and numbers as well, which the runtime's threads share there.
     """
     cdef Buffer mine = x.buffer, its

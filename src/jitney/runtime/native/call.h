@@ -2,7 +2,7 @@
    share. Entries and kernels get its address first, and hand it on.
 
    What a call fails with is kept here, not in a thread: whichever thread meets the error notes it, and
-   whoever completes the call raises it. */
+   the thread that completes the call raises it. */
 
 #ifndef JITNEY_CALL_H
 #define JITNEY_CALL_H

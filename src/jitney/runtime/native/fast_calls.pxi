@@ -5,8 +5,8 @@
 # are being walked. So every object is held while it is looked at, and lengths are compared again at each
 # element.
 
-# Patterns of arguments: an aval stands for an array of that type that nobody has put anywhere, (code,
-# ...) for the rest.
+# Patterns of arguments: an aval stands for an array of that type that was put nowhere, (code, ...) for
+# the rest.
 cdef enum:
     P_NONE = 0
     P_TUPLE = 1

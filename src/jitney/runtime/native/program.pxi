@@ -60,7 +60,7 @@ def set_main_thread(unsigned long number):
 
 cdef struct Activation:
     jt_call call
-    void **inputs  # whose data somebody holds
+    void **inputs  # whose data the caller holds
     void **outputs
     void *memory  # of the arena
     int32_t status  # JT_SUCCEEDED once it has run to its end
@@ -91,7 +91,7 @@ cdef class Program:
       release: whether other Python threads run meanwhile.
       device: what owns the results: the first of the devices that they lie on.
       queue: what runs its calls.
-      placements: where each of the results is put; None if nobody has put anything anywhere.
+      placements: where each of the results is put; None if no operand was put anywhere.
       aliases: for each result, the input in whose memory it lies, if that is given up and nothing else
         refers to it; -1 where it has memory of its own. None if all have.
       keep_alive: what the code needs.
@@ -235,7 +235,7 @@ cdef class Program:
         return values
 
     cdef list run(self, void **inputs, list donors):
-        """The three steps of a call at once: its results on the data at `inputs`, which somebody holds.
+        """The three steps of a call at once: its results on the data at `inputs`, which the caller holds.
 
         `donors` are as of `prepare`, or None; besides their buffers, one reference holds their data.
         """
@@ -298,7 +298,7 @@ cdef class Call:
     cdef int check(self) except -1:
         """Waits for the call, and raises what it has failed with, as often as it is asked."""
         if not self.is_complete:
-            raise RuntimeError("a call was waited for that nobody had enqueued")
+            raise RuntimeError("a call was waited for before it was enqueued")
         if self.error is not None:
             raise self.error
         return 0

@@ -120,7 +120,7 @@ static void jt_after_fork_in_parent(void) {
 
 static void jt_after_fork_in_child(void) {
     for (jt_pool *pool = jt_pools.first; pool != NULL; pool = pool->next) {
-        pthread_cond_init(&pool->wake, 0); /* nobody waits for it here */
+        pthread_cond_init(&pool->wake, 0); /* no thread of the child waits for it */
         pool->started = 0;
         atomic_store(&pool->sleeping, 0);
         atomic_store(&pool->active, 0);
