@@ -1,4 +1,4 @@
-"""`jax.export`: programs of their own, and shapes whose extents are variables."""
+"""`jax.export`: programs of their own, and shapes whose sizes are variables."""
 
 from typing import TYPE_CHECKING
 

@@ -183,7 +183,7 @@ def _method(method: str | ResizeMethod) -> ResizeMethod:
 def _same_rank(name: str, x: Array, shape: Sequence[int]) -> None:
     if len(shape) != x.ndim:
         raise ValueError(
-            f"{name}: `shape` must be one extent for each axis of the image, but it is "
+            f"{name}: `shape` must be one size for each axis of the image, but it is "
             f"{tuple(shape)} and the image has shape {x.shape}"
         )
 
@@ -205,7 +205,7 @@ def scale_and_translate(
 
     Args:
       image: array of n axes; integers become floats.
-      shape: extents of the result; those of axes not in `spatial_dims` must not change.
+      shape: sizes of the result; those of axes not in `spatial_dims` must not change.
       spatial_dims: d axes to be scaled.
       scale, translation: arrays of shape (d,); both may be traced, and have derivatives.
       method: "linear" ("bilinear", "trilinear", "triangle"), "cubic" ("bicubic", "tricubic"; Keys' with
@@ -218,7 +218,7 @@ def scale_and_translate(
     Returns: array of `shape` and the dtype of the image, or the default float for integers.
 
     Raises:
-      ValueError: if `shape` has not n extents, or the method is "nearest" or unknown.
+      ValueError: if `shape` has not n sizes, or the method is "nearest" or unknown.
 
     Example:
       >>> row = jnp.array([0.0, 1.0, 2.0, 3.0])
@@ -273,7 +273,7 @@ def resize(
 
     Args:
       image: array of n axes; integers become floats, unless the method is "nearest".
-      shape: the n extents of the result.
+      shape: the n sizes of the result.
       method: "nearest", or any of `scale_and_translate`. Samples near a border are weighted averages of
         the elements that there are.
       antialias: whether kernels get wider where the image shrinks; no matter with "nearest".
@@ -282,7 +282,7 @@ def resize(
     Returns: array of `shape` and the dtype of the image, or the default float for integers.
 
     Raises:
-      ValueError: if `shape` has not n extents, or the method is unknown.
+      ValueError: if `shape` has not n sizes, or the method is unknown.
       ZeroDivisionError: if an axis without elements is to get some.
 
     Example:

@@ -85,7 +85,7 @@ def test_help(capsys):
 
 def test_extents_are_those_of_the_programs_axes():
     module = lower(lambda x: x * 2, (8,), "x")
-    with pytest.raises(ValueError, match="--mesh has 2 extents, the program's mesh the axes x"):
+    with pytest.raises(ValueError, match="--mesh has 2 sizes, the program's mesh the axes x"):
         simulate.simulate(module, [(("x",),)], {"x": 2}, simulate.Options((2, 2), MACHINE))
 
 

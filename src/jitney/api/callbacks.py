@@ -89,7 +89,7 @@ def pure_callback(
       *args: pytrees of arrays.
       sharding: where it runs; there is one device.
       vmap_method: what `vmap` does. "sequential": one call for each index. "expand_dims",
-        "broadcast_all": one call on operands with an extra leading axis, of extent 1 or repeated
+        "broadcast_all": one call on operands with an extra leading axis, of size 1 or repeated
         where an operand has none; "legacy_vectorized" leaves these alone. None: an error.
       **kwargs: pytrees of arrays.
 

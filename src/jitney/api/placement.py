@@ -43,7 +43,7 @@ def make_mesh(
     """Creates a mesh of devices with the given shape and axis names.
 
     Args:
-      axis_sizes: the extent of each axis.
+      axis_sizes: the size of each axis.
       axis_names: the name of each axis.
       axis_types: the type of each axis; all `Explicit` by default.
       devices: the devices; all there are by default.
@@ -51,7 +51,7 @@ def make_mesh(
 
     Raises:
       TypeError: if sizes or names are not given.
-      ValueError: if there are fewer devices than the extents' product, or extents are no integers.
+      ValueError: if there are fewer devices than the sizes' product, or sizes are no integers.
 
     Example:
       >>> mesh = jax.make_mesh((1, 1), ("rows", "columns"))

@@ -58,7 +58,7 @@ def pmap(
       static_broadcasted_argnums: positions of arguments that are no arrays, but part of the program.
       devices: the devices; as many as the axis has indices, of those that there are, by default.
       backend: the platform of the devices.
-      axis_size: the axis's extent, where no argument has it.
+      axis_size: the axis's size, where no argument has it.
       donate_argnums: as in `jit`.
 
     Returns: a compiled function of the same arguments with one more axis. Its results lie on the
@@ -68,7 +68,7 @@ def pmap(
     Raises:
       TypeError: if `fun` is not callable, or axes are no integers.
       ValueError: if the axis is longer than there are devices, or, with `devices` or over processes,
-        not as long as this process has of them; if extents differ; if an argument has too few axes.
+        not as long as this process has of them; if sizes differ; if an argument has too few axes.
       RuntimeError: if it is called under a transformation, and goes over processes.
 
     Example:
@@ -309,7 +309,7 @@ class _Mapped:
             )
         if len(extents) > 1:
             raise ValueError(
-                f"pmap of {self.name}: the mapped axes of the arguments must have one extent, got "
+                f"pmap of {self.name}: the mapped axes of the arguments must have one size, got "
                 f"{sorted(extents)}"
             )
         return extents.pop()

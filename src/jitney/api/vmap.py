@@ -60,7 +60,7 @@ def vmap(
         indices, or a tuple of these or of pytrees of these, one per positional argument.
       out_axes: where the axis is in the result: likewise.
       axis_name: how collectives within `fun` call the axis.
-      axis_size: its extent, where no argument has it.
+      axis_size: its size, where no argument has it.
       spmd_axis_name: names of axes of a mesh that constraints within `fun`
         (`with_sharding_constraint`) divide the mapped axis along.
       sum_match: accepted for compatibility.
@@ -69,7 +69,7 @@ def vmap(
 
     Raises:
       TypeError: if `fun` is not callable, or axes are no integers.
-      ValueError: if extents differ, or axes and arguments do not fit.
+      ValueError: if sizes differ, or axes and arguments do not fit.
 
     Example:
       >>> jax.vmap(jnp.dot)(jnp.array([[1, 2], [3, 4]]), jnp.array([[1, 1], [2, 2]]))

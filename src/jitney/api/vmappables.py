@@ -71,7 +71,7 @@ def register_vmappable(
     Args:
       data_type: the type of the values.
       spec_type: the type of what stands for their axis in `in_axes` and `out_axes`.
-      axis_size_type: the type of the extent of that axis, as `vmap` is given it by `axis_size`.
+      axis_size_type: the type of the size of that axis, as `vmap` is given it by `axis_size`.
       to_elt: (continuation, get_index, x, spec) -> the element of `x` that the function is given.
       from_elt: (continuation, axis_size, element, spec) -> what `vmap` returns for it.
       make_iota: axis_size -> all indices along the axis, if it is no integer.
@@ -125,7 +125,7 @@ def _index(trace: BatchTrace) -> Any:
 
 
 def indices(size: SupportsIndex) -> Array:
-    """The indices of an axis whose extent is an integer."""
+    """The indices of an axis whose size is an integer."""
     return iota("int32", operator.index(size))
 
 

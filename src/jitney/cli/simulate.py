@@ -1,7 +1,7 @@
 """`jitney simulate`: what programs over a mesh of any size would take, without its devices.
 
 It runs a Python program. Whatever the program lowers (`jax.jit(f).lower(...)`) for arguments whose
-types say where they lie on a mesh is partitioned for a mesh of the given extents, whose axes are those
+types say where they lie on a mesh is partitioned for a mesh of the given sizes, whose axes are those
 of the program's in their order, and planned; times follow from an alpha-beta model of the links and
 from the operations of a device. Nothing that is lowered is run.
 """
@@ -27,7 +27,7 @@ usage: jitney simulate program.py --mesh 64x8 [option ...] [--] [argument ...]
 
 Estimates the programs that program.py lowers for arguments on a mesh, on a mesh of 64 by 8 devices.
 
-  --mesh EXTENTS        extents of the program's mesh, in the order of its axes
+  --mesh EXTENTS        sizes of the program's mesh, in the order of its axes
   --latency SECONDS     of a message between two devices
   --bandwidth BYTES     a second that a device sends
   --operations NUMBER   a second that a device does
@@ -90,7 +90,7 @@ def _parse(words: Sequence[str]) -> tuple[Options, list[str]]:
 
     values, program = usage.around_program(USAGE, words)
     if "mesh" not in values:
-        raise ValueError("--mesh is needed, with extents such as 64x8")
+        raise ValueError("--mesh is needed, with sizes such as 64x8")
     extents = tuple([int(_number("mesh", n, int)) for n in values.pop("mesh").split("x")])
     rates = {name: _number(name, value, float) for name, value in values.items()}
     if not program:
@@ -121,7 +121,7 @@ def simulate(
     Args:
       module: the program, as lowered.
       specs: shardings of its operands on the program's own mesh.
-      mesh: axes of that mesh, with extents that are replaced.
+      mesh: axes of that mesh, with sizes that are replaced.
       options: of the command.
       results: shardings of its results, where the program constrains them.
 
@@ -134,7 +134,7 @@ def simulate(
 
     if len(mesh) != len(options.extents):
         raise ValueError(
-            f"simulate: --mesh has {len(options.extents)} extents, the program's mesh the axes "
+            f"simulate: --mesh has {len(options.extents)} sizes, the program's mesh the axes "
             f"{', '.join(map(str, mesh))}"
         )
     extents = dict(zip(mesh, options.extents, strict=True))

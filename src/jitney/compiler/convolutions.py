@@ -39,9 +39,9 @@ class Window:
     """How windows move over the axes of space, outermost first: three of each.
 
     Attributes:
-      extents: of the array that they move over.
-      window: extents of the window.
-      out: extents of the result.
+      sizes: of the array that they move over.
+      window: sizes of the window.
+      out: sizes of the result.
       strides, dilation: of windows and of elements within one.
       low: zeros before the first element; negative ones take elements away.
     """

@@ -55,7 +55,7 @@ class CostModel:
     picked_stride: int = 8
     picked_stride_unmasked: int = 4
     # Blocks that are transposed before lanes are loaded from them (`kernels/turning.py`): elements of a
-    # side, half as many of 64 bits; blocks of one kernel; cost of a vector; extents, and points, from
+    # side, half as many of 64 bits; blocks of one kernel; cost of a vector; sizes, and points, from
     # which they pay.
     turned_side: int = 64
     turned_blocks: int = 4

@@ -82,5 +82,5 @@ class ConvolutionDims:
 
 
 def dilated(n: int, dilation: int) -> int:
-    """Extent of an axis of `n` elements of which each is `dilation` after the one before."""
+    """Size of an axis of `n` elements of which each is `dilation` after the one before."""
     return 0 if n == 0 else (n - 1) * dilation + 1

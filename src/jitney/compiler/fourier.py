@@ -71,7 +71,7 @@ def calls(
       kind: of complex numbers, of real or to real ones.
       shape: of the array.
       dim: the axis.
-      n: its extent; on the real side, if there is one.
+      n: its size; on the real side, if there is one.
       dtype: of parts.
       inverse: whether the kernel is exp(+2 pi i j k / n); it is for transforms to real numbers.
       divisor: of the results.

@@ -209,7 +209,7 @@ class ShapedArray(Divisible[AbstractValue], AbstractValue):
     """An array of known shape and dtype, and where it lies.
 
     Attributes:
-      shape: extents, Python ints.
+      shape: sizes, Python ints.
       dtype: a NumPy dtype or an extended dtype (keys).
       weak_type: True if the value came from a Python scalar and yields to other operands' dtypes.
       sharding: how it is divided along the axes of a mesh whose axes are part of types.
@@ -304,7 +304,7 @@ class ShapedArray(Divisible[AbstractValue], AbstractValue):
     def inc_rank(
         self, size: int, spec: int | None, along: NamedSharding | None = None
     ) -> ShapedArray:
-        """The type with a new axis of extent `size` at position `spec`; itself for None.
+        """The type with a new axis of size `size` at position `spec`; itself for None.
 
         The new axis is whole, or lies as `along` says, the sharding of an array of one axis.
         """
@@ -317,7 +317,7 @@ class ShapedArray(Divisible[AbstractValue], AbstractValue):
         return self.update(shape=shape, sharding=sharding)
 
     def dec_rank(self, size: int | None, spec: int | None) -> ShapedArray:
-        """The type without the axis at position `spec`, of extent `size`; itself for None."""
+        """The type without the axis at position `spec`, of size `size`; itself for None."""
         if spec is None:
             return self
         shape = self.shape[:spec] + self.shape[spec + 1 :]

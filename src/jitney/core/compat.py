@@ -64,12 +64,12 @@ def valid_jaxtype(x: object) -> bool:
 
 
 def is_constant_dim(d: object) -> bool:
-    """Whether an extent is a number."""
+    """Whether a size is a number."""
     return isinstance(d, int | np.integer)
 
 
 def is_constant_shape(shape: Iterable[object]) -> bool:
-    """Whether all extents are numbers."""
+    """Whether all sizes are numbers."""
     return all(is_constant_dim(d) for d in shape)
 
 

@@ -232,7 +232,7 @@ def of_number(code: UserCode | None, kind: str, wanted: str) -> str:
     node = None if code is None else code.expression
     array = converted(node)
     outside = (
-        "What Python needs as a number, such as an extent, is computed outside of the traced function, "
+        "What Python needs as a number, such as a size, is computed outside of the traced function, "
         "and passed by static_argnums."
     )
     if code is None or array is None:

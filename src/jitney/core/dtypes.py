@@ -150,7 +150,7 @@ def _instead(d: object) -> str:
         near = difflib.get_close_matches(d, [np.dtype(t).name for t in numpy_scalar_types], 1)
         return f"\nInstead: {near[0]!r}" if near else ""
     if isinstance(d, int) and not isinstance(d, bool):
-        return "\nInstead: a dtype, such as jnp.float32; the extents of a shape are one tuple"
+        return "\nInstead: a dtype, such as jnp.float32; the sizes of a shape are one tuple"
     return ""
 
 

@@ -177,7 +177,7 @@ class KeyReuseError(JAXTypeError):
 
 
 class InconclusiveDimensionOperation(Exception):  # the API's name
-    """The result of an operation on symbolic extents is not determined."""
+    """The result of an operation on symbolic sizes is not determined."""
 
 
 class JaxRuntimeError(RuntimeError):

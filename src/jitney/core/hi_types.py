@@ -155,7 +155,7 @@ class HiType(_HighType):
         raise _must_be_defined(self, "vspace_add")
 
     def dec_rank(self, size: int | None, spec: MappingSpec) -> AbstractValue:
-        """Type of one element along the axis that `spec` tells, whose extent is `size`."""
+        """Type of one element along the axis that `spec` tells, whose size is `size`."""
         raise _must_be_defined(self, "dec_rank")
 
     def inc_rank(self, size: int | None, spec: MappingSpec) -> AbstractValue:

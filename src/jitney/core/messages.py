@@ -147,7 +147,7 @@ def counted(n: object, noun: str) -> str:
     """ "1 element", "2 elements": a number, and a noun of so many things.
 
     Args:
-      n: a number, or a symbolic extent.
+      n: a number, or a symbolic size.
       noun: in the singular.
     """
     if str(n) == "1":

@@ -24,7 +24,7 @@ class ShapeDtypeStruct:
     """Stands for an array where only its type matters: `eval_shape`, `lower`, `make_jaxpr`.
 
     Attributes:
-      shape: extents.
+      shape: sizes.
       dtype: NumPy dtype or extended dtype.
       weak_type: whether the type is weak.
       format: the sharding or format that was given, or None.

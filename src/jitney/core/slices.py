@@ -72,7 +72,7 @@ class Slice:
 
     @classmethod
     def from_slice(cls, slc: slice, size: int) -> Slice:
-        """Python's slice of an axis of extent `size`.
+        """Python's slice of an axis of size `size`.
 
         Raises:
           ValueError: if its step is negative.

@@ -189,7 +189,7 @@ class Tracer(Array):
             f"type.{self._origin_msg()}"
         )
 
-    dimension_as_value: Any = None  # of users' types for extents
+    dimension_as_value: Any = None  # of users' types for sizes
 
     def __without_data__(self, name: str) -> Exception:
         if name == "device":

@@ -127,7 +127,7 @@ def GeneralConv(
     Args:
       dimension_numbers: axes of images, kernels and results, such as ("NHWC", "HWIO", "NHWC").
       out_chan: the number of channels of the results.
-      filter_shape: extents of the window.
+      filter_shape: sizes of the window.
       strides: steps of the window, 1 by default.
       padding: "VALID", "SAME", or a pair of numbers for each axis.
       W_init, b_init: initial values; `glorot_normal` and `normal(1e-6)` by default.
@@ -306,7 +306,7 @@ def MaxPool(
     """Returns a layer that takes the maximum of each window.
 
     Args:
-      window_shape: extents of the window along the axes of images.
+      window_shape: sizes of the window along the axes of images.
       strides: its steps, 1 by default.
       padding: "VALID" or "SAME"; what is padded does not count.
       spec: the axes, such as "NCHW"; by default batches come first and channels last.

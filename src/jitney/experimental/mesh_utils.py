@@ -32,7 +32,7 @@ def create_device_mesh(
     """Returns devices as an array of shape `mesh_shape`.
 
     Args:
-      mesh_shape: extents of the mesh.
+      mesh_shape: sizes of the mesh.
       devices: all devices by default.
       contiguous_submeshes: for functions in `device_kind_handler_dict`.
       allow_split_physical_axes: accepted for compatibility: there is no network of links to be split.
@@ -72,8 +72,8 @@ def create_hybrid_device_mesh(
     """Returns devices as an array in which slow links are crossed along given axes alone.
 
     Args:
-      mesh_shape: extents of the mesh of one granule: the devices between which links are fast.
-      dcn_mesh_shape: extents of the mesh of granules. The result's extents are the products.
+      mesh_shape: sizes of the mesh of one granule: the devices between which links are fast.
+      dcn_mesh_shape: sizes of the mesh of granules. The result's sizes are the products.
       devices: all devices by default.
       process_is_granule: whether a granule is the devices of a process, as it is for CPUs; otherwise
         those with one `slice_index`.

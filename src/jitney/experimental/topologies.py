@@ -61,7 +61,7 @@ def make_mesh(
 
     Args:
       topo: the devices.
-      mesh_shape: extents.
+      mesh_shape: sizes.
       axis_names: names of the axes.
       contiguous_submeshes: as in `create_device_mesh`.
 

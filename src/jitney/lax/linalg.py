@@ -236,7 +236,7 @@ def svd(
 
     Args:
       x: matrices (..., m, n), floating or complex.
-      full_matrices: whether U and V^H are square; else their inner extent is min(m, n).
+      full_matrices: whether U and V^H are square; else their inner size is min(m, n).
       compute_uv: whether U and V^H are wanted.
       subset_by_index: the half-open range of singular values wanted.
       algorithm: accepted for compatibility.

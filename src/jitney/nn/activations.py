@@ -311,10 +311,10 @@ def glu(x: ArrayLike, axis: int = -1) -> Array:
       x: array.
       axis: the axis that is halved.
 
-    Returns: array of half the extent along `axis`.
+    Returns: array of half the size along `axis`.
 
     Raises:
-      AssertionError: if the extent of `axis` is odd.
+      AssertionError: if the size of `axis` is odd.
 
     Example:
       >>> nn.glu(jnp.array([1.0, 2.0, 0.0, 0.0]))

@@ -4,7 +4,7 @@
     weights = init(key, (inputs, outputs))
 
 Those that scale by variance take the number of inputs or outputs of a unit, "fans", from the shape:
-extents of the axes of inputs and outputs, times those of all other axes but the batch (a convolution's
+sizes of the axes of inputs and outputs, times those of all other axes but the batch (a convolution's
 window).
 
 Sources: LeCun et al., Efficient BackProp, 1998 (lecun); Glorot and Bengio, Understanding the difficulty

@@ -101,7 +101,7 @@ def logmeanexp(
       x: floating array.
       axis: an axis, several, or None for all.
       where: elements to count.
-      keepdims: whether averaged axes stay, of extent one.
+      keepdims: whether averaged axes stay, of size one.
 
     Example:
       >>> nn.logmeanexp(jnp.array([2.0, 2.0]))
@@ -177,7 +177,7 @@ def one_hot(
 
     Args:
       x: integers; other dtypes are deprecated.
-      num_classes: extent of the new axis.
+      num_classes: size of the new axis.
       dtype: of the result; the default floating dtype if None.
       axis: where the new axis goes.
       out_sharding: where the result is put; a PartitionSpec is on the mesh in force.
@@ -196,7 +196,7 @@ def one_hot(
     count = concrete_or_error(
         operator.index,
         num_classes,
-        "`num_classes` is an extent of the result of jax.nn.one_hot, so it must be static.",
+        "`num_classes` is a size of the result of jax.nn.one_hot, so it must be static.",
     )
     input_dtype = jnp.asarray(x).dtype
     if not dtypes.issubdtype(input_dtype, np.integer):

@@ -147,7 +147,7 @@ def _quantized(
     size = config.block_size
     if x.shape[-1] == 0 or x.shape[-1] % size:
         raise ValueError(
-            f"scaled_dot_general: contracted extents must be multiples of {size}, the numbers "
+            f"scaled_dot_general: contracted sizes must be multiples of {size}, the numbers "
             f"that share a scale, but one is {x.shape[-1]}"
         )
     x = x.astype(_FLOAT32)
@@ -229,7 +229,7 @@ def _scaled_dot(x: Array, y: Array, scales: Scales, configs: Configs) -> Array:
 def _matrices(
     x: Array, contract: Sequence[int], batch: Sequence[int]
 ) -> tuple[Array, tuple[int, ...]]:
-    """Returns x as [B, rows, K], and the extents of its free axes."""
+    """Returns x as [B, rows, K], and the sizes of its free axes."""
     free = [k for k in range(x.ndim) if k not in contract and k not in batch]
     extents = [math.prod([x.shape[k] for k in axes]) for axes in (batch, free, contract)]
     return (
@@ -250,7 +250,7 @@ def scaled_dot_general(
 
     Args:
       lhs, rhs: floating arrays.
-      dimension_numbers: as of `lax.dot_general`; the extents of all contracted axes, taken together,
+      dimension_numbers: as of `lax.dot_general`; the sizes of all contracted axes, taken together,
         are a multiple of the size of a block. For derivatives of "mxfp8", so are the free ones.
       preferred_element_type: dtype of the result: float32, bfloat16 or float16.
       configs: how lhs, rhs and cotangents are quantized, from `get_scaled_dot_general_config`. None

@@ -57,7 +57,7 @@ def argmax(
       a: an array.
       axis: along which to search; by default in the flattened array.
       out: must be None.
-      keepdims: whether `axis` (by default every axis) stays, with extent 1.
+      keepdims: whether `axis` (by default every axis) stays, with size 1.
 
     Returns: indices of dtype int32 (int64 where 64-bit types are enabled).
 
@@ -83,7 +83,7 @@ def argmin(
       a: an array.
       axis: along which to search; by default in the flattened array.
       out: must be None.
-      keepdims: whether `axis` (by default every axis) stays, with extent 1.
+      keepdims: whether `axis` (by default every axis) stays, with size 1.
 
     Returns: indices of dtype int32 (int64 where 64-bit types are enabled).
 
@@ -106,7 +106,7 @@ def nanargmax(
       a: an array.
       axis: along which to search; by default in the flattened array.
       out: must be None.
-      keepdims: whether `axis` (by default every axis) stays, with extent 1.
+      keepdims: whether `axis` (by default every axis) stays, with size 1.
 
     Returns: indices as of `argmax`; -1 where all elements are NaN, for which NumPy raises an error.
 
@@ -128,7 +128,7 @@ def nanargmin(
       a: an array.
       axis: along which to search; by default in the flattened array.
       out: must be None.
-      keepdims: whether `axis` (by default every axis) stays, with extent 1.
+      keepdims: whether `axis` (by default every axis) stays, with size 1.
 
     Returns: indices as of `argmin`; -1 where all elements are NaN, for which NumPy raises an error.
 

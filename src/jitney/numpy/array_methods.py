@@ -231,7 +231,7 @@ class ArrayMethods(_Base):
         return transpose(self, axes)
 
     def squeeze(self, axis: Axis = None) -> Array:
-        """The array without axes of extent 1."""
+        """The array without axes of size 1."""
         from jitney.numpy.manipulation import squeeze
 
         return squeeze(self, axis)

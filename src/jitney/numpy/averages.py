@@ -52,7 +52,7 @@ def mean(
       axis: an axis, a tuple of axes, or None for all.
       dtype: of the result; by default that of `a`, or the default float for integers.
       out: must be None.
-      keepdims: whether reduced axes stay, with extent 1.
+      keepdims: whether reduced axes stay, with size 1.
       where: truth values, broadcast to `a`; elements where they are false are left out.
 
     Example:
@@ -122,9 +122,9 @@ def average(
     Args:
       a: an array.
       axis: an axis, a tuple of axes, or None for all.
-      weights: of the shape of `a`, or of its extents along `axis`; all 1 by default.
+      weights: of the shape of `a`, or of its sizes along `axis`; all 1 by default.
       returned: whether the sum of weights is returned too.
-      keepdims: whether reduced axes stay, with extent 1.
+      keepdims: whether reduced axes stay, with size 1.
 
     Returns: an array of inexact dtype; with `returned`, the pair of it and the sum of weights.
 
@@ -162,7 +162,7 @@ def _average(a: ArrayLike, axis: Axis, weights: ArrayLike, returned: bool, keepd
         axes = canonical_axes(axis, x.ndim)
         if w.shape != tuple([x.shape[k] for k in axes]):
             raise ValueError(
-                "jnp.average: `weights` must have the shape of `a`, or its extents along `axis`, "
+                "jnp.average: `weights` must have the shape of `a`, or its sizes along `axis`, "
                 f"but `a` has shape {x.shape}, `axis` is {axis} and `weights` has shape {w.shape}"
             )
         if list(axes) != sorted(axes):
@@ -217,7 +217,7 @@ def var(
       dtype: of the result; by default that of `a`, or the default float for integers.
       out: must be None.
       ddof: subtracted from the number n of elements in the divisor.
-      keepdims: whether reduced axes stay, with extent 1.
+      keepdims: whether reduced axes stay, with size 1.
       where: truth values, broadcast to `a`; elements where they are false are left out.
       mean: the mean, with reduced axes kept, if it is known.
       correction: another name of `ddof`.
@@ -320,7 +320,7 @@ def std(
       dtype: of the result; by default that of `a`, or the default float for integers.
       out: must be None.
       ddof: subtracted from the number of elements in the divisor.
-      keepdims: whether reduced axes stay, with extent 1.
+      keepdims: whether reduced axes stay, with size 1.
       where: truth values, broadcast to `a`; elements where they are false are left out.
       mean: the mean, with reduced axes kept, if it is known.
       correction: another name of `ddof`.

@@ -17,10 +17,10 @@ class Contraction:
     """A plan for a product of batches of matrices as one contraction.
 
     Attributes:
-      squeezed_a, squeezed_b: axes of extent 1 that are taken away first.
+      squeezed_a, squeezed_b: axes of size 1 that are taken away first.
       numbers: the dimension numbers of the contraction.
       perm: the axes of the result in order; None if they are.
-      ones: axes of extent 1 that the result gets.
+      ones: axes of size 1 that the result gets.
     """
 
     squeezed_a: tuple[int, ...]
@@ -40,15 +40,15 @@ def contraction(
       left: the shape of the first operand: (*batch, row, n), or (*batch, n) unless `row`.
       right: of the second: (*batch, n, column), or (*batch, n) unless `column`.
       row, column: whether there are these axes.
-      placed: whether users say how the result lies. Batch axes then stay, as axes of extent 1 may be
-        divided, too, by axes of the mesh of extent 1.
+      placed: whether users say how the result lies. Batch axes then stay, as axes of size 1 may be
+        divided, too, by axes of the mesh of size 1.
 
     Raises:
       ValueError: if the batch axes cannot be broadcast.
     """
     batch_a, batch_b = left[: len(left) - 1 - row], right[: len(right) - 1 - column]
     rank = len(broadcast_shapes(batch_a, batch_b))
-    # A batch axis that one operand lacks, or has with extent 1, is a free axis of the other.
+    # A batch axis that one operand lacks, or has with size 1, is a free axis of the other.
     lacks_a, lacks_b = rank - len(batch_a), rank - len(batch_b)
     full_a, full_b = (1,) * lacks_a + batch_a, (1,) * lacks_b + batch_b
     axes_a = [

@@ -80,7 +80,7 @@ def array(
         complex64 for Python numbers unless 64-bit types are enabled.
       copy: whether an array that is right already must be copied.
       order: "K" or None; arrays are stored in row-major order.
-      ndmin: the least rank; axes of extent 1 are put in front.
+      ndmin: the least rank; axes of size 1 are put in front.
       device: where to put it: a Device or a Sharding; nowhere in particular by default.
       out_sharding: a Sharding, or a PartitionSpec on the mesh in force, likewise.
 
@@ -174,7 +174,7 @@ def _shape_and_dtype(
     """Returns the checked shape and dtype of a new array."""
     if type(shape) is int and type(dtype) is int:
         raise TypeError(
-            f"jnp.{name}: `dtype` must be a data type, but it is '{dtype}'; the extents of a shape "
+            f"jnp.{name}: `dtype` must be a data type, but it is '{dtype}'; the sizes of a shape "
             f"are one tuple: jax.numpy.{name}(({shape}, {dtype})), not "
             f"jax.numpy.{name}({shape}, {dtype})"
         )

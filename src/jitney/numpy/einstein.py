@@ -170,12 +170,12 @@ class _Shape:
     """The shape of an operand, all that `opt_einsum` reads of it."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
-        # An order of contraction is right for all extents; it is chosen for some.
+        # An order of contraction is right for all sizes; it is chosen for some.
         self.shape = tuple([_USUAL_EXTENT if type(n) is DimExpr else n for n in shape])
         self.ndim = len(shape)
 
 
-_USUAL_EXTENT = 64  # what symbolic extents count as, where costs are compared
+_USUAL_EXTENT = 64  # what symbolic sizes count as, where costs are compared
 
 
 def einsum_path(
@@ -279,7 +279,7 @@ def _masked_diagonal(x: Array, first: int, second: int) -> Array:
     """`x` with zeros where indices along the two axes differ."""
     n, m = x.shape[first], x.shape[second]
     if n != m:
-        raise ValueError(f"einsum: axes of one name have extents {n} and {m}")
+        raise ValueError(f"einsum: axes of one name have sizes {n} and {m}")
     rows, columns = (broadcasted_iota(_UINT32, (n, n), k) for k in (0, 1))
     same = broadcast_in_dim(eq(rows, columns), x.shape, (first, second))
     zero = convert.scalar_operand(0, x.dtype, x.weak_type)
@@ -348,7 +348,7 @@ def _ordered(place: NamedSharding, result: str, names: str) -> NamedSharding:
 
 
 def _without_stretched(x: Array, names: str, sizes: dict[str, int]) -> tuple[Array, str]:
-    """`x` without axes of extent 1 that the other operand stretches."""
+    """`x` without axes of size 1 that the other operand stretches."""
     axes = [k for k, c in enumerate(names) if x.shape[k] == 1 != sizes[c]]
     if not axes:
         return x, names

@@ -177,7 +177,7 @@ def fft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) -
       axis: the axis.
       norm: "backward" (not divided), "ortho" (by the square root of n), or "forward" (by n).
 
-    Returns: complex array with extent n along `axis`.
+    Returns: complex array with size n along `axis`.
 
     Raises:
       ValueError: if n is not positive, or the axis out of bounds.
@@ -208,7 +208,7 @@ def rfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None) 
       a: real array.
       n, axis, norm: as of `fft`.
 
-    Returns: complex array with extent n // 2 + 1 along `axis`.
+    Returns: complex array with size n // 2 + 1 along `axis`.
 
     Raises:
       ValueError: for complex numbers; if n is not positive, or the axis out of bounds.
@@ -225,10 +225,10 @@ def irfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = None)
 
     Args:
       a: array; imaginary parts of elements that stand for themselves do not count.
-      n: how many numbers; 2 (m - 1) by default, m being the extent of `a`.
+      n: how many numbers; 2 (m - 1) by default, m being the size of `a`.
       axis, norm: as of `fft`.
 
-    Returns: real array with extent n along `axis`.
+    Returns: real array with size n along `axis`.
 
     Raises:
       ValueError: if n is not positive, or the axis out of bounds.
@@ -284,11 +284,11 @@ def fftn(a: ArrayLike, s: Lengths = None, axes: Axes = None, norm: Norm = None) 
 
     Args:
       a: array, real or complex.
-      s: length for each axis: `a` is cut, or filled up with zeros; its own extents by default.
+      s: length for each axis: `a` is cut, or filled up with zeros; its own sizes by default.
       axes: the axes, all different; by default the last len(s), or all.
       norm: as of `fft`, with the product of the lengths.
 
-    Returns: complex array with the extents `s` along `axes`.
+    Returns: complex array with the sizes `s` along `axes`.
 
     Raises:
       ValueError: if a length is not positive, axes are repeated or out of bounds, or if there are
@@ -318,7 +318,7 @@ def rfftn(a: ArrayLike, s: Lengths = None, axes: Axes = None, norm: Norm = None)
 
     Args, Raises: as of `fftn`; and ValueError for complex numbers.
 
-    Returns: complex array with extent n // 2 + 1 along the last of the axes.
+    Returns: complex array with size n // 2 + 1 along the last of the axes.
 
     Example:
       >>> jnp.fft.rfftn(jnp.ones((2, 4))).shape
@@ -335,7 +335,7 @@ def irfftn(a: ArrayLike, s: Lengths = None, axes: Axes = None, norm: Norm = None
       s: lengths of the result along `axes`; for the last one, 2 (m - 1) by default.
       axes, norm: as of `ifftn`.
 
-    Returns: real array with the extents `s` along `axes`.
+    Returns: real array with the sizes `s` along `axes`.
 
     Raises:
       ValueError: as of `fftn`.

@@ -122,7 +122,7 @@ class Plan:
     """An index, resolved for an operand.
 
     Attributes:
-      extra_axes: axes of extent 1 that the operand gets first, one for each boolean scalar.
+      extra_axes: axes of size 1 that the operand gets first, one for each boolean scalar.
       shape: of the operand, with these axes.
       entries: one for each axis of that shape.
       points_shape: the common shape of all `Points` arrays.
@@ -324,20 +324,20 @@ def _is_mask(x: Index) -> bool:
 def _read_mask(mask: np.ndarray, extents: Shape, position: int) -> list[Points]:
     """Return where `mask` holds: the positions along each of its axes.
 
-    A boolean scalar has them along one axis, the extra one of extent 1 that the operand gets for it.
+    A boolean scalar has them along one axis, the extra one of size 1 that the operand gets for it.
 
     Args:
       mask: the item at `position` of an index.
-      extents: of the operand's axes that it stands for.
+      sizes: of the operand's axes that it stands for.
 
     Raises:
-      IndexError: if the mask has other extents.
+      IndexError: if the mask has other sizes.
     """
     if mask.ndim == 0:
         return [Points(np.zeros(int(mask), np.int32))]
     if mask.shape != extents:
         raise IndexError(
-            "x[mask]: a mask must have the extents of the axes that it selects from, but in "
+            "x[mask]: a mask must have the sizes of the axes that it selects from, but in "
             f"index {position} it has shape {mask.shape}, and they are {list(extents)}"
         )
     return [Points(positions) for positions in np.nonzero(mask)]
@@ -401,7 +401,7 @@ def _span(item: slice, extent: int, position: int) -> Span:
 
 
 def _symbolic_span(parts: tuple[Any, Any, Any], extent: Any) -> Span:
-    """The entry of a slice with symbolic bounds, or of an axis of symbolic extent.
+    """The entry of a slice with symbolic bounds, or of an axis of symbolic size.
 
     Raises:
       InconclusiveDimensionOperation: if it is not known from where bounds are counted.

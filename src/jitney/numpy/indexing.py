@@ -202,7 +202,7 @@ def empty_of_type(x: Array, shape: Shape) -> Array:
 
 
 def _sized_axes(p: Plan) -> list[tuple[int, Any]]:
-    """(extent, layout item) of each axis of the result."""
+    """(size, layout item) of each axis of the result."""
     out: list[tuple[int, Any]] = []
     for item in p.layout:
         if item == POINTS:
@@ -239,7 +239,7 @@ def static_entries(p: Plan, clip: bool, wrap: bool) -> list[Span | int] | None:
 
 
 def _get_static(x: Array, entries: Sequence[Span | int]) -> Array:
-    """Slices, in the positions of the operand's axes; scalars leave axes of extent 1."""
+    """Slices, in the positions of the operand's axes; scalars leave axes of size 1."""
     starts, limits, strides = [], [], []
     for e in entries:
         if not isinstance(e, Span):
@@ -333,7 +333,7 @@ class Indexer:
       selects_all: True if no index is needed at all.
       indexed: the operand's axes with a column of indices, in the order of the columns.
       collapsed: the operand's axes that are not axes of the windows.
-      window_sizes: extents of the windows, one for each axis of the operand.
+      window_sizes: sizes of the windows, one for each axis of the operand.
       window_axes: axes of the result (new axes left out) that come from windows.
       batch_shape: shape of the indices without their last axis.
       reversed_axes: axes of the result (new axes left out) that come out in reversed order.

@@ -152,7 +152,7 @@ def delete(
 
     Raises:
       IndexError: if an index in an array is out of range.
-      ValueError: if a single index is, if `obj` is of another dtype, or a mask of another extent.
+      ValueError: if a single index is, if `obj` is of another dtype, or a mask of another size.
       ConcretizationTypeError: if `obj` is traced, without the promise.
 
     Example:
@@ -251,7 +251,7 @@ def resize(a: ArrayLike, new_shape: ShapeLike) -> Array:
     Returns: an array of the dtype of `a`; zeros if `a` has no elements.
 
     Raises:
-      ValueError: if an extent is negative.
+      ValueError: if a size is negative.
 
     Example:
       >>> jnp.resize(jnp.array([1, 2, 3]), (2, 4))

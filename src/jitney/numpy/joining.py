@@ -460,7 +460,7 @@ def split(
     Returns: a list of arrays.
 
     Raises:
-      ValueError: if the extent cannot be divided.
+      ValueError: if the size cannot be divided.
 
     Example:
       >>> left, right = jnp.split(jnp.ones((3, 8)), 2, axis=1)
@@ -503,7 +503,7 @@ def vsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> li
     Returns: a list of arrays.
 
     Raises:
-      ValueError: if the extent cannot be divided.
+      ValueError: if the size cannot be divided.
 
     Example:
       >>> jnp.vsplit(jnp.array([[1, 2], [3, 4]]), 2)
@@ -522,7 +522,7 @@ def hsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> li
     Returns: a list of arrays.
 
     Raises:
-      ValueError: if the extent cannot be divided.
+      ValueError: if the size cannot be divided.
 
     Example:
       >>> jnp.hsplit(jnp.array([[1, 2], [3, 4]]), 2)
@@ -544,7 +544,7 @@ def dsplit(ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int]) -> li
     Returns: a list of arrays.
 
     Raises:
-      ValueError: if the extent cannot be divided.
+      ValueError: if the size cannot be divided.
 
     Example:
       >>> [part.shape for part in jnp.dsplit(jnp.ones((2, 3, 4)), 2)]

@@ -242,7 +242,7 @@ def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
     """Computes the inverse of `tensordot(a, ., ind)`.
 
     Args:
-      a: an array; the product of its first `ind` extents is that of the others.
+      a: an array; the product of its first `ind` sizes is that of the others.
       ind: how many axes are of the result of the product.
 
     Returns: an array of shape a.shape[ind:] + a.shape[:ind].
@@ -264,7 +264,7 @@ def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
     if math.prod(front) != math.prod(back):
         raise ValueError(
             f"jnp.linalg.tensorinv: the first {ind} axes of `a` must have as many elements as the "
-            f"others, but their extents are {front} and {back}"
+            f"others, but their sizes are {front} and {back}"
         )
     square = reshape(a, (math.prod(front), math.prod(back)))
     return reshape(inv(square), (*back, *front))

@@ -66,7 +66,7 @@ def logsumexp(
       a: array; integers become the default float.
       axis: an axis, several, or None for all.
       b: factors, broadcast against `a`.
-      keepdims: whether summed axes stay, of extent one.
+      keepdims: whether summed axes stay, of size one.
       return_sign: whether to return the sign of the sum as well, so that it may be negative.
       where: elements to count.
 

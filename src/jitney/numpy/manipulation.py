@@ -55,7 +55,7 @@ def reshape(
 
     Args:
       a: an array.
-      shape: extents; one of them may be -1, it is what remains.
+      shape: sizes; one of them may be -1, it is what remains.
       order: "C", row-major, or "F", column-major: how elements are read and put.
       copy: whether the result must be another array even if nothing changes.
       out_sharding: sharding of the result; a PartitionSpec refers to the mesh in force.
@@ -97,7 +97,7 @@ def _sizes(old: tuple[int, ...], shape: ShapeLike) -> tuple[int, ...]:
         return new
     if new.count(-1) > 1:
         raise TypeError(
-            f"jnp.reshape: one extent at most can be -1, but `shape` is {new}, and the array has "
+            f"jnp.reshape: one size at most can be -1, but `shape` is {new}, and the array has "
             f"shape {old}"
         )
     size = math.prod(old)
@@ -110,7 +110,7 @@ def _sizes(old: tuple[int, ...], shape: ShapeLike) -> tuple[int, ...]:
         raise TypeError(
             f"jnp.reshape: an array of shape {old} has {messages.counted(size, 'element')}, which "
             f"shape {new} cannot "
-            f"hold: {size} is not a multiple of {known}, the product of the extents that are given"
+            f"hold: {size} is not a multiple of {known}, the product of the sizes that are given"
         )
     return tuple([size // known if n == -1 else n for n in new])
 
@@ -283,10 +283,10 @@ def squeeze(a: ArrayLike, axis: Axis = None) -> Array:
 
     Args:
       a: an array.
-      axis: an axis or several; by default all of extent 1.
+      axis: an axis or several; by default all of size 1.
 
     Raises:
-      ValueError: if one of them has another extent.
+      ValueError: if one of them has another size.
 
     Example:
       >>> jnp.squeeze(jnp.array([[[1], [2]]]))
@@ -434,7 +434,7 @@ def repeat(
       a: an array; flattened if `axis` is None.
       repeats: how many times: a number, or one for each element.
       axis: along which elements are repeated.
-      total_repeat_length: extent of the result, needed if `repeats` is traced; what is missing is
+      total_repeat_length: size of the result, needed if `repeats` is traced; what is missing is
         filled up with the last element.
       out_sharding: sharding of the result; a PartitionSpec refers to the mesh in force.
 
@@ -457,7 +457,7 @@ def repeat(
         known: Any = concrete_or_error(
             None,
             repeats,
-            "The sum of `repeats` is the extent of the result of jnp.repeat, so it must be static: "
+            "The sum of `repeats` is the size of the result of jnp.repeat, so it must be static: "
             "give it by `total_repeat_length`, or pass `repeats` as Python or NumPy numbers.",
         )
         if np.ndim(known) == 0 or np.shape(known) == (1,):

@@ -107,7 +107,7 @@ def norm(
         matrices: "fro", "nuc", 2 and -2 (of singular values), 1 and -1 (of sums of columns), inf and
         -inf (of sums of rows).
       axis: an axis, two, or None: all of `x`, of rank 1 or 2 unless `ord` is None.
-      keepdims: whether the axes stay, with extent 1.
+      keepdims: whether the axes stay, with size 1.
 
     Returns: an array of a float dtype.
 
@@ -156,7 +156,7 @@ def vector_norm(
     Args:
       x: an array; integers become the default float.
       axis: an axis, or several that count as one; None: all elements are one vector.
-      keepdims: whether the axes stay, with extent 1.
+      keepdims: whether the axes stay, with size 1.
       ord: the order; see `norm`.
 
     Returns: an array of a float dtype.
@@ -182,7 +182,7 @@ def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Order = "fro") 
 
     Args:
       x: an array (..., m, n); integers become the default float.
-      keepdims: whether the axes stay, with extent 1.
+      keepdims: whether the axes stay, with size 1.
       ord: the order; see `norm`.
 
     Returns: an array of a float dtype.

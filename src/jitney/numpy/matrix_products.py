@@ -87,12 +87,12 @@ def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
     """Computes the cross product of vectors of 3 elements.
 
     Args:
-      x1: an array with an axis of extent 3.
+      x1: an array with an axis of size 3.
       x2: an array, broadcast against `x1`.
       axis: the axis of the vectors.
 
     Raises:
-      ValueError: if the extent is another.
+      ValueError: if the size is another.
 
     Example:
       >>> jnp.linalg.cross(jnp.array([1, 0, 0]), jnp.array([0, 1, 0]))
@@ -151,7 +151,7 @@ def matmul(
       preferred_element_type: dtype of accumulation and result; the common dtype by default.
 
     Raises:
-      TypeError: if the contracted extents differ.
+      TypeError: if the contracted sizes differ.
 
     Example:
       >>> jnp.linalg.matmul(jnp.array([[1, 2], [3, 4]]), jnp.array([1, 1]))

@@ -68,7 +68,7 @@ def nanmax(
       a: an array of real numbers.
       axis: an axis, a tuple of axes, or None for all.
       out: must be None.
-      keepdims: whether reduced axes stay, with extent 1.
+      keepdims: whether reduced axes stay, with size 1.
       initial: a scalar to start from.
       where: truth values, broadcast to `a`; elements where they are false are left out. Needs
         `initial`.
@@ -98,7 +98,7 @@ def nanmin(
       a: an array of real numbers.
       axis: an axis, a tuple of axes, or None for all.
       out: must be None.
-      keepdims: whether reduced axes stay, with extent 1.
+      keepdims: whether reduced axes stay, with size 1.
       initial: a scalar to start from.
       where: truth values, broadcast to `a`; elements where they are false are left out. Needs
         `initial`.
@@ -130,7 +130,7 @@ def nansum(
       axis: an axis, a tuple of axes, or None for all.
       dtype: of the result; by default that of `a`, or the default integer for smaller ones and bool.
       out: must be None.
-      keepdims: whether reduced axes stay, with extent 1.
+      keepdims: whether reduced axes stay, with size 1.
       initial: a scalar to start from.
       where: truth values, broadcast to `a`; elements where they are false are left out.
 
@@ -158,7 +158,7 @@ def nanprod(
       axis: an axis, a tuple of axes, or None for all.
       dtype: of the result; by default that of `a`, or the default integer for smaller ones and bool.
       out: must be None.
-      keepdims: whether reduced axes stay, with extent 1.
+      keepdims: whether reduced axes stay, with size 1.
       initial: a scalar to start from.
       where: truth values, broadcast to `a`; elements where they are false are left out.
 
@@ -185,7 +185,7 @@ def nanmean(
       axis: an axis, a tuple of axes, or None for all.
       dtype: of the result; by default that of `a`, or the default float for integers.
       out: must be None.
-      keepdims: whether reduced axes stay, with extent 1.
+      keepdims: whether reduced axes stay, with size 1.
       where: truth values, broadcast to `a`; elements where they are false are left out.
 
     Example:
@@ -223,7 +223,7 @@ def nanvar(
       dtype: of the result; by default that of `a`, or the default float for integers.
       out: must be None.
       ddof: subtracted from the number of elements in the divisor.
-      keepdims: whether reduced axes stay, with extent 1.
+      keepdims: whether reduced axes stay, with size 1.
       where: truth values, broadcast to `a`; elements where they are false are left out.
       mean: the mean, with reduced axes kept, if it is known.
 
@@ -277,7 +277,7 @@ def nanstd(
       dtype: of the result; by default that of `a`, or the default float for integers.
       out: must be None.
       ddof: subtracted from the number of elements in the divisor.
-      keepdims: whether reduced axes stay, with extent 1.
+      keepdims: whether reduced axes stay, with size 1.
       where: truth values, broadcast to `a`; elements where they are false are left out.
       mean: the mean, with reduced axes kept, if it is known.
 

@@ -326,7 +326,7 @@ def mask_indices(
     """Returns the indices of elements of an n by n matrix that `mask_func` selects.
 
     Args:
-      n: extent of the matrix.
+      n: size of the matrix.
       mask_func: takes the matrix and `k`, such as `jnp.triu`.
       k: passed on.
       size: as for `nonzero`.
@@ -425,7 +425,7 @@ def _matrix_shape(name: str, arr: ArrayLike) -> tuple[int, int]:
 
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
-    """Returns the indices of the main diagonal of an array with `ndim` axes of extent `n`.
+    """Returns the indices of the main diagonal of an array with `ndim` axes of size `n`.
 
     Returns: a tuple of `ndim` integer arrays of rank 1.
 
@@ -445,7 +445,7 @@ def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
     """Returns `diag_indices` for an array of the shape of `arr`.
 
     Raises:
-      ValueError: if `arr` has less than two axes, or axes of different extents.
+      ValueError: if `arr` has less than two axes, or axes of different sizes.
 
     Example:
       >>> jnp.diag_indices_from(jnp.zeros((2, 2)))
@@ -567,7 +567,7 @@ def unravel_index(indices: ArrayLike, shape: ShapeLike | Array | np.ndarray) -> 
 
     Args:
       indices: integers.
-      shape: extents.
+      shape: sizes.
 
     Returns: a tuple of integer arrays of the shape of `indices`, one for each axis of `shape`.
 

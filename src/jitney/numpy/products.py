@@ -136,7 +136,7 @@ def matmul(
 
     Raises:
       ValueError: if an operand is a scalar.
-      TypeError: if the contracted extents differ.
+      TypeError: if the contracted sizes differ.
 
     Example:
       >>> jnp.matmul(jnp.array([[1, 2], [3, 4]]), jnp.array([[0, 1], [1, 0]]))
@@ -251,14 +251,14 @@ def vecdot(
 
     Args:
       x1: an array of rank 1 or more.
-      x2: an array with the same extent along `axis`.
+      x2: an array with the same size along `axis`.
       axis: of both arrays, counted in each.
       precision: of matrix units; has no effect on results of a CPU, presets aside.
       preferred_element_type: dtype of accumulation and result.
 
     Raises:
       IndexError: if an operand is a scalar.
-      ValueError: if the extents along `axis` differ.
+      ValueError: if the sizes along `axis` differ.
 
     Example:
       >>> jnp.vecdot(jnp.array([[1, 2], [3, 4]]), jnp.array([1, 10]))
@@ -304,7 +304,7 @@ def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     Returns: an array of shape (*batch, n).
 
     Raises:
-      ValueError: if the ranks are too low, or the contracted extents differ.
+      ValueError: if the ranks are too low, or the contracted sizes differ.
 
     Example:
       >>> jnp.matvec(jnp.array([[1, 2], [3, 4]]), jnp.array([1, 10]))
@@ -417,7 +417,7 @@ def tensordot(
     Returns: an array with the remaining axes of `a`, then those of `b`.
 
     Raises:
-      TypeError: if `axes` is of another form, or does not fit the ranks or the extents.
+      TypeError: if `axes` is of another form, or does not fit the ranks or the sizes.
 
     Example:
       >>> jnp.tensordot(jnp.ones((2, 3)), jnp.ones((3, 2)), axes=1)
@@ -474,9 +474,9 @@ def kron(a: ArrayLike, b: ArrayLike) -> Array:
 
     Args:
       a: an array.
-      b: an array; the one of lower rank gets leading axes of extent 1.
+      b: an array; the one of lower rank gets leading axes of size 1.
 
-    Returns: an array whose extents are products of the operands' extents.
+    Returns: an array whose sizes are products of the operands' sizes.
 
     Example:
       >>> jnp.kron(jnp.array([1, 10]), jnp.array([1, 2, 3]))

@@ -116,7 +116,7 @@ def promote_dtypes_numeric(*operands: ArrayLike) -> list[Any]:
 
 
 def promote_shapes(name: str, *operands: ArrayLike) -> list[Any]:
-    """Operands with leading axes of extent 1 up to the highest rank; scalars are left alone.
+    """Operands with leading axes of size 1 up to the highest rank; scalars are left alone.
 
     Warns, or raises ValueError, as `jax_numpy_rank_promotion` says: for operands that users give.
     """

@@ -81,7 +81,7 @@ def quantile(
       overwrite_input: must be False.
       method: which number between two elements: "linear", "lower", "higher", "midpoint", "nearest";
         "inverted_cdf" takes the first element up to which the weights add up to that share.
-      keepdims: whether reduced axes stay, with extent 1.
+      keepdims: whether reduced axes stay, with size 1.
       weights: with "inverted_cdf", the weights of elements.
 
     Returns: an array of inexact dtype, of the shape of `q`, then the axes of `a` that stay.
@@ -122,7 +122,7 @@ def nanquantile(
       out: must be None.
       overwrite_input: must be False.
       method: one of those of `quantile`, "linear" by default.
-      keepdims: whether reduced axes stay, with extent 1.
+      keepdims: whether reduced axes stay, with size 1.
       weights: with "inverted_cdf", the weights of elements.
 
     Example:
@@ -163,7 +163,7 @@ def percentile(
       out: must be None.
       overwrite_input: must be False.
       method: one of those of `quantile`, "linear" by default.
-      keepdims: whether reduced axes stay, with extent 1.
+      keepdims: whether reduced axes stay, with size 1.
       weights: with "inverted_cdf", the weights of elements.
       out_sharding: sharding of the result; a PartitionSpec refers to the mesh in force.
 
@@ -200,7 +200,7 @@ def nanpercentile(
       out: must be None.
       overwrite_input: must be False.
       method: one of those of `quantile`, "linear" by default.
-      keepdims: whether reduced axes stay, with extent 1.
+      keepdims: whether reduced axes stay, with size 1.
       weights: with "inverted_cdf", the weights of elements.
 
     Example:
@@ -226,7 +226,7 @@ def median(
       axis: an axis, a tuple of axes, or None for all.
       out: must be None.
       overwrite_input: must be False.
-      keepdims: whether reduced axes stay, with extent 1.
+      keepdims: whether reduced axes stay, with size 1.
 
     Returns: an array of inexact dtype.
 
@@ -253,7 +253,7 @@ def nanmedian(
       axis: an axis, a tuple of axes, or None for all.
       out: must be None.
       overwrite_input: must be False.
-      keepdims: whether reduced axes stay, with extent 1.
+      keepdims: whether reduced axes stay, with size 1.
 
     Example:
       >>> jnp.nanmedian(jnp.array([4.0, jnp.nan, 2.0]))
@@ -361,7 +361,7 @@ def _weights_like(name: str, x: Array, axis: Axis, weights: ArrayLike | None) ->
     axes = canonical_axes(axis, x.ndim)
     if w.ndim != len(axes) or w.shape != tuple([x.shape[k] for k in axes]):
         raise ValueError(
-            f"jnp.{name}: `weights` must have the shape of `a`, or its extents along `axis`, "
+            f"jnp.{name}: `weights` must have the shape of `a`, or its sizes along `axis`, "
             f"{axis}, but they have shapes {w.shape} and {x.shape}"
         )
     return broadcast_in_dim(w, x.shape, axes)

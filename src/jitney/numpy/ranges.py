@@ -116,7 +116,7 @@ def _steps(distance: Any, step: Any) -> Any:
 
 
 def _scalar_of(name: str, x: ArrayLike) -> Any:
-    """Argument `name` as a Python or NumPy scalar, or a symbolic extent."""
+    """Argument `name` as a Python or NumPy scalar, or a symbolic size."""
     if type(x) is DimExpr:
         return x
     x = concrete_or_error(
@@ -212,7 +212,7 @@ def linspace(
       axis: where the new axis goes.
       device: where to put it: a Device or a Sharding; nowhere in particular by default.
 
-    Returns: an array with a new axis of extent `num`; with `retstep`, the pair of it and the distance.
+    Returns: an array with a new axis of size `num`; with `retstep`, the pair of it and the distance.
 
     Example:
       >>> jnp.linspace(0.0, 1.0, 5)

@@ -5,7 +5,7 @@ Common arguments:
   dtype: of the result, in which sums are carried; by default small integers are summed as the
     default integer, and half precision is carried in float32.
   out: must be None.
-  keepdims: whether reduced axes stay, with extent 1.
+  keepdims: whether reduced axes stay, with size 1.
   initial: a scalar to start from.
   where: truth values; elements where they are false are left out.
 """
@@ -57,7 +57,7 @@ def sum(
       axis: an axis, a tuple of axes, or None for all.
       dtype: of the result; by default that of `a`, or the default integer for smaller ones and bool.
       out: must be None.
-      keepdims: whether reduced axes stay, with extent 1.
+      keepdims: whether reduced axes stay, with size 1.
       initial: a scalar to start from.
       where: truth values, broadcast to `a`; elements where they are false are left out.
       promote_integers: whether small integers are summed as the default integer.
@@ -93,7 +93,7 @@ def prod(
       axis: an axis, a tuple of axes, or None for all.
       dtype: of the result; by default that of `a`, or the default integer for smaller ones and bool.
       out: must be None.
-      keepdims: whether reduced axes stay, with extent 1.
+      keepdims: whether reduced axes stay, with size 1.
       initial: a scalar to start from.
       where: truth values, broadcast to `a`; elements where they are false are left out.
       promote_integers: whether small integers are multiplied as the default integer.
@@ -124,7 +124,7 @@ def max(
       a: an array; complex numbers are compared by real part, then imaginary part.
       axis: an axis, a tuple of axes, or None for all.
       out: must be None.
-      keepdims: whether reduced axes stay, with extent 1.
+      keepdims: whether reduced axes stay, with size 1.
       initial: a scalar to start from.
       where: truth values, broadcast to `a`; elements where they are false are left out. Needs
         `initial`.
@@ -155,7 +155,7 @@ def min(
       a: an array; complex numbers are compared by real part, then imaginary part.
       axis: an axis, a tuple of axes, or None for all.
       out: must be None.
-      keepdims: whether reduced axes stay, with extent 1.
+      keepdims: whether reduced axes stay, with size 1.
       initial: a scalar to start from.
       where: truth values, broadcast to `a`; elements where they are false are left out. Needs
         `initial`.
@@ -186,7 +186,7 @@ def minmax(
       a: an array; complex numbers are compared by real part, then imaginary part.
       axis: an axis, a tuple of axes, or None for all.
       out: must be None.
-      keepdims: whether reduced axes stay, with extent 1.
+      keepdims: whether reduced axes stay, with size 1.
       initial: a scalar to start both from, or a tuple of one for each.
       where: truth values, broadcast to `a`; elements where they are false are left out. Needs
         `initial`.
@@ -265,7 +265,7 @@ def all(
       a: an array.
       axis: an axis, a tuple of axes, or None for all.
       out: must be None.
-      keepdims: whether reduced axes stay, with extent 1.
+      keepdims: whether reduced axes stay, with size 1.
       where: truth values, broadcast to `a`; elements where they are false are left out.
 
     Returns: an array of booleans without the reduced axes; True where there are no elements.
@@ -291,7 +291,7 @@ def any(
       a: an array.
       axis: an axis, a tuple of axes, or None for all.
       out: must be None.
-      keepdims: whether reduced axes stay, with extent 1.
+      keepdims: whether reduced axes stay, with size 1.
       where: truth values, broadcast to `a`; elements where they are false are left out.
 
     Returns: an array of booleans without the reduced axes; False where there are no elements.
@@ -310,7 +310,7 @@ def ptp(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = Fals
       a: an array.
       axis: an axis, a tuple of axes, or None for all.
       out: must be None.
-      keepdims: whether reduced axes stay, with extent 1.
+      keepdims: whether reduced axes stay, with size 1.
 
     Example:
       >>> jnp.ptp(jnp.array([3, 1, 7]))
@@ -333,7 +333,7 @@ def count_nonzero(a: ArrayLike, axis: Axis = None, keepdims: bool = False) -> Ar
     Args:
       a: an array.
       axis: an axis, a tuple of axes, or None for all.
-      keepdims: whether reduced axes stay, with extent 1.
+      keepdims: whether reduced axes stay, with size 1.
 
     Returns: an array of the default integer.
 

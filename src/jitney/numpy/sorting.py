@@ -287,12 +287,12 @@ def top_k(
 
     Args:
       a: an array of real numbers.
-      k: how many, from 0 to the extent of the axis; static.
+      k: how many, from 0 to the size of the axis; static.
       axis: the axis.
       mode: "largest" or "smallest".
       sorted: whether they have to be in order, the first one the largest or smallest. They always are.
 
-    Returns: values and int32 indices, with extent k along `axis`: as a list for "largest", as a tuple
+    Returns: values and int32 indices, with size k along `axis`: as a list for "largest", as a tuple
       for "smallest". Among equal elements those with lower indices come first. NaN counts as larger
       than infinity, with its sign set as smaller than -infinity.
 

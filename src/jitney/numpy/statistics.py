@@ -232,8 +232,8 @@ def bincount(
     Args:
       x: integers, of rank 1; negative ones count as 0.
       weights: what each adds.
-      minlength: the least extent of the result.
-      length: the extent, for use under `jit`; greater integers are left out.
+      minlength: the least size of the result.
+      length: the size, for use under `jit`; greater integers are left out.
       out_sharding: sharding of the result; a PartitionSpec refers to the mesh in force.
 
     Returns: an array of rank 1: integers, or numbers of the dtype of `weights`.
@@ -279,7 +279,7 @@ def bincount(
 
 
 def _number_of_counts(x: Array, minlength: int, length: int | None) -> int:
-    """The extent of the result of `bincount`: `length` if it is given."""
+    """The size of the result of `bincount`: `length` if it is given."""
     minlength = operator.index(concrete_or_error(None, minlength, "'minlength' of jnp.bincount"))
     if length is not None:
         return operator.index(concrete_or_error(None, length, "'length' of jnp.bincount"))

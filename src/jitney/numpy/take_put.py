@@ -157,7 +157,7 @@ def _take_body(
         if mode == "clip":
             raise ValueError(_INDICES.format(index.dtype))
         index = convert(index, _INT32)
-        if mode == "wrap":  # counted modulo an extent that is a boolean, too: True
+        if mode == "wrap":  # counted modulo a size that is a boolean, too: True
             extent = min(extent, 1)
     index, gather_mode = _treat_outside(index, extent, mode)
     rank = index.ndim
@@ -549,7 +549,7 @@ def fill_diagonal(
 
     Raises:
       NotImplementedError: if `inplace` or `wrap`.
-      ValueError: if there are less than two axes, or more than two of different extents.
+      ValueError: if there are less than two axes, or more than two of different sizes.
 
     Example:
       >>> jnp.fill_diagonal(jnp.zeros((2, 2)), 1.0, inplace=False)

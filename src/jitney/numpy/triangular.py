@@ -374,7 +374,7 @@ def meshgrid(
     Args:
       *xi: coordinates along each axis, of rank 1.
       copy: must be True.
-      sparse: whether extents stay 1 except along the own axis.
+      sparse: whether sizes stay 1 except along the own axis.
       indexing: "ij", or "xy", with the first two axes of the results exchanged.
 
     Returns: a tuple of arrays, one for each of `xi`.
@@ -433,9 +433,9 @@ def indices(
     """Returns the indices of all elements of an array.
 
     Args:
-      dimensions: extents of the array.
+      dimensions: sizes of the array.
       dtype: of the result; the default integer by default.
-      sparse: whether extents stay 1 except along the own axis.
+      sparse: whether sizes stay 1 except along the own axis.
 
     Returns: an array whose first axis is over the axes; with `sparse`, a tuple of arrays that can
     be broadcast together.
@@ -469,7 +469,7 @@ def fromfunction(
 
     Args:
       function: takes the indices as scalars, one argument per axis; it is mapped by `vmap`.
-      shape: extents of the result's leading axes.
+      shape: sizes of the result's leading axes.
       dtype: of the indices.
       **kwargs: handed to `function`.
 

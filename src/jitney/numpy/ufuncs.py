@@ -193,7 +193,7 @@ class ufunc:
           axis: the axis.
           dtype: of the result.
           out: must be None.
-          keepdims: whether the axis stays, with extent 1.
+          keepdims: whether the axis stays, with size 1.
           initial: what to start from.
           where: elements where it is false are left out; needs `initial` or an identity.
 

@@ -46,7 +46,7 @@ def parse_signature(signature: str) -> tuple[list[CoreDims], list[CoreDims]]:
 
 
 def match_sizes(shape: Sequence[int], dims: CoreDims, sizes: dict[str, int], error: str) -> None:
-    """Puts the extents of core dimensions `dims`, the last of `shape`, into `sizes`."""
+    """Puts the sizes of core dimensions `dims`, the last of `shape`, into `sizes`."""
     if not dims:
         return
     if len(shape) < len(dims):
@@ -178,7 +178,7 @@ def _mapped(
 ) -> Any:
     """`function` mapped over the axes `common`, innermost last."""
     rank = len(common)
-    # Axes of extent 1 are not mapped over; axes of the result that nothing maps are put in after.
+    # Axes of size 1 are not mapped over; axes of the result that nothing maps are put in after.
     squeezed: list[Any] = []
     has_axis: list[list[bool]] = []
     for x, shape in zip(values, leading, strict=True):

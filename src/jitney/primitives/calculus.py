@@ -260,7 +260,7 @@ def transpose(x: Value, *, permutation: Axes) -> Array:
 
 
 def squeeze(x: Value, *, dimensions: Axes) -> Array:
-    """x without these axes, of extent 1."""
+    """x without these axes, of size 1."""
     return _bind("squeeze")(x, dimensions=dimensions)
 
 

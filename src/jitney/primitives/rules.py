@@ -245,7 +245,7 @@ def unbroadcast(x: Operand, ct: Cotangent) -> Any:
 
 
 def broadcast_to_result(t: Value, shape: tuple[int, ...]) -> Any:
-    """A tangent stretched as its operand was: scalars and extents of 1."""
+    """A tangent stretched as its operand was: scalars and sizes of 1."""
     old = shape_of(t)
     if old == shape:
         return t
@@ -279,7 +279,7 @@ def move_axis(x: Value, source: int, destination: int) -> Any:
 
 
 def insert_axes(x: Value, positions: tuple[int, ...]) -> Any:
-    """`x` with axes of extent 1 at `positions` of the result."""
+    """`x` with axes of size 1 at `positions` of the result."""
     shape = shape_of(x)
     rank = len(shape) + len(positions)
     kept = tuple(k for k in range(rank) if k not in positions)
@@ -324,7 +324,7 @@ def align(args: Sequence[Value], dims: Dims) -> tuple[list[Any], int]:
 
 
 def _widen(x: Value, n: int) -> Any:
-    """`x` with `n` axes of extent 1 behind the first."""
+    """`x` with `n` axes of size 1 behind the first."""
     shape = shape_of(x)
     full = (*shape[:1], *(1,) * n, *shape[1:])
     kept = (0, *range(n + 1, len(full)))
@@ -341,7 +341,7 @@ def to_front(x: Value, dim: int | None, size: int) -> Any:
 
 
 def batch_size(args: Sequence[Value], dims: Dims) -> int:
-    """The extent of the batch axis."""
+    """The size of the batch axis."""
     return next(shape_of(x)[d] for x, d in zip(args, dims, strict=True) if d is not None)
 
 

@@ -113,7 +113,7 @@ def reshape(operation: Operation) -> list[Entries]:
 
 
 def _splits_or_joins(old: Sequence[int], new: Sequence[int]) -> bool:
-    """Whether a reshape splits axes, joins neighbours, and adds or drops axes of extent one."""
+    """Whether a reshape splits axes, joins neighbours, and adds or drops axes of size one."""
     plain, other = [n for n in old if n != 1], [n for n in new if n != 1]
     return all([min(len(before), len(after)) <= 1 for before, after in _groups(plain, other)])
 
@@ -136,14 +136,14 @@ def _groups(old: Sequence[int], new: Sequence[int]) -> list[tuple[range, range]]
 
 
 def _in_sequence(operation: Operation, axes: Sequence[tuple[int, tuple[Any, ...]]]) -> list[Any]:
-    """The axes of the mesh that divide the elements of some (extent, names), in their order."""
+    """The axes of the mesh that divide the elements of some (size, names), in their order."""
     names: list[Any] = []
     is_open = True  # whether each device has one stretch even if the next axis is divided
     for n, own in axes:
         if own and not is_open:
             operation.refuse(
                 "This reshape is not supported: it would join parts that lie apart: "
-                f"{axes} (extent, divided along)"
+                f"{axes} (size, divided along)"
             )
         names += own
         is_open = is_open and operation.parts(own) == n
@@ -162,7 +162,7 @@ def _distributed(
             own.append(left.pop(0))
         if left and operation.parts(tuple(own)) != n:
             operation.refuse(
-                "This reshape is not supported: it cannot divide axes of extents "
+                "This reshape is not supported: it cannot divide axes of sizes "
                 f"{tuple(extents)} along {tuple(names)}"
             )
         out.append(tuple(own))
@@ -172,7 +172,7 @@ def _distributed(
 def cut(operation: Operation) -> list[Entries]:
     """Results that have some of the first operand's elements: axes that are divided stay whole.
 
-    So slices, padding, and what is like them: an axis of another extent may be divided only where its
+    So slices, padding, and what is like them: an axis of another size may be divided only where its
     parts stay equal.
     """
     spec, old = operation.specs[0], shape_of(operation, 0)
@@ -208,7 +208,7 @@ def concatenate(operation: Operation) -> list[Entries]:
             f"{listed}; jax.reshard moves them"
         )
     shape = list(operation.shapes[0])
-    shape[axis] = 1  # extents differ there
+    shape[axis] = 1  # sizes differ there
     out = elementwise(operation, tuple(shape))
     _check_parts(operation, out, axis, "joins")
     return [out]

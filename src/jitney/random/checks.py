@@ -20,11 +20,11 @@ def shape_of(shape: ShapeLike) -> Shape:
     """Returns a shape given as a number or a sequence.
 
     Raises:
-      TypeError: if an extent is not an integer known now, or is negative.
+      TypeError: if a size is not an integer known now, or is negative.
     """
     out = canonical_shape(shape)
     if any(n < 0 for n in out):
-        raise TypeError(f"`shape` must have extents of 0 or more, but is {shape}")
+        raise TypeError(f"`shape` must have sizes of 0 or more, but is {shape}")
     return out
 
 

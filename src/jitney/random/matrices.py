@@ -124,7 +124,7 @@ def orthogonal(
     Returns: [*shape, n, m].
 
     Raises:
-      ValueError: if the dtype is another, or an extent is negative.
+      ValueError: if the dtype is another, or a size is negative.
 
     Example:
       >>> q = random.orthogonal(random.key(0), 3)
@@ -134,7 +134,7 @@ def orthogonal(
     key, _ = check_key("orthogonal", key)
     columns = n if m is None else m
     if n < 0 or columns < 0:
-        raise ValueError(f"orthogonal: extents must not be negative, got n={n} and m={m}")
+        raise ValueError(f"orthogonal: sizes must not be negative, got n={n} and m={m}")
     asked = inexact_dtype("normal", dtype, allow_complex=True)
     drawn = _orthogonal(key, n=n, m=columns, shape=shape_of(shape), dtype=asked)
     return placed(drawn, None, out_sharding)

@@ -76,7 +76,7 @@ def uniform(
 
     Raises:
       ValueError: if the dtype is another.
-      TypeError: if an extent of `shape` is negative or not known.
+      TypeError: if a size of `shape` is negative or not known.
 
     Example:
       >>> random.uniform(random.key(0), (3,))

@@ -35,7 +35,7 @@ class Layout:
 
     Attributes:
       major_to_minor: the axes, slowest first.
-      tiling: extents of tiles, as XLA has them; None if nothing is said.
+      tiling: sizes of tiles, as XLA has them; None if nothing is said.
       sub_byte_element_size_in_bits: of elements that are smaller than a byte.
     """
 

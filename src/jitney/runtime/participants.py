@@ -218,7 +218,7 @@ class Participants:
         return group
 
 
-# Ranks, and the extents of the grid that they are in.
+# Ranks, and the sizes of the grid that they are in.
 _Key: TypeAlias = tuple[tuple[int, ...], tuple[tuple[str, int], ...]]
 _made: dict[_Key, Participants] = {}
 

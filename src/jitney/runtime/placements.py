@@ -436,7 +436,7 @@ def partitioned_text(
 
 
 # Called with each program that is lowered for operands on a mesh: the program, how its operands are
-# divided, the mesh's extents, and how results are to be (`jitney simulate`).
+# divided, the mesh's sizes, and how results are to be (`jitney simulate`).
 observers: list[Observer] = []
 
 
@@ -453,7 +453,7 @@ def observe(
 def _specs(
     module: ir.Module, places: Sequence[Sharding | None], results: Sequence[Sharding | None]
 ) -> tuple[list[Spec], Mapping[Any, int], list[Spec | None]] | None:
-    """How operands are divided, the extents of the mesh that they are on, and how results are to be."""
+    """How operands are divided, the sizes of the mesh that they are on, and how results are to be."""
     mesh = next((p.mesh for p in places if isinstance(p, NamedSharding)), None)
     if mesh is None:
         return None
@@ -482,7 +482,7 @@ def _entries(
 
 
 def _extents(mesh: Mesh | AbstractMesh) -> dict[str, int]:
-    """Extents of a mesh's axes by the names that programs have for them."""
+    """Sizes of a mesh's axes by the names that programs have for them."""
     return {str(name): n for name, n in mesh.shape.items()}
 
 

@@ -28,7 +28,7 @@ class ProcessGrid:
     """Processes in an array whose axes have the names of a mesh's.
 
     Attributes:
-      extents: how many processes there are along each axis of the mesh.
+      sizes: how many processes there are along each axis of the mesh.
       devices: how many devices of a process there are along each.
       ranks: the numbers of the processes, in row-major order.
     """

@@ -153,7 +153,7 @@ def dct(
       axis: the axis.
       norm: "backward" as in the sum above, or "ortho": the transform is an orthogonal matrix.
 
-    Returns: array with extent n along `axis`.
+    Returns: array with size n along `axis`.
 
     Raises:
       NotImplementedError: for other types.
@@ -191,10 +191,10 @@ def dctn(
 
     Args:
       x, type, norm: as of `dct`.
-      s: length for each axis; their own extents by default.
+      s: length for each axis; their own sizes by default.
       axes: the axes; by default the last len(s), or all.
 
-    Returns: array with the extents `s` along `axes`.
+    Returns: array with the sizes `s` along `axes`.
 
     Raises:
       NotImplementedError, ValueError: as of `dct`, and if there are not as many lengths as axes.

@@ -16,7 +16,7 @@ class Algebra:
       zeros: aval -> zeros of that type.
       add: (x, y) -> their sum, for cotangents.
       move_axis: (x, source, destination) -> x.
-      insert_axis: (x, position, extent, along) -> x repeated along a new axis, which lies as `along`
+      insert_axis: (x, position, size, along) -> x repeated along a new axis, which lies as `along`
         says if that is not None.
       scale: (x, factor) -> x times a Python number, of the type of x.
       reshard: (x, sharding) -> x lying so along Explicit axes.

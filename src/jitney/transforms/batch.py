@@ -52,7 +52,7 @@ class AxisData:
 
     Attributes:
       name: how collectives call it; None if it has no name.
-      size: its extent.
+      size: its size.
       spmd_name: names of axes of a mesh that it is divided along.
       along: how arrays that have it lie along it, if types say so: the sharding of an array of this
         axis alone.

@@ -175,7 +175,7 @@ def test_extents_are_those_in_scope():
     closed = jitney.make_jaxpr(lambda x: lax.all_gather(x, "i"), axis_env=[("i", 2)])(X[0])
     with extend_axis_env(("i", 2)):
         assert "collective" in dispatch.lower(closed).as_text()
-    with pytest.raises(NameError, match="all_gather over an axis of extent 2"):
+    with pytest.raises(NameError, match="all_gather over an axis of size 2"):
         dispatch.lower(closed)
     for function in (
         lambda x: lax.ppermute(x, "i", [(0, 1)]),

@@ -3,7 +3,7 @@
     i32 kernel(ptr call, ptr params, i64 begin, i64 end)        1 if it came to its end
 
 `params` points to the buffers' addresses; begin and end bound the outermost loop, so that a kernel can
-be divided among threads, and one whose only loop is the outermost serves all extents of one `Range`.
+be divided among threads, and one whose only loop is the outermost serves all sizes of one `Range`.
 
 Lanes are explicit. Where the target has masks, one loop does everything, its last iteration under a
 mask; elsewhere a scalar loop does the remainder, if there can be one. Each statement is written in the

@@ -34,19 +34,19 @@ def range_of(kernel: Kernel | LoopKernel) -> Range:
         return ANY_RANGE
     extent = kernel.extents[axis]
     divisor = min(extent & -extent, COSTS.lane_chunk)
-    # Each range has code of its own: few ranges, so that extents share code.
+    # Each range has code of its own: few ranges, so that sizes share code.
     shortest = COSTS.shortest_vector
     return Range(divisor if divisor >= shortest else 1, 0 < extent < shortest)
 
 
 def content_key(kernel: Kernel) -> tuple[object, ...]:
-    """Equal for kernels with the same code: the outermost extent is a parameter of the code."""
+    """Equal for kernels with the same code: the outermost size is a parameter of the code."""
     plan = schedule(kernel)
     outer = outermost(plan)
     extents = tuple([-1 if k == outer else n for k, n in enumerate(kernel.extents)])
     body = tuple([statement_key(s) for s in kernel.body])
     outputs = tuple([ir.output_key(o) for o in kernel.outputs])
-    # The order of loops may depend on the outermost extent, and the order of a sum on that.
+    # The order of loops may depend on the outermost size, and the order of a sum on that.
     return (extents, kernel.reduced, kernel.params, body, outputs, plan, lanes_hint(kernel, plan))
 
 
@@ -73,7 +73,7 @@ def is_tile(kernel: Kernel | LoopKernel, plan: Schedule) -> bool:
 
 
 def lanes_hint(kernel: Kernel | LoopKernel, plan: Schedule) -> int:
-    """How many vectors are worked on at a time: part of the key, as it depends on extents."""
+    """How many vectors are worked on at a time: part of the key, as it depends on sizes."""
     if plan.vector is None or not kernel.reduced:
         return 1
     extent = kernel.extents[plan.vector]

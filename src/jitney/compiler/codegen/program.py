@@ -113,7 +113,7 @@ _kernels = _Kernels()
 
 
 caches.register(
-    "kernels", "their content, optimization level; the outermost extent is an argument", __name__,
+    "kernels", "their content, optimization level; the outermost size is an argument", __name__,
     entries=lambda: len(_kernels.places), clear=lambda: _kernels.clear(),
 )  # fmt: skip
 

@@ -379,7 +379,7 @@ def _must_be_stored(node: ir.Node, x: ir.Node, costs: dict[ir.Node, int], marks:
 def _keeps_index(node: ir.Node, x: ir.Node) -> bool:
     """Whether `node` reads operand `x` at the same index at which it is computed.
 
-    So do axes of extent 1 that come or go, and a gather of single elements for where these are.
+    So do axes of size 1 that come or go, and a gather of single elements for where these are.
     """
     if isinstance(node, ir.Reshape | ir.Broadcast):
         return [n for n in node.shape if n != 1] == [n for n in x.shape if n != 1]

@@ -188,7 +188,7 @@ class Builder:
     # --- views ------------------------------------------------------------------------------------
 
     def broadcast(self, x: Node, shape: Sequence[int], dims: Sequence[int]) -> Node:
-        """Axis k of `x` becomes axis dims[k] of `shape`; extents of 1 repeat."""
+        """Axis k of `x` becomes axis dims[k] of `shape`; sizes of 1 repeat."""
         shape, dims = tuple(shape), tuple(dims)
         if x.shape == shape:
             return x

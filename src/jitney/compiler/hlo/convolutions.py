@@ -310,7 +310,7 @@ def _outermost(b: Builder, x: ir.Node, w: ir.Node, window: Window, groups: int) 
 
 
 def _three(b: Builder, x: ir.Node, w: ir.Node, window: Window) -> tuple[ir.Node, ir.Node, Window]:
-    """The same convolution with three spatial axes, added ones of extent 1."""
+    """The same convolution with three spatial axes, added ones of size 1."""
     ones = (1,) * (SPACE - len(window.out))
     zeros = (0,) * len(ones)
     return (

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from jitney.core.jaxpr import Jaxpr, JaxprEqn
 
 Axes: TypeAlias = tuple[int, ...]
-MeshAxes: TypeAlias = tuple[tuple[str, int], ...]  # names and extents
+MeshAxes: TypeAlias = tuple[tuple[str, int], ...]  # names and sizes
 Groups: TypeAlias = tuple[tuple[int, ...], ...]  # numbers of participants
 CollectiveKind: TypeAlias = Literal[
     "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "permute", "broadcast", "axis_index"
@@ -153,7 +153,7 @@ class Apply(Node):
 
 @record(eq=False)
 class Broadcast(Node):
-    """Axis k of `x` becomes axis `dims[k]`; other axes repeat. Axes of extent 1 repeat as well.
+    """Axis k of `x` becomes axis `dims[k]`; other axes repeat. Axes of size 1 repeat as well.
 
     `dims` is strictly increasing (broadcast.C1); x.shape[k] is 1 or shape[dims[k]] (broadcast.C2).
     """
@@ -232,7 +232,7 @@ class Concatenate(Node):
 class Bitcast(Node):
     """The same bytes read as a dtype of another width.
 
-    Narrowing appends an axis of extent old/new; widening removes the last axis of extent new/old.
+    Narrowing appends an axis of size old/new; widening removes the last axis of size new/old.
     (Equal widths are `Apply("bitcast")`.)
     """
 

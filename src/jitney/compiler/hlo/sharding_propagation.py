@@ -43,7 +43,7 @@ class SaysDivision(ABC):
 
     @abstractmethod
     def of_results(self, operands: Sequence[Spec], extents: Mapping[Any, int]) -> list[Spec] | None:
-        """How each result is divided, given the operands and the mesh's extents; None: not at all."""
+        """How each result is divided, given the operands and the mesh's sizes; None: not at all."""
 
     @abstractmethod
     def of_operands(
@@ -109,7 +109,7 @@ def propagate(
     Args:
       region: the program.
       specs: how its parameters are, one for each.
-      extents: of the axes of the mesh.
+      sizes: of the axes of the mesh.
       calls: gets the calls of Python functions, and how the operands of each are divided.
     """
     return _Propagation(extents, calls).region(region, specs)
@@ -253,7 +253,7 @@ def wanted(sharding: ir.TensorSharding, inferred: Spec, extents: Mapping[Any, in
       sharding: the constraint's.
       inferred: the spec of the value without the constraint. It is kept along open dimensions, and
         if the constraint refers to another mesh.
-      extents: of the axes of the mesh.
+      sizes: of the axes of the mesh.
     """
     taken = {name for names in sharding.dimensions for name in names}
     if not taken.issubset(extents):

@@ -37,7 +37,7 @@ def regions(node: ir.Node) -> list[tuple[str, ir.Region]]:
 
 
 def window_sizes(node: ir.Scatter) -> list[int]:
-    """Extent of a scatter's windows along each axis of its operand."""
+    """Size of a scatter's windows along each axis of its operand."""
     dims = node.dims
     dropped = {*dims.inserted_window_dims, *dims.operand_batching_dims}
     extents = iter([node.updates.shape[k] for k in dims.update_window_dims])

@@ -64,9 +64,9 @@ def combine(parts: Sequence[Affine], factors: Sequence[int], offset: int, rank: 
 def reshape_groups(
     old: Sequence[int], new: Sequence[int]
 ) -> list[tuple[list[int], list[int]]] | None:
-    """Pairs of runs of axes (of `old`, of `new`) with equal products; axes of extent 1 left out.
+    """Pairs of runs of axes (of `old`, of `new`) with equal products; axes of size 1 left out.
 
-    None if an extent is 0.
+    None if a size is 0.
     """
     a = [k for k, n in enumerate(old) if n != 1]
     b = [k for k, n in enumerate(new) if n != 1]
@@ -135,7 +135,7 @@ class KernelBuilder:
     """Writes one kernel.
 
     Args:
-      extents: the domain, parallel axes first.
+      sizes: the domain, parallel axes first.
       reduced: how many of the last axes are reduced.
       has_buffer: whether a node is to be loaded rather than computed.
       origin: where the domain begins, for a domain that is part of another.

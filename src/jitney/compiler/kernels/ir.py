@@ -1,6 +1,6 @@
 """The kernel IR: one loop nest over an iteration domain, with a straight-line scalar body.
 
-    kernel    ::= Kernel(extents, reduced, params, body, outputs, in_order)
+    kernel    ::= Kernel(sizes, reduced, params, body, outputs, in_order)
     statement ::= Const(value) | IndexValue(index) | Load(param, index) | Call(fn, args)
     output    ::= Store(param, index, value, where) | Reduce(param, index, fn, value, factor)
     index     ::= Affine(offset, coefficients, terms)
@@ -141,7 +141,7 @@ class Kernel:
     """A loop nest. See the module's docstring.
 
     Attributes:
-      extents: extent of each axis, parallel ones first.
+      sizes: size of each axis, parallel ones first.
       reduced: how many of the last axes are reduced.
       params: element types of the buffers it is given, inputs and outputs.
       body: statements.
@@ -158,7 +158,7 @@ class Kernel:
 
     @property
     def parallel(self) -> tuple[int, ...]:
-        """Extents of the axes that are not reduced."""
+        """Sizes of the axes that are not reduced."""
         return self.extents[: len(self.extents) - self.reduced]
 
     @property

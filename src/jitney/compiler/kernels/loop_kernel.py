@@ -1,6 +1,6 @@
 """Loops as kernels: the carry in registers, the loop sunk into the lanes.
 
-    loop ::= LoopKernel(extents, params, carried, body, condition, next_values, outputs)
+    loop ::= LoopKernel(sizes, params, carried, body, condition, next_values, outputs)
 
 A `LoopKernel` runs a whole `while` at every point of its iteration domain (no axis, or one: the
 lanes). Its body is that of a kernel, in which a statement `LoopCarried(i)` stands for carried scalar
@@ -77,7 +77,7 @@ class LoopKernel:
     """A loop. See the module's docstring.
 
     Attributes:
-      extents: () or (number of lanes,).
+      sizes: () or (number of lanes,).
       params: element types of the buffers it is given.
       carried: the carried scalars.
       body: statements.
@@ -111,7 +111,7 @@ class LoopBuilder(KernelBuilder):
     """Writes the body of a loop, taking arrays apart.
 
     Args:
-      extents: () or (number of lanes,).
+      sizes: () or (number of lanes,).
       loaded: nodes that are read from buffers.
       carried: parameters that are carried in registers -> number of their first scalar.
     """
@@ -362,7 +362,7 @@ def _changing(node: hlo.While, in_place: set[int]) -> list[int]:
 
 
 def _lane_choices(node: hlo.While, in_place: set[int]) -> list[tuple[int, ...]]:
-    """Boxes to try: no lanes where the carry is small, else the common leading extent."""
+    """Boxes to try: no lanes where the carry is small, else the common leading size."""
     shapes = [node.body.parameters[i].shape for i in _changing(node, in_place)]
     choices: list[tuple[int, ...]] = []
     if sum(math.prod(s) for s in shapes) <= COSTS.max_carried:

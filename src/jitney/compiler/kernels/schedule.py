@@ -39,7 +39,7 @@ def indices(kernel: Kernel) -> list[Affine]:
 
 
 def collapse(kernel: Kernel) -> Kernel:
-    """Coalesce adjacent axes that every index traverses as one; drop axes of extent 1."""
+    """Coalesce adjacent axes that every index traverses as one; drop axes of size 1."""
     if 0 in kernel.extents:
         return kernel
     first_reduced = len(kernel.extents) - kernel.reduced
@@ -184,7 +184,7 @@ def outermost(plan: Schedule) -> int | None:
 
 
 def outer_extent(kernel: Kernel | LoopKernel) -> int:
-    """Extent of the axis that begin and end bound; 1 if there is none."""
+    """Size of the axis that begin and end bound; 1 if there is none."""
     axis = outermost(schedule(kernel))
     return 1 if axis is None else kernel.extents[axis]
 

@@ -64,7 +64,7 @@ def unroll_and_jam(kernel: Kernel) -> Kernel:
 
 
 def divided(kernel: Kernel, axis: int, n: int) -> Kernel:
-    """`kernel` with parallel `axis` as two, the second of extent `n`."""
+    """`kernel` with parallel `axis` as two, the second of size `n`."""
 
     def change(index: Affine) -> Affine:
         c = index.coefficients

@@ -42,7 +42,7 @@ class KernelRows:
     """What a kernel touches in each iteration of its outermost loop.
 
     Attributes:
-      extent: iterations of that loop.
+      size: iterations of that loop.
       read: params that are loaded from.
       written: params that are written.
       reaches: of each param, all that is touched; None stands for places that depend on values.
@@ -59,7 +59,7 @@ class Rows:
 
     Attributes:
       launch: which.
-      extent: iterations of its outermost loop.
+      size: iterations of its outermost loop.
       buffers: what it touches, in order.
       read: those of them that it reads.
       written: those that it writes.
@@ -78,7 +78,7 @@ class Rows:
 
         Args:
           buffer: any; of one that the launch does not touch it is not true.
-          rows: a divisor of the loop's extent.
+          rows: a divisor of the loop's size.
           nbytes: of all rows of the buffer, if it is not the buffer's own size.
         """
         turns = self.extent // rows

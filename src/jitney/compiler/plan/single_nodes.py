@@ -74,7 +74,7 @@ def pad(plan: RegionPlan, node: hlo.Pad) -> bool:
 
 
 def _filled(node: hlo.Pad, kept: Sequence[tuple[int, int]]) -> list[list[tuple[int, int]]]:
-    """Returns the boxes to fill, as (start, extent) by axis: the whole, or what surrounds `kept`.
+    """Returns the boxes to fill, as (start, size) by axis: the whole, or what surrounds `kept`.
 
     Args:
       node: a padding.

@@ -93,7 +93,7 @@ class _Axes:
 
     @property
     def shape(self) -> OrderedDict[Any, int]:
-        """Extents by axis name."""
+        """Sizes by axis name."""
         return OrderedDict(zip(self.axis_names, self.axis_sizes, strict=True))
 
     @property
@@ -346,7 +346,7 @@ class AbstractMesh(_Axes):
     """The axes of a mesh, without devices.
 
     Args:
-      axis_sizes: extents.
+      axis_sizes: sizes.
       axis_names: names.
       axis_types: of the axes, or of all; all Explicit by default.
       abstract_device: what is known of the devices; None says nothing.

@@ -91,12 +91,12 @@ class SdyShardingRule:
       need_replication_factors: factors along which each device needs all elements; `partition` has to
         see to it, as to all kinds of factors: they do not change how results are divided.
       permutation_factors: factors along which elements change places.
-      **factor_sizes: extents of factors that are parts of axes only.
+      **factor_sizes: sizes of factors that are parts of axes only.
 
     Raises:
-      ValueError: if there is no such factor, an extent is missing or one too many, or a factor is of
+      ValueError: if there is no such factor, a size is missing or one too many, or a factor is of
         two kinds.
-      TypeError: if an extent is no integer.
+      TypeError: if a size is no integer.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class SdyShardingRule:
     def _check(self) -> None:
         if not all([type(n) is int for n in self.factor_sizes.values()]):
             raise TypeError(
-                f"sharding rule: extents of factors are integers, unlike {self.factor_sizes}"
+                f"sharding rule: sizes of factors are integers, unlike {self.factor_sizes}"
             )
         whole: set[str] = set()
         parts: dict[str, None] = {}
@@ -138,18 +138,18 @@ class SdyShardingRule:
         for name in self.factor_sizes:
             if name in whole:
                 raise ValueError(
-                    f"sharding rule: factor {name!r} is a whole axis, which has its extent; leave out "
+                    f"sharding rule: factor {name!r} is a whole axis, which has its size; leave out "
                     f"{name}={self.factor_sizes[name]}"
                 )
             if name not in parts:
                 raise ValueError(
-                    f"sharding rule: {name}={self.factor_sizes[name]} is the extent of a factor that "
+                    f"sharding rule: {name}={self.factor_sizes[name]} is the size of a factor that "
                     f"no axis has; there are {sorted(whole | parts.keys())}"
                 )
         for name in parts:
             if name not in whole and name not in self.factor_sizes:
                 raise ValueError(
-                    f"sharding rule: factor {name!r} is nowhere a whole axis; give its extent, "
+                    f"sharding rule: factor {name!r} is nowhere a whole axis; give its size, "
                     f"{name}=..."
                 )
         seen: set[str] = set()
@@ -190,7 +190,7 @@ class SdyShardingRule:
         """The rule for operands and results of given shapes.
 
         Raises:
-          ValueError: if it is for another number of arrays or of axes, or for other extents.
+          ValueError: if it is for another number of arrays or of axes, or for other sizes.
         """
         sizes: dict[str, int] = dict(self.factor_sizes)
         leading: dict[str, int] = {}
@@ -260,7 +260,7 @@ class BoundRule:
     Attributes:
       operands: for each operand and each of its axes the factors.
       results: for each result likewise.
-      sizes: extents of the factors.
+      sizes: of the factors.
     """
 
     operands: tuple[tuple[tuple[str, ...], ...], ...]
@@ -277,7 +277,7 @@ class BoundRule:
 
         Args:
           specs: for each operand and axis the axes of a mesh, major first.
-          extents: of the axes of the mesh.
+          sizes: of the axes of the mesh.
         """
         axes_of_factor = self._axes_of_factors(specs, extents)
         return [

@@ -12,7 +12,7 @@ class SdyArray:
     """How an array is divided over a mesh.
 
     Attributes:
-      mesh_shape: name and extent of each axis of the mesh.
+      mesh_shape: name and size of each axis of the mesh.
       dim_shardings: for each axis of the array, those of the mesh that divide it; None where the
         compiler may choose.
       device_ids: of the mesh's devices, if they are in another order than 0, 1, 2 ...

@@ -102,7 +102,7 @@ def of_cotangent(sharding: NamedSharding | None) -> NamedSharding | None:
 
 
 def extents_text(shape: tuple[int, ...], sharding: NamedSharding | None) -> str:
-    """ "8@x,4": extents, and the axes of the mesh that each is divided along."""
+    """ "8@x,4": sizes, and the axes of the mesh that each is divided along."""
     if sharding is None:
         return ",".join(map(str, shape))
     entries = [_names_text(names_of(entry)) for entry in sharding.spec]

@@ -1,4 +1,4 @@
-"""`DimExpr`: an extent that is a polynomial of variables.
+"""`DimExpr`: a size that is a polynomial of variables.
 
     expression ::= sum of coefficient * monomial        coefficients are integers, not zero
     monomial   ::= product of factor ^ exponent         the empty one is 1
@@ -121,7 +121,7 @@ class Scope(Protocol):
 
 
 class DimExpr:
-    """An extent that depends on variables. Made by `symbolic_shape`, and by arithmetic."""
+    """A size that depends on variables. Made by `symbolic_shape`, and by arithmetic."""
 
     __slots__ = ("_hash", "degree", "key", "scope", "terms")
 
@@ -185,7 +185,7 @@ class DimExpr:
             total = total + product
         return total
 
-    # --- arithmetic: with extents it gives extents, with anything else arrays ------------------
+    # --- arithmetic: with sizes it gives sizes, with anything else arrays ------------------
 
     __array_ufunc__ = None  # NumPy's arrays leave operations to these methods
 
@@ -270,7 +270,7 @@ class DimExpr:
         return value_of_dim(self)
 
     def dimension_as_value(self) -> Any:
-        """The extent as an array of an integer, in a program that is traced."""
+        """The size as an array of an integer, in a program that is traced."""
         return value_of_dim(self)
 
     def __deepcopy__(self, memo: object) -> DimExpr:
@@ -290,13 +290,13 @@ def use_values(hook: Callable[[DimExpr], Any]) -> None:
 
 
 def value_of_dim(x: DimExpr) -> Any:
-    """The extent as an array of an integer, in a program that is traced."""
+    """The size as an array of an integer, in a program that is traced."""
     assert _value_hook is not None
     return _value_hook(x)
 
 
 def is_symbolic_dim(p: object) -> bool:
-    """Returns whether an extent depends on variables.
+    """Returns whether a size depends on variables.
 
     Example:
       >>> jax.export.is_symbolic_dim(3)
@@ -306,7 +306,7 @@ def is_symbolic_dim(p: object) -> bool:
 
 
 def as_dim(x: object) -> DimSize | None:
-    """`x` as an extent; None if it is neither an integer nor symbolic."""
+    """`x` as a size; None if it is neither an integer nor symbolic."""
     if isinstance(x, DimExpr):
         return x
     if isinstance(x, int | np.integer):
@@ -318,7 +318,7 @@ def as_dim(x: object) -> DimSize | None:
 
 
 def index(x: Any) -> Any:
-    """`x` as an int, as `operator.index` does it; symbolic extents as they are.
+    """`x` as an int, as `operator.index` does it; symbolic sizes as they are.
 
     Raises:
       TypeError: if it is neither.
@@ -378,7 +378,7 @@ def _common_scope(*xs: DimSize) -> Scope:
             names = " and ".join(f"'{y}'" for y in xs)
             raise ValueError(
                 f"Invalid mixing of symbolic scopes: {names} belong to "
-                f"{scopes[0]} and {x.scope}. Extents that meet are to be made with the same "
+                f"{scopes[0]} and {x.scope}. Sizes that meet are to be made with the same "
                 "`scope`, which symbolic_shape takes."
             )
     return scopes[0]
@@ -432,12 +432,12 @@ def apply(operation: str, x: Any, y: Any) -> Any:
 
 
 def evaluate(x: DimSize, values: Mapping[str, Any]) -> Any:
-    """The value of an extent where the variables have these values."""
+    """The value of a size where the variables have these values."""
     return x.evaluate(values) if isinstance(x, DimExpr) else x
 
 
 def evaluate_shape(shape: Iterable[DimSize], values: Mapping[str, Any]) -> tuple[Any, ...]:
-    """The same of all extents of a shape."""
+    """The same of all sizes of a shape."""
     return tuple([evaluate(n, values) for n in shape])
 
 
@@ -471,7 +471,7 @@ def _compare(
 
 
 def max_dim(d1: Any, d2: Any) -> Any:
-    """The greater of two extents.
+    """The greater of two sizes.
 
     Raises:
       TypeError: if one is neither an integer nor symbolic.
@@ -488,7 +488,7 @@ def max_dim(d1: Any, d2: Any) -> Any:
 
 
 def min_dim(d1: Any, d2: Any) -> Any:
-    """The lesser of two extents.
+    """The lesser of two sizes.
 
     Raises:
       TypeError: if one is neither an integer nor symbolic.

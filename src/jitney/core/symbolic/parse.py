@@ -94,14 +94,14 @@ class _Reader:
     def _of_like(self, where: slice) -> list[int]:
         sign = self.peek() if self.peek() == "_" else "..."
         if self.like is None:
-            raise self.error(f"{sign!r} takes extents of `like`, which is not given")
+            raise self.error(f"{sign!r} takes sizes of `like`, which is not given")
         extents = list(self.like)[where]
         if sign == "_" and not extents:
-            raise self.error(f"'_' takes an extent of like={self.like}, which has too few")
+            raise self.error(f"'_' takes a size of like={self.like}, which has too few")
         for i, n in enumerate(extents):
             if not isinstance(n, int):
                 raise self.error(
-                    f"{sign!r} takes extents of like={self.like}, of which number "
+                    f"{sign!r} takes sizes of like={self.like}, of which number "
                     f"{(where.start or 0) + i} is not known"
                 )
         return [n for n in extents if n is not None]
@@ -156,7 +156,7 @@ class _Reader:
 def parse_shape(
     text: str | None, scope: Scope, like: Sequence[int | None] | None = None
 ) -> tuple[DimSize, ...]:
-    """The extents that a text says."""
+    """The sizes that a text says."""
     shape = _Reader("..." if text is None else text, scope, like, "symbolic shape").shape()
     if like is not None:
         if len(shape) != len(like):

@@ -1,4 +1,4 @@
-"""`SymbolicScope`: what is known of the variables of extents.
+"""`SymbolicScope`: what is known of the variables of sizes.
 
 Variables are at least 1. A scope may say more: inequalities between expressions, and equations that
 replace a monomial. Bounds of an expression are those of its terms, each by itself, and those that are

@@ -1,4 +1,4 @@
-"""Shapes with symbolic extents, as users ask for them."""
+"""Shapes with symbolic sizes, as users ask for them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def symbolic_shape(
     scope: SymbolicScope | None = None,
     like: Sequence[int | None] | None = None,
 ) -> tuple[DimSize, ...]:
-    """Parses a shape whose extents are variables, or expressions of them.
+    """Parses a shape whose sizes are variables, or expressions of them.
 
     Args:
-      shape_spec: the extents, separated by commas: names, numbers, `+`, `-`, `*`, `^`, and
-        `floordiv`, `mod`, `max`, `min` of two; `_` for the extent of `like`, and a last `...` for the
+      shape_spec: the sizes, separated by commas: names, numbers, `+`, `-`, `*`, `^`, and
+        `floordiv`, `mod`, `max`, `min` of two; `_` for the size of `like`, and a last `...` for the
         rest of them. None for all of `like`.
       constraints: what is known of the variables beyond that they are at least 1, such as
         "a >= 2 * b"; for a new scope.

@@ -160,8 +160,8 @@ def block_shape(
 ) -> list[int]:
     """A block of about `file_size_target` bytes, into a whole number of which `shape` is divided.
 
-    Extents are divided by their prime factors, the smallest of all first, and keep their largest one.
-    An array of extents that are prime stays whole.
+    Sizes are divided by their prime factors, the smallest of all first, and keep their largest one.
+    An array of sizes that are prime stays whole.
 
     Example:
       >>> block_shape((16, 16), "float32", 256)

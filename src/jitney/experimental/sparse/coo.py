@@ -304,7 +304,7 @@ def product_type(
     """Returns the type of the product of a matrix, or its transpose, and an array of `ndim` axes.
 
     Raises:
-      TypeError: if the rank of `x` is another, its extent does not fit, or dtypes differ.
+      TypeError: if the rank of `x` is another, its size does not fit, or dtypes differ.
     """
     n, m = shape[::-1] if transpose else shape
     if x.ndim != ndim or x.shape[0] != m:

@@ -260,7 +260,7 @@ def _bcsr_concatenate(*operands: BCSR, dimension: int) -> BCSR:
 
 
 def _with_new_axis(mat: Operand, axis: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Returns (shape with an axis of extent 1, places of the others)."""
+    """Returns (shape with an axis of size 1, places of the others)."""
     shape = (*mat.shape[:axis], 1, *mat.shape[axis:])
     return shape, tuple(k for k in range(len(shape)) if k != axis)
 
@@ -419,7 +419,7 @@ def _scan(*args: Operand, jaxpr: ClosedJaxpr, ft_in: FlatTree, **params: Param) 
 
 
 def _full_batch(x: Operand) -> Operand:
-    """Returns `x` with the first axis of all its arrays in full extent."""
+    """Returns `x` with the first axis of all its arrays in full size."""
     if not isinstance(x, JAXSparse):
         return x
     arrays, description = x.tree_flatten()

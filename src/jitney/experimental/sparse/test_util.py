@@ -210,7 +210,7 @@ def rand_bcsr(
 def _divided(
     shape: Sequence[int], n_batch: int, n_sparse: int
 ) -> tuple[Sequence[int], Sequence[int], Sequence[int]]:
-    """The batched, sparse and dense extents of a shape."""
+    """The batched, sparse and dense sizes of a shape."""
     end = n_batch + n_sparse
     return shape[:n_batch], shape[n_batch:end], shape[end:]
 

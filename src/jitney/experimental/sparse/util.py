@@ -66,7 +66,7 @@ def fitted_shape(shape: Shape, batches: Sequence[Shape], n_rest: int) -> Shape:
 
     Args:
       shape: before.
-      batches: extents of the batch axes that each array has now; 1 stands for any extent.
+      batches: sizes of the batch axes that each array has now; 1 stands for any size.
       n_rest: how many of the last axes of the shape are not batch axes.
     """
     old, trailing = shape[: max(0, len(shape) - n_rest)], shape[max(0, len(shape) - n_rest) :]
@@ -78,7 +78,7 @@ def fitted_shape(shape: Shape, batches: Sequence[Shape], n_rest: int) -> Shape:
         return all(n in (1, m) for sizes in batches for n, m in zip(sizes, batch, strict=True))
 
     if n_added < 0:
-        # Those in front first: where several fit, they have equal extents.
+        # Those in front first: where several fit, they have equal sizes.
         for axes in reversed(list(itertools.combinations(range(len(old)), len(batches[0])))):
             batch = tuple(old[k] for k in axes)
             if fits(batch):
@@ -89,7 +89,7 @@ def fitted_shape(shape: Shape, batches: Sequence[Shape], n_rest: int) -> Shape:
 def broadcasting_vmap(
     fun: Callable[..., Any], in_axes: InAxes = 0, out_axes: int = 0
 ) -> Callable[..., Any]:
-    """`vmap` that takes a mapped axis of extent 1 for an axis of any extent.
+    """`vmap` that takes a mapped axis of size 1 for an axis of any size.
 
     Args:
       fun: takes and returns arrays.
@@ -97,7 +97,7 @@ def broadcasting_vmap(
       out_axes: as for `vmap`.
 
     Raises:
-      ValueError: when the function is called, if extents differ and are not 1.
+      ValueError: when the function is called, if sizes differ and are not 1.
 
     Example:
       >>> sparse.util.broadcasting_vmap(jnp.add)(jnp.ones((1, 2)), jnp.zeros((3, 2))).shape
@@ -110,9 +110,7 @@ def broadcasting_vmap(
         extents = {x.shape[d] for x, d in zip(args, axes, strict=True) if d is not None}
         wide = extents - {1}
         if len(wide) > 1:
-            raise ValueError(
-                f"broadcasting_vmap: mapped axes must be of one extent, or 1: {extents}"
-            )
+            raise ValueError(f"broadcasting_vmap: mapped axes must be of one size, or 1: {extents}")
         if not wide:
             return vmap(fun, in_axes=tuple(axes), out_axes=out_axes)(*args)
         spread = [d is not None and x.shape[d] == 1 for x, d in zip(args, axes, strict=True)]
@@ -133,7 +131,7 @@ def nfold_vmap(
     Args:
       fun: takes and returns arrays.
       N: how many axes.
-      broadcasted: whether axes of extent 1 stand for any extent (`broadcasting_vmap`).
+      broadcasted: whether axes of size 1 stand for any size (`broadcasting_vmap`).
       in_axes: 0, or a sequence of 0 and None: which arguments are mapped over.
 
     Example:

@@ -1,4 +1,4 @@
-"""Broadcasting: values repeated along axes, and axes of extent 1 put in."""
+"""Broadcasting: values repeated along axes, and axes of size 1 put in."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _broadcast_in_dim_abstract(
         )
     if any(n < 0 for n in shape):
         raise TypeError(
-            f"broadcast_in_dim: `shape` must have extents of 0 or more, but is {tuple(shape)}"
+            f"broadcast_in_dim: `shape` must have sizes of 0 or more, but is {tuple(shape)}"
         )
     if not all(0 <= d < len(shape) for d in dims):
         raise TypeError(
@@ -94,13 +94,13 @@ def broadcast_in_dim(
 
     Args:
       operand: array or scalar.
-      shape: extents of the result.
-      broadcast_dimensions: for each axis of `operand`, the axis of the result, ascending. Extents are
+      shape: sizes of the result.
+      broadcast_dimensions: for each axis of `operand`, the axis of the result, ascending. Sizes are
         equal there, or the operand's is 1.
       out_sharding: how the result lies on the mesh in force.
 
     Raises:
-      TypeError, ValueError: if extents or dimensions do not fit.
+      TypeError, ValueError: if sizes or dimensions do not fit.
 
     Example:
       >>> lax.broadcast_in_dim(jnp.array([1, 2]), shape=(2, 3), broadcast_dimensions=(0,))
@@ -131,7 +131,7 @@ def broadcast(
 
     Args:
       operand: array or scalar.
-      sizes: extents of the new axes.
+      sizes: of the new axes.
       out_sharding: how the result lies on the mesh in force.
 
     Returns: array of shape [*sizes, *operand.shape].

@@ -90,7 +90,7 @@ def concatenate(operands: Sequence[ArrayLike] | Array | np.ndarray, dimension: i
     """Joins `operands` along `dimension`.
 
     Args:
-      operands: arrays of one dtype and rank, whose other extents are equal; at least one.
+      operands: arrays of one dtype and rank, whose other sizes are equal; at least one.
       dimension: the axis, not negative.
 
     Raises:
@@ -248,7 +248,7 @@ def split(operand: ArrayLike, sizes: Sequence[int | np.integer], axis: int = 0) 
 
     Args:
       operand: any array.
-      sizes: extents of the parts; their sum is the extent of the axis. (`jnp.split` takes positions.)
+      sizes: of the parts; their sum is the size of the axis. (`jnp.split` takes positions.)
       axis: the axis to cut, not negative.
 
     Raises:

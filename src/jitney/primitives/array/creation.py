@@ -37,7 +37,7 @@ def _iota_abstract(
 ) -> ShapedArray:
     families.check_dtype("iota", dtype, families.NUMERIC)
     if any(n < 0 for n in shape):
-        raise TypeError(f"iota: `shape` must have extents of 0 or more, but is {shape}")
+        raise TypeError(f"iota: `shape` must have sizes of 0 or more, but is {shape}")
     if not 0 <= dimension < len(shape):
         raise ValueError(
             f"iota: `dimension` must be an axis of the result, but is {dimension} for shape {shape}"
@@ -87,7 +87,7 @@ def broadcasted_iota(
 
     Args:
       dtype: numeric dtype of the result.
-      shape: extents.
+      shape: sizes.
       dimension: the axis that the elements count along.
       out_sharding: how the result lies on the mesh in force.
 
@@ -114,7 +114,7 @@ def full(
     """Returns an array of `shape` filled with `fill_value`.
 
     Args:
-      shape: extents.
+      shape: sizes.
       fill_value: a scalar.
       dtype: that of the result; that of the fill value, as weak as it, by default.
       sharding: where to put it; nowhere in particular by default.

@@ -1,4 +1,4 @@
-"""`dim_as_value`: a symbolic extent as a number that programs compute with.
+"""`dim_as_value`: a symbolic size as a number that programs compute with.
 
 It stands in programs of symbolic shapes alone. `jax.export` puts the number in its place before such
 a program is compiled.
@@ -59,7 +59,7 @@ text.printing_rules["dim_as_value"] = _print
 
 
 def dim_as_value(dim: DimExpr) -> Any:
-    """A symbolic extent as an array of an integer, in the program that is traced.
+    """A symbolic size as an array of an integer, in the program that is traced.
 
     Raises:
       NotImplementedError: if nothing is traced.

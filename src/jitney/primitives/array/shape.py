@@ -83,12 +83,12 @@ def reshape(
 
     Args:
       operand: any array.
-      new_sizes: extents; their product is the operand's size.
+      new_sizes: the new shape, of as many elements as the operand.
       dimensions: order in which the operand's axes are read, if not their own.
       out_sharding: how the result lies on the mesh in force.
 
     Raises:
-      TypeError: if sizes differ. An extent of -1 is not inferred, unlike in `jnp.reshape`.
+      TypeError: if sizes differ. A size of -1 is not inferred, unlike in `jnp.reshape`.
 
     Example:
       >>> lax.reshape(jnp.arange(6), (2, 3))
@@ -214,7 +214,7 @@ def squeeze(array: ArrayLike, dimensions: int | Sequence[int]) -> Array:
       dimensions: axes; negative ones count from the end.
 
     Raises:
-      ValueError: if an extent is not 1, or an axis is out of bounds.
+      ValueError: if a size is not 1, or an axis is out of bounds.
 
     Example:
       >>> lax.squeeze(jnp.zeros((1, 3, 1)), (0,)).shape

@@ -43,7 +43,7 @@ def associative_scan(
 
     Args:
       fn: (pytree, pytree) -> pytree, elementwise along `axis`, associative.
-      elems: a pytree of arrays with one extent along `axis`.
+      elems: a pytree of arrays with one size along `axis`.
       reverse: whether to fold from the end.
       axis: the axis.
 
@@ -51,7 +51,7 @@ def associative_scan(
 
     Raises:
       TypeError: if `fn` is not callable.
-      ValueError: if extents differ.
+      ValueError: if sizes differ.
 
     Example:
       >>> lax.associative_scan(jnp.add, jnp.arange(5))

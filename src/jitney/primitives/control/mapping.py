@@ -27,10 +27,10 @@ def map(  # noqa: A001
 
     Args:
       f: a function of a row.
-      xs: a pytree of arrays with one leading extent.
+      xs: a pytree of arrays with one leading size.
       batch_size: how many rows to do at once, by `vmap`; the rest follows. None or 0: one by one.
 
-    Returns: a pytree of arrays with this leading extent. `jax.vmap(f)(xs)` does all rows at once.
+    Returns: a pytree of arrays with this leading size. `jax.vmap(f)(xs)` does all rows at once.
 
     Example:
       >>> lax.map(lambda row: row.sum(), jnp.array([[1, 2], [3, 4], [5, 6]]))

@@ -498,7 +498,7 @@ def scan(
     Args:
       f: (carry, row) -> (carry of the same structure and types, result of the iteration).
       init: the first carry, a pytree of arrays.
-      xs: a pytree of arrays with one leading extent, or None.
+      xs: a pytree of arrays with one leading size, or None.
       length: number of iterations, where `xs` is None; otherwise checked.
       reverse: whether to go from the last row to the first; results keep the rows' order.
       unroll: how many iterations one pass of the compiled loop holds; True for all.
@@ -507,7 +507,7 @@ def scan(
 
     Raises:
       TypeError: if `f` returns no pair, or a carry of another type.
-      ValueError: if leading extents differ, or there is neither `xs` nor `length`.
+      ValueError: if leading sizes differ, or there is neither `xs` nor `length`.
 
     Example:
       >>> lax.scan(lambda total, x: (total + x, total * x), 0, jnp.arange(1, 5))

@@ -233,7 +233,7 @@ def conv_general_dilated(
 
     Raises:
       TypeError: if dtypes, or dimension numbers, do not fit.
-      ValueError: if extents or numbers of groups do not fit.
+      ValueError: if sizes or numbers of groups do not fit.
 
     Accuracy: error <= k u / (1 - k u) * sum |lhs| |rhs|, of k products with unit roundoff u.
 
@@ -312,7 +312,7 @@ def _as(x: Value, dtype: np.dtype) -> Any:
 
 
 def _lengths(x: Operand, w: Operand, ct: Operand, params: dict[str, Any]) -> list[tuple[int, ...]]:
-    """Of each axis of space the extents of operand, window, result with zeros between; low padding."""
+    """Of each axis of space the sizes of operand, window, result with zeros between; low padding."""
     lhs, rhs, out = params["dimension_numbers"]
     return [
         (dilated(n, dn), dilated(k, dk), dilated(o, s), low)

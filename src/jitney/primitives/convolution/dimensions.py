@@ -170,7 +170,7 @@ def inverse(permutation: Sequence[int]) -> Shape:
 
 
 def permuted(shape: Sequence[int], spec: Sequence[int]) -> Shape:
-    """The extents of `shape` in the order of `spec`."""
+    """The sizes of `shape` in the order of `spec`."""
     return tuple([index(shape[k]) for k in spec])
 
 

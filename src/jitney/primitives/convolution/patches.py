@@ -42,7 +42,7 @@ def conv_general_dilated_patches(
 
     Args:
       lhs: array of batch, features and axes of space.
-      filter_shape: extents of the window along the axes of space.
+      filter_shape: sizes of the window along the axes of space.
       window_strides, padding, lhs_dilation, rhs_dilation: see `conv_general_dilated`.
       dimension_numbers: see `conv_dimension_numbers`; those of the window say in which order its
         elements become features.
@@ -107,7 +107,7 @@ def conv_general_dilated_local(
       rhs: the windows: features of the result, features of `lhs` times places in the window (as of
         `conv_general_dilated_patches`), and the axes of space of the result.
       window_strides, padding, lhs_dilation, rhs_dilation, precision: see `conv_general_dilated`.
-      filter_shape: extents of the window along the axes of space.
+      filter_shape: sizes of the window along the axes of space.
       dimension_numbers: see `conv_dimension_numbers`.
 
     Returns: an array of batch, features and space.

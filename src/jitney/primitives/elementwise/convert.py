@@ -343,7 +343,7 @@ def bitcast_convert_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
 
     Raises:
       TypeError: if one of the dtypes is boolean or complex and the other is not.
-      ValueError: if the extent of the last axis is not the quotient of the widths.
+      ValueError: if the size of the last axis is not the quotient of the widths.
 
     Example:
       >>> lax.bitcast_convert_type(jnp.float32(1.0), jnp.uint32)

@@ -7,7 +7,7 @@ family costs one call. A family gives
 - the eager rule and the lowering: the scalar function of the primitive's name, a row of
   `compiler.scalar_functions`.
 
-Shapes: operands of an n-ary primitive have the same rank, and extents that are equal or 1; operands
+Shapes: operands of an n-ary primitive have the same rank, and sizes that are equal or 1; operands
 of rank 0 go with any shape. A result is weakly typed if all operands are.
 """
 
@@ -124,7 +124,7 @@ def check_same_dtypes(name: str, avals: Sequence[ShapedArray]) -> None:
 
 
 def broadcast_shape(name: str, avals: Sequence[ShapedArray]) -> Shape:
-    """The common shape of operands of equal rank (rank 0 aside), extents 1 stretching."""
+    """The common shape of operands of equal rank (rank 0 aside), sizes 1 stretching."""
     shape = avals[0].shape
     if all([a.shape == shape for a in avals]):
         return shape
@@ -189,7 +189,7 @@ def broadcast_nodes(b: Builder, nodes: Sequence[Any]) -> list[Any]:
 
 
 def stretch(b: Builder, node: Node, shape: Shape) -> Any:
-    """`node`, of rank 0 or of the rank of `shape`, with extents 1 repeated to `shape`."""
+    """`node`, of rank 0 or of the rank of `shape`, with sizes 1 repeated to `shape`."""
     if node.shape == shape:
         return node
     return b.broadcast(node, shape, tuple(range(len(node.shape))))

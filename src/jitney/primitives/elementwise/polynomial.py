@@ -74,7 +74,7 @@ def polynomial(
     Args:
       x: integer, floating or complex array.
       coeffs: numbers or arrays, the constant term first; converted to the dtype of x. They are of rank
-        0, or of the rank of x with axes of its extents or of extent 1. An array stands for its rows.
+        0, or of the rank of x with axes of its sizes or of size 1. An array stands for its rows.
       unroll: how many terms JAX computes in an iteration of a loop. Here the sum never is a loop; the
         parameter is kept with the operation.
 

@@ -128,7 +128,7 @@ def start_operands(operand: Value, start_indices: Any, wraps: Any = True) -> lis
 
 
 def _start(start: Value, n: int, wraps: bool) -> Any:
-    """One start index along an axis of extent `n`. Python integers get the default dtype."""
+    """One start index along an axis of size `n`. Python integers get the default dtype."""
     if isinstance(start, int | np.integer) and not isinstance(start, bool):
         value = int(start)
         if value < 0 and not wraps:
@@ -161,7 +161,7 @@ def dynamic_slice(
     Args:
       operand: any array.
       start_indices: one integer per axis; they may be traced.
-      slice_sizes: extents, static.
+      slice_sizes: sizes, static.
       allow_negative_indices: whether negative indices count from the end, for all axes or each.
 
     Returns: array of shape `slice_sizes` and the operand's dtype.
@@ -237,7 +237,7 @@ def dynamic_index_in_dim(
       operand: any array.
       index: an integer scalar, which may be traced; one out of range stands for the nearest in range.
       axis: the axis.
-      keepdims: whether the result keeps `axis`, with extent 1.
+      keepdims: whether the result keeps `axis`, with size 1.
       allow_negative_indices: whether a negative index counts from the end.
 
     Example:
@@ -311,7 +311,7 @@ def dynamic_update_slice(
     Returns: array of the operand's shape and dtype.
 
     Raises:
-      TypeError: if dtypes, ranks or extents do not fit.
+      TypeError: if dtypes, ranks or sizes do not fit.
 
     Example:
       >>> lax.dynamic_update_slice(jnp.zeros(5), jnp.ones(2), (3,))
@@ -358,7 +358,7 @@ def dynamic_update_index_in_dim(
 
     Args:
       operand: any array.
-      update: array of the operand's dtype; without `axis`, or of extent 1 there.
+      update: array of the operand's dtype; without `axis`, or of size 1 there.
       index: an integer scalar, which may be traced; one out of range stands for the nearest in range.
       axis: the axis.
       allow_negative_indices: whether a negative index counts from the end.

@@ -42,7 +42,7 @@ class GatherDimensionNumbers(NamedTuple):
 
     Attributes:
       offset_dims: axes of the result that run over a slice; the others run over the indices.
-      collapsed_slice_dims: axes of the operand, of extent 1 in a slice, that the result lacks.
+      collapsed_slice_dims: axes of the operand, of size 1 in a slice, that the result lacks.
       start_index_map: axes of the operand that the entries of an index vector move along.
       operand_batching_dims: axes of the operand that go together with axes of the indices.
       start_indices_batching_dims: those axes of the indices, in the same order.
@@ -357,7 +357,7 @@ def gather(
       operand: any array.
       start_indices: integers; their last axis holds the index vectors.
       dimension_numbers: roles of the axes.
-      slice_sizes: an extent per axis of `operand`.
+      slice_sizes: a size per axis of `operand`.
       unique_indices: a promise that no two slices overlap.
       indices_are_sorted: a promise that index vectors ascend.
       mode: what happens out of range, "promise_in_bounds" by default.

@@ -51,7 +51,7 @@ class ScatterDimensionNumbers(NamedTuple):
 
     Attributes:
       update_window_dims: axes of the updates that run over a window; the others run over the indices.
-      inserted_window_dims: axes of the operand that the updates lack; windows have extent 1 there.
+      inserted_window_dims: axes of the operand that the updates lack; windows have size 1 there.
       scatter_dims_to_operand_dims: axes of the operand that the entries of an index vector move along.
       operand_batching_dims: axes of the operand that go together with axes of the indices.
       scatter_indices_batching_dims: those axes of the indices, in the same order.

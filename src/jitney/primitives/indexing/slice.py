@@ -100,7 +100,7 @@ def slice(  # noqa: A001
     Args:
       operand: any array.
       start_indices: the first index of each axis.
-      limit_indices: for each axis the index where the slice ends, at most the extent.
+      limit_indices: for each axis the index where the slice ends, at most the size.
       strides: for each axis a positive step; 1 by default.
 
     Raises:
@@ -164,7 +164,7 @@ def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool =
       operand: any array.
       index: a static integer; negative ones count from the end.
       axis: the axis to index.
-      keepdims: whether the axis stays, of extent 1.
+      keepdims: whether the axis stays, of size 1.
 
     Raises:
       IndexError: if the index is out of bounds.

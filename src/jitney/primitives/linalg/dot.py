@@ -266,7 +266,7 @@ def dot_general(
     Returns: an array with the batch axes first, then the free axes of lhs, then those of rhs.
 
     Raises:
-      TypeError: if axes or their extents do not fit.
+      TypeError: if axes or their sizes do not fit.
 
     Example:
       >>> a, b = jnp.arange(6.0).reshape(2, 3), jnp.ones((4, 3))
@@ -321,7 +321,7 @@ def dot(
 
     Args:
       lhs: array of one or two axes.
-      rhs: likewise; its first extent is the last one of `lhs`.
+      rhs: likewise; its first size is the last one of `lhs`.
       dimension_numbers: as for `dot_general`; arrays may then have any number of axes.
       precision: as for `dot_general`.
       preferred_element_type: as for `dot_general`.
@@ -361,7 +361,7 @@ def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: PrecisionLike = None
 
     Args:
       lhs: array of shape [..., n, m].
-      rhs: array of shape [..., m, k], with the same leading extents.
+      rhs: array of shape [..., m, k], with the same leading sizes.
       precision: as for `dot_general`.
 
     Returns: array of shape [..., n, k].

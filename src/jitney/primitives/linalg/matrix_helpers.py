@@ -169,7 +169,7 @@ def window(x: Value, rows: int, columns: int) -> Any:
 
 
 def widened(x: Value, rows: int, columns: int) -> Any:
-    """A matrix with zeros below and on the right, up to an extent of `rows`, `columns`."""
+    """A matrix with zeros below and on the right, up to a size of `rows`, `columns`."""
     from jitney.primitives.array.concatenation import pad
 
     *batch, m, n = shape_of(x)

@@ -127,5 +127,5 @@ def check_groups(
         if y.shape[axis] != groups:
             raise TypeError(
                 f"ragged_dot_general: there are {groups} group sizes, but axis {axis} of rhs, which "
-                f"counts groups, has extent {y.shape[axis]}"
+                f"counts groups, has size {y.shape[axis]}"
             )

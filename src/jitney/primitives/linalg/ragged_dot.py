@@ -317,7 +317,7 @@ def ragged_dot_general(
     Returns: an array as that of `dot_general`, groups first where each has a result.
 
     Raises:
-      TypeError: if axes, extents or sizes do not fit.
+      TypeError: if axes or sizes do not fit.
       NotImplementedError: for a `group_offset`.
 
     Derivatives of every mode and order are of this operation again. JAX has those of the first mode

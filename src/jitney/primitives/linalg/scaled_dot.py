@@ -47,11 +47,11 @@ def _check_scale(side: str, x: ShapedArray, scale: ShapedArray, contracting: Seq
         if axis not in contracting and n != m:
             raise TypeError(
                 f"scaled_dot: axis {axis} of {side} is not contracted, so its scale must have the same "
-                f"extent {n}, but has {m}"
+                f"size {n}, but has {m}"
             )
         if axis in contracting and (m == 0 or n % m or n // m < _LEAST_BLOCK):
             raise TypeError(
-                f"scaled_dot: axis {axis} of {side} has extent {n}, which must be a multiple, twice or "
+                f"scaled_dot: axis {axis} of {side} has size {n}, which must be a multiple, twice or "
                 f"more, of that of its scale, {m}"
             )
 
@@ -137,7 +137,7 @@ def scaled_dot(
     Args:
       lhs: array of two axes or more, of any number format, narrow ones above all.
       rhs: array of as many axes.
-      lhs_scale: array of the shape of lhs but for the contracted axes: their extents are multiples,
+      lhs_scale: array of the shape of lhs but for the contracted axes: their sizes are multiples,
         twice or more, of the scale's, whose elements count for blocks of neighbours. 1 by default.
       rhs_scale: likewise, of rhs.
       dimension_numbers: as of `dot_general`; by default matrix products, the axes before the last two

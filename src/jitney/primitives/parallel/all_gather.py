@@ -1,7 +1,7 @@
 """Exchanges along named axes: `all_gather`, `psum_scatter`.
 
 Like the reductions of `collectives`, they become operations on positional axes when the axis of that
-name is batched; a named axis that is left has extent 1.
+name is batched; a named axis that is left has size 1.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def merge_axis(x: Value, axis: int) -> Any:
 
 
 def _of_extent_one(prim: Primitive, meaning: Callable[..., Shape], name: str) -> None:
-    """Sets how the operation is evaluated: along an axis of extent 1, as a change of shape.
+    """Sets how the operation is evaluated: along an axis of size 1, as a change of shape.
 
     Args:
       prim: the primitive.
@@ -79,7 +79,7 @@ def _of_extent_one(prim: Primitive, meaning: Callable[..., Shape], name: str) ->
 def _only_one(size: int, name: str) -> None:
     if size != 1:
         raise NameError(
-            f"{name} over an axis of extent {size} that is not in scope: it must run under the vmap "
+            f"{name} over an axis of size {size} that is not in scope: it must run under the vmap "
             "that names the axis"
         )
 
@@ -319,13 +319,13 @@ def _scattered(
     if tiled:
         if n % axis_size:
             raise ValueError(
-                f"tiled reduce_scatter: extent {n} of scatter dimension {k} must be divisible by the "
+                f"tiled reduce_scatter: size {n} of scatter dimension {k} must be divisible by the "
                 f"axis size {axis_size}"
             )
         return (*shape[:k], n // axis_size, *shape[k + 1 :])
     if n != axis_size:
         raise ValueError(
-            f"reduce_scatter: extent {n} of scatter dimension {k} must match the axis size {axis_size}"
+            f"reduce_scatter: size {n} of scatter dimension {k} must match the axis size {axis_size}"
         )
     return (*shape[:k], *shape[k + 1 :])
 
@@ -417,11 +417,11 @@ def psum_scatter(
       axis_name: the named axis or axes.
       scatter_dimension: the axis that is divided; as long as the named one, unless `tiled`.
       axis_index_groups: not for axes of `vmap`.
-      tiled: whether the axis stays, with a part of its extent.
+      tiled: whether the axis stays, with a part of its size.
 
     Raises:
       NameError: if a name is not in scope.
-      ValueError: if extents do not fit.
+      ValueError: if sizes do not fit.
     """
     names = names_of(axis_name, "psum_scatter")
     size = math.prod([axis_extent(name, "psum_scatter") for name in names])

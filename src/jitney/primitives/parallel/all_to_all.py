@@ -50,7 +50,7 @@ def _all_to_all_abstract(
     extents = list(x.shape)
     if extents[split_axis] % n:
         raise ValueError(
-            f"all_to_all requires the extent {extents[split_axis]} of the split axis to be divisible "
+            f"all_to_all requires the size {extents[split_axis]} of the split axis to be divisible "
             f"by the size {n} of the axis {axis_name}"
         )
     extents[split_axis] //= n
@@ -58,7 +58,7 @@ def _all_to_all_abstract(
     return x.update(shape=tuple(extents))
 
 
-# Its type depends on the extent of the axis in scope: never remembered.
+# Its type depends on the size of the axis in scope: never remembered.
 all_to_all_p.is_memoized = False
 
 
@@ -143,7 +143,7 @@ def all_to_all(
 
     Raises:
       NameError: if the name is not in scope.
-      ValueError: if extents do not fit.
+      ValueError: if sizes do not fit.
     """
     names = names_of(axis_name, "all_to_all")
     name = names[0] if len(names) == 1 else names
@@ -215,5 +215,5 @@ def pswapaxes(
     *,
     axis_index_groups: Sequence[Sequence[int]] | None = None,
 ) -> PyTree:
-    """Swaps a named axis and the positional `axis` of the same extent: see `all_to_all`."""
+    """Swaps a named axis and the positional `axis` of the same size: see `all_to_all`."""
     return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)

@@ -2,7 +2,7 @@
 
 `vmap` names its axis, and `shard_map` those of its mesh; an operation over the name is one over the
 positional axis once it is batched. The devices' programs are batched, too (`spmd`): nothing is left of
-collectives in compiled programs. A named axis that is left has extent 1.
+collectives in compiled programs. A named axis that is left has size 1.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def is_positional(axis: object) -> bool:
 
 
 def axis_extent(name: AxisName, asked_by: str) -> int:
-    """The extent of the innermost axis in scope called `name`.
+    """The size of the innermost axis in scope called `name`.
 
     Raises:
       NameError: if there is none.
@@ -170,7 +170,7 @@ def lower_collective(
     """The node of a collective over named axes: of those in scope, and of others with one device.
 
     Raises:
-      NameError: if the collective is over axes of a larger extent that are not in scope.
+      NameError: if the collective is over axes of a larger size that are not in scope.
     """
     extents = dict(state.axis_env)
     axes = tuple([(str(name), int(extents.get(name, 1))) for name in names])

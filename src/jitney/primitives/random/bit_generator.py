@@ -205,7 +205,7 @@ def _threefry(state: _State, shape: Shape, dtype: np.dtype) -> tuple[Any, int]:
     if not shape:
         bits, n = _threefry(state, (1,), dtype)
         return reshape(bits, ()), n
-    # The words of a hash are neighbours along the first axis of even extent, or along the longest one.
+    # The words of a hash are neighbours along the first axis of even size, or along the longest one.
     even = [d for d, extent in enumerate(shape) if extent % 2 == 0]
     axis = even[0] if even else shape.index(max(shape))
     before, pairs, behind = shape[:axis], -(-shape[axis] // 2), shape[axis + 1 :]

@@ -56,7 +56,7 @@ def rng_uniform(a: ArrayLike, b: ArrayLike, shape: ShapeLike) -> Array:
 
     Raises:
       ValueError: if a bound is no scalar, or dtypes differ.
-      TypeError: if the dtype is bool or complex, or an extent is negative or not known.
+      TypeError: if the dtype is bool or complex, or a size is negative or not known.
 
     Example:
       >>> x = lax.rng_uniform(2.0, 3.0, (1000,))
@@ -77,7 +77,7 @@ def _rng_uniform_abstract(a: ShapedArray, b: ShapedArray, *, shape: Shape) -> Sh
     if not dtypes.issubdtype(a.dtype, np.integer) and not dtypes.issubdtype(a.dtype, np.floating):
         raise TypeError(f"rng_uniform: bounds must be integers or real numbers, but a is {a}")
     if any(n < 0 for n in shape):
-        raise TypeError(f"rng_uniform: shape must have no negative extents, but is {shape}")
+        raise TypeError(f"rng_uniform: shape must have no negative sizes, but is {shape}")
     return shaped_array(shape, a.dtype, a.weak_type and b.weak_type)
 
 

@@ -65,7 +65,7 @@ def _count(
     shape: tuple[int, ...], k: int, reduction_dimension: int, recall_target: float,
     reduction_input_size_override: int, aggregate_to_topk: bool,
 ) -> tuple[int, int]:  # fmt: skip
-    """(axis, extent of the result)."""
+    """(axis, size of the result)."""
     axis = canonical_axis(reduction_dimension, len(shape))
     if aggregate_to_topk:
         return axis, k
@@ -178,10 +178,10 @@ def approx_max_k(
 
     Args:
       operand: array of floats.
-      k: how many, static; at most the extent of the axis.
+      k: how many, static; at most the size of the axis.
       reduction_dimension: the axis.
       recall_target: the share of the k largest that an approximation finds on average, in (0, 1].
-      reduction_input_size_override: extent of all of the data of which the operand is a part; -1:
+      reduction_input_size_override: size of all of the data of which the operand is a part; -1:
         that of the operand.
       aggregate_to_topk: whether k elements are returned, or more, as many as an approximation would
         look for them in.
@@ -190,7 +190,7 @@ def approx_max_k(
 
     Raises:
       TypeError: if the operand is a scalar.
-      ValueError: if it is not of floats, k is more than the extent, or `recall_target` out of bounds.
+      ValueError: if it is not of floats, k is more than the size, or `recall_target` out of bounds.
 
     Example:
       >>> lax.approx_max_k(jnp.array([3.0, 1.0, 4.0, 1.0, 5.0]), 2)

@@ -172,7 +172,7 @@ def scan_by_halves(
 ) -> list[Any]:
     """The running folds of `xs`, taken together, by the associative `combine`.
 
-    The depth is logarithmic in the extent: neighbours are combined, pairs folded, and what lies
+    The depth is logarithmic in the size: neighbours are combined, pairs folded, and what lies
     between is filled in.
     """
     n = shape_of(xs[0])[axis]

@@ -204,7 +204,7 @@ class ArgExtremeFunction(Protocol):
 _ARG_SECTIONS = """
     Args:
       operand: array of a real dtype.
-      axis: the axis, not negative, of extent 1 or more.
+      axis: the axis, not negative, of size 1 or more.
       index_dtype: integer dtype of the result.
 
     Returns: array of `index_dtype`, without `axis`.

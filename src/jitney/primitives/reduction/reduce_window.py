@@ -193,7 +193,7 @@ def reduce_window(
       operand: an array, or a pytree of arrays of one shape.
       init_value: the neutral element, or a pytree of them.
       computation: the associative function of two elements, or of two pytrees of elements.
-      window_dimensions: extents of the window.
+      window_dimensions: sizes of the window.
       window_strides: how far windows are from each other; 1 by default.
       padding: "VALID", "SAME", "SAME_LOWER", or (low, high) for each axis.
       base_dilation: 1 more than the number of neutral elements put between elements.

@@ -147,15 +147,15 @@ def top_k(operand: ArrayLike, k: int, *, axis: int = -1, is_stable: bool = True)
 
     Args:
       operand: array of a real dtype.
-      k: how many, static; at most the extent of the axis.
+      k: how many, static; at most the size of the axis.
       axis: axis.
       is_stable: whether equal elements have to keep their order. They always do.
 
-    Returns: two arrays of the operand's shape with extent k along `axis`. Among equal elements the
+    Returns: two arrays of the operand's shape with size k along `axis`. Among equal elements the
       ones with lower indices come first.
 
     Raises:
-      ValueError: if k is negative, or more than the extent.
+      ValueError: if k is negative, or more than the size.
 
     Example:
       >>> lax.top_k(jnp.array([3.0, 1.0, 4.0, 1.0, 5.0]), 2)
@@ -173,7 +173,7 @@ def top_k(operand: ArrayLike, k: int, *, axis: int = -1, is_stable: bool = True)
 
 
 def _chosen(x: Value, indices: Value, axis: int, others: tuple[Any, ...]) -> Any:
-    """Elements of `x` along `axis` at `indices`, whose last axis is of extent 1."""
+    """Elements of `x` along `axis` at `indices`, whose last axis is of size 1."""
     numbers = GatherDimensionNumbers((), (axis,), (axis,), others, others)
     return gather(x, indices, numbers, (1,) * len(shape_of(x)))
 

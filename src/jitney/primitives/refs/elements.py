@@ -60,7 +60,7 @@ def _general(indexer: NDIndexer) -> tuple[Any, ...]:
 
 
 def _block(indexer: NDIndexer) -> tuple[list[Any], tuple[Any, ...]]:
-    """(where the block starts, its extents)."""
+    """(where the block starts, its sizes)."""
     starts = [i.start if isinstance(i, Slice) else i for i in indexer.indices]
     return starts, tuple([i.size if isinstance(i, Slice) else 1 for i in indexer.indices])
 

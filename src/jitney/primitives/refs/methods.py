@@ -47,7 +47,7 @@ def _type(ref: Ref | TransformedRef) -> ShapedArray:
 
 
 def _reshape(ref: Ref | TransformedRef, *shape: int | Sequence[int]) -> TransformedRef:
-    """A view of the elements in another shape, of which one extent may be -1."""
+    """A view of the elements in another shape, of which one size may be -1."""
     return _viewed(ref, views.reshaped(_type(ref), shape))
 
 

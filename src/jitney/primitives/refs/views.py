@@ -163,7 +163,7 @@ def type_through(inner: ShapedArray, steps: Sequence[Any]) -> ShapedArray:
 
 
 def reshaped(inner: ShapedArray, shape: Sequence[Any]) -> ReshapeTransform:
-    """The view in `shape`, of which one extent may be -1.
+    """The view in `shape`, of which one size may be -1.
 
     Raises:
       ValueError: if the sizes differ.

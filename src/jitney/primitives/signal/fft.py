@@ -46,13 +46,13 @@ def fft(x: ArrayLike, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Ar
       fft_type: "FFT" (kernel exp(-2 pi i j k / n)), "IFFT" (its inverse, divided by n), "RFFT" (the
         first n / 2 + 1 elements of the transform of n real numbers), "IRFFT" (its inverse), or a
         member of `lax.FftType`.
-      fft_lengths: extents of the axes that are transformed, the last ones of `x`; of the last of
+      fft_lengths: sizes of the axes that are transformed, the last ones of `x`; of the last of
         them for "IRFFT", that of the result.
 
     Returns: array of the complex dtype of the precision of `x`; of the real one for "IRFFT".
 
     Raises:
-      ValueError: if the extents of `x` are not those that the lengths ask for, if the type is not
+      ValueError: if the sizes of `x` are not those that the lengths ask for, if the type is not
         known, or for "RFFT" of complex numbers.
 
     Accuracy: the error relative to the largest element is some 0.1 log2(n) units of rounding.
@@ -119,7 +119,7 @@ def _fft_abstract(x: ShapedArray, *, fft_lengths: Lengths, fft_type: FftType) ->
     of_nothing = fft_type is FftType.IRFFT and fft_lengths[-1] == 0 and extents[-1] == 1
     if extents != wanted and not (of_nothing and extents[:-1] == wanted[:-1]):
         raise ValueError(
-            f"fft: {name} with fft_lengths={fft_lengths} takes arrays whose last axes have the extents "
+            f"fft: {name} with fft_lengths={fft_lengths} takes arrays whose last axes have the sizes "
             f"{wanted}, got shape {x.shape}"
         )
     if fft_type is FftType.RFFT:

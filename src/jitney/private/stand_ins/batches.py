@@ -15,7 +15,7 @@ def batch_and_remainder(x: PyTree, batch_size: int) -> tuple[PyTree | None, PyTr
     """Returns batches of the leading axis of all leaves, and what is left over.
 
     Args:
-      x: a pytree of arrays whose leading axes have one extent, n.
+      x: a pytree of arrays whose leading axes have one size, n.
       batch_size: b, at least 1.
 
     Returns: (a pytree of arrays [n // b, b, ...], one of arrays [n % b, ...]); None in place of those
@@ -28,7 +28,7 @@ def batch_and_remainder(x: PyTree, batch_size: int) -> tuple[PyTree | None, PyTr
     arrays = [ensure_arraylike("batch_and_remainder", leaf) for leaf in leaves]
     lengths = {a.shape[0] for a in arrays}
     if len(lengths) != 1:
-        raise ValueError(f"leading axes must have one extent, but they have {sorted(lengths)}")
+        raise ValueError(f"leading axes must have one size, but they have {sorted(lengths)}")
     count, rest = divmod(lengths.pop(), batch_size)
     whole = count * batch_size
     batches: list[Any] = [a[:whole].reshape(count, batch_size, *a.shape[1:]) for a in arrays]

@@ -1,4 +1,4 @@
-"""`jax._src.core`: extents, numbers or expressions with names, and comparisons of types."""
+"""`jax._src.core`: sizes, numbers or expressions with names, and comparisons of types."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ T = TypeVar("T")
 
 
 def is_dim(v: object) -> bool:
-    """Returns whether `v` can be the extent of an axis."""
+    """Returns whether `v` can be the size of an axis."""
     return is_constant_dim(v) or is_symbolic_dim(v)
 
 
 def canonicalize_dim(d: DimSize, context: str = "") -> DimSize:
-    """Returns an extent as an int, or as an expression.
+    """Returns a size as an int, or as an expression.
 
     Raises:
       TypeError: if it is neither.
@@ -38,14 +38,14 @@ def canonicalize_shape(shape: Sequence[DimSize], context: str = "") -> tuple[Dim
     """Returns a shape as a tuple of ints and of expressions.
 
     Raises:
-      TypeError: if an extent is neither; traced values are not.
+      TypeError: if a size is neither; traced values are not.
     """
     known = [as_dim(d) for d in shape if not isinstance(d, Tracer)]
     extents = tuple(d for d in known if d is not None)
     if len(extents) < len(shape):
         where = f" {context}" if context else ""
         raise TypeError(
-            f"shapes must have extents that are known before the program runs, but got "
+            f"shapes must have sizes that are known before the program runs, but got "
             f"{tuple(shape)}{where}"
         )
     return extents
@@ -57,7 +57,7 @@ def is_empty_shape(s: Sequence[DimSize]) -> bool:
 
 
 def definitely_equal(x: object, y: object) -> bool:
-    """Returns whether two extents are equal for all values of their names."""
+    """Returns whether two sizes are equal for all values of their names."""
     if x is y:
         return True
     if not (is_dim(x) and is_dim(y)):
@@ -87,7 +87,7 @@ def divide_shape_sizes(s1: Sequence[DimSize], s2: Sequence[DimSize]) -> DimSize:
 
 
 def dilate_dim(d: DimSize, dilation: DimSize) -> DimSize:
-    """Returns the extent of an axis with `dilation` - 1 holes between elements."""
+    """Returns the size of an axis with `dilation` - 1 holes between elements."""
     return d if definitely_equal(dilation, 1) or definitely_equal(d, 0) else 1 + dilation * (d - 1)
 
 
@@ -99,12 +99,12 @@ def stride_dim(d: DimSize, window_size: DimSize, window_stride: DimSize) -> DimS
 
 
 def dimension_as_value(d: DimSize) -> Any:
-    """Returns an extent as a value to compute with: an int, or an array if it has names."""
+    """Returns a size as a value to compute with: an int, or an array if it has names."""
     return value_of_dim(d) if isinstance(d, DimExpr) else operator.index(d)
 
 
 def concrete_dim_or_error(val: object, context: str = "") -> DimSize:
-    """Returns an extent as an int or an expression; raises ConcretizationTypeError if it is traced."""
+    """Returns a size as an int or an expression; raises ConcretizationTypeError if it is traced."""
     extent = None if isinstance(val, Tracer) else as_dim(val)
     return concrete_or_error(operator.index, val, context) if extent is None else extent
 

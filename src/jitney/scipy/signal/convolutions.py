@@ -45,7 +45,7 @@ def _with_elements(name: str, x: Array, y: Array) -> None:
 
 
 def _contained(name: str, n: Sequence[int], m: Sequence[int]) -> bool:
-    """Returns whether extents `m` are all within `n`; raises if neither are within the others."""
+    """Returns whether sizes `m` are all within `n`; raises if neither are within the others."""
     if all(a >= b for a, b in zip(n, m, strict=True)):
         return True
     if all(a <= b for a, b in zip(n, m, strict=True)):
@@ -256,7 +256,7 @@ def _good_length(n: int) -> int:
 
 
 def _axes(x: Array, y: Array, axes: Sequence[int] | int | None) -> list[int]:
-    """The axes to convolve, those left out being equal or of extent 1."""
+    """The axes to convolve, those left out being equal or of size 1."""
     if axes is None:
         return list(range(x.ndim))
     axes_list = [axes] if isinstance(axes, int) else axes
@@ -299,7 +299,7 @@ def fftconvolve(
     Returns: array of rank n, of the inexact dtype that both are promoted to.
 
     Raises:
-      ValueError: if ranks differ, extents along other axes do not fit, axes are out of bounds or
+      ValueError: if ranks differ, sizes along other axes do not fit, axes are out of bounds or
         named twice, modes are unknown; for "valid", if neither operand is the smaller one.
 
     Example:

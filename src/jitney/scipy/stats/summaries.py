@@ -37,7 +37,7 @@ def mode(
       a: real array.
       axis: an axis, or None for the flattened array.
       nan_policy: must be "propagate": NaN counts as one value.
-      keepdims: whether the axis stays, of extent one.
+      keepdims: whether the axis stays, of size one.
 
     Returns: (mode, count), of the shape of `a` without the axis; NaN and 0 if it is empty.
 
@@ -162,7 +162,7 @@ def sem(
       axis: an axis, or None for all.
       ddof: taken off the number of values in the variance.
       nan_policy: "propagate", or "omit" to leave NaN out.
-      keepdims: whether the axis stays, of extent one.
+      keepdims: whether the axis stays, of size one.
 
     Returns: floating array.
 

@@ -21,7 +21,7 @@ from jitney.core.record import replace
 
 
 def _shared(old: ir.Shape, new: ir.Shape) -> list[int]:
-    """Sizes of factors of axes whose extents change: what divides both."""
+    """Sizes of factors of axes whose sizes change: what divides both."""
     return [math.gcd(n, m) for n, m in zip(old, new, strict=True)]
 
 

@@ -2,7 +2,7 @@
 
 A device's place in the mesh is a coordinate for each axis. A `Spec` says for each axis of a tensor the
 axes of the mesh that it is divided along, major first; all parts are of one size. Axes of the mesh of
-extent 1 divide nothing, and are in no spec here.
+size 1 divide nothing, and are in no spec here.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Coordinates = dict[str, int]
 
 @record(frozen=True, eq=False)
 class Mesh:
-    """The axes of a mesh by name, with their extents; devices are numbered in row-major order."""
+    """The axes of a mesh by name, with their sizes; devices are numbered in row-major order."""
 
     extents: Mapping[str, int]
 
@@ -45,11 +45,11 @@ class Mesh:
         return tuple([n // self.parts(names) for n, names in zip(shape, spec, strict=True)])
 
     def axes(self, names: Sequence[str]) -> ir.MeshAxes:
-        """The (name, extent) pairs of `names`, as collectives take them."""
+        """The (name, size) pairs of `names`, as collectives take them."""
         return tuple([(name, self.extents[name]) for name in names])
 
     def normal(self, spec: Sequence[Sequence[object]], shape: Sequence[int]) -> Spec:
-        """`spec` without axes of the mesh of extent 1.
+        """`spec` without axes of the mesh of size 1.
 
         Raises:
           ValueError: if it does not divide a tensor of shape `shape` evenly.

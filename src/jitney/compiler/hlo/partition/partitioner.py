@@ -84,7 +84,7 @@ def partition(
     Args:
       module: the program, as lowered or simplified.
       in_specs: for each operand, for each of its axes, the axes of the mesh that it is divided along.
-      extents: of the axes of the mesh, in the order in which devices are numbered.
+      sizes: of the axes of the mesh, in the order in which devices are numbered.
       out_specs: the same for results; where there is None, as sharding propagation says.
 
     Raises:

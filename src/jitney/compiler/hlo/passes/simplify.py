@@ -446,7 +446,7 @@ def scatter_of_one_window(b: Builder, node: ir.Scatter) -> ir.Node | None:
 
 
 def reduce_of_one(b: Builder, node: ir.Reduce) -> ir.Node | None:
-    """A reduction over axes of extent 1 gives the elements themselves.
+    """A reduction over axes of size 1 gives the elements themselves.
 
     Sums start from 0, so that -0.0 gives 0.0; a sum cannot be -0.0.
     """

@@ -7,7 +7,7 @@ An array of shape [*batch, *sparse, *dense] is stored as
 
 `indices[b, k]` is where, in the sparse axes, the block `data[b, k]` stands. Blocks of equal positions
 add up. A position beyond the shape is padding: its block does not count. Batch axes of `data` or
-`indices` may have extent 1 for any extent.
+`indices` may have size 1 for any size.
 """
 
 from __future__ import annotations

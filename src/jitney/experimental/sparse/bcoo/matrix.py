@@ -105,7 +105,7 @@ class BCOO(JAXSparse):
 
     @property
     def sparse_shape(self) -> tuple[int, ...]:
-        """The extents of the sparse axes."""
+        """The sizes of the sparse axes."""
         return self.shape[self.n_batch : self.n_batch + self.n_sparse]
 
     @classmethod

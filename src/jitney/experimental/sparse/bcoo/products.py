@@ -68,7 +68,7 @@ def check_pairs(
     """Returns the paired axes.
 
     Raises:
-      TypeError: if axes are named twice or beyond the rank, or paired extents differ.
+      TypeError: if axes are named twice or beyond the rank, or paired sizes differ.
     """
     for what, k, mine, other in (("contracting", 0, x, y), ("batch", 1, x, y)):
         xs, ys = numbers[k]
@@ -78,7 +78,7 @@ def check_pairs(
             raise TypeError(f"{name}: {what} axes out of bounds for shapes {x} and {y}: {numbers}")
         if any(mine[i] != other[j] for i, j in zip(xs, ys, strict=True)):
             raise TypeError(
-                f"{name}: {what} axes must have equal extents, but got shapes {tuple(x)} and "
+                f"{name}: {what} axes must have equal sizes, but got shapes {tuple(x)} and "
                 f"{tuple(y)} with dimension_numbers {numbers}"
             )
     for side in (0, 1):
@@ -374,7 +374,7 @@ def _spdot_general_type(
     if lhs_indices.dtype != rhs_indices.dtype:
         raise TypeError(f"{name}: dtypes of {lhs_indices} and {rhs_indices} must be equal")
 
-    # Batch axes may be stored once for any extent.
+    # Batch axes may be stored once for any size.
     x_batch = np.broadcast_shapes(lhs_data.shape[: x.n_batch], lhs_indices.shape[: x.n_batch])
     y_batch = np.broadcast_shapes(rhs_data.shape[: y.n_batch], rhs_indices.shape[: y.n_batch])
     shared = [np.broadcast_shapes((x_batch[i],), (y_batch[j],))[0] for i, j in pairs.batch]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def grid(extents: Shape, dtype: DTypeLike) -> Array:
-    """Returns all positions of `extents`, in order: [prod(extents), len(extents)]."""
+    """Returns all positions of `extents`, in order: [prod(sizes), len(sizes)]."""
     n = math.prod(extents)
     if not extents:
         return jnp.zeros((1, 0), dtype)

@@ -41,7 +41,7 @@ def _check_broadcast(old: Shape, shape: Shape, dims: Sequence[int]) -> None:
 def bcoo_broadcast_in_dim(
     mat: BCOO, *, shape: Shape, broadcast_dimensions: Sequence[int], sharding: None = None
 ) -> BCOO:
-    """Returns the array repeated along new axes, and along axes of extent 1.
+    """Returns the array repeated along new axes, and along axes of size 1.
 
     New axes before all sparse ones are batch axes, behind all sparse ones dense axes, else sparse axes.
 
@@ -192,7 +192,7 @@ def _padded(mat: BCOO, nse: int) -> BCOO:
 
 
 def _full_batches(mat: BCOO, axis: int) -> tuple[Array, Array]:
-    """Returns (data, indices) with batch axis `axis` in its full extent."""
+    """Returns (data, indices) with batch axis `axis` in its full size."""
 
     def full(x: Array) -> Array:
         return jnp.broadcast_to(x, (*x.shape[:axis], mat.shape[axis], *x.shape[axis + 1 :]))
@@ -201,7 +201,7 @@ def _full_batches(mat: BCOO, axis: int) -> tuple[Array, Array]:
 
 
 def _same_batches(parts: list[Array], axis: int, n_batch: int) -> list[Array]:
-    """Returns arrays with batch axes of one extent, `axis` aside."""
+    """Returns arrays with batch axes of one size, `axis` aside."""
     shapes = [x.shape[:n_batch] for x in parts]
     common = [max(extents) for extents in zip(*shapes, strict=True)]
     out = []
@@ -320,14 +320,14 @@ def bcoo_rev(operand: BCOO, dimensions: Sequence[int]) -> BCOO:
 
 
 def bcoo_squeeze(arr: BCOO, *, dimensions: Sequence[int]) -> BCOO:
-    """Returns the array without axes of extent 1.
+    """Returns the array without axes of size 1.
 
     Raises:
-      ValueError: if there is no such axis, or its extent is not 1.
+      ValueError: if there is no such axis, or its size is not 1.
     """
     axes = tuple(k + arr.ndim if k < 0 else k for k in _integers(dimensions))
     if any(not 0 <= k < arr.ndim or arr.shape[k] != 1 for k in axes):
-        raise ValueError(f"bcoo_squeeze: axes {axes} of shape {arr.shape} are not all of extent 1")
+        raise ValueError(f"bcoo_squeeze: axes {axes} of shape {arr.shape} are not all of size 1")
     p = arr.properties
     batch = tuple(k for k in axes if k < p.n_batch)
     sparse = [k - p.n_batch for k in axes if p.n_batch <= k < p.n_batch + p.n_sparse]
