@@ -48,7 +48,7 @@ class ResizeMethod(enum.Enum):
 
     @staticmethod
     def from_string(s: str) -> ResizeMethod:
-        """The method of that name.
+        """Returns the method of that name.
 
         Raises:
           ValueError: if there is none.
@@ -103,7 +103,7 @@ _KERNELS: dict[ResizeMethod, Callable[[Array], Array]] = {
 
 
 def _centres(samples: int, step: ArrayLike, translation: ArrayLike, dtype: np.dtype[Any]) -> Array:
-    """Where samples lie, in elements; both grids have their points in the middles of cells."""
+    """Returns where samples lie, in elements; both grids have their points in the middles of cells."""
     return (jnp.arange(samples, dtype=dtype) + 0.5) * step - translation * step - 0.5
 
 
@@ -118,7 +118,7 @@ def _weights(
     elements: int, samples: int, scale: ArrayLike, translation: ArrayLike,
     kernel: Callable[[Array], Array], antialias: bool,
 ) -> Array:  # fmt: skip
-    """How much each element counts in each sample: [elements, samples]."""
+    """Returns how much each element counts in each sample: [elements, samples]."""
     dtype = jnp.result_type(scale, translation)
     step = 1 / scale  # from one sample to the next, in elements
     width = jnp.maximum(step, 1.0) if antialias else 1.0
@@ -168,7 +168,7 @@ def _resampled(
 
 
 def _nearest(x: Array, shape: Sequence[int]) -> Array:
-    """The element whose cell each sample falls into."""
+    """Returns the element whose cell each sample falls into."""
     for axis, (elements, samples) in enumerate(zip(x.shape, shape, strict=True)):
         if elements != samples:
             centres = (jnp.arange(samples, dtype=np.float32) + 0.5) * elements / samples

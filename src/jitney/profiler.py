@@ -89,7 +89,7 @@ class Recording:
         self.add(event, end - seconds, end, {k: str(v) for k, v in metadata.items()})
 
     def text(self) -> str:
-        """The recording in the Trace Event Format."""
+        """Returns the recording in the Trace Event Format."""
         names: list[Event] = [
             {"ph": "M", "name": "thread_name", "pid": os.getpid(), "tid": thread,
              "args": {"name": name}}
@@ -338,7 +338,7 @@ def trace(
 
 
 def going_on() -> Recording | None:
-    """The trace that is being recorded, if any."""
+    """Returns the trace that is being recorded, if any."""
     return _State.recording
 
 
@@ -370,7 +370,7 @@ class TraceAnnotation:
 
     @staticmethod
     def is_enabled() -> bool:
-        """Whether a trace is going on."""
+        """Returns whether a trace is going on."""
         return _State.recording is not None
 
 

@@ -14,7 +14,7 @@ Flags: TypeAlias = "bool | Sequence[Any]"  # nested
 
 
 def spread(what: str, flags: Flags, tree: PyTreeDef) -> list[bool]:
-    """A flag for each leaf of the arguments, whose structure is `tree`, a tuple.
+    """Returns a flag for each leaf of the arguments, whose structure is `tree`, a tuple.
 
     Args:
       what: the option and the function, for messages: "the in_nzs argument of jax.vjp".

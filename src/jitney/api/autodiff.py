@@ -198,13 +198,13 @@ def _check_linear_tangent(primal: AbstractValue, got: AbstractValue) -> None:
 
 
 def _is_alike(got: AbstractValue, wanted: AbstractValue) -> bool:
-    """Whether types are equal but for weakness, and vary along the same axes."""
+    """Returns whether types are equal but for weakness, and vary along the same axes."""
     is_same = got.shape == wanted.shape and got.dtype == wanted.dtype
     return is_same and not varies_otherwise(got, wanted)
 
 
 def apply_linear(linear: Linear, consts: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
-    """The derivative, with the values `consts` of its residuals, applied to flat tangents."""
+    """Returns the derivative, with the values `consts` of its residuals, applied to flat tangents."""
     nonzero_tangents = [t for t, nz in zip(tangents, linear.nonzero_in, strict=True) if nz]
     outs = iter(eval_jaxpr(linear.jaxpr, consts, *nonzero_tangents))
     return [

@@ -60,12 +60,12 @@ def explain(
 
 
 def nearest(key: Key, known: Sequence[Key]) -> Key:
-    """The key among `known`, oldest first, that has most in common with `key`."""
+    """Returns the key among `known`, oldest first, that has most in common with `key`."""
     return min(reversed(known), key=lambda other: _distance(key, other))
 
 
 def _distance(key: Key, other: Key) -> tuple[int, int]:
-    """How many parts differ, and, of equal structures, how many types."""
+    """Returns how many parts differ, and, of equal structures, how many types."""
     parts = sum([a != b for a, b in zip(key, other, strict=True)])
     types = sum([a != b for a, b in zip(key[2], other[2], strict=False)])
     return parts, types

@@ -52,7 +52,7 @@ def _bind(
     args: Sequence[PyTree],
     kwargs: dict[str, PyTree],
 ) -> tuple[list[Any], dict[str, Any], pytrees.PyTreeDef]:
-    """(flat operands, common parameters, structure of the results) of a call."""
+    """Returns (flat operands, common parameters, structure of the results) of a call."""
     leaves, in_tree = pytrees.tree_flatten((args, kwargs))
     for position, x in enumerate(leaves):
         if not is_valid_operand(x):
@@ -153,7 +153,7 @@ def io_callback(
 def _operands(
     args: Sequence[PyTree], kwargs: dict[str, PyTree]
 ) -> tuple[list[Any], tuple[tuple[int, Any], ...], Any]:
-    """(array leaves, other leaves with their positions, structure) of arguments."""
+    """Returns (array leaves, other leaves with their positions, structure) of arguments."""
     leaves, tree = pytrees.tree_flatten((args, kwargs))
     static = tuple((i, x) for i, x in enumerate(leaves) if not is_valid_operand(x))
     return [x for x in leaves if is_valid_operand(x)], static, tree
@@ -241,7 +241,7 @@ _checker = _FormatChecker()
 
 
 def _record() -> logging.LogRecord:
-    """A log record of the user's line that is under way."""
+    """Returns a log record of the user's line that is under way."""
     place = source_info.current()
     code = place.code
     filename = "unknown" if code is None else code.co_filename

@@ -99,7 +99,7 @@ def checkpoint(
 def _flags_of_leaves(
     arg_flags: Sequence[PyTree], call: JitCall, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]
 ) -> tuple[bool, ...]:
-    """A flag for each leaf of the arguments that are not static.
+    """Returns a flag for each leaf of the arguments that are not static.
 
     `arg_flags` has one for each argument.
 

@@ -359,7 +359,7 @@ def linear_call(
 
 
 def zero_from_primal(val: PyTree, symbolic_zeros: bool = False) -> PyTree:
-    """The zero cotangent of each leaf of a pytree of values: an array, or a symbolic zero."""
+    """Returns the zero cotangent of each leaf of a pytree of values: an array, or a symbolic zero."""
 
     def zero(x: ArrayLike) -> Any:
         aval = get_aval(x).to_cotangent_aval()
@@ -369,7 +369,7 @@ def zero_from_primal(val: PyTree, symbolic_zeros: bool = False) -> PyTree:
 
 
 def custom_vjp_primal_tree_values(tree: PyTree) -> PyTree:
-    """A pytree of `CustomVJPPrimal`s as the pytree of their values."""
+    """Returns a pytree of `CustomVJPPrimal`s as the pytree of their values."""
     from jitney.api.custom_vjp import CustomVJPPrimal
 
     def value(leaf: PyTree) -> Any:

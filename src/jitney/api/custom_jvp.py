@@ -142,7 +142,7 @@ class _Call:
         self.out_tree: Any = None
 
     def arguments(self, leaves: Sequence[Any]) -> tuple[dict[int, Any], Any]:
-        """(nondifferentiable arguments by position, tuple of the others)."""
+        """Returns (nondifferentiable arguments by position, tuple of the others)."""
         lifted, others = pytrees.tree_unflatten(self.in_tree, leaves)
         return {**self.fixed, **dict(zip(self.lifted, lifted, strict=True))}, others
 
@@ -183,7 +183,7 @@ class _Call:
         )
 
     def _rule(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """The user's rule on flat values, its results checked."""
+        """Returns the user's rule on flat values, its results checked."""
         rule, name = self.owner.jvp, self.owner._call.name
         assert rule is not None
         nondiff, args = self.arguments(primals)
@@ -212,7 +212,7 @@ def _is_zero(x: object) -> bool:
 
 
 def _checked(rule: Callable[..., Any], name: str, primal: ArrayLike, tangent: PyTree) -> Any:
-    """A tangent that a rule returned, if it is of the type that belongs to the primal."""
+    """Returns a tangent that a rule returned, if it is of the type that belongs to the primal."""
     wanted: Any = get_aval(primal).to_tangent_aval()
     if isinstance(tangent, SymbolicZero) or wanted.dtype == dtypes.float0:
         return Zero(wanted)

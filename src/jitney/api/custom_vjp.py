@@ -395,11 +395,11 @@ class _Call:
         return log
 
     def _rule(self) -> str:
-        """The backward rule, for messages."""
+        """Returns the backward rule, for messages."""
         return f"custom_vjp of {self._name()}: its backward rule {self.bwd.__name__}"
 
     def _parted(self, result: Any) -> tuple[Any, Log]:
-        """(cotangents, log) of what the backward rule returns."""
+        """Returns (cotangents, log) of what the backward rule returns."""
         if not self.owner.with_logs:
             return result, {}
         if not isinstance(result, list | tuple) or len(result) != 2:
@@ -410,7 +410,7 @@ class _Call:
         return result[0], checked_log(result[1], f"{self._rule()}, beside the cotangents,")
 
     def _cotangents(self, result: Any, empty: PyTree) -> list[Any]:
-        """The cotangents that the backward rule returns, by leaf of the arguments.
+        """Returns the cotangents that the backward rule returns, by leaf of the arguments.
 
         Args:
           result: what it returns.

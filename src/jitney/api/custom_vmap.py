@@ -132,7 +132,7 @@ class _DerivativeRule:
         return self._derivative(size, own, whole)
 
     def _of_unmapped(self, size: int, batched: Sequence[bool], values: Sequence[Any]) -> Any:
-        """The rule sees no mapped operand at all. Its derivative is batched, as any program is.
+        """Returns the derivative, batched as any program is, of the rule on unmapped operands.
 
         None if the rule's results are mapped.
         """
@@ -261,7 +261,7 @@ class custom_vmap:  # the API's name
 def _checked(
     rule: Callable[..., Any], result: PyTree, wanted: PyTreeDef, size: int
 ) -> tuple[list[Any], list[bool]]:
-    """What a rule returned: (results, which are mapped)."""
+    """Returns what a rule returned: (results, which are mapped)."""
     name = fun_name(rule)
     if not isinstance(result, tuple | list) or len(result) != 2:
         raise TypeError(

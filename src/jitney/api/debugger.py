@@ -166,7 +166,7 @@ class Debugger(cmd.Cmd):
         print(text, file=self.stdout, flush=True)
 
     def evaluate(self, expression: str) -> tuple[Any, bool]:
-        """(value of an expression of the frame's variables, whether it has one)."""
+        """Returns (value of an expression of the frame's variables, whether it has one)."""
         try:
             if not self.frames:
                 return eval(expression, {}), True
@@ -238,7 +238,7 @@ class Debugger(cmd.Cmd):
         raise DebuggerQuit("the program was ended in the debugger")
 
     def do_EOF(self, _arg: str) -> bool:  # `cmd` calls it so
-        """The end of what is typed: ends the program with an error"""
+        """End of input: ends the program with an error"""
         return self.do_quit("")
 
     do_l, do_w, do_bt = do_list, do_where, do_where

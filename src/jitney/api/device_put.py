@@ -31,7 +31,7 @@ _PLACES = (Device, Sharding, PartitionSpec, Format)
 
 
 def _device_meant(place: object) -> str:
-    """The device for an object that is no place: of the name of a platform, its first."""
+    """Returns the device for an object that is no place: of the name of a platform, its first."""
     return f'jax.devices("{place}")[0]' if place in ("cpu", "gpu", "tpu") else "jax.devices()[0]"
 
 
@@ -163,7 +163,7 @@ def with_sharding_constraint(x: PyTree, shardings: PyTree) -> PyTree:
 
 
 def _is_of_axes(place: object) -> bool:
-    """Whether it is on the axes of a mesh, without devices."""
+    """Returns whether it is on the axes of a mesh, without devices."""
     return isinstance(place, NamedSharding) and isinstance(place.mesh, AbstractMesh)
 
 

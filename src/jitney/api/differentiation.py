@@ -41,7 +41,7 @@ def flat_function(
 
 
 def debug_info(fun: Callable[..., Any], traced_for: str) -> DebugInfo:
-    """Where `fun` comes from, for messages."""
+    """Returns where `fun` comes from, for messages."""
     return DebugInfo(traced_for, source_info.fun_sourceinfo(fun))
 
 
@@ -65,7 +65,7 @@ _NUMBERS = (*_NUMPY, float, int, complex)
 
 
 def instantiated(t: PyTree) -> Any:
-    """A tangent as users get it: an array, also where there is none."""
+    """Returns a tangent as users get it: an array, also where there is none."""
     t = instantiate(t)
     if is_high_value(t):
         return t
@@ -79,7 +79,7 @@ def pull_back(
     wanted: Sequence[bool] | None = None,
     accums: Sequence[GradAccum | None] | None = None,
 ) -> tuple[list[Any], Log]:
-    """(cotangents of the arguments, log) for flat cotangents of the results.
+    """Returns (cotangents of the arguments, log) for flat cotangents of the results.
 
     A cotangent is `Zero`, or None, where there is none.
 

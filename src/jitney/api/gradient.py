@@ -152,7 +152,7 @@ def check_input_dtype(
 
 
 def _as_float(x: PyTree) -> str:
-    """How to pass `x`, of integers or booleans, as floats."""
+    """Returns how to pass `x`, of integers or booleans, as floats."""
     is_number = shape_of(x) == () and not isinstance(x, Tracer)
     return f"pass {float(x)}" if is_number else "convert it by x.astype(float)"
 
@@ -175,7 +175,7 @@ def argnums_partial(
     args: Sequence[Any],
     kwargs: dict[str, Any],
 ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """(function of the arguments at `argnums` alone, those arguments).
+    """Returns (function of the arguments at `argnums` alone, those arguments).
 
     Raises:
       TypeError: if there are not so many positional arguments.

@@ -20,7 +20,7 @@ class Inline(enum.Enum):
 
 
 def at_tracing(inline: object) -> bool:
-    """Whether calls leave no equation, as `jit(inline=)` says.
+    """Returns whether calls leave no equation, as `jit(inline=)` says.
 
     Raises:
       ValueError: if it is neither a boolean nor an `Inline`.

@@ -12,7 +12,7 @@ _SETTERS = frozenset(("defjvp", "defjvps", "defvjp", "def_vmap"))
 
 
 def inner_rule(owner: object, name: str) -> Any:
-    """The method `name`, which sets a rule, of the function that `owner` is made of.
+    """Returns the method `name`, which sets a rule, of the function that `owner` is made of.
 
     Raises:
       AttributeError: if that has no such method.

@@ -85,7 +85,7 @@ class JitFunction(PjitFunction):
 
     @api_boundary
     def eval_shape(self, *args: PyTree, **kwargs: PyTree) -> PyTree:
-        """The type of the result, by tracing."""
+        """Returns the type of the result, by tracing."""
         program, _ = self.call.trace(args, kwargs, abstract=True)
         result = result_structure(program.closed.out_avals, program.out_tree)
         places = program.params.get("out_shardings")
@@ -104,7 +104,7 @@ class JitFunction(PjitFunction):
         self.clear_fast_path()
 
     def _cache_size(self) -> int:
-        """How many programs have been traced for calls with these options."""
+        """Returns how many programs have been traced for calls with these options."""
         return sum(key[0] == self.call.options for key in self.call.cache if len(key) == 2)
 
     @property
@@ -409,5 +409,5 @@ def jit_when_traced(
 
 @api_boundary
 def call_within_trace(call: JitCall, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]) -> Any:
-    """A call of a library function that is one equation."""
+    """Returns a call of a library function that is one equation."""
     return call.call(args, kwargs)

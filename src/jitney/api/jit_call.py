@@ -147,7 +147,7 @@ class JitCall:
     # --- arguments --------------------------------------------------------------------------------
 
     def flatten(self, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]) -> Flat:
-        """(leaves, tree, dynamic args, dynamic kwargs, static key)."""
+        """Returns (leaves, tree, dynamic args, dynamic kwargs, static key)."""
         dynamic, dynamic_kwargs, static = self.spec.split(args, kwargs)
         leaves, tree = pytrees.tree_flatten((dynamic, dynamic_kwargs))
         return leaves, tree, dynamic, dynamic_kwargs, static
@@ -217,7 +217,7 @@ class JitCall:
     def trace(
         self, args: tuple[PyTree, ...], kwargs: dict[str, PyTree], abstract: bool = False
     ) -> tuple[TracedProgram, list[Any]]:
-        """The traced program for these arguments, and the arguments flat.
+        """Returns the traced program for these arguments, and the arguments flat.
 
         With `abstract`, arguments may be anything with a shape and a dtype.
         """
@@ -225,7 +225,7 @@ class JitCall:
         return self._traced(flat, abstract), flat[0]
 
     def _traced(self, flat: Flat, abstract: bool) -> TracedProgram:
-        """The traced program for arguments as `flatten` gives them."""
+        """Returns the traced program for arguments as `flatten` gives them."""
         _, tree, dynamic, dynamic_kwargs, static = flat
         key = self._key(flat, abstract)
         avals = key[2]
@@ -253,7 +253,7 @@ class JitCall:
         return program
 
     def _key(self, flat: Flat, abstract: bool) -> tuple[Any, ...]:
-        """What the traced program depends on; the types of the arguments are third."""
+        """Returns what the traced program depends on; the types of the arguments are third."""
         leaves, tree, dynamic, dynamic_kwargs, static = flat
         avals = self.avals(leaves, dynamic, dynamic_kwargs, static, abstract)
         axes = state.axis_env, state.checked_axes, state.folds
@@ -272,7 +272,7 @@ class JitCall:
         cache_misses.explain(self.fun, key, self._known(), names, self.spec.static_name)
 
     def _known(self) -> list[tuple[Any, ...]]:
-        """The keys of the traces that there are, oldest first."""
+        """Returns the keys of the traces that there are, oldest first."""
         return [k for k, entry in list(self.cache.items()) if isinstance(entry, TraceResult)]
 
     def _watch(
@@ -309,7 +309,7 @@ class JitCall:
         kwargs: dict[str, PyTree],
         static: Any,
     ) -> dict[str, Any]:
-        """The parameters `in_shardings` and `out_shardings` of a program.
+        """Returns the parameters `in_shardings` and `out_shardings` of a program.
 
         Raises:
           ValueError: if the options do not fit the arguments or results, or there are arguments by
@@ -485,7 +485,7 @@ class JitCall:
 def trace_closed(
     flat_fun: Callable[..., Sequence[Any]], avals: Sequence[AbstractValue], info: DebugInfo
 ) -> tuple[ClosedJaxpr, tuple[Any, ...]]:
-    """(program, what it closes over that is no constant); the latter are its first operands.
+    """Returns (program, what it closes over that is no constant); the latter are its first operands.
 
     Those are tracers of enclosing traces, and mutable references.
     """
@@ -514,7 +514,7 @@ def jit_params(
     keep_unused: bool = False,
     inline: bool = False,
 ) -> dict[str, Any]:
-    """The parameters of a `jit` equation, all but `jaxpr`, in JAX's order."""
+    """Returns the parameters of a `jit` equation, all but `jaxpr`, in JAX's order."""
     return {
         "in_shardings": (UNSPECIFIED,) * n_in,
         "out_shardings": (UNSPECIFIED,) * n_out,
@@ -541,7 +541,7 @@ def bind_program(program: TracedProgram, leaves: Sequence[Any]) -> list[Any]:
 
 
 def fun_name(fun: Callable[..., Any]) -> str:
-    """How equations call `fun`."""
+    """Returns how equations call `fun`."""
     name = getattr(fun, "__name__", None)
     if name is not None:
         return name
@@ -637,7 +637,7 @@ __all__ = ["JitCall", "TracedProgram", "jit_params", "make_call", "trace_closed"
 
 
 def _as_argument(name: str | None, x: object) -> str:
-    """How `x` can be an argument of a jitted function."""
+    """Returns how `x` can be an argument of a jitted function."""
     if name == "self":
         kind = type(x).__name__
         return (

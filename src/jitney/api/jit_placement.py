@@ -147,7 +147,7 @@ class GivenPlaces:
             raise ValueError(f"jit: {self.option} of {name} does not fit: {error}") from None
 
     def _mesh(self) -> Mesh | AbstractMesh:
-        """What PartitionSpecs are of."""
+        """Returns what PartitionSpecs are of."""
         mesh = mesh_of_specs()
         return entered_mesh() if mesh.empty and self.asked_by == "pjit" else mesh
 
@@ -172,7 +172,7 @@ class GivenPlaces:
 
 
 def given_places(option: str, prefix: PyTree, asked_by: str = "jit") -> GivenPlaces | None:
-    """The option `option` of `jit` or `pjit`, checked; None if it says nothing.
+    """Returns the option `option` of `jit` or `pjit`, checked; None if it says nothing.
 
     Raises:
       TypeError: if a leaf of it is no place.

@@ -72,7 +72,7 @@ def make_jaxpr(
 
 
 def _with_outer_as_constants(program: Any) -> ClosedJaxpr:
-    """The program with the tracers that its function closes over among its constants."""
+    """Returns the program with the tracers that its function closes over among its constants."""
     closed: ClosedJaxpr = program.closed
     n = len(program.outer_tracers)
     if not n:
@@ -88,7 +88,7 @@ def _with_outer_as_constants(program: Any) -> ClosedJaxpr:
 
 
 def result_structure(avals: Sequence[AbstractValue], tree: pytrees.PyTreeDef) -> Any:
-    """A pytree of `ShapeDtypeStruct`s; tokens are their types."""
+    """Returns a pytree of `ShapeDtypeStruct`s; tokens are their types."""
     structs = [
         a
         if a is abstract_token or a.is_high

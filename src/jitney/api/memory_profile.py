@@ -88,7 +88,7 @@ def save_device_memory_profile(filename: str, backend: str | None = None) -> Non
 
 
 def _by_type(arrays: Iterable[ArrayImpl]) -> dict[tuple[str, Device], list[int]]:
-    """(type, device) -> the bytes of each of the arrays."""
+    """Returns (type, device) -> the bytes of each of the arrays."""
     sizes: dict[tuple[str, Device], list[int]] = collections.defaultdict(list)
     for x in arrays:
         count = math.prod(x.sharding.shard_shape(x.shape))
@@ -115,13 +115,13 @@ class _Strings:
 
 
 def _pair(strings: _Strings, first: str, second: str) -> list[bytes]:
-    """The fields of a sample type or a label: two strings."""
+    """Returns the fields of a sample type or a label: two strings."""
     assert (_TYPE, _UNIT) == (_KEY, _TEXT)
     return [_number(_KEY, strings.index(first)), _number(_TEXT, strings.index(second))]
 
 
 def _varint(value: int) -> bytes:
-    """A number of at least 0 in groups of seven bits, the lowest first."""
+    """Returns a number of at least 0 in groups of seven bits, the lowest first."""
     out = bytearray()
     while value >> 7:
         out.append(value & 0x7F | 0x80)
@@ -135,7 +135,7 @@ def _number(field: int, value: int) -> bytes:
 
 
 def _message(field: int, parts: Sequence[bytes]) -> bytes:
-    """A field that is a message, or text."""
+    """Returns a field that is a message, or text."""
     content = b"".join(parts)
     return _varint(field << 3 | 2) + _varint(len(content)) + content
 

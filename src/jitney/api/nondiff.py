@@ -50,7 +50,7 @@ class NondiffArguments:
         self.call: JitCall = make_call(fun, self.positions or None)
 
     def split(self, args: Sequence[Any]) -> tuple[dict[int, Any], list[Any]]:
-        """(these arguments by position, the others)."""
+        """Returns (these arguments by position, the others)."""
         nondiff = {i: args[i] for i in self.positions}
         return nondiff, [x for i, x in enumerate(args) if i not in nondiff]
 
@@ -63,7 +63,7 @@ class NondiffArguments:
         ]
 
     def traced(self, fixed: dict[int, Any], lifted: dict[int, Any], others: Sequence[Any]) -> Any:
-        """(program, operands) of a call.
+        """Returns (program, operands) of a call.
 
         Args:
           fixed: of these arguments those that are part of the program.
@@ -82,7 +82,7 @@ class NondiffArguments:
 
 
 def has_tracers(x: PyTree) -> bool:
-    """Whether a pytree holds tracers."""
+    """Returns whether a pytree holds tracers."""
     return any(isinstance(leaf, Tracer) for leaf in pytrees.tree_leaves(x))
 
 

@@ -217,7 +217,7 @@ def make_array_from_process_local_data(
 def of_local_data(
     data: np.ndarray, place: Sharding, global_shape: Sequence[int] | None = None
 ) -> ArrayImpl:
-    """The array of which this process has `data`: see `make_array_from_process_local_data`."""
+    """Returns the array of which this process has `data`: see `make_array_from_process_local_data`."""
     place.check_compatible_aval(data.shape)
     whole = windows.whole_shape(place, data.shape) if global_shape is None else tuple(global_shape)
     if whole is None:
@@ -247,7 +247,7 @@ def of_local_data(
 
 
 def windowed(own: ArrayImpl, place: Sharding, whole: tuple[int, ...]) -> ArrayImpl:
-    """The array of shape `whole` of which this process has `own`."""
+    """Returns the array of shape `whole` of which this process has `own`."""
     aval = explicit.typed(own.aval.update(shape=whole), place)
     return placed_array(host_array(own), aval, place, windows.first_device(place))
 
@@ -414,14 +414,14 @@ def _check_not_manual(axes: AxisName, kind: str) -> None:
 
 
 def _are(mesh: Mesh, axes: AxisName, kind: AxisType) -> bool:
-    """Whether `axes` of `mesh`, or all of them, are of type `kind`; so are those of no mesh."""
+    """Returns whether `axes` of `mesh`, or all of them, are of type `kind`; so are those of no mesh."""
     kinds = dict(zip(mesh.axis_names, mesh.axis_types, strict=True))
     names = mesh.axis_names if axes is None else names_of(axes)
     return all([kinds.get(name, kind) is kind for name in names])
 
 
 def _mesh_of(args: PyTree, shardings: PyTree) -> Mesh:
-    """The mesh in force, or that of shardings or of arguments."""
+    """Returns the mesh in force, or that of shardings or of arguments."""
     mesh = get_mesh()
     if not mesh.empty:
         return mesh

@@ -210,13 +210,13 @@ class _Mapped:
     # --- several processes ----------------------------------------------------------------------
 
     def is_over_processes(self) -> bool:
-        """Whether the devices are those of several processes."""
+        """Returns whether the devices are those of several processes."""
         return processes.size() > 1 and not all([x.is_addressable for x in self.there()])
 
     def on_all_devices(
         self, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]
     ) -> tuple[Mesh, tuple[PyTree, ...], dict[str, PyTree]]:
-        """The mesh of all devices, and this process's arguments as arrays on it."""
+        """Returns the mesh of all devices, and this process's arguments as arrays on it."""
         fixed, values, tree, axes = self.taken_apart(args, kwargs)
         there = self.there()
         own = [device for device in there if device.is_addressable]
@@ -238,7 +238,7 @@ class _Mapped:
     # --- axes -----------------------------------------------------------------------------------
 
     def spec(self, axis: int | None) -> PartitionSpec:
-        """How an array lies whose axis number `axis` is the mapped one."""
+        """Returns how an array lies whose axis number `axis` is the mapped one."""
         return PartitionSpec() if axis is None else PartitionSpec(*[None] * axis, self.axis_name)
 
     def axes_of_arguments(
@@ -296,7 +296,7 @@ class _Mapped:
                 )
 
     def extent(self, values: Sequence[Any], axes: Sequence[int | None]) -> int:
-        """How many indices the mapped axis has."""
+        """Returns how many indices the mapped axis has."""
         extents = {
             x.shape[axis] for x, axis in zip(values, axes, strict=True) if axis is not None
         }  # fmt: skip
@@ -347,7 +347,7 @@ class _Mapped:
         return Mesh(grid, (self.axis_name,), (AxisType.Auto,))
 
     def there(self) -> list[Device]:
-        """The devices that there are for it."""
+        """Returns the devices that there are for it."""
         if self.devices is not None:
             return list(self.devices)
         return client.client(self.backend).devices()

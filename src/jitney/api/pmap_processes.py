@@ -52,7 +52,7 @@ def to_all_devices(
 
 
 def _of_part(x: ArrayImpl, place: NamedSharding) -> ArrayImpl:
-    """The array of which this process has `x`."""
+    """Returns the array of which this process has `x`."""
     whole = windows.whole_shape(place, x.shape)
     assert whole is not None, "pmap's mesh has devices of all processes"
     return windowed(x, place, whole)

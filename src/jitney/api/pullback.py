@@ -171,7 +171,7 @@ class VJP:
 
     @api_boundary
     def __call__(self, out_ct: PyTree, *extra_args: PyTree) -> Any:
-        """A tuple with the cotangent of each argument; with `want_logs`, (this tuple, log).
+        """Returns a tuple with the cotangent of each argument; with `want_logs`, (this tuple, log).
 
         Args:
           out_ct: the cotangent of the result, of its structure.
@@ -243,7 +243,7 @@ class VJP:
         return VJP(**{**fields, **changes})
 
     def with_refs(self, *wanted: PyTree) -> VJP:
-        """The same pullback, which computes only the cotangents that are wanted.
+        """Returns the same pullback, which computes only the cotangents that are wanted.
 
         Args:
           *wanted: for each argument a tree of `jax.ad.GradValue()`, `jax.ad.DontWant()` and mutable
@@ -344,7 +344,7 @@ def make_vjp(
     out_tree: PyTreeDef,
     kept: Sequence[bool] | None = None,
 ) -> VJP:
-    """The pullback of `fun`, whose derivative at the flat arguments `values` is `linear`.
+    """Returns the pullback of `fun`, whose derivative at the flat arguments `values` is `linear`.
 
     `kept` says which arguments it may hold; all by default.
     """
@@ -365,7 +365,7 @@ def make_vjp(
 
 
 def _checked_cotangents(static: Static, ct: PyTree) -> list[Any]:
-    """The leaves of a cotangent of the result; raises ValueError if they do not fit it."""
+    """Returns the leaves of a cotangent of the result; raises ValueError if they do not fit it."""
     fun, out_tree = static.fun, static.out_tree
     cts, ct_tree = pytrees.tree_flatten(ct)
     if ct_tree != out_tree:

@@ -235,7 +235,7 @@ caches.register(
 
 
 def _is_wanted() -> bool:
-    """Whether calls are to be compiled under the present settings."""
+    """Returns whether calls are to be compiled under the present settings."""
     return config.compile_repeated_calls.value and not (
         config.disable_jit_enabled()
         or config.checks_values()
@@ -286,7 +286,7 @@ def _traced(
     names: tuple[str, ...],
     leaves: Sequence[Any],
 ) -> tuple[ClosedJaxpr, PyTreeDef]:
-    """The program of a call, and the structure of its result.
+    """Returns the program of a call, and the structure of its result.
 
     Raises:
       ValueError: if it has effects, or closes over what is no constant.
@@ -314,7 +314,7 @@ def _refusal(x: object, path: str) -> str:
 
 
 def _gives(closed: ClosedJaxpr, tree: PyTreeDef, result: Any) -> bool:
-    """Whether the program's results are of the types and structure of `result`."""
+    """Returns whether the program's results are of the types and structure of `result`."""
     leaves, structure = pytrees.tree_flatten(result)
     return structure == tree and all(
         [

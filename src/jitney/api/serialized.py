@@ -148,7 +148,7 @@ def _calls_python(region: ir.Region) -> bool:
 
 
 def _head_of(serialized: bytes) -> dict[str, Any]:
-    """What `serialize` has written, but for types and places, which are bytes in it.
+    """Returns what `serialize` has written, but for types and places, which are bytes in it.
 
     Raises:
       ValueError: if it is something else.

@@ -266,7 +266,7 @@ class Mapped:
     # --- the mesh -------------------------------------------------------------------------------
 
     def region(self) -> Region:
-        """Where the function runs."""
+        """Returns where the function runs."""
         around = get_abstract_mesh()
         manual = frozenset(around.manual_axes)
         mesh = self.mesh
@@ -332,7 +332,7 @@ class Mapped:
 
 
 def _inner_mesh(region: Region) -> AbstractMesh:
-    """The mesh as the function sees it."""
+    """Returns the mesh as the function sees it."""
     manual = dict.fromkeys(region.manual, AxisType.Manual)
     return region.mesh.abstract_mesh.update_axis_types(manual)
 

@@ -85,7 +85,7 @@ def inferred(region: Region, x: object) -> PartitionSpec | None:
 
 
 def _along(region: Region, spec: PartitionSpec) -> PartitionSpec:
-    """What `spec` says of the region's axes."""
+    """Returns what `spec` says of the region's axes."""
     entries = [tuple([n for n in names_of(entry) if n in region.manual]) for entry in spec]
     while entries and not entries[-1]:
         entries.pop()
@@ -122,7 +122,7 @@ def concrete(region: Region, values: Sequence[object]) -> Region:
 
 
 def leaves(what: str, region: Region, specs: PyTree, values: PyTree) -> list[Any]:
-    """The specification of each leaf of `values`, or None.
+    """Returns the specification of each leaf of `values`, or None.
 
     Args:
       what: "in_specs" or "out_specs", for messages.
@@ -368,14 +368,14 @@ def check_known_results(
 
 
 def bare(x: Value) -> Any:
-    """The array `x` on no mesh, if it is on one."""
+    """Returns the array `x` on no mesh, if it is on one."""
     if type(x) is not ArrayImpl or x.placement is None or dtypes.is_extended(x.dtype):
         return x
     return array_from_numpy(x._data(), explicit.typed(x.aval, None))
 
 
 def put(region: Region, x: Value, spec: PartitionSpec) -> Value:
-    """The whole result `x` of an eager call, on the mesh."""
+    """Returns the whole result `x` of an eager call, on the mesh."""
     mesh = region.mesh
     if not isinstance(x, ArrayImpl) or not isinstance(mesh, Mesh) or mesh.size == 1:
         return x
@@ -403,7 +403,7 @@ def _check_rank(
 def _differs(
     function: str, region: Region, spec: PartitionSpec, aval: ShapedArray, name: str
 ) -> str:
-    """What is wrong with a result that varies along an axis that `spec` does not mention."""
+    """Returns what is wrong with a result that varies along an axis that `spec` does not mention."""
     order = [own for own, _ in region.axes]
 
     def listed(names: Sequence[Any]) -> str:

@@ -58,7 +58,7 @@ def canonicalize_argnames(argnames: str | Iterable[str] | None, name: str) -> tu
 
 
 def signature_of(fun: Callable[..., Any]) -> inspect.Signature | None:
-    """The signature of `fun`, None where Python cannot tell."""
+    """Returns the signature of `fun`, None where Python cannot tell."""
     try:
         return inspect.signature(fun)
     except (ValueError, TypeError):
@@ -155,7 +155,7 @@ class CallSpec:
     def split(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
-        """(dynamic args, dynamic kwargs, key of the static ones); the key is None if none is.
+        """Returns (dynamic args, dynamic kwargs, key of the static ones); the key is None if none is.
 
         The key is a tuple of (position or name, value) pairs.
         """
@@ -205,7 +205,7 @@ class CallSpec:
         return tuple(flags)
 
     def static_name(self, where: int | str) -> str:
-        """What a static argument is called that was given at a position, or by a name."""
+        """Returns what a static argument is called that was given at a position, or by a name."""
         if isinstance(where, str) or self.signature is None:
             return str(where)
         return name_at([*self.signature.parameters.values()], where)
@@ -226,7 +226,7 @@ class CallSpec:
 
 
 def _hashable(value: object) -> str:
-    """What to pass as a static argument in place of a value that has no hash."""
+    """Returns what to pass as a static argument in place of a value that has no hash."""
     if type(value) is list:
         frozen = _frozen(value)
         shown = "" if frozen is None else f", {frozen!r}"
@@ -241,7 +241,7 @@ def _hashable(value: object) -> str:
 
 
 def name_at(parameters: Sequence[inspect.Parameter], position: int) -> str:
-    """The parameter that gets the argument at a position: "n", "sizes[0]" of `*sizes`."""
+    """Returns the parameter that gets the argument at a position: "n", "sizes[0]" of `*sizes`."""
     for k, parameter in enumerate(parameters[: position + 1]):
         if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
             return f"{parameter.name}[{position - k}]"
@@ -249,7 +249,7 @@ def name_at(parameters: Sequence[inspect.Parameter], position: int) -> str:
 
 
 def _frozen(value: object) -> Any:
-    """A list of numbers and texts, lists within it too, as a tuple; None of other objects."""
+    """Returns a list of numbers and texts, lists within it too, as a tuple; None of other objects."""
     if type(value) in (list, tuple):
         parts = [_frozen(x) for x in cast("Sequence[object]", value)]
         return None if any(p is None for p in parts) else tuple(parts)

@@ -103,7 +103,7 @@ def watch_trace(fun: Callable[..., Any], jaxpr: Jaxpr, why: Callable[[], _Why | 
 
 
 def _code_of(fun: Any) -> CodeType | None:
-    """The code that `fun` runs in the end, through wrappers, partials and methods."""
+    """Returns the code that `fun` runs in the end, through wrappers, partials and methods."""
     while True:
         inner = getattr(fun, "__wrapped__", None)
         if inner is None and isinstance(fun, functools.partial):
@@ -116,7 +116,7 @@ def _code_of(fun: Any) -> CodeType | None:
 def reasons(
     key: Key, known: Sequence[Key], names: Sequence[str], static_name: Callable[[int | str], str]
 ) -> _Why | None:
-    """What is different in a call from the one nearest to it, and the cure.
+    """Returns what is different in a call from the one nearest to it, and the cure.
 
     None if most traces have been dropped, so that calls may come again that are alike.
 
@@ -135,7 +135,7 @@ def reasons(
 
 
 def _cure(key: Key, other: Key) -> str:
-    """What to do about the first part that is different in two keys."""
+    """Returns what to do about the first part that is different in two keys."""
     static, tree, avals, epoch, _ = key
     if static != other[0]:
         return (

@@ -46,7 +46,7 @@ class NamedDevices:
             self._check_size(len(known), "other arguments or options are on")
 
     def resolved(self, assigned: Sequence[Device] | None) -> NamedDevices:
-        """The same, axes of meshes on devices: those that it names, or else `assigned`.
+        """Returns the same, axes of meshes on devices: those that it names, or else `assigned`.
 
         Raises:
           RuntimeError: if it names none, but axes of a mesh, and none or another number are given.
@@ -88,7 +88,7 @@ class NamedDevices:
         ]
 
     def _axes(self) -> list[AbstractMesh]:
-        """The meshes without devices that it names."""
+        """Returns the meshes without devices that it names."""
         return [
             place.mesh
             for place in self._all()
@@ -96,7 +96,7 @@ class NamedDevices:
         ]
 
     def _known(self) -> tuple[Device, ...] | None:
-        """The devices that it names; None if it names the axes of a mesh alone."""
+        """Returns the devices that it names; None if it names the axes of a mesh alone."""
         devices: Any = next((p.device_order for p in self._all() if has_devices(p)), None)
         if devices is None and not self.mesh.empty:
             devices = tuple(self.mesh.devices.flat)

@@ -202,7 +202,7 @@ class Traced(Stage):
         return Traced(program, self.in_tree, self.fun_name, self.seconds, self._places)
 
     def lower(self, *, lowering_platforms: Sequence[str] | None = None) -> Lowered:
-        """The program in the compiler's own tensor IR."""
+        """Returns the program in the compiler's own tensor IR."""
         start = time.perf_counter()
         closed = self.program.closed
         if is_high(closed):
@@ -273,7 +273,7 @@ class Lowered(Stage):
         )  # fmt: skip
 
     def as_text(self, dialect: str = "hlo", *, debug_info: bool = False) -> str:
-        """The program as text.
+        """Returns the program as text.
 
         Args:
           dialect: the stage: "jaxpr", "hlo" (as lowered), one of `compiler.pipeline.STAGES`,
@@ -295,7 +295,7 @@ class Lowered(Stage):
         return head + "".join(self._lines_of_places()) + text
 
     def _lines_of_places(self) -> Iterator[str]:
-        """A line for each operand and result of the program of which it is said how it lies."""
+        """Yields a line for each operand and result of the program of which it is said how it lies."""
         closed, params = self.program.closed, self.program.params
         pairs = zip(self._places, params["in_shardings"], strict=True)
         inputs = [own if wanted is sharding.UNSPECIFIED else wanted for own, wanted in pairs]
@@ -319,7 +319,7 @@ class Lowered(Stage):
         return max([1, *sizes])
 
     def compiler_ir(self, dialect: str | None = None) -> Any:
-        """The module of the tensor IR."""
+        """Returns the module of the tensor IR."""
         return self._lowering.module
 
     def cost_analysis(self) -> dict[str, float]:
@@ -390,7 +390,7 @@ class Compiled(Stage):
         return CompiledCallParams(self._executable, False, self.in_tree, self.out_tree, [], self)
 
     def as_text(self, stage: str | None = None) -> str:
-        """The program as text.
+        """Returns the program as text.
 
         Args:
           stage: "jaxpr", "hlo", a stage of the compiler, "kernels", "llvm", "asm", or "partitioned".
@@ -545,20 +545,20 @@ def _on_several_devices(places: Sequence[Sharding | None]) -> bool:
 
 
 def _differences(compiled: pytrees.PyTreeDef, called: pytrees.PyTreeDef) -> Iterator[str]:
-    """A line for each place where two structures of (args, kwargs) differ."""
+    """Yields a line for each place where two structures of (args, kwargs) differ."""
     for path, before, now, reason in equality_errors_pytreedef(compiled, called):
         where = ("args", "kwargs")[path[0].idx] + pytrees.keystr(path[1:]) if path else "the call"
         yield f"\n  * at {where}: compiled for {before}, called with {now}: {reason}"
 
 
 def _default_on(assignment: Assignment) -> Sharding:
-    """The sharding of uncommitted values beside others on a mesh."""
+    """Returns the sharding of uncommitted values beside others on a mesh."""
     mesh = assignment.mesh
     return sharding.default() if mesh is None else NamedSharding(mesh, PartitionSpec())
 
 
 def _lying(aval: AbstractValue, place: object) -> AbstractValue:
-    """The type of an operand that `in_shardings` puts where `place` says."""
+    """Returns the type of an operand that `in_shardings` puts where `place` says."""
     if not isinstance(place, NamedSharding) or not isinstance(aval, ShapedArray):
         return aval
     return aval.update(sharding=place.update(mesh=place.mesh.abstract_mesh, memory_kind=None))
@@ -584,7 +584,7 @@ def trace(call: JitCall, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]) ->
 
 
 def _place(x: object) -> Sharding | None:
-    """The placement of a committed argument, or the sharding of a type; else None."""
+    """Returns the placement of a committed argument, or the sharding of a type; else None."""
     place = x.placement if isinstance(x, ArrayImpl) else getattr(x, "sharding", None)
     return place if isinstance(place, Sharding) else None
 

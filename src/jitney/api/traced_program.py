@@ -34,7 +34,7 @@ class TracedProgram:
     _wishes: Wishes | None = None
 
     def wishes(self) -> Wishes:
-        """Where the program says that values are to be."""
+        """Returns where the program says that values are to be."""
         if self._wishes is None:
             self._wishes = wishes_of(self.closed, self.params)
         return self._wishes

@@ -81,7 +81,7 @@ def _cotangent_type(x: Value) -> AbstractValue:
 
 
 def flat_cotangents(cts: PyTree) -> list[Any]:
-    """The cotangents of a result as arrays, also where they are symbolic zeros."""
+    """Returns the cotangents of a result as arrays, also where they are symbolic zeros."""
     leaves = pytrees.tree_leaves(cts, is_leaf=lambda x: isinstance(x, Zero))
     return [instantiate(ct) for ct in leaves]
 

@@ -79,7 +79,7 @@ def _has_terms(x: object, aval: Any) -> bool:
 
 
 def _terms_of(x: ArrayImpl) -> ArrayImpl:
-    """The terms of `x` as an array, on the devices that have them."""
+    """Returns the terms of `x` as an array, on the devices that have them."""
     data, place = terms.of_array(x), x.placement
     assert data is not None
     assert isinstance(place, NamedSharding)

@@ -71,7 +71,7 @@ def visualize_sharding(
 
 
 def _parts(shape: tuple[int, ...], sharding: Sharding) -> tuple[tuple[int, int], dict[Any, Any]]:
-    """(parts along the rows, along the columns), and the devices of each part."""
+    """Returns (parts along the rows, along the columns), and the devices of each part."""
     sharding.check_fits(shape)
     tiling = sharding.tiling(len(shape))
     owners: dict[tuple[int, int], list[Any]] = {}

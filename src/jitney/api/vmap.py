@@ -323,7 +323,7 @@ def _other_axis(
     size: int | None,
     rank: int,
 ) -> str:
-    """What to map in place of an axis that leaf `i` does not have."""
+    """Returns what to map in place of an axis that leaf `i` does not have."""
     others = [d for p, d in zip(paths, dims, strict=True) if p[:2] != paths[i][:2]]
     if size is not None or any(d is not None for d in others):
         return f"to give it to all calls as it is, {_without_axes(count, paths[i])}"
@@ -333,7 +333,7 @@ def _other_axis(
 
 
 def _without_axes(count: int, path: Sequence[Any]) -> str:
-    """The `in_axes` with which the argument at `path` is not mapped."""
+    """Returns the `in_axes` with which the argument at `path` is not mapped."""
     head, key = path[:2]
     if head.idx == 1:
         return "pass it by position, with None in in_axes"
@@ -372,7 +372,7 @@ def _refuse_unmapped(
 
 
 def _placed(x: PyTree, dim: int | None, wanted: int | None, axis: AxisData) -> Any:
-    """A result with its axis where `out_axes` wants it."""
+    """Returns a result with its axis where `out_axes` wants it."""
     if wanted is None:
         return x
     if is_high_value(x):

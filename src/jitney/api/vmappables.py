@@ -99,17 +99,17 @@ def unregister_vmappable(data_type: type) -> None:
 
 
 def is_vmappable(x: object) -> bool:
-    """Whether `x` is of a registered type."""
+    """Returns whether `x` is of a registered type."""
     return type(x) in by_type
 
 
 def is_spec(x: object) -> bool:
-    """Whether `x` may stand for the axis of a value of a registered type."""
+    """Returns whether `x` may stand for the axis of a value of a registered type."""
     return any(type(x) is rules.spec_type for rules in by_type.values())
 
 
 def element(trace: BatchTrace, x: Value, spec: Spec) -> Any:
-    """What a function that is mapped by `trace` is given for `x`."""
+    """Returns what a function that is mapped by `trace` is given for `x`."""
     rules = by_type.get(type(x))
     if rules is not None:
         return rules.to_element(partial(element, trace), partial(_index, trace), x, spec)
@@ -125,12 +125,12 @@ def _index(trace: BatchTrace) -> Any:
 
 
 def indices(size: SupportsIndex) -> Array:
-    """The indices of an axis whose size is an integer."""
+    """Returns the indices of an axis whose size is an integer."""
     return iota("int32", operator.index(size))
 
 
 def whole(trace: BatchTrace, size: Any, x: Value, spec: Spec) -> Any:
-    """What `vmap` returns for `x`, a result of the function that is mapped by `trace`.
+    """Returns what `vmap` returns for `x`, a result of the function that is mapped by `trace`.
 
     Raises:
       ValueError: if `spec` is None, but `x` differs along the axis.

@@ -149,7 +149,7 @@ def _stubs() -> dict[str, str]:
 
 
 def _public_modules() -> Iterator[tuple[str, str]]:
-    """(name, path of its stub within the package) of jitney's public modules.
+    """Yields (name, path of its stub within the package) of jitney's public modules.
 
     These are the package, its namespaces, which have stubs, and the modules that a namespace lists.
     """

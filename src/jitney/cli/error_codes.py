@@ -18,7 +18,7 @@ def is_code(word: str) -> bool:
 
 
 def sections() -> dict[str, str]:
-    """The sections of the page on errors, by code."""
+    """Returns the sections of the page on errors, by code."""
     page = importlib.resources.files("jitney.cli").joinpath("errors.md").read_text("utf-8")
     return {code: text.strip() for code, text in _SECTION.findall(page)}
 

@@ -61,14 +61,14 @@ def _selu_by_numpy(x: np.ndarray) -> np.ndarray:
 
 
 def sum_squared_error(x: Array, y: Array) -> Any:
-    """The sum of the squared differences."""
+    """Returns the sum of the squared differences."""
     import jitney.numpy as jnp
 
     return jnp.sum((x - y) ** 2)
 
 
 def covariance(x: Array) -> Any:
-    """The matrix of covariances of the columns, times their number."""
+    """Returns the matrix of covariances of the columns, times their number."""
     return x.T @ (x - x.mean(0))
 
 

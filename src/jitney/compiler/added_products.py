@@ -23,7 +23,7 @@ NAME = "product_added"
 
 
 def routine(contract: Axes, batch: Axes) -> library.Routine:
-    """The function for a contraction along axes of both operands, `batch` among them."""
+    """Returns the function for a contraction along axes of both operands, `batch` among them."""
     return library.routine(NAME, contract=contract, batch=batch)
 
 

@@ -47,7 +47,7 @@ PRODUCTS = {
 
 
 def address(function: Any) -> int:
-    """The address of the code of a ctypes function."""
+    """Returns the address of the code of a ctypes function."""
     return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
@@ -102,14 +102,14 @@ def mkl() -> Any:
 
 
 def _installed(folder: str) -> str:
-    """The path of MKL's library in `folder`; "" if there is none."""
+    """Returns the path of MKL's library in `folder`; "" if there is none."""
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     libraries = [name for name in names if name.startswith("libmkl_rt.so")]
     return os.path.join(folder, libraries[0]) if libraries else ""
 
 
 def _is_intels() -> bool:
-    """Whether the processor is one of Intel's."""
+    """Returns whether the processor is one of Intel's."""
     try:
         with open("/proc/cpuinfo") as file:
             return "GenuineIntel" in file.read(4096)
@@ -150,7 +150,7 @@ def _load(name: str, path: str) -> Any:
 
 
 def _loaded(folder: str) -> Any:
-    """The OpenBLAS that a wheel brought to `folder`, if it is loaded; None if there is none."""
+    """Returns the OpenBLAS that a wheel brought to `folder`, if it is loaded; None if there is none."""
     maps = "/proc/self/maps"
     if not os.path.exists(maps):
         return None
@@ -182,7 +182,7 @@ def threads(package: str) -> int | None:
 
 
 def capsule_address(capsule: object) -> int:
-    """The address that a capsule holds."""
+    """Returns the address that a capsule holds."""
     api = ctypes.pythonapi
     api.PyCapsule_GetName.restype = ctypes.c_char_p
     api.PyCapsule_GetName.argtypes = [ctypes.py_object]
@@ -221,7 +221,7 @@ class OneThread:
             self._sought.add(folder)  # last: an interrupt leaves it to be sought again
 
     def guard(self) -> Between:
-        """The context; it acts on the libraries that are loaded by now."""
+        """Returns the context; it acts on the libraries that are loaded by now."""
         if SCIPYS not in self._sought:
             self.find_in(_NUMPYS)
             if _USES_SCIPYS in sys.modules:
@@ -245,13 +245,13 @@ def use_guard(
 
 
 def is_guarded() -> bool:
-    """Whether BLAS can be kept to one thread, so that several of ours may call it at once."""
+    """Returns whether BLAS can be kept to one thread, so that several of ours may call it at once."""
     function("sgemm")
     return one_thread.is_known or mkl() is not None
 
 
 def for_work(operations: int) -> AbstractContextManager[None]:
-    """The context for a factorisation: one thread, unless it is so large that several pay."""
+    """Returns the context for a factorisation: one thread, unless it is so large that several pay."""
     from jitney.compiler.cost import COSTS  # late: importing jitney needs no costs
 
     return one_thread.guard() if operations < COSTS.blas_threads_above else nullcontext()

@@ -70,12 +70,12 @@ def _round(n: int) -> int:
 
 
 def panel_width(dtype: np.dtype) -> int:
-    """How many features of a group are one panel."""
+    """Returns how many features of a group are one panel."""
     return _PANEL_ROW // dtype.itemsize
 
 
 def forward(x: TensorType, features: int, window: Window, groups: int) -> library.Routine:
-    """The function for [N, space, C], giving [N, space, features].
+    """Returns the function for [N, space, C], giving [N, space, features].
 
     Its second operand are the windows in panels: [panels of a group times groups, depth, width], where
     depth is the size of a window of the features of a group, width is `panel_width`, and zeros fill the
@@ -140,7 +140,7 @@ _Along: TypeAlias = Literal["window", "out"]
 
 
 def _items(params: _Params, along: _Along) -> int:
-    """How many items of work there are: rows of the axes `along` are divided."""
+    """Returns how many items of work there are: rows of the axes `along` are divided."""
     rows = params["batch"] * params[along][0] * params[along][1]
     return -(-rows // params["rows"])
 

@@ -338,7 +338,7 @@ class CostModel:
 
 
 def model(processor: Processor) -> CostModel:
-    """What work costs on `processor`."""
+    """Returns what work costs on `processor`."""
     return CostModel(processor)
 
 

@@ -65,7 +65,7 @@ def calls(
     kind: int, shape: Sequence[int], dim: int, n: int, dtype: np.dtype, *, inverse: bool,
     divisor: int, planes: tuple[bool, bool],
 ) -> list[FourierCall]:  # fmt: skip
-    """The calls, one or two, for a transform along axis `dim`.
+    """Returns the calls, one or two, for a transform along axis `dim`.
 
     Args:
       kind: of complex numbers, of real or to real ones.
@@ -152,7 +152,7 @@ def _chirps(line: Job, dtype: np.dtype) -> FourierCall:
 
 
 def _between(first: Job) -> int:
-    """How many numbers there are of each part between two jobs: whole lines of the cache."""
+    """Returns how many numbers there are of each part between two jobs: whole lines of the cache."""
     return -(-first.numbers_to // TILE) * TILE
 
 
@@ -162,7 +162,7 @@ def _room(first: Job, second: Job, dtype: np.dtype) -> int:
 
 
 def has_native() -> bool:
-    """Whether the runtime has the machine code."""
+    """Returns whether the runtime has the machine code."""
     return _Native.address is not None
 
 
@@ -170,7 +170,7 @@ def has_native() -> bool:
 
 
 def _part(x: TensorType) -> np.dtype:
-    """The dtype of parts."""
+    """Returns the dtype of parts."""
     return _part_dtype(x.dtype)
 
 
@@ -341,7 +341,7 @@ def _done(job: Job, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
 
 
 def _places(job: Job) -> np.ndarray:
-    """The places of a matrix's elements in its spectrum, [rows, elements]."""
+    """Returns the places of a matrix's elements in its spectrum, [rows, elements]."""
     return np.arange(job.rows)[:, None] + job.columns * np.arange(job.n)
 
 

@@ -59,7 +59,7 @@ def chirped_length(n: int, of_complex: bool) -> int:
 
 
 def _cost_of_passes(n: int) -> float:
-    """What passes take, by pocketfft's measure: 2 for each factor 2."""
+    """Returns what passes take, by pocketfft's measure: 2 for each factor 2."""
     costs = {4: 4.0, 8: 6.0}
     return n * sum([costs.get(p, p if p <= 5 else 1.1 * p) for p in factors(n)])
 
@@ -170,7 +170,7 @@ class Job:
         return n * n.bit_length() * (2 if self.chirped else 1) // 2
 
     def options(self, tiles: int = 0) -> list[int]:
-        """The numbers for `jt_fourier`; an item has `tiles` tiles."""
+        """Returns the numbers for `jt_fourier`; an item has `tiles` tiles."""
         radices = factors(self.chirped or self.n, self.kind == OF_COMPLEX or self.chirped > 0)
         return [
             *values(self), self.chirped, tiles, self.room, len(radices), *radices,
@@ -178,7 +178,7 @@ class Job:
         ]  # fmt: skip
 
     def constants(self, dtype: np.dtype) -> list[np.ndarray]:
-        """The operands after those that are transformed."""
+        """Returns the operands after those that are transformed."""
         n, chirped = self.n, self.chirped
         tables = [_pairs(unit_roots(chirped or n, np.arange(chirped or n)), dtype)]
         if chirped:
@@ -202,7 +202,7 @@ class Job:
 
 
 def values(job: Job) -> tuple[int, ...]:
-    """The fields of a job, in order."""
+    """Returns the fields of a job, in order."""
     return tuple([getattr(job, name) for name in fields(Job)])
 
 

@@ -24,5 +24,5 @@ class InputOutputAlias(NamedTuple):
     pairs: frozenset[tuple[int, int]]
 
     def allows(self, i: int, j: int) -> bool:
-        """Whether output `j` may lie in the memory of input `i`, if they have one type."""
+        """Returns whether output `j` may lie in the memory of input `i`, if they have one type."""
         return self.last_reads[i] < self.first_writes[j] or (i, j) in self.pairs

@@ -112,13 +112,13 @@ def _declare(
 
 
 def routine(name: str, *options: int) -> Routine:
-    """The function called `name`, with its parameters in order."""
+    """Returns the function called `name`, with its parameters in order."""
     params = zip(OPTIONS[name], map(int, options), strict=True)
     return library.routine(f"lapack.{name}", **dict(params))
 
 
 def fill_lanes(shape: Sequence[int]) -> bool:
-    """Whether small matrices, a batch of `shape`, go through the lanes of vectors.
+    """Returns whether small matrices, a batch of `shape`, go through the lanes of vectors.
 
     One alone would fill one lane. It goes to LAPACK, so that its eigenvectors and singular vectors have
     LAPACK's signs: samplers that draw through them draw the numbers that JAX draws.

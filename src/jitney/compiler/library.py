@@ -53,7 +53,7 @@ class Routine:
 
 
 def routine(name: str, **params: Param) -> Routine:
-    """The library function `name` with parameters."""
+    """Returns the library function `name` with parameters."""
     return Routine(name, tuple(params.items()))
 
 
@@ -168,17 +168,17 @@ def declare_prefix(prefix: str, implementation: Callable[[Call], Implementation]
 
 
 def names() -> list[str]:
-    """The names of all functions that were declared alone."""
+    """Returns the names of all functions that were declared alone."""
     return list(_functions)
 
 
 def is_declared(name: str) -> bool:
-    """Whether there is a function `name`."""
+    """Returns whether there is a function `name`."""
     return name in _functions
 
 
 def find(name: str) -> LibraryFunction:
-    """The function `name`.
+    """Returns the function `name`.
 
     Raises:
       ValueError: if there is none.
@@ -190,13 +190,13 @@ def find(name: str) -> LibraryFunction:
 
 
 def is_update(name: str) -> bool:
-    """Whether the function `name` changes its first operand."""
+    """Returns whether the function `name` changes its first operand."""
     function = _functions.get(name)
     return function is not None and function.updates
 
 
 def implementation(call: Call) -> Implementation:
-    """The reference implementation of a call, as a function of arrays.
+    """Returns the reference implementation of a call, as a function of arrays.
 
     Raises:
       ValueError: if there is no such function.
@@ -235,7 +235,7 @@ class Procedure:
         self.function()(*arrays)
 
     def function(self) -> Effect:
-        """What the names stand for.
+        """Returns what the names stand for.
 
         Raises:
           ValueError: if there is no such procedure here.
@@ -310,7 +310,7 @@ class NativeCall:
 
 
 def native_call(call: Call) -> NativeCall | None:
-    """How machine code is called for `call`; None if there is none."""
+    """Returns how machine code is called for `call`; None if there is none."""
     function = _functions.get(call.name)
     native = None if function is None else function.native
     params = dict(call.routine.params)
@@ -352,7 +352,7 @@ def address(symbol: str) -> int:
 
 
 def is_plain(value: object) -> bool:
-    """Whether `value` can be a parameter."""
+    """Returns whether `value` can be a parameter."""
     if _is_tuple(value):
         return all(map(is_plain, value))
     return value is None or type(value) in (bool, int, float, complex, str)

@@ -41,14 +41,14 @@ LOWER_WITH_AVALS = declare_slot("lower_with_avals", instead_of="lower")
 
 
 def scalar_type(dtype: np.dtype) -> TensorType:
-    """The type of a scalar."""
+    """Returns the type of a scalar."""
     from jitney.compiler.hlo.ir import TensorType
 
     return TensorType((), dtype)
 
 
 def scalar_region(closed: ClosedJaxpr, dtypes: Sequence[np.dtype]) -> Region:
-    """A program of scalars, without mutable references, as a region of the tensor IR."""
+    """Returns a program of scalars, without mutable references, as a region of the tensor IR."""
     from jitney.compiler.hlo.build import Builder
 
     closed = _transformed(closed)
@@ -60,7 +60,7 @@ def scalar_region(closed: ClosedJaxpr, dtypes: Sequence[np.dtype]) -> Region:
 
 
 def elementwise_function(region: Region) -> Callable[..., Any]:
-    """A region of scalars as a function of arrays."""
+    """Returns a region of scalars as a function of arrays."""
     from jitney.compiler.hlo import interpret
 
     return interpret.elementwise_function(region)
@@ -91,7 +91,7 @@ def _transformed(closed: ClosedJaxpr) -> ClosedJaxpr:
 def lower(
     closed: ClosedJaxpr, name: str = "main", builder: Callable[[], Builder] | None = None
 ) -> Module:
-    """The whole program `closed` as a module of the tensor IR.
+    """Returns the whole program `closed` as a module of the tensor IR.
 
     Before that, mutable references are discharged (`transforms.discharge`), and keys of several words
     become arrays of words (`transforms.key_words`), which lie in memory alike.
@@ -122,14 +122,14 @@ _LEVELS = {"O0": 0, "O1": 1, "O2": 2, "O3": 3, "UNKNOWN": 2}
 
 
 def optimization_level() -> int:
-    """The level at which programs lowered now are compiled, 0 to 3."""
+    """Returns the level at which programs lowered now are compiled, 0 to 3."""
     if config.disable_most_optimizations.value:
         return 0
     return _LEVELS[config.optimization_level.value]
 
 
 def inline(b: Builder, closed: ClosedJaxpr, operands: Sequence[Node]) -> list[Node]:
-    """The results of `closed` on `operands`, built in `b`."""
+    """Returns the results of `closed` on `operands`, built in `b`."""
     env: dict[Var, Node] = {}
     for var, value in zip(closed.jaxpr.constvars, closed.consts, strict=True):
         if isinstance(value, ShapeDtypeStruct):
@@ -178,7 +178,7 @@ def inline(b: Builder, closed: ClosedJaxpr, operands: Sequence[Node]) -> list[No
 
 
 def _placed(b: Builder, eqn: JaxprEqn, out: Any) -> Any:
-    """The results `out` of an equation, lying where their types say."""
+    """Returns the results `out` of an equation, lying where their types say."""
     if eqn.primitive.multiple_results:
         return [_at_home(b, var.aval, node) for var, node in zip(eqn.outvars, out, strict=True)]
     return _at_home(b, eqn.outvars[0].aval, out)
@@ -214,11 +214,11 @@ def _without_types(
     *nodes: Node,
     **params: object,
 ) -> Any:
-    """A rule that is given the operands' types, called as one that is not."""
+    """Returns a rule that is given the operands' types, called as one that is not."""
     return rule(b, avals, *nodes, **params)
 
 
 def host_value(x: Value) -> np.ndarray:
-    """A constant's data, as the program stores it: later writes to the array have no effect."""
+    """Returns a constant's data, as the program stores it: later writes to the array have no effect."""
     data = np.asarray(getattr(x, "_value", x), order="C")
     return np.array(data) if data is x and data.flags.writeable else data

@@ -133,12 +133,12 @@ def _check(kind: str, value: object) -> None:
 
 
 def optimize(module: ir.Module) -> ir.Module:
-    """The program after all passes on the tensor IR."""
+    """Returns the program after all passes on the tensor IR."""
     return run(module, last="loops")
 
 
 def plan(module: ir.Module) -> plans.Plan:
-    """The plan of an optimized program."""
+    """Returns the plan of an optimized program."""
     return run(module, first="plan", last="plan")
 
 

@@ -38,7 +38,7 @@ _POSITIONS = 1 << 31  # of the longest row
 
 
 def is_native(types: Sequence[TensorType], dim: int) -> bool:
-    """Whether native code can sort arrays of these types along `dim`, and finds the largest."""
+    """Returns whether native code can sort arrays of these types along `dim`, and finds the largest."""
     shape = types[0].shape
     return (
         _Native.address is not None
@@ -51,7 +51,7 @@ def is_native(types: Sequence[TensorType], dim: int) -> bool:
 
 
 def is_faster(types: Sequence[TensorType]) -> bool:
-    """Whether native code sorts arrays of these types faster than NumPy.
+    """Returns whether native code sorts arrays of these types faster than NumPy.
 
     NumPy's sort of one array of real numbers of 32 or 64 bits is a quicksort by vectors, which takes
     half as long on processors that have AVX-512; but it has to be called by Python.
@@ -109,13 +109,13 @@ def _routine(
 
 
 def sort_routine(types: Sequence[TensorType], num_keys: int) -> library.Routine:
-    """The function that sorts operands along their last axis by the first `num_keys`."""
+    """Returns the function that sorts operands along their last axis by the first `num_keys`."""
     width = _width(types, num_keys)
     return _routine("sort", types, num_keys, 0, types[0].shape[-1], width)
 
 
 def top_k_routine(x: TensorType, k: int) -> library.Routine:
-    """The function that gives the k largest along the last axis, and their indices; k > 0."""
+    """Returns the function that gives the k largest along the last axis, and their indices; k > 0."""
     width = 16 if x.dtype.itemsize == 8 else 8
     kept = min(4 * k + 2 * _BLOCK, x.shape[-1]) + _BLOCK
     return _routine("top_k", [x], 1, k, kept, width)

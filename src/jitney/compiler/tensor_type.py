@@ -40,7 +40,7 @@ class TensorType:
 
 
 def parse_dtype(name: str) -> np.dtype:
-    """The dtype called `name`.
+    """Returns the dtype called `name`.
 
     Raises:
       TypeError: if there is none.
@@ -49,7 +49,7 @@ def parse_dtype(name: str) -> np.dtype:
 
 
 def parse_type(text: str) -> TensorType:
-    """The type that is printed as `text`.
+    """Returns the type that is printed as `text`.
 
     Raises:
       TypeError: if there is no such dtype.

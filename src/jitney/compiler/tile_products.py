@@ -37,14 +37,14 @@ _KINDS = {
 
 
 def is_native(x: np.dtype, y: np.dtype) -> bool:
-    """Whether this processor multiplies these numbers by tile registers."""
+    """Returns whether this processor multiplies these numbers by tile registers."""
     if (x, y) not in _KINDS:
         return False
     return _Native.address is not None and _Native.address(0) != 0
 
 
 def sum_dtype(x: np.dtype) -> np.dtype:
-    """The dtype of sums of products of `x`'s."""
+    """Returns the dtype of sums of products of `x`'s."""
     return np.dtype(np.float32 if x == _BFLOAT16 else np.int32)
 
 

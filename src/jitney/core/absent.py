@@ -75,7 +75,7 @@ _REMOVED = {
 
 
 def why_absent(name: str) -> str | None:
-    """What to say of a name that is missing here and that JAX has; None of other names.
+    """Returns what to say of a name that is missing here and that JAX has; None of other names.
 
     Args:
       name: as users write it: `jax.export.export`.
@@ -96,5 +96,5 @@ def why_absent(name: str) -> str | None:
 
 
 def missing_attribute(module: str, name: str) -> str:
-    """The message of an AttributeError for `name` of the module that users call `module`."""
+    """Returns the message of an AttributeError for `name` of the module that users call `module`."""
     return why_absent(f"{module}.{name}") or f"module {module!r} has no attribute {name!r}"

@@ -78,11 +78,11 @@ class Array:
     traceback = OfData()
 
     def __without_data__(self, name: str) -> Exception:
-        """The error for an attribute that needs data."""
+        """Returns the error for an attribute that needs data."""
         return AttributeError(f"{type(self).__name__} has no {name}", name=name, obj=self)
 
     def item(self, *args: int) -> bool | int | float | complex:
-        """The element as a Python scalar: the only one, or the one at an index."""
+        """Returns the element as a Python scalar: the only one, or the one at an index."""
         return self._numpy().item(*args)
 
     if TYPE_CHECKING:

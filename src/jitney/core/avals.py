@@ -96,11 +96,11 @@ class AbstractValue:
         return [self]
 
     def lower_val(self, hi_val: object) -> Sequence[Any]:
-        """The values that `hi_val` stands for."""
+        """Returns the values that `hi_val` stands for."""
         return [hi_val]
 
     def raise_val(self, *lo_vals: object) -> Any:
-        """The value that stands for `lo_vals`."""
+        """Returns the value that stands for `lo_vals`."""
         (value,) = lo_vals
         return value
 
@@ -112,7 +112,7 @@ class AbstractValue:
         return FlatValues(tuple(leaves), tree)
 
     def raise_val2(self, lo_vals_ft: FlatValues) -> Any:
-        """The value that stands for those that `lower_val2` has returned."""
+        """Returns the value that stands for those that `lower_val2` has returned."""
         return self.raise_val(*lo_vals_ft.unflatten())
 
     def normalize(self) -> AbstractValue:
@@ -123,7 +123,7 @@ class AbstractValue:
     if not TYPE_CHECKING:
 
         def update(self, **changes: object) -> AbstractValue:
-            """The type with some attributes replaced."""
+            """Returns the type with some attributes replaced."""
             raise _undefined(self, "update")
 
         def inc_rank(self, size: int | None, spec: object) -> AbstractValue:
@@ -135,7 +135,7 @@ class AbstractValue:
             raise _undefined(self, "dec_rank")
 
         def reshard(self, sharding: object) -> AbstractValue:
-            """The type of values that lie as `sharding` says."""
+            """Returns the type of values that lie as `sharding` says."""
             raise _undefined(self, "reshard")
 
         def shard(
@@ -156,11 +156,11 @@ class AbstractValue:
             raise _not_for_shard_map(self)
 
         def leading_axis_spec(self) -> Any:
-            """The position of the axis that `scan` goes along."""
+            """Returns the position of the axis that `scan` goes along."""
             return 0
 
         def vspace_add(self, x: Any, y: Any) -> Any:
-            """The sum of two values of this type."""
+            """Returns the sum of two values of this type."""
             return x + y
 
     def to_ct_aval(self) -> AbstractValue:
@@ -171,7 +171,7 @@ class AbstractValue:
         return self.to_tangent_aval()
 
     def update_weak_type(self, weak_type: bool) -> AbstractValue:
-        """The type with another weakness, for types that have one."""
+        """Returns the type with another weakness, for types that have one."""
         return self
 
     def update_manual_axis_type(self, mat: ManualAxisType) -> AbstractValue:
@@ -304,7 +304,7 @@ class ShapedArray(Divisible[AbstractValue], AbstractValue):
     def inc_rank(
         self, size: int, spec: int | None, along: NamedSharding | None = None
     ) -> ShapedArray:
-        """The type with a new axis of size `size` at position `spec`; itself for None.
+        """Returns the type with a new axis of size `size` at position `spec`; itself for None.
 
         The new axis is whole, or lies as `along` says, the sharding of an array of one axis.
         """
@@ -317,7 +317,7 @@ class ShapedArray(Divisible[AbstractValue], AbstractValue):
         return self.update(shape=shape, sharding=sharding)
 
     def dec_rank(self, size: int | None, spec: int | None) -> ShapedArray:
-        """The type without the axis at position `spec`, of size `size`; itself for None."""
+        """Returns the type without the axis at position `spec`, of size `size`; itself for None."""
         if spec is None:
             return self
         shape = self.shape[:spec] + self.shape[spec + 1 :]
@@ -326,7 +326,7 @@ class ShapedArray(Divisible[AbstractValue], AbstractValue):
         return self.update(shape=shape, sharding=sharding_types.without_axis(self._sharding, spec))
 
     def leading_axis_spec(self) -> int:
-        """The position of the axis that `scan` goes along."""
+        """Returns the position of the axis that `scan` goes along."""
         return 0
 
     def normalize(self) -> ShapedArray:
@@ -361,7 +361,7 @@ class ShapedArray(Divisible[AbstractValue], AbstractValue):
         manual_axis_type: ManualAxisType | None = None,
         memory_space: MemorySpace | None = None,
     ) -> ShapedArray:
-        """A copy with some attributes replaced.
+        """Returns a copy with some attributes replaced.
 
         Of another number of axes it has the sharding of those that it keeps; axes after them are whole.
 
@@ -415,15 +415,15 @@ class ShapedArray(Divisible[AbstractValue], AbstractValue):
         return self.to_tangent_aval()
 
     def update_weak_type(self, weak_type: bool) -> ShapedArray:
-        """The type with another weakness."""
+        """Returns the type with another weakness."""
         return self.update(weak_type=weak_type)
 
     def update_manual_axis_type(self, mat: ManualAxisType) -> ShapedArray:
-        """The type of values that relate as `mat` says along the axes of a `shard_map`."""
+        """Returns the type of values that relate as `mat` says along the axes of a `shard_map`."""
         return self.update(manual_axis_type=mat)
 
     def reshard(self, sharding: NamedSharding | None) -> ShapedArray:
-        """The type of values that lie as `sharding` says; None leaves them where they are."""
+        """Returns the type of values that lie as `sharding` says; None leaves them where they are."""
         return self if sharding is None else self.update(sharding=sharding)
 
     def str_short(self, short_dtypes: bool = False, mesh_axis_types: bool = False) -> str:
@@ -495,7 +495,7 @@ def placed_array(
     manual_axis_type: ManualAxisType,
     memory_space: MemorySpace,
 ) -> ShapedArray:
-    """The interned aval with all its attributes."""
+    """Returns the interned aval with all its attributes."""
     aval = ShapedArray(
         shape, dtype, weak_type,
         sharding=sharding, manual_axis_type=manual_axis_type, memory_space=memory_space,
@@ -529,7 +529,7 @@ host_values = _HostValues()
 
 
 def canonical_ndarray(x: Any) -> np.ndarray:
-    """The value of `x` as an ndarray of a dtype that arrays have."""
+    """Returns the value of `x` as an ndarray of a dtype that arrays have."""
     value = np.asarray(x)
     return np.asarray(value, dtypes.canonicalize_dtype(value.dtype))
 
@@ -597,7 +597,7 @@ for _scalar_type in dtypes.numpy_scalar_types:
 
 
 def find_aval_rule(kind: type) -> Callable[[Any], AbstractValue] | None:
-    """The registered rule of `kind` or of the nearest of its bases; None if there is none."""
+    """Returns the registered rule of `kind` or of the nearest of its bases; None if there is none."""
     for base in kind.__mro__:
         rule = pytype_aval_mappings.get(base)
         if rule is not None:
@@ -606,7 +606,7 @@ def find_aval_rule(kind: type) -> Callable[[Any], AbstractValue] | None:
 
 
 def get_aval(x: object) -> AbstractValue:
-    """The abstract value of `x`: a tracer, an array, a NumPy value or a Python scalar.
+    """Returns the abstract value of `x`: a tracer, an array, a NumPy value or a Python scalar.
 
     Raises:
       TypeError: if `x` is not a valid operand.

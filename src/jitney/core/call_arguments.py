@@ -36,7 +36,7 @@ class Argument:
 
 
 def signature_of(function: object) -> inspect.Signature | None:
-    """What a function takes; None if that is not known, or it is none."""
+    """Returns what a function takes; None if that is not known, or it is none."""
     try:
         return inspect.signature(function) if callable(function) else None
     except (ValueError, TypeError):
@@ -99,7 +99,7 @@ def of_call(
 
 
 def of_frame(code: UserCode, own: FrameType, called: object) -> Iterator[Argument]:
-    """The arguments that a frame of ours got, of variables that it has not bound again."""
+    """Yields the arguments that a frame of ours got, of variables that it has not bound again."""
     info, values = own.f_code, own.f_locals
     count = info.co_argcount + info.co_kwonlyargcount
     names = info.co_varnames[:count]
@@ -149,7 +149,7 @@ _OF_CONTAINERS = ("__getitem__", "__setitem__", "__delitem__")
 
 
 def _unpacked(code: UserCode) -> ast.expr | None:
-    """The value that an assignment to several targets unpacks; None for other syntax."""
+    """Returns the value that an assignment to several targets unpacks; None for other syntax."""
     match code.path[:2]:
         case (ast.Tuple(ctx=ast.Store()) | ast.List(ctx=ast.Store()), ast.Assign(value=value)):
             return value
@@ -158,12 +158,12 @@ def _unpacked(code: UserCode) -> ast.expr | None:
 
 
 def takes_list(parameter: inspect.Parameter) -> bool:
-    """Whether a parameter is for a list of arrays."""
+    """Returns whether a parameter is for a list of arrays."""
     return bool(_OF_LISTS.search(str(parameter.annotation)))
 
 
 def takes_arrays(parameter: inspect.Parameter) -> bool:
-    """Whether a parameter is for one array, or several."""
+    """Returns whether a parameter is for one array, or several."""
     return bool(_OF_ARRAYS.search(str(parameter.annotation)))
 
 
@@ -172,7 +172,7 @@ _OF_ARRAYS = re.compile(r"Array|Any|object|PyTree|Sequence")
 
 
 def _side(name: str, is_index: bool, is_reflected: bool) -> str:
-    """What the operand of an operator is called that is a parameter of a method of arrays."""
+    """Returns what the operand of an operator is called that is a parameter of a method of arrays."""
     if is_index:
         return "array" if name == "self" else name
     is_left = name in ("self", "x")
@@ -180,7 +180,7 @@ def _side(name: str, is_index: bool, is_reflected: bool) -> str:
 
 
 def _method_owner(owner: object, node: ast.expr) -> Iterator[Argument]:
-    """The array that a method, or an update of `x.at[index]`, is of."""
+    """Yields the array that a method, or an update of `x.at[index]`, is of."""
     if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
         array = getattr(owner, "array", None) if source_info.is_own(owner) else None
         yield Argument("array", array, node.value.value)
@@ -206,7 +206,7 @@ def _operands_of(node: ast.AST | None) -> dict[str, ast.expr]:
 
 @functools.lru_cache(maxsize=64)
 def _rebound(code: CodeType) -> frozenset[str]:
-    """The variables that a function binds after its arguments have come."""
+    """Returns the variables that a function binds after its arguments have come."""
     variables: set[str] = set()
     for each in dis.get_instructions(code):
         if "STORE_FAST" in each.opname or each.opname == "STORE_DEREF":

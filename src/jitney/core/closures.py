@@ -18,7 +18,7 @@ from jitney.core.trace import Tracer, state
 
 
 def held_by(fun: Callable[..., Any]) -> list[Any] | None:
-    """The objects in the closure of `fun`; None if there is none, or some are yet to come."""
+    """Returns the objects in the closure of `fun`; None if there is none, or some are yet to come."""
     cells = getattr(fun, "__closure__", None)
     if not cells:
         return None

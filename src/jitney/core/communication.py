@@ -58,7 +58,7 @@ def of_contents(
 
 
 def unreduced_axes(avals: Sequence[AbstractValue]) -> frozenset[Any]:
-    """The axes of the mesh along which arrays of these types are terms of a sum."""
+    """Returns the axes of the mesh along which arrays of these types are terms of a sum."""
     return _divided(avals)[1]
 
 

@@ -46,7 +46,7 @@ class Token:
         """There is nothing to wait for."""
 
     def __array__(self, dtype: object = None, copy: bool | None = None) -> np.ndarray:
-        """What compiled programs are given for a token."""
+        """Returns what compiled programs are given for a token."""
         return np.zeros(0, np.bool_)
 
 
@@ -64,12 +64,12 @@ def valid_jaxtype(x: object) -> bool:
 
 
 def is_constant_dim(d: object) -> bool:
-    """Whether a size is a number."""
+    """Returns whether a size is a number."""
     return isinstance(d, int | np.integer)
 
 
 def is_constant_shape(shape: Iterable[object]) -> bool:
-    """Whether all sizes are numbers."""
+    """Returns whether all sizes are numbers."""
     return all(is_constant_dim(d) for d in shape)
 
 
@@ -89,7 +89,7 @@ def call_impl(f: WrappedFun, *args: Value, **params: object) -> Any:
 
 
 def traces() -> Iterator[Trace]:
-    """The current trace and those around it, innermost first; without the evaluating one."""
+    """Yields the current trace and those around it, innermost first; without the evaluating one."""
     trace = state.trace
     while trace is not None and trace is not state.eval_trace:
         yield trace

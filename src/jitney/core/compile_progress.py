@@ -72,7 +72,7 @@ class _Notebook:
 
 
 def _display() -> _Display | None:
-    """Where to show what takes long; None if there is nothing that could."""
+    """Returns where to show what takes long; None if there is nothing that could."""
     shell: Any = sys.modules.get("IPython")
     if shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell":
         return _Notebook()
@@ -119,7 +119,7 @@ class _Compilation:
             pass
 
     def text(self) -> str:
-        """What is shown."""
+        """Returns what is shown."""
         parts = [self._what, self.stage]
         if self.share is not None:
             parts.append(f"{self.share:.0%} of its kernels".replace("%", " %"))
@@ -136,7 +136,7 @@ _shown = _thread.allocate_lock()  # of several compilations at once, one
 
 
 def watched(name: str, count: Callable[[], int], compile_: Callable[[], T]) -> T:
-    """The result of a compilation, which is shown if it takes long.
+    """Returns the result of a compilation, which is shown if it takes long.
 
     Args:
       name: of the program.

@@ -83,5 +83,5 @@ def ensure_compile_time_eval() -> Within:
 
 
 def of_program(trace: Trace) -> Trace:
-    """What is to be current while `trace` records a function."""
+    """Returns what is to be current while `trace` records a function."""
     return _CompileTimeTrace(trace) if state.folds else trace

@@ -164,7 +164,7 @@ _MODULES = ("numpy", "numpy.linalg", "numpy.fft", "nn", "lax", "random", "tree",
 
 
 def _elsewhere(error: BaseException) -> str:
-    """The name that a module of ours has not, of another module that has it; else empty."""
+    """Returns the name that a module of ours has not, of another module that has it; else empty."""
     name = error.name if isinstance(error, AttributeError) else None
     module = getattr(error, "obj", None)
     if not name or name.startswith("_") or not isinstance(module, ModuleType):
@@ -341,7 +341,7 @@ def _rewrite(
 def _cure_of_call(
     error: BaseException, function: object, signature: inspect.Signature | None
 ) -> str:
-    """What a function takes, for a call that it does not."""
+    """Returns what a function takes, for a call that it does not."""
     if signature is None or not _CALLED_WRONGLY.match(str(error)):
         return ""
     keyword = _UNKNOWN_KEYWORD.search(str(error))

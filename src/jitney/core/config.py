@@ -307,7 +307,7 @@ _added: dict[str, _Added] = {}
 
 
 def _flag_of(state: State) -> tuple[Any, list[Any], dict[str, Any]]:
-    """The flag of an option: its type, and attributes that describe it."""
+    """Returns the flag of an option: its type, and attributes that describe it."""
     keywords = {"help": state.__doc__}
     if isinstance(state.parse, OneOf):
         return (
@@ -371,7 +371,7 @@ class Config:
             option(name).set_global(val)
 
     def read(self, name: str) -> Any:
-        """The value of an option in force here and now."""
+        """Returns the value of an option in force here and now."""
         return _added[name].holder.value if name in _added else option(name).value
 
     _read = read
@@ -424,7 +424,7 @@ config = Config()
 
 
 def x64_enabled() -> bool:
-    """Whether 64-bit dtypes are kept."""
+    """Returns whether 64-bit dtypes are kept."""
     overrides = local.values
     if overrides is None:
         return enable_x64.global_value
@@ -432,24 +432,24 @@ def x64_enabled() -> bool:
 
 
 def keeps_wide() -> bool:
-    """Whether 64-bit dtypes that users ask for are given, though x64 is not enabled."""
+    """Returns whether 64-bit dtypes that users ask for are given, though x64 is not enabled."""
     if local.values is None:
         return explicit_x64_dtypes.global_value == "allow" and not enable_x64.global_value
     return explicit_x64_dtypes.value == "allow" and not enable_x64.value
 
 
 def strict_promotion_enabled() -> bool:
-    """Whether dtypes are promoted by the strict rules only."""
+    """Returns whether dtypes are promoted by the strict rules only."""
     return numpy_dtype_promotion.value == "strict"
 
 
 def numpy_rank_promotion_mode() -> str:
-    """What happens when ranks differ: "allow", "warn" or "raise"."""
+    """Returns what happens when ranks differ: "allow", "warn" or "raise"."""
     return numpy_rank_promotion.value
 
 
 def threefry_partitionable_enabled() -> bool:
-    """Whether bits are drawn so that each depends on its position alone."""
+    """Returns whether bits are drawn so that each depends on its position alone."""
     overrides = local.values
     if overrides is None:
         return threefry_partitionable.global_value
@@ -457,17 +457,17 @@ def threefry_partitionable_enabled() -> bool:
 
 
 def disable_jit_enabled() -> bool:
-    """Whether jitted functions run eagerly."""
+    """Returns whether jitted functions run eagerly."""
     return disable_jit_state.value
 
 
 def debug_nans_enabled() -> bool:
-    """Whether a NaN in a result is an error."""
+    """Returns whether a NaN in a result is an error."""
     return debug_nans.value
 
 
 def debug_infs_enabled() -> bool:
-    """Whether an infinity in a result is an error."""
+    """Returns whether an infinity in a result is an error."""
     return debug_infs.value
 
 
@@ -486,14 +486,14 @@ for _guard in (
 
 
 def checks_values() -> bool:
-    """Whether results are looked at for NaN or infinity."""
+    """Returns whether results are looked at for NaN or infinity."""
     if local.values is None:
         return debug_nans.global_value or debug_infs.global_value
     return debug_nans.value or debug_infs.value
 
 
 def default_prng_impl() -> str:
-    """The name of the generator of keys made without one."""
+    """Returns the name of the generator of keys made without one."""
     return default_prng_impl_state.value
 
 

@@ -39,7 +39,7 @@ _MASK_DEFAULT = "x.any() or x.all()"
 
 
 def of_truth(code: UserCode | None, *, traced: bool) -> Truth:
-    """What asks for a truth value, and what does its work for arrays.
+    """Returns what asks for a truth value, and what does its work for arrays.
 
     Args:
       code: where.
@@ -85,7 +85,7 @@ def _choice(code: UserCode, test: ast.AST) -> str:
 
 
 def _elementwise(code: UserCode) -> tuple[ast.expr, str] | None:
-    """The outermost `and`, `or`, `not` or chain of comparisons, and the same of masks."""
+    """Returns the outermost `and`, `or`, `not` or chain of comparisons, and the same of masks."""
     outermost: ast.expr | None = None
     for node in code.path:
         if isinstance(node, ast.BoolOp) or _is_not(node) or _is_chain(node):
@@ -179,7 +179,7 @@ def of_store(code: UserCode | None) -> str:
 
 
 def of_assignment(code: UserCode | None, array_form: str = "{}") -> str:
-    """The update without a change in place of `x[index] = value` or `x[index] += value`.
+    """Returns the update without a change in place of `x[index] = value` or `x[index] += value`.
 
     Args:
       code: where.
@@ -247,7 +247,7 @@ def of_number(code: UserCode | None, kind: str, wanted: str) -> str:
 
 
 def arguments(written: Callable[[ast.expr], str], call: ast.Call, first: int = 0) -> list[str]:
-    """The arguments of a call from the one at `first`, as `written` has each."""
+    """Returns the arguments of a call from the one at `first`, as `written` has each."""
     named = [
         f"**{written(k.value)}" if k.arg is None else f"{k.arg}={written(k.value)}"
         for k in call.keywords
@@ -259,7 +259,7 @@ def arguments(written: Callable[[ast.expr], str], call: ast.Call, first: int = 0
 
 
 def of_container(code: UserCode | None, kind: type, is_left: bool) -> str:
-    """The operation on an array and a list, tuple, set or dict, with the latter as an array.
+    """Returns the operation on an array and a list, tuple, set or dict, with the latter as an array.
 
     Args:
       code: where.
@@ -314,7 +314,7 @@ _OF_TREES = ("map", "tree_map", "map_with_path", "tree_map_with_path")
 
 
 def mapped_trees(number: int, longest: int = 30) -> tuple[str, str] | None:
-    """What the user wrote for the first tree that a function is mapped over, and for another.
+    """Returns what the user wrote for the first tree that a function is mapped over, and for another.
 
     None where the call is not in the user's source, or has what is too long to show.
 
@@ -347,7 +347,7 @@ def _positional(code: UserCode, nodes: Sequence[ast.expr], place: int) -> str:
 
 
 def of_key(code: UserCode, has_value: bool) -> str:
-    """What to write in place of `d[i]` where an array is the key; empty for other expressions.
+    """Returns what to write in place of `d[i]` where an array is the key; empty for other expressions.
 
     Args:
       code: where.
@@ -370,7 +370,7 @@ def of_key(code: UserCode, has_value: bool) -> str:
 
 
 def of_slice(code: UserCode | None) -> str:
-    """The slice of a known length in place of one with traced bounds."""
+    """Returns the slice of a known length in place of one with traced bounds."""
     general = "jax.lax.dynamic_slice_in_dim(x, start, length)"
     if code is None:
         return general
@@ -420,7 +420,7 @@ def of_foreign_call(code: UserCode | None) -> str:
 
 
 def value_of(code: UserCode, node: ast.expr) -> Any:
-    """What a name, or an attribute of a module, stands for; None if it is something else."""
+    """Returns what a name, or an attribute of a module, stands for; None if it is something else."""
     match node:
         case ast.Name(id=name):
             return code.value_of(name)

@@ -26,7 +26,7 @@ def execution() -> ModuleSpec | None:
 
 
 def is_repeated(before: ModuleSpec | None, now: ModuleSpec | None) -> bool:
-    """Whether two executions are of one module."""
+    """Returns whether two executions are of one module."""
     return before is not now and before is not None and now is not None and before.name == now.name
 
 

@@ -116,7 +116,7 @@ _PYTHON_DTYPES: dict[type, np.dtype] = {
 
 
 def python_scalar_dtype(kind: type) -> np.dtype:
-    """The widest dtype of bool, int, float or complex."""
+    """Returns the widest dtype of bool, int, float or complex."""
     return _PYTHON_DTYPES[kind]
 
 
@@ -143,7 +143,7 @@ def _as_dtype(d: DTypeLike | ExtendedDType) -> Any:
 
 
 def _instead(d: object) -> str:
-    """What may have been meant by an object that names no dtype: a line of the message."""
+    """Returns what may have been meant by an object that names no dtype: a line of the message."""
     if isinstance(d, str):
         import difflib
 
@@ -179,7 +179,7 @@ def narrowed(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def is_of_scalars(dtype: DType, weak_type: bool) -> bool:
-    """Whether Python scalars, if `weak_type`, or NumPy scalars are operands of `dtype`.
+    """Returns whether Python scalars, if `weak_type`, or NumPy scalars are operands of `dtype`.
 
     They are not of a 64-bit dtype that was asked for without x64, nor, with it, of the narrower one of
     weakly typed arrays that were made without.
@@ -234,7 +234,7 @@ def _issubdtype(a: DTypeLike | ExtendedDType, b: DTypeLike | ExtendedDType) -> b
 
 
 def _dtype_of(x: Any) -> Any:
-    """The dtype of an array or tracer, where dtypes are compared; else `x`."""
+    """Returns the dtype of an array or tracer, where dtypes are compared; else `x`."""
     return x.dtype if isinstance(x, Array) else x
 
 
@@ -348,7 +348,7 @@ def _upper_bounds(node: _Node, strict: bool) -> frozenset[_Node]:
 
 @caches.memoized("dtype rules", "dtypes, settings", 1024)
 def _join(nodes: frozenset[_Node], strict: bool) -> _Node:
-    """The least node above all of `nodes`."""
+    """Returns the least node above all of `nodes`."""
     if len(nodes) == 1:
         return next(iter(nodes))
     for node in nodes:
@@ -402,7 +402,7 @@ def _refuse_promotion(nodes: frozenset[_Node], strict: bool) -> NoReturn:
 def _promote(
     keys: tuple[tuple[Any, bool], ...], x64: bool | None, strict: bool
 ) -> tuple[Any, bool]:
-    """(common dtype, weakness) of (dtype, weakness) pairs; dtypes canonical.
+    """Returns (common dtype, weakness) of (dtype, weakness) pairs; dtypes canonical.
 
     64-bit results are narrowed without x64: if it is None, those that stand for Python's types alone.
     """
@@ -448,7 +448,7 @@ def _promotion(epoch: int) -> tuple[bool | None, bool]:
 
 
 def common_type(types: tuple[tuple[Any, bool], ...]) -> tuple[Any, bool]:
-    """(dtype, weakness) of an operation on operands of canonical (dtype, weakness) `types`."""
+    """Returns (dtype, weakness) of an operation on operands of canonical (dtype, weakness) `types`."""
     if len(types) == 1:
         dtype, weak = types[0]
         return dtype, weak and dtype != np.bool_
@@ -464,7 +464,7 @@ def _weak_node(dtype: np.dtype[Any]) -> _Node:
 
 
 def dtype_and_weakness(x: Any) -> tuple[Any, bool]:
-    """(canonical dtype, weakness) of a value, dtype or scalar type."""
+    """Returns (canonical dtype, weakness) of a value, dtype or scalar type."""
     aval = getattr(x, "aval", None)
     if aval is not None and hasattr(aval, "weak_type"):
         return aval.dtype, aval.weak_type
@@ -486,7 +486,7 @@ def dtype_and_weakness(x: Any) -> tuple[Any, bool]:
 def lattice_result_type(
     *args: Value | SupportsArray | DTypeLike | ExtendedDType,
 ) -> tuple[Any, bool]:
-    """(dtype, weakness) of an operation on `args`: values, dtypes or scalar types."""
+    """Returns (dtype, weakness) of an operation on `args`: values, dtypes or scalar types."""
     keys = tuple([dtype_and_weakness(a) for a in args])
     if len(keys) == 1:
         return keys[0]
@@ -523,7 +523,7 @@ def result_type(
 
 
 def promote_types(a: DTypeLike | ExtendedDType, b: DTypeLike | ExtendedDType) -> Any:
-    """The dtype of an operation on operands of dtypes `a` and `b`; Python types are weak.
+    """Returns the dtype of an operation on operands of dtypes `a` and `b`; Python types are weak.
 
     What is weak itself is the 64-bit dtype that NumPy has for the Python type, in 32-bit mode too;
     so is what follows from 64-bit dtypes that are given.
@@ -539,12 +539,12 @@ def promote_types(a: DTypeLike | ExtendedDType, b: DTypeLike | ExtendedDType) ->
 
 
 def is_weakly_typed(x: Value | SupportsArray) -> bool:
-    """Whether `x` yields to other operands' dtypes."""
+    """Returns whether `x` yields to other operands' dtypes."""
     return dtype_and_weakness(x)[1]
 
 
 def is_python_scalar(x: Value) -> bool:
-    """Whether `x` is a Python scalar, or an array as weak as one."""
+    """Returns whether `x` is a Python scalar, or an array as weak as one."""
     weak = getattr(x, "weak_type", None)
     if weak is not None:
         return bool(weak) and np.ndim(x) == 0
@@ -572,7 +572,7 @@ def dtype(x: object, *, canonicalize: bool = True) -> Any:
 
 
 def scalar_type_to_dtype(kind: type, value: object = None) -> Any:
-    """The canonical dtype of a Python scalar type."""
+    """Returns the canonical dtype of a Python scalar type."""
     return canonicalize_dtype(_PYTHON_DTYPES[kind])
 
 
@@ -583,7 +583,7 @@ def to_numeric_dtype(dtype: DTypeLike | ExtendedDType) -> Any:
 
 
 def to_inexact_dtype(dtype: DTypeLike | ExtendedDType) -> Any:
-    """The floating dtype that integer operands are computed in; inexact dtypes as they are.
+    """Returns the floating dtype that integer operands are computed in; inexact dtypes as they are.
 
     It is as wide as the integers: float64 for those of 64 bits only.
     """

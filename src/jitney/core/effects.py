@@ -28,7 +28,7 @@ class InputEffect(Effect):
         self.input_index = input_index
 
     def replace(self, input_index: int) -> Self:
-        """The same effect on another operand."""
+        """Returns the same effect on another operand."""
         return type(self)(input_index)
 
     def __eq__(self, other: object) -> bool:
@@ -167,5 +167,5 @@ def moved(effects: Effects, offset: int) -> Effects:
 
 
 def has_io(effects: Effects) -> bool:
-    """Whether there is input or output among `effects`."""
+    """Returns whether there is input or output among `effects`."""
     return any(isinstance(e, IOEffect | OrderedIOEffect) for e in effects)

@@ -21,7 +21,7 @@ _SIMILARITY = 0.85  # of names, from which one is a misspelling of the other; 1 
 
 
 def settings() -> dict[str, str]:
-    """The variables of this process that set something, with their values."""
+    """Returns the variables of this process that set something, with their values."""
     known = _known()
     return {name: value for name, value in sorted(os.environ.items()) if name in known}
 
@@ -40,7 +40,7 @@ def misspelt() -> dict[str, str]:
 
 
 def threads() -> int | None:
-    """What JITNEY_NUM_THREADS asks for; None if it is not set.
+    """Returns what JITNEY_NUM_THREADS asks for; None if it is not set.
 
     Raises:
       ValueError: if it is not a number of threads.

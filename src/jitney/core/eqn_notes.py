@@ -55,7 +55,7 @@ class _Noting(RecordingInterceptor):
 
 
 def current() -> Notes:
-    """What is noted on equations here and now."""
+    """Returns what is noted on equations here and now."""
     return _in_force.value
 
 
@@ -67,7 +67,7 @@ class noting(config.Overriding):  # reads as a function: `with noting(...)`
         self._fields = fields
 
     def fields(self) -> dict[str, object]:
-        """The fields and their values; subclasses may find them on entry."""
+        """Returns the fields and their values; subclasses may find them on entry."""
         return self._fields
 
     def changes(self) -> list[tuple[config.State, object]]:

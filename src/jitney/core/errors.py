@@ -60,7 +60,7 @@ def describe(tracer: _Traced) -> str:
 
 
 def _type_of(tracer: _Traced) -> str:
-    """The type of a tracer; of those that have none, as libraries make them, the class."""
+    """Returns the type of a tracer; of those that have none, as libraries make them, the class."""
     aval: Any = tracer.aval
     return type(tracer).__name__ if aval is None else aval.str_short()
 
@@ -225,7 +225,7 @@ def _number_error(
 
 
 def _kind_of(tracer: _Traced) -> str:
-    """The Python type of a tracer's elements: "int", "float", "complex"; empty for others."""
+    """Returns the Python type of a tracer's elements: "int", "float", "complex"; empty for others."""
     kind = getattr(getattr(tracer.aval, "dtype", None), "kind", "")
     return {"i": "int", "u": "int", "f": "float", "c": "complex"}.get(kind, "")
 
@@ -306,7 +306,7 @@ def check_integer_conversion(x: Array) -> None:
 
 
 def escaped_tracer_message(tracer: _Traced, detail: str = "") -> str:
-    """What to tell of a tracer met where its trace is not under way."""
+    """Returns what to tell of a tracer met where its trace is not under way."""
     kind = type(tracer).__name__
     message = (
         "A tracer leaked: a function that was traced kept a value of type "

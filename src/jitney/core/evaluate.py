@@ -27,7 +27,7 @@ def last_uses(jaxpr: Jaxpr) -> list[tuple[Var, ...]]:
 def eval_jaxpr(
     jaxpr: Jaxpr, consts: Sequence[Any], *args: Value, propagate_source_info: bool = True
 ) -> list[Any]:
-    """The results of `jaxpr` on `args`, each equation bound anew under the current trace.
+    """Returns the results of `jaxpr` on `args`, each equation bound anew under the current trace.
 
     Values are dropped after their last use. With `propagate_source_info` what is recorded, and what
     errors say, comes from where the equations come from, not from where they are run.
@@ -60,7 +60,7 @@ def evaluate_by(
     consts: Sequence[Any],
     args: Sequence[Any],
 ) -> list[Any]:
-    """The results of `jaxpr` where `apply` gives those of an equation, under its settings."""
+    """Returns the results of `jaxpr` where `apply` gives those of an equation, under its settings."""
     env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
     env.update(zip(jaxpr.invars, args, strict=True))
     for eqn in jaxpr.eqns:
@@ -72,7 +72,7 @@ def evaluate_by(
 
 
 def value_of(atom: Atom, env: Mapping[Var, Any]) -> Any:
-    """The value of a variable, or of a literal, to be bound to an operation."""
+    """Returns the value of a variable, or of a literal, to be bound to an operation."""
     if isinstance(atom, Var):
         return env[atom]
     # A weak literal must stay weak when it is bound again: as a Python scalar it does.

@@ -85,7 +85,7 @@ class Operation:
 
 
 def sharding_of(aval: AbstractValue) -> NamedSharding | None:
-    """How values of this type are divided; None if they are on no mesh."""
+    """Returns how values of this type are divided; None if they are on no mesh."""
     if not isinstance(aval, ShapedArray) or aval.has_default_place:
         return None
     sharding = aval.sharding
@@ -93,17 +93,17 @@ def sharding_of(aval: AbstractValue) -> NamedSharding | None:
 
 
 def is_explicit(avals: Sequence[AbstractValue]) -> bool:
-    """Whether some of these types say how values are divided."""
+    """Returns whether some of these types say how values are divided."""
     return any([sharding_of(aval) is not None for aval in avals])
 
 
 def has_explicit_axes(place: object) -> TypeGuard[NamedSharding]:
-    """Whether `place` is a sharding on a mesh of which types know axes."""
+    """Returns whether `place` is a sharding on a mesh of which types know axes."""
     return isinstance(place, NamedSharding) and AxisType.Explicit in place.mesh.axis_types
 
 
 def typed(aval: AbstractValue, place: object) -> Any:
-    """The type of a value of type `aval` that lies as `place`, a sharding, says."""
+    """Returns the type of a value of type `aval` that lies as `place`, a sharding, says."""
     if not isinstance(aval, ShapedArray):
         return aval
     if has_explicit_axes(place):
@@ -112,7 +112,7 @@ def typed(aval: AbstractValue, place: object) -> Any:
 
 
 def place_of(aval: AbstractValue, mesh: Mesh | None = None) -> NamedSharding | None:
-    """Where values of this type are put; None if the type does not say.
+    """Returns where values of this type are put; None if the type does not say.
 
     Types know the axes of a mesh: devices are those of `mesh`, or of the mesh in force, or else of the
     one that was made last with these axes.
@@ -151,7 +151,7 @@ rewriting = _Rewriting()
 
 
 def as_written() -> Within:
-    """A context in which results are on the mesh in force only if operands are."""
+    """Returns a context in which results are on the mesh in force only if operands are."""
     return Within(rewriting, ("is_on",), (True,))
 
 
@@ -167,7 +167,7 @@ def in_force(aval: AbstractValue) -> AbstractValue:
 
 @cache
 def whole_on(mesh: Mesh, ndim: int) -> NamedSharding:
-    """The sharding of uncommitted results while `mesh` is in force."""
+    """Returns the sharding of uncommitted results while `mesh` is in force."""
     is_typed = AxisType.Explicit in mesh.axis_types
     return NamedSharding(mesh, PartitionSpec(*[None] * ndim if is_typed else ()))
 
@@ -181,7 +181,7 @@ def without(primitive: Primitive, avals: Sequence[AbstractValue]) -> Sequence[Ab
 
 
 def asked_for(params: dict[str, Any]) -> NamedSharding | None:
-    """How the parameters of an operation say that its result is to lie, if they do."""
+    """Returns how the parameters of an operation say that its result is to lie, if they do."""
     place = params.get("sharding")
     if place is None:
         place = params.get("out_sharding")
@@ -201,7 +201,7 @@ def if_explicit(place: object) -> NamedSharding | None:
 
 
 def like_factor_of(ct: AbstractValue, aval: AbstractValue) -> NamedSharding | None:
-    """How a number on no mesh lies that a cotangent of type `ct` is multiplied by.
+    """Returns how a number on no mesh lies that a cotangent of type `ct` is multiplied by.
 
     The cotangent may be terms of a sum: then the number is reduced, the same on all devices.
     """
@@ -214,7 +214,7 @@ def like_factor_of(ct: AbstractValue, aval: AbstractValue) -> NamedSharding | No
 
 
 def lies_alike(a: AbstractValue, b: AbstractValue) -> bool:
-    """Whether types say the same of where values lie; a value on no mesh is whole on any."""
+    """Returns whether types say the same of where values lie; a value on no mesh is whole on any."""
     if a is b:
         return True
     x, y = sharding_of(a), sharding_of(b)
@@ -248,7 +248,7 @@ def place_of_cotangent(aval: AbstractValue, *others: AbstractValue) -> NamedShar
 
 
 def batched(place: object, dim: int, names: tuple[Any, ...] = ()) -> Any:
-    """The parameter `sharding` of an operation that a batch goes through.
+    """Returns the parameter `sharding` of an operation that a batch goes through.
 
     Args:
       place: the parameter.
@@ -264,7 +264,7 @@ def batched(place: object, dim: int, names: tuple[Any, ...] = ()) -> Any:
 
 
 def names_along(aval: AbstractValue, dim: int | None) -> tuple[Any, ...]:
-    """The axes of the mesh that divide axis `dim` of arrays of this type."""
+    """Returns the axes of the mesh that divide axis `dim` of arrays of this type."""
     sharding = sharding_of(aval)
     return () if sharding is None or dim is None else names_of(sharding.spec[dim])
 
@@ -272,7 +272,7 @@ def names_along(aval: AbstractValue, dim: int | None) -> tuple[Any, ...]:
 def divided_alike(
     asked_by: str, xs: Sequence[Any], dims: Sequence[int | None], spmd_name: object
 ) -> NamedSharding | None:
-    """How arrays lie along an axis that they share, as the sharding of an array of it alone.
+    """Returns how arrays lie along an axis that they share, as the sharding of an array of it alone.
 
     Args:
       asked_by: the transformation that maps the axis.
@@ -380,7 +380,7 @@ def _operation(
 
 
 def _sums(primitive: Primitive, operation: Operation) -> tuple[frozenset[Any], frozenset[Any]]:
-    """The axes along which results are unreduced, and reduced: see `core.sums`."""
+    """Returns the axes along which results are unreduced, and reduced: see `core.sums`."""
     avals = operation.avals
     if operation.name == "select_n":  # what chooses is no term
         which = avals[0]
@@ -432,7 +432,7 @@ def _along(
 
 
 def by_shapes(operation: Operation) -> list[Entries]:
-    """The rule of operations without one: those of elements, or of operands that are whole."""
+    """Returns the rule of operations without one: those of elements, or of operands that are whole."""
     specs: list[Entries] = []
     for shape in operation.shapes:
         if _is_elementwise(operation, shape):

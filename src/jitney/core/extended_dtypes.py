@@ -46,7 +46,7 @@ keys_of_words = FirstUse()
 
 
 def words_of_key(dtype: object) -> int:
-    """How many words keys of a dtype are taken apart into; 0 for all other values."""
+    """Returns how many words keys of a dtype are taken apart into; 0 for all other values."""
     return dtype.n_words if type(dtype) is KeyDType else 0
 
 
@@ -136,10 +136,10 @@ class PrimalTangentDType(ExtendedDType):
 
 
 def is_extended(dtype: object) -> TypeIs[ExtendedDType]:
-    """Whether `dtype` is not one of NumPy's or ml_dtypes'."""
+    """Returns whether `dtype` is not one of NumPy's or ml_dtypes'."""
     return isinstance(dtype, ExtendedDType)
 
 
 def physical_dtype(dtype: Any) -> np.dtype:
-    """The NumPy dtype that values of `dtype` are stored in."""
+    """Returns the NumPy dtype that values of `dtype` are stored in."""
     return dtype.physical if isinstance(dtype, ExtendedDType) else dtype

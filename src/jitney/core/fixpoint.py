@@ -27,7 +27,7 @@ def least_fixpoint_by(
     start: State,
     join: Callable[[State, After], State],
 ) -> tuple[State, Found]:
-    """The same for any values that `join` brings together, growing until they stay equal."""
+    """Returns the same for any values that `join` brings together, growing until they stay equal."""
     while True:
         result, after = analyse(start)
         joined = join(start, after)

@@ -85,7 +85,7 @@ class FlatFunction:
                 raise TypeError(refusal(x, pytrees.keystr(path)))
 
     def unflatten(self, outs: Sequence[Any]) -> Any:
-        """A result with the leaves `outs`, of the structure of the last one."""
+        """Returns a result with the leaves `outs`, of the structure of the last one."""
         return self.out_tree.unflatten(outs)
 
 

@@ -42,5 +42,5 @@ quiet: Any = _found[1] if _found else None
 
 
 def ignored() -> AbstractContextManager[None]:
-    """A context without NumPy's floating-point warnings, whatever raises in it."""
+    """Returns a context without NumPy's floating-point warnings, whatever raises in it."""
     return Setting(variable, quiet) if _found else np.errstate(all="ignore")

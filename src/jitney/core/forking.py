@@ -73,7 +73,7 @@ def _after_in_child() -> None:
 
 
 def _others_import() -> bool:
-    """Whether another thread is importing a module that a child may need."""
+    """Returns whether another thread is importing a module that a child may need."""
     frames = sys._current_frames()
     frames.pop(threading.get_ident(), None)
     return any(_imports(frame) for frame in frames.values())

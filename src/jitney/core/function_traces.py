@@ -39,7 +39,7 @@ def traced_once(
     trace: Callable[[], Result],
     constants: Callable[[Result], Sequence[Any]],
 ) -> Result:
-    """What `trace()` gave when it was asked for `fun` and `key` before, or gives now.
+    """Returns what `trace()` gave when it was asked for `fun` and `key` before, or gives now.
 
     Args:
       fun: the user's function that is traced.

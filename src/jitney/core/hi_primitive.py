@@ -51,15 +51,15 @@ class HiPrimitive(Primitive):
         )
 
     def abstract_eval(self, *arg_avals: AbstractValue, **params: Param) -> tuple[Any, Any]:
-        """(result type or types, effects) for operands of the given types."""
+        """Returns (result type or types, effects) for operands of the given types."""
         raise self._undefined("abstract_eval")
 
     def to_lojax(self, *lotypes_wrapped_in_hitypes: HiVal, **params: Param) -> Any:
-        """The operation itself, on values of the users' classes and on arrays."""
+        """Returns the operation itself, on values of the users' classes and on arrays."""
         raise self._undefined("to_lojax")
 
     def jvp(self, primals: Sequence[HiVal], tangents: Sequence[HiVal], **params: Param) -> Any:
-        """(results, tangents)."""
+        """Returns (results, tangents)."""
         raise self._undefined("jvp")
 
     def transpose(self, *args: HiVal, **params: Param) -> Any:

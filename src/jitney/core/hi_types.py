@@ -43,7 +43,7 @@ class aval_method(NamedTuple):  # JAX's name
     fun: Callable[..., Any]
 
     def of(self, tracer: Tracer) -> Any:
-        """The method of one tracer."""
+        """Returns the method of one tracer."""
         return functools.partial(self.fun, tracer)
 
 
@@ -53,7 +53,7 @@ class aval_property(NamedTuple):  # JAX's name
     fget: Callable[..., Any]
 
     def of(self, tracer: Tracer) -> Any:
-        """The attribute of one tracer."""
+        """Returns the attribute of one tracer."""
         return self.fget(tracer)
 
 
@@ -139,19 +139,19 @@ class HiType(_HighType):
         raise _must_be_defined(self, "lo_ty")
 
     def lower_val(self, hi_val: HiVal) -> Sequence[Any]:
-        """The values that `hi_val` stands for."""
+        """Returns the values that `hi_val` stands for."""
         raise _must_be_defined(self, "lower_val")
 
     def raise_val(self, *lo_vals: LoVal) -> Any:
-        """The value that stands for `lo_vals`: the inverse of `lower_val`."""
+        """Returns the value that stands for `lo_vals`: the inverse of `lower_val`."""
         raise _must_be_defined(self, "raise_val")
 
     def vspace_zero(self) -> Any:
-        """The zero of this type."""
+        """Returns the zero of this type."""
         raise _must_be_defined(self, "vspace_zero")
 
     def vspace_add(self, x: HiVal, y: HiVal) -> Any:
-        """The sum of two values of this type."""
+        """Returns the sum of two values of this type."""
         raise _must_be_defined(self, "vspace_add")
 
     def dec_rank(self, size: int | None, spec: MappingSpec) -> AbstractValue:
@@ -163,7 +163,7 @@ class HiType(_HighType):
         raise _must_be_defined(self, "inc_rank")
 
     def leading_axis_spec(self) -> Any:
-        """What tells the axis that `scan` goes along."""
+        """Returns what tells the axis that `scan` goes along."""
         raise _must_be_defined(self, "leading_axis_spec")
 
     def shard(
@@ -202,11 +202,11 @@ class MutableHiType(_HighType):
         )
 
     def new_from_loval(self, state: QDD, /, *vals: LoVal) -> Any:
-        """A new value in the given state that stands for `vals`."""
+        """Returns a new value in the given state that stands for `vals`."""
         raise _must_be_defined(self, "new_from_loval")
 
     def read_loval(self, state: QDD, val: HiVal, /) -> Sequence[Any]:
-        """What `val`, in the given state, stands for."""
+        """Returns what `val`, in the given state, stands for."""
         raise _must_be_defined(self, "read_loval")
 
     def update_from_loval(self, state: QDD, val: HiVal, /, *lo_vals: LoVal) -> None:
@@ -215,7 +215,7 @@ class MutableHiType(_HighType):
 
     @aval_method
     def type_state(self: HiVal) -> Any:
-        """The state of the value that a tracer stands for."""
+        """Returns the state of the value that a tracer stands for."""
         return cur_qdd(self)
 
 
@@ -244,14 +244,14 @@ class AvalQDD(AbstractValue):
         return self.aval.lo_ty_qdd(self.qdd)
 
     def read_loval(self, val: HiVal) -> Sequence[Any]:
-        """What `val` stands for."""
+        """Returns what `val` stands for."""
         return self.aval.read_loval(self.qdd, val)
 
     def lower_val(self, hi_val: HiVal) -> Sequence[Any]:
         return self.read_loval(hi_val)
 
     def new_from_loval(self, *lovals: LoVal) -> Any:
-        """A new value that stands for `lovals`."""
+        """Returns a new value that stands for `lovals`."""
         return self.aval.new_from_loval(self.qdd, *lovals)
 
     def raise_val(self, *lo_vals: LoVal) -> Any:
@@ -305,7 +305,7 @@ class AvalMutableQDD:
 
 
 def cur_qdd(x: HiVal) -> Any:
-    """The state that a mutable value, or one that a tracer stands for, is in now."""
+    """Returns the state that a mutable value, or one that a tracer stands for, is in now."""
     return x.get_state() if isinstance(x, Tracer) else x.cur_qdd()
 
 
@@ -313,7 +313,7 @@ HAS_QDD = attrgetter("has_qdd")  # of types: whether their values have a state
 
 
 def with_state(aval: AbstractValue, x: HiVal) -> AbstractValue:
-    """The type `aval` of `x`, with its state if it is mutable."""
+    """Returns the type `aval` of `x`, with its state if it is mutable."""
     return AvalQDD(aval, cur_qdd(x)) if aval.has_qdd and type(aval) is not AvalQDD else aval
 
 
@@ -348,7 +348,7 @@ def _forward_to_types() -> None:
 
 
 def _forwarded(of_type: str, of_array: Callable[..., Any]) -> Callable[..., Any]:
-    """A special method of tracers that users' types may have, called as `of_type` says."""
+    """Returns a special method of tracers that users' types may have, called as `of_type` says."""
 
     @functools.wraps(of_array)
     def method(self: Tracer, *args: object) -> Any:
@@ -368,7 +368,7 @@ _OWN = {"aval", "_aval", "_trace"}  # looked up while a tracer is made
 
 
 def _of_type(tracer: Tracer, name: str) -> Any:
-    """What the type of a value gives to tracers that stand for it; arrays' gives nothing."""
+    """Returns what the type of a value gives to tracers that stand for it; arrays' gives nothing."""
     aval = None if name in _OWN else tracer.aval
     if aval is None or not aval.is_high:
         # Where the class has the attribute, it was what raised, and says again why.
@@ -378,7 +378,7 @@ def _of_type(tracer: Tracer, name: str) -> Any:
 
 
 def is_high_value(x: object) -> bool:
-    """Whether `x`, or what it is the tracer of, is a value that stands for others."""
+    """Returns whether `x`, or what it is the tracer of, is a value that stands for others."""
     if isinstance(x, Array):
         return isinstance(x, Tracer) and x.aval.is_high
     kind = type(x)
@@ -386,5 +386,5 @@ def is_high_value(x: object) -> bool:
 
 
 def is_mutable(x: object) -> bool:
-    """Whether `x` is a value of a mutable type."""
+    """Returns whether `x` is a value of a mutable type."""
     return is_high_value(x) and get_aval(x).has_qdd

@@ -110,7 +110,7 @@ _FREE = (
 
 
 def inert_options() -> Iterator[tuple[str, object, Values]]:
-    """(name, default, values that it may have) of each."""
+    """Yields (name, default, values that it may have) of each."""
     yield from ((name, False, bool) for name in _OFF)
     yield from ((name, True, bool) for name in _ON)
     yield from ((name, default, type(default)) for name, default in _NUMBERS.items())

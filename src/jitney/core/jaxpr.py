@@ -41,7 +41,7 @@ class Names(Protocol):
     """What hands out names of variables: `jax.core.JaxprPpContext`."""
 
     def name(self, var: Var, /) -> str:
-        """The name of a variable, a new one if it has none."""
+        """Returns the name of a variable, a new one if it has none."""
         ...
 
 
@@ -51,19 +51,19 @@ class Printer(Protocol):
     Settings: Callable[..., Any]
 
     def result_paths(self, result: object, /) -> tuple[str, ...]:
-        """The paths of the leaves of a result, each as "result['a'][0]"."""
+        """Returns the paths of the leaves of a result, each as "result['a'][0]"."""
         ...
 
     def literal_text(self, literal: Literal, /) -> str:
-        """The text of a literal: its value and type."""
+        """Returns the text of a literal: its value and type."""
         ...
 
     def format_eqn(self, eqn: JaxprEqn, /) -> str:
-        """The text of one equation."""
+        """Returns the text of one equation."""
         ...
 
     def format_jaxpr(self, jaxpr: Jaxpr, settings: Any, /) -> str:
-        """The text of a program."""
+        """Returns the text of a program."""
         ...
 
 
@@ -77,7 +77,7 @@ def use_printer(load: Callable[[], Printer]) -> None:
 
 
 def printer() -> Printer:
-    """What makes text of jaxprs."""
+    """Returns what makes text of jaxprs."""
     assert _printer is not None, "jitney.wiring sets the printer"
     return _printer()
 
@@ -105,7 +105,7 @@ class DropVar(Var):
     __slots__ = ()
 
     def pretty_print(self, context: Names, *, print_dtype: bool = True) -> str:
-        """An underscore."""
+        """Returns an underscore."""
         return "_"
 
     def __repr__(self) -> str:
@@ -135,7 +135,7 @@ class Literal:
             return None
 
     def pretty_print(self, context: Names, *, print_dtype: bool = True) -> str:
-        """The value, with its type if `print_dtype`."""
+        """Returns the value, with its type if `print_dtype`."""
         text = printer().literal_text(self)
         return text if print_dtype else text.rpartition(":")[0]
 
@@ -220,35 +220,35 @@ class DebugInfo(NamedTuple):
         )
 
     def filter_arg_names(self, keep: Sequence[bool]) -> tuple[str | None, ...] | None:
-        """The names of the arguments that are kept; None where they are unknown."""
+        """Returns the names of the arguments that are kept; None where they are unknown."""
         names = self.arg_names
         if names is None:
             return None
         return tuple([name for name, kept in zip(names, keep, strict=True) if kept])
 
     def filter_result_paths(self, keep: Sequence[bool]) -> tuple[str, ...] | None:
-        """The paths of the results that are kept; None where they are unknown."""
+        """Returns the paths of the results that are kept; None where they are unknown."""
         paths = self.resolve_result_paths().result_paths
         if paths is None or callable(paths):
             return None
         return tuple([path for path, kept in zip(paths, keep, strict=True) if kept])
 
     def replace_func_name(self, name: str) -> DebugInfo:
-        """The same of a function of another name."""
+        """Returns the same of a function of another name."""
         _, space, where = self.func_src_info.partition(" ")
         return self._replace(func_src_info=f"{name}{space}{where}")
 
     def resolve_result_paths(self) -> DebugInfo:
-        """The same with paths of results that are computed, if they were not yet."""
+        """Returns the same with paths of results that are computed, if they were not yet."""
         paths = self.result_paths
         return self._replace(result_paths=paths()) if callable(paths) else self
 
     def set_result_paths(self, ans: object) -> DebugInfo:
-        """The same with the paths of the leaves of a result."""
+        """Returns the same with the paths of the leaves of a result."""
         return self._replace(result_paths=printer().result_paths(ans))
 
     def with_unknown_names(self) -> DebugInfo:
-        """The same of arguments and results without names."""
+        """Returns the same of arguments and results without names."""
         return self._replace(arg_names=None, result_paths=None)
 
 
@@ -289,7 +289,7 @@ class JaxprEqn:
         self.ctx = ctx
 
     def replace(self, **changes: Any) -> JaxprEqn:
-        """A copy with some fields replaced."""
+        """Returns a copy with some fields replaced."""
         fields = {name: changes.pop(name, getattr(self, name)) for name in _EQN_FIELDS}
         assert not changes, f"JaxprEqn has no fields {sorted(changes)}"
         return JaxprEqn(**fields)
@@ -299,7 +299,7 @@ class JaxprEqn:
 
 
 def has_other_settings(eqn: JaxprEqn) -> bool:
-    """Whether `eqn` was recorded under other settings than those in force."""
+    """Returns whether `eqn` was recorded under other settings than those in force."""
     wanted = eqn.ctx
     return wanted is not None and (
         wanted.threefry_partitionable is not config.threefry_partitionable_enabled()
@@ -308,7 +308,7 @@ def has_other_settings(eqn: JaxprEqn) -> bool:
 
 
 def _are_other_axes(mesh: AbstractMesh) -> bool:
-    """Whether the devices in force stand along other axes than those of `mesh`."""
+    """Returns whether the devices in force stand along other axes than those of `mesh`."""
     now = get_abstract_mesh()
     return (
         now is not mesh
@@ -493,7 +493,7 @@ class Jaxpr:
     def replace(
         self, *, jaxpr: Jaxpr | None = None, consts: Sequence[Any] | None = None, **changes: Any
     ) -> Jaxpr:
-        """A copy with some fields replaced, with another program, or with other constants."""
+        """Returns a copy with some fields replaced, with another program, or with other constants."""
         if changes:
             fields = {name: changes.pop(name, getattr(self, name)) for name in _JAXPR_FIELDS}
             assert not changes, f"Jaxpr has no fields {sorted(changes)}"
@@ -504,7 +504,7 @@ class Jaxpr:
         return Jaxpr(jaxpr, consts)
 
     def with_consts(self, consts: Sequence[Any]) -> Jaxpr:
-        """The program with a value for each of its constants."""
+        """Returns the program with a value for each of its constants."""
         return Jaxpr(self.jaxpr, consts)
 
     def map_jaxpr(self, f: Callable[[Jaxpr], Jaxpr]) -> Jaxpr:
@@ -512,7 +512,7 @@ class Jaxpr:
         return changed if self.is_open else Jaxpr(changed, self.consts)
 
     def copy(self) -> Jaxpr:
-        """The same program over variables of its own, as if it had been traced again."""
+        """Returns the same program over variables of its own, as if it had been traced again."""
         new: dict[Atom, Var] = {v: Var(v.aval) for v in (*self.constvars, *self.invars)}
         eqns: list[JaxprEqn] = []
         for eqn in self.eqns:
@@ -536,7 +536,7 @@ class Jaxpr:
         print_effects: bool = False,
         **_: Any,
     ) -> str:
-        """The program as text; see `jitney.core.text`."""
+        """Returns the program as text; see `jitney.core.text`."""
         text = printer()
         settings = text.Settings(source_info, print_shapes, name_stack, print_effects)
         return text.format_jaxpr(self, settings)
@@ -589,7 +589,7 @@ def is_high(jaxpr: Jaxpr) -> bool:
 
 
 def has_high_program(params: Mapping[str, object]) -> bool:
-    """Whether `is_high` of one of the programs in an equation's parameters."""
+    """Returns whether `is_high` of one of the programs in an equation's parameters."""
     return any(map(is_high, jaxprs_in_params(params)))
 
 
@@ -604,5 +604,5 @@ def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
 
 
 def is_scalar_type(aval: AbstractValue) -> bool:
-    """Whether `aval` is an array type of rank 0."""
+    """Returns whether `aval` is an array type of rank 0."""
     return isinstance(aval, ShapedArray) and not aval.shape

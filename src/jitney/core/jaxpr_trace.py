@@ -180,7 +180,7 @@ class JaxprTrace(Trace):
         return DynamicJaxprTracer(self, aval, var, source_info)
 
     def _tracer_of(self, var: Var, origin: source_info.SourceInfo | None) -> DynamicJaxprTracer:
-        """The tracer of a variable, which may be one of a mutable value in its first state."""
+        """Returns the tracer of a variable, which may be one of a mutable value in its first state."""
         aval = var.aval
         if type(aval) is AvalQDD:
             self.states[var] = MutableQDD(aval.qdd)
@@ -192,7 +192,7 @@ class JaxprTrace(Trace):
         return self.states[x.atom].cur_val
 
     def new_const(self, x: Value) -> DynamicJaxprTracer:
-        """The tracer of a value from outside of the trace."""
+        """Returns the tracer of a value from outside of the trace."""
         tracer = self._const_tracers.get(id(x))
         if tracer is None or (id(x) in self._copies and _is_changed(x, self._copies[id(x)])):
             tracer = self._make_const(x)
@@ -238,7 +238,7 @@ class JaxprTrace(Trace):
             array = array.base
 
     def new_valueless(self, x: object, aval: AbstractValue) -> DynamicJaxprTracer:
-        """The tracer of `x`, which has a type, but no value."""
+        """Returns the tracer of `x`, which has a type, but no value."""
         var = Var(aval)
         self.constvars.append(var)
         self.const_values.append(x)
@@ -373,7 +373,7 @@ class JaxprTrace(Trace):
     def to_jaxpr(
         self, outs: Sequence[DynamicJaxprTracer], debug_info: DebugInfo
     ) -> tuple[Jaxpr, list[Any]]:
-        """The jaxpr recorded so far with results `outs`, and the values of its constants."""
+        """Returns the jaxpr recorded so far with results `outs`, and the values of its constants."""
         outvars = [t.atom for t in outs]
         used = set(map(id, outvars))
         for eqn in self.eqns:
@@ -393,7 +393,7 @@ class JaxprTrace(Trace):
     # --- messages ---------------------------------------------------------------------------------
 
     def origin_message(self, tracer: DynamicJaxprTracer) -> str:
-        """Which function was traced, where, and what the tracer's value depends on."""
+        """Returns which function was traced, where, and what the tracer's value depends on."""
         info = self.debug_info
         if self._invalid:
             return ""
@@ -415,7 +415,7 @@ class JaxprTrace(Trace):
         return where
 
     def ref_origin(self, tracer: DynamicJaxprTracer) -> str:
-        """Where a reference comes from, as a paragraph; empty if it is not known."""
+        """Returns where a reference comes from, as a paragraph; empty if it is not known."""
         names = self.debug_info.safe_arg_names(len(self.invars))
         for var, name in zip(self.invars, names, strict=True):
             if var is tracer.atom:
@@ -434,7 +434,7 @@ class JaxprTrace(Trace):
         return eqns
 
     def depends_on_arrays(self, tracer: DynamicJaxprTracer) -> bool:
-        """Whether an argument that the tracer's value depends on is no scalar."""
+        """Returns whether an argument that the tracer's value depends on is no scalar."""
         avals: list[Any] = [v.aval for v, _ in self._arguments(tracer)]
         return any(getattr(aval, "ndim", 0) > 0 for aval in avals)
 
@@ -442,7 +442,7 @@ class JaxprTrace(Trace):
         return [name for _, name in self._arguments(tracer) if name]
 
     def _arguments(self, tracer: DynamicJaxprTracer) -> list[tuple[Var, str | None]]:
-        """The arguments that the tracer's value depends on, and their names."""
+        """Returns the arguments that the tracer's value depends on, and their names."""
         atoms = {id(tracer.atom)}
         for eqn in self._dependencies(tracer.atom):
             atoms.update(id(a) for a in eqn.invars)
@@ -468,7 +468,7 @@ _COMPARED_BYTES, _COMPARED_ELEMENTS = threshold(1 << 14, small=16), threshold(64
 
 
 def _is_changed(x: Any, copy: np.ndarray) -> bool:
-    """Whether `x` has been written to since `copy` was made of it."""
+    """Returns whether `x` has been written to since `copy` was made of it."""
     if x.shape != copy.shape:
         return True
     if copy.nbytes > _COMPARED_BYTES:
@@ -478,7 +478,7 @@ def _is_changed(x: Any, copy: np.ndarray) -> bool:
 
 
 def literal_value(x: Value, aval: AbstractValue) -> np.ndarray | None:
-    """The value of `x` as a literal's, or None if it cannot stand in an equation.
+    """Returns the value of `x` as a literal's, or None if it cannot stand in an equation.
 
     Scalars of Python and NumPy become literals; arrays of the runtime, even scalar ones, do not.
     """

@@ -66,14 +66,14 @@ def uses_keys(
 
 
 def is_key(aval: AbstractValue) -> bool:
-    """Whether values of a type are keys."""
+    """Returns whether values of a type are keys."""
     return isinstance(aval, ShapedArray) and dtypes.issubdtype(aval.dtype, dtypes.prng_key)
 
 
 def use_of(
     primitive: Primitive, avals: Sequence[AbstractValue], params: Mapping[str, Any]
 ) -> KeyUse:
-    """What an operation on operands of types `avals` does with keys."""
+    """Returns what an operation on operands of types `avals` does with keys."""
     rule = KEY_USE.rule_of(primitive)
     if rule is not None:
         return rule(avals, **params)
@@ -117,7 +117,7 @@ class _Consumption:
 
 
 def reused(what: str, first: object, second: object) -> KeyReuseError:
-    """The error of a key that is used again.
+    """Returns the error of a key that is used again.
 
     Args:
       what: the use.
@@ -136,7 +136,7 @@ def reused(what: str, first: object, second: object) -> KeyReuseError:
 
 @memoize_by_identity
 def use_of_program(jaxpr: Jaxpr) -> KeyUse:
-    """What a program does with keys among its operands; those of its constants come last.
+    """Returns what a program does with keys among its operands; those of its constants come last.
 
     Raises:
       KeyReuseError: if it uses a key twice.
@@ -174,7 +174,7 @@ def check_program(closed: ClosedJaxpr) -> None:
 
 
 def use_of_branches(branches: Sequence[ClosedJaxpr]) -> KeyUse:
-    """What one of several programs does with keys, whichever it is."""
+    """Returns what one of several programs does with keys, whichever it is."""
     uses = [use_of_program(branch.jaxpr) for branch in branches]
     consumed: dict[int, Mask] = {}
     for use in uses:

@@ -22,7 +22,7 @@ _ALIAS = re.compile(r"^(\w+) = (\w+)$", re.M)
 def attach(
     package: str, init_file: str, without: Collection[str] = (), published_by: str | None = None
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """(`__getattr__`, `__dir__`, `__all__`) for the namespace `package`.
+    """Returns (`__getattr__`, `__dir__`, `__all__`) for the namespace `package`.
 
     Args:
       package: its `__name__`.
@@ -77,7 +77,7 @@ def attach(
 
 
 def refusing(module: str) -> Callable[[str], Any]:
-    """The `__getattr__` of a module that has other names than JAX's.
+    """Returns the `__getattr__` of a module that has other names than JAX's.
 
     Names that JAX's module only takes from other modules are looked up there. For others there is an
     error, which says what is there in place.
@@ -117,7 +117,7 @@ def _missing(module: str, name: str) -> AttributeError:
 
 
 def listing(module: str) -> Callable[[], list[str]]:
-    """The `__dir__` of a public module: what it has for users, not what it is made with.
+    """Returns the `__dir__` of a public module: what it has for users, not what it is made with.
 
     These are the names in `__all__`; without that, those that are defined in the file or imported under
     their own name (`from m import f as f`), and have no underscore in front.

@@ -40,7 +40,7 @@ def check(trace: Trace, known: set[int]) -> None:
 
 
 def _holders(tracer: Tracer, seen: set[int]) -> list[str]:
-    """What refers to `tracer`, what refers to that, and so on: a line for each step."""
+    """Returns what refers to `tracer`, what refers to that, and so on: a line for each step."""
     lines: list[str] = []
     x: object = tracer
     for _ in range(_MAX_STEPS):
@@ -58,7 +58,7 @@ _MAX_STEPS = 10
 
 
 def _holder_of(x: object, seen: set[int]) -> tuple[object, str]:
-    """(what refers to `x`, in words how); (None, how) if that is to be followed no further."""
+    """Returns (what refers to `x`, in words how); (None, how) if that is to be followed no further."""
     for holder in gc.get_referrers(x):
         if id(holder) in seen or isinstance(holder, types.FrameType):
             continue
@@ -86,7 +86,7 @@ def _holder_of(x: object, seen: set[int]) -> tuple[object, str]:
 
 
 def _function_over(cell: types.CellType) -> tuple[types.FunctionType, str] | None:
-    """(function, variable) that closes over `cell`."""
+    """Returns (function, variable) that closes over `cell`."""
     for closure in gc.get_referrers(cell):
         if not _is_sequence(closure):
             continue

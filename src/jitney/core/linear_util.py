@@ -108,14 +108,14 @@ class WrappedFun:
         )
 
     def replace_debug_info(self, debug_info: DebugInfo) -> WrappedFun:
-        """A copy that comes from elsewhere."""
+        """Returns a copy that comes from elsewhere."""
         return WrappedFun(
             self.f, self.f_transformed, self.transforms, self.stores, self.params, self.in_type,
             debug_info,
         )  # fmt: skip
 
     def with_unknown_names(self) -> WrappedFun:
-        """A copy that does not name its arguments and results."""
+        """Returns a copy that does not name its arguments and results."""
         return self.replace_debug_info(self.debug_info._replace(arg_names=None, result_paths=None))
 
     def populate_stores(self, stores: tuple[Store | None, ...]) -> None:

@@ -97,13 +97,13 @@ class ManualAxisType:
         return self.varying, self.unreduced, self.reduced
 
     def update(self, **changes: Any) -> ManualAxisType:
-        """A copy with some attributes replaced."""
+        """Returns a copy with some attributes replaced."""
         kept: dict[str, Any] = {"varying": self.varying, "unreduced": self.unreduced}
         changed: dict[str, Any] = kept | {"reduced": self.reduced} | changes
         return ManualAxisType(**changed)
 
     def to_ct_mat(self) -> ManualAxisType:
-        """The type of cotangents: `unreduced` and `reduced` change places."""
+        """Returns the type of cotangents: `unreduced` and `reduced` change places."""
         return ManualAxisType(varying=self.varying, unreduced=self.reduced, reduced=self.unreduced)
 
     def without(self, axes: Iterable[Any]) -> ManualAxisType:

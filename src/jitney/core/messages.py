@@ -43,7 +43,7 @@ _SYMBOLS = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript, ast.AugAssign)
 def refusal(
     name: str, must: str, operands: Sequence[Operand] = (), instead: str = "", anchor: str = ""
 ) -> str:  # fmt: skip
-    """The message for operands that do not fit.
+    """Returns the message for operands that do not fit.
 
     Args:
       name: of the operation, as the public interface has it, for calls of which there is no source and
@@ -61,12 +61,12 @@ def refusal(
 
 
 def see(anchor: str) -> str:
-    """The last line of a message: where a section of `docs/errors.md` says more."""
+    """Returns the last line of a message: where a section of `docs/errors.md` says more."""
     return f"\nSee `jitney explain {anchor}`"
 
 
 def subject(name: str, code: UserCode | None = None) -> str:
-    """The operation as the user wrote it; with `name` if it does not show there.
+    """Returns the operation as the user wrote it; with `name` if it does not show there.
 
     Args:
       name: of the operation.
@@ -90,7 +90,7 @@ def subject(name: str, code: UserCode | None = None) -> str:
 
 
 def _expression(code: UserCode | None) -> str:
-    """What the user wrote; of a call that is long, its function."""
+    """Returns what the user wrote; of a call that is long, its function."""
     if code is None:
         return ""
     text, node = code.text(), code.expression
@@ -112,13 +112,13 @@ def at_expression(message: str, code: UserCode | None = None) -> str:
 
 
 def begins_with_expression(line: str, code: UserCode) -> bool:
-    """Whether the first line of a message shows what the user wrote."""
+    """Returns whether the first line of a message shows what the user wrote."""
     text = _expression(code)
     return bool(text and line.startswith(text)) or bool(_LOCATED.match(line))
 
 
 def statement(code: UserCode | None) -> str:
-    """The assignment or other statement where the program stands; empty if it is not known."""
+    """Returns the assignment or other statement where the program stands; empty if it is not known."""
     path = () if code is None else code.path
     stmt = next((node for node in path if isinstance(node, ast.stmt)), None)
     return "" if code is None or stmt is None else code.text(stmt)
@@ -139,7 +139,7 @@ def located(text: str, fallback: str, code: UserCode | None) -> str:
 
 
 def is_short(text: str) -> bool:
-    """Whether a text is shown as it is."""
+    """Returns whether a text is shown as it is."""
     return shortened(text) == text
 
 
@@ -165,7 +165,7 @@ def there_are(n: object, noun: str = "") -> str:
 
 
 def shortened(text: str, width: int = 60) -> str:
-    """The beginning of a text that is longer than `width`, and " ..."."""
+    """Returns the beginning of a text that is longer than `width`, and " ..."."""
     return text if len(text) <= width else f"{text[: width - 4]} ..."
 
 
@@ -173,7 +173,7 @@ def shortened(text: str, width: int = 60) -> str:
 
 
 def _rows(operands: Sequence[Operand], code: UserCode | None) -> list[str]:
-    """A line for each operand: what it is called, its type, the variable that holds it."""
+    """Returns a line for each operand: what it is called, its type, the variable that holds it."""
     sides = _sides(code)
     left = max((len(label) for label, _ in operands), default=0)
     types = [aval.str_short() for _, aval in operands]
@@ -187,7 +187,7 @@ def _rows(operands: Sequence[Operand], code: UserCode | None) -> list[str]:
 
 
 def _sides(code: UserCode | None) -> dict[str, str]:
-    """The variables on both sides of a binary operator."""
+    """Returns the variables on both sides of a binary operator."""
     node = None if code is None else code.expression
     if not isinstance(node, ast.BinOp):
         return {}

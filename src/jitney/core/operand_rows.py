@@ -18,7 +18,7 @@ _SCALARS = (bool, int, float, complex, str, bytes, type(None))
 
 
 def rows(arguments: Sequence[Argument], code: UserCode) -> list[str]:
-    """A line for each operand: what it is called, its type, what the user wrote for it."""
+    """Returns a line for each operand: what it is called, its type, what the user wrote for it."""
     lines: list[tuple[str, str, str]] = []
     for argument in arguments:
         for each in _parts(argument):
@@ -33,7 +33,7 @@ def rows(arguments: Sequence[Argument], code: UserCode) -> list[str]:
 
 
 def _parts(argument: Argument) -> Iterator[Argument]:
-    """The arrays in a list or tuple, each; else the argument itself."""
+    """Yields the arrays in a list or tuple, each; else the argument itself."""
     value: Any = argument.value
     node = argument.node
     if type(value) not in (list, tuple) or not any(type_of(each) for each in value):
@@ -46,7 +46,7 @@ def _parts(argument: Argument) -> Iterator[Argument]:
 
 
 def _text(argument: Argument) -> str:
-    """The type of an array, or a value that does not stand in the expression; else empty."""
+    """Returns the type of an array, or a value that does not stand in the expression; else empty."""
     type_text = type_of(argument.value)
     if type_text or argument.node is None or not _is_short(argument.value):
         return type_text
@@ -59,7 +59,7 @@ def _text(argument: Argument) -> str:
 
 
 def type_of(value: Any) -> str:
-    """The type of an array or tracer; empty for other objects."""
+    """Returns the type of an array or tracer; empty for other objects."""
     if isinstance(value, np.ndarray | np.generic):
         host = cast("np.ndarray", value)
         return f"{host.dtype}[{_extents(host.shape)}]"

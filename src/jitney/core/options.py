@@ -105,11 +105,11 @@ class State:
         return overrides.get(self.name, self.global_value)
 
     def __call__(self, new_value: object = True) -> Overriding:
-        """A context in which, in this thread, the option has the value `new_value`."""
+        """Returns a context in which, in this thread, the option has the value `new_value`."""
         return Overriding((self, new_value))
 
     def get_global(self) -> Any:
-        """The value where no override is active."""
+        """Returns the value where no override is active."""
         return self.global_value
 
     def set_global(self, value: object) -> None:
@@ -150,7 +150,7 @@ class Overriding(Within):
         self.pairs = pairs
 
     def changes(self) -> Sequence[tuple[State, object]]:
-        """The options, and their values; subclasses may find them on entry."""
+        """Returns the options, and their values; subclasses may find them on entry."""
         return self.pairs
 
     def find(self) -> tuple[tuple[Any, ...], Any]:
@@ -167,7 +167,7 @@ class Overriding(Within):
 
 
 def _from_text(text: str, default: object) -> Any:
-    """An environment variable's text as a value of the kind of `default`."""
+    """Returns an environment variable's text as a value of the kind of `default`."""
     if isinstance(default, bool):
         lowered = text.lower()
         if lowered in ("y", "yes", "t", "true", "on", "1"):
@@ -209,7 +209,7 @@ def call_epoch() -> int:
 
 
 def settings_of_epoch(epoch: int) -> dict[str, Any]:
-    """The options that a `trace_epoch` stands for, by name; empty if it has been given up."""
+    """Returns the options that a `trace_epoch` stands for, by name; empty if it has been given up."""
     with forking.settings:
         matches = [values for values, number in _epochs.items() if number == epoch]
     names = [s.name for s in _traced_states]
@@ -269,7 +269,7 @@ def anything(value: object) -> Any:
 
 
 def integer(value: SupportsIndex) -> int:
-    """A whole number; raises ValueError for anything else."""
+    """Returns a whole number; raises ValueError for anything else."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise ValueError(f"new value must be an int, got {value!r} of type {type(value)}.")
     return int(value)
@@ -296,12 +296,12 @@ class OneOf:
 
 
 def one_of(*choices: object) -> OneOf:
-    """The check of an option that has one of some values."""
+    """Returns the check of an option that has one of some values."""
     return OneOf(choices)
 
 
 def parser(values: Values) -> Callable[[Any], Any]:
-    """The check of an option that may be of a type, or one of some values."""
+    """Returns the check of an option that may be of a type, or one of some values."""
     if isinstance(values, tuple):
         return one_of(*values)
     if values is bool:

@@ -27,11 +27,11 @@ class PartTypes(Protocol[Aval]):
         spec: PartitionSpec,
         /,
     ) -> Aval:
-        """The type of a part of an array of type `aval` that is divided as `spec` says."""
+        """Returns the type of a part of an array of type `aval` that is divided as `spec` says."""
         ...
 
     def whole(self, aval: Aval, mesh: AnyMesh, check_vma: bool, spec: PartitionSpec, /) -> Aval:
-        """The type of an array whose parts are of type `aval`."""
+        """Returns the type of an array whose parts are of type `aval`."""
         ...
 
 

@@ -21,7 +21,7 @@ PerformanceWarning.__module__ = "jitney"  # where users find it, and filters of 
 
 
 def warns() -> bool:
-    """Whether such programs are looked for."""
+    """Returns whether such programs are looked for."""
     return config.performance_warnings.value
 
 

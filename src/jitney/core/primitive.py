@@ -63,7 +63,7 @@ class Slot:
     instead_of: str | None = None
 
     def rule_of(self, primitive: Primitive) -> Callable[..., Any] | None:
-        """The rule that `primitive` has in this slot, if any."""
+        """Returns the rule that `primitive` has in this slot, if any."""
         return primitive.rules.get(self.name)
 
 
@@ -71,7 +71,7 @@ slots: Table[Slot] = Table("the rule of primitives")
 
 
 def declare_slot(name: str, *, required: bool = False, instead_of: str | None = None) -> Slot:
-    """A new kind of rule, which primitives are then given by a decorator called `name`.
+    """Returns a new kind of rule, which primitives are then given by a decorator called `name`.
 
     Raises:
       ValueError: if there is such a slot, or if primitives have an attribute of that name.
@@ -106,7 +106,7 @@ class Evaluator(Protocol):
     """Evaluates operations on values of some types, in place of their reference implementations."""
 
     def concerns(self, avals: Sequence[AbstractValue]) -> bool:
-        """Whether it evaluates operations whose operands and results have the types `avals`."""
+        """Returns whether it evaluates operations whose operands and results have the types `avals`."""
         ...
 
     def evaluate(
@@ -229,7 +229,7 @@ class Primitive:
     else:
 
         def __getattr__(self, name: str) -> Any:
-            """The decorator that fills the slot `name`."""
+            """Returns the decorator that fills the slot `name`."""
             if name not in slots:
                 raise AttributeError(f"'{type(self).__name__}' object has no attribute {name!r}")
             return functools.partial(self.set_rule, name)
@@ -307,11 +307,11 @@ class Primitive:
         return self.evaluate if self.user_impl is None else self.user_impl
 
     def evaluate(self, *args: Value, **params: object) -> Any:
-        """The operation on arrays by its own meaning, whatever `def_impl` has set."""
+        """Returns the operation on arrays by its own meaning, whatever `def_impl` has set."""
         return _trace.state.eval_trace.process_primitive(self, args, params, own=True)
 
     def abstract_eval(self, *avals: AbstractValue, **params: object) -> tuple[Any, Any]:
-        """(result type or types, effects), not memoised."""
+        """Returns (result type or types, effects), not memoised."""
         if self.abstract_rule is None:
             if _trace.state.trace is _trace.state.eval_trace:
                 what, setter = "evaluation rule, which calls outside of jit need", "def_impl"
@@ -346,7 +346,7 @@ class Primitive:
         return self.typed(avals, params)[0]
 
     def typed(self, avals: tuple[AbstractValue, ...], params: dict[str, Any]) -> TypedOperation:
-        """The operation on such operands, memoised where parameters can be hashed."""
+        """Returns the operation on such operands, memoised where parameters can be hashed."""
         # Parameters that are equal but of different types (1 and 1.0) never change a result's type.
         key: Any = (*map(id, avals), *params.items()) if self.is_memoized else None
         memo = self.abstract_memo
@@ -390,7 +390,7 @@ class Primitive:
         return trace.process_primitive(self, args, params[-1])
 
     def get_bind_params(self, params: dict[str, Any]) -> Any:
-        """What `bind` wants of an equation's parameters."""
+        """Returns what `bind` wants of an equation's parameters."""
         return params
 
     def is_effectful(self, params: dict[str, Any]) -> bool:
@@ -418,7 +418,7 @@ _MEMO_LIMIT = threshold(4096, small=16)  # distinct (avals, params) of one primi
 
 
 def declare(name: str, *, multiple_results: bool = False, linear: bool = False) -> Primitive:
-    """A new primitive of the package, entered in `registry`."""
+    """Returns a new primitive of the package, entered in `registry`."""
     prim = Primitive(name)
     prim.multiple_results = multiple_results
     prim.linear = linear

@@ -25,7 +25,7 @@ _WITHOUT_KIND = "diucrsa"
 
 
 def of_format(code: UserCode | None) -> tuple[str, str]:
-    """(what makes the text, the call of `jax.debug.print` in place of it).
+    """Returns (what makes the text, the call of `jax.debug.print` in place of it).
 
     That is an f-string, `text.format(...)`, or `format(x, spec)`; the former is empty where it is the
     expression itself.
@@ -92,7 +92,7 @@ def _is_template(node: ast.expr) -> bool:
 
 
 def _printed_part(node: ast.expr, values: dict[str, str]) -> str:
-    """The part of a template for an argument of `print`."""
+    """Returns the part of a template for an argument of `print`."""
     match node:
         case ast.Constant(value=value):
             return _doubled(str(value))
@@ -118,7 +118,7 @@ def _without_conversion(node: ast.expr) -> str:
 
 
 def of_percent(code: UserCode | None) -> str:
-    """The call of `jax.debug.print` in place of `"..." % x`; empty for other expressions."""
+    """Returns the call of `jax.debug.print` in place of `"..." % x`; empty for other expressions."""
     return "" if code is None else _of_percent(code, code.expression)
 
 
@@ -159,7 +159,7 @@ def _of_percent(code: UserCode, node: ast.AST | None) -> str:
 
 
 def _spec_of_conversion(flags: str, width: str, precision: str | None, kind: str) -> str:
-    """A conversion of the operator % as `format` has it: ":<8.3f" for "%-8.3f"."""
+    """Returns a conversion of the operator % as `format` has it: ":<8.3f" for "%-8.3f"."""
     spec = "<" if "-" in flags else ""
     spec += "".join(sign for sign in "+ #0" if sign in flags) + width
     if kind in _WITHOUT_KIND:
@@ -184,7 +184,7 @@ def _template(string: ast.JoinedStr, values: dict[str, str]) -> str:
 
 
 def _named(text: str, values: dict[str, str]) -> str:
-    """The name under which `values` has an expression."""
+    """Returns the name under which `values` has an expression."""
     is_name = text.isidentifier() and text not in _PARAMETERS_OF_PRINT
     name = text if is_name else f"value{len(values)}"
     values[name] = text

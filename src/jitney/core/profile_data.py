@@ -109,18 +109,18 @@ class ProfileData:
         return iter(self._planes)
 
     def find_plane_with_name(self, name: str) -> ProfilePlane | None:
-        """The plane of that name; None if there is none."""
+        """Returns the plane of that name; None if there is none."""
         return next((plane for plane in self._planes if plane.name == name), None)
 
     @staticmethod
     def from_file(path: str | os.PathLike[str]) -> ProfileData:
-        """The recording in a file that `jax.profiler` has written, `....trace.json.gz`."""
+        """Returns the recording in a file that `jax.profiler` has written, `....trace.json.gz`."""
         data = Path(path).read_bytes()
         is_packed = data[:2] == b"\x1f\x8b"  # the magic number of gzip
         return ProfileData((gzip.decompress(data) if is_packed else data).decode())
 
     def as_text(self) -> str:
-        """The recording in the Trace Event Format."""
+        """Returns the recording in the Trace Event Format."""
         return self._text
 
 

@@ -23,13 +23,13 @@ vary_unreduced_cast_p = declare("vary_unreduced_cast_p", linear=True)  # values 
 
 
 def in_order(names: Iterable[Any]) -> tuple[Any, ...]:
-    """The axes in scope that are among `names`, in their order."""
+    """Returns the axes in scope that are among `names`, in their order."""
     wanted = frozenset(names)
     return tuple([name for name, _ in state.axis_env if name in wanted])
 
 
 def as_type(x: Any, manual: ManualAxisType) -> Any:
-    """The value `x`, the same on all devices, as one of the type `manual` along manual axes."""
+    """Returns the value `x`, the same on all devices, as one of the type `manual` along manual axes."""
     varying = in_order(manual.varying | manual.unreduced)
     if varying:
         x = pvary_p.bind(x, axes=varying)

@@ -29,7 +29,7 @@ class _Factory:
 
 
 def field(*, default_factory: Callable[[], Any]) -> Any:
-    """A field whose default is what `default_factory()` returns for each record."""
+    """Returns a field whose default is what `default_factory()` returns for each record."""
     return _Factory(default_factory)
 
 
@@ -52,12 +52,12 @@ def record(cls: type[T] | None = None, /, *, frozen: bool = False, eq: bool = Tr
 
 
 def fields(cls: Any) -> tuple[str, ...]:
-    """The names of the fields of a record, or of a class of records."""
+    """Returns the names of the fields of a record, or of a class of records."""
     return cls.__match_args__
 
 
 def replace(x: T, /, **changes: object) -> T:
-    """The record `x` with other values for some fields."""
+    """Returns the record `x` with other values for some fields."""
     values = {name: getattr(x, name) for name in fields(x)}
     return type(x)(**{**values, **changes})
 
@@ -89,7 +89,7 @@ def _make(cls: Any, frozen: bool, eq: bool) -> Any:
 def _first_init(
     cls: Any, names: tuple[str, ...], defaults: dict[str, Any], frozen: bool
 ) -> Callable[..., None]:
-    """A constructor that writes the real one, puts it in its place, and calls it."""
+    """Returns a constructor that writes the real one, puts it in its place, and calls it."""
 
     def __init__(self: Any, *args: object, **kwargs: object) -> None:
         cls.__init__ = init = _write_init(cls, names, defaults, frozen)

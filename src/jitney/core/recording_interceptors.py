@@ -25,7 +25,7 @@ class RecordingInterceptor:
         """Raises an error if an operation on operands of the types `avals` must not be recorded."""
 
     def result_types(self, primitive: Operation, out: Any) -> Any:
-        """The types of an operation's results, a sequence or one, which are `out` otherwise."""
+        """Returns the types of an operation's results, a sequence or one, which are `out` otherwise."""
         return out
 
     def check_equation(
@@ -38,7 +38,7 @@ class RecordingInterceptor:
         """Raises an error if an operation with these types of results must not be recorded."""
 
     def context(self, context: JaxprEqnContext) -> JaxprEqnContext:
-        """The context of an equation, which is `context` otherwise."""
+        """Returns the context of an equation, which is `context` otherwise."""
         return context
 
 

@@ -112,7 +112,7 @@ class AbstractRef(AbstractValue):
     def shard(
         self, mesh: AnyMesh, manual_axes: frozenset[Any], check_vma: bool, spec: PartitionSpec
     ) -> AbstractRef:
-        """The type of references to parts of the array; see `ShapedArray.shard`."""
+        """Returns the type of references to parts of the array; see `ShapedArray.shard`."""
         return self._of(self._array().shard(mesh, manual_axes, check_vma, spec))
 
     def unshard(self, mesh: AnyMesh, check_vma: bool, spec: PartitionSpec) -> AbstractValue:
@@ -120,15 +120,15 @@ class AbstractRef(AbstractValue):
         raise TypeError(f"shard_map cannot return references, but a result is of type {self}")
 
     def inc_rank(self, size: int, spec: int | None) -> AbstractRef:
-        """The type of references to arrays with a new axis; see `ShapedArray.inc_rank`."""
+        """Returns the type of references to arrays with a new axis; see `ShapedArray.inc_rank`."""
         return AbstractRef(self._array().inc_rank(size, spec), self.memory_space, self.kind)
 
     def dec_rank(self, size: int | None, spec: int | None) -> AbstractRef:
-        """The type of references to arrays without an axis; see `ShapedArray.dec_rank`."""
+        """Returns the type of references to arrays without an axis; see `ShapedArray.dec_rank`."""
         return AbstractRef(self._array().dec_rank(size, spec), self.memory_space, self.kind)
 
     def leading_axis_spec(self) -> int:
-        """The position of the axis that `scan` goes along."""
+        """Returns the position of the axis that `scan` goes along."""
         return 0
 
     def _array(self) -> Any:
@@ -168,11 +168,11 @@ class AbstractRef(AbstractValue):
         return self._array().manual_axis_type
 
     def update_weak_type(self, weak_type: bool) -> AbstractRef:
-        """The type of references to arrays of another weakness."""
+        """Returns the type of references to arrays of another weakness."""
         return self._of(self._array().update_weak_type(weak_type))
 
     def update_manual_axis_type(self, mat: ManualAxisType) -> AbstractRef:
-        """The type of references to arrays that relate so along the axes of a `shard_map`."""
+        """Returns the type of references to arrays that relate so along the axes of a `shard_map`."""
         return self._of(self._array().update_manual_axis_type(mat))
 
     def _of(self, inner_aval: AbstractValue) -> AbstractRef:
@@ -207,12 +207,12 @@ class AbstractRef(AbstractValue):
 
 
 def is_ref(x: object) -> bool:
-    """Whether a value, or a tracer, is a reference."""
+    """Returns whether a value, or a tracer, is a reference."""
     return isinstance(getattr(x, "aval", None), AbstractRef)
 
 
 def any_refs(avals: Iterable[AbstractValue]) -> bool:
-    """Whether there are types of references among `avals`."""
+    """Returns whether there are types of references among `avals`."""
     return any(map(IS_REF, avals))
 
 
@@ -220,7 +220,7 @@ IS_REF = attrgetter("is_ref")
 
 
 def array_type(aval: AbstractValue) -> ShapedArray:
-    """The type of the array that a reference of type `aval` is to."""
+    """Returns the type of the array that a reference of type `aval` is to."""
     assert isinstance(aval, AbstractRef), aval
     assert isinstance(aval.inner_aval, ShapedArray), aval
     return aval.inner_aval

@@ -124,7 +124,7 @@ class ShapeDtypeStruct:
         return self.shape[0]
 
     def update(self, **changes: Any) -> ShapeDtypeStruct:
-        """A copy with some attributes replaced.
+        """Returns a copy with some attributes replaced.
 
         Raises:
           ValueError: if there is a layout, and a sharding without one is to replace it.

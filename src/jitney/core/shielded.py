@@ -70,12 +70,12 @@ _under_way: set[_Work[Any]] = set()
 
 
 def call(function: Callable[[], T]) -> T:
-    """The result of `function()`, which no signal interrupts."""
+    """Returns the result of `function()`, which no signal interrupts."""
     return call_all([function])[0]
 
 
 def call_all(functions: list[Callable[[], T]], cancel: Callable[[], None] | None = None) -> list[T]:
-    """The results of functions, each called by a thread of its own.
+    """Returns the results of functions, each called by a thread of its own.
 
     In other threads than the main one, a single function is called at once.
 

@@ -49,7 +49,7 @@ class Slice:
         return not isinstance(self.size, int)
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """(arrays among start and size, the rest), for pytrees."""
+        """Returns (arrays among start and size, the rest), for pytrees."""
         children = (
             self.start if self.is_dynamic_start else None,
             self.size if self.is_dynamic_size else None,
@@ -63,7 +63,7 @@ class Slice:
 
     @classmethod
     def tree_unflatten(cls, aux_data: tuple[Any, ...], children: tuple[Any, ...]) -> Slice:
-        """The inverse of `tree_flatten`."""
+        """Returns the inverse of `tree_flatten`."""
         start, size = (
             static if static is not None else child
             for static, child in zip(aux_data[:2], children, strict=True)

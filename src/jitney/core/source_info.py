@@ -53,7 +53,7 @@ def register_exclusion(path: str) -> None:
 
 
 def is_internal(code: CodeType) -> bool:
-    """Whether frames of `code` belong to this package or to an excluded file."""
+    """Returns whether frames of `code` belong to this package or to an excluded file."""
     name = code.co_filename
     internal = _internal.get(name)
     if internal is None:
@@ -65,7 +65,7 @@ def is_internal(code: CodeType) -> bool:
 
 
 def is_own(value: object) -> bool:
-    """Whether an object is of this package, by the modules that its class and bases show."""
+    """Returns whether an object is of this package, by the modules that its class and bases show."""
     return any(base.__module__.partition(".")[0] in NAMES for base in type(value).__mro__)
 
 
@@ -88,7 +88,7 @@ class Place:
 
 
 def span(code: CodeType, lasti: int) -> tuple[int | None, int | None, int | None, int | None]:
-    """(first line, last line, first column, last column) of an instruction; None where unknown.
+    """Returns (first line, last line, first column, last column) of an instruction; None where unknown.
 
     Lines count from one, columns from zero, in bytes of UTF-8. All four are unknown, or columns alone,
     under `python -X no_debug_ranges`.
@@ -97,7 +97,7 @@ def span(code: CodeType, lasti: int) -> tuple[int | None, int | None, int | None
 
 
 def stretch(lines: Sequence[str], column: int, end_column: int | None) -> str:
-    """What stands in lines from a column of the first to one of the last, on one line.
+    """Returns what stands in lines from a column of the first to one of the last, on one line.
 
     Columns count bytes of UTF-8; None is the end of the line.
     """
@@ -133,13 +133,13 @@ class SourceInfo:
     def replace(
         self, *, traceback: Place | None = _SAME, name_stack: NameStack = _SAME
     ) -> SourceInfo:
-        """A copy with another place or other scopes."""
+        """Returns a copy with another place or other scopes."""
         place = self.traceback if traceback is _SAME else traceback
         stack = self.name_stack if name_stack is _SAME else name_stack
         return source_info(place, stack)
 
     def position(self) -> tuple[int, int]:
-        """(line, column); columns count from zero, as in JAX."""
+        """Returns (line, column); columns count from zero, as in JAX."""
         assert self.code is not None
         line, _, column, _ = span(self.code, self.lasti)
         return line or 0, column or 0
@@ -159,7 +159,7 @@ class _Scopes(threading.local):
     around: NameStack = NameStack()
 
     def whole_origin(self) -> SourceInfo:
-        """The origin, of which there is one, with all its scopes."""
+        """Returns the origin, of which there is one, with all its scopes."""
         origin = self.origin
         assert origin is not None
         return SourceInfo(origin.code, origin.lasti, self.around + origin.name_stack)
@@ -254,7 +254,7 @@ def current() -> SourceInfo:
 
 
 def source_info(place: Place | None, name_stack: NameStack) -> SourceInfo:
-    """A place, if it is known, with scopes."""
+    """Returns a place, if it is known, with scopes."""
     code, lasti = (None, 0) if place is None else (place.code, place.lasti)
     return SourceInfo(code, lasti, name_stack)
 
@@ -270,7 +270,7 @@ def set_name_stack(name_stack: NameStack) -> Within[NameStack]:
 
 
 def extend_name_stack(name: str) -> AbstractContextManager[NameStack]:
-    """A context within one more scope, which yields all of them."""
+    """Returns a context within one more scope, which yields all of them."""
     return set_name_stack(scopes.stack.extend(name))
 
 
@@ -293,7 +293,7 @@ def reset_name_stack() -> AbstractContextManager[NameStack]:
 
 
 def user_context(traceback: Place | None, *, name_stack: NameStack | None = None) -> Within:
-    """A context in which operations come from a place and scopes: for code that runs a jaxpr.
+    """Returns a context in which operations come from a place and scopes: for code that runs a jaxpr.
 
     Args:
       traceback: `eqn.source_info.traceback`; None leaves the place where the operations are bound.
@@ -313,7 +313,7 @@ def summarize(info: object) -> str:
 
 
 def name_stack_of(info: object) -> str:
-    """The scopes of a place, joined by slashes."""
+    """Returns the scopes of a place, joined by slashes."""
     return str(info.name_stack) if isinstance(info, SourceInfo) else ""
 
 

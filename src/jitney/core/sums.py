@@ -42,7 +42,7 @@ def of_result(
     *,
     contractions_gather: bool,
 ) -> tuple[frozenset[Any], frozenset[Any]]:
-    """The axes along which the results of an operation are unreduced, and reduced.
+    """Returns the axes along which the results of an operation are unreduced, and reduced.
 
     Args:
       primitive: the operation.

@@ -97,7 +97,7 @@ NIL = Concat(())
 
 
 def concat(*parts: Doc) -> Doc:
-    """The parts one after the other."""
+    """Returns the parts one after the other."""
     return Concat(parts)
 
 
@@ -112,7 +112,7 @@ def join(separator: Doc, docs: Iterable[Doc]) -> Doc:
 
 
 def _fits(doc: Doc, space: int) -> bool:
-    """Whether `doc` laid out flat fits into `space` columns.
+    """Returns whether `doc` laid out flat fits into `space` columns.
 
     What follows the document on its line does not count, nor does its own last piece: JAX lays
     out so, and texts of jaxprs are compared.
@@ -268,17 +268,17 @@ _PLAIN = Settings()
 
 
 def format_jaxpr(jaxpr: Jaxpr, settings: Settings = _PLAIN) -> str:
-    """The text of a program."""
+    """Returns the text of a program."""
     return render(document(jaxpr, Context(), settings))
 
 
 def format_eqn(eqn: JaxprEqn) -> str:
-    """The text of one equation."""
+    """Returns the text of one equation."""
     return render(_eqn_doc(eqn, Context(), Settings()))
 
 
 def document(jaxpr: Jaxpr, context: Context, settings: Settings) -> Doc:
-    """A whole text: the programs that are shared, then `jaxpr`."""
+    """Returns a whole text: the programs that are shared, then `jaxpr`."""
     shared = _shared_programs(jaxpr)
     for program, suggestion in shared:
         context.shared[program] = context.suggest_shared_name(suggestion.strip("<>"))
@@ -316,7 +316,7 @@ def _binders(variables: Iterable[Var], context: Context, settings: Settings) -> 
 
 
 def binder_doc(var: Var, context: Context, settings: Settings) -> Doc:
-    """A variable where it is bound."""
+    """Returns a variable where it is bound."""
     name = context.name(var)
     if not settings.print_shapes:
         return Text(name)
@@ -328,7 +328,7 @@ def _short(aval: AbstractValue) -> str:
 
 
 def atom_text(atom: Atom, context: Context) -> str:
-    """The name of a variable, or a literal."""
+    """Returns the name of a variable, or a literal."""
     return literal_text(atom) if isinstance(atom, Literal) else context.name(atom)
 
 
@@ -337,13 +337,13 @@ def _atom_doc(atom: Atom, context: Context, settings: Settings) -> Doc:
 
 
 def result_paths(result: object) -> tuple[str, ...]:
-    """The paths of the leaves of a function's result, each as "result['a'][0]"."""
+    """Returns the paths of the leaves of a function's result, each as "result['a'][0]"."""
     leaves = pytrees.tree_leaves_with_path(result)
     return tuple([f"result{pytrees.keystr(path)}" for path, _ in leaves])
 
 
 def literal_text(literal: Literal) -> str:
-    """A literal with its type, such as `2.0:f32[]`."""
+    """Returns a literal with its type, such as `2.0:f32[]`."""
     if isinstance(literal.aval, ShapedArray) and _is_array(literal.val) and literal.val.ndim == 0:
         return f"{literal.val.item()}:{_short(literal.aval)}"
     return str(literal.val)
@@ -362,7 +362,7 @@ def _eqn_doc(eqn: JaxprEqn, context: Context, settings: Settings) -> Doc:
 
 
 def _name_doc(eqn: JaxprEqn, settings: Settings) -> Doc:
-    """The primitive's name, with the remarks that were asked for."""
+    """Returns the primitive's name, with the remarks that were asked for."""
     parts: list[Doc] = [Text(eqn.primitive.name)]
     if settings.source_info:
         parts.append(Note(source_info.summarize(eqn.source_info)))
@@ -456,7 +456,7 @@ _HIDDEN_WHEN: dict[str, tuple[Any, ...]] = {
 
 
 def hidden_params_removed(eqn: JaxprEqn) -> dict[str, Any]:
-    """The parameters of `eqn` without those that say nothing."""
+    """Returns the parameters of `eqn` without those that say nothing."""
     return {
         name: value
         for name, value in eqn.params.items()

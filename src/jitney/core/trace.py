@@ -38,15 +38,15 @@ class CustomCall(Protocol):
     num_nondiff: int
 
     def rebind(self, leaves: Sequence[Any]) -> Sequence[Any]:
-        """The same call on other values, under the current trace: results."""
+        """Returns the same call on other values, under the current trace: results."""
         ...
 
     def inline(self, leaves: Sequence[Any]) -> Sequence[Any]:
-        """The function's operations one by one, under the current trace: results."""
+        """Returns the function's operations one by one, under the current trace: results."""
         ...
 
     def differentiate(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
-        """(results, tangents) by its own rule, under the current trace."""
+        """Returns (results, tangents) by its own rule, under the current trace."""
         ...
 
     def as_equation(self, leaves: Sequence[Any]) -> Sequence[Any]:
@@ -81,15 +81,15 @@ class Trace:
         raise NotImplementedError(f"{type(self).__name__}.process_primitive")
 
     def process_custom_jvp_call(self, call: CustomCall, leaves: Sequence[Any]) -> Sequence[Any]:
-        """A function with a forward derivative of its own is called: results, flat."""
+        """Returns a function with a forward derivative of its own is called: results, flat."""
         return call.as_equation(leaves)
 
     def process_custom_vjp_call(self, call: CustomCall, leaves: Sequence[Any]) -> Sequence[Any]:
-        """A function with a reverse derivative of its own is called: results, flat."""
+        """Returns a function with a reverse derivative of its own is called: results, flat."""
         return call.as_equation(leaves)
 
     def state_of(self, x: Tracer) -> Any:
-        """The state that a mutable value of a user's type is in: `core.hi_types`."""
+        """Returns the state that a mutable value of a user's type is in: `core.hi_types`."""
         raise TypeError(f"{self} has no state of a value of type {x.aval}")
 
     def aside(self, x: Tracer) -> Any:
@@ -202,13 +202,13 @@ class Tracer(Array):
         return errors.ConcretizationTypeError(self, f"`x.{name}` needs an array that has values.")
 
     def get_state(self) -> Any:
-        """The state that a mutable value of a user's type is in: `core.hi_types`."""
+        """Returns the state that a mutable value of a user's type is in: `core.hi_types`."""
         return self._trace.state_of(self)
 
     # --- what needs the value -------------------------------------------------------------------
 
     def to_concrete_value(self) -> Any:
-        """The value as an array if it is known, else None."""
+        """Returns the value as an array if it is known, else None."""
         return None
 
     def get_referent(self) -> Any:
@@ -221,7 +221,7 @@ class Tracer(Array):
         return self.to_concrete_value() is not None
 
     def _origin_msg(self) -> str:
-        """Where the tracer comes from; empty, or a sentence that starts on a new line."""
+        """Returns where the tracer comes from; empty, or a sentence that starts on a new line."""
         return ""
 
     def _known(self, error: Callable[..., Exception], *context: str) -> Any:
@@ -372,7 +372,7 @@ def intercept_evaluation(interceptor: type[Trace]) -> None:
 
 
 def is_recorded() -> bool:
-    """Whether operations under the current trace end up in a program."""
+    """Returns whether operations under the current trace end up in a program."""
     trace = state.trace
     while trace is not None and not trace.is_staging:
         trace = getattr(trace, "parent_trace", None)
@@ -380,7 +380,7 @@ def is_recorded() -> bool:
 
 
 def set_current_trace(trace: Trace | None) -> Within:
-    """A context in which operations go to `trace`."""
+    """Returns a context in which operations go to `trace`."""
     return Within(state, _TRACE, (trace,))
 
 
@@ -398,12 +398,12 @@ def leave_ended_trace(trace: Trace) -> bool:
 
 
 def take_current_trace() -> Within[Trace]:
-    """A context that gives the current trace, and in which operations are evaluated."""
+    """Returns a context that gives the current trace, and in which operations are evaluated."""
     return Within(state, _TRACE, (state.eval_trace,), state.trace)
 
 
 def eval_context() -> Within:
-    """A context in which operations are evaluated at once, whatever is being traced.
+    """Returns a context in which operations are evaluated at once, whatever is being traced.
 
     None may have a tracer for an operand: see `ensure_compile_time_eval` where they may.
     """
@@ -411,7 +411,7 @@ def eval_context() -> Within:
 
 
 def extend_axis_env(*axes: tuple[Any, int], checked: frozenset[Any] = frozenset()) -> Within:
-    """A context in which the axes given as (name, size) are in scope.
+    """Returns a context in which the axes given as (name, size) are in scope.
 
     Args:
       *axes: named axes, innermost last.
@@ -465,12 +465,12 @@ def is_concrete(x: object) -> bool:
 
 
 def concrete_value(x: object) -> Any:
-    """The value of `x`, or None if `x` is a tracer whose value is not known."""
+    """Returns the value of `x`, or None if `x` is a tracer whose value is not known."""
     return x.to_concrete_value() if isinstance(x, Tracer) else x
 
 
 def revealed(x: object) -> Any:
-    """The array or tracer that an operand stands for: objects say it by `__jax_array__`."""
+    """Returns the array or tracer that an operand stands for: objects say it by `__jax_array__`."""
     kind = type(x)
     if kind in plain_types:
         return x
@@ -508,7 +508,7 @@ def concrete_or_error(force: Callable[[Any], Any] | None, x: object, context: st
 
 
 def escaped_tracer_error(tracer: Tracer, detail: str = "") -> Exception:
-    """The error for a tracer met where its trace is not under way."""
+    """Returns the error for a tracer met where its trace is not under way."""
     return errors.UnexpectedTracerError(errors.escaped_tracer_message(tracer, detail))
 
 

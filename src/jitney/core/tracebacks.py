@@ -137,7 +137,7 @@ def _entries(tb: TracebackType | None) -> Iterator[tuple[TracebackType, bool]]:
 
 
 def _is_installed(name: str) -> bool:
-    """Whether a file is Python's, or of a package that this one needs."""
+    """Returns whether a file is Python's, or of a package that this one needs."""
     if name.startswith(source_info.DEPENDENCIES):
         return True
     return name.startswith(_LIBRARY) and f"{os.sep}site-packages{os.sep}" not in name
@@ -194,7 +194,7 @@ def api_boundary(fun: F) -> F:
 
 
 def _is_within_boundary() -> bool:
-    """Whether the boundary that calls this is within another one."""
+    """Returns whether the boundary that calls this is within another one."""
     here = inspect.currentframe()
     boundary = None if here is None else here.f_back
     outer = None if boundary is None else boundary.f_back
@@ -259,7 +259,7 @@ def _with_origins(error: BaseException) -> Iterator[BaseException]:
 
 
 def _origins(error: BaseException) -> list[BaseException | None]:
-    """The errors that `error` comes from or consists of."""
+    """Returns the errors that `error` comes from or consists of."""
     origins = [error.__cause__, error.__context__]
     if isinstance(error, BaseExceptionGroup):
         origins += cast("BaseExceptionGroup[BaseException]", error).exceptions

@@ -78,7 +78,7 @@ class UserCode:
         return "" if name == "<module>" else name
 
     def variables(self) -> Iterator[tuple[str, Any]]:
-        """The variables in the expression, in order, and what they hold."""
+        """Yields the variables in the expression, in order, and what they hold."""
         if self.expression is None:
             return
         names = [n for n in ast.walk(self.expression) if isinstance(n, ast.Name)]
@@ -88,7 +88,7 @@ class UserCode:
                 yield node.id, value
 
     def value_of(self, name: str, default: Any = None) -> Any:
-        """What a variable holds."""
+        """Returns what a variable holds."""
         scopes: tuple[Mapping[str, Any], ...] = (self.frame.f_locals, self.frame.f_globals)
         return next((scope[name] for scope in scopes if name in scope), default)
 
@@ -103,7 +103,7 @@ class UserCode:
 
 
 def current() -> UserCode | None:
-    """Where the innermost frame of the user's is; None if there is none."""
+    """Returns where the innermost frame of the user's is; None if there is none."""
     frame = inspect.currentframe()
     while frame is not None and (
         source_info.is_internal(frame.f_code)
@@ -117,7 +117,7 @@ def current() -> UserCode | None:
 
 
 def at(frame: FrameType, lasti: int) -> UserCode:
-    """The place of an instruction, by its offset, of the code that a frame runs."""
+    """Returns the place of an instruction, by its offset, of the code that a frame runs."""
     lines = _lines_of(frame.f_code, frame.f_globals)
     line = source_info.span(frame.f_code, lasti)[0] or frame.f_lineno
     return UserCode(_path(lines, _positions(frame.f_code, lasti)), lines, frame, line)
@@ -153,7 +153,7 @@ def _lines_of(code: CodeType, namespace: dict[str, Any] | None = None) -> list[s
 
 
 def _is_part(code: CodeType, whole: CodeType) -> bool:
-    """Whether `code` is that of a module, or of a function or class within."""
+    """Returns whether `code` is that of a module, or of a function or class within."""
     inner = [c for c in whole.co_consts if isinstance(c, CodeType)]
     return code is whole or any(_is_part(code, each) for each in inner)
 
@@ -179,7 +179,7 @@ def _tree(source: str) -> ast.AST | None:
 
 
 def _path(lines: Sequence[str], positions: tuple[int, int, int, int] | None) -> tuple[ast.AST, ...]:
-    """The innermost expression around the positions, and what it is a part of."""
+    """Returns the innermost expression around the positions, and what it is a part of."""
     node = _tree("".join(lines)) if lines and positions else None
     if node is None or positions is None:
         return ()
@@ -197,7 +197,7 @@ def _path(lines: Sequence[str], positions: tuple[int, int, int, int] | None) -> 
 
 
 def _parts(node: ast.AST) -> Iterator[_Placed]:
-    """The parts of a node that have a place in the source."""
+    """Yields the parts of a node that have a place in the source."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, _Placed):
             yield child

@@ -35,7 +35,7 @@ class UserContext:
         return self._state.value
 
     def get_global(self) -> Any:
-        """The value where no context manager is active."""
+        """Returns the value where no context manager is active."""
         return self._state.global_value
 
     def set_global(self, value: object) -> None:

@@ -78,7 +78,7 @@ def warn(message: str, category: type[Warning] = UserWarning, place: object = No
 
 
 def _is_passed_over(frame: FrameType) -> bool:
-    """Whether a frame is of this package, or stands between one and its caller."""
+    """Returns whether a frame is of this package, or stands between one and its caller."""
     name = frame.f_code.co_filename
     return (
         source_info.is_internal(frame.f_code)

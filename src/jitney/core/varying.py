@@ -58,24 +58,24 @@ def is_manual(avals: Sequence[AbstractValue]) -> bool:
 
 
 def axes_of(aval: AbstractValue) -> frozenset[Any]:
-    """The manual axes that values of type `aval` vary along."""
+    """Returns the manual axes that values of type `aval` vary along."""
     return aval.vma if isinstance(aval, ShapedArray) else frozenset()
 
 
 def type_of(aval: AbstractValue) -> ManualAxisType:
-    """How values of type `aval` relate along manual axes."""
+    """Returns how values of type `aval` relate along manual axes."""
     return aval.manual_axis_type if isinstance(aval, ShapedArray) else NOT_MANUAL
 
 
 def typed(aval: AbstractValue, manual: ManualAxisType) -> AbstractValue:
-    """The type of a value that relates along manual axes as `manual` says."""
+    """Returns the type of a value that relates along manual axes as `manual` says."""
     if not isinstance(aval, ShapedArray) or aval.manual_axis_type is manual:
         return aval
     return aval.update(manual_axis_type=manual)
 
 
 def along(aval: AbstractValue, axes: frozenset[Any]) -> AbstractValue:
-    """The type of a value that varies along `axes`; along others nothing changes."""
+    """Returns the type of a value that varies along `axes`; along others nothing changes."""
     if not isinstance(aval, ShapedArray) or aval.vma == axes:
         return aval
     return aval.update(manual_axis_type=aval.manual_axis_type.update(varying=axes))
@@ -115,7 +115,7 @@ def of_results(
 
 
 def _of_sums(primitive: Operation, avals: Sequence[AbstractValue]) -> ManualAxisType:
-    """How results relate, some of whose operands are unreduced or reduced."""
+    """Returns how results relate, some of whose operands are unreduced or reduced."""
 
     def refuse(why: str) -> NoReturn:
         types = ", ".join([aval.str_short(short_dtypes=True) for aval in avals])
@@ -132,7 +132,7 @@ def _of_sums(primitive: Operation, avals: Sequence[AbstractValue]) -> ManualAxis
 
 
 def as_declared(_avals: object, _params: object, results: Any) -> Any:
-    """A rule `varying`: the type rule itself says along which axes results vary."""
+    """Returns a rule `varying`: the type rule itself says along which axes results vary."""
     return results
 
 

@@ -76,7 +76,7 @@ class _Mark:
 
 
 def transformations_of(fun: Callable[..., Any]) -> tuple[str, ...]:
-    """The transformations, as `wraps` notes them, that made a function, the first first."""
+    """Returns the transformations, as `wraps` notes them, that made a function, the first first."""
     transformations: list[str] = []
     current: Any = fun
     while current is not None:

@@ -238,7 +238,7 @@ def _name_of(f: Callable[..., Any]) -> NameStack:
 
 
 def _and_pullback(f: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of (arguments, cotangents of the results) -> (results, cotangents)."""
+    """Returns a function of (arguments, cotangents of the results) -> (results, cotangents)."""
 
     def forward_and_back(args: Sequence[PyTree], cts: PyTree) -> Any:
         out, pullback = pull_back_of(f, *args)
@@ -281,7 +281,7 @@ def roofline_and_grad(
 
 
 def _count(jaxpr: Jaxpr, call: _Call) -> RooflineResult:
-    """The counts of a program: of its equations, and of the programs in them."""
+    """Returns the counts of a program: of its equations, and of the programs in them."""
     last: dict[Any, int] = {}
     for number, eqn in enumerate(jaxpr.eqns):
         last.update({v: number for v in eqn.invars if not isinstance(v, Literal)})

@@ -12,7 +12,7 @@ _HOLE = re.compile(r"\{\{([\w.]+)\}\}")
 
 
 def filled(template: str, **values: str) -> str:
-    """A page.
+    """Returns a page.
 
     Args:
       template: the name of its file; `{{name}}` in it is a value, `{{file.css}}` another file.

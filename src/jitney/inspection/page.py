@@ -115,7 +115,7 @@ def explore(fun: Callable[..., Any], *args: PyTree, **kwargs: PyTree) -> Explora
 
 
 def _explored(run: Run) -> _Explored:
-    """A function with the times of its steps, as far as they can be known."""
+    """Returns a function with the times of its steps, as far as they can be known."""
     clocked = run.clocked
     if clocked is None:
         clocked = with_clocks(pipeline.plan(pipeline.optimize(run.module)))

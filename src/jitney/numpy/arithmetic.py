@@ -58,7 +58,7 @@ def arithmetic(
     printed: str,
     masked_op: Callable[[Any, Any], Any] | None = None,
 ) -> BinaryFunction:
-    """A function of two operands of one type.
+    """Returns a function of two operands of one type.
 
     Args:
       name: of the function.
@@ -151,7 +151,7 @@ def float_arithmetic(
     printed: str,
     error: str = "",
 ) -> BinaryFunction:
-    """A function of two operands of one float or complex type; see `arithmetic`.
+    """Returns a function of two operands of one float or complex type; see `arithmetic`.
 
     `error` is the error bound of its results, for the docstring; "" if they are correctly rounded.
     """
@@ -380,7 +380,7 @@ def logaddexp2(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 @partial(_custom_jvp_named, "_hypot")
 def _hypot(x: Array, y: Array) -> tuple[Array, Array, Array]:
-    """The length of (x, y), and its slopes along x and y, from sides that a power of 2 scales.
+    """Returns the length of (x, y), and its slopes along x and y, from sides that a power of 2 scales.
 
     Squares of large sides overflow and those of small ones lose digits; slopes are those of the
     scaled sides, so they are exact where the length overflows.

@@ -111,11 +111,11 @@ class ArrayMethods(_Base):
     def astype(
         self, dtype: DTypeLike | None, copy: bool = False, device: Device | Sharding | None = None
     ) -> Array:
-        """The values converted to `dtype`; the default float if that is None."""
+        """Returns the values converted to `dtype`; the default float if that is None."""
         return views.astype(self, dtype, copy=copy, device=device)
 
     def view(self, dtype: DTypeLike | None = None, type: None = None) -> Array:
-        """The same bytes read as `dtype`; the last axis grows or shrinks."""
+        """Returns the same bytes read as `dtype`; the last axis grows or shrinks."""
         if type is not None:
             raise NotImplementedError(
                 f"Array.view: `type` must be None, as arrays have no subclasses, but got {type!r}"
@@ -129,11 +129,11 @@ class ArrayMethods(_Base):
         return device_put(self, device)
 
     def byteswap(self) -> Array:
-        """The bytes of each element in reversed order."""
+        """Returns the bytes of each element in reversed order."""
         return views.byteswap(self)
 
     def copy(self) -> Array:
-        """A copy."""
+        """Returns a copy."""
         from jitney.numpy.creation import copy
 
         return copy(self)
@@ -194,7 +194,7 @@ class ArrayMethods(_Base):
         order: str = "C",
         out_sharding: Sharding | PartitionSpec | None = None,
     ) -> Array:
-        """The elements in another shape, given as a tuple or as one argument per axis."""
+        """Returns the elements in another shape, given as a tuple or as one argument per axis."""
         from jitney.numpy.manipulation import reshape
 
         shape: Any = args[0] if len(args) == 1 else args
@@ -231,7 +231,7 @@ class ArrayMethods(_Base):
         return transpose(self, axes)
 
     def squeeze(self, axis: Axis = None) -> Array:
-        """The array without axes of size 1."""
+        """Returns the array without axes of size 1."""
         from jitney.numpy.manipulation import squeeze
 
         return squeeze(self, axis)
@@ -326,7 +326,7 @@ class ArrayMethods(_Base):
         return jnp.round(self, decimals, out)
 
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
-        """The diagonal of two axes, as the last axis."""
+        """Returns the diagonal of two axes, as the last axis."""
         from jitney import numpy as jnp
 
         return jnp.diagonal(self, offset, axis1, axis2)
@@ -382,7 +382,7 @@ class ArrayMethods(_Base):
 
 
 def _rows(x: Array) -> list[Array]:
-    """The elements along the first axis."""
+    """Returns the elements along the first axis."""
     if x.ndim == 0:
         raise TypeError("iteration needs an axis, but the array is a scalar, of rank 0")
     if type(x) is ArrayImpl and x.placement is None:

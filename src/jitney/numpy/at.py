@@ -60,7 +60,7 @@ def _scattering(
     printed: str,
     returns: str = "a new array",
 ) -> Update:
-    """The update that a scatter makes, in programs, and NumPy, where it may.
+    """Returns the update that a scatter makes, in programs, and NumPy, where it may.
 
     Args:
       name: of the method.
@@ -210,7 +210,7 @@ class IndexUpdateRef:
         out_sharding: Sharding | PartitionSpec | None = None,
         wrap_negative_indices: bool = True,
     ) -> Array:
-        """The elements; `fill_value` for positions out of range if `mode` is "fill".
+        """Returns the elements; `fill_value` for positions out of range if `mode` is "fill".
 
         Args:
           mode: what positions out of range give: by default the nearest element, as `x[index]`.
@@ -323,7 +323,7 @@ IndexUpdateRef.__name__ = IndexUpdateRef.__qualname__ = "_IndexUpdateRef"
 def _update_at_once(
     x: Array, index: Index, values: ArrayLike, ufunc: np.ufunc | None
 ) -> Array | None:
-    """The updated array, by NumPy; None where it may differ from ours.
+    """Returns the updated array, by NumPy; None where it may differ from ours.
 
     `ufunc` combines old and new elements; without one, new ones replace the old.
     """

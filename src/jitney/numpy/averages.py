@@ -151,7 +151,7 @@ def average(
 
 
 def _average(a: ArrayLike, axis: Axis, weights: ArrayLike, returned: bool, keepdims: bool) -> Any:
-    """The weighted average."""
+    """Returns the weighted average."""
     x, w = map(convert.as_value, promotion.promote_dtypes_inexact(a, weights))
     if x.shape != w.shape:
         if axis is None:
@@ -246,7 +246,7 @@ def _checked(dtype: DTypeLike | None, name: str) -> np.dtype[Any] | None:
 
 
 def var_dtypes(old: np.dtype[Any], dtype: DTypeLike | None) -> tuple[np.dtype[Any], np.dtype[Any]]:
-    """(dtype of the computation, of the result) of a variance."""
+    """Returns (dtype of the computation, of the result) of a variance."""
     if dtype is None:
         inexact = promotion.to_inexact(old)
         result = np.dtype(np.finfo(inexact).dtype) if promotion.is_complex(inexact) else inexact

@@ -44,7 +44,7 @@ _OPERANDS = """
 def _comparison(
     name: str, op: Function, doc: str, example: str, printed: str, *, ordered: bool = True
 ) -> Function:
-    """A function of two operands.
+    """Returns a function of two operands.
 
     Args:
       name: of the function.
@@ -121,7 +121,7 @@ greater_equal = _comparison(
 
 
 def _logical(name: str, op: Function, doc: str, example: str, printed: str) -> Function:
-    """A function of the truth of two operands, by `op` of booleans; see `_comparison`."""
+    """Returns a function of the truth of two operands, by `op` of booleans; see `_comparison`."""
 
     def function(x: ArrayLike, y: ArrayLike, /) -> Array:
         x, y = promote_args(name, x, y)

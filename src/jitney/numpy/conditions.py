@@ -194,7 +194,7 @@ def piecewise(
 
 
 def _with_default(funclist: Sequence[Any], count: int) -> list[Any]:
-    """What is computed where none of `count` conditions holds, and where each of them does.
+    """Returns what is computed where none of `count` conditions holds, and where each of them does.
 
     Raises:
       ValueError: if there are more or fewer functions, or no conditions.

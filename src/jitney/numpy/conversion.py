@@ -72,7 +72,7 @@ _PYTHON_NUMBERS = {int, float, complex}
 
 
 def _integer(x: complex, dtype: Any) -> np.ndarray:
-    """A Python scalar, truncated towards 0, as an integer of `dtype`.
+    """Returns a Python scalar, truncated towards 0, as an integer of `dtype`.
 
     Raises:
       TypeError: if it is complex.
@@ -113,7 +113,7 @@ def _as_ndarray(x: object, dtype: DTypeLike | dtypes.ExtendedDType | None) -> np
 
 
 def _of_numpy(value: np.ndarray, dtype: Any) -> Array:
-    """A NumPy array as ours, of canonical dtype."""
+    """Returns a NumPy array as ours, of canonical dtype."""
     target = dtypes.canonicalize_dtype(value.dtype) if dtype is None else dtype
     value = copied(value, target)
     if state.trace is state.eval_trace:
@@ -124,7 +124,7 @@ def _of_numpy(value: np.ndarray, dtype: Any) -> Array:
 
 
 def _leaves(xs: Iterable[Any]) -> Iterator[Any]:
-    """The elements of nested sequences."""
+    """Yields the elements of nested sequences."""
     for x in xs:
         if isinstance(x, list | tuple):
             yield from _leaves(x)
@@ -152,7 +152,7 @@ def _of_sequence(xs: Sequence[Any], dtype: Any) -> Array:
 
 
 def _element(x: ArrayLike, dtype: np.dtype) -> np.ndarray:
-    """A concrete element as a NumPy array of `dtype`."""
+    """Returns a concrete element as a NumPy array of `dtype`."""
     if isinstance(x, Array):
         return convert(x, dtype)._value  # type: ignore[union-attr]  # concrete, as it is
     return np.asarray(x, dtype)

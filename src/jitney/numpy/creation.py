@@ -200,7 +200,7 @@ def _constant(shape: tuple[int, ...], value: ArrayLike, dtype: Any, weak_type: b
 
 
 def _unspecified(shape: tuple[int, ...], dtype: dtypes.DType, weak_type: bool) -> Any:
-    """An array that is about to be overwritten: zeros, in programs by primitive `empty`."""
+    """Returns an array that is about to be overwritten: zeros, in programs by primitive `empty`."""
     if state.trace is state.eval_trace or dtype == dtypes.float0 or dtypes.is_extended(dtype):
         return _constant(shape, 0, dtype, weak_type)
     return convert(lax_creation.empty(shape, dtype), dtype, weak_type)

@@ -38,7 +38,7 @@ def _running(
     nan_as: int | None = None,
     promote: bool = False,
 ) -> Array:
-    """A running fold by the lax function `op`, of all elements in order if `axis` is None.
+    """Returns a running fold by the lax function `op`, of all elements in order if `axis` is None.
 
     Args:
       nan_as: what counts for NaN.

@@ -200,7 +200,7 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Array | QRResult:
 
 
 def lax_geqrf(a: Array) -> tuple[Array, Array]:
-    """(R with Householder vectors below it, their factors)."""
+    """Returns (R with Householder vectors below it, their factors)."""
     from jitney.primitives.linalg.factorizations import geqrf_p
 
     return geqrf_p.bind(a)

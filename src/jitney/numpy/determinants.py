@@ -39,7 +39,7 @@ def _parity(pivots: Array) -> Array:
 
 
 def _diagonal_and_sign(a: Array) -> tuple[Array, Array, Array, Array]:
-    """(factors, order, diagonal of U, sign of the permutation in the dtype of `a`)."""
+    """Returns (factors, order, diagonal of U, sign of the permutation in the dtype of `a`)."""
     factors, pivots, order = lax.lu(a)
     even = 1 - 2 * (_parity(pivots) & 1)
     return factors, order, mat.diagonal(factors), convert(even, a.dtype)

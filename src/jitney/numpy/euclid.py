@@ -22,7 +22,7 @@ def _steps(dtype: np.dtype) -> int:
 
 
 def gcd_of(x: Array, y: Array) -> Array:
-    """The greatest common divisors of numbers that are not negative, of one shape and dtype.
+    """Returns the greatest common divisors of numbers that are not negative, of one shape and dtype.
 
     The least integer, which has no absolute value, counts by its magnitude.
     """

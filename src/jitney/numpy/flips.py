@@ -191,7 +191,7 @@ def _roll_dynamic(a: Array, shift: Array, axes: tuple[int, ...]) -> Array:
 
 
 def shift_size(shift: Array) -> int:
-    """The number of shifts in a scalar or an array of rank 1."""
+    """Returns the number of shifts in a scalar or an array of rank 1."""
     return shift.shape[0] if shift.ndim else 1
 
 

@@ -171,7 +171,7 @@ class Plan:
 
 
 def plan(shape: Shape, index: Index) -> Plan:
-    """The plan of `index` for an operand of `shape`.
+    """Returns the plan of `index` for an operand of `shape`.
 
     Raises:
       TypeError: if an item is of a wrong kind.
@@ -401,7 +401,7 @@ def _span(item: slice, extent: int, position: int) -> Span:
 
 
 def _symbolic_span(parts: tuple[Any, Any, Any], extent: Any) -> Span:
-    """The entry of a slice with symbolic bounds, or of an axis of symbolic size.
+    """Returns the entry of a slice with symbolic bounds, or of an axis of symbolic size.
 
     Raises:
       InconclusiveDimensionOperation: if it is not known from where bounds are counted.
@@ -425,7 +425,7 @@ def _symbolic_span(parts: tuple[Any, Any, Any], extent: Any) -> Span:
 
 
 def _window(item: Slice) -> Window:
-    """The entry of a `Slice`.
+    """Returns the entry of a `Slice`.
 
     Raises:
       TypeError: if the start is not an integer scalar, or the size no integer that is known.

@@ -23,7 +23,7 @@ index_exp = np.index_exp
 
 
 def _slice_to_array(s: slice, of: str) -> Array:
-    """The values that a slice, an index `of` an object, stands for, as an array of rank 1."""
+    """Returns the values that a slice, an index `of` an object, stands for, as an array of rank 1."""
 
     def known(part: str, value: object) -> Any:
         return concrete_or_error(None, value, f"slice {part} of jnp.{of}")

@@ -182,7 +182,7 @@ def get(
 
 
 def mode_of(mode: str | GatherScatterMode | None) -> GatherScatterMode:
-    """A mode as users name it."""
+    """Returns a mode as users name it."""
     try:
         return GatherScatterMode.from_any(mode)
     except ValueError:
@@ -202,7 +202,7 @@ def empty_of_type(x: Array, shape: Shape) -> Array:
 
 
 def _sized_axes(p: Plan) -> list[tuple[int, Any]]:
-    """(size, layout item) of each axis of the result."""
+    """Returns (size, layout item) of each axis of the result."""
     out: list[tuple[int, Any]] = []
     for item in p.layout:
         if item == POINTS:
@@ -288,14 +288,14 @@ def _finish(p: Plan, y: Array, reverse: bool = True) -> Array:
 
 
 def index_dtype(shape: Sequence[int]) -> np.dtype:
-    """The dtype in which positions in an array of `shape` are computed."""
+    """Returns the dtype in which positions in an array of `shape` are computed."""
     if any(type(n) is not DimExpr and n > 2**31 - 1 for n in shape) and config.x64_enabled():
         return _INT64
     return _INT32
 
 
 def as_index(x: ArrayLike, dtype: np.dtype) -> Array:
-    """A position as a scalar of `dtype`."""
+    """Returns a position as a scalar of `dtype`."""
     if isinstance(x, Array | np.ndarray):
         return convert(x, dtype)
     return scalar_operand(x, dtype, False) if type(x) is DimExpr else dtype.type(x)
@@ -313,7 +313,7 @@ def _wrapped(x: Array, extent: int) -> Array:
 
 
 def wrapped_positions(x: Array, extent: int) -> Array:
-    """An array of positions with those below zero counted from the end.
+    """Returns an array of positions with those below zero counted from the end.
 
     The dtype stays, unless it cannot hold `extent`.
     """
@@ -382,7 +382,7 @@ class Indexer:
         )
 
     def indices(self) -> Array | np.ndarray:
-        """The indices: [*batch_shape, number of indexed axes]."""
+        """Returns the indices: [*batch_shape, number of indexed axes]."""
         p = self.plan
         if not self.indexed:
             return np.zeros((*self.batch_shape, 0), self.dtype)

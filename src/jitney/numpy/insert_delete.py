@@ -199,7 +199,7 @@ def _without_slice(x: Array, obj: slice, axis: int) -> Array:
 
 
 def _kept(selection: np.ndarray, n: int, axis: int) -> np.ndarray:
-    """Which of `n` positions stay, without those of `selection`, a mask or indices: bool [n].
+    """Returns which of `n` positions stay, without those of `selection`, a mask or indices: bool [n].
 
     Raises:
       ValueError: if a mask is of another shape.

@@ -33,7 +33,7 @@ Arrays: TypeAlias = "Array | np.ndarray | Sequence[ArrayLike]"
 
 
 def _parts(name: str, arrays: Arrays) -> Array | list[Any]:
-    """The arrays to join: one array (along its first axis), or a list of operands."""
+    """Returns the arrays to join: one array (along its first axis), or a list of operands."""
     if isinstance(arrays, Array | np.ndarray):
         if arrays.ndim == 0:
             refusal = TypeError if name == "stack" else ValueError
@@ -96,7 +96,7 @@ def concatenate(arrays: Arrays, axis: int | None = 0, dtype: DTypeLike | None = 
 
 
 def _concatenate_slices(x: Array, axis: int | None, dtype: DTypeLike | None) -> Array:
-    """The slices of `x` along its first axis, joined: a change of shape."""
+    """Returns the slices of `x` along its first axis, joined: a change of shape."""
     if x.ndim == 0:
         raise TypeError("jnp.concatenate: a scalar has no slices to join; pass a list of arrays")
     if dtype is not None:

@@ -62,7 +62,7 @@ def _vector(x: Array, order: Order, axes: tuple[int, ...]) -> Array:
 
 
 def _extreme(x: Array, axes: tuple[int, ...], largest: bool) -> Array:
-    """The largest number, none of them negative, or the smallest; the largest of none is 0."""
+    """Returns the largest number, none of them negative, or the smallest; the largest of none is 0."""
     if 0 not in [x.shape[axis] for axis in axes]:
         return (reduce_max if largest else reduce_min)(convert(x, x.dtype), axes)
     if not largest:

@@ -35,5 +35,5 @@ def check_square(name: str, a: Array) -> None:
 
 
 def of_dtype(value: complex, like: Array) -> Any:
-    """A number as a scalar of the dtype of `like`."""
+    """Returns a number as a scalar of the dtype of `like`."""
     return np.asarray(value, like.dtype)[()]

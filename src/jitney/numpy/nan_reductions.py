@@ -37,7 +37,7 @@ def _without_nan(
     where: ArrayLike | None,
     dtype: DTypeLike | None = None,
 ) -> Array:
-    """The reduction of a row with its neutral value in place of NaN.
+    """Returns the reduction of a row with its neutral value in place of NaN.
 
     Extremes of nothing but NaN are NaN.
     """

@@ -37,7 +37,7 @@ _BOOL = np.dtype(bool)
 
 
 def _integer() -> np.dtype[Any]:
-    """The default integer dtype."""
+    """Returns the default integer dtype."""
     return dtypes.canonicalize_dtype(np.int64)
 
 

@@ -30,7 +30,7 @@ def binary_operator(
     reflected: bool = False,
     refuse: bool = True,
 ) -> Callable[[Any, Any], Any]:
-    """The method for `symbol`.
+    """Returns the method for `symbol`.
 
     Args:
       symbol: what users write, for messages.
@@ -61,7 +61,7 @@ def binary_operator(
 
 
 def unary_operator(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The method of an operator with one operand."""
+    """Returns the method of an operator with one operand."""
 
     def operator(self: Any) -> Array:
         return function(self)

@@ -120,7 +120,7 @@ def _integers(value: object, name: str = "pad_width") -> np.ndarray:
 
 
 def _pairs(value: np.ndarray, rank: int, name: str) -> Widths:
-    """A (before, after) pair for each axis."""
+    """Returns a (before, after) pair for each axis."""
     if value.shape == (1, 2) or value.shape == (2,):
         value = np.broadcast_to(value.reshape(1, 2), (rank, 2))
     elif value.shape in ((), (1,)):
@@ -180,7 +180,7 @@ def _each(x: Array, widths: Widths, function: Callable[..., Any], name: str) -> 
 
 
 def _values(value: ArrayLike | list[Any] | tuple[Any, ...], x: Array) -> Callable[[int, int], Any]:
-    """(axis, side) -> the value of the dtype of `x` that was given for it."""
+    """Returns (axis, side) -> the value of the dtype of `x` that was given for it."""
     if isinstance(value, list | tuple):
         value = array(value)
     if not shape_of(value):

@@ -323,7 +323,7 @@ def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
 
 
 def _roots(p: Array, dtype: np.dtype[Any]) -> Array:
-    """The roots if neither the first nor the last coefficient is 0."""
+    """Returns the roots if neither the first nor the last coefficient is 0."""
     n = p.shape[0]
     if n < 2:
         return zeros((0,), dtype)
@@ -335,7 +335,7 @@ def _roots(p: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def _roots_with_zeros(p: Array, dtype: np.dtype[Any]) -> Array:
-    """The roots, NaN for each coefficient 0 in front."""
+    """Returns the roots, NaN for each coefficient 0 in front."""
     n = p.shape[0]
     if n < 2:
         return zeros((0,), dtype)

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 def _operands(
     name: str, a: ArrayLike, b: ArrayLike, preferred: DTypeLike | None
 ) -> tuple[Array, Array, np.dtype[Any], bool]:
-    """(a, b, dtype of the result, whether it is weak)."""
+    """Returns (a, b, dtype of the result, whether it is weak)."""
     promotion.check_arraylike(name, a, b)
     if preferred is not None:
         dtype, weak = convert.user_dtype(preferred, name), False

@@ -46,7 +46,7 @@ def check_no_out(name: str, out: object) -> None:
 
 
 def type_of(x: ArrayLike) -> tuple[np.dtype[Any], bool]:
-    """(dtype, weak_type) of an operand."""
+    """Returns (dtype, weak_type) of an operand."""
     aval = x.aval if isinstance(x, Array) else get_aval(x)
     return aval.dtype, aval.weak_type
 
@@ -93,7 +93,7 @@ def promote_dtypes(*operands: ArrayLike) -> list[Any]:
 
 
 def to_inexact(dtype: DTypeLike) -> np.dtype[Any]:
-    """A float or complex dtype for values of `dtype`: see `dtypes.to_inexact_dtype`."""
+    """Returns a float or complex dtype for values of `dtype`: see `dtypes.to_inexact_dtype`."""
     return dtypes.to_inexact_dtype(dtype)
 
 
@@ -241,7 +241,7 @@ def stretched(name: str, *operands: ArrayLike) -> tuple[Array, ...]:
 
 
 def dtype_of(x: ArrayLike) -> np.dtype[Any]:
-    """The canonical dtype of an operand."""
+    """Returns the canonical dtype of an operand."""
     return type_of(x)[0]
 
 

@@ -392,7 +392,7 @@ def _pick(method: str, low: Array, high: Array, low_weight: Array, high_weight: 
 
 
 def _between(x: Array, q: ArrayLike, dim: int, method: str, keepdims: bool) -> Array:
-    """The quantile of sorted elements, by two gathers."""
+    """Returns the quantile of sorted elements, by two gathers."""
     dtype = promotion.dtype_of(q)
     n = scalar_operand(x.shape[dim], dtype, False)
     one, zero = scalar_operand(1, dtype, False), scalar_operand(0, dtype, False)
@@ -425,7 +425,7 @@ def _between(x: Array, q: ArrayLike, dim: int, method: str, keepdims: bool) -> A
 
 
 def _between_defined(x: Array, q: ArrayLike, dim: int, method: str, keepdims: bool) -> Array:
-    """The quantile of sorted elements with NaN at the end, which are left out."""
+    """Returns the quantile of sorted elements with NaN at the end, which are left out."""
     from jitney.numpy.indexing import get
     from jitney.primitives.array.creation import iota
 
@@ -468,7 +468,7 @@ def _between_defined(x: Array, q: ArrayLike, dim: int, method: str, keepdims: bo
 def _by_weight(
     x: Array, weights: Array | None, q: ArrayLike, dim: int, keepdims: bool, ignore_nan: bool
 ) -> Array:
-    """The first of the sorted elements up to which weights add up to the share `q`."""
+    """Returns the first of the sorted elements up to which weights add up to the share `q`."""
     from jitney.numpy.creation import ones_like, zeros_like
     from jitney.numpy.cumulative import cumsum
     from jitney.numpy.take_put import take_along_axis

@@ -109,7 +109,7 @@ def _ceil(x: Any) -> Any:
 
 
 def _steps(distance: Any, step: Any) -> Any:
-    """The number of steps up to `distance`, itself not among them."""
+    """Returns the number of steps up to `distance`, itself not among them."""
     if type(distance) is DimExpr or type(step) is DimExpr:
         return max_dim(0, -(-distance // step))
     return max(0, math.ceil(distance / step))

@@ -71,7 +71,7 @@ class ReductionMethods(_Base):
         initial: ArrayLike | None = None,
         where: ArrayLike | None = None,
     ) -> Array:
-        """The largest element."""
+        """Returns the largest element."""
         from jitney import numpy as jnp
 
         return jnp.max(self, axis, out, keepdims, initial, where)
@@ -84,7 +84,7 @@ class ReductionMethods(_Base):
         initial: ArrayLike | None = None,
         where: ArrayLike | None = None,
     ) -> Array:
-        """The smallest element."""
+        """Returns the smallest element."""
         from jitney import numpy as jnp
 
         return jnp.min(self, axis, out, keepdims, initial, where)
@@ -113,7 +113,7 @@ class ReductionMethods(_Base):
         where: ArrayLike | None = None,
         promote_integers: bool = True,
     ) -> Array:
-        """The sum."""
+        """Returns the sum."""
         from jitney import numpy as jnp
 
         return jnp.sum(self, axis, dtype, out, keepdims, initial, where, promote_integers)
@@ -128,13 +128,13 @@ class ReductionMethods(_Base):
         where: ArrayLike | None = None,
         promote_integers: bool = True,
     ) -> Array:
-        """The product."""
+        """Returns the product."""
         from jitney import numpy as jnp
 
         return jnp.prod(self, axis, dtype, out, keepdims, initial, where, promote_integers)
 
     def ptp(self, axis: Axis = None, out: None = None, keepdims: bool = False) -> Array:
-        """The largest element less the smallest."""
+        """Returns the largest element less the smallest."""
         from jitney import numpy as jnp
 
         return jnp.ptp(self, axis, out, keepdims)
@@ -150,7 +150,7 @@ class ReductionMethods(_Base):
         where: ArrayLike | None = None,
         correction: float | None = None,
     ) -> Array:
-        """The standard deviation."""
+        """Returns the standard deviation."""
         from jitney import numpy as jnp
 
         return jnp.std(self, axis, dtype, out, ddof, keepdims, where=where, correction=correction)
@@ -166,7 +166,7 @@ class ReductionMethods(_Base):
         where: ArrayLike | None = None,
         correction: float | None = None,
     ) -> Array:
-        """The variance."""
+        """Returns the variance."""
         from jitney import numpy as jnp
 
         return jnp.var(self, axis, dtype, out, ddof, keepdims, where=where, correction=correction)

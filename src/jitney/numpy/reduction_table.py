@@ -33,14 +33,14 @@ _F32 = np.dtype(np.float32)
 
 
 def least(dtype: np.dtype[Any]) -> float:
-    """The least value of a dtype."""
+    """Returns the least value of a dtype."""
     if dtype == _BOOL:
         return False
     return int(dtypes.iinfo(dtype).min) if promotion.is_integer(dtype) else -np.inf
 
 
 def greatest(dtype: np.dtype[Any]) -> float:
-    """The greatest value of a dtype."""
+    """Returns the greatest value of a dtype."""
     if dtype == _BOOL:
         return True
     return int(dtypes.iinfo(dtype).max) if promotion.is_integer(dtype) else np.inf
@@ -78,7 +78,7 @@ MIN = Reduction("min", reduce.reduce_min, binary.min, greatest)
 
 
 def static_axis(axis: Axis | Array) -> int | tuple[int, ...] | None:
-    """An `axis` argument as ints: None, one, or a tuple of them."""
+    """Returns an `axis` argument as ints: None, one, or a tuple of them."""
     if axis is None or type(axis) is int or type(axis) is tuple:
         return axis
     known: Any = concrete_or_error(None, axis, "axis argument to a jnp reduction")
@@ -93,7 +93,7 @@ def static_axis(axis: Axis | Array) -> int | tuple[int, ...] | None:
 
 
 def reduced_axes(axis: Axis, rank: int) -> tuple[int, ...]:
-    """The axes to reduce over, counted from the front."""
+    """Returns the axes to reduce over, counted from the front."""
     if axis is None:
         return tuple(range(rank))
     axes = canonical_axes(axis, rank)
@@ -103,7 +103,7 @@ def reduced_axes(axis: Axis, rank: int) -> tuple[int, ...]:
 
 
 def carrier(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The dtype in which sums of `dtype` are carried."""
+    """Returns the dtype in which sums of `dtype` are carried."""
     return _F32 if dtype.itemsize == 2 and promotion.is_floating(dtype) else dtype
 
 
@@ -149,7 +149,7 @@ def reduced(
     dtype: DTypeLike | None = None,
     promote_integers: bool = True,
 ) -> Array:
-    """The reduction of a row of numbers; for the arguments see `numpy.reductions`."""
+    """Returns the reduction of a row of numbers; for the arguments see `numpy.reductions`."""
     name = row.name
     promotion.check_no_out(name, out)
     if isinstance(a, Array):
@@ -202,7 +202,7 @@ def reduced(
 def reduced_truth(
     row: Reduction, a: ArrayLike, axis: Axis, out: None, keepdims: bool, where: ArrayLike | None
 ) -> Array:
-    """The reduction of a row of truth values: of whether elements are not zero."""
+    """Returns the reduction of a row of truth values: of whether elements are not zero."""
     name = row.name
     promotion.check_no_out(name, out)
     x = promotion.ensure_arraylike(name, a)

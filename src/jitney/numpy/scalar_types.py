@@ -39,7 +39,7 @@ class ScalarMeta(type):
 
 
 def scalar_type(name: str, kind: type) -> ScalarMeta:
-    """The scalar type `name` of NumPy's scalar type `kind`."""
+    """Returns the scalar type `name` of NumPy's scalar type `kind`."""
     dtype = np.dtype(kind)
     doc = f"Dtype {name}; called, makes an array of it."
     new = ScalarMeta(name, (), {"dtype": dtype, "__doc__": doc})

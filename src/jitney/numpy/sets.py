@@ -74,7 +74,7 @@ def union1d(
 
 
 def _picked(x: Array, mask: Array, size: int | None, fill_value: ArrayLike | None) -> Array:
-    """The elements of `x` where `mask` holds, filled up to `size`."""
+    """Returns the elements of `x` where `mask` holds, filled up to `size`."""
     if size is None:
         return x[mask]
     (places,) = nonzero(mask, size=size)
@@ -172,7 +172,7 @@ def setxor1d(
 
 
 def _least(x: Array, mask: Array) -> Array:
-    """The least element of `x` where `mask` holds; 0 if it holds nowhere."""
+    """Returns the least element of `x` where `mask` holds; 0 if it holds nowhere."""
     return where(any_true(mask), min_of(where(mask, x, max_of(x))), np.zeros((), x.dtype))
 
 

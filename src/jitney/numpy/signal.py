@@ -189,7 +189,7 @@ def _slide(
 
 
 def _window(name: str, size: int) -> tuple[int, Array]:
-    """(size, 0, 1, ..., size - 1 as floats)."""
+    """Returns (size, 0, 1, ..., size - 1 as floats)."""
     size = concrete_or_error(int, size, f"M argument of jnp.{name}")
     dtype = dtypes.canonicalize_dtype(np.float64)
     return size, iota(dtype, max(size, 0))

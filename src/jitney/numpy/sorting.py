@@ -316,7 +316,7 @@ def top_k(
 
 
 def _reversal(dtype: np.dtype[Any]) -> Callable[[Array], Array]:
-    """A function that reverses the order of values, its own inverse."""
+    """Returns a function that reverses the order of values, its own inverse."""
     # Negation would leave the least integer where it is.
     return unary.bitwise_not if promotion.is_integer(dtype) else unary.neg
 

@@ -133,7 +133,7 @@ def _observations(m: ArrayLike, y: ArrayLike | None, dtype: DTypeLike | None) ->
 
 
 def _weighted_count(total: Array, ddof: int, weights: Array, aweights: ArrayLike | None) -> Array:
-    """What sums of products are divided by, if observations have `weights`, of sum `total`."""
+    """Returns what sums of products are divided by, if observations have `weights`, of sum `total`."""
     if ddof == 0:
         return total
     if aweights is None:
@@ -279,7 +279,7 @@ def bincount(
 
 
 def _number_of_counts(x: Array, minlength: int, length: int | None) -> int:
-    """The size of the result of `bincount`: `length` if it is given."""
+    """Returns the size of the result of `bincount`: `length` if it is given."""
     minlength = operator.index(concrete_or_error(None, minlength, "'minlength' of jnp.bincount"))
     if length is not None:
         return operator.index(concrete_or_error(None, length, "'length' of jnp.bincount"))

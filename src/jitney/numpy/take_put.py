@@ -406,7 +406,7 @@ def put(
 
 
 def repeated(v: Array, size: int) -> Array:
-    """The first `size` elements of `v`, of rank 1, repeated for ever."""
+    """Returns the first `size` elements of `v`, of rank 1, repeated for ever."""
     n = v.shape[0]
     v = tile(v, (-(-size // n),)) if n < size else v
     return lax_slice(v, (0,), (size,)) if v.shape[0] > size else v

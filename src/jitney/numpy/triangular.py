@@ -48,7 +48,7 @@ def _dtype_or_float(dtype: DTypeLike | None, name: str) -> np.dtype[Any]:
 
 
 def _offset(k: Any) -> Any:
-    """A diagonal's offset as a scalar operand of type int32.
+    """Returns a diagonal's offset as a scalar operand of type int32.
 
     Raises:
       TypeError: if it is not an integer.

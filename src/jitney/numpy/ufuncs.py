@@ -288,7 +288,7 @@ class ufunc:
     def accumulate(
         self, a: ArrayLike, axis: int = 0, dtype: DTypeLike | None = None, out: None = None
     ) -> Array:
-        """The results so far of `reduce` along `axis`.
+        """Returns the results so far of `reduce` along `axis`.
 
         Args:
           a: an array.
@@ -382,7 +382,7 @@ class ufunc:
 
     @partial(jit_when_traced, static_argnums=(0,))
     def outer(self, A: ArrayLike, B: ArrayLike, /) -> Array:
-        """The function of all pairs of an element of `A` and one of `B`.
+        """Returns the function of all pairs of an element of `A` and one of `B`.
 
         Returns: an array of the axes of `A`, then those of `B`.
 
@@ -465,7 +465,7 @@ if TYPE_CHECKING:  # at run time, these are plain ones
 
 
 def reshape_like(x: Array) -> Array:
-    """The flat position of each element of `x`."""
+    """Returns the flat position of each element of `x`."""
     return as_value(np.arange(x.size, dtype=np.int32).reshape(x.shape))
 
 

@@ -39,7 +39,7 @@ _OPERANDS = """
 def float_function(
     name: str, op: Callable[[Any], Any], doc: str, example: str, printed: str, error: str = ""
 ) -> UnaryFunction:
-    """A function of one float or complex operand.
+    """Returns a function of one float or complex operand.
 
     Args:
       name: of the function.

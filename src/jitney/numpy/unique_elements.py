@@ -37,7 +37,7 @@ _BOOL = np.dtype(bool)
 
 
 def default_index_dtype() -> np.dtype[Any]:
-    """The dtype of positions."""
+    """Returns the dtype of positions."""
     return dtypes.canonicalize_dtype(np.int64)
 
 

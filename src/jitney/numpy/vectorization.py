@@ -209,7 +209,7 @@ def only_arrays(
     kwargs: dict[str, Any],
     excluded: Collection[int | str],
 ) -> tuple[Callable[..., Any], list[Any]]:
-    """A function of the arguments that are not excluded, and these."""
+    """Returns a function of the arguments that are not excluded, and these."""
     fixed_args = {k: x for k, x in enumerate(args) if k in excluded}
     fixed_kwargs = {k: x for k, x in kwargs.items() if k in excluded}
     positions = [k for k in range(len(args)) if k not in excluded]

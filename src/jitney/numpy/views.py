@@ -81,7 +81,7 @@ def astype(
 
 
 def view(x: Array, dtype: DTypeLike | None) -> Array:
-    """The bytes of `x` read as `dtype`.
+    """Returns the bytes of `x` read as `dtype`.
 
     The last axis takes up the difference in width; it has to be there then.
 
@@ -140,7 +140,7 @@ def _pairs(x: Array) -> Array:
 
 
 def byteswap(x: Array) -> Array:
-    """The bytes of each element in reversed order; of complex numbers part by part."""
+    """Returns the bytes of each element in reversed order; of complex numbers part by part."""
     dtype = x.dtype
     if dtypes.issubdtype(dtype, np.complexfloating):
         return binary.complex(byteswap(unary.real(x)), byteswap(unary.imag(x)))

@@ -48,12 +48,12 @@ def neg(x: Value) -> Array:
 
 
 def sign(x: Value) -> Array:
-    """The sign of x."""
+    """Returns the sign of x."""
     return _bind("sign")(x)
 
 
 def abs(x: Value) -> Array:
-    """The modulus of x."""
+    """Returns the modulus of x."""
     return _bind("abs")(x)
 
 
@@ -78,12 +78,12 @@ def one_minus_square(x: Value) -> Array:
 
 
 def exp(x: Value, *, accuracy: object = None) -> Array:
-    """The exponential of x."""
+    """Returns the exponential of x."""
     return _bind("exp")(x, accuracy=accuracy)
 
 
 def log(x: Value) -> Array:
-    """The natural logarithm of x."""
+    """Returns the natural logarithm of x."""
     return _bind("log")(x, accuracy=None)
 
 
@@ -93,12 +93,12 @@ def log1p(x: Value) -> Array:
 
 
 def real(x: Value) -> Array:
-    """The real part of x."""
+    """Returns the real part of x."""
     return _bind("real")(x)
 
 
 def imag(x: Value) -> Array:
-    """The imaginary part of x."""
+    """Returns the imaginary part of x."""
     return _bind("imag")(x)
 
 
@@ -128,12 +128,12 @@ def div(x: Value, y: Value) -> Array:
 
 
 def max(x: Value, y: Value) -> Array:
-    """The larger of x and y."""
+    """Returns the larger of x and y."""
     return _bind("max")(x, y)
 
 
 def min(x: Value, y: Value) -> Array:
-    """The smaller of x and y."""
+    """Returns the smaller of x and y."""
     return _bind("min")(x, y)
 
 
@@ -148,7 +148,7 @@ def pow(x: Value, y: Value) -> Array:
 
 
 def atan2(x: Value, y: Value) -> Array:
-    """The angle of the point (y, x)."""
+    """Returns the angle of the point (y, x)."""
     return _bind("atan2")(x, y)
 
 
@@ -193,7 +193,7 @@ def integer_pow(x: Value, *, y: int) -> Array:
 
 
 def select_n(which: Value, *cases: Value) -> Array:
-    """The case whose number is in `which`; of two, the second where it is true."""
+    """Returns the case whose number is in `which`; of two, the second where it is true."""
     return _bind("select_n")(which, *cases)
 
 
@@ -207,19 +207,19 @@ def convert_element_type(
 
 
 def bitcast_convert_type(x: Value, *, new_dtype: DType) -> Array:
-    """The bits of x as numbers of another dtype."""
+    """Returns the bits of x as numbers of another dtype."""
     return _bind("bitcast_convert_type")(x, new_dtype=new_dtype)
 
 
 def polynomial(x: Value, *coefficients: Value) -> Array:
-    """The sum of coefficients[k] x^k."""
+    """Returns the sum of coefficients[k] x^k."""
     return _bind("polynomial")(x, *coefficients, unroll=None)
 
 
 def custom_jvp_call(
     *operands: Value, name: str, call_jaxpr: ClosedJaxpr, jvp: Callable[..., Any]
 ) -> list[Array]:
-    """The results of a program whose derivative is a rule: see `primitives.call.custom`."""
+    """Returns the results of a program whose derivative is a rule: see `primitives.call.custom`."""
     return _bind("custom_jvp_call")(
         *operands, name=name, call_jaxpr=call_jaxpr, jvp=jvp, num_consts=0, symbolic_zeros=False
     )
@@ -250,7 +250,7 @@ def broadcast_in_dim(
 def reshape(
     x: Value, *, new_sizes: Shape, dimensions: Axes | None = None, sharding: object = None
 ) -> Array:
-    """The elements of x, in their order, in another shape."""
+    """Returns the elements of x, in their order, in another shape."""
     return _bind("reshape")(x, new_sizes=new_sizes, dimensions=dimensions, sharding=sharding)
 
 
@@ -270,7 +270,7 @@ def rev(x: Value, *, dimensions: Axes) -> Array:
 
 
 def slice(x: Value, *, start_indices: Shape, limit_indices: Shape, strides: Shape | None) -> Array:
-    """A box out of x."""
+    """Returns a box out of x."""
     return _bind("slice")(
         x, start_indices=start_indices, limit_indices=limit_indices, strides=strides
     )
@@ -295,17 +295,17 @@ def reduce_sum(x: Value, *, axes: Axes, out_sharding: object = None) -> Array:
 
 
 def reduce_max(x: Value, *, axes: Axes, out_sharding: object = None) -> Array:
-    """The largest elements along axes."""
+    """Returns the largest elements along axes."""
     return _bind("reduce_max")(x, axes=axes, out_sharding=out_sharding)
 
 
 def reduce_or(x: Value, *, axes: Axes, out_sharding: object = None) -> Array:
-    """Whether some element along axes is true."""
+    """Returns whether some element along axes is true."""
     return _bind("reduce_or")(x, axes=axes, out_sharding=out_sharding)
 
 
 def reduce_and(x: Value, *, axes: Axes, out_sharding: object = None) -> Array:
-    """Whether all elements along axes are true."""
+    """Returns whether all elements along axes are true."""
     return _bind("reduce_and")(x, axes=axes, out_sharding=out_sharding)
 
 
@@ -330,17 +330,17 @@ def unreduced_psum(x: Value, *, axes: Sequence[object]) -> Array:
 
 
 def unreduced_reduce_scatter(x: Value, **params: Param) -> Array:
-    """A part, for each device, of the sums over a mesh axis along which x is unreduced."""
+    """Returns a part, for each device, of the sums over a mesh axis along which x is unreduced."""
     return _bind("unreduced_reduce_scatter")(x, **params)
 
 
 def all_gather(x: Value, **params: Param) -> Array:
-    """The values of x of all positions of a named axis."""
+    """Returns the values of x of all positions of a named axis."""
     return _bind("all_gather")(x, **params)
 
 
 def all_gather_reduced(x: Value, **params: Param) -> Array:
-    """The values of x of all positions of a mesh axis, as a result that is reduced over it."""
+    """Returns the values of x of all positions of a mesh axis, as a result that is reduced over it."""
     return _bind("all_gather_reduced")(x, **params)
 
 

@@ -33,7 +33,7 @@ class FlatTree:
     _size: int
 
     def __new__(cls, text: str, elts: tuple[FlatTree, ...], size: int) -> FlatTree:
-        """The tree that prints so: there is one, which its text determines."""
+        """Returns the tree that prints so: there is one, which its text determines."""
         tree = _trees.get(text)
         if tree is None:
             tree = _trees[text] = object.__new__(cls)
@@ -46,7 +46,7 @@ class FlatTree:
         return (None,) * self._size
 
     def unpack(self) -> tuple[FlatTree, ...]:
-        """The trees that it is made of."""
+        """Returns the trees that it is made of."""
         return self.elts
 
     def __len__(self) -> int:
@@ -66,7 +66,7 @@ _trees: dict[str, FlatTree] = {}
 
 
 def group(*elts: FlatTree) -> FlatTree:
-    """A tuple of trees."""
+    """Returns a tuple of trees."""
     comma = "," if len(elts) == 1 else ""
     text = f"({', '.join([t.text for t in elts])}{comma})"
     return FlatTree(text, elts, sum([len(t) for t in elts]))
@@ -82,7 +82,7 @@ ROW, SAME_ROW = (
 
 @functools.cache
 def values(n: int) -> FlatTree:
-    """A tuple of `n` values."""
+    """Returns a tuple of `n` values."""
     return group(*(VALUE,) * n)
 
 
@@ -108,7 +108,7 @@ def groups(
 
 
 def kept(tree: FlatTree, keep: Sequence[bool]) -> FlatTree:
-    """The values of a tree that are marked in `keep`; the others are left out."""
+    """Returns the values of a tree that are marked in `keep`; the others are left out."""
     assert len(keep) == len(tree), (tree, keep)
     return _kept(tree, iter(keep))
 
@@ -126,7 +126,7 @@ def _kept(tree: FlatTree, keep: Iterator[bool]) -> FlatTree:
 
 
 def split(tree: FlatTree, late: Sequence[bool]) -> tuple[FlatTree, FlatTree]:
-    """What is not marked in `late`, and what is; of a pair of both, its halves."""
+    """Returns what is not marked in `late`, and what is; of a pair of both, its halves."""
     if len(tree.elts) == 2:
         n = len(tree.elts[0])
         if not any(late[:n]) and all(late[n:]):
@@ -136,7 +136,7 @@ def split(tree: FlatTree, late: Sequence[bool]) -> tuple[FlatTree, FlatTree]:
 
 
 def lists(of: Lists) -> FlatTree:
-    """A tree of lists of values; `of` is a number of values, or a tuple of such."""
+    """Returns a tree of lists of values; `of` is a number of values, or a tuple of such."""
     n, text = _listed(of)
     elts = () if isinstance(of, int) else tuple([lists(x) for x in of])
     return FlatTree(f"Pytree(vals=[{', '.join(['None'] * n)}], tree=PyTreeDef({text}))", elts, n)
@@ -150,6 +150,6 @@ def _listed(of: Lists) -> tuple[int, str]:
 
 
 def sizes(params: dict[str, Any]) -> tuple[int, int]:
-    """(number of constants, of carries) of a loop, by its parameters."""
+    """Returns (number of constants, of carries) of a loop, by its parameters."""
     consts, carry, _ = params["ft_in"].elts
     return len(consts), len(carry)

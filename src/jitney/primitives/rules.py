@@ -47,7 +47,7 @@ Rule = Callable[..., Any]
 
 
 def is_linear(x: object) -> TypeIs[UndefinedPrimal]:
-    """Whether a transposition rule is to give the cotangent of operand `x`."""
+    """Returns whether a transposition rule is to give the cotangent of operand `x`."""
     return type(x) is UndefinedPrimal
 
 
@@ -108,7 +108,7 @@ def zeros_like(x: Operand) -> Any:
 
 
 def zero_tangent(out: Value) -> Zero:
-    """The zero tangent of a result."""
+    """Returns the zero tangent of a result."""
     return Zero(get_aval(out).to_tangent_aval())
 
 
@@ -230,7 +230,7 @@ def defbilinear(prim: Primitive, left: Rule, right: Rule) -> None:
 
 
 def unbroadcast(x: Operand, ct: Cotangent) -> Any:
-    """The cotangent `ct` of a broadcast operand, summed down to the operand's shape."""
+    """Returns the cotangent `ct` of a broadcast operand, summed down to the operand's shape."""
     if isinstance(ct, Zero):
         return Zero(aval_of(x).to_cotangent_aval())
     shape = x.aval.shape if type(x) is UndefinedPrimal else shape_of(x)
@@ -245,7 +245,7 @@ def unbroadcast(x: Operand, ct: Cotangent) -> Any:
 
 
 def broadcast_to_result(t: Value, shape: tuple[int, ...]) -> Any:
-    """A tangent stretched as its operand was: scalars and sizes of 1."""
+    """Returns a tangent stretched as its operand was: scalars and sizes of 1."""
     old = shape_of(t)
     if old == shape:
         return t
@@ -341,7 +341,7 @@ def to_front(x: Value, dim: int | None, size: int) -> Any:
 
 
 def batch_size(args: Sequence[Value], dims: Dims) -> int:
-    """The size of the batch axis."""
+    """Returns the size of the batch axis."""
     return next(shape_of(x)[d] for x, d in zip(args, dims, strict=True) if d is not None)
 
 
@@ -369,5 +369,5 @@ def reducer(*prims: Primitive) -> None:
 
 
 def is_float0(aval: AbstractValue) -> bool:
-    """Whether a type holds no tangent information."""
+    """Returns whether a type holds no tangent information."""
     return aval.dtype == dtypes.float0

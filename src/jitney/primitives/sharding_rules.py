@@ -24,7 +24,7 @@ from jitney.core.sharding.partition_spec import PartitionSpec
 
 
 def shape_of(operation: Operation, operand: int) -> tuple[int, ...]:
-    """The shape of an operand."""
+    """Returns the shape of an operand."""
     return getattr(operation.avals[operand], "shape", ())
 
 
@@ -66,7 +66,7 @@ def transpose(operation: Operation) -> list[Entries]:
 
 
 def squeeze(operation: Operation) -> list[Entries]:
-    """The axes that are kept keep how they are divided."""
+    """Returns the axes that are kept keep how they are divided."""
     (spec,) = operation.specs
     dropped = {axis % len(spec) for axis in operation.params["dimensions"]}
     return [tuple([names for axis, names in enumerate(spec) if axis not in dropped])]
@@ -113,13 +113,13 @@ def reshape(operation: Operation) -> list[Entries]:
 
 
 def _splits_or_joins(old: Sequence[int], new: Sequence[int]) -> bool:
-    """Whether a reshape splits axes, joins neighbours, and adds or drops axes of size one."""
+    """Returns whether a reshape splits axes, joins neighbours, and adds or drops axes of size one."""
     plain, other = [n for n in old if n != 1], [n for n in new if n != 1]
     return all([min(len(before), len(after)) <= 1 for before, after in _groups(plain, other)])
 
 
 def _groups(old: Sequence[int], new: Sequence[int]) -> list[tuple[range, range]]:
-    """The least stretches of axes with as many elements in `old` as in `new`."""
+    """Returns the least stretches of axes with as many elements in `old` as in `new`."""
     groups: list[tuple[range, range]] = []
     i = j = 0
     while i < len(old) or j < len(new):
@@ -136,7 +136,7 @@ def _groups(old: Sequence[int], new: Sequence[int]) -> list[tuple[range, range]]
 
 
 def _in_sequence(operation: Operation, axes: Sequence[tuple[int, tuple[Any, ...]]]) -> list[Any]:
-    """The axes of the mesh that divide the elements of some (size, names), in their order."""
+    """Returns the axes of the mesh that divide the elements of some (size, names), in their order."""
     names: list[Any] = []
     is_open = True  # whether each device has one stretch even if the next axis is divided
     for n, own in axes:
@@ -153,7 +153,7 @@ def _in_sequence(operation: Operation, axes: Sequence[tuple[int, tuple[Any, ...]
 def _distributed(
     operation: Operation, names: Sequence[Any], extents: Sequence[int]
 ) -> list[tuple[Any, ...]]:
-    """How axes of `extents` are divided whose elements `names` divide, in their order."""
+    """Returns how axes of `extents` are divided whose elements `names` divide, in their order."""
     left = list(names)
     out: list[tuple[Any, ...]] = []
     for n in extents:
@@ -486,7 +486,7 @@ def gather(operation: Operation) -> list[Entries]:
 
 
 def scatter(operation: Operation) -> list[Entries]:
-    """The operand's, where windows of updates are whole along axes that are divided."""
+    """Returns the operand's, where windows of updates are whole along axes that are divided."""
     numbers = operation.params["dimension_numbers"]
     operand, shape = operation.specs[0], shape_of(operation, 0)
     updates = shape_of(operation, 2)

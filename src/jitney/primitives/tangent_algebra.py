@@ -45,7 +45,7 @@ def zeros(aval: AbstractValue) -> Any:
 
 
 def add(x: Value, y: Value) -> Any:
-    """The sum of two cotangents."""
+    """Returns the sum of two cotangents."""
     if getattr(x, "dtype", None) == dtypes.float0:
         return x
     if not isinstance(x, Array) or x.aval.is_high:

@@ -34,7 +34,7 @@ def _paragraphs() -> dict[str, str]:
 
 @functools.cache
 def _packages() -> frozenset[str]:
-    """The modules that hold other modules."""
+    """Returns the modules that hold other modules."""
     listed = (*_paragraphs(), *PLACES, *SAME)
     return frozenset(
         name[:end] for name in listed for end, letter in enumerate(name) if letter == "."
@@ -76,14 +76,14 @@ def as_places(rows: dict[str, str]) -> dict[str, str]:
 
 
 def _module(where: str) -> str:
-    """The full name, in this package, of a module as the tables write it."""
+    """Returns the full name, in this package, of a module as the tables write it."""
     if where.startswith("."):
         return ROOT + where
     return "jitney" + where.removeprefix("jax") if where.split(".")[0] == "jax" else where
 
 
 def find(module: str, name: str) -> Any:
-    """What the private module `module` calls `name`.
+    """Returns what the private module `module` calls `name`.
 
     Args:
       module: without "jax._src.", and empty for that package itself.
@@ -110,7 +110,7 @@ def find(module: str, name: str) -> Any:
 
 
 def part_of(owner: str, name: str) -> Any:
-    """What a module has by a name, or a module in it."""
+    """Returns what a module has by a name, or a module in it."""
     loaded = importlib.import_module(owner)
     if hasattr(loaded, name) or not hasattr(loaded, "__path__"):
         return getattr(loaded, name)
@@ -149,14 +149,14 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """The spec of a module below `jitney._src`; None for other names."""
+        """Returns the spec of a module below `jitney._src`; None for other names."""
         short = fullname.removeprefix(f"{ROOT}.")
         if short == fullname or short not in _modules():
             return None
         return importlib.machinery.ModuleSpec(fullname, self, is_package=short in _packages())
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
-        """The module of jitney that stands for a private one; None for a new module."""
+        """Returns the module of jitney that stands for a private one; None for a new module."""
         same = SAME.get(spec.name.removeprefix(f"{ROOT}."))
         if same is None:
             return None

@@ -44,7 +44,7 @@ _ndarray = np.ndarray
 
 
 def is_deep(aval: AbstractValue) -> bool:
-    """Whether arrays of a type have more axes than NumPy's."""
+    """Returns whether arrays of a type have more axes than NumPy's."""
     return len(getattr(aval, "shape", ())) > MAX_AXES
 
 
@@ -78,7 +78,7 @@ class ArrayImpl(NativeArray, Array):
         committed: bool,
         _skip_checks: bool = False,
     ) -> ArrayImpl:
-        """The array of type `aval` that lies as `sharding` says, of one array on each device.
+        """Returns the array of type `aval` that lies as `sharding` says, of one array on each device.
 
         Args:
           aval: its type.
@@ -134,7 +134,7 @@ class ArrayImpl(NativeArray, Array):
         return placement
 
     def devices(self) -> set[Device]:
-        """The devices that hold the array.
+        """Returns the devices that hold the array.
 
         Raises:
           RuntimeError: if it was deleted: it is nowhere.
@@ -168,17 +168,17 @@ class ArrayImpl(NativeArray, Array):
         return [shard for shard in self.global_shards if shard.device.is_addressable]
 
     def addressable_data(self, index: int) -> ArrayImpl:
-        """The part on device number `index` of this process."""
+        """Returns the part on device number `index` of this process."""
         return self.addressable_shards[index].data
 
     def to_device(
         self, device: Device | Sharding | sharding.Format, *, stream: object = None
     ) -> ArrayImpl:
-        """The array on `device`: a Device or a Sharding."""
+        """Returns the array on `device`: a Device or a Sharding."""
         return self.placed(sharding.as_sharding(device))
 
     def placed(self, placement: Sharding) -> ArrayImpl:
-        """The array where `placement` says, in the same memory if this process has all of both.
+        """Returns the array where `placement` says, in the same memory if this process has all of both.
 
         Raises:
           ValueError: if the array cannot be cut as `placement` says.
@@ -204,7 +204,7 @@ class ArrayImpl(NativeArray, Array):
             terms.attach(x, new_terms)
 
     def platform(self) -> str:
-        """The platform of the device: "cpu"."""
+        """Returns the platform of the device: "cpu"."""
         return self._buffers[0].device.platform
 
     @property
@@ -222,7 +222,7 @@ class ArrayImpl(NativeArray, Array):
         self._check_not_deleted()
 
     def is_ready(self) -> bool:
-        """Whether the data are computed."""
+        """Returns whether the data are computed."""
         self._check_not_deleted()
         return all([buffer.is_ready for buffer in self._buffers])
 
@@ -260,7 +260,7 @@ class ArrayImpl(NativeArray, Array):
             buffer.delete()
 
     def is_deleted(self) -> bool:
-        """Whether the data were deleted, or donated to a call."""
+        """Returns whether the data were deleted, or donated to a call."""
         return self._buffers[0].is_deleted
 
     def _check_not_deleted(self) -> None:
@@ -282,7 +282,7 @@ class ArrayImpl(NativeArray, Array):
         return None if self.is_deleted() else [shard.data for shard in self.addressable_shards]
 
     def _fully_replicated_shard(self) -> ArrayImpl:
-        """The array as its first device has it, which has all of it."""
+        """Returns the array as its first device has it, which has all of it."""
         assert self.is_fully_replicated, self.sharding
         return self.addressable_data(0)
 
@@ -296,7 +296,7 @@ class ArrayImpl(NativeArray, Array):
     # --- value ------------------------------------------------------------------------------------
 
     def _is_partly_elsewhere(self) -> bool:
-        """Whether this process does not hold all elements."""
+        """Returns whether this process does not hold all elements."""
         return windows.is_global(self) and not windows.holds_all(self.sharding, self.aval.shape)
 
     def _numpy(self) -> np.ndarray:
@@ -348,11 +348,11 @@ class ArrayImpl(NativeArray, Array):
         return self._data().ctypes.data
 
     def tolist(self) -> Any:
-        """The elements as nested lists of Python scalars."""
+        """Returns the elements as nested lists of Python scalars."""
         return self._numpy().tolist()
 
     def tobytes(self, order: Literal["K", "A", "C", "F"] | None = "C") -> bytes:
-        """The bytes of the elements in row-major order."""
+        """Returns the bytes of the elements in row-major order."""
         return self._numpy().tobytes(order)
 
     def __bool__(self) -> bool:
@@ -373,7 +373,7 @@ class ArrayImpl(NativeArray, Array):
         return complex(self._numpy()[()])
 
     def _real(self) -> Any:
-        """The element as a NumPy scalar, but as a Python one if complex, which refuses."""
+        """Returns the element as a NumPy scalar, but as a Python one if complex, which refuses."""
         value = self._numpy()
         return value.item() if value.dtype.kind == "c" else value[()]
 
@@ -387,7 +387,7 @@ class ArrayImpl(NativeArray, Array):
         return self.aval.shape[0]
 
     def _is_terms(self) -> bool:
-        """Whether it is unreduced: devices have terms of its value."""
+        """Returns whether it is unreduced: devices have terms of its value."""
         place = self.placement
         return isinstance(place, NamedSharding) and bool(place.spec.unreduced)
 
@@ -436,7 +436,7 @@ class ArrayImpl(NativeArray, Array):
         return self._like(self._data().copy())
 
     def _like(self, data: np.ndarray) -> ArrayImpl:
-        """An array of other data of this one's type, and where this one is."""
+        """Returns an array of other data of this one's type, and where this one is."""
         if self.placement is None:
             return array_from_numpy(data, self.aval)
         return placed_array(data, self.aval, self.placement, self._buffers[0].device)
@@ -509,12 +509,12 @@ class Shard:
 
 
 def host_array(x: ArrayImpl) -> np.ndarray:
-    """The data of an array, waited for."""
+    """Returns the data of an array, waited for."""
     return x._value
 
 
 def shards_of(x: ArrayImpl) -> list[Shard]:
-    """The part of each device that an array lies on, in the order of its sharding's."""
+    """Returns the part of each device that an array lies on, in the order of its sharding's."""
     place = x.sharding
     tiling = place.tiling(x.ndim)
     of_terms: list[tuple[int, ...]] = [()] * place.num_devices
@@ -529,7 +529,7 @@ def shards_of(x: ArrayImpl) -> list[Shard]:
 
 
 def _writeable_alias(value: np.ndarray) -> np.ndarray:
-    """The same memory, not marked read-only."""
+    """Returns the same memory, not marked read-only."""
     interface = dict(value.__array_interface__)
     interface["data"] = (interface["data"][0], False)
     holder = type("_Holder", (), {"__array_interface__": interface, "base": value})()
@@ -537,7 +537,7 @@ def _writeable_alias(value: np.ndarray) -> np.ndarray:
 
 
 def array_of(value: Value, weak_type: bool = False) -> ArrayImpl:
-    """A copy of NumPy data as an array of its own dtype, canonicalised."""
+    """Returns a copy of NumPy data as an array of its own dtype, canonicalised."""
     value = np.asarray(value)
     dtype = dtypes.canonicalize_dtype(value.dtype)
     return array_from_numpy(copied(value, dtype), shaped_array(value.shape, dtype, weak_type))

@@ -26,7 +26,7 @@ class ArrayInterceptor:
         """Raises an error if `device_put` must not put `x` there; None for where it is."""
 
     def new_array(self, x: Array) -> Array:
-        """The new array, or tracer, `x` if the user does not say where it is to lie."""
+        """Returns the new array, or tracer, `x` if the user does not say where it is to lie."""
         return x
 
 

@@ -39,7 +39,7 @@ class Wishes:
         leaves: Sequence[Any],
         describe: Callable[[int], str],
     ) -> list[Sharding | None]:
-        """Where operands are, of which the user has put some where `operand_places` says.
+        """Returns where operands are, of which the user has put some where `operand_places` says.
 
         Raises:
           ValueError: if one was put where the program does not want it.
@@ -177,7 +177,7 @@ def assign(
     describe: Callable[[int], str] = "operand {}".format,
     wishes: Wishes = NO_WISHES,
 ) -> Assignment:
-    """The assignment of a call on `leaves`: the devices of the committed ones, or the default.
+    """Returns the assignment of a call on `leaves`: the devices of the committed ones, or the default.
 
     Args:
       leaves: the operands.
@@ -196,7 +196,7 @@ def assign(
 
 
 def any_on_mesh(leaves: Sequence[Any]) -> bool:
-    """Whether some operand was put on a mesh of several devices."""
+    """Returns whether some operand was put on a mesh of several devices."""
     return any([
         type(x) is ArrayImpl and isinstance(x.placement, NamedSharding) and x.placement.num_devices > 1
         for x in leaves
@@ -211,7 +211,7 @@ def of_places(
     describe: Callable[[int], str] = "operand {}".format,
     wishes: Wishes = NO_WISHES,
 ) -> Assignment:
-    """The assignment of a call on operands that lie as `places` says; see `assign`.
+    """Returns the assignment of a call on operands that lie as `places` says; see `assign`.
 
     `leaves` are the operands, or their types.
     """
@@ -258,7 +258,7 @@ def devices_of(
     describe: Callable[[int], str],
     wishes: Wishes = NO_WISHES,
 ) -> tuple[Device, ...]:
-    """The devices that all operands were put on, and that the program names.
+    """Returns the devices that all operands were put on, and that the program names.
 
     The default one if there are none.
 

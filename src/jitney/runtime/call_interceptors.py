@@ -37,13 +37,13 @@ class CallInterceptor(Protocol):
     """A feature that looks at calls. Interceptors do not depend on their order."""
 
     def is_on(self) -> bool:
-        """Whether it looks at calls of this thread now."""
+        """Returns whether it looks at calls of this thread now."""
         ...
 
     def intercept(
         self, call: ProgramCall, proceed: Callable[[], list[ArrayImpl]]
     ) -> list[ArrayImpl]:
-        """The results of `call`, which `proceed()` makes."""
+        """Returns the results of `call`, which `proceed()` makes."""
         ...
 
 
@@ -51,12 +51,12 @@ features: Features[CallInterceptor] = Features()
 
 
 def any_on() -> bool:
-    """Whether a feature looks at calls of this thread now."""
+    """Returns whether a feature looks at calls of this thread now."""
     return any([interceptor.is_on() for interceptor in features.installed])
 
 
 def intercepted(call: ProgramCall, proceed: Callable[[], list[ArrayImpl]]) -> list[ArrayImpl]:
-    """The results of `call`, which `proceed()` makes, by way of all features that are on."""
+    """Returns the results of `call`, which `proceed()` makes, by way of all features that are on."""
     for interceptor in features.installed:
         if interceptor.is_on():
             proceed = _around(interceptor, call, proceed)

@@ -56,7 +56,7 @@ class Reader:
     def read(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[list[Any], tuple[Pattern, ...], tuple[str, ...]]:
-        """(operands, patterns, names of keyword arguments) of a call.
+        """Returns (operands, patterns, names of keyword arguments) of a call.
 
         Raises:
           NoPatternError: if it has an argument that is not compared.
@@ -74,7 +74,7 @@ class Reader:
         return leaves, tuple(patterns), names
 
     def has_numbers(self, patterns: Sequence[Pattern]) -> bool:
-        """Whether patterns take Python numbers of any value."""
+        """Returns whether patterns take Python numbers of any value."""
         if self.numbers_are_exact:
             return False
         todo = list(patterns)
@@ -147,7 +147,7 @@ class Reader:
 
 
 def _other_dtype(x: np.ndarray | np.generic) -> tuple[np.dtype[Any], ...]:
-    """The dtype that operations take an operand of NumPy's in, if that is another one."""
+    """Returns the dtype that operations take an operand of NumPy's in, if that is another one."""
     if x.dtype.isbuiltin == 0 or (x.dtype.kind in "OSUVMm" and x.dtype.isbuiltin == 1):
         raise NoPatternError
     wanted = get_aval(x).dtype
@@ -176,7 +176,7 @@ def leaves_of(
     args: Sequence[Any],
     kwargs: dict[str, Any],
 ) -> list[Any]:
-    """The operands among a call's arguments."""
+    """Returns the operands among a call's arguments."""
     leaves: list[Any] = []
 
     def collect(pattern: Pattern, x: Any) -> None:
@@ -195,7 +195,7 @@ def leaves_of(
 
 
 def filled(pattern: Pattern, leaves: Iterator[Any]) -> Any:
-    """An argument of this pattern whose operands come next in `leaves`."""
+    """Returns an argument of this pattern whose operands come next in `leaves`."""
     if type(pattern) is not tuple or pattern[0] in _OPERANDS:
         return next(leaves)
     code = pattern[0]

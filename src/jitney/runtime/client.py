@@ -79,12 +79,12 @@ class Client:
         return list(self._devices)
 
     def local_devices(self, process_index: int | None = None) -> list[Device]:
-        """The devices of a process; of this one by default."""
+        """Returns the devices of a process; of this one by default."""
         number = self._process_index if process_index is None else process_index
         return [d for d in self._devices if d.process_index == number]
 
     def process_indices(self) -> list[int]:
-        """The numbers of the processes that have devices."""
+        """Returns the numbers of the processes that have devices."""
         return list(dict.fromkeys([d.process_index for d in self._devices]))
 
     def device_count(self) -> int:
@@ -94,13 +94,13 @@ class Client:
         return len(self.local_devices())
 
     def process_index(self) -> int:
-        """The number of this process."""
+        """Returns the number of this process."""
         return self._process_index
 
     host_id = task_id = process_index
 
     def device_from_local_hardware_id(self, local_hardware_id: int) -> Device:
-        """The device of this process with a number among these.
+        """Returns the device of this process with a number among these.
 
         Raises:
           IndexError: if there is none.
@@ -108,7 +108,7 @@ class Client:
         return self.local_devices()[local_hardware_id]
 
     def device(self, id: int) -> Device:  # noqa: A002
-        """The device with a number.
+        """Returns the device with a number.
 
         Raises:
           ValueError: if there is none.
@@ -141,7 +141,7 @@ backends: dict[str, Client] = {}  # clients that there are by now, by platform
 
 @cache
 def host_client() -> Client:
-    """The client of the host's CPU, made at the first request.
+    """Returns the client of the host's CPU, made at the first request.
 
     Raises:
       ValueError: if settings contradict each other about its devices.
@@ -179,7 +179,7 @@ def client(backend: str | None = None) -> Client:
 
 
 def default_device() -> Device:
-    """The device of uncommitted arrays: that of `jax_default_device`, or else the first."""
+    """Returns the device of uncommitted arrays: that of `jax_default_device`, or else the first."""
     chosen = config.default_device.value
     if isinstance(chosen, Device):
         return chosen
@@ -187,7 +187,7 @@ def default_device() -> Device:
 
 
 def only_default_device() -> Device:
-    """The first device, while none has been chosen: native code need not ask again."""
+    """Returns the first device, while none has been chosen: native code need not ask again."""
     device = host_client().first
     use_device(device)
     return device

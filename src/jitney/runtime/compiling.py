@@ -30,7 +30,7 @@ caches.register(
 
 
 def backend_compile_and_load(backend: Client, module: ir.Module) -> linking.CompiledProgram:
-    """The machine code of `module` for the devices of `backend`.
+    """Returns the machine code of `module` for the devices of `backend`.
 
     All compilation passes through here, by this module's attribute: what wraps it decides what is
     compiled.

@@ -88,7 +88,7 @@ class Watch:
 
 
 def _identity() -> Identity | None:
-    """The identity of this process; None where processes cannot be watched."""
+    """Returns the identity of this process; None where processes cannot be watched."""
     if not hasattr(os, "pidfd_open") or not hasattr(select, "epoll"):
         return None
     try:
@@ -161,7 +161,7 @@ class _Ends:
 
 
 def message(number: int, pid: int, size: int, watched: int) -> str:
-    """What is told of a process that has ended without a word.
+    """Returns what is told of a process that has ended without a word.
 
     Args:
       number, pid: of the process.
@@ -184,7 +184,7 @@ class _Watched:
         self.number, self.pid, self.pipe, self.pidfd = map(int, text.split(","))
 
     def takes_leave(self) -> bool:
-        """Whether it has sent the watcher away."""
+        """Returns whether it has sent the watcher away."""
         try:
             return os.read(self.pipe, 1) != b""
         except BlockingIOError:  # the process has ended; another has its end of the pipe
@@ -215,7 +215,7 @@ def _watch(size: str, epoll: str, *texts: str) -> None:
 
 
 def _after(seconds: float, left: set[int], living: select.poll) -> set[int]:
-    """Which processes, of those that are `left`, live after some time; at once if none does."""
+    """Returns which processes, of those that are `left`, live after some time; at once if none does."""
     end = time.monotonic() + seconds
     while left and (remaining := end - time.monotonic()) > 0:
         for pidfd, _ in living.poll(1000 * remaining):

@@ -104,15 +104,15 @@ class Device:
         return target.host()
 
     def addressable_memories(self) -> list[Memory]:
-        """The memories that programs on it can use."""
+        """Returns the memories that programs on it can use."""
         return list(self._memories)
 
     def default_memory(self) -> Memory:
-        """The memory of values for which no memory kind is given."""
+        """Returns the memory of values for which no memory kind is given."""
         return self._memories[0]
 
     def memory(self, kind: str) -> Memory:
-        """The memory of a kind: "device", "pinned_host" or "unpinned_host".
+        """Returns the memory of a kind: "device", "pinned_host" or "unpinned_host".
 
         Raises:
           JaxRuntimeError: if it has none of that kind.
@@ -174,7 +174,7 @@ class Memory:
         return self._device.process_index
 
     def addressable_by_devices(self) -> list[Device]:
-        """The devices whose programs can use it."""
+        """Returns the devices whose programs can use it."""
         return [self._device]
 
     def __repr__(self) -> str:
@@ -192,7 +192,7 @@ def thread_count() -> int:
 
 
 def usable_cores() -> frozenset[int]:
-    """The numbers of the cores that this process may use."""
+    """Returns the numbers of the cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return frozenset(os.sched_getaffinity(0))
     return frozenset(range(os.cpu_count() or 1))

@@ -63,7 +63,7 @@ class _StaleError(Exception):
 
 
 def directory() -> str | None:
-    """Where files are kept for this machine; None if they are not."""
+    """Returns where files are kept for this machine; None if they are not."""
     if not config.enable_compilation_cache.value or not _loader.can_load_code():
         return None
     chosen = config.compilation_cache_dir.value
@@ -83,7 +83,7 @@ def _opened(place: str) -> Generator[Folder, None, None]:
 
 
 def has_entries() -> bool:
-    """Whether there is anything to be found."""
+    """Returns whether there is anything to be found."""
     place = directory()
     if place is None:
         return False
@@ -98,7 +98,7 @@ _machine_name: str | None = None
 
 
 def _machine() -> str:
-    """A digest of what machine code depends on beside the program."""
+    """Returns a digest of what machine code depends on beside the program."""
     global _machine_name
     if _machine_name is None:
         h = blake2b(digest_size=8)
@@ -156,7 +156,7 @@ def _llvm_files() -> list[str]:
 
 
 def find(place: str, key: str, module: ir.Module) -> CompiledProgram | None:
-    """The program of `module`, known by `key`, if it was kept in `place` and is undamaged."""
+    """Returns the program of `module`, known by `key`, if it was kept in `place` and is undamaged."""
     start = time.perf_counter()
     try:
         with _opened(place) as folder:
@@ -172,7 +172,7 @@ def find(place: str, key: str, module: ir.Module) -> CompiledProgram | None:
 
 
 def from_files(files: dict[str, bytes], key: str, module: ir.Module) -> CompiledProgram | None:
-    """The program of `module` whose files `as_files` gave; None if they are another machine's.
+    """Returns the program of `module` whose files `as_files` gave; None if they are another machine's.
 
     The linker has to be ready (`lazy_compiler`).
     """
@@ -198,7 +198,7 @@ class _Files:
 
 
 def _heading(key: str, module: ir.Module) -> bytes:
-    """What a program's file begins with: what the program is, and for which machine."""
+    """Returns what a program's file begins with: what the program is, and for which machine."""
     types = [
         " ".join([f"{dtypes.long_name(t.dtype)}{t.shape}" for t in each]) for each in _types(module)
     ]
@@ -212,7 +212,7 @@ def _types(module: ir.Module) -> tuple[list[ir.TensorType], list[ir.TensorType]]
 
 
 def _checked(data: bytes, heading: bytes) -> memoryview:
-    """What follows in a file after its checksum and `heading`."""
+    """Returns what follows in a file after its checksum and `heading`."""
     body = memoryview(data)[_DIGEST:]
     if blake2b(body, digest_size=_DIGEST).digest() != data[:_DIGEST]:
         raise _StaleError("a program is damaged")
@@ -291,7 +291,7 @@ class _Anything(dict[str, int]):
 
 
 def _code(folder: Folder | _Files, name: str, calls: _Calls) -> engine.Code:
-    """The object file called `name`, which all programs share that call its functions."""
+    """Returns the object file called `name`, which all programs share that call its functions."""
     with forking.disk:
         code = _codes.get(name)
         if code is None:
@@ -326,7 +326,7 @@ def _name_of(data: bytes) -> str:
 
 
 def is_kept(place: str, key: str) -> bool:
-    """Whether a program known by `key` is in `place`; it may be damaged."""
+    """Returns whether a program known by `key` is in `place`; it may be damaged."""
     try:
         with _opened(place) as folder:
             return folder.has(f"{key}.program")
@@ -357,7 +357,7 @@ def store(place: str, key: str, module: ir.Module, program: CompiledProgram) -> 
 
 
 def as_files(key: str, module: ir.Module, program: CompiledProgram) -> dict[str, bytes] | None:
-    """The files of the program of `module`, by their names; None if its code cannot be kept."""
+    """Returns the files of the program of `module`, by their names; None if its code cannot be kept."""
     if program.links.callbacks:
         return None
     objects: dict[engine.Code, bytes] = {}
@@ -371,7 +371,7 @@ def as_files(key: str, module: ir.Module, program: CompiledProgram) -> dict[str,
 
 
 def _all_codes(program: CompiledProgram) -> list[engine.Code]:
-    """The code of a program, and all that it calls."""
+    """Returns the code of a program, and all that it calls."""
     codes: dict[engine.Code, None] = {}
     stack = [program.code, *[code for code, _ in program.links.kernels.values()]]
     while stack:
@@ -383,7 +383,7 @@ def _all_codes(program: CompiledProgram) -> list[engine.Code]:
 
 
 def _contents(heading: bytes, program: CompiledProgram, names: Mapping[engine.Code, str]) -> bytes:
-    """A program's file; `names` has those of the object files."""
+    """Returns a program's file; `names` has those of the object files."""
     links = program.links
     head = {
         "code": names[program.code],
@@ -435,7 +435,7 @@ def _report(error: Exception) -> None:
 
 
 def most_bytes() -> int:
-    """How many bytes all files may take."""
+    """Returns how many bytes all files may take."""
     most = config.compilation_cache_max_size.value
     return MAX_BYTES if most < 0 else most
 

@@ -153,7 +153,7 @@ class PjitFunction(FastFunction):
 
     @api_boundary
     def call_slowly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The call by way of Python."""
+        """Returns the call by way of Python."""
         return self.call.call(args, kwargs, self._remember)
 
     def _remember(

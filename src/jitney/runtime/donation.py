@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def place_of_call(name: str) -> tuple[str, CodeType, int] | None:
-    """What arrays that are given to a function keep: its name, and where the user calls it."""
+    """Returns what arrays that are given to a function keep: its name, and where the user calls it."""
     frame = inspect.currentframe()
     while frame is not None and source_info.is_internal(frame.f_code):
         frame = frame.f_back

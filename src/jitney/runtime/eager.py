@@ -198,7 +198,7 @@ class _DeepArrays:
 
 
 def _run_on_refs(primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    """An operation that has references among its operands: one that holds programs."""
+    """Returns an operation that has references among its operands: one that holds programs."""
     avals = tuple([get_aval(_checked(x)) for x in args])
     out, _ = primitive.result_type(avals, params)
     outs = _on_refs(_program_of(primitive, avals, params, out), args, dispatch.run)
@@ -227,7 +227,7 @@ def evaluator_for(x: Value) -> Callable[..., Any] | None:
 
 
 def _leaves_sums(avals: Sequence[AbstractValue]) -> bool:
-    """Whether some of these types are unreduced."""
+    """Returns whether some of these types are unreduced."""
     places = [explicit.sharding_of(aval) for aval in avals]
     return any([place is not None and terms.names_of_terms(place) for place in places])
 
@@ -271,7 +271,7 @@ def _checked(x: Value) -> Any:
 
 
 def host_operand(x: Value | np.generic) -> tuple[np.ndarray, ShapedArray]:
-    """The data and type of an operand that is not a runtime array.
+    """Returns the data and type of an operand that is not a runtime array.
 
     Raises:
       UnexpectedTracerError: if `x` is a tracer, whose trace must have ended.
@@ -360,7 +360,7 @@ def run_compiled(primitive: Primitive, args: Sequence[Any], params: dict[str, An
 def _program_of(
     primitive: Primitive, avals: tuple[AbstractValue, ...], params: dict[str, Any], out: Any
 ) -> ClosedJaxpr:
-    """A program of one equation; the same one for what hashes alike."""
+    """Returns a program of one equation; the same one for what hashes alike."""
     if primitive.is_transparent and primitive.called is not None:
         # Rules of derivatives among the parameters are made anew at each call.
         called = params[primitive.called]

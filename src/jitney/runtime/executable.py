@@ -113,7 +113,7 @@ class Executable:
         return self.program.timings
 
     def assigned(self, assignment: Assignment, closed: ClosedJaxpr) -> Executable:
-        """The executable of the same program, which `closed` is, for another assignment."""
+        """Returns the executable of the same program, which `closed` is, for another assignment."""
         if assignment is self.assignment:
             return self
         if assignment.spans_processes:
@@ -183,7 +183,7 @@ class Executable:
 
 
 def constants_of(closed: ClosedJaxpr) -> Iterator[Any]:
-    """The constants of a program and of all programs within, where they are known."""
+    """Yields the constants of a program and of all programs within, where they are known."""
     programs: list[Jaxpr] = [closed]
     while programs:
         program = programs.pop()
@@ -234,12 +234,12 @@ def over_processes(closed: ClosedJaxpr, name: str, assignment: Assignment) -> Ex
 
 
 def _is_of_array(aval: AbstractValue) -> bool:
-    """Whether values of the type are arrays: not tokens, or tangents of integers."""
+    """Returns whether values of the type are arrays: not tokens, or tangents of integers."""
     return aval is not abstract_token and getattr(aval, "dtype", None) != dtypes.float0
 
 
 def _without_array(aval: AbstractValue) -> Token | np.ndarray:
-    """The value of a type that holds nothing."""
+    """Returns the value of a type that holds nothing."""
     return Token() if aval is abstract_token else np.zeros(aval.shape, dtypes.float0)
 
 
@@ -251,7 +251,7 @@ def _in_memory(stored: ir.TensorType, aval: AbstractValue) -> tuple[Any, tuple[i
 
 
 def _buffers(leaves: Sequence[Any], donated: Sequence[bool]) -> list[Buffer | None]:
-    """The buffers of operands that are given up; None for others. Empty if none is."""
+    """Returns the buffers of operands that are given up; None for others. Empty if none is."""
     return [
         x._buffers[0] if is_donated and isinstance(x, ArrayImpl) else None
         for x, is_donated in zip(leaves, donated, strict=False)
@@ -275,7 +275,7 @@ def _check_donated_once(leaves: Sequence[Any], donated: Sequence[bool]) -> None:
 
 
 def host_data(x: Value, dtype: np.dtype) -> np.ndarray:
-    """The contiguous data of an operand, as `dtype`.
+    """Returns the contiguous data of an operand, as `dtype`.
 
     Raises:
       UnexpectedTracerError: if `x` is a tracer, whose trace must have ended.
@@ -307,7 +307,7 @@ class Lowering:
     _executable: Executable | None = None
 
     def as_text(self, stage: str = "hlo") -> str:
-        """The program as text: "hlo" (as lowered), "optimized", "kernels", "llvm" or "asm".
+        """Returns the program as text: "hlo" (as lowered), "optimized", "kernels", "llvm" or "asm".
 
         Raises:
           ValueError: if there is no such stage.
@@ -319,7 +319,7 @@ class Lowering:
         return compiler().cost_analysis(self.module)
 
     def is_exact(self) -> bool:
-        """Whether compiled code computes the same bits as NumPy does operation by operation."""
+        """Returns whether compiled code computes the same bits as NumPy does operation by operation."""
         from jitney.compiler.hlo.exact import is_exact
 
         return is_exact(self.module.region)

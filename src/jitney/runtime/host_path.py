@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def threads() -> ThreadPool:
-    """The threads that share work of NumPy's on large arrays: those of the default device."""
+    """Returns the threads that share work of NumPy's on large arrays: those of the default device."""
     return client.default_device().pool
 
 

@@ -142,7 +142,7 @@ def initialize(
 
 
 def is_launched() -> bool:
-    """Whether this process was started by a launcher of MPI programs."""
+    """Returns whether this process was started by a launcher of MPI programs."""
     return any([name in os.environ for name in _LAUNCHED])
 
 
@@ -261,7 +261,7 @@ def _join_by_mpi(wishes: _Wishes) -> None:
 
 
 def _told(what: str, own: str) -> dict[int, str]:
-    """What each process says, by its number."""
+    """Returns what each process says, by its number."""
     texts = processes.gather(what, own.encode())
     return {number: text.decode() for number, text in enumerate(texts)}
 

@@ -33,7 +33,7 @@ _consumed: dict[int, _Entry] = {}  # id of an array -> itself, which keys, where
 
 
 def is_on() -> bool:
-    """Whether operations of this thread are watched."""
+    """Returns whether operations of this thread are watched."""
     return not _state.inside and config.debug_key_reuse.value
 
 
@@ -89,7 +89,7 @@ def watch_operation(
     params: Mapping[str, Any],
     run: Callable[[], Any],
 ) -> Any:
-    """What `run()`, an operation, returns, unless it uses a key again.
+    """Returns what `run()`, an operation, returns, unless it uses a key again.
 
     Raises:
       KeyReuseError: if it does.
@@ -107,7 +107,7 @@ def watch_operation(
 def watch_program(
     closed: ClosedJaxpr, leaves: Sequence[Any], name: str, run: Callable[[], list[ArrayImpl]]
 ) -> list[ArrayImpl]:
-    """What `run()`, a call of a program, returns, unless it uses a key again.
+    """Returns what `run()`, a call of a program, returns, unless it uses a key again.
 
     Raises:
       KeyReuseError: if it does.

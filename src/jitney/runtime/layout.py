@@ -47,7 +47,7 @@ class Layout:
 
     @staticmethod
     def for_array(x: Any) -> Layout:
-        """The layout of an array: rows of the last axis lie next to each other."""
+        """Returns the layout of an array: rows of the last axis lie next to each other."""
         return rows(x.ndim)
 
     def update(self, **changes: Any) -> Layout:

@@ -78,7 +78,7 @@ def _product_address(which: int) -> int:
 
 @cache
 def compiler() -> Any:
-    """The compiler's pipeline, loaded, and made ready for the runtime's threads."""
+    """Returns the compiler's pipeline, loaded, and made ready for the runtime's threads."""
     if _thread is not None:
         _thread.join(_PATIENCE)
     return _pipeline()

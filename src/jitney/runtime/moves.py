@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def brought(
     data: np.ndarray, aval: ShapedArray, source: Sharding | None, target: Sharding
 ) -> np.ndarray:
-    """What this process holds of an array once it lies as `target` says.
+    """Returns what this process holds of an array once it lies as `target` says.
 
     Args:
       data: what it holds now: all of the array, or its window.
@@ -70,7 +70,7 @@ def brought(
 
 @lru_cache(4096)
 def _is_all_there(source: Sharding, target: Sharding, shape: tuple[int, ...]) -> bool:
-    """Whether all processes of `target` have all of an array that lies as `source` says.
+    """Returns whether all processes of `target` have all of an array that lies as `source` says.
 
     All processes come to the same answer, whatever they have themselves.
     """
@@ -81,14 +81,14 @@ def _is_all_there(source: Sharding, target: Sharding, shape: tuple[int, ...]) ->
 
 
 def digest(data: np.ndarray) -> bytes:
-    """What differs where elements do, as good as always."""
+    """Returns what differs where elements do, as good as always."""
     flat = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
     return f"{data.shape} {data.dtype} {zlib.crc32(flat.data)}".encode()
 
 
 @lru_cache(4096)
 def members_of(placement: Sharding) -> tuple[int, ...]:
-    """The numbers of the processes that have devices of a sharding."""
+    """Returns the numbers of the processes that have devices of a sharding."""
     return tuple(sorted({device.process_index for device in placement.device_order}))
 
 
@@ -133,7 +133,7 @@ def moved(data: np.ndarray, aval: ShapedArray, source: Sharding, target: Shardin
 def _sent(
     source: Sharding, target: Sharding, shape: tuple[int, ...], sender: int, receiver: int
 ) -> Iterator[Index]:
-    """What one process sends to another, in order: of what it wants, the parts that it has not.
+    """Yields what one process sends to another, in order: of what it wants, the parts that it has not.
 
     Of the processes that have replicas of a part, receivers take turns.
     """
@@ -150,7 +150,7 @@ def _sent(
 
 @lru_cache(256)
 def _parts(source: Sharding, shape: tuple[int, ...]) -> list[tuple[Index, tuple[int, ...]]]:
-    """The parts of an array, and which processes have each."""
+    """Returns the parts of an array, and which processes have each."""
     tiling = source.tiling(len(shape))
     owners: dict[tuple[int, ...], list[int]] = {}
     for device, tile in zip(source.device_order, tiling.tiles, strict=True):
@@ -168,7 +168,7 @@ def _parts(source: Sharding, shape: tuple[int, ...]) -> list[tuple[Index, tuple[
 
 
 def _overlap(a: Index, b: Index) -> Index | None:
-    """The box that two boxes have in common; None if there is none."""
+    """Returns the box that two boxes have in common; None if there is none."""
     both = tuple([
         slice(max(x.start, y.start), min(x.stop, y.stop)) for x, y in zip(a, b, strict=True)
     ])  # fmt: skip
@@ -181,7 +181,7 @@ def _exchanged(
     dtype: np.dtype,
     members: tuple[int, ...],
 ) -> list[np.ndarray]:
-    """What each of the other processes has sent, flat: its parts one after the other."""
+    """Returns what each of the other processes has sent, flat: its parts one after the other."""
     flat = [[np.ascontiguousarray(part).reshape(-1) for part in parts] for parts in sent]
     out_counts = [sum([part.nbytes for part in parts]) for parts in flat]
     pieces = [part.view(np.uint8) for parts in flat for part in parts]

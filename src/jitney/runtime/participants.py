@@ -58,7 +58,7 @@ class Group:
         self.rank: int = comm.Get_rank()
 
     def begin(self, kind: str, params: Params) -> Begin:
-        """What a process does first for a collective of `kind`."""
+        """Returns what a process does first for a collective of `kind`."""
         return getattr(self, f"_{kind}")(**dict(params))
 
     def _all_reduce(self, fn: str) -> Begin:
@@ -182,7 +182,7 @@ class Participants:
         del self.underway[number]
 
     def number(self, axes: MeshAxes) -> int:
-        """The number of this process among those that differ from it along `axes` alone."""
+        """Returns the number of this process among those that differ from it along `axes` alone."""
         coordinates = dict(zip(self.grid.extents, self.place, strict=True))
         number = 0
         for name, n in axes:
@@ -207,7 +207,7 @@ class Participants:
         return group
 
     def known_group(self, axes: MeshAxes, groups: Groups | None) -> Group:
-        """What `group` has made.
+        """Returns what `group` has made.
 
         Raises:
           ValueError: if it has not.
@@ -224,7 +224,7 @@ _made: dict[_Key, Participants] = {}
 
 
 def of_grid(grid: ProcessGrid) -> Participants:
-    """The participants of `grid`; all its processes make them together at the first request."""
+    """Returns the participants of `grid`; all its processes make them together at the first request."""
     key = _key(grid)
     participants = _made.get(key)
     if participants is None:
@@ -244,7 +244,7 @@ _PREFIX = "mpi"
 def procedures(
     members: Participants, node: ir.Collective, number: int
 ) -> tuple[library.Procedure, library.Procedure]:
-    """What a program calls to begin a collective, and what it calls to wait for it.
+    """Returns what a program calls to begin a collective, and what it calls to wait for it.
 
     Their names say all: programs that call them are kept on disk, and find the participants, and the
     group that `members` has made, in the process that loads them.
@@ -268,7 +268,7 @@ _FINISH = "finish"
 
 
 def _procedure(routine: library.Routine) -> library.Effect:
-    """What a name among `procedures` stands for in this process.
+    """Returns what a name among `procedures` stands for in this process.
 
     Raises:
       ValueError: if the processes are not there.
@@ -291,7 +291,7 @@ library.declare_procedures(_PREFIX, _procedure)
 
 
 def _bytes(x: np.ndarray) -> Any:
-    """The memory of `x`, as MPI takes it: without a type's name, bytes are bytes."""
+    """Returns the memory of `x`, as MPI takes it: without a type's name, bytes are bytes."""
     return x.reshape(-1).view(np.uint8) if x.size else np.empty(0, np.uint8)
 
 
@@ -323,12 +323,12 @@ def _operation(fn: str, dtype: np.dtype) -> tuple[MPI.Datatype, MPI.Op]:
 
 
 def _are_in_order(shape: Sequence[int], dim: int) -> bool:
-    """Whether parts of an array along `dim` lie one after another in memory."""
+    """Returns whether parts of an array along `dim` lie one after another in memory."""
     return all([n == 1 for n in shape[:dim]])
 
 
 def _one_after_another(x: np.ndarray, dim: int, n: int) -> np.ndarray:
-    """The parts of `x` along `dim`, of which there are `n`, along a new first axis."""
+    """Returns the parts of `x` along `dim`, of which there are `n`, along a new first axis."""
     split = x.reshape(*x.shape[:dim], n, x.shape[dim] // n, *x.shape[dim + 1 :])
     return np.ascontiguousarray(np.moveaxis(split, dim, 0))
 

@@ -55,7 +55,7 @@ MESH = declare_slot("mesh")  # (**params) -> the mesh that the operation is over
 
 
 def mesh_of(closed: ClosedJaxpr) -> Mesh | None:
-    """The mesh of devices that operations of `closed` are over; None if there is none."""
+    """Returns the mesh of devices that operations of `closed` are over; None if there is none."""
     return _mesh_in(closed.jaxpr)[0]
 
 
@@ -151,7 +151,7 @@ def _joined(typed_place: Sharding | None, propagated: Sharding) -> Sharding:
 
 
 def _forwarded(closed: ClosedJaxpr, assignment: Assignment) -> tuple[Sharding | None, ...]:
-    """The placements of results that are operands, if these are committed to a mesh."""
+    """Returns the placements of results that are operands, if these are committed to a mesh."""
     places = dict(zip(closed.jaxpr.invars, assignment.in_shardings, strict=False))
     return tuple([
         place if isinstance(place, NamedSharding) else None
@@ -178,7 +178,7 @@ def _asks(jaxpr: Jaxpr) -> bool:
 
 
 def _equations(jaxpr: Jaxpr) -> Iterator[JaxprEqn]:
-    """The equations of a program and of all programs within."""
+    """Yields the equations of a program and of all programs within."""
     programs: list[Jaxpr] = [jaxpr]
     for program in programs:  # grows
         yield from program.eqns
@@ -211,7 +211,7 @@ def builder_of_parts(closed: ClosedJaxpr, assignment: Assignment) -> type[PartBu
 
 @memoize_by_identity
 def calls_on_parts(jaxpr: Jaxpr) -> bool:
-    """Whether a program calls functions once for each device, on the parts that it has."""
+    """Returns whether a program calls functions once for each device, on the parts that it has."""
     return any(
         eqn.primitive.divides_itself or eqn.params.get("partitioned") for eqn in _equations(jaxpr)
     )
@@ -293,7 +293,7 @@ def settled(x: Value, is_typed: bool = True) -> Any:
 
 @fact_of_program
 def wishes_of(jaxpr: Jaxpr) -> Wishes:
-    """Where a program says that values on the way are to be."""
+    """Returns where a program says that values on the way are to be."""
     programs: list[Jaxpr] = [jaxpr]
     while programs:
         for eqn in programs.pop().eqns:
@@ -320,7 +320,7 @@ def of_operation(
     n_results: int,
     mesh: Mesh | None = None,
 ) -> tuple[Sharding, ...]:
-    """Where the results of an operation are put, some of whose values are committed.
+    """Returns where the results of an operation are put, some of whose values are committed.
 
     Args:
       program: makes the program of the operation; asked for on several devices only.
@@ -413,7 +413,7 @@ def _as_tiles(place: NamedSharding, devices: tuple[Device, ...], ndim: int) -> G
 def partitioned_text(
     module: ir.Module, places: Sequence[Sharding | None], results: Sequence[Sharding | None]
 ) -> str:
-    """The program that each device runs, as text, if operands are put as `places` say.
+    """Returns the program that each device runs, as text, if operands are put as `places` say.
 
     Args:
       module: the program, as lowered.
@@ -515,7 +515,7 @@ def marked(
     jaxpr: Jaxpr,
     whole: Callable[[AbstractValue, PartitionSpec], AbstractValue],
 ) -> list[ir.Node] | None:
-    """What stands for an operation over `mesh` while placements are propagated; None otherwise.
+    """Returns what stands for an operation over `mesh` while placements are propagated; None otherwise.
 
     Args:
       b, nodes: the builder, and the operands.

@@ -76,7 +76,7 @@ class Folder:
         self._opened.release()
 
     def read(self, name: str, most: int, *, touch: bool = False) -> bytes:
-        """The contents of a file of at most `most` bytes; `touch` notes that it was used now.
+        """Returns the contents of a file of at most `most` bytes; `touch` notes that it was used now.
 
         Raises:
           OSError: if it cannot be read, or is nothing to be trusted.
@@ -98,7 +98,7 @@ class Folder:
             return data
 
     def has(self, name: str) -> bool:
-        """Whether there is a regular file called `name`."""
+        """Returns whether there is a regular file called `name`."""
         try:
             return stat.S_ISREG(os.lstat(name, dir_fd=self._fd).st_mode)
         except FileNotFoundError:

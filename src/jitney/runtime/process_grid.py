@@ -70,7 +70,7 @@ class ProcessGrid:
 
 @memoize_by_identity
 def grid_of(mesh: Mesh) -> ProcessGrid:
-    """The processes that the devices of `mesh` belong to.
+    """Returns the processes that the devices of `mesh` belong to.
 
     Raises:
       ValueError: if a process's devices are no block of the mesh, or blocks are of different sizes.

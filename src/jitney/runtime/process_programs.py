@@ -83,7 +83,7 @@ class ProcessProgram:
         self.participants.settle()
 
     def on_its_mesh(self, leaves: Sequence[Any]) -> list[Any]:
-        """The operands; arrays that lie on another mesh of the same devices as a whole."""
+        """Returns the operands; arrays that lie on another mesh of the same devices as a whole."""
         whole = NamedSharding(self.mesh, PartitionSpec())
         return [
             x.placed(whole)
@@ -93,14 +93,14 @@ class ProcessProgram:
         ]
 
     def where_wanted(self, results: Sequence[Any]) -> list[Any]:
-        """The results, those that are to be on another mesh brought there."""
+        """Returns the results, those that are to be on another mesh brought there."""
         return [
             x if place is None else x.placed(place)
             for x, place in zip(results, self.wanted, strict=True)
         ]
 
     def windows_of(self, values: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """What the process has of the operands, each given whole or as its window."""
+        """Returns what the process has of the operands, each given whole or as its window."""
         return [
             # (Keys are elements in memory, and words, along one more axis, in the program.)
             x if x.shape == t.shape[: x.ndim] else np.ascontiguousarray(x[window[: x.ndim]])
@@ -159,7 +159,7 @@ def build(
 
 
 def _digest(description: str, module: ir.Module) -> bytes:
-    """What processes compare: a digest of a program, of its constants and its `description`."""
+    """Returns what processes compare: a digest of a program, of its constants and its `description`."""
     h = hashlib.blake2b(f"{description} {print_module(module)}".encode(), digest_size=16)
     regions = [module.region]
     while regions:
@@ -171,7 +171,7 @@ def _digest(description: str, module: ir.Module) -> bytes:
 
 
 def _is_on(place: Sharding | None, mesh: Mesh) -> TypeGuard[NamedSharding]:
-    """Whether a place is named by axes of `mesh`."""
+    """Returns whether a place is named by axes of `mesh`."""
     return isinstance(place, NamedSharding) and place.mesh == mesh
 
 

@@ -53,7 +53,7 @@ joined = Joined()
 
 
 def world() -> MPI.Intracomm | None:
-    """The communicator of all processes; None if there is but one.
+    """Returns the communicator of all processes; None if there is but one.
 
     It is for programs alone: processes meet in others.
     """
@@ -61,12 +61,12 @@ def world() -> MPI.Intracomm | None:
 
 
 def rank() -> int:
-    """The number of this process."""
+    """Returns the number of this process."""
     return joined.rank
 
 
 def size() -> int:
-    """How many processes there are."""
+    """Returns how many processes there are."""
     return joined.size
 
 
@@ -134,7 +134,7 @@ def _digest_of(data: bytes) -> bytes:
 
 
 def _texts(comm: MPI.Intracomm, what: str) -> list[str]:
-    """What each process has come to do."""
+    """Returns what each process has come to do."""
     own = np.zeros(_TEXT, np.uint8)
     # A letter that is cut in two is dropped when it is read.
     cut = what.encode()[:_TEXT]
@@ -145,7 +145,7 @@ def _texts(comm: MPI.Intracomm, what: str) -> list[str]:
 
 
 def _difference(numbers: tuple[int, ...], texts: list[str], digests: list[bytes]) -> str:
-    """What to tell of processes that do different things, or the same with different values."""
+    """Returns what to tell of processes that do different things, or the same with different values."""
     doing: dict[str, list[int]] = {}
     having: dict[bytes, list[int]] = {}
     for number, text, digest in zip(numbers, texts, digests, strict=True):
@@ -203,7 +203,7 @@ def wait(request: MPI.Request) -> None:
 
 
 def stack(what: str, own: np.ndarray) -> np.ndarray:
-    """The arrays of all processes along a new first axis, in every process.
+    """Returns the arrays of all processes along a new first axis, in every process.
 
     Args:
       what: what is gathered, with its shape and dtype, which are the same everywhere; for messages.
@@ -222,7 +222,7 @@ def stack(what: str, own: np.ndarray) -> np.ndarray:
 
 
 def broadcast(what: str, own: np.ndarray, source: int) -> np.ndarray:
-    """The array of process number `source`, in every process.
+    """Returns the array of process number `source`, in every process.
 
     Args, Raises: see `stack`.
     """
@@ -241,7 +241,7 @@ def _bytes_of(x: np.ndarray) -> np.ndarray:
 
 
 def gather(what: str, own: bytes, members: Sequence[int] | None = None) -> list[bytes]:
-    """What each process has, in every process; texts of any lengths.
+    """Returns what each process has, in every process; texts of any lengths.
 
     Args:
       what: what is gathered, for messages.

@@ -94,12 +94,12 @@ def single_device(device: Device) -> SingleDeviceSharding:
 
 
 def default() -> SingleDeviceSharding:
-    """The sharding of uncommitted arrays."""
+    """Returns the sharding of uncommitted arrays."""
     return single_device(client.default_device())
 
 
 def as_sharding(place: object) -> Sharding:
-    """A device, a sharding or a format as a sharding.
+    """Returns a device, a sharding or a format as a sharding.
 
     Raises:
       TypeError: if `place` is none of these.

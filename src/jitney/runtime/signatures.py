@@ -59,7 +59,7 @@ def signature(
     types: Sequence[Any],
     static: Iterable[tuple[int | str, Any]] | None,
 ) -> Signature | None:
-    """The signature of a call; None if native code cannot check such arguments.
+    """Returns the signature of a call; None if native code cannot check such arguments.
 
     Args:
       tree: the structure of (positional, keyword) arguments, those that are not static.
@@ -88,14 +88,14 @@ def signature(
 
 
 def _static(value: Any) -> Pattern:
-    """The pattern of a static argument."""
+    """Returns the pattern of a static argument."""
     if type(value) is float:  # of zeros the sign counts
         return (CODES["bits"], struct.unpack("q", struct.pack("d", value))[0])
     return (CODES["static"], value, hash(value))
 
 
 def _pattern(tree: PyTreeDef, typed_leaves: Iterator[tuple[Any, Any]]) -> Pattern:
-    """The pattern of one argument, whose leaves come next in `typed_leaves`."""
+    """Returns the pattern of one argument, whose leaves come next in `typed_leaves`."""
     if tree.kind is None:
         return _leaf(*next(typed_leaves))
     inner = [_pattern(part, typed_leaves) for part in tree.subtrees]
@@ -112,7 +112,7 @@ def _pattern(tree: PyTreeDef, typed_leaves: Iterator[tuple[Any, Any]]) -> Patter
 
 
 def _leaf(x: Any, aval: AbstractValue) -> Pattern:
-    """The pattern of a leaf that a program takes as `aval`."""
+    """Returns the pattern of a leaf that a program takes as `aval`."""
     kind = cast("type[Any]", type(x))
     if kind is ArrayImpl:
         if x.aval.shape != aval.shape or x.aval.dtype != aval.dtype:
@@ -137,7 +137,7 @@ def _leaf(x: Any, aval: AbstractValue) -> Pattern:
 
 
 def unflatten_function(tree: PyTreeDef) -> Callable[[list[Any]], Any] | None:
-    """What makes a function's result of its flat results; None for one bare array.
+    """Returns what makes a function's result of its flat results; None for one bare array.
 
     For all but deeply nested structures it is Python code made for the purpose, such as
     `lambda r: {k0: r[0], k1: (r[1], None)}`.

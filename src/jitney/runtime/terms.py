@@ -25,14 +25,14 @@ _of: dict[int, tuple[weakref.ref[NativeArray], np.ndarray]] = {}  # by the ident
 
 
 def names_of_terms(place: object) -> Names:
-    """The axes of the mesh along which arrays that lie as `place` says are unreduced."""
+    """Returns the axes of the mesh along which arrays that lie as `place` says are unreduced."""
     if not isinstance(place, NamedSharding) or not place.spec.unreduced:
         return ()
     return tuple([name for name in place.mesh.axis_names if name in place.spec.unreduced])
 
 
 def place_of_terms(place: NamedSharding) -> NamedSharding:
-    """Where the terms of an array are put that lies as `place` says."""
+    """Returns where the terms of an array are put that lies as `place` says."""
     spec = PartitionSpec(*names_of_terms(place), *place.spec)
     return NamedSharding(place.mesh, spec)
 
@@ -44,7 +44,7 @@ def attach(x: NativeArray, terms: np.ndarray) -> None:
 
 
 def of_array(x: NativeArray) -> np.ndarray | None:
-    """The terms of `x`; None if it is no sum, or the first device has it."""
+    """Returns the terms of `x`; None if it is no sum, or the first device has it."""
     entry = _of.get(id(x)) if _of else None
     return None if entry is None or entry[0]() is not x else entry[1]
 
@@ -58,7 +58,7 @@ def positions(place: NamedSharding) -> list[tuple[int, ...]]:
 def owners(
     names: Names, mesh: Mesh | AbstractMesh, entries: Sequence[Names], shape: tuple[int, ...]
 ) -> list[np.ndarray]:
-    """Which elements each device has of an array that is put where it is to be terms of a sum.
+    """Returns which elements each device has of an array that is put where it is to be terms of a sum.
 
     Of what is divided along these axes alone each device has its part, and zeros elsewhere; of what is
     not the first one has all.

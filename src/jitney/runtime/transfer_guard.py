@@ -34,7 +34,7 @@ _OPTIONS = {
 
 
 def is_on() -> bool:
-    """Whether a transfer of some kind may have to be told or refused."""
+    """Returns whether a transfer of some kind may have to be told or refused."""
     return any([option.value not in (None, "allow") for option in _OPTIONS.values()])
 
 

@@ -28,13 +28,13 @@ def is_global(x: NativeArray) -> bool:
 
 @lru_cache(4096)
 def is_local(placement: Sharding) -> bool:
-    """Whether all devices of a sharding are this process's."""
+    """Returns whether all devices of a sharding are this process's."""
     return placement.is_fully_addressable
 
 
 @lru_cache(4096)
 def holds_all(placement: Sharding, shape: tuple[int, ...]) -> bool:
-    """Whether this process holds all elements of an array of `shape`."""
+    """Returns whether this process holds all elements of an array of `shape`."""
     return placement.has_addressable_devices and window_shape(placement, shape) == shape
 
 
@@ -45,7 +45,7 @@ def first_device(placement: Sharding) -> Device:
 
 
 def first_of(devices: Sequence[Device]) -> Device:
-    """The first of `devices` that is this process's; the first one if none is."""
+    """Returns the first of `devices` that is this process's; the first one if none is."""
     return next((device for device in devices if device.is_addressable), devices[0])
 
 
@@ -94,7 +94,7 @@ def _no_box(
 
 
 def whole_shape(placement: Sharding, own: tuple[int, ...]) -> tuple[int, ...] | None:
-    """The shape of the array of which this process's window has shape `own`.
+    """Returns the shape of the array of which this process's window has shape `own`.
 
     None if this process has no device of the sharding, so that its window says nothing.
     """
@@ -113,7 +113,7 @@ def window_shape(
 
 
 def shape_of(box: Index) -> tuple[int, ...]:
-    """The shape of what slices with both ends cut out."""
+    """Returns the shape of what slices with both ends cut out."""
     return tuple([s.stop - s.start for s in box])
 
 

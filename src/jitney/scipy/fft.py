@@ -73,7 +73,7 @@ def _operand(
 
 
 def _by_parts(transform: Any, x: Array, axis: int, norm: Norm) -> Array:
-    """A real transform along `axis`: of complex numbers, that of either part."""
+    """Returns a real transform along `axis`: of complex numbers, that of either part."""
     if 0 in x.shape:
         return x
     last = moveaxis(x, axis, -1)

@@ -120,7 +120,7 @@ class RegularGridInterpolator:
         return result.reshape(*shape, *self.values.shape[count:])
 
     def _cell(self, x: Array, p: Array) -> tuple[Array, Array]:
-        """(index of the cell, position within it from 0 to 1; beyond outside of the grid)."""
+        """Returns (index of the cell, position within it from 0 to 1; beyond outside of the grid)."""
         if p.shape[0] == 1:
             return jnp.zeros(x.shape, np.int32), jnp.zeros_like(x)
         index = jnp.clip(jnp.searchsorted(p, x, side="right") - 1, 0, p.shape[0] - 2)

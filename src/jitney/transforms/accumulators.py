@@ -26,7 +26,7 @@ class GradAccum:
         raise NotImplementedError
 
     def freeze(self) -> Any:
-        """The sum."""
+        """Returns the sum."""
         raise NotImplementedError
 
     def __repr__(self) -> str:

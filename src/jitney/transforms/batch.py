@@ -112,7 +112,7 @@ class BatchTrace(Trace):
         self.tag = tag
 
     def to_batch_info(self, x: Value) -> tuple[Any, int | None]:
-        """(value, position of its extra axis or None)."""
+        """Returns (value, position of its extra axis or None)."""
         if isinstance(x, BatchTracer) and x._trace.tag is self.tag:
             return x.val, x.batch_dim
         plain = x if type(x) in plain_types else revealed(x)
@@ -125,7 +125,7 @@ class BatchTrace(Trace):
     lift = pure
 
     def wrap(self, val: Value, dim: int | None) -> Any:
-        """A tracer, or the value itself if it has no extra axis."""
+        """Returns a tracer, or the value itself if it has no extra axis."""
         return val if dim is None else BatchTracer(self, val, dim)
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: Params) -> Any:
@@ -215,7 +215,7 @@ def batch_flat(
 
 
 def whole_aval(aval: AbstractValue, axis_data: AxisData, d: int | None) -> AbstractValue:
-    """The type of all rows of `aval`, with their axis at `d`; None where they are one value."""
+    """Returns the type of all rows of `aval`, with their axis at `d`; None where they are one value."""
     if axis_data.of_devices:  # the array has all devices' parts, and differs between them no more
         aval = varying.typed(aval, varying.type_of(aval).without({axis_data.name}))
     if d is None:
@@ -233,7 +233,7 @@ def batch_jaxpr(
     batched: tuple[bool, ...],
     instantiated: bool | tuple[bool, ...],
 ) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
-    """The program `closed` with an extra leading axis on the operands marked in `batched`.
+    """Returns the program `closed` with an extra leading axis on the operands marked in `batched`.
 
     Args:
       closed: a program.
@@ -276,7 +276,7 @@ def batch_jaxpr(
 def batch_jaxpr_at(
     closed: ClosedJaxpr, axis_data: AxisData, dims: tuple[int | None, ...]
 ) -> tuple[ClosedJaxpr, tuple[int | None, ...]]:
-    """The program `closed` with the extra axis wherever it is: nothing is moved.
+    """Returns the program `closed` with the extra axis wherever it is: nothing is moved.
 
     Args:
       closed: a program.

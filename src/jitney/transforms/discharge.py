@@ -43,7 +43,7 @@ DISCHARGE = declare_slot("discharge")
 
 @fact_of_program
 def has_inner_refs(jaxpr: Jaxpr) -> bool:
-    """Whether a program, or one within it, makes references."""
+    """Returns whether a program, or one within it, makes references."""
     return any(
         eqn.primitive.makes_ref
         or any(has_inner_refs(p.jaxpr) for p in jaxprs_in_params(eqn.params))
@@ -52,14 +52,14 @@ def has_inner_refs(jaxpr: Jaxpr) -> bool:
 
 
 def changed_refs(jaxpr: Jaxpr) -> list[bool]:
-    """Which operands of `jaxpr` are references that it may write to."""
+    """Returns which operands of `jaxpr` are references that it may write to."""
     n = len(jaxpr.constvars)
     changed = {e.input_index - n for e in jaxpr.effects if isinstance(e, WriteEffect | AccumEffect)}
     return [k in changed for k in range(len(jaxpr.invars))]
 
 
 def content_type(aval: AbstractValue, is_content: bool = True) -> AbstractValue:
-    """The type of what stands for a value of type `aval`."""
+    """Returns the type of what stands for a value of type `aval`."""
     return array_type(aval) if is_content and isinstance(aval, AbstractRef) else aval
 
 
@@ -158,7 +158,7 @@ def _apply(
 
 
 def _without_inner(value: object) -> Any:
-    """A parameter of an equation: programs without the references that they make."""
+    """Returns a parameter of an equation: programs without the references that they make."""
     if isinstance(value, Jaxpr):
         if value.is_closed:
             return discharged(value)
@@ -171,7 +171,7 @@ def _without_inner(value: object) -> Any:
 def with_contents(
     changed: Sequence[bool], outs: Sequence[Any], n_out: int
 ) -> tuple[list[Any], list[Any]]:
-    """(results, contents), as a rule returns them, of the flat results of a discharged program.
+    """Returns (results, contents), as a rule returns them, of the flat results of a discharged program.
 
     Args:
       changed: the operands whose contents follow the results.

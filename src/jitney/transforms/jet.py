@@ -83,7 +83,7 @@ class JetTrace(Trace):
         self.order = order
 
     def to_series(self, x: Value) -> tuple[Any, Terms]:
-        """(value, its terms)."""
+        """Returns (value, its terms)."""
         if isinstance(x, JetTracer) and x._trace.tag is self.tag:
             return x.primal, x.terms
         return x, [Zero.from_primal_value(x)] * self.order
@@ -97,7 +97,7 @@ class JetTrace(Trace):
     lift = pure
 
     def wrap(self, primal: Value, terms: Terms) -> Any:
-        """A tracer, or the value itself if all terms are zero."""
+        """Returns a tracer, or the value itself if all terms are zero."""
         return primal if _is_constant(terms) else JetTracer(self, primal, terms)
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: Params) -> Any:
@@ -140,7 +140,7 @@ def _rule_of(primitive: Primitive) -> Callable[..., Any]:
 def jet_flat(
     fun: Callable[..., Sequence[Any]], primals: Sequence[Any], series: Sequence[Terms], order: int
 ) -> tuple[list[Any], list[Terms]]:
-    """(results, their terms) of `fun`, a function of flat values, under the current trace."""
+    """Returns (results, their terms) of `fun`, a function of flat values, under the current trace."""
     trace = JetTrace(TraceTag(), state.trace, order)
     args = [trace.wrap(p, t) for p, t in zip(primals, series, strict=True)]
     try:
@@ -157,12 +157,12 @@ Present = tuple[tuple[Any, ...], ...]
 
 
 def types_of(series: Sequence[Terms]) -> Present:
-    """Which terms there are, and of which type."""
+    """Returns which terms there are, and of which type."""
     return tuple(tuple(None if type(t) is Zero else get_aval(t) for t in terms) for terms in series)
 
 
 def tangent_types_of(series: Sequence[Terms], avals: Sequence[Any]) -> Present:
-    """Which terms there are, of the types that values of `avals` have tangents of.
+    """Returns which terms there are, of the types that values of `avals` have tangents of.
 
     Integers' terms are left out: loops and branches need types that they can rely on.
     """
@@ -178,7 +178,7 @@ def _is_inexact(aval: AbstractValue) -> bool:
 
 
 def joined(a: Present, b: Present) -> Present:
-    """The terms that one of the two has."""
+    """Returns the terms that one of the two has."""
     return tuple(
         tuple(t if t is not None else u for t, u in zip(ts, us, strict=True))
         for ts, us in zip(a, b, strict=True)
@@ -186,12 +186,12 @@ def joined(a: Present, b: Present) -> Present:
 
 
 def number_of(present_terms: Present) -> int:
-    """How many terms there are."""
+    """Returns how many terms there are."""
     return sum(t is not None for types in present_terms for t in types)
 
 
 def packed(series: Sequence[Terms], present_terms: Present) -> list[Any]:
-    """The terms named by `present_terms`, one value after the other."""
+    """Returns the terms named by `present_terms`, one value after the other."""
     return [
         instantiate(t)
         for terms, types in zip(series, present_terms, strict=True)
@@ -201,7 +201,7 @@ def packed(series: Sequence[Terms], present_terms: Present) -> list[Any]:
 
 
 def present(series: Sequence[Terms]) -> list[Any]:
-    """The terms that are not zero, one value after the other."""
+    """Returns the terms that are not zero, one value after the other."""
     return [t for terms in series for t in terms if type(t) is not Zero]
 
 
@@ -209,7 +209,7 @@ def present(series: Sequence[Terms]) -> list[Any]:
 def jet_jaxpr(
     closed: ClosedJaxpr, present_terms: Present, order: int, wanted: Present | None = None
 ) -> tuple[ClosedJaxpr, Present]:
-    """The program that computes results and terms of `closed`.
+    """Returns the program that computes results and terms of `closed`.
 
     Args:
       closed: a program.
@@ -245,7 +245,7 @@ def jet_jaxpr(
 
 
 def unpacked(values: Sequence[Any], avals: Sequence[Any], present_terms: Present) -> list[Terms]:
-    """The series of values of types `avals` whose terms that are not zero are `values`."""
+    """Returns the series of values of types `avals` whose terms that are not zero are `values`."""
     remaining = iter(values)
     return [
         [Zero(a.to_tangent_aval()) if t is None else next(remaining) for t in types]
@@ -271,7 +271,7 @@ def _assembled(prim: Primitive, out: PyTree, terms: Sequence[Any]) -> tuple[Any,
 
 
 def linear(prim: Primitive) -> Callable[..., Any]:
-    """The rule of an operation that is linear in all its operands together."""
+    """Returns the rule of an operation that is linear in all its operands together."""
 
     def rule(primals: Sequence[Value], series: Sequence[Terms], **params: object) -> Any:
         out = prim.bind(*primals, **params)
@@ -285,7 +285,7 @@ def linear(prim: Primitive) -> Callable[..., Any]:
 
 
 def piecewise_linear(prim: Primitive) -> Callable[..., Any]:
-    """The rule of an operation whose derivative stays the same around a point.
+    """Returns the rule of an operation whose derivative stays the same around a point.
 
     Which piece that is, comparisons of operands may decide, or operands that are integers.
     """
@@ -305,7 +305,7 @@ def piecewise_linear(prim: Primitive) -> Callable[..., Any]:
 
 
 def constant(prim: Primitive) -> Callable[..., Any]:
-    """The rule of an operation whose derivative is zero wherever there is one."""
+    """Returns the rule of an operation whose derivative is zero wherever there is one."""
 
     def rule(primals: Sequence[Value], series: Sequence[Terms], **params: object) -> Any:
         return _assembled(prim, prim.bind(*primals, **params), [None] * len(series[0]))
@@ -314,7 +314,7 @@ def constant(prim: Primitive) -> Callable[..., Any]:
 
 
 def bilinear(prim: Primitive) -> Callable[..., Any]:
-    """The rule of a product: term k is the sum of the products of terms i and k - i."""
+    """Returns the rule of a product: term k is the sum of the products of terms i and k - i."""
 
     def rule(primals: Sequence[Value], series: Sequence[Terms], **params: object) -> Any:
         x, y = (
@@ -335,7 +335,7 @@ def bilinear(prim: Primitive) -> Callable[..., Any]:
 
 
 def by_derivative(prim: Primitive) -> Callable[..., Any]:
-    """The rule that integrates the series of the primitive's forward derivative."""
+    """Returns the rule that integrates the series of the primitive's forward derivative."""
 
     def rule(primals: Sequence[Value], series: Sequence[Terms], **params: object) -> Any:
         def derivative(xs: Sequence[Value], dxs: Sequence[Tangent]) -> tuple[list[Any], list[Any]]:

@@ -84,7 +84,7 @@ class JVPTrace(Trace):
         self.tag = tag
 
     def to_pair(self, x: Value) -> tuple[Any, Any]:
-        """(primal, tangent) of an operand."""
+        """Returns (primal, tangent) of an operand."""
         if isinstance(x, JVPTracer) and x._trace.tag is self.tag:
             return x.primal, x.tangent
         plain = x if type(x) in plain_types else revealed(x)
@@ -142,7 +142,7 @@ class JVPTrace(Trace):
         return self.to_pair(x)[0]
 
     def pair(self, primal: Value, tangent: Tangent) -> Any:
-        """A tracer, or the primal itself if its tangent is zero."""
+        """Returns a tracer, or the primal itself if its tangent is zero."""
         return primal if isinstance(tangent, Zero) else JVPTracer(self, primal, tangent)
 
     def __repr__(self) -> str:
@@ -184,7 +184,7 @@ def jvp_flat(
 def jvp_jaxpr(
     closed: ClosedJaxpr, nonzeros: tuple[bool, ...], instantiated: bool | tuple[bool, ...]
 ) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
-    """The program that computes values and tangents of `closed`.
+    """Returns the program that computes values and tangents of `closed`.
 
     Args:
       closed: a program.

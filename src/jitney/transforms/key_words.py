@@ -42,24 +42,24 @@ _U32 = np.dtype(np.uint32)
 
 
 def n_words(aval: AbstractValue) -> int:
-    """How many words keys of a type are taken apart into; 0 for all other values."""
+    """Returns how many words keys of a type are taken apart into; 0 for all other values."""
     return dtypes.words_of_key(aval.dtype) if isinstance(aval, ShapedArray) else 0
 
 
 def in_words(aval: AbstractValue) -> AbstractValue:
-    """The type of what stands for values of a type."""
+    """Returns the type of what stands for values of a type."""
     n = n_words(aval)
     return shaped_array((*aval.shape, n), _U32) if n else aval
 
 
 def words_of(keys: ArrayImpl) -> ArrayImpl:
-    """The words of an array of keys, which lie in the same memory."""
+    """Returns the words of an array of keys, which lie in the same memory."""
     words = words_of_keys(keys._data(), keys.aval).reshape(*keys.shape, n_words(keys.aval))
     return array_from_numpy(words, shaped_array(words.shape, words.dtype))
 
 
 def keys_of(words: ArrayImpl, aval: ShapedArray) -> ArrayImpl:
-    """The array of keys of type `aval` that is made of `words`."""
+    """Returns the array of keys of type `aval` that is made of `words`."""
     data = np.ascontiguousarray(words._data())
     keys = data.reshape(-1).view(dtypes.physical_dtype(aval.dtype))
     return array_from_numpy(keys.reshape(aval.shape), aval)
@@ -102,7 +102,7 @@ def _batched(
     values: Sequence[Any],
     params: Mapping[str, Any],
 ) -> Any:
-    """An operation that moves keys, on their words."""
+    """Returns an operation that moves keys, on their words."""
     axis = AxisData(None, max(map(n_words, avals), default=0))
     dims = [len(a.shape) if n_words(a) else None for a in avals]
     with_axis, rule = BATCH_WITH_AXIS.rule_of(primitive), BATCH.rule_of(primitive)
@@ -154,7 +154,7 @@ def program_in_words(closed: ClosedJaxpr) -> ClosedJaxpr:
 
 
 def evaluate_in_words(closed: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
-    """The results of `closed`; operands and results that are keys are words."""
+    """Returns the results of `closed`; operands and results that are keys are words."""
     consts = [
         words_of(x) if n_words(v.aval) else x
         for v, x in zip(closed.jaxpr.constvars, closed.consts, strict=True)
@@ -177,7 +177,7 @@ def _open_in_words(jaxpr: Jaxpr) -> Jaxpr:
 
 
 def _apply_to_words(eqn: JaxprEqn, values: list[Any]) -> Sequence[Any]:
-    """The results of an equation whose operands that are keys are given as words."""
+    """Returns the results of an equation whose operands that are keys are given as words."""
     if _concerns_keys(eqn):
         return apply(eqn.primitive, [atom.aval for atom in eqn.invars], values, eqn.params)
     out = eqn.primitive.bind(*values, **eqn.primitive.get_bind_params(eqn.params))
@@ -192,7 +192,7 @@ def _concerns_keys(eqn: JaxprEqn) -> bool:
 
 @memoize_by_identity
 def _has_keys(jaxpr: Jaxpr) -> bool:
-    """Whether keys that are taken apart occur in a program."""
+    """Returns whether keys that are taken apart occur in a program."""
     variables = (*jaxpr.constvars, *jaxpr.invars)
     return any(n_words(v.aval) for v in variables) or any(map(_concerns_keys, jaxpr.eqns))
 

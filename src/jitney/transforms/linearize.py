@@ -39,12 +39,12 @@ class Linear:
     out_avals: list[AbstractValue]
 
     def without_consts(self) -> Linear:
-        """The same for any residuals: their values are handed over with each use."""
+        """Returns the same for any residuals: their values are handed over with each use."""
         return Linear(self.jaxpr, [], self.nonzero_in, self.nonzero_out, self.out_avals)
 
 
 def has_tangent(aval: AbstractValue) -> bool:
-    """Whether values of this type can have a tangent that is not zero.
+    """Returns whether values of this type can have a tangent that is not zero.
 
     What a reference, or a mutable value of a user's type, holds is not a variable of the function.
     """
@@ -64,7 +64,7 @@ def linearize_flat(
     info: DebugInfo,
     differentiated: Sequence[bool] | None = None,
 ) -> tuple[list[Any], Linear]:
-    """(results, derivative) of `fun`, a function of flat values, at `primals`.
+    """Returns (results, derivative) of `fun`, a function of flat values, at `primals`.
 
     Args:
       fun: the function.

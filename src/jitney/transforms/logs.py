@@ -42,7 +42,7 @@ def checked_log(log: object, rule: str) -> Log:
 
 
 def flat_log(log: Log) -> tuple[list[Any], PyTreeDef]:
-    """(leaves, structure) of a log: results of a program. Symbolic zeros become arrays."""
+    """Returns (leaves, structure) of a log: results of a program. Symbolic zeros become arrays."""
     leaves, tree = pytrees.tree_flatten(log)
     return [*map(instantiate, leaves)], tree
 

@@ -100,7 +100,7 @@ class Lowered:
     finals: list[AvalQDD | None]
 
     def operands(self, args: Sequence[Any]) -> list[Any]:
-        """What `args`, operands of the program as it was, stand for."""
+        """Returns what `args`, operands of the program as it was, stand for."""
         return [x for a, v in zip(self.in_avals, args, strict=True) for x in a.lower_val(v)]
 
     def results(self, outs: Sequence[Any], args: Sequence[Any]) -> list[Any]:
@@ -119,7 +119,7 @@ def _raised(aval: AbstractValue, values: Iterator[Any]) -> Any:
 
 
 def lowered_values(avals: Sequence[AbstractValue], values: Sequence[Any]) -> list[Any]:
-    """What `values`, of types `avals`, stand for, one after the other."""
+    """Returns what `values`, of types `avals`, stand for, one after the other."""
     return [x for a, v in zip(avals, values, strict=True) for x in a.lower_val(v)]
 
 

@@ -49,7 +49,7 @@ class PartialTrace(Trace):
         self.unknown_trace = unknown
 
     def is_unknown(self, x: object) -> bool:
-        """Whether `x` depends on unknowns."""
+        """Returns whether `x` depends on unknowns."""
         return type(x) is DynamicJaxprTracer and x._trace is self.unknown_trace
 
     def pure(self, x: Value) -> Any:
@@ -94,7 +94,7 @@ class PartialTrace(Trace):
 def trace_unknowns(
     fun: Callable[..., Sequence[Value]], avals: Sequence[AbstractValue], info: DebugInfo
 ) -> tuple[Jaxpr, list[AbstractValue], list[Any]]:
-    """What of a function depends on its arguments, as a program; the rest is computed.
+    """Returns what of a function depends on its arguments, as a program; the rest is computed.
 
     Args:
       fun: takes one value per aval; returns a sequence of values.

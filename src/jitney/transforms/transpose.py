@@ -74,7 +74,7 @@ def is_undefined_primal(x: object) -> TypeIs[UndefinedPrimal]:
 
 
 def accumulator_of(x: Value | UndefinedPrimal) -> tuple[GradAccum, bool]:
-    """The accumulator of an operand's cotangent; whether its sum is to be returned, too."""
+    """Returns the accumulator of an operand's cotangent; whether its sum is to be returned, too."""
     if type(x) is not UndefinedPrimal:
         return NullAccum(get_aval(x).to_cotangent_aval()), False
     if x.accum is not None:
@@ -98,7 +98,7 @@ class TransposedProgram:
     log_tree: PyTreeDef
 
     def log_of(self, leaves: Iterable[Any]) -> Log:
-        """The log with these leaves."""
+        """Returns the log with these leaves."""
         return pytrees.tree_unflatten(self.log_tree, leaves)
 
 
@@ -265,7 +265,7 @@ def _evaluate_known(
 
 
 def _aligned(ct: Value, aval: AbstractValue) -> Any:
-    """The cotangent `ct` of a value of type `aval`, lying along Explicit axes as that says."""
+    """Returns the cotangent `ct` of a value of type `aval`, lying along Explicit axes as that says."""
     place = explicit.sharding_of(aval.to_cotangent_aval())
     if place is None or explicit.sharding_of(get_aval(ct)) == place:
         return ct

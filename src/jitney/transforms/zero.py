@@ -23,7 +23,7 @@ class Zero:
 
     @staticmethod
     def from_primal_value(value: Value) -> Zero:
-        """The zero tangent of a value."""
+        """Returns the zero tangent of a value."""
         return Zero(get_aval(value).to_tangent_aval())
 
     def instantiate(self) -> Any:

@@ -169,6 +169,8 @@ def test_several_names_as_one():
     both(lambda v, i: lax.psum_scatter(v, i, tiled=True))
     both(lambda v, i: lax.all_to_all(v, i, 0, 1))
     both(lambda v, i: lax.all_to_all(v, i, 0, 1, tiled=True))
+    both(lambda v, i: lax.all_to_all(v, i, 0, 0))
+    both(lambda v, i: lax.all_to_all(v, i, 0, 0, tiled=True))
     both(lambda v, i: lax.ppermute(v, i, [(0, 4), (4, 2), (3, 3)]))
     both(lambda v, i: lax.axis_index(i) * v)
 

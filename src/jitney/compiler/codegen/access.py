@@ -28,12 +28,12 @@ WORD = "i32"  # the narrowest element that processors gather
 
 
 def lanes_below(e: Emitter, count: Value, lanes: int) -> Value:
-    """The mask of the lanes whose number is below `count`, which may be any number."""
+    """Returns the mask of the lanes whose number is below `count`, which may be any number."""
     return _compared(e, "ult", count, lanes)
 
 
 def lanes_from(e: Emitter, count: Value, lanes: int) -> Value:
-    """The mask of the lanes whose number is not below `count`, which may be any number."""
+    """Returns the mask of the lanes whose number is not below `count`, which may be any number."""
     return _compared(e, "uge", count, lanes)
 
 
@@ -73,7 +73,7 @@ def store_vector(e: Emitter, value: Value, pointer: Value, mask: Value | None) -
 
 
 def gather(e: Emitter, pointers: Value, kind: str, mask: Value | None) -> Value:
-    """What `pointers` point to, lane by lane; any value where `mask` does not hold."""
+    """Returns what `pointers` point to, lane by lane; any value where `mask` does not hold."""
     if BITS[kind] >= BITS[WORD] or mask is None or not e.target.has_gather:
         return _gather(e, pointers, kind, mask)
     lanes = pointers.lanes
@@ -176,7 +176,7 @@ done:
 
 
 def as_i64(e: Emitter, value: Value, dtype: np.dtype) -> Value:
-    """A whole number of `dtype`, extended as its sign says."""
+    """Returns a whole number of `dtype`, extended as its sign says."""
     if value.kind == "i64":
         return value
     return e.sext(value, "i64") if dtype.kind == "i" else e.zext(value, "i64")

@@ -103,12 +103,12 @@ class Accumulators:
 
 
 def _held(dtype: np.dtype) -> str:
-    """The kind in memory: predicates are kept as bytes."""
+    """Returns the kind in memory: predicates are kept as bytes."""
     return "i8" if dtype == np.bool_ else register_kind(dtype)
 
 
 def neutral(fn: str, dtype: np.dtype) -> float | int:
-    """The neutral element of a monoid."""
+    """Returns the neutral element of a monoid."""
     if fn == "mul":
         return 1
     if fn in ("add", "or", "xor"):

@@ -54,7 +54,7 @@ def _element(e: Emitter, start: Value, at: int) -> Value:
 
 
 def _ticks(e: Emitter) -> Value:
-    """The processor's clock, which runs at a constant rate."""
+    """Returns the processor's clock, which runs at a constant rate."""
     if e.target.is_x86:
         e.declarations.add("declare i64 @llvm.readcyclecounter()")
         return e.emit("call i64 @llvm.readcyclecounter()", "i64")

@@ -97,7 +97,7 @@ class DriverWriter:
         self._constant_names: dict[int, str] = {}
 
     def text(self) -> str:
-        """The whole module."""
+        """Returns the whole module."""
         e = self.e
         self._steps(self.plan.steps)
         cells = f"  %cells = alloca [{self.cell_count} x ptr], align 16"
@@ -106,7 +106,7 @@ class DriverWriter:
         return "\n".join([*self.functions, function, e.module_text()])
 
     def _function(self, head: str, stack: list[str]) -> str:
-        """The function with the code that was written so far."""
+        """Returns the function with the code that was written so far."""
         self.e.line(f"ret {polls.SUCCEEDED!r}")
         slots = [f"  %slots = alloca [{self.slots} x ptr], align 16"]
         for i in range(self.slots):
@@ -132,7 +132,7 @@ class DriverWriter:
                 return e.emit(f"load ptr, ptr {at.text}", "ptr")
 
     def _constant(self, data: np.ndarray) -> Value:
-        """The symbol of a constant."""
+        """Returns the symbol of a constant."""
         name = self._constant_names.get(id(data))
         if name is None:
             name = self._constant_names[id(data)] = f"jitney.constant.{len(self.constants)}"
@@ -141,7 +141,7 @@ class DriverWriter:
         return Value(f"@{name}", "ptr")
 
     def native(self, name: str, result: str, types: str) -> str:
-        """The symbol of a function of the runtime, to be called."""
+        """Returns the symbol of a function of the runtime, to be called."""
         self.natives[name] = None
         self.e.declarations.add(f"declare {result} @jitney.{name}({types})")
         return f"{result} @jitney.{name}"
@@ -365,7 +365,7 @@ class DriverWriter:
         self.cells = outside
 
     def _new_cell(self, pointer: Value) -> int:
-        """The number of a cell that holds `pointer`."""
+        """Returns the number of a cell that holds `pointer`."""
         number = self.cell_count
         self.cell_count += 1
         self.e.line(f"store {pointer!r}, {self._cell(number)!r}")
@@ -395,7 +395,7 @@ class DriverWriter:
         polls.check(self.e, self.e.emit(call, "i32"))
 
     def _gemm_function(self, step: ir.Gemm) -> str:
-        """The name of the function for products like `step`, of which a program has one."""
+        """Returns the name of the function for products like `step`, of which a program has one."""
         key = (
             step.dtype,
             step.batch,
@@ -456,7 +456,7 @@ class _GemmWriter:
         self.count = 0
 
     def text(self) -> str:
-        """The definitions of the function and of its part."""
+        """Returns the definitions of the function and of its part."""
         step = self.step
         work = 2 * step.batch * step.m * step.n * step.k
         if step.batch > 1 or (work >= COSTS.parallel_product_above and step.m > 1):
@@ -540,14 +540,14 @@ class _GemmWriter:
         return e.emit(f"getelementptr i8, {pointer!r}, {distance!r}", "ptr")
 
     def _place(self, value: Value) -> str:
-        """An address that holds `value`: Fortran takes all arguments by address."""
+        """Returns an address that holds `value`: Fortran takes all arguments by address."""
         at = self.e.emit(f"getelementptr i64, ptr %blas, i64 {self.count}", "ptr")
         self.e.line(f"store {value!r}, ptr {at.text}")
         self.count += 1
         return at.text
 
     def _place_factor(self, value: float) -> str:
-        """An address that holds `value` as a number of the product's dtype."""
+        """Returns an address that holds `value` as a number of the product's dtype."""
         words = np.zeros(2, np.int64)
         words.view(self.step.dtype)[0] = value
         first, _ = (self._place(constant(int(word), "i64")) for word in words)

@@ -58,7 +58,7 @@ class GroupedLoads:
         lanes: int,
         remaining: Value | None,
     ) -> Value:
-        """The elements of all lanes at `place`.
+        """Returns the elements of all lanes at `place`.
 
         Args:
           e: where code goes.
@@ -91,7 +91,7 @@ class GroupedLoads:
 
 
 def memory_kind(dtype: np.dtype) -> str:
-    """The kind of elements of `dtype` in memory: predicates are bytes."""
+    """Returns the kind of elements of `dtype` in memory: predicates are bytes."""
     return "i8" if dtype == np.bool_ else register_kind(dtype)
 
 

@@ -56,7 +56,7 @@ def _neighbours(
 
 
 def separate(e: Emitter, pairs: Value) -> tuple[Value, Value]:
-    """The elements at even places of a vector, and those at odd places."""
+    """Returns the elements at even places of a vector, and those at odd places."""
     lanes = pairs.lanes // 2
     first, second = (
         shuffle(e, pairs, pairs, [2 * k + which for k in range(lanes)]) for which in (0, 1)

@@ -93,7 +93,7 @@ class KernelWriter:
     # --- the function -----------------------------------------------------------------------------
 
     def text(self) -> str:
-        """The function's definition."""
+        """Returns the function's definition."""
         e = self.e
         for i in range(len(self.kernel.params)):
             at = e.emit(f"getelementptr inbounds ptr, ptr %params, i64 {i}", "ptr")
@@ -105,7 +105,7 @@ class KernelWriter:
         return "\n".join([f"{head} {self.target.function_attributes} {{", *body, "}"])
 
     def natives(self) -> list[str]:
-        """The functions of the runtime that the code calls."""
+        """Returns the functions of the runtime that the code calls."""
         turned = [] if self.turned is None else self.turned.natives
         return [*turned, *[polls.POLL] * polls.has_polls(self.kernel)]
 
@@ -347,14 +347,14 @@ class KernelWriter:
         return indices
 
     def _indices_of_vectors(self) -> set[Affine]:
-        """The indices of loads of which none is made lane by lane."""
+        """Returns the indices of loads of which none is made lane by lane."""
         turned = {} if self.turned is None else self.turned.places
         loads = [(s.param, s.index) for s in self.kernel.body if isinstance(s, ir.Load)]
         alone = [place for place in loads if place not in self.grouped and place not in turned]
         return {index for _, index in loads} - {index for _, index in alone}
 
     def _address(self, index: Affine) -> tuple[Value, Value | None]:
-        """(the same for all lanes, per lane) parts of a linear position, in i64.
+        """Returns (the same for all lanes, per lane) parts of a linear position, in i64.
 
         The per-lane part is None for neighbouring lanes at neighbouring positions or all at one.
         """
@@ -379,11 +379,11 @@ class KernelWriter:
         return base, per_lane
 
     def _lies_apart(self, index: Affine) -> bool:
-        """Whether lanes at `index` are neither neighbours in memory nor all at one place."""
+        """Returns whether lanes at `index` are neither neighbours in memory nor all at one place."""
         return self._lane_stride(index) not in (0, 1) or any(self.varies[t] for t, _ in index.terms)
 
     def _is_strided_store(self, index: Affine) -> bool:
-        """Whether lanes are written to `index` by vectors and a mask."""
+        """Returns whether lanes are written to `index` by vectors and a mask."""
         stride = self._lane_stride(index)
         if any(self.varies[t] for t, _ in index.terms):
             return False
@@ -448,7 +448,7 @@ class KernelWriter:
                 return result
 
     def _complex_part(self, part: Part, s: ir.Call, args: list[Value]) -> Value:
-        """A part of a complex function; both are computed when the first is asked for."""
+        """Returns a part of a complex function; both are computed when the first is asked for."""
         key = (part.of.fn, s.args)
         parts = self.state.shared.get(key)
         if parts is None:
@@ -456,7 +456,7 @@ class KernelWriter:
         return parts[part.which]
 
     def _outlined(self, s: ir.Call, dtype: np.dtype, args: list[Value]) -> Value:
-        """A call of a function that computes `s`, written once in the module."""
+        """Returns a call of a function that computes `s`, written once in the module."""
 
         def body(inner: Emitter, params: list[Value]) -> Value:
             result = table.emit(inner, s.fn, dtype, params, s.dtype)
@@ -516,7 +516,7 @@ class KernelWriter:
         return base, None
 
     def _needed_lanes(self) -> Value | None:
-        """How many lanes the loop has left, where it is under a mask."""
+        """Returns how many lanes the loop has left, where it is under a mask."""
         return None if self.mask is None else self.remaining
 
     # --- outputs ----------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ ANY_RANGE = Range()
 
 
 def range_of(kernel: Kernel | LoopKernel) -> Range:
-    """What is known of the bounds where all of `kernel` is run, at once or in chunks."""
+    """Returns what is known of the bounds where all of `kernel` is run, at once or in chunks."""
     plan = schedule(kernel)
     axis = outermost(plan)
     if axis is None or axis != plan.vector:
@@ -73,7 +73,7 @@ def is_tile(kernel: Kernel | LoopKernel, plan: Schedule) -> bool:
 
 
 def lanes_hint(kernel: Kernel | LoopKernel, plan: Schedule) -> int:
-    """How many vectors are worked on at a time: part of the key, as it depends on sizes."""
+    """Returns how many vectors are worked on at a time: part of the key, as it depends on sizes."""
     if plan.vector is None or not kernel.reduced:
         return 1
     extent = kernel.extents[plan.vector]

@@ -46,7 +46,7 @@ class Links:
         return sum([x.nbytes for x in self.constants.values()])
 
     def addresses(self) -> dict[str, int]:
-        """The address of each symbol.
+        """Returns the address of each symbol.
 
         Raises:
           ValueError: if there is no library function, or no procedure, of some name.

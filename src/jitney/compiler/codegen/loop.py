@@ -96,7 +96,7 @@ class LoopWriter(KernelWriter):
             self._store_value(p.finish, p.index, p.dtype, phi)
 
     def _start(self, place: CarrySlot) -> Value:
-        """What a carried scalar is at first."""
+        """Returns what a carried scalar is at first."""
         stored = self.loop.params[place.start]
         load = ir.Load(place.start, place.index, stored)
         value = self._load(load, place.varies and self.lanes > 1)
@@ -105,7 +105,7 @@ class LoopWriter(KernelWriter):
         return held
 
     def _watch(self, head: str, starts: list[Value]) -> Strips | Countdown | Unwatched:
-        """What makes the loop poll for signals; written in the block before it."""
+        """Returns what makes the loop poll for signals; written in the block before it."""
         kernel = self.loop
         if not has_polls(kernel):
             return Unwatched(self.e, head)
@@ -119,7 +119,7 @@ class LoopWriter(KernelWriter):
         return Strips(self.e, head, cost, counter, starts[counter], limit)
 
     def _condition(self) -> Value:
-        """Whether to go on, in any lane."""
+        """Returns whether to go on, in any lane."""
         kernel = self.loop
         needed = self._needed_for(kernel.condition)
         for i, s in enumerate(kernel.body):

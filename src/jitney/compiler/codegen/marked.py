@@ -57,19 +57,19 @@ class Marks:
         shared: Emitter,
         bounds: Range,
     ) -> KernelWriter:
-        """A writer of a kernel, as a `KernelWriter` is made, that notes here what it writes."""
+        """Returns a writer of a kernel, as a `KernelWriter` is made, that notes here what it writes."""
         kind: Any = _MarkingLoop if isinstance(kernel, LoopKernel) else _Marking
         writer: _Marking = kind(kernel, target, name, shared, bounds)
         writer.marks, writer.nodes = self, {}
         return writer
 
     def define(self, text: str) -> str:
-        """The reference to new metadata."""
+        """Returns the reference to new metadata."""
         self._metadata.append(text)
         return f"!{_FIRST + len(self._metadata) - 1}"
 
     def line_of(self, node: hlo.Node | None) -> int:
-        """The line that stands for a node."""
+        """Returns the line that stands for a node."""
         if node is None:
             return 1
         if node not in self._numbers:
@@ -78,16 +78,16 @@ class Marks:
         return self._numbers[node]
 
     def node_at(self, line: int) -> hlo.Node | None:
-        """The node that a line stands for."""
+        """Returns the node that a line stands for."""
         return self._nodes[line - 2] if line >= 2 else None
 
     def module_text(self) -> str:
-        """The metadata that functions refer to."""
+        """Returns the metadata that functions refer to."""
         rows = [f"!{_FIRST + i} = {text}" for i, text in enumerate(self._metadata)]
         return _HEAD + "\n".join(rows)
 
     def annotated(self, name: str, lines: Sequence[str], nodes: Sequence[hlo.Node | None]) -> str:
-        """The text of a function with locations.
+        """Returns the text of a function with locations.
 
         Args:
           name: of the function.

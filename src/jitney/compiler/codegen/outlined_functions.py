@@ -16,7 +16,7 @@ _codes: dict[tuple[Outlined, int], engine.Code] = {}
 
 
 def missing(wanted: Mapping[str, Outlined], level: int) -> list[Outlined]:
-    """Those of the functions `wanted`, and of what they call, without code: callees first."""
+    """Returns those of the functions `wanted`, and of what they call, without code: callees first."""
     without_code: dict[Outlined, None] = {}
 
     def visit(functions: Mapping[str, Outlined]) -> None:
@@ -36,12 +36,12 @@ def enter(function: Outlined, level: int, emitted: str | bytes) -> None:
 
 
 def codes(functions: Mapping[str, Outlined], level: int) -> dict[str, engine.Code]:
-    """The code of functions that have been entered, by their names."""
+    """Returns the code of functions that have been entered, by their names."""
     return {name: _codes[function, level] for name, function in functions.items()}
 
 
 def texts(functions: Mapping[str, Outlined]) -> list[str]:
-    """The modules of `functions`, and of those that they call."""
+    """Returns the modules of `functions`, and of those that they call."""
     reached: dict[Outlined, None] = {}
     stack = [*functions.values()]
     while stack:

@@ -45,7 +45,7 @@ def poll(e: Emitter) -> None:
 
 
 def _period(cost: int) -> int:
-    """How many iterations of `cost` there are between two polls."""
+    """Returns how many iterations of `cost` there are between two polls."""
     return max(min(COSTS.poll_loop // max(cost, 1), COSTS.poll_iterations), 1)
 
 
@@ -139,7 +139,7 @@ class Strips:
         self.first = self._end(start)
 
     def _end(self, at: Value) -> Value:
-        """The end of the strip that begins with `at`."""
+        """Returns the end of the strip that begins with `at`."""
         period = constant(self.period, at.kind)
         return self.e.intrinsic(
             "llvm.smin", [self.e.intrinsic("llvm.sadd.sat", [at, period]), self.bound]
@@ -195,7 +195,7 @@ def polling_position(kernel: Kernel | LoopKernel) -> int | None:
 
 
 def has_polls(kernel: Kernel | LoopKernel) -> bool:
-    """Whether a kernel polls for signals itself, and may therefore be interrupted."""
+    """Returns whether a kernel polls for signals itself, and may therefore be interrupted."""
     if isinstance(kernel, LoopKernel):
         return kernel.trips is None or kernel.trips > _period(body_cost(kernel))
     return polling_position(kernel) is not None

@@ -34,7 +34,7 @@ from jitney.core.thresholds import threshold
 
 
 def _is_long(steps: Sequence[ir.Step]) -> bool:
-    """Whether a call may take so long that other Python threads should run meanwhile."""
+    """Returns whether a call may take so long that other Python threads should run meanwhile."""
     for step in steps:
         match step:
             case ir.Launch():
@@ -73,7 +73,7 @@ class _Kernels:
         self.alive_at_last_count = 0
 
     def find(self, wanted: Mapping[Any, object]) -> dict[Any, tuple[engine.Code, str]]:
-        """The code, and the name in it, of those of `wanted` that have some."""
+        """Returns the code, and the name in it, of those of `wanted` that have some."""
         compiled: dict[Any, tuple[engine.Code, str]] = {}
         for key in wanted:
             reference, name = self.places.get(key, (None, ""))
@@ -134,7 +134,7 @@ class _Written(NamedTuple):
 def _write(
     kernels: Mapping[_Key, Kernel | LoopKernel], marks: Marks | None = None
 ) -> dict[_Key, _Written]:
-    """The code of each kernel, marked if there are `marks`; names are different."""
+    """Returns the code of each kernel, marked if there are `marks`; names are different."""
     target = host()
     written: dict[_Key, _Written] = {}
     for i, (key, kernel) in enumerate(kernels.items()):
@@ -149,7 +149,7 @@ def _write(
 
 
 def _outlined(written: Iterable[_Written]) -> dict[str, Outlined]:
-    """The functions of other modules that all of `written` call."""
+    """Returns the functions of other modules that all of `written` call."""
     return {name: function for w in written for name, function in w.outlined.items()}
 
 
@@ -178,7 +178,7 @@ def divided(sizes: Sequence[int], own: int, threads: int) -> list[list[int]]:
 
 
 def _launched(steps: Sequence[ir.Step]) -> dict[Kernel | LoopKernel, Range]:
-    """The kernels that `steps` launch, and the ranges that they are launched over."""
+    """Returns the kernels that `steps` launch, and the ranges that they are launched over."""
     ranges: dict[Kernel | LoopKernel, Range] = {}
     stack = list(reversed(steps))
     while stack:
@@ -218,7 +218,7 @@ class _KernelSet:
 def _driver(
     plan: ir.Plan, code_of: Callable[[Kernel | LoopKernel], tuple[str, bool]]
 ) -> tuple[DriverWriter, str]:
-    """The writer of a plan's entry, and its text."""
+    """Returns the writer of a plan's entry, and its text."""
     writer = DriverWriter(plan, host(), "entry", code_of, symbols.symbol)
     return writer, writer.text()
 
@@ -251,14 +251,14 @@ class _Modules:
         self._names_by_id: dict[int, tuple[str, bool]] = {}  # hashing a kernel goes over all of it
 
     def code_of(self, kernel: Kernel | LoopKernel) -> tuple[str, bool]:
-        """The name of a kernel's function for the entry, and whether another module has it."""
+        """Returns the name of a kernel's function for the entry, and whether another module has it."""
         name = self._names_by_id.get(id(kernel))
         if name is None:
             name = self._names_by_id[id(kernel)] = self.names[self._wanted.keys[kernel]]
         return name
 
     def compiled(self, driver: DriverWriter, entry: str) -> tuple[engine.Code, Links]:
-        """The code of the module of `entry`, and what it is linked with."""
+        """Returns the code of the module of `entry`, and what it is linked with."""
         functions = outlined_functions.missing(_outlined(self._written.values()), self._level)
         texts = [joined(*self._texts(self.own), entry)]
         texts += [joined(*self._texts(group)) for group in self.beside]
@@ -281,7 +281,7 @@ class _Modules:
     def _load(
         self, emitted: str | bytes, group: Sequence[_Key], addresses: dict[str, int]
     ) -> engine.Code:
-        """A module in memory, its kernels known to all programs."""
+        """Returns a module in memory, its kernels known to all programs."""
         outlined = _outlined([self._written[key] for key in group])
         calls = outlined_functions.codes(outlined, self._level)
         code = engine.load(emitted, {**addresses, **engine.addresses(calls)}, calls)
@@ -366,12 +366,12 @@ def joined(*modules: str) -> str:
 
 
 def _called(head: str) -> str:
-    """The name in the first line of a function, or in its declaration."""
+    """Returns the name in the first line of a function, or in its declaration."""
     return head.partition("@")[2].partition("(")[0]
 
 
 def llvm_text(plan: ir.Plan, marks: Marks | None = None) -> str:
-    """The LLVM assembly of the kernels and the entry.
+    """Returns the LLVM assembly of the kernels and the entry.
 
     Args:
       plan: of a program.
@@ -386,7 +386,7 @@ def llvm_text(plan: ir.Plan, marks: Marks | None = None) -> str:
 
 
 def kernel_names(plan: ir.Plan) -> dict[Kernel | LoopKernel, str]:
-    """The names of the kernels' functions in `llvm_text` and `asm_text`."""
+    """Returns the names of the kernels' functions in `llvm_text` and `asm_text`."""
     wanted = _KernelSet(plan)
     names = {key: f"k{i}" for i, key in enumerate(wanted.kernels)}
     return {kernel: names[key] for kernel, key in wanted.keys.items()}

@@ -27,7 +27,7 @@ def function(
     e: Emitter,
     code_of: Callable[[Kernel | LoopKernel], tuple[str, bool]],
 ) -> str:
-    """The function's definition.
+    """Returns the function's definition.
 
     Args:
       step: what it does.

@@ -32,7 +32,7 @@ def largest_stride(target: Target) -> int:
 
 
 def is_strided(stride: int, target: Target) -> bool:
-    """Whether loads at `stride` are made by vectors and shuffles."""
+    """Returns whether loads at `stride` are made by vectors and shuffles."""
     return (stride < 0 and -stride <= largest_stride(target)) or 1 < stride <= largest_stride(
         target
     )
@@ -59,7 +59,7 @@ class Window:
         return abs(self.stride) * (lanes - 1) + self.spread + 1
 
     def starts(self, lanes: int) -> list[int]:
-        """Where the vectors begin, counted from the first element."""
+        """Returns where the vectors begin, counted from the first element."""
         last = self.length(lanes) - lanes
         return [*range(0, last, lanes), last]
 
@@ -111,7 +111,7 @@ def load(
     lanes: int,
     remaining: Value | None,
 ) -> list[Value]:
-    """The vectors of a window.
+    """Returns the vectors of a window.
 
     Args:
       e: where code goes.
@@ -186,7 +186,7 @@ def store(
 
 
 def _valid(e: Emitter, window: Window, start: int, lanes: int, remaining: Value) -> Value:
-    """Which elements of the vector at `start` of `window` the first `remaining` lanes need."""
+    """Returns which elements of the vector at `start` of `window` the first `remaining` lanes need."""
     step = abs(window.stride)
     if window.stride > 0:  # those before the end of the last lane's
         end = e.mul(remaining, e.const(step, remaining))

@@ -41,7 +41,7 @@ _threads = 1
 
 
 def threads() -> int:
-    """How many threads large kernels are divided among."""
+    """Returns how many threads large kernels are divided among."""
     return _threads
 
 
@@ -87,7 +87,7 @@ class HostFunction:
 
     @classmethod
     def of_library(cls, call: library.Call) -> HostFunction:
-        """The reference implementation of a library function.
+        """Returns the reference implementation of a library function.
 
         Raises:
           ValueError: if there is no function of that name.
@@ -102,7 +102,7 @@ class HostFunction:
 
     @classmethod
     def of_procedure(cls, call: library.ProcedureCall) -> HostFunction:
-        """What a procedure's name stands for.
+        """Returns what a procedure's name stands for.
 
         Raises:
           ValueError: if there is no procedure of that name.

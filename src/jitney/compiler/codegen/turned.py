@@ -131,7 +131,7 @@ class TurnedBlocks:
         lanes: int,
         masks: tuple[Value | None, Value | None],
     ) -> Value:
-        """The elements of all lanes at `place`, as they are in memory.
+        """Returns the elements of all lanes at `place`, as they are in memory.
 
         Args:
           e: where code goes.
@@ -163,5 +163,5 @@ class TurnedBlocks:
 
 
 def _function(size: int) -> str:
-    """The function of the runtime that transposes blocks of elements of `size` bytes."""
+    """Returns the function of the runtime that transposes blocks of elements of `size` bytes."""
     return f"transpose_{8 * size}"

@@ -76,13 +76,13 @@ REUSED = "{} would compute it again for each element that repeats it"
 
 
 def reason_text(reason: Reason) -> str:
-    """A reason in words."""
+    """Returns a reason in words."""
     text, what = reason
     return text.format(ir.word(what) if isinstance(what, ir.Node) else what)
 
 
 def is_alias(node: ir.Node) -> bool:
-    """Whether a materialized node shares its operand's buffer."""
+    """Returns whether a materialized node shares its operand's buffer."""
     return isinstance(node, _ALIASES)
 
 
@@ -283,7 +283,7 @@ def _mark(
 
 
 def _has_long_rows(node: ir.Reduce) -> bool:
-    """Whether `node` reduces more at a time than a strip of rows holds, and all of it is large.
+    """Returns whether `node` reduces more at a time than a strip of rows holds, and all of it is large.
 
     Rows that a strip holds (`plan/row_strips.py`) are in a cache when they are needed again.
     """
@@ -296,7 +296,7 @@ def _has_long_rows(node: ir.Reduce) -> bool:
 
 
 def _costs_less_than_memory(node: ir.Node, costs: dict[ir.Node, int], stored: set[ir.Node]) -> bool:
-    """Whether to compute `node` again is less than to write it to memory and read it.
+    """Returns whether to compute `node` again is less than to write it to memory and read it.
 
     What it is computed from has to be read instead, so that must be no larger.
     """
@@ -329,14 +329,14 @@ def _is_free(node: ir.Node) -> bool:
 
 
 def _is_piecewise(node: ir.Node) -> bool:
-    """Whether kernels for parts of an iteration domain can compute `node` within other code."""
+    """Returns whether kernels for parts of an iteration domain can compute `node` within other code."""
     if isinstance(node, ir.Concatenate):
         return len(node.parts) <= COSTS.max_parts
     return isinstance(node, ir.Pad) and not any(node.interior)
 
 
 def is_short(node: ir.Node) -> bool:
-    """Whether `node` is a reduction that is written out where it is used."""
+    """Returns whether `node` is a reduction that is written out where it is used."""
     return isinstance(node, ir.Reduce) and 1 <= _count(node) <= COSTS.short_axis
 
 
@@ -346,12 +346,12 @@ def _count(node: ir.Reduce) -> int:
 
 
 def _joins_axes(node: ir.Node) -> bool:
-    """Whether `node` is a reshape that only a buffer can be read through."""
+    """Returns whether `node` is a reshape that only a buffer can be read through."""
     return isinstance(node, ir.Reshape) and not is_affine_reshape(node)
 
 
 def _must_be_stored(node: ir.Node, x: ir.Node, costs: dict[ir.Node, int], marks: _Marks) -> bool:
-    """Whether computing operand `x` inside of `node` is impossible or repeats costly work."""
+    """Returns whether computing operand `x` inside of `node` is impossible or repeats costly work."""
     if isinstance(node, ir.DynamicUpdateSlice):
         return x is node.x
     if isinstance(node, ir.Dft):  # each element once, but by as many statements as it has places
@@ -377,7 +377,7 @@ def _must_be_stored(node: ir.Node, x: ir.Node, costs: dict[ir.Node, int], marks:
 
 
 def _keeps_index(node: ir.Node, x: ir.Node) -> bool:
-    """Whether `node` reads operand `x` at the same index at which it is computed.
+    """Returns whether `node` reads operand `x` at the same index at which it is computed.
 
     So do axes of size 1 that come or go, and a gather of single elements for where these are.
     """

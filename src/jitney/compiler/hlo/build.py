@@ -43,7 +43,7 @@ class Builder:
     # --- interning --------------------------------------------------------------------------------
 
     def _make(self, kind: type[Any], type_: Any, *fields: Any) -> Any:
-        """The node, made once; a constant if it has no elements: nothing is computed for it."""
+        """Returns the node, made once; a constant if it has no elements: nothing is computed for it."""
         if type(type_) is TensorType and 0 in type_.shape and kind is not ir.Parameter:
             return self.constant(np.empty(type_.shape, type_.dtype))
         key = (kind, type_, fields)
@@ -68,7 +68,7 @@ class Builder:
         return self._make(ir.Parameter, type_, index)
 
     def constant(self, value: Value) -> Node:
-        """A value known now; a scalar spread over a shape becomes a broadcast of the scalar."""
+        """Returns a value known now; a scalar spread over a shape becomes a broadcast of the scalar."""
         array = np.asarray(value)
         type_ = TensorType(array.shape, array.dtype)
         if array.ndim and array.size > 1 and not any(array.strides):
@@ -107,7 +107,7 @@ class Builder:
     # --- elementwise ------------------------------------------------------------------------------
 
     def apply(self, fn: str, *args: Node) -> Node:
-        """The scalar function `fn` on operands of one shape."""
+        """Returns the scalar function `fn` on operands of one shape."""
         types = [a.tensor_type for a in args]
         shape = types[0].shape
         for type_ in types:
@@ -118,7 +118,7 @@ class Builder:
         return self._make(ir.Apply, TensorType(shape, dtype), fn, args)
 
     def apply_again(self, fn: str, args: Sequence[Node], dtype: np.dtype) -> Node:
-        """What `Apply` nodes are: `fn` of `args`, with the result's dtype where it says so."""
+        """Returns what `Apply` nodes are: `fn` of `args`, with the result's dtype where it says so."""
         if fn == "convert":
             return self.convert(args[0], dtype)
         return self.bitcast(args[0], dtype) if fn == "bitcast" else self.apply(fn, *args)
@@ -143,7 +143,7 @@ class Builder:
         return self._make(ir.Apply, TensorType(x.shape, dtype), "convert", (x,))
 
     def bitcast(self, x: Node, dtype: DTypeLike) -> Node:
-        """The bytes of `x` as `dtype`."""
+        """Returns the bytes of `x` as `dtype`."""
         dtype = np.dtype(dtype)
         old, new = x.dtype.itemsize, dtype.itemsize
         if x.dtype == dtype:
@@ -201,7 +201,7 @@ class Builder:
         return self._make(ir.Broadcast, TensorType(shape, x.dtype), x, dims)
 
     def reshape(self, x: Node, shape: Sequence[int]) -> Node:
-        """The elements in row-major order in another shape."""
+        """Returns the elements in row-major order in another shape."""
         shape = tuple(shape)
         if x.shape == shape:
             return x
@@ -417,7 +417,7 @@ class Builder:
         return self._split(self._make(ir.Sort, types, tuple(xs), dim, num_keys, stable))
 
     def top_k(self, x: Node, k: int, dim: int) -> list[Node]:
-        """The k largest along `dim`, and their indices."""
+        """Returns the k largest along `dim`, and their indices."""
         shape = (*x.shape[:dim], k, *x.shape[dim + 1 :])
         types = (TensorType(shape, x.dtype), TensorType(shape, _INT32))
         return self._split(self._make(ir.TopK, types, x, k, dim))
@@ -425,7 +425,7 @@ class Builder:
     # --- control and host -------------------------------------------------------------------------
 
     def region(self, types: Sequence[TensorType], body: Callable[..., Sequence[Node]]) -> Region:
-        """The region that `body(builder, *parameters)` builds."""
+        """Returns the region that `body(builder, *parameters)` builds."""
         inner = type(self)()
         inner.origin = self.origin
         parameters = [inner.parameter(i, t) for i, t in enumerate(types)]
@@ -447,7 +447,7 @@ class Builder:
     def for_(
         self, count: int, init: Sequence[Node], step: Callable[..., Sequence[Node]]
     ) -> list[Node]:
-        """What `init` is after carry = step(builder, i, *carry) for each int32 i < count."""
+        """Returns what `init` is after carry = step(builder, i, *carry) for each int32 i < count."""
 
         def test(inner: Builder, i: Node, *_: Node) -> list[Node]:
             return [inner.apply("lt", i, inner.constant(np.int32(count)))]
@@ -497,7 +497,7 @@ class Builder:
         args: Sequence[Node],
         groups: ir.Groups | None = None,
     ) -> Node:
-        """What the participants of a group along axes of a mesh compute together."""
+        """Returns what the participants of a group along axes of a mesh compute together."""
         type_ = collectives.result_type(kind, axes, groups, params, args)
         return self._make(ir.Collective, type_, kind, axes, groups, params, tuple(args))
 
@@ -527,6 +527,6 @@ class Builder:
     def module(
         self, name: str, parameters: Sequence[ir.Parameter], results: Sequence[Node]
     ) -> ir.Module:
-        """The program that computes `results` from `parameters`."""
+        """Returns the program that computes `results` from `parameters`."""
         region = Region(tuple(parameters), tuple(results), tuple(self.ordered))
         return ir.Module(name, region)

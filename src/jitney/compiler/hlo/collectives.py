@@ -21,14 +21,14 @@ _MONOIDS = get_args(ir.Monoid)
 
 
 def group_size(axes: ir.MeshAxes, groups: ir.Groups | None) -> int:
-    """The number of participants in a group."""
+    """Returns the number of participants in a group."""
     return math.prod([n for _, n in axes]) if groups is None else len(groups[0])
 
 
 def result_type(
     kind: str, axes: ir.MeshAxes, groups: ir.Groups | None, params: ir.Params, args: Sequence[Node]
 ) -> TensorType:
-    """The type of each participant's result.
+    """Returns the type of each participant's result.
 
     Raises:
       AssertionError: naming the constraint that is violated.
@@ -68,5 +68,5 @@ def result_type(
 
 
 def is_operand(kind: str, params: ir.Params) -> bool:
-    """Whether the result of a single participant is its operand; if not, it is zero."""
+    """Returns whether the result of a single participant is its operand; if not, it is zero."""
     return kind != "axis_index" and params != (("pairs", ()),)

@@ -19,7 +19,7 @@ _TILED = np.dtype(np.float32), np.dtype(np.float64)
 
 
 def extents(node: ir.Dot) -> tuple[int, int, int, int]:
-    """(batch, m, n, k) of a contraction."""
+    """Returns (batch, m, n, k) of a contraction."""
     batch = math.prod(node.x.shape[j] for j in node.batch[0])
     k = math.prod(node.x.shape[j] for j in node.contract[0])
     m = math.prod(
@@ -41,7 +41,7 @@ def is_small_dot(node: ir.Dot) -> bool:
 
 
 def has_tiles(node: ir.Dot) -> bool:
-    """Whether loops keep sums in registers that share what they load, and BLAS is no faster."""
+    """Returns whether loops keep sums in registers that share what they load, and BLAS is no faster."""
     return is_by_columns(node) or is_by_rows(node)
 
 
@@ -56,7 +56,7 @@ def is_by_rows(node: ir.Dot) -> bool:
 
 
 def turned(node: ir.Dot) -> tuple[int, ...] | None:
-    """The order of y's axes in which `has_tiles` holds; None if it does, or in no order.
+    """Returns the order of y's axes in which `has_tiles` holds; None if it does, or in no order.
 
     It is worth a pass over y only where many rows of x use it.
     """
@@ -78,14 +78,14 @@ def _last(node: ir.Dot, side: int) -> int:
 
 
 def _has_columns(node: ir.Dot) -> bool:
-    """Whether neighbours in y are columns, enough for vectors."""
+    """Returns whether neighbours in y are columns, enough for vectors."""
     last = _last(node, 1)
     is_free = last not in node.contract[1] and last not in node.batch[1]
     return is_free and node.y.shape[last] >= COSTS.tile_columns
 
 
 def _is_large(node: ir.Dot) -> bool:
-    """Whether there is enough work for tiles to be worth LLVM's time."""
+    """Returns whether there is enough work for tiles to be worth LLVM's time."""
     return node.dtype in _TILED and math.prod(extents(node)) >= COSTS.tiled_products
 
 
@@ -113,7 +113,7 @@ def operand_order(rank: int, batch: Sequence[int], contract: Sequence[int]) -> s
 
 
 def is_scattered(node: ir.Dot) -> bool:
-    """Whether it is one for BLAS, but BLAS does not support the layout of an operand."""
+    """Returns whether it is one for BLAS, but BLAS does not support the layout of an operand."""
     if node.dtype not in blas.PRODUCTS or 0 in node.x.shape or is_small_dot(node):
         return False
     ranks = len(node.x.shape), len(node.y.shape)
@@ -124,7 +124,7 @@ def is_scattered(node: ir.Dot) -> bool:
 def contract_orders(
     contract: tuple[Sequence[int], Sequence[int]],
 ) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """The contracted axes as given, in the order of those of either operand."""
+    """Returns the contracted axes as given, in the order of those of either operand."""
     pairs = list(zip(*contract, strict=True))
     orders = [pairs, sorted(pairs), sorted(pairs, key=lambda pair: pair[1])]
     return [(tuple([p[0] for p in each]), tuple([p[1] for p in each])) for each in orders]

@@ -31,7 +31,7 @@ from jitney.core.record import replace
 
 
 def is_written(node: ir.Convolution) -> bool:
-    """Whether there is something better than the reference implementation."""
+    """Returns whether there is something better than the reference implementation."""
     dims = node.dims
     window = [node.w.shape[k] for k in dims.w_axes[2:]]
     fits = dims.rank <= SPACE or math.prod(window[: dims.rank - SPACE]) <= COSTS.written_out_places
@@ -39,7 +39,7 @@ def is_written(node: ir.Convolution) -> bool:
 
 
 def convolution(b: Builder, x: ir.Node, w: ir.Node, dims: ConvolutionDims) -> ir.Node:
-    """A convolution of real numbers, in terms of other nodes; see `is_written`."""
+    """Returns a convolution of real numbers, in terms of other nodes; see `is_written`."""
     shape = dims.result_shape(x.shape, w.shape)
     if 0 in shape or 0 in w.shape:
         return b.full(shape, 0, x.dtype)
@@ -67,7 +67,7 @@ def convolution(b: Builder, x: ir.Node, w: ir.Node, dims: ConvolutionDims) -> ir
 
 
 def _moving(x: ir.Node, w: ir.Node, out: Sequence[int], dims: ConvolutionDims) -> Window:
-    """The window for `x` [N, space, C] and `w` [space, C, F]."""
+    """Returns the window for `x` [N, space, C] and `w` [space, C, F]."""
     return Window(x.shape[1:-1], w.shape[:-2], tuple(out), dims.strides, dims.w_dilation, dims.low)
 
 
@@ -80,7 +80,7 @@ def _laid_out(b: Builder, x: ir.Node, axes: Sequence[int]) -> ir.Node:
 
 
 def _is_pointwise(w: ir.Node, dims: ConvolutionDims) -> bool:
-    """Whether a result is a product of the features at one place."""
+    """Returns whether a result is a product of the features at one place."""
     single = all(w.shape[k] == 1 for k in dims.w_axes[2:])
     is_plain = not any((*dims.low, *dims.high)) and all(d == 1 for d in dims.x_dilation)
     return single and is_plain and dims.groups == dims.batch_groups == 1
@@ -104,7 +104,7 @@ def _contraction(b: Builder, x: ir.Node, w: ir.Node, dims: ConvolutionDims) -> i
 
 
 def _remainders(b: Builder, x: ir.Node, w: ir.Node, dims: ConvolutionDims) -> ir.Node:
-    """A convolution of an operand with zeros between its elements, along the first such axis.
+    """Returns a convolution of an operand with zeros between its elements, along the first such axis.
 
     The places p, p + d, p + 2 d ... of the result see the same elements of the window, every d-th, and
     neighbouring elements of the operand.
@@ -174,7 +174,7 @@ def _images(b: Builder, x: ir.Node, w: ir.Node, window: Window, groups: int) -> 
 
 
 def _of_library(b: Builder, x: ir.Node, w: ir.Node, window: Window, groups: int) -> ir.Node:
-    """The same by `convolution.forward`."""
+    """Returns the same by `convolution.forward`."""
     if len(window.out) > SPACE:
         return _outermost(b, x, w, window, groups)
     shape = (x.shape[0], *window.out, w.shape[-1])
@@ -310,7 +310,7 @@ def _outermost(b: Builder, x: ir.Node, w: ir.Node, window: Window, groups: int) 
 
 
 def _three(b: Builder, x: ir.Node, w: ir.Node, window: Window) -> tuple[ir.Node, ir.Node, Window]:
-    """The same convolution with three spatial axes, added ones of size 1."""
+    """Returns the same convolution with three spatial axes, added ones of size 1."""
     ones = (1,) * (SPACE - len(window.out))
     zeros = (0,) * len(ones)
     return (
@@ -327,7 +327,7 @@ def _three(b: Builder, x: ir.Node, w: ir.Node, window: Window) -> tuple[ir.Node,
 
 
 def _filter(b: Builder, x: ir.Node, w: ir.Node, dims: ConvolutionDims) -> ir.Node:
-    """A convolution with a large window and few places: features are contracted with it."""
+    """Returns a convolution with a large window and few places: features are contracted with it."""
     shape = dims.result_shape(x.shape, w.shape)
     # Axes: feature, space, batch; feature, space, feature of the result.
     image = b.transpose(x, (dims.x_axes[1], *dims.x_axes[2:], dims.x_axes[0]))
@@ -375,7 +375,7 @@ def _sums_of_products(b: Builder, x: ir.Node, w: ir.Node, window: Window) -> ir.
 def real_and_imaginary(
     b: Builder, x: tuple[ir.Node, ir.Node], w: tuple[ir.Node, ir.Node], dims: ConvolutionDims
 ) -> tuple[ir.Node, ir.Node]:
-    """The parts of a convolution of complex numbers."""
+    """Returns the parts of a convolution of complex numbers."""
     (a, c), (u, v) = x, w
     rr, ii, ri, im = (b.convolution(*pair, dims) for pair in ((a, u), (c, v), (a, v), (c, u)))
     return b.apply("sub", rr, ii), b.apply("add", ri, im)
@@ -385,7 +385,7 @@ _INT32, _FLOAT32 = np.dtype(np.int32), np.dtype(np.float32)
 
 
 def carrier(dtype: np.dtype) -> np.dtype:
-    """The dtype in which products are summed: that of narrow ones is wider."""
+    """Returns the dtype in which products are summed: that of narrow ones is wider."""
     if dtype.itemsize < 4 and dtypes.issubdtype(dtype, np.integer):
         return _INT32
     if dtype.itemsize < 4 and dtypes.issubdtype(dtype, np.floating):

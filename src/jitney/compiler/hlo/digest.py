@@ -22,7 +22,7 @@ class _NoDigestError(Exception):
 
 
 def digest(module: ir.Module) -> str | None:
-    """The digest of `module`, whatever its name.
+    """Returns the digest of `module`, whatever its name.
 
     None if it calls users' Python functions, which may do anything, or if its constants are large.
     """
@@ -36,7 +36,7 @@ def digest(module: ir.Module) -> str | None:
 
 
 def _is_named(node: ir.HostCall) -> bool:
-    """Whether a call is of procedures alone, whose names tell what they do."""
+    """Returns whether a call is of procedures alone, whose names tell what they do."""
     return all(isinstance(fn, Procedure) for fn in (node.fn, node.finish) if fn is not None)
 
 

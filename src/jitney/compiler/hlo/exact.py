@@ -18,7 +18,7 @@ _SAME_CODE = (ir.LibraryCall,)  # evaluated by the very functions that programs 
 
 
 def is_exact(region: ir.Region) -> bool:
-    """Whether all that `region` computes, loops and branches apart, is exact."""
+    """Returns whether all that `region` computes, loops and branches apart, is exact."""
     return not region.ordered and all(map(_is_exact, traversal.topological_order(region.results)))
 
 

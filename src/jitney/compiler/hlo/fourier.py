@@ -20,7 +20,7 @@ def fft(b: Builder, x: ir.Node, kind: str, lengths: Sequence[int]) -> ir.Node:
 
 
 def _along(b: Builder, x: ir.Node, kind: str, axes: list[int], length: int) -> ir.Node:
-    """The transform along `axes`; `length` is that of the last one, on the real side."""
+    """Returns the transform along `axes`; `length` is that of the last one, on the real side."""
     if kind == "RFFT":
         re, im = b.dft(x, x, axes.pop(), of_real=True)
     else:

@@ -163,7 +163,7 @@ def _interpret_scatter(node: ir.Scatter, env: Env) -> Any:
 
 
 def elementwise_function(region: ir.Region) -> Callable[..., np.ndarray]:
-    """A region of scalars, of one result, as a function of vectors of one length.
+    """Returns a region of scalars, of one result, as a function of vectors of one length.
 
     A region of elementwise nodes alone is computed for all elements at once.
     """

@@ -598,7 +598,7 @@ _fields: dict[type, NodeFields] = {}
 
 
 def fields_of(kind: type[Node]) -> NodeFields:
-    """What the class `kind` declares."""
+    """Returns what the class `kind` declares."""
     fields = _fields.get(kind)
     if fields is None:
         annotations = {} if kind is Node else kind.__annotations__
@@ -616,7 +616,7 @@ def fields_of(kind: type[Node]) -> NodeFields:
 
 
 def kind_name(kind: type[Node]) -> str:
-    """The name of a kind of node in texts: `dynamic_slice` of `DynamicSlice`."""
+    """Returns the name of a kind of node in texts: `dynamic_slice` of `DynamicSlice`."""
     return "".join(f"_{c.lower()}" if c.isupper() else c for c in kind.__name__).lstrip("_")
 
 
@@ -625,7 +625,7 @@ SHARDING_CONSTRAINT = "sdy.sharding_constraint"
 
 
 def word(node: Node) -> str:
-    """The name that a node is printed with: its kind, or its scalar function."""
+    """Returns the name that a node is printed with: its kind, or its scalar function."""
     if isinstance(node, Apply):
         return node.fn
     if isinstance(node, ShardingConstraint):

@@ -20,7 +20,7 @@ class CountedLoop:
 
 
 def count_trips(node: ir.While) -> CountedLoop | None:
-    """The trips of a loop `for (i = 0; i < count; i++)`; None for any other."""
+    """Returns the trips of a loop `for (i = 0; i < count; i++)`; None for any other."""
     test = node.cond.results[0]
     if not isinstance(test, ir.Apply) or test.fn != "lt":
         return None
@@ -42,12 +42,12 @@ def count_trips(node: ir.While) -> CountedLoop | None:
 
 
 def is_invariant(body: ir.Region, node: ir.Node) -> bool:
-    """Whether `node` is a parameter of `body` that every iteration hands on as it is."""
+    """Returns whether `node` is a parameter of `body` that every iteration hands on as it is."""
     return isinstance(node, ir.Parameter) and body.results[node.index] is node
 
 
 def is_fully_overwritten(node: ir.While, carry: int) -> bool:
-    """Whether the loop writes every element of a carry that it updates in part, and reads none.
+    """Returns whether the loop writes every element of a carry that it updates in part, and reads none.
 
     These are the stacked results of a scan: what the carry is at the start does not matter.
     """
@@ -62,7 +62,7 @@ def is_fully_overwritten(node: ir.While, carry: int) -> bool:
 
 
 def covers_all_rows(start: ir.Node, counter: ir.Node, count: int) -> bool:
-    """Whether `start` is `counter`, or `counter` backwards from `count` - 1."""
+    """Returns whether `start` is `counter`, or `counter` backwards from `count` - 1."""
     while isinstance(start, ir.Apply) and start.fn == "convert" and start.dtype.itemsize >= 4:
         (start,) = start.args
     if start is counter:

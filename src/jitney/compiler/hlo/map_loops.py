@@ -47,7 +47,7 @@ class MapLoop:
 
 
 def as_map(node: ir.While) -> MapLoop | None:
-    """The description of a loop that maps; None for any other loop."""
+    """Returns the description of a loop that maps; None for any other loop."""
     counted = count_trips(node)
     if counted is None or node.body.ordered:
         return None
@@ -87,7 +87,7 @@ def as_map(node: ir.While) -> MapLoop | None:
 
 
 def _step(p: ir.Parameter, result: ir.Node) -> np.ndarray | None:
-    """The constant integer by which an iteration changes a number; None if there is none."""
+    """Returns the constant integer by which an iteration changes a number; None if there is none."""
     if (
         not isinstance(result, ir.Apply)
         or result.fn != "add"
@@ -116,7 +116,7 @@ def _is_backwards(start: ir.Node, counter: ir.Node) -> bool:
 
 
 def _is_row(user: ir.Node, p: ir.Node, counter: ir.Node, count: int, is_backwards: bool) -> bool:
-    """Whether `user` is the row of `p` that an iteration is for."""
+    """Returns whether `user` is the row of `p` that an iteration is for."""
     if not isinstance(user, ir.DynamicSlice) or user.x is not p:
         return False
     start = user.starts[0]
@@ -129,7 +129,7 @@ def _is_row(user: ir.Node, p: ir.Node, counter: ir.Node, count: int, is_backward
 
 
 def for_rows(node: ir.While, loop: MapLoop, parts: int) -> ir.While:
-    """The loop for one of `parts` equal parts of the rows.
+    """Returns the loop for one of `parts` equal parts of the rows.
 
     Args:
       node: a loop that maps.
@@ -195,5 +195,5 @@ def _body(node: ir.While, loop: MapLoop, types: Sequence[ir.TensorType], count: 
 def _at(
     b: Builder, row: ir.Node, starts: Sequence[ir.Node], new: Mapping[ir.Node, ir.Node]
 ) -> list[ir.Node]:
-    """Where a block of the row `row` starts that started at `starts`."""
+    """Returns where a block of the row `row` starts that started at `starts`."""
     return [b.convert(row, starts[0].dtype), *[new[x] for x in starts[1:]]]

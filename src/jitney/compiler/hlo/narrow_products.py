@@ -46,20 +46,20 @@ def narrow_operands(node: ir.Dot) -> tuple[ir.Node, ir.Node] | None:
 
 
 def _narrow(x: ir.Node) -> ir.Node:
-    """What `x` was converted from, if that was narrow."""
+    """Returns what `x` was converted from, if that was narrow."""
     if isinstance(x, ir.Apply) and x.fn == "convert" and x.args[0].dtype in tile_products.DTYPES:
         return x.args[0]
     return x
 
 
 def _exact(x: np.dtype, y: np.dtype) -> int:
-    """How many products can be added as float32 without being rounded."""
+    """Returns how many products can be added as float32 without being rounded."""
     largest = math.prod(128 if dtype == _INT8 else 255 for dtype in (x, y))
     return (1 << 24) // largest
 
 
 def product(b: Builder, node: ir.Dot, x: ir.Node, y: ir.Node) -> ir.Node:
-    """The contraction `node` of narrow x and y, which stand for its operands."""
+    """Returns the contraction `node` of narrow x and y, which stand for its operands."""
     batch, m, n, k = extents(node)
     rows = _matrices(b, x, node, 0, (batch, m, k))
     columns = _matrices(b, y, node, 1, (batch, k, n))
@@ -73,7 +73,7 @@ def product(b: Builder, node: ir.Dot, x: ir.Node, y: ir.Node) -> ir.Node:
 def _matrices(
     b: Builder, x: ir.Node, node: ir.Dot, side: int, shape: tuple[int, int, int]
 ) -> ir.Node:
-    """An operand as [batch, m, k], or as [batch, k, n]."""
+    """Returns an operand as [batch, m, k], or as [batch, k, n]."""
     batch, contract = node.batch[side], node.contract[side]
     free = [j for j in range(len(x.shape)) if j not in batch and j not in contract]
     order = (*batch, *free, *contract) if side == 0 else (*batch, *contract, *free)

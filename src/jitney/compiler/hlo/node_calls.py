@@ -21,7 +21,7 @@ PREFIX = "reference"
 
 
 def call_of(node: ir.Node) -> library.Call | None:
-    """The call that computes `node` from its operands, in order.
+    """Returns the call that computes `node` from its operands, in order.
 
     None if the node has Python functions of users in its regions, of which there is no text.
     """
@@ -62,7 +62,7 @@ def _implementation(call: library.Call) -> library.Implementation:
 
 
 def _function(region: ir.Region) -> library.Implementation:
-    """The region of a node as a function of arrays."""
+    """Returns the region of a node as a function of arrays."""
     nodes = traversal.topological_order(region.results)
     computed = [n for n in nodes if not isinstance(n, ir.Parameter | ir.Project | ir.Constant)]
     if len(computed) != 1:  # the builder knew something simpler

@@ -29,7 +29,7 @@ class ParseError(ValueError):
 
 
 def parse_module(source: str) -> ir.Module:
-    """The program that `source` is the text of.
+    """Returns the program that `source` is the text of.
 
     Raises:
       ParseError: if it is not the text of a program.
@@ -44,7 +44,7 @@ def parse_module(source: str) -> ir.Module:
 
 
 def parse_region(source: str) -> ir.Region:
-    """The region that `source` is the text of.
+    """Returns the region that `source` is the text of.
 
     Raises:
       ParseError: if it is not the text of a region.
@@ -73,11 +73,11 @@ class _Reader:
         return self.source[self.at :].strip()
 
     def peek(self, mark: str) -> bool:
-        """Whether `mark` comes next."""
+        """Returns whether `mark` comes next."""
         return re.compile(r"\s*" + re.escape(mark)).match(self.source, self.at) is not None
 
     def take(self, pattern: str, what: str) -> str:
-        """The next text, which matches `pattern`."""
+        """Returns the next text, which matches `pattern`."""
         match = re.compile(r"\s*(" + pattern + ")").match(self.source, self.at)
         if match is None:
             raise self.error(f"{what} expected, found {self.source[self.at : self.at + 20]!r}")
@@ -215,7 +215,7 @@ class _Reader:
         return tuple(params)
 
     def literal(self) -> Param:
-        """A constant as Python writes it."""
+        """Returns a constant as Python writes it."""
         number = re.compile(r"\s*\(([^\s,()]+j)\)").match(self.source, self.at)
         if number is not None:
             self.at = number.end()

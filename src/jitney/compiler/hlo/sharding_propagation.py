@@ -49,7 +49,7 @@ class SaysDivision(ABC):
     def of_operands(
         self, operands: Sequence[Spec], is_open: Sequence[bool], extents: Mapping[Any, int]
     ) -> list[Spec]:
-        """How operands are to be divided; those that `is_open` marks may be divided further."""
+        """Returns how operands are to be divided; those that `is_open` marks may be divided further."""
 
 
 class PlacementBuilder(Builder):
@@ -94,7 +94,7 @@ ANY_CALL = 0  # the kind of calls of Python functions
 
 
 def kind_of(node: ir.HostCall) -> Hashable:
-    """The kind of an operation that is built otherwise for devices and their parts."""
+    """Returns the kind of an operation that is built otherwise for devices and their parts."""
     return node.fn.key if isinstance(node.fn, SaysDivision) else ANY_CALL
 
 
@@ -104,7 +104,7 @@ def propagate(
     extents: Mapping[Any, int],
     calls: dict[ir.HostCall, list[Spec]] | None = None,
 ) -> list[Spec]:
-    """How the results of `region` are divided.
+    """Returns how the results of `region` are divided.
 
     Args:
       region: the program.
@@ -180,7 +180,7 @@ class _Propagation:
         return _parts(names, self.extents)
 
     def rule(self, node: ir.Node, xs: list[Spec]) -> Sequence[Spec] | None:
-        """How results are divided if operands are as `xs` says; None if they are whole."""
+        """Returns how results are divided if operands are as `xs` says; None if they are whole."""
         match node:
             case ir.While():
                 return self.loop(node, xs)
@@ -235,7 +235,7 @@ class _Propagation:
         return self.carried(node, init)
 
     def carried(self, node: ir.While, init: list[Spec]) -> list[Spec]:
-        """How the carries of a loop are divided, whose first values are as `init` says."""
+        """Returns how the carries of a loop are divided, whose first values are as `init` says."""
         carry = init
         for _ in range(len(self.extents) + 1):
             after = self.region(node.body, carry)

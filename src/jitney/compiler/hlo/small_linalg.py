@@ -38,7 +38,7 @@ def transposed(b: Builder, x: ir.Node) -> ir.Node:
 
 
 def elements(b: Builder, x: ir.Node) -> Elements:
-    """The elements of matrices: nodes of the shape of the leading axes."""
+    """Returns the elements of matrices: nodes of the shape of the leading axes."""
     *batch, m, n = x.shape
     return [[_at(b, x, (*([None] * len(batch)), i, j)) for j in range(n)] for i in range(m)]
 
@@ -126,7 +126,7 @@ def lu(b: Builder, x: ir.Node) -> list[ir.Node] | None:
 def _exchanged(
     b: Builder, chosen: ir.Node, x: Sequence[ir.Node], y: Sequence[ir.Node]
 ) -> tuple[list[ir.Node], list[ir.Node]]:
-    """(y, x) where `chosen`, else (x, y)."""
+    """Returns (y, x) where `chosen`, else (x, y)."""
     pairs = list(zip(x, y, strict=True))
     return (
         [b.apply("select", chosen, q, p) for p, q in pairs],

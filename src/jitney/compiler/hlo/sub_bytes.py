@@ -16,7 +16,7 @@ _UINT8 = np.dtype(np.uint8)
 
 
 def bitcast(b: Builder, x: Node, dtype: np.dtype) -> Node:
-    """The bits of `x` as `dtype`; another width makes or takes a last axis."""
+    """Returns the bits of `x` as `dtype`; another width makes or takes a last axis."""
     old, new = dtypes.itemsize_bits(x.dtype), dtypes.itemsize_bits(dtype)
     if x.dtype == dtype or min(old, new) >= 8:
         return b.bitcast(x, dtype)
@@ -33,7 +33,7 @@ def bitcast(b: Builder, x: Node, dtype: np.dtype) -> Node:
 
 
 def _word(b: Builder, x: Node, bits: int) -> Node:
-    """The bits of each element as an unsigned number."""
+    """Returns the bits of each element as an unsigned number."""
     if bits >= 8:
         return b.bitcast(x, np.dtype(f"uint{bits}"))
     integral = dtypes.issubdtype(x.dtype, np.integer)
@@ -54,6 +54,6 @@ def _masked(b: Builder, word: Node, bits: int) -> Node:
 
 
 def _offsets(b: Builder, word: Node, bits: int) -> Node:
-    """How far the parts along the last axis are shifted."""
+    """Returns how far the parts along the last axis are shifted."""
     places = b.iota(word.dtype, word.shape, len(word.shape) - 1)
     return b.apply("mul", places, b.full(word.shape, bits, word.dtype))

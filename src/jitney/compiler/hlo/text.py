@@ -47,7 +47,7 @@ def _no_note(node: ir.Node) -> str:
 def print_module(
     module: ir.Module, elide_above: int = ELIDE_ABOVE, note: Callable[[ir.Node], str] = _no_note
 ) -> str:
-    """The whole program.
+    """Returns the whole program.
 
     Args:
       module: the program.
@@ -63,7 +63,7 @@ def print_region(
     elide_above: int = ELIDE_ABOVE,
     note: Callable[[ir.Node], str] = _no_note,
 ) -> str:
-    """A region: its parameters, its nodes, its results."""
+    """Returns a region: its parameters, its nodes, its results."""
     names: dict[ir.Node, str] = {p: f"p{p.index}" for p in region.parameters}
     params = ", ".join(f"{names[p]}: {p.type}" for p in region.parameters)
     lines = [f"({params}) {{"]
@@ -140,7 +140,7 @@ def _type(node: ir.Node) -> str:
 
 
 def array_text(value: np.ndarray, elide_above: int = ELIDE_ABOVE) -> str:
-    """A constant: a number, or `{1, 2, 3}` in row-major order."""
+    """Returns a constant: a number, or `{1, 2, 3}` in row-major order."""
     if value.ndim == 0:
         return number_text(value)
     flat = value.reshape(-1)
@@ -176,7 +176,7 @@ def _decimals(array: np.ndarray) -> Iterator[str]:
 
 
 def parse_number(text: str, dtype: np.dtype) -> np.ndarray:
-    """The scalar that `text` stands for.
+    """Returns the scalar that `text` stands for.
 
     Raises:
       ValueError: if it is none.

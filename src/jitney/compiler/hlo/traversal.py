@@ -10,7 +10,7 @@ from jitney.compiler.hlo.build import Builder
 
 
 def operands(node: ir.Node) -> tuple[ir.Node, ...]:
-    """The nodes that `node` is computed from, in order."""
+    """Returns the nodes that `node` is computed from, in order."""
     kind = type(node)
     if kind is ir.Apply:
         return node.args  # type: ignore[attr-defined]  # isinstance takes longer
@@ -45,12 +45,12 @@ def window_sizes(node: ir.Scatter) -> list[int]:
 
 
 def roots(region: ir.Region) -> list[ir.Node]:
-    """The roots of `region`: its results, and nodes with effects."""
+    """Returns the roots of `region`: its results, and nodes with effects."""
     return [*region.results, *region.ordered]
 
 
 def storage_of(node: ir.Node) -> ir.Node:
-    """The node whose value `node` has, element by element, in the same memory.
+    """Returns the node whose value `node` has, element by element, in the same memory.
 
     Reshapes move nothing, and a loop gives what it never changes back as it was.
     """
@@ -87,7 +87,7 @@ def topological_order(results: Iterable[ir.Node]) -> list[ir.Node]:
 
 
 def count_uses(nodes: Iterable[ir.Node], results: Iterable[ir.Node]) -> dict[ir.Node, int]:
-    """How often each of `nodes` is an operand or a result."""
+    """Returns how often each of `nodes` is an operand or a result."""
     uses = dict.fromkeys(nodes, 0)
     for node in uses:
         for x in operands(node):
@@ -134,7 +134,7 @@ def rebuild_all(
 
 
 def with_regions(node: ir.Node, change: Callable[[ir.Region], ir.Region]) -> ir.Node:
-    """The loop or conditional `node` with its regions changed; any other node as it is."""
+    """Returns the loop or conditional `node` with its regions changed; any other node as it is."""
     match node:
         case ir.While():
             rebuilt = ir.While(node.type, node.id, change(node.cond), change(node.body), node.init)
@@ -189,12 +189,12 @@ def _rebuilder(kind: type[ir.Node]) -> Callable[[Builder, Any, _Map], Any]:
 
 
 def builder_method(kind: type[ir.Node]) -> str:
-    """The name of the builder's method that makes nodes of `kind`."""
+    """Returns the name of the builder's method that makes nodes of `kind`."""
     return _METHODS.get(kind, ir.kind_name(kind))
 
 
 def builder_parameters(kind: type[ir.Node]) -> tuple[str, ...]:
-    """The names of that method's parameters."""
+    """Returns the names of that method's parameters."""
     code = getattr(Builder, builder_method(kind)).__code__
     return code.co_varnames[1 : code.co_argcount]
 

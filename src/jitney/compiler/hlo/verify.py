@@ -160,7 +160,7 @@ def _apply(node: ir.Apply) -> Any:
 
 
 def _converts(node: ir.Apply) -> bool:
-    """Whether a conversion can give the dtype that it does; true for other functions."""
+    """Returns whether a conversion can give the dtype that it does; true for other functions."""
     (x, *_) = node.args
     match node.fn:
         case "bitcast":

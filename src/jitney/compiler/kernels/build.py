@@ -174,11 +174,11 @@ class KernelBuilder:
         return Affine(offset + factor * self.origin[k], coefficients)
 
     def fixed(self, offset: int) -> Affine:
-        """The same position everywhere."""
+        """Returns the same position everywhere."""
         return Affine(offset, (0,) * self.rank)
 
     def identity(self, axes: Sequence[int] | None = None) -> Index:
-        """The index whose axis j is axis `axes[j]` of the domain."""
+        """Returns the index whose axis j is axis `axes[j]` of the domain."""
         return tuple([self.axis(k) for k in (range(self.rank) if axes is None else axes)])
 
     def scaled(self, index: Affine, factor: int, offset: int) -> Affine:
@@ -200,7 +200,7 @@ class KernelBuilder:
         )
 
     def crossing(self, node: hlo.Node, index: Affine, at: int) -> Exception:
-        """The error that says where `index` comes to position `at` of `node`."""
+        """Returns the error that says where `index` comes to position `at` of `node`."""
         moving = [k for k, c in enumerate(index.coefficients) if c and self.extents[k] > 1]
         if len(moving) != 1:
             return UnresolvedError(node)
@@ -243,12 +243,12 @@ class KernelBuilder:
         return number
 
     def number(self, value: Value | None, dtype: np.dtype) -> int:
-        """A constant."""
+        """Returns a constant."""
         array = np.asarray(value, dtype)
         return self.add(("number", dtype, array.tobytes()), lambda: ir.Const(array.reshape(())))
 
     def call(self, fn: str, args: tuple[int, ...], dtype: np.dtype) -> int:
-        """A scalar function of statements."""
+        """Returns a scalar function of statements."""
         return self.add(("call", fn, args, dtype), lambda: ir.Call(fn, args, dtype, self.node))
 
     def convert(self, value: int, dtype: np.dtype) -> int:
@@ -258,26 +258,26 @@ class KernelBuilder:
         return self.call("convert", (value,), dtype)
 
     def position(self, index: Affine, dtype: np.dtype) -> int:
-        """An index as a value."""
+        """Returns an index as a value."""
         if dtype.kind in "iu":
             return self.add(("position", index, dtype), lambda: ir.IndexValue(index, dtype))
         return self.convert(self.position(index, _INT32), dtype)
 
     def load(self, node: HasDtype, index: Affine) -> int:
-        """An element of the buffer of `node`."""
+        """Returns an element of the buffer of `node`."""
         param = self.param(node)
         return self.add(
             ("load", param, index), lambda: ir.Load(param, index, node.dtype, self.node)
         )
 
     def load_part(self, node: hlo.Node, index: Affine, which: int) -> int:
-        """The real (0) or imaginary (1) part of an element of the buffer of complex `node`."""
+        """Returns the real (0) or imaginary (1) part of an element of the buffer of complex `node`."""
         param, place = self.param(node), self.scaled(index, 2, which)
         dtype = element_dtype(node.dtype)
         return self.add(("load", param, place), lambda: ir.Load(param, place, dtype, self.node))
 
     def param(self, node: Any, /) -> int:
-        """The number of the buffer of `node` among the kernel's."""
+        """Returns the number of the buffer of `node` among the kernel's."""
         number = self._param_of.get(node)
         if number is None:
             number = self._param_of[node] = len(self.params)
@@ -287,7 +287,7 @@ class KernelBuilder:
     # --- values of nodes ----------------------------------------------------------------------------
 
     def value(self, node: hlo.Node, index: Index) -> int:
-        """The statement that computes `node` at `index`."""
+        """Returns the statement that computes `node` at `index`."""
         self.node = node
         known = self._known(node, index)
         if known is not None:
@@ -315,14 +315,14 @@ class KernelBuilder:
         return answer
 
     def _rule(self, node: hlo.Node) -> _Rule:
-        """How `node` is computed."""
+        """Returns how `node` is computed."""
         rule = self.rules.get(type(node))
         if rule is None:
             raise UnresolvedError(node)
         return rule
 
     def _known(self, node: hlo.Node, index: Index) -> int | None:
-        """The statement for `node` at `index` if there is one, or if it is a load."""
+        """Returns the statement for `node` at `index` if there is one, or if it is a load."""
         key = (node.id, index)
         statement = self._value_of.get(key)
         if statement is None and self.has_buffer(node):
@@ -349,11 +349,11 @@ class KernelBuilder:
         self.outputs.append(ir.Reduce(self.param(buffer), index, fn, value, factor, node))
 
     def _part_of(self, buffer: object) -> hlo.Node | None:
-        """The node that writing a buffer is part of."""
+        """Returns the node that writing a buffer is part of."""
         return buffer if isinstance(buffer, hlo.Node) else self.node
 
     def kernel(self, dtype_of: Callable[[Any], np.dtype], in_order: bool = False) -> ir.Kernel:
-        """The kernel written so far."""
+        """Returns the kernel written so far."""
         return ir.Kernel(
             self.extents,
             self.reduced,
@@ -435,7 +435,7 @@ def _reverse(k: KernelBuilder, node: hlo.Reverse, index: Index) -> Steps:
 
 
 def clamped_start(k: KernelBuilder, start: int, most: int) -> int:
-    """A start index as int64 within [0, most]."""
+    """Returns a start index as int64 within [0, most]."""
     dtype = k.body[start].dtype
     if dtype.kind == "u":
         limit = min(most, int(np.iinfo(dtype).max))
@@ -447,7 +447,7 @@ def clamped_start(k: KernelBuilder, start: int, most: int) -> int:
 
 
 def checked_start(k: KernelBuilder, start: int, most: int) -> tuple[int, int]:
-    """A start index as int64 within [0, most], and whether it was within: it is kept then.
+    """Returns a start index as int64 within [0, most], and whether it was within: it is kept then.
 
     Read as unsigned, negative numbers are greater than any bound: one comparison is enough.
     """
@@ -538,7 +538,7 @@ def _pad(k: KernelBuilder, node: hlo.Pad, index: Index) -> Steps:
 
 
 def _reduce(k: KernelBuilder, node: hlo.Reduce, index: Index) -> Steps:
-    """A reduction of few elements, written out: the same sum as a reduction's."""
+    """Yields a reduction of few elements, written out: the same sum as a reduction's."""
     wide = accumulator(node.dtype)
     values: list[int] = []
     for at in itertools.product(*[range(node.x.shape[d]) for d in node.dims]):

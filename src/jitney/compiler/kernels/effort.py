@@ -18,7 +18,7 @@ from jitney.compiler.scalar.effort import function_effort
 
 
 def called_functions(body: Sequence[LoopStatement]) -> set[str]:
-    """The functions that a kernel with statements `body` calls instead of writing them out."""
+    """Returns the functions that a kernel with statements `body` calls instead of writing them out."""
     uses: dict[str, int] = {}
     for s in body:
         if isinstance(s, ir.Call) and COSTS.function(s.fn) > COSTS.outline_above:
@@ -52,5 +52,5 @@ def loop_effort(kernel: LoopKernel) -> int:
 
 
 def fits(kernel: LoopKernel) -> bool:
-    """Whether LLVM can compile `kernel` in bounded time."""
+    """Returns whether LLVM can compile `kernel` in bounded time."""
     return loop_effort(kernel) <= COSTS.max_effort

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 def is_half(dtype: np.dtype) -> bool:
-    """Whether `dtype` is a float of 16 bits."""
+    """Returns whether `dtype` is a float of 16 bits."""
     return dtype.itemsize == 2 and dtype.kind in "fV"
 
 
@@ -59,7 +59,7 @@ class Affine:
     terms: tuple[tuple[int, int], ...] = ()
 
     def bounds(self, extents: Sequence[int]) -> tuple[int, int]:
-        """The least and the greatest value over axes of `extents`, without the terms."""
+        """Returns the least and the greatest value over axes of `extents`, without the terms."""
         low = high = self.offset
         for c, n in zip(self.coefficients, extents, strict=True):
             low, high = low + min(c * (n - 1), 0), high + max(c * (n - 1), 0)

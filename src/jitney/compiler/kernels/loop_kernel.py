@@ -130,13 +130,13 @@ class LoopBuilder(KernelBuilder):
         self._value_of.clear()
 
     def constant_of(self, index: Affine) -> int:
-        """The position, which must be the same in every lane and iteration."""
+        """Returns the position, which must be the same in every lane and iteration."""
         if index.terms or any(index.coefficients):
             raise NotSunkError("a position depends on the lane or on a value")
         return index.offset
 
     def carried_scalar(self, node: hlo.Node, index: Index) -> int:
-        """The statement for one element of a carried parameter."""
+        """Returns the statement for one element of a carried parameter."""
         shape = node.shape
         lanes = self.is_laned(shape)
         indices, sizes = index, shape
@@ -154,7 +154,7 @@ class LoopBuilder(KernelBuilder):
         )
 
     def is_laned(self, shape: Sequence[int]) -> bool:
-        """Whether the first axis of a carried array is that of the lanes."""
+        """Returns whether the first axis of a carried array is that of the lanes."""
         return bool(self.rank) and len(shape) > 0
 
     def position(self, index: Affine, dtype: np.dtype) -> int:
@@ -194,7 +194,7 @@ def _dot(k: LoopBuilder, node: hlo.Dot, index: Index) -> Steps:
 
 
 def _balanced_sum(k: LoopBuilder, terms: list[int], dtype: np.dtype) -> int:
-    """The sum of the terms, of neighbours first; it is never -0.
+    """Returns the sum of the terms, of neighbours first; it is never -0.
 
     Each term goes through as few additions as can be: the one that an iteration waits for may be any,
     such as the newest stage of a Runge-Kutta step.
@@ -322,7 +322,7 @@ def build_loop(
     is_native: Callable[[hlo.Node], bool],
     finish: Callable[[LoopKernel], LoopKernel | None],
 ) -> BuiltLoop | None:
-    """The loop kernel of `node`, or None if it has none.
+    """Returns the loop kernel of `node`, or None if it has none.
 
     Args:
       node: a loop.

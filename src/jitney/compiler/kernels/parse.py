@@ -16,7 +16,7 @@ _TERM = re.compile(r"(%?-?\w+)(?:\*(-?\d+))?")
 
 
 def parse_kernel(source: str) -> ir.Kernel:
-    """The kernel that `source` is the text of.
+    """Returns the kernel that `source` is the text of.
 
     Raises:
       ParseError: if it is not the text of a kernel.

@@ -95,7 +95,7 @@ class Schedule:
 
 @caches.memoized("schedules of kernels", "the kernel", 64)  # each is needed several times
 def schedule(kernel: Kernel | LoopKernel) -> Schedule:
-    """The loop order for `kernel` (collapsed)."""
+    """Returns the loop order for `kernel` (collapsed)."""
     axes = range(len(kernel.extents))
     if not axes:
         return Schedule((), None, (), False)
@@ -138,7 +138,7 @@ def _turned(kernel: Kernel | LoopKernel, vector: int, free: Sequence[int]) -> Sc
 
 
 def _reduces_columns(kernel: Kernel | LoopKernel, plan: Schedule) -> bool:
-    """Whether lanes reduce columns of large matrices, a few numbers of each long row.
+    """Returns whether lanes reduce columns of large matrices, a few numbers of each long row.
 
     They had better go down some rows together: memory is then read along rows. What was reduced so far
     is in the outputs meanwhile, so it has to have their dtypes. The order of each sum stays.
@@ -169,7 +169,7 @@ def _reduces_columns(kernel: Kernel | LoopKernel, plan: Schedule) -> bool:
 
 
 def loop_order(plan: Schedule) -> tuple[int, ...]:
-    """The axes in the order of their loops, from the outermost inwards."""
+    """Returns the axes in the order of their loops, from the outermost inwards."""
     lanes = () if plan.vector is None else (plan.vector,)
     if plan.reduces_lanes:
         return (*plan.outer, *plan.inner, *lanes)
@@ -177,7 +177,7 @@ def loop_order(plan: Schedule) -> tuple[int, ...]:
 
 
 def outermost(plan: Schedule) -> int | None:
-    """The axis that begin and end bound."""
+    """Returns the axis that begin and end bound."""
     if plan.outer:
         return plan.outer[0]
     return plan.vector if not plan.reduces_lanes else None
@@ -241,7 +241,7 @@ def is_independent(kernel: Kernel | LoopKernel, axis: int) -> bool:
 
 
 def _is_separated(kernel: Kernel, index: Affine, axis: int) -> bool:
-    """Whether what is added to the multiple of `axis` in a place stays below one step of it."""
+    """Returns whether what is added to the multiple of `axis` in a place stays below one step of it."""
     most = 0
     for k, (coefficient, extent) in enumerate(zip(index.coefficients, kernel.extents, strict=True)):
         most += abs(coefficient) * (extent - 1) if k != axis else 0
@@ -254,7 +254,7 @@ def _is_separated(kernel: Kernel, index: Affine, axis: int) -> bool:
 
 
 def _greatest(kernel: Kernel, statement: int) -> int | None:
-    """The bound of a position that is clamped to [0, bound]; None of other statements."""
+    """Returns the bound of a position that is clamped to [0, bound]; None of other statements."""
     s = kernel.body[statement]
     if not isinstance(s, ir.Call):
         return None
@@ -274,12 +274,12 @@ def _is_zero(s: ir.Statement) -> bool:
 
 
 def _is_spread(kernel: Kernel | LoopKernel, axis: int, ordered: set[int]) -> bool:
-    """Whether neighbours along `axis` write to different places, known without values."""
+    """Returns whether neighbours along `axis` write to different places, known without values."""
     return axis not in ordered and all(o.index.coefficients[axis] for o in kernel.outputs)
 
 
 def _order(kernel: Kernel | LoopKernel, vector: int) -> Schedule:
-    """The loop order with lanes along `vector`."""
+    """Returns the loop order with lanes along `vector`."""
     rank = len(kernel.extents)
     kept = tuple(range(rank - kernel.reduced))
     reduced = tuple(range(rank - kernel.reduced, rank))

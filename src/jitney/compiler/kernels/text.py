@@ -19,7 +19,7 @@ _AXES = "ijklmnopqrstuvw"
 
 
 def axis_name(k: int) -> str:
-    """The letter of axis k."""
+    """Returns the letter of axis k."""
     return _AXES[k] if k < len(_AXES) else f"a{k}"
 
 
@@ -59,7 +59,7 @@ def output_text(o: ir.Store | ir.Reduce) -> str:
 
 
 def print_kernel(kernel: ir.Kernel, name: str = "kernel") -> str:
-    """The whole kernel."""
+    """Returns the whole kernel."""
     params = ", ".join(f"p{i}: {d.name}" for i, d in enumerate(kernel.params))
     kept = len(kernel.parallel)
     axes = [
@@ -74,7 +74,7 @@ def print_kernel(kernel: ir.Kernel, name: str = "kernel") -> str:
 
 
 def print_loop(kernel: LoopKernel, name: str = "loop") -> str:
-    """A whole loop kernel."""
+    """Returns a whole loop kernel."""
     params = ", ".join(f"p{i}: {d.name}" for i, d in enumerate(kernel.params))
     axes = "".join(f" for {axis_name(k)} < {n}" for k, n in enumerate(kernel.extents))
     lines = [

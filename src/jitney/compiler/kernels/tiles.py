@@ -105,7 +105,7 @@ def _axes_of(kernel: Kernel, statement: int) -> set[int]:
 
 
 def _are_one(kernel: Kernel, y: set[int]) -> bool:
-    """Whether all indices but those of the second operand walk axes 0 and 1 as one."""
+    """Returns whether all indices but those of the second operand walk axes 0 and 1 as one."""
     for s in kernel.body:
         if isinstance(s, Load | ir.IndexValue):
             first, second = s.index.coefficients[:2]

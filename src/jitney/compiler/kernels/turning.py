@@ -53,7 +53,7 @@ class Turn:
 
 
 def find_turn(kernel: Kernel, vector: int, axis: int) -> Turn | None:
-    """The loads of `kernel` that lie side by side along `axis` and far apart along `vector`."""
+    """Returns the loads of `kernel` that lie side by side along `axis` and far apart along `vector`."""
     enough = min(kernel.extents[vector], kernel.extents[axis]) >= COSTS.turned_extent
     if not enough or kernel.points < COSTS.turned_points:
         return None

@@ -84,7 +84,7 @@ class _Widener:
         return self.add(ir.Call("convert", (value,), _FLOAT32))
 
     def narrowed(self, number: int, dtype: np.dtype) -> int:
-        """The new statement for old statement `number`, in the old one's dtype."""
+        """Returns the new statement for old statement `number`, in the old one's dtype."""
         if not is_half(dtype):
             return self.wide[number]
         if number not in self.narrow:
@@ -97,7 +97,7 @@ class _Widener:
 
 
 def _is_worth_it(kernel: LoopKernel) -> bool:
-    """Whether 16-bit floats are computed with, and no bits of theirs are looked at.
+    """Returns whether 16-bit floats are computed with, and no bits of theirs are looked at.
 
     A conversion may change the bits of a NaN: numbers that are but moved or seen as bits stay as
     they are.

@@ -66,7 +66,7 @@ class Emitter:
     # --- the plain machinery ------------------------------------------------------------------
 
     def fresh(self) -> str:
-        """A new SSA name."""
+        """Returns a new SSA name."""
         self.count += 1
         return f"%v{self.count}"
 
@@ -85,7 +85,7 @@ class Emitter:
         return constant(value, like.kind, like.lanes)
 
     def splat(self, value: Value, lanes: int) -> Value:
-        """A scalar in every lane."""
+        """Returns a scalar in every lane."""
         if lanes == 1:
             return value
         if is_constant(value):
@@ -276,7 +276,7 @@ class Emitter:
         return following
 
     def spilled(self, value: Value) -> Value:
-        """A pointer to a stack slot that holds `value`; only in the entry block of a helper."""
+        """Returns a pointer to a stack slot that holds `value`; only in the entry block of a helper."""
         slot = self.emit(f"alloca {value.type}", "ptr")
         self.line(f"store {value!r}, {slot!r}")
         return slot
@@ -304,13 +304,13 @@ class Emitter:
         self.line(f"br label %{label}")
 
     def phi(self, incoming: Sequence[tuple[Value, str]]) -> Value:
-        """The value that belongs to the block control came from."""
+        """Returns the value that belongs to the block control came from."""
         first = incoming[0][0]
         pairs = ", ".join(f"[{v.text}, %{label}]" for v, label in incoming)
         return self.emit(f"phi {first.type} {pairs}", first.kind, first.lanes)
 
     def any(self, mask: Value) -> Value:
-        """Whether a lane of `mask` is true."""
+        """Returns whether a lane of `mask` is true."""
         if mask.lanes == 1:
             return mask
         return self.intrinsic("llvm.vector.reduce.or", [mask], "i1", 1, [mask])
@@ -352,15 +352,15 @@ class Emitter:
         return self.intrinsic("llvm.fabs", [a])
 
     def sqrt(self, a: Value) -> Value:
-        """The square root, correctly rounded."""
+        """Returns the square root, correctly rounded."""
         return self.intrinsic("llvm.sqrt", [a])
 
     def floor(self, a: Value) -> Value:
-        """The largest integer not above a."""
+        """Returns the largest integer not above a."""
         return self.intrinsic("llvm.floor", [a])
 
     def ceil(self, a: Value) -> Value:
-        """The smallest integer not below a."""
+        """Returns the smallest integer not below a."""
         return self.intrinsic("llvm.ceil", [a])
 
     def trunc_float(self, a: Value) -> Value:
@@ -368,7 +368,7 @@ class Emitter:
         return self.intrinsic("llvm.trunc", [a])
 
     def roundeven(self, a: Value) -> Value:
-        """The nearest integer, the even one of two."""
+        """Returns the nearest integer, the even one of two."""
         return self.intrinsic("llvm.roundeven", [a])
 
     def copysign(self, a: Value, b: Value) -> Value:
@@ -376,19 +376,19 @@ class Emitter:
         return self.intrinsic("llvm.copysign", [a, b])
 
     def maximum(self, a: Value, b: Value) -> Value:
-        """The larger; NaN if either is NaN; -0 < 0."""
+        """Returns the larger; NaN if either is NaN; -0 < 0."""
         return self.intrinsic("llvm.maximum", [a, b])
 
     def minimum(self, a: Value, b: Value) -> Value:
-        """The smaller; NaN if either is NaN; -0 < 0."""
+        """Returns the smaller; NaN if either is NaN; -0 < 0."""
         return self.intrinsic("llvm.minimum", [a, b])
 
     def maxnum(self, a: Value, b: Value) -> Value:
-        """The larger; NaN only if both are NaN."""
+        """Returns the larger; NaN only if both are NaN."""
         return self.intrinsic("llvm.maxnum", [a, b])
 
     def minnum(self, a: Value, b: Value) -> Value:
-        """The smaller; NaN only if both are NaN."""
+        """Returns the smaller; NaN only if both are NaN."""
         return self.intrinsic("llvm.minnum", [a, b])
 
     def fcmp(self, predicate: str, a: Value, b: Value) -> Value:
@@ -396,7 +396,7 @@ class Emitter:
         return self.emit(f"fcmp {predicate} {a!r}, {b.text}", "i1", a.lanes)
 
     def is_nan(self, a: Value) -> Value:
-        """Whether a is NaN."""
+        """Returns whether a is NaN."""
         return self.fcmp("uno", a, a)
 
     def at_most(self, a: Value, high: float) -> Value:
@@ -548,22 +548,22 @@ class Emitter:
         return a if a.kind == kind else self.cast("sext", a, kind)
 
     def trunc(self, a: Value, kind: str) -> Value:
-        """The low bits of integers."""
+        """Returns the low bits of integers."""
         return a if a.kind == kind else self.cast("trunc", a, kind)
 
     def bitcast(self, a: Value, kind: str) -> Value:
-        """The bits of every lane as another kind of the same width."""
+        """Returns the bits of every lane as another kind of the same width."""
         assert BITS[a.kind] == BITS[kind], f"bitcast of {a.kind} to {kind}"
         if type_text(a.kind) == type_text(kind):
             return Value(a.text, kind, a.lanes)
         return self.cast("bitcast", a, kind)
 
     def bits(self, a: Value) -> Value:
-        """The bits of floats, as integers of their width."""
+        """Returns the bits of floats, as integers of their width."""
         return self.bitcast(a, f"i{BITS[a.kind]}")
 
     def is_float(self, a: Value) -> bool:
-        """Whether `a` is of a float kind."""
+        """Returns whether `a` is of a float kind."""
         return a.kind in FLOAT_KINDS
 
 
@@ -575,7 +575,7 @@ def _function(
     inner: Emitter, linkage: str, name: str, args: Sequence[Value], kind: str, body: Body,
     attributes: str,
 ) -> str:  # fmt: skip
-    """The definition of a function whose body `body` writes to `inner`."""
+    """Returns the definition of a function whose body `body` writes to `inner`."""
     params = [Value(f"%a{i}", a.kind, a.lanes) for i, a in enumerate(args)]
     result = body(inner, params)
     inner.line(f"ret {result!r}")

@@ -86,7 +86,7 @@ class _Library:
         )
 
     def object(self, text: str, level: int = DEFAULT_LEVEL) -> bytes:
-        """The object file of a module; several threads may call this at once."""
+        """Returns the object file of a module; several threads may call this at once."""
         machines = self._machines[level]
         try:
             machine = machines.pop()
@@ -102,7 +102,7 @@ class _Library:
             machines.append(machine)
 
     def assembly(self, text: str, level: int) -> str:
-        """The machine instructions of a module, as text."""
+        """Returns the machine instructions of a module, as text."""
         with (
             self._new_machine("pic", "small", level) as machine,
             self.llvm.create_context() as context,
@@ -137,7 +137,7 @@ class _Library:
         return module
 
     def engine(self, text: str, known: Mapping[str, int]) -> _EngineImage:
-        """A module in memory by an engine of LLVM's, which takes over a machine of its own."""
+        """Returns a module in memory by an engine of LLVM's, which takes over a machine of its own."""
         while _abandoned:
             _abandoned.pop().close()
         with contextlib.ExitStack() as owned:  # until the engine has taken them over
@@ -223,7 +223,7 @@ class Code:
         self.size = image.size
 
     def address(self, function: str) -> int:
-        """Where `function` is in memory."""
+        """Returns where `function` is in memory."""
         return self._image.functions[function]
 
 
@@ -287,7 +287,7 @@ def _object(text: str, level: int) -> bytes:
 
 
 def load(emitted: str | bytes, known: Mapping[str, int], calls: Mapping[str, Code] = {}) -> Code:
-    """The machine code of a module in memory.
+    """Returns the machine code of a module in memory.
 
     Args:
       emitted: one of the results of `emit`, or the object file that one was.
@@ -305,11 +305,11 @@ def load(emitted: str | bytes, known: Mapping[str, int], calls: Mapping[str, Cod
 
 
 def addresses(functions: Mapping[str, Code]) -> dict[str, int]:
-    """Where functions are, of which there is the code by their names."""
+    """Returns where functions are, of which there is the code by their names."""
     return {name: code.address(name) for name, code in functions.items()}
 
 
 def assembly(text: str, level: int = DEFAULT_LEVEL) -> str:
-    """The machine instructions for a module, as text."""
+    """Returns the machine instructions for a module, as text."""
     with forking.llvm:
         return shielded.call(lambda: library().assembly(text, level))

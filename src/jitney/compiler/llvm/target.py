@@ -100,7 +100,7 @@ class Target:
         return attributes
 
     def with_vector_bits(self, bits: int) -> Target:
-        """The same processor, with kernels confined to vectors of `bits` bits."""
+        """Returns the same processor, with kernels confined to vectors of `bits` bits."""
         return replace(self, vector_bits=bits)
 
 

@@ -89,7 +89,7 @@ class Value:
 
 
 def is_constant(value: Value) -> bool:
-    """Whether `value` is a constant, not a register."""
+    """Returns whether `value` is a constant, not a register."""
     return not value.text.startswith(("%", "<"))
 
 
@@ -102,13 +102,13 @@ def type_text(kind: str, lanes: int = 1) -> str:
 
 @cache
 def mangled(kind: str, lanes: int = 1) -> str:
-    """The suffix that overloaded intrinsics carry for a type: `f32`, `v16f32`, `p0`."""
+    """Returns the suffix that overloaded intrinsics carry for a type: `f32`, `v16f32`, `p0`."""
     element = "p0" if kind == "ptr" else "i16" if kind in ("f16", "bf16") else kind
     return element if lanes == 1 else f"v{lanes}{element}"
 
 
 def kind_of(dtype: np.dtype) -> Kind | None:
-    """The kind that holds one element of `dtype`; None where native code does not know it.
+    """Returns the kind that holds one element of `dtype`; None where native code does not know it.
 
     Complex numbers are pairs of values: ask for the kind of their parts.
     """
@@ -116,14 +116,14 @@ def kind_of(dtype: np.dtype) -> Kind | None:
 
 
 def register_kind(dtype: np.dtype) -> Kind:
-    """The kind that holds one element of `dtype`, one that native code knows."""
+    """Returns the kind that holds one element of `dtype`, one that native code knows."""
     kind = kind_of(dtype)
     assert kind is not None, dtype
     return kind
 
 
 def is_signed(dtype: np.dtype) -> bool:
-    """Whether an integer dtype has a sign (booleans and unsigned integers have none)."""
+    """Returns whether an integer dtype has a sign (booleans and unsigned integers have none)."""
     return dtype.kind == "i"
 
 
@@ -141,7 +141,7 @@ def constant(value: float | int | bool, kind: str, lanes: int = 1) -> Value:
 
 
 def spread(value: Value, lanes: int) -> Value:
-    """A scalar constant in every lane."""
+    """Returns a scalar constant in every lane."""
     return _spread(value.text, value.kind, lanes)
 
 

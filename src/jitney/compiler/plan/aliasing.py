@@ -77,7 +77,7 @@ class _Uses:
                 self.copies.setdefault((step.source.index, step.to.index), set()).add(k)
 
     def is_dead_before(self, i: int, j: int) -> bool:
-        """Whether input `i` is not read any more when output `j` is written.
+        """Returns whether input `i` is not read any more when output `j` is written.
 
         A copy of one to the other does nothing if they share memory, unless something else has been
         written there before.
@@ -97,7 +97,7 @@ class _Uses:
 
 
 def _is_update(step: ir.Step, i: int, j: int) -> bool:
-    """Whether one launch alone reads input `i` and writes output `j`, element by element."""
+    """Returns whether one launch alone reads input `i` and writes output `j`, element by element."""
     launches = step.launches if isinstance(step, ir.RowStrips) else (step,)
     uses = [
         launch

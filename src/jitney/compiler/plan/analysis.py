@@ -10,7 +10,7 @@ from jitney.compiler.plan import ir
 
 
 def _applied(launch: ir.Launch) -> float:
-    """How many scalar functions a launch applies."""
+    """Returns how many scalar functions a launch applies."""
     kernel = launch.kernel
     calls = sum(isinstance(s, kernels.Call) for s in kernel.body)
     # A sum of products is a multiplication and an addition.

@@ -30,7 +30,7 @@ _RULES: dict[type[hlo.Node], Rule] = {
 
 
 def build(module: hlo.Module, supports: Supports) -> ir.Plan:
-    """The plan of `module`.
+    """Returns the plan of `module`.
 
     Args:
       module: a simplified program.

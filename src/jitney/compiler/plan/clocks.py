@@ -40,7 +40,7 @@ class Clocked:
         return int(self.counters[-1])
 
     def taken(self, index: int) -> tuple[int, int]:
-        """(ticks, times) of a step."""
+        """Returns (ticks, times) of a step."""
         ticks, times = self.counters[1 + 2 * index : 3 + 2 * index].tolist()
         return ticks, times
 
@@ -77,7 +77,7 @@ def _find(steps: Sequence[ir.Step], timed: list[ir.Step]) -> None:
 
 
 def _is_opened(step: ir.Step) -> bool:
-    """Whether the steps within a step take long enough for clocks of their own."""
+    """Returns whether the steps within a step take long enough for clocks of their own."""
     inner = [x for block in ir.inner(step) for x in ir.all_steps(block)]
     calls_out = any(isinstance(x, ir.HostCall | ir.LibraryCall) for x in inner)
     return calls_out or sum([operations(x) + traffic(x) for x in inner]) >= COSTS.clocked_work

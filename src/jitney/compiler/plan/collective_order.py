@@ -45,7 +45,7 @@ def growth(step: ir.Step) -> int:
 
 
 def _neighbour(steps: Sequence[ir.Step], i: int, direction: int) -> int:
-    """The place of the nearest step that touches what step `i` does, or the end there."""
+    """Returns the place of the nearest step that touches what step `i` does, or the end there."""
     own = {*ir.touched(steps[i])}
     j = i + direction
     while 0 <= j < len(steps) and own.isdisjoint(ir.all_touched(steps[j])):

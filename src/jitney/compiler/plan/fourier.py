@@ -21,7 +21,7 @@ from jitney.compiler.tensor_type import TensorType
 
 
 def has_calls(node: hlo.Dft) -> bool:
-    """Whether native code computes `node`."""
+    """Returns whether native code computes `node`."""
     n = node.to_real or node.re.shape[node.dim]
     return n <= COSTS.transform_points and fourier.has_native()
 
@@ -61,7 +61,7 @@ def read(node: hlo.Dft) -> list[hlo.Node]:
 def steps(
     node: hlo.Dft, args: Sequence[ir.Buffer], results: Sequence[ir.Buffer], keep_alive: list[object]
 ) -> list[ir.LibraryCall]:
-    """The calls that compute `node`.
+    """Returns the calls that compute `node`.
 
     Args:
       node: the transform.

@@ -92,7 +92,7 @@ class Plane:
 def kernels(
     node: hlo.Dft, planes: Sequence[Plane], has_buffer: Callable[[hlo.Node], bool]
 ) -> list[KernelBuilder]:
-    """The finished builders of the kernels of a transform, in order.
+    """Returns the finished builders of the kernels of a transform, in order.
 
     Args:
       node: the transform.
@@ -124,7 +124,7 @@ class _Transform:
         ]
 
     def kernels(self) -> list[KernelBuilder]:
-        """The builders of all kernels, finished, in order."""
+        """Returns the builders of all kernels, finished, in order."""
         builders: list[KernelBuilder] = []
         done = 1
         for stage, radix in enumerate(self.radices):
@@ -137,7 +137,7 @@ class _Transform:
     def _stage(
         self, radix: int, done: int, source: Sequence[Plane] | None, stage: int, is_last: bool
     ) -> KernelBuilder:
-        """The kernel for the factor `radix`; the factors before it are `done` together."""
+        """Returns the kernel for the factor `radix`; the factors before it are `done` together."""
         left = self.n // (done * radix)
         before, after = self.shape[: self.dim], self.shape[self.dim + 1 :]
         inner = math.prod(after)
@@ -265,7 +265,7 @@ class _Arithmetic:
         return None if x is None or y is None else self._call("mul", x, y)
 
     def _by(self, x: int | None, factor: float) -> int | None:
-        """A number times a constant."""
+        """Returns a number times a constant."""
         if x is None or factor == 1.0:
             return x
         if factor == -1.0:
@@ -311,7 +311,7 @@ class _Arithmetic:
         return z
 
     def transform(self, values: Sequence[Part]) -> list[Part]:
-        """The discrete Fourier transform of few values, in order."""
+        """Returns the discrete Fourier transform of few values, in order."""
         n = len(values)
         if n == 1:
             return list(values)
@@ -332,7 +332,7 @@ class _Arithmetic:
         return results
 
     def to_real(self, values: Sequence[Part], n: int) -> list[int]:
-        """The `n` real numbers whose transform begins with `values`.
+        """Returns the `n` real numbers whose transform begins with `values`.
 
         As sums, of which each factor is one product: infinities become NaN only where they cancel.
         """

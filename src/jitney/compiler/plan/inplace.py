@@ -42,7 +42,7 @@ class Updated:
 def updated_in_place(
     node: hlo.While, is_scatter: Callable[[hlo.Scatter], bool]
 ) -> dict[int, Updated]:
-    """The carries of a loop that keep their memory.
+    """Returns the carries of a loop that keep their memory.
 
     Args:
       node: the loop.
@@ -81,7 +81,7 @@ def updated_in_place(
 
 
 def _sources(update: hlo.Node) -> Sequence[hlo.Node]:
-    """What is read while the update is made, beside what is updated."""
+    """Returns what is read while the update is made, beside what is updated."""
     match update:
         case hlo.Project(node=hlo.LibraryCall() as call):
             return call.args[1:]
@@ -104,7 +104,7 @@ def update_in_place(
 
 
 def _is_update(steps: Sequence[ir.Step], old: ir.Buffer, new: ir.Buffer) -> bool:
-    """Whether one kernel writes `new`, elementwise, and is the last to read `old`."""
+    """Returns whether one kernel writes `new`, elementwise, and is the last to read `old`."""
     uses = [list(ir.all_touched(step)) for step in steps]
     first = next((k for k, buffers in enumerate(uses) if new in buffers), None)
     if first is None or any(old in buffers for buffers in uses[first + 1 :]):

@@ -316,7 +316,7 @@ def touched(step: Step) -> list[Buffer]:
 
 
 def inner(step: Step) -> list[list[Step]]:
-    """The lists of steps within a step."""
+    """Returns the lists of steps within a step."""
     match step:
         case Loop():
             return [step.cond, step.body]
@@ -327,7 +327,7 @@ def inner(step: Step) -> list[list[Step]]:
 
 
 def all_steps(steps: Iterable[Step]) -> Iterator[Step]:
-    """The steps, and those within them."""
+    """Yields the steps, and those within them."""
     for step in steps:
         yield step
         for block in inner(step):
@@ -341,7 +341,7 @@ def all_touched(step: Step) -> Iterator[Buffer]:
 
 
 def with_inner(step: Step, change: Callable[[list[Step]], list[Step]]) -> Step:
-    """A loop or branch with the lists of steps within it changed; any other step as it is."""
+    """Returns a loop or branch with the lists of steps within it changed; any other step as it is."""
     match step:
         case Loop():
             return replace(step, cond=change(step.cond), body=change(step.body))

@@ -13,7 +13,7 @@ from jitney.compiler.plan.region import RegionPlan
 
 
 def loop(plan: RegionPlan, node: hlo.While) -> bool:
-    """A native loop; what it changes lives in buffers of its own.
+    """Returns a native loop; what it changes lives in buffers of its own.
 
     Carries that an iteration updates in part are updated in place; so are accumulators (`inplace`).
     """
@@ -84,6 +84,6 @@ def _as_kernel(plan: RegionPlan, node: hlo.While, built: loop_kernel.BuiltLoop) 
 
 
 def _finished(kernel: loop_kernel.LoopKernel) -> loop_kernel.LoopKernel | None:
-    """The loop kernel as it is to be compiled; None if it would cost LLVM too much."""
+    """Returns the loop kernel as it is to be compiled; None if it would cost LLVM too much."""
     kernel = in_wide_registers(kernel)
     return kernel if effort.fits(kernel) else None

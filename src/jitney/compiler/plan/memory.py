@@ -93,7 +93,7 @@ def _best_fit(lives: Sequence[_Life]) -> tuple[list[int], int]:
 
 
 def _most_alive(lives: Sequence[_Life]) -> int:
-    """The peak of live bytes: a lower bound of every assignment."""
+    """Returns the peak of live bytes: a lower bound of every assignment."""
     ends = [change for begin, end, size in lives for change in ((begin, size), (end, -size))]
     # Memory that is freed at a time is available to what begins at that time.
     return max(itertools.accumulate([change for _, change in sorted(ends)]), default=0)

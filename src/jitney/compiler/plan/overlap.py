@@ -29,7 +29,7 @@ _CALL, _OTHER, _WAIT = range(3)
 
 
 def overlap(steps: list[ir.Step]) -> list[ir.Step]:
-    """The steps of a program, in an order in which calls overlap with work."""
+    """Returns the steps of a program, in an order in which calls overlap with work."""
     if not any(map(_goes_on, steps)):
         return steps
     divided: list[ir.Step] = []
@@ -41,7 +41,7 @@ def overlap(steps: list[ir.Step]) -> list[ir.Step]:
 
 
 def _goes_on(step: ir.Step) -> bool:
-    """Whether a step is, or has within it, an asynchronous call."""
+    """Returns whether a step is, or has within it, an asynchronous call."""
     return any([isinstance(x, ir.HostCall) and x.finish is not None for x in ir.all_steps([step])])
 
 
@@ -69,7 +69,7 @@ def _rank(step: ir.Step) -> int:
 
 
 def _calls(step: ir.Step) -> bool:
-    """Whether a step calls Python, itself or within it: such steps keep their order."""
+    """Returns whether a step calls Python, itself or within it: such steps keep their order."""
     return any([isinstance(x, ir.HostCall) for x in ir.all_steps([step])])
 
 

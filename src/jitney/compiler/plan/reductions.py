@@ -35,7 +35,7 @@ def reductions(roots: Sequence[hlo.Node], has_buffer: HasBuffer) -> Reductions:
 
 
 def contraction(roots: Sequence[hlo.Node], has_buffer: HasBuffer) -> Reductions:
-    """A contraction: the sum of products over an axis for each that is contracted."""
+    """Returns a contraction: the sum of products over an axis for each that is contracted."""
     (node,) = roots
     assert isinstance(node, hlo.Dot)
     (cx, cy), (bx, by) = node.contract, node.batch

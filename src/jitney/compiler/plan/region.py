@@ -68,7 +68,7 @@ class Planner:
         self.loops = 0  # around the region that is being planned
 
     def is_native(self, node: hlo.Node) -> bool:
-        """Whether kernels can compute this elementwise node or view."""
+        """Returns whether kernels can compute this elementwise node or view."""
         if isinstance(node, hlo.Apply):
             if node.fn in PARTS or node.fn == "complex":
                 return True
@@ -76,7 +76,7 @@ class Planner:
         return all(self.is_stored(dtype) for dtype in (node.dtype, *_index_dtypes(node)))
 
     def is_sinkable(self, node: hlo.Node) -> bool:
-        """Whether a loop kernel can compute this node."""
+        """Returns whether a loop kernel can compute this node."""
         if isinstance(node, hlo.Reduce | hlo.Dot):
             if accumulator(node.dtype) != node.dtype:
                 return False
@@ -85,15 +85,15 @@ class Planner:
         return self.is_native(node)
 
     def is_scatter(self, node: hlo.Scatter) -> bool:
-        """Whether a kernel computes this scatter."""
+        """Returns whether a kernel computes this scatter."""
         return self.is_native(node) and has_kernel(node, self.supports)
 
     def is_stored(self, dtype: np.dtype) -> bool:
-        """Whether kernels can load and store elements of `dtype`."""
+        """Returns whether kernels can load and store elements of `dtype`."""
         return self.supports("store", [dtype], dtype)
 
     def is_reduction(self, node: hlo.Node) -> bool:
-        """Whether a kernel computes this reduction or contraction."""
+        """Returns whether a kernel computes this reduction or contraction."""
         if isinstance(node, hlo.Reduce):
             return self.supports(node.fn, [node.dtype] * 2, node.dtype)
         if isinstance(node, hlo.Dot):
@@ -180,7 +180,7 @@ class RegionPlan:
     def _targets(
         self, results: Sequence[hlo.Node], outputs: Sequence[ir.Buffer]
     ) -> dict[tuple[hlo.Node, int], ir.Buffer]:
-        """Which nodes are computed right into an output."""
+        """Returns which nodes are computed right into an output."""
         targets: dict[tuple[hlo.Node, int], ir.Buffer] = {}
         for result, output in zip(results, outputs, strict=True):
             node, index = _base(result)
@@ -214,7 +214,7 @@ class RegionPlan:
         return None
 
     def is_spent(self, x: hlo.Node) -> bool:
-        """Whether the value of `x`, which a node updates in part, is needed by nothing else."""
+        """Returns whether the value of `x`, which a node updates in part, is needed by nothing else."""
         return self.uses[x] == 1 and _base(x) == (x, 0) and not isinstance(x, _LEAVES)
 
     def new(self, node: hlo.Node) -> list[ir.Buffer]:
@@ -226,7 +226,7 @@ class RegionPlan:
         return buffers
 
     def new_update(self, node: hlo.DynamicUpdateSlice | hlo.Scatter | hlo.LibraryCall) -> ir.Buffer:
-        """The buffer of an update, with the value of what it updates."""
+        """Returns the buffer of an update, with the value of what it updates."""
         x = self._begins_as(node, 0)
         assert x is not None, "an update"
         source = self.buffer(x)
@@ -251,7 +251,7 @@ class RegionPlan:
         return buffers
 
     def has_buffer(self, node: hlo.Node) -> bool:
-        """Whether `node` is in memory already."""
+        """Returns whether `node` is in memory already."""
         if node in self.buffers:
             return True
         if isinstance(node, hlo.Constant):
@@ -262,7 +262,7 @@ class RegionPlan:
         return base in self.buffers or isinstance(base, hlo.Constant)
 
     def buffer(self, node: hlo.Node | Plane) -> ir.Buffer:
-        """The buffer that holds the value of `node`."""
+        """Returns the buffer that holds the value of `node`."""
         if isinstance(node, Plane):
             if node.buffer.value is not None:
                 self.planner.keep_alive.append(node.buffer.value)
@@ -340,7 +340,7 @@ class RegionPlan:
         return done
 
     def written(self, write: Callable[[], Written]) -> Written:
-        """What `write`, which writes one kernel, returns.
+        """Returns what `write`, which writes one kernel, returns.
 
         Nodes that it cannot go through are put in memory first.
         """
@@ -421,7 +421,7 @@ class RegionPlan:
             self.by_reference_demanding(node)
 
     def updated(self, node: hlo.While) -> dict[int, Updated]:
-        """The carries of a loop that are updated in place."""
+        """Returns the carries of a loop that are updated in place."""
         updates = self._updates.get(node)
         if updates is None:
             updates = self._updates[node] = updated_in_place(node, self.planner.is_scatter)
@@ -449,7 +449,7 @@ class RegionPlan:
 
 
 def _base(node: hlo.Node) -> tuple[hlo.Node, int]:
-    """The node whose memory `node` shares, and which of its results that is."""
+    """Returns the node whose memory `node` shares, and which of its results that is."""
     node = traversal.storage_of(node)
     if isinstance(node, hlo.Project):
         return node.node, node.index
@@ -457,7 +457,7 @@ def _base(node: hlo.Node) -> tuple[hlo.Node, int]:
 
 
 def _uses_of_updated(region: hlo.Region) -> dict[hlo.Node, int]:
-    """How often nodes are used, if some of them are updated in part."""
+    """Returns how often nodes are used, if some of them are updated in part."""
     ends = traversal.roots(region)
     nodes = traversal.topological_order(ends)
     has_updates = any(isinstance(node, (*_UPDATES, hlo.While, hlo.LibraryCall)) for node in nodes)
@@ -465,7 +465,7 @@ def _uses_of_updated(region: hlo.Region) -> dict[hlo.Node, int]:
 
 
 def _stored(root: hlo.Node) -> tuple[hlo.Node, ...]:
-    """The nodes whose elements a kernel stores for `root`: the parts of complex numbers."""
+    """Returns the nodes whose elements a kernel stores for `root`: the parts of complex numbers."""
     if isinstance(root, hlo.Apply) and root.fn == "complex":
         return root.args
     return (root,)

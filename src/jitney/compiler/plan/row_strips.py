@@ -57,7 +57,7 @@ class _Miner:
                 self._count_uses(block)
 
     def rows(self, launch: ir.Launch) -> Rows | None:
-        """What `launch` touches row by row; cached, since several chains may need it."""
+        """Returns what `launch` touches row by row; cached, since several chains may need it."""
         known = self._rows.get(id(launch))
         if known is None:
             known = self._rows[id(launch)] = launch, rows_of(launch, self._kernels)
@@ -88,7 +88,7 @@ class _Miner:
                 return step
 
     def _has_large_buffer(self, launch: ir.Launch) -> bool:
-        """Whether a buffer is worth keeping in a cache for the next launch."""
+        """Returns whether a buffer is worth keeping in a cache for the next launch."""
         return any(b.nbytes >= COSTS.strip_buffer and self.uses[b] > 1 for b in launch.buffers)
 
     def _chain_from(self, left: list[ir.Step]) -> _Chain | None:
@@ -200,7 +200,7 @@ class _Chain:
         return ""
 
     def _shares(self, member: Rows, rows: int) -> bool:
-        """Whether `member` touches, row by row, what the chain has in its caches."""
+        """Returns whether `member` touches, row by row, what the chain has in its caches."""
         return any(
             member.is_by_row(b, rows) and any(m.is_by_row(b, rows) for m in self.members)
             for b in member.buffers
@@ -208,7 +208,7 @@ class _Chain:
         )
 
     def pays(self) -> bool:
-        """Whether enough bytes are reused from caches for the chain to pay off."""
+        """Returns whether enough bytes are reused from caches for the chain to pay off."""
         if len(self.members) == 1:
             return False
         uses: Counter[ir.Buffer] = Counter()
@@ -217,7 +217,7 @@ class _Chain:
         return sum((n - 1) * b.nbytes for b, n in uses.items()) >= COSTS.strip_above
 
     def mined(self, uses: Counter[ir.Buffer]) -> ir.RowStrips:
-        """The step; what nothing else in the program touches becomes the strip's own."""
+        """Returns the step; what nothing else in the program touches becomes the strip's own."""
         rows = self.rows
         strip = min(max(COSTS.strip_bytes // _row_bytes(self.members, rows), 1), rows)
         own, nbytes = self._own_buffers(strip, uses)

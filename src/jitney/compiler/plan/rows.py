@@ -94,7 +94,7 @@ class Rows:
 
 
 def rows_of(launch: ir.Launch, known: dict[int, KernelRows | None] | None = None) -> Rows | None:
-    """What `launch` touches row by row; None if its outermost loop cannot be run in parts.
+    """Returns what `launch` touches row by row; None if its outermost loop cannot be run in parts.
 
     Args:
       launch: any.

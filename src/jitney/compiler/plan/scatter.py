@@ -18,7 +18,7 @@ _BOOL = np.dtype(bool)
 def has_kernel(
     node: hlo.Scatter, supports: Callable[[str, Sequence[np.dtype], np.dtype], bool]
 ) -> bool:
-    """Whether a kernel can compute `node`, whose elements kernels can load and store."""
+    """Returns whether a kernel can compute `node`, whose elements kernels can load and store."""
     fn, dtype, sizes = node.combine, node.dtype, traversal.window_sizes(node)
     if isinstance(fn, hlo.Region) or 0 in node.updates.shape:
         return False
@@ -64,7 +64,7 @@ class Windows:
         self.inside = inside
 
     def written(self) -> KernelBuilder:
-        """The finished kernel; the operand's copy is in the buffer of the node by now."""
+        """Returns the finished kernel; the operand's copy is in the buffer of the node by now."""
         k, node, value = self.builder, self.node, self.update
         if isinstance(node.combine, str):
             value = k.call(node.combine, (k.load(node, self.place), value), node.dtype)

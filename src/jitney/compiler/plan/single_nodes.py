@@ -94,7 +94,7 @@ def _filled(node: hlo.Pad, kept: Sequence[tuple[int, int]]) -> list[list[tuple[i
 
 
 def update_slice(plan: RegionPlan, node: hlo.DynamicUpdateSlice) -> bool:
-    """The update computed into its place, in the operand or a copy of it."""
+    """Returns the update computed into its place, in the operand or a copy of it."""
     if not plan.planner.is_native(node):
         return plan.by_reference_demanding(node)
     plan.new_update(node)
@@ -115,7 +115,7 @@ def update_slice(plan: RegionPlan, node: hlo.DynamicUpdateSlice) -> bool:
 
 
 def scatter(plan: RegionPlan, node: hlo.Scatter) -> bool:
-    """The windows one after the other, in order, in the operand or a copy of it."""
+    """Returns the windows one after the other, in order, in the operand or a copy of it."""
     if not plan.planner.is_scatter(node):
         return False
     windows = plan.written(lambda: Windows(node, plan.has_buffer))
@@ -125,7 +125,7 @@ def scatter(plan: RegionPlan, node: hlo.Scatter) -> bool:
 
 
 def dot(plan: RegionPlan, node: hlo.Dot) -> bool:
-    """A call of BLAS, if it supports the layouts of the operands."""
+    """Returns a call of BLAS, if it supports the layouts of the operands."""
     gemm = as_gemm(node, plan.buffer)
     if gemm is None:
         return False
@@ -159,7 +159,7 @@ def branch(plan: RegionPlan, node: hlo.Cond) -> bool:
 
 
 def library_call(plan: RegionPlan, node: hlo.LibraryCall) -> bool:
-    """A call of machine code, of BLAS, or of the reference implementation."""
+    """Returns a call of machine code, of BLAS, or of the reference implementation."""
     if node.name == added_products.NAME and _add_product(plan, node):
         return True
     types = node.type
@@ -191,13 +191,13 @@ def _add_product(plan: RegionPlan, node: hlo.LibraryCall) -> bool:
 
 
 def host_call(plan: RegionPlan, node: hlo.HostCall) -> bool:
-    """A call of a Python function."""
+    """Returns a call of a Python function."""
     plan.call_host(node)
     return True
 
 
 def collective(plan: RegionPlan, node: hlo.Collective) -> bool:
-    """A step that the participants of a group perform together."""
+    """Returns a step that the participants of a group perform together."""
     args = tuple([plan.buffer(a) for a in node.args])
     (result,) = plan.new(node)
     plan.steps.append(ir.Collective(node, args, result))

@@ -13,7 +13,7 @@ from jitney.compiler.plan import ir
 
 
 def print_plan(plan: ir.Plan) -> str:
-    """The program's steps, then its kernels."""
+    """Returns the program's steps, then its kernels."""
     inputs = ", ".join(f"input{i}: {t}" for i, t in enumerate(plan.inputs))
     outputs = ", ".join(f"output{i}: {t}" for i, t in enumerate(plan.outputs))
     head = f"program {plan.name}({inputs}) -> ({outputs}), arena {plan.arena_bytes} bytes {{"

@@ -18,7 +18,7 @@ Array = np.ndarray
 
 
 def collective(kind: str, operands: Sequence[Array], **params: Any) -> list[Array]:
-    """The results of the participants of one group.
+    """Returns the results of the participants of one group.
 
     Args:
       kind: one of KINDS.

@@ -46,7 +46,7 @@ def clamp(low: np.ndarray, x: np.ndarray, high: np.ndarray) -> np.ndarray:
 
 
 def bitcast_bits(x: np.ndarray, dtype: DTypeLike) -> np.ndarray:
-    """The bits of `x` read as `dtype`, the least significant part of a wider element first.
+    """Returns the bits of `x` read as `dtype`, the least significant part of a wider element first.
 
     Elements narrower than a byte count as what they mean, not as the byte that each has in memory.
     """

@@ -13,7 +13,7 @@ Kind: TypeAlias = str  # "FFT", "IFFT", "RFFT", "IRFFT"
 
 
 def fft(x: np.ndarray, kind: Kind, lengths: Sequence[int]) -> np.ndarray:
-    """The transform of the last `len(lengths)` axes of `x`.
+    """Returns the transform of the last `len(lengths)` axes of `x`.
 
     `lengths` are those of the axes; of the last one, for the transforms of real numbers, that of the
     real side. Inverse transforms divide by their product.
@@ -35,12 +35,12 @@ def fft(x: np.ndarray, kind: Kind, lengths: Sequence[int]) -> np.ndarray:
 
 
 def spectrum_extent(n: int) -> int:
-    """How many elements the half spectrum of `n` real numbers has."""
+    """Returns how many elements the half spectrum of `n` real numbers has."""
     return n // 2 + 1 if n else 0
 
 
 def _of_nothing(x: np.ndarray, kind: Kind, lengths: Sequence[int]) -> np.ndarray:
-    """The transform where no axis is transformed, or none has elements."""
+    """Returns the transform where no axis is transformed, or none has elements."""
     if not lengths:
         return x.copy()
     shape = list(x.shape)
@@ -56,7 +56,7 @@ def _of_nothing(x: np.ndarray, kind: Kind, lengths: Sequence[int]) -> np.ndarray
 def dft(
     re: np.ndarray, im: np.ndarray, dim: int, inverse: bool, normalized: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The transform of re + i im along axis `dim`; `normalized` divides by its length."""
+    """Returns the transform of re + i im along axis `dim`; `normalized` divides by its length."""
     from scipy import fft as pocketfft
 
     z: ComplexArray = np.empty(re.shape, np.result_type(re.dtype, np.complex64))
@@ -77,7 +77,7 @@ def dft_of_real(x: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def dft_to_real(re: np.ndarray, im: np.ndarray, dim: int, n: int) -> np.ndarray:
-    """The `n` real numbers whose transform along axis `dim` begins with re + i im."""
+    """Returns the `n` real numbers whose transform along axis `dim` begins with re + i im."""
     from scipy import fft as pocketfft
 
     z: ComplexArray = np.empty(re.shape, np.result_type(re.dtype, np.complex64))

@@ -48,7 +48,7 @@ def _window(shape: Sequence[int], starts: Sequence[Any], sizes: Sequence[int]) -
 
 
 def dynamic_slice(x: np.ndarray, starts: Sequence[Any], sizes: Sequence[int]) -> np.ndarray:
-    """The block of shape `sizes` at `starts`, clamped into bounds."""
+    """Returns the block of shape `sizes` at `starts`, clamped into bounds."""
     return x[_window(x.shape, starts, sizes)]
 
 
@@ -78,7 +78,7 @@ def _positions(
     sizes: Sequence[int],
     mode: str,
 ) -> tuple[list[np.ndarray], np.ndarray | None]:
-    """(position along each operand axis, whether the window is inside).
+    """Returns (position along each operand axis, whether the window is inside).
 
     Arrays have the axes of `indices` without its last, then one for each of `window`, the operand
     axes that windows extend over; they broadcast. `batching` pairs axes of operand and `indices`.
@@ -103,7 +103,7 @@ def _positions(
 
 
 def _whole_axes(shape: Sequence[int], sizes: Sequence[int], window: Sequence[int]) -> list[int]:
-    """The axes of `window` along which a window inside can only be the whole axis."""
+    """Returns the axes of `window` along which a window inside can only be the whole axis."""
     return [k for k in window if sizes[k] == shape[k]]
 
 
@@ -149,7 +149,7 @@ def gather(
 def _is_take(
     shape: Sequence[int], dims: GatherDims, sizes: Sequence[int], window: Sequence[int]
 ) -> bool:
-    """Whether a gather takes whole slices across one axis, as `x[:, indices]` does."""
+    """Returns whether a gather takes whole slices across one axis, as `x[:, indices]` does."""
     return (
         len(dims.start_index_map) == 1
         and dims.collapsed_slice_dims == dims.start_index_map

@@ -25,17 +25,17 @@ _COMPLEX = {"f": np.dtype(np.complex64), "d": np.dtype(np.complex128)}
 
 
 def real_dtype(dtype: np.dtype) -> np.dtype:
-    """The dtype of singular values of matrices of `dtype`."""
+    """Returns the dtype of singular values of matrices of `dtype`."""
     return _REAL.get(dtype.char, dtype)
 
 
 def complex_dtype(dtype: np.dtype) -> np.dtype:
-    """The dtype of eigenvalues of matrices of `dtype`."""
+    """Returns the dtype of eigenvalues of matrices of `dtype`."""
     return _COMPLEX.get(dtype.char, np.dtype(np.complex64) if dtype.itemsize < 4 else dtype)
 
 
 def wide_dtype(dtype: np.dtype) -> np.dtype:
-    """The dtype that matrices of `dtype` are computed in; that of pivots stays."""
+    """Returns the dtype that matrices of `dtype` are computed in; that of pivots stays."""
     return dtype if dtype.char in "fdFD" or dtype.kind in "iu" else np.dtype(np.float32)
 
 
@@ -77,13 +77,13 @@ def _mapped(
 
 
 def _work(*xs: Array) -> int:
-    """How many operations a factorisation of a matrix, or a solution with it, takes, about."""
+    """Returns how many operations a factorisation of a matrix, or a solution with it, takes, about."""
     sizes = [n for x in xs for n in x.shape[-2:]]
     return math.prod(sorted(sizes)[-3:])
 
 
 def _guarded(fn: Callable[[Array], Sequence[Array]], outs: Sequence[Spec], x: Array) -> list[Array]:
-    """A batched function of NumPy on matrices; one by one where it fails as a whole."""
+    """Returns a batched function of NumPy on matrices; one by one where it fails as a whole."""
     batch, matrices = x.shape[:-2], wide(x)
     try:
         with float_errors.ignored(), blas.for_work(_work(matrices)):
@@ -147,7 +147,7 @@ def eigh(x: Array, lower: bool = True) -> list[Array]:
 
 
 def _is_finite(x: Array) -> bool:
-    """Whether all elements of a matrix are."""
+    """Returns whether all elements of a matrix are."""
     return bool(np.isfinite(wide(x)).all())
 
 
@@ -172,7 +172,7 @@ def eig(x: Array, left: bool, right: bool) -> list[Array]:
 
 
 def _brought_near_one(a: Array) -> tuple[Array, int]:
-    """A matrix divided by a power of two if its largest part is far from 1, and the exponent.
+    """Returns a matrix divided by a power of two if its largest part is far from 1, and the exponent.
 
     LAPACK's `geev` scales, too, but in some versions its eigenvalues are those of the scaled matrix.
     """

@@ -40,7 +40,7 @@ _FLOAT32, _INT8 = np.dtype(np.float32), np.dtype(np.int8)
 
 
 def neutral(fn: str, dtype: np.dtype) -> np.ndarray:
-    """The neutral element of the monoid `fn`, of `dtype`."""
+    """Returns the neutral element of the monoid `fn`, of `dtype`."""
     if fn in ("add", "or", "xor"):
         return np.zeros((), dtype)
     if fn == "mul":
@@ -60,7 +60,7 @@ def neutral(fn: str, dtype: np.dtype) -> np.ndarray:
 
 
 def carrier(dtype: np.dtype) -> np.dtype:
-    """The dtype in which values of `dtype` are folded."""
+    """Returns the dtype in which values of `dtype` are folded."""
     if dtype.itemsize < 4 and dtypes.issubdtype(dtype, np.floating):
         return _FLOAT32
     if dtype.kind == "V":  # 4-bit and 2-bit integers: wrapping 8 bits wraps fewer, too
@@ -101,7 +101,7 @@ def reduce(x: np.ndarray, fn: str, dims: Sequence[int]) -> np.ndarray:
 
 
 def _is_long(x: np.ndarray, dims: Sequence[int]) -> bool:
-    """Whether NumPy would add many numbers in order."""
+    """Returns whether NumPy would add many numbers in order."""
     if math.prod([x.shape[k] for k in dims]) <= _SHORT:
         return False
     kept = x.ndim - len(dims)
@@ -231,7 +231,7 @@ def _running_by_blocks(x: np.ndarray, ufunc: np.ufunc, dim: int) -> np.ndarray:
 
 
 def _first_zero(fn: str) -> tuple[float, float]:
-    """The zero that "max" or "min" takes if there are both, and the other one."""
+    """Returns the zero that "max" or "min" takes if there are both, and the other one."""
     return (0.0, -0.0) if fn == "max" else (-0.0, 0.0)
 
 

@@ -27,7 +27,7 @@ from jitney.core import dtypes
 
 
 def function(name: str) -> Reference:
-    """The reference implementation of the scalar function `name`."""
+    """Returns the reference implementation of the scalar function `name`."""
     return lookup(name).reference
 
 

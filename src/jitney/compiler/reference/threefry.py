@@ -22,7 +22,7 @@ Rounds = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], None]
 def threefry2x32(
     k0: np.ndarray, k1: np.ndarray, x0: np.ndarray, x1: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The hash of the words (x0, x1) under the key (k0, k1), elementwise; all are broadcast."""
+    """Returns the hash of the words (x0, x1) under the key (k0, k1), elementwise; all are broadcast."""
     words = [np.asarray(word, np.uint32) for word in (k0, k1, x0, x1)]
     shape = np.broadcast_shapes(*[word.shape for word in words])
     y0, y1 = (np.array(np.broadcast_to(word, shape), order="C") for word in words[2:])
@@ -34,7 +34,7 @@ def threefry2x32(
 
 
 def _key(word: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """A word of the key for each element of `shape`, flat; one where it is the same for all."""
+    """Returns a word of the key for each element of `shape`, flat; one where it is the same for all."""
     if not any(word.strides) or word.size == 1:
         return word[(slice(0, 1),) * word.ndim].reshape(-1)
     return np.ascontiguousarray(np.broadcast_to(word, shape)).reshape(-1)

@@ -48,6 +48,6 @@ class Code:
 
 @cache
 def named(path: str) -> Callable[..., Any] | Code:
-    """What "module.name" names in `compiler.scalar`."""
+    """Returns what "module.name" names in `compiler.scalar`."""
     module, name = path.split(".")
     return getattr(import_module(f"jitney.compiler.scalar.{module}"), name)

@@ -36,7 +36,7 @@ def _twice_log(e: Emitter, x: Pair) -> Value:
 
 
 def asin(e: Emitter, x: Pair) -> Pair:
-    """The inverse sine, cut along the real numbers beyond -1 and 1."""
+    """Returns the inverse sine, cut along the real numbers beyond -1 and 1."""
     re, im = x
     (a, b), (c, d) = _sides(e, x)
     u = real.atan2(e, re, e.fsub(e.fmul(a, c), e.fmul(b, d)))
@@ -49,7 +49,7 @@ def asin(e: Emitter, x: Pair) -> Pair:
 
 
 def acos(e: Emitter, x: Pair) -> Pair:
-    """The inverse cosine, cut along the real numbers beyond -1 and 1."""
+    """Returns the inverse cosine, cut along the real numbers beyond -1 and 1."""
     re, im = x
     (a, b), (c, d) = _sides(e, x)
     angle = real.atan2(e, a, c)
@@ -62,7 +62,7 @@ def acos(e: Emitter, x: Pair) -> Pair:
 
 
 def acosh(e: Emitter, x: Pair) -> Pair:
-    """The inverse hyperbolic cosine, cut along the real numbers below 1."""
+    """Returns the inverse hyperbolic cosine, cut along the real numbers below 1."""
     re, im = x
     one = e.const(1.0, re)
     a, b = sqrt(e, (e.fsub(re, one), im))
@@ -78,7 +78,7 @@ def acosh(e: Emitter, x: Pair) -> Pair:
 
 
 def atanh(e: Emitter, x: Pair) -> Pair:
-    """The inverse hyperbolic tangent, cut along the real numbers beyond -1 and 1."""
+    """Returns the inverse hyperbolic tangent, cut along the real numbers beyond -1 and 1."""
     re, im = x
     one, zero = e.const(1.0, re), e.const(0.0, re)
     a, b = e.fabs(re), e.fabs(im)

@@ -82,14 +82,14 @@ def _at_the_edges(e: Emitter, x: Pair, y: Pair, quotient: Pair) -> Pair:
 
 
 def _boxed(e: Emitter, part: Value, infinite: Value) -> Value:
-    """The part of an infinite number: 1 where the part is infinite, else 0, with its sign."""
+    """Returns the part of an infinite number: 1 where the part is infinite, else 0, with its sign."""
     one = e.fcmp("oeq", e.fabs(part), e.const(INF, part))
     size = e.select(one, e.const(1.0, part), e.const(0.0, part))
     return e.select(infinite, e.copysign(size, part), part)
 
 
 def is_infinite(e: Emitter, x: Pair) -> Value:
-    """Whether either part is infinite."""
+    """Returns whether either part is infinite."""
     inf = e.const(INF, x[0])
     return e.or_(*[e.fcmp("oeq", e.fabs(v), inf) for v in x])
 
@@ -133,7 +133,7 @@ def _reciprocal(e: Emitter, x: Pair) -> Pair:
 
 
 def sqrt(e: Emitter, x: Pair) -> Pair:
-    """The square root, cut along the negative numbers."""
+    """Returns the square root, cut along the negative numbers."""
     re, im = x
     zero, half = e.const(0.0, re), e.const(0.5, re)
     # In the middle of the range: neither the modulus nor a subnormal part gets lost.
@@ -189,7 +189,7 @@ def expm1(e: Emitter, x: Pair) -> Pair:
 
 
 def log(e: Emitter, x: Pair) -> Pair:
-    """The principal logarithm, cut along the negative numbers."""
+    """Returns the principal logarithm, cut along the negative numbers."""
     re, im = x
     a, b = e.fabs(re), e.fabs(im)
     less = e.fcmp("olt", a, b)
@@ -207,12 +207,12 @@ def log(e: Emitter, x: Pair) -> Pair:
 
 
 def log2(e: Emitter, x: Pair) -> Pair:
-    """The principal logarithm to base 2."""
+    """Returns the principal logarithm to base 2."""
     return _scale(e, log(e, x), e.const(1 / _LN2, x[0]))
 
 
 def log1p(e: Emitter, x: Pair) -> Pair:
-    """The logarithm of 1 + x."""
+    """Returns the logarithm of 1 + x."""
     re, im = x
     one = e.const(1.0, re)
     moved = e.fadd(re, one)
@@ -252,7 +252,7 @@ def logistic(e: Emitter, x: Pair) -> Pair:
 
 
 def sinh(e: Emitter, x: Pair) -> Pair:
-    """The hyperbolic sine."""
+    """Returns the hyperbolic sine."""
     re, im = x
     u = e.fmul(exponential.sinh(e, re), trigonometric.cos(e, im))
     v = e.fmul(exponential.cosh(e, re), trigonometric.sin(e, im))
@@ -262,7 +262,7 @@ def sinh(e: Emitter, x: Pair) -> Pair:
 
 
 def cosh(e: Emitter, x: Pair) -> Pair:
-    """The hyperbolic cosine."""
+    """Returns the hyperbolic cosine."""
     re, im = x
     u = e.fmul(exponential.cosh(e, re), trigonometric.cos(e, im))
     v = e.fmul(exponential.sinh(e, re), trigonometric.sin(e, im))
@@ -273,7 +273,7 @@ def cosh(e: Emitter, x: Pair) -> Pair:
 
 
 def tanh(e: Emitter, x: Pair) -> Pair:
-    """The hyperbolic tangent."""
+    """Returns the hyperbolic tangent."""
     re, im = x
     one, zero = e.const(1.0, re), e.const(0.0, re)
     # Kahan: by the tangent of the imaginary part.
@@ -305,7 +305,7 @@ def turned(rule: Callable[[Emitter, Pair], Pair]) -> Callable[[Emitter, Pair], P
 
 
 def cos(e: Emitter, x: Pair) -> Pair:
-    """The cosine: cosh(i x)."""
+    """Returns the cosine: cosh(i x)."""
     return cosh(e, (e.fneg(x[1]), x[0]))
 
 
@@ -326,7 +326,7 @@ def exp2(e: Emitter, x: Pair) -> Pair:
 
 
 def evaluate(e: Emitter, fn: ComplexFunction, args: Sequence[Value]) -> tuple[Value, ...]:
-    """The parts of complex function `fn` of numbers given by their parts; one if it is real."""
+    """Returns the parts of complex function `fn` of numbers given by their parts; one if it is real."""
     kind = args[0].kind
     if kind == "f64":
         wide, rule = args, named(fn.code)
@@ -339,7 +339,7 @@ def evaluate(e: Emitter, fn: ComplexFunction, args: Sequence[Value]) -> tuple[Va
 
 
 def rule_of(part: Part) -> Rule:
-    """The rule of the row for `part`."""
+    """Returns the rule of the row for `part`."""
 
     def rule(e: Emitter, *args: Value) -> Value:
         return evaluate(e, part.of, args)[part.which]

@@ -133,7 +133,7 @@ def round_to_bfloat16(e: Emitter, x: Value) -> Value:
 
 
 def round_to_float16(e: Emitter, x: Value) -> Value:
-    """The nearest float16, as f32."""
+    """Returns the nearest float16, as f32."""
     return widen(e, narrow(e, x, "f16"))
 
 

@@ -93,7 +93,7 @@ _INVERSE64_HIGH = (
 
 
 def erf(e: Emitter, x: Value) -> Value:
-    """The error function, within 2 ulp."""
+    """Returns the error function, within 2 ulp."""
     size = e.fabs(x)
     z = e.fmul(x, x)
     near = e.fma(size, horner(e, z, _ERF_NEAR[x.kind]), size)
@@ -124,7 +124,7 @@ def erfc(e: Emitter, x: Value) -> Value:
 
 
 def erf_inv(e: Emitter, x: Value) -> Value:
-    """The inverse of erf, within 4 ulp; infinite at -1 and 1, NaN outside."""
+    """Returns the inverse of erf, within 4 ulp; infinite at -1 and 1, NaN outside."""
     one = e.const(1.0, x)
     if e.target.has_fma:
         complement = e.fma(e.fneg(x), x, one)

@@ -67,7 +67,7 @@ _SINH = {
 
 
 def _reduced(e: Emitter, x: Value) -> tuple[Value, Value, Value]:
-    """(shifted, n, r): x = n ln 2 + r."""
+    """Returns (shifted, n, r): x = n ln 2 + r."""
     shifted, n = rounded_product(e, x, LOG2_E)
     r = e.fma(n, e.const(-LN2_HIGH[x.kind], x), x)
     return shifted, n, e.fma(n, e.const(-LN2_LOW[x.kind], x), r)
@@ -131,7 +131,7 @@ def logistic(e: Emitter, x: Value) -> Value:
 
 
 def tanh(e: Emitter, x: Value) -> Value:
-    """The hyperbolic tangent, within 2 ulp."""
+    """Returns the hyperbolic tangent, within 2 ulp."""
     if x.kind == "f32":
         return _tanh32(e, x)
     twice = e.fmul(e.fabs(x), e.const(-2.0, x))
@@ -158,7 +158,7 @@ def _half_exp(e: Emitter, size: Value) -> Value:
 
 
 def sinh(e: Emitter, x: Value) -> Value:
-    """The hyperbolic sine, within 2 ulp."""
+    """Returns the hyperbolic sine, within 2 ulp."""
     size = e.fabs(x)
     half = _half_exp(e, size)
     big = e.fsub(half, e.fdiv(e.const(0.25, x), half))
@@ -170,6 +170,6 @@ def sinh(e: Emitter, x: Value) -> Value:
 
 
 def cosh(e: Emitter, x: Value) -> Value:
-    """The hyperbolic cosine, within 2 ulp."""
+    """Returns the hyperbolic cosine, within 2 ulp."""
     half = _half_exp(e, e.fabs(x))
     return e.fadd(half, e.fdiv(e.const(0.25, x), half))

@@ -20,7 +20,7 @@ def sign(e: Emitter, x: Value) -> Value:
 
 
 def maximum(e: Emitter, a: Value, b: Value) -> Value:
-    """The larger; NaN if either is NaN; -0 < 0."""
+    """Returns the larger; NaN if either is NaN; -0 < 0."""
     if is_constant(a):
         a, b = b, a
     bound = _number(b)
@@ -32,7 +32,7 @@ def maximum(e: Emitter, a: Value, b: Value) -> Value:
 
 
 def minimum(e: Emitter, a: Value, b: Value) -> Value:
-    """The smaller; NaN if either is NaN; -0 < 0."""
+    """Returns the smaller; NaN if either is NaN; -0 < 0."""
     if is_constant(a):
         a, b = b, a
     bound = _number(b)
@@ -43,7 +43,7 @@ def minimum(e: Emitter, a: Value, b: Value) -> Value:
 
 
 def _number(x: Value) -> float | None:
-    """What `x` is in every lane, if that is known and a number."""
+    """Returns what `x` is in every lane, if that is known and a number."""
     if not is_constant(x) or x.kind not in ("f32", "f64"):
         return None
     bits = x.text.removeprefix("splat (").removesuffix(")").split()[-1]
@@ -52,12 +52,12 @@ def _number(x: Value) -> float | None:
 
 
 def is_finite(e: Emitter, x: Value) -> Value:
-    """Whether x is neither infinite nor NaN."""
+    """Returns whether x is neither infinite nor NaN."""
     return e.fcmp("olt", e.fabs(x), e.const(INF, x))
 
 
 def round_away(e: Emitter, x: Value) -> Value:
-    """The nearest integer, of two the one farther from 0."""
+    """Returns the nearest integer, of two the one farther from 0."""
     below_half = {"f32": 0.49999997, "f64": 0.49999999999999994}[x.kind]
     return e.trunc_float(e.fadd(x, e.copysign(e.const(below_half, x), x)))
 
@@ -68,7 +68,7 @@ def rsqrt(e: Emitter, x: Value) -> Value:
 
 
 def cbrt(e: Emitter, x: Value) -> Value:
-    """The cube root, within 1 ulp."""
+    """Returns the cube root, within 1 ulp."""
     kind = x.kind
     size = e.fabs(x)
     # The smallest numbers are raised by a cube.
@@ -139,7 +139,7 @@ def rem(e: Emitter, x: Value, y: Value) -> Value:
 
 
 def nextafter(e: Emitter, x: Value, y: Value) -> Value:
-    """The float after x towards y; y if they are equal; NaN if either is."""
+    """Returns the float after x towards y; y if they are equal; NaN if either is."""
     kind = x.kind
     a, b = e.bits(x), e.bits(y)
     infinite = e.const(_INF_BITS[kind], a)

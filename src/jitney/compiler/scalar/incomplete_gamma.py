@@ -112,12 +112,12 @@ def igammac(e: Emitter, a: Value, x: Value) -> Value:
 
 
 def igamma_grad_a(e: Emitter, a: Value, x: Value) -> Value:
-    """The derivative of P by a."""
+    """Returns the derivative of P by a."""
     return _by_doubles(e, a, x, lambda e, a, x, kind: _derivative(e, a, x, kind, False))
 
 
 def random_gamma_grad(e: Emitter, a: Value, x: Value) -> Value:
-    """The derivative by a of the x for which P(a, x) is a constant."""
+    """Returns the derivative by a of the x for which P(a, x) is a constant."""
     return _by_doubles(e, a, x, lambda e, a, x, kind: _derivative(e, a, x, kind, True))
 
 
@@ -150,7 +150,7 @@ def _regularized(e: Emitter, a: Value, x: Value, kind: str, upper: bool) -> Valu
 
 
 def _inner(e: Emitter, a: Value, x: Value) -> tuple[Value, Value, Value]:
-    """(a, x, mask): operands that are finite and positive, others replaced, and which were."""
+    """Returns (a, x, mask): operands that are finite and positive, others replaced, and which were."""
     zero, one, inf = e.const(0.0, a), e.const(1.0, a), e.const(INF, a)
     mask = e.and_(e.fcmp("ogt", a, zero), e.fcmp("olt", a, inf))
     mask = e.and_(mask, e.and_(e.fcmp("ogt", x, zero), e.fcmp("olt", x, inf)))
@@ -207,7 +207,7 @@ def _one_of_both(e: Emitter, a: Value, x: Value, kind: str, upper: bool) -> Valu
 
 
 def _power(e: Emitter, a: Value, x: Value, mu: Value) -> tuple[Value, Value]:
-    """(t, f) with f e^t = x^a e^-x / gamma(a + 1); mu = x / a - 1.
+    """Returns (t, f) with f e^t = x^a e^-x / gamma(a + 1); mu = x / a - 1.
 
     For large a, t is a (log(x / a) - mu).
     """
@@ -236,7 +236,7 @@ def _log_gamma_above(e: Emitter, a: Value) -> Value:
 
 
 def _temme(e: Emitter, a: Value, mu: Value, t: Value) -> Value:
-    """The smaller one of P and Q for a >= 20 and |mu| < 0.3; t = -a eta^2 / 2."""
+    """Returns the smaller one of P and Q for a >= 20 and |mu| < 0.3; t = -a eta^2 / 2."""
     one = e.const(1.0, a)
     inverse = e.fdiv(one, a)
     y = e.fneg(t)

@@ -7,7 +7,7 @@ from jitney.compiler.llvm.values import BITS, Value, constant, is_constant
 
 
 def constant_of(value: Value) -> int:
-    """The number in every lane of an integer constant."""
+    """Returns the number in every lane of an integer constant."""
     return int(value.text.removeprefix("splat (").removesuffix(")").split()[-1])
 
 
@@ -74,7 +74,7 @@ def shift_right_arithmetic(e: Emitter, a: Value, b: Value) -> Value:
 
 
 def _is_inside(b: Value) -> bool:
-    """Whether `b` is a distance known to be below the width."""
+    """Returns whether `b` is a distance known to be below the width."""
     return is_constant(b) and 0 <= constant_of(b) < BITS[b.kind]
 
 
@@ -92,7 +92,7 @@ def sign(e: Emitter, a: Value, signed: bool) -> Value:
 
 
 def mulhi(e: Emitter, a: Value, b: Value, signed: bool) -> Value:
-    """The upper half of the product of twice the width."""
+    """Returns the upper half of the product of twice the width."""
     wide = f"i{2 * BITS[a.kind]}"
     extend = e.sext if signed else e.zext
     product = e.mul(extend(a, wide), extend(b, wide))

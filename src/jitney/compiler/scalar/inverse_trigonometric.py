@@ -41,7 +41,7 @@ _ASIN = {
 
 
 def atan(e: Emitter, x: Value) -> Value:
-    """The arc tangent, within 2 ulp."""
+    """Returns the arc tangent, within 2 ulp."""
     one, size = e.const(1.0, x), e.fabs(x)
     steep = e.fcmp("ogt", size, one)
     q = e.select(steep, e.fdiv(one, size), size)
@@ -59,7 +59,7 @@ def _atan_of_ratio(e: Emitter, q: Value, steep: Value) -> Value:
 
 
 def atan2(e: Emitter, y: Value, x: Value) -> Value:
-    """The angle of the point (x, y), within 2 ulp; all cases of C's atan2."""
+    """Returns the angle of the point (x, y), within 2 ulp; all cases of C's atan2."""
     a, b = e.fabs(x), e.fabs(y)
     steep = e.fcmp("ogt", b, a)
     low, high = e.select(steep, a, b), e.select(steep, b, a)
@@ -80,7 +80,7 @@ def atan2(e: Emitter, y: Value, x: Value) -> Value:
 
 
 def asin(e: Emitter, x: Value) -> Value:
-    """The arc sine, within 2.5 ulp; NaN outside [-1, 1]."""
+    """Returns the arc sine, within 2.5 ulp; NaN outside [-1, 1]."""
     size, half = e.fabs(x), e.const(0.5, x)
     steep = e.fcmp("ogt", size, half)
     s, z = _asin_argument(e, x, size, steep)
@@ -93,7 +93,7 @@ def asin(e: Emitter, x: Value) -> Value:
 
 
 def acos(e: Emitter, x: Value) -> Value:
-    """The arc cosine, within 2 ulp; NaN outside [-1, 1]."""
+    """Returns the arc cosine, within 2 ulp; NaN outside [-1, 1]."""
     size, half = e.fabs(x), e.const(0.5, x)
     steep = e.fcmp("ogt", size, half)
     s, z = _asin_argument(e, x, size, steep)
@@ -110,14 +110,14 @@ def acos(e: Emitter, x: Value) -> Value:
 
 
 def _asin_argument(e: Emitter, x: Value, size: Value, steep: Value) -> tuple[Value, Value]:
-    """(s, s^2): s = |x|, or sqrt((1 - |x|) / 2) where `steep`."""
+    """Returns (s, s^2): s = |x|, or sqrt((1 - |x|) / 2) where `steep`."""
     half = e.const(0.5, x)
     z = e.select(steep, e.fma(size, e.const(-0.5, x), half), e.fmul(x, x))
     return e.select(steep, e.sqrt(z), size), z
 
 
 def asinh(e: Emitter, x: Value) -> Value:
-    """The inverse hyperbolic sine, within 3 ulp."""
+    """Returns the inverse hyperbolic sine, within 3 ulp."""
     one, size = e.const(1.0, x), e.fabs(x)
     # log(|x| + sqrt(x^2 + 1)); the root is |x| itself for large x, whose square overflows.
     limit = e.const({"f32": 1e9, "f64": 1e18}[x.kind], x)
@@ -132,7 +132,7 @@ def asinh(e: Emitter, x: Value) -> Value:
 
 
 def acosh(e: Emitter, x: Value) -> Value:
-    """The inverse hyperbolic cosine, within 3 ulp; NaN below 1."""
+    """Returns the inverse hyperbolic cosine, within 3 ulp; NaN below 1."""
     one = e.const(1.0, x)
     limit = e.const({"f32": 1e5, "f64": 1e10}[x.kind], x)
     large = e.fcmp("ogt", x, limit)
@@ -145,7 +145,7 @@ def acosh(e: Emitter, x: Value) -> Value:
 
 
 def atanh(e: Emitter, x: Value) -> Value:
-    """The inverse hyperbolic tangent, within 3 ulp; infinite at -1 and 1, NaN outside."""
+    """Returns the inverse hyperbolic tangent, within 3 ulp; infinite at -1 and 1, NaN outside."""
     one, size = e.const(1.0, x), e.fabs(x)
     # log((1 + x) / (1 - x)) / 2 = log(1 + 2 x / (1 - x)) / 2
     ratio = e.fdiv(e.fadd(size, size), e.fsub(one, size))

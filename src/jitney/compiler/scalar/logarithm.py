@@ -65,14 +65,14 @@ def _log_rest(e: Emitter, f: Value, add_term: Callable[[Value], Value]) -> Value
 
 
 def log(e: Emitter, x: Value) -> Value:
-    """The natural logarithm, within 1 ulp; -inf at 0, NaN below."""
+    """Returns the natural logarithm, within 1 ulp; -inf at 0, NaN below."""
     m, n = split_exponent(e, x)
     result = _log_sum(e, e.fsub(m, e.const(1.0, x)), n)
     return result if exact_split(e, x) else log_specials(e, x, result)
 
 
 def log2(e: Emitter, x: Value) -> Value:
-    """The logarithm to base 2, within 2 ulp, exact at powers of 2; -inf at 0, NaN below."""
+    """Returns the logarithm to base 2, within 2 ulp, exact at powers of 2; -inf at 0, NaN below."""
     m, n = split_exponent(e, x)
     f = e.fsub(m, e.const(1.0, x))
     high, low = e.const(_LOG2E_HIGH[x.kind], x), e.const(_LOG2E_LOW[x.kind], x)

@@ -20,7 +20,7 @@ BIAS = {"f32": 127, "f64": 1023}
 
 
 def horner(e: Emitter, x: Value, coefficients: Sequence[float]) -> Value:
-    """The polynomial of x; coefficients from the constant term up.
+    """Returns the polynomial of x; coefficients from the constant term up.
 
     Fewest operations: kernels have many elements in flight, so latency does not count.
     """
@@ -36,19 +36,19 @@ def magic(kind: str) -> float:
 
 
 def rounded_product(e: Emitter, x: Value, factor: float) -> tuple[Value, Value]:
-    """(shifted, n): n = round(x * factor) as a float, and n + magic, whose low bits hold n."""
+    """Returns (shifted, n): n = round(x * factor) as a float, and n + magic, whose low bits hold n."""
     offset = e.const(magic(x.kind), x)
     shifted = e.fma(x, e.const(factor, x), offset)
     return shifted, e.fsub(shifted, offset)
 
 
 def int_kind(x: Value) -> str:
-    """The integer kind as wide as `x`."""
+    """Returns the integer kind as wide as `x`."""
     return f"i{BITS[x.kind]}"
 
 
 def high_bits(e: Emitter, shifted: Value, left: int) -> Value:
-    """The low bits of `shifted` moved up by `left`: n << left."""
+    """Returns the low bits of `shifted` moved up by `left`: n << left."""
     word = e.bits(shifted)
     return e.shl(word, e.const(left, word))
 
@@ -101,7 +101,7 @@ def scaled(e: Emitter, x: Value, shifted: Value, n: Value, offset: int = 0) -> V
 
 
 def split_exponent(e: Emitter, x: Value) -> tuple[Value, Value]:
-    """(m, n) with x = m * 2^n, m in [3/4, 3/2), both floats, for x > 0 (subnormal x too).
+    """Returns (m, n) with x = m * 2^n, m in [3/4, 3/2), both floats, for x > 0 (subnormal x too).
 
     Where the target has instructions for it (`exact_split`): 0 gives n = -inf, inf gives n = inf
     with m finite, negative x and NaN give m = NaN. Elsewhere m and n are arbitrary then.
@@ -125,12 +125,12 @@ def split_exponent(e: Emitter, x: Value) -> tuple[Value, Value]:
 
 
 def exact_split(e: Emitter, x: Value) -> bool:
-    """Whether `split_exponent` knows zeros, infinities and NaN."""
+    """Returns whether `split_exponent` knows zeros, infinities and NaN."""
     return _has_scalef(e, x)
 
 
 def two_sum(e: Emitter, a: Value, b: Value) -> tuple[Value, Value]:
-    """(s, t): s = a + b rounded, s + t = a + b exactly."""
+    """Returns (s, t): s = a + b rounded, s + t = a + b exactly."""
     s = e.fadd(a, b)
     b_virtual = e.fsub(s, a)
     return s, e.fadd(e.fsub(a, e.fsub(s, b_virtual)), e.fsub(b, b_virtual))
@@ -143,7 +143,7 @@ def quick_two_sum(e: Emitter, a: Value, b: Value) -> tuple[Value, Value]:
 
 
 def two_product(e: Emitter, a: Value, b: Value) -> tuple[Value, Value]:
-    """(p, q): p = a * b rounded, p + q = a * b exactly unless that under- or overflows."""
+    """Returns (p, q): p = a * b rounded, p + q = a * b exactly unless that under- or overflows."""
     p = e.fmul(a, b)
     if e.target.has_fma:
         return p, e.fma(a, b, e.fneg(p))

@@ -124,7 +124,7 @@ def _with_low(e: Emitter, high: Value, low: Value) -> Value:
 def _times(
     e: Emitter, x: Value, x_low: Value | None, y: Value, y_low: Value | None
 ) -> tuple[Value, Value]:
-    """(high, low) of a product of numbers with their low parts, None for none."""
+    """Returns (high, low) of a product of numbers with their low parts, None for none."""
     high, low = two_product(e, x, y)
     if x_low is not None:
         low = e.fma(x_low, y, low)
@@ -182,7 +182,7 @@ def _power64(e: Emitter, x: Value, y: Value) -> Value:
 
 
 def _log_twice(e: Emitter, x: Value) -> tuple[Value, Value]:
-    """(high, low): log x within 2^-63, for positive finite x."""
+    """Returns (high, low): log x within 2^-63, for positive finite x."""
     m, n = split_exponent(e, x)
     one, two = e.const(1.0, x), e.const(2.0, x)
     f = e.fsub(m, one)

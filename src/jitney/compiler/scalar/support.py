@@ -16,7 +16,7 @@ MEMORY = "store"  # in place of a function: asks whether elements can be loaded 
 
 
 def supports(fn: str, operands: Sequence[np.dtype], result: np.dtype) -> bool:
-    """Whether kernels can compute `fn` of operands of these dtypes.
+    """Returns whether kernels can compute `fn` of operands of these dtypes.
 
     What they cannot is computed by its reference implementation, called from the compiled program.
     """

@@ -23,7 +23,7 @@ from jitney.compiler.scalar_functions import lookup
 
 @cache
 def code_of(fn: str) -> Code | None:
-    """The code of the scalar function `fn`; None if it has none."""
+    """Returns the code of the scalar function `fn`; None if it has none."""
     row = lookup(fn)
     if row.code is None:
         return None

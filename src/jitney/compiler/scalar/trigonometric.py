@@ -103,7 +103,7 @@ def _sine_of_rest(e: Emitter, r: Value, flip: Value) -> Value:
 
 
 def sin(e: Emitter, x: Value) -> Value:
-    """The sine, within 2 ulp; NaN at infinity."""
+    """Returns the sine, within 2 ulp; NaN at infinity."""
     shifted, n = rounded_product(e, x, 1 / _PI)
     r = _less_multiple(e, x, n, 2.0)
     usual = _sine_of_rest(e, r, high_bits(e, shifted, 31 if x.kind == "f32" else 63))
@@ -111,7 +111,7 @@ def sin(e: Emitter, x: Value) -> Value:
 
 
 def cos(e: Emitter, x: Value) -> Value:
-    """The cosine, within 2 ulp; NaN at infinity."""
+    """Returns the cosine, within 2 ulp; NaN at infinity."""
     # x = (2 n + 1) pi / 2 + r, so that r is small where the cosine is.
     offset = e.const(magic(x.kind), x)
     turns = e.fma(x, e.const(1 / _PI, x), e.const(-0.5, x))
@@ -125,7 +125,7 @@ def cos(e: Emitter, x: Value) -> Value:
 
 
 def tan(e: Emitter, x: Value) -> Value:
-    """The tangent, within 3 ulp; NaN at infinity."""
+    """Returns the tangent, within 3 ulp; NaN at infinity."""
     shifted, n = rounded_product(e, x, 2 / _PI)
     quadrant = e.bits(shifted)
     if x.kind == "f32":
@@ -158,7 +158,7 @@ def _tangent(e: Emitter, sine: Value, cosine: Value, quadrant: Value) -> Value:
 
 
 def _sine_and_cosine(e: Emitter, r: Value, low: Value) -> tuple[Value, Value]:
-    """(sin, cos) of r + low, |r| <= pi / 4, f64."""
+    """Returns (sin, cos) of r + low, |r| <= pi / 4, f64."""
     z = e.fmul(r, r)
     sine = e.fmul(e.fmul(r, z), horner(e, z, _SIN_QUARTER))
     # sin(r + low) = sin r + low cos r, and cos r = 1 - z / 2 is enough here.
@@ -172,7 +172,7 @@ def _sine_and_cosine(e: Emitter, r: Value, low: Value) -> tuple[Value, Value]:
 
 
 def circular_of_half_turns(e: Emitter, x: Value) -> tuple[Value, Value, Value]:
-    """(sin r, cos r, quadrant) with pi x = quadrant pi / 2 + r, f64."""
+    """Returns (sin r, cos r, quadrant) with pi x = quadrant pi / 2 + r, f64."""
     # x - 2 k, exactly, in [-1, 1]: as far as angles are concerned the same.
     half = e.roundeven(e.fmul(x, e.const(0.5, x)))
     x = e.fsub(x, e.fadd(half, half))
@@ -184,7 +184,7 @@ def circular_of_half_turns(e: Emitter, x: Value) -> tuple[Value, Value, Value]:
 
 
 def _pick(e: Emitter, sine: Value, cosine: Value, quadrant: Value, offset: int) -> Value:
-    """The sine, `offset` quadrants on."""
+    """Returns the sine, `offset` quadrants on."""
     quadrant = e.add(quadrant, e.const(offset, quadrant))
     odd = e.icmp("ne", e.and_(quadrant, e.const(1, quadrant)), e.const(0, quadrant))
     value = e.select(odd, cosine, sine)

@@ -59,7 +59,7 @@ def _polygamma(e: Emitter, m: Value, x: Value, kind: str) -> Value:
 
 
 def _is_odd(e: Emitter, n: Value) -> Value:
-    """Whether a whole number is odd."""
+    """Returns whether a whole number is odd."""
     half = e.fmul(n, e.const(0.5, n))
     return e.fcmp("one", e.trunc_float(half), half)
 
@@ -124,7 +124,7 @@ def _euler_maclaurin(e: Emitter, s: Value, q: Value, kind: str) -> Value:
 
 
 def _term(e: Emitter, s: Value, q: Value, k: float, kind: str) -> Value:
-    """(q + k)^-s; for f64 of the exact sum."""
+    """Returns (q + k)^-s; for f64 of the exact sum."""
 
     def body(e: Emitter, xs: list[Value]) -> Value:
         rule = _power_of_sum if kind == "f64" else _few_digits

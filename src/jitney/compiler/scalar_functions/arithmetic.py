@@ -131,7 +131,7 @@ def _extreme(order: np.ufunc, of_zeros: Reference) -> Reference:
 
 
 def _complex_extreme(exceeds: np.ufunc) -> Reference:
-    """The operand whose (real, imaginary) exceeds the other's; the second if neither does."""
+    """Returns the operand whose (real, imaginary) exceeds the other's; the second if neither does."""
 
     def rule(x: ComplexArray, y: ComplexArray) -> np.ndarray:
         first = exceeds(x.real, y.real) | ((x.real == y.real) & exceeds(x.imag, y.imag))

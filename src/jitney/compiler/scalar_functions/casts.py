@@ -47,7 +47,7 @@ def _truncate(x: np.ndarray, dtype: Any) -> np.ndarray:
 
 
 def bitcast(x: np.ndarray, dtype: DTypeLike) -> np.ndarray:
-    """The bytes of `x` read as `dtype`; another width makes or takes a last axis."""
+    """Returns the bytes of `x` read as `dtype`; another width makes or takes a last axis."""
     dtype = np.dtype(dtype)
     if x.dtype == dtype:
         return x

@@ -32,7 +32,7 @@ EXACT = (0.5, 0.5)
 
 
 def real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The dtype of the parts of complex `dtype`."""
+    """Returns the dtype of the parts of complex `dtype`."""
     return _REAL_OF[dtype]
 
 
@@ -52,12 +52,12 @@ def parts_of_complex(dtypes: Dtypes) -> bool:
 
 
 def predicate_and_choices(dtypes: Dtypes) -> bool:
-    """A boolean, and operands of one dtype."""
+    """Returns a boolean, and operands of one dtype."""
     return dtypes[0] == BOOL and alike(dtypes[1:])
 
 
 def same(dtypes: Dtypes) -> np.dtype[Any]:
-    """The dtype of the last operand: of all, a predicate aside."""
+    """Returns the dtype of the last operand: of all, a predicate aside."""
     return dtypes[-1]
 
 
@@ -67,12 +67,12 @@ def boolean(dtypes: Dtypes) -> np.dtype[Any]:
 
 
 def real(dtypes: Dtypes) -> np.dtype[Any]:
-    """The dtype of the parts of complex operands; that of others."""
+    """Returns the dtype of the parts of complex operands; that of others."""
     return _REAL_OF.get(dtypes[0], dtypes[0])
 
 
 def complex_of(dtypes: Dtypes) -> np.dtype[Any]:
-    """The dtype of complex numbers with such parts."""
+    """Returns the dtype of complex numbers with such parts."""
     return _COMPLEX_OF[dtypes[0]]
 
 
@@ -153,7 +153,7 @@ class ScalarFunction:
         return self.ulp == EXACT
 
     def ulp_bound(self, dtype: np.dtype[Any]) -> float:
-        """How many units in the last place a result may be off; 0.5 is correctly rounded.
+        """Returns how many units in the last place a result may be off; 0.5 is correctly rounded.
 
         A target without fused multiply-add may lose half a unit more.
         """
@@ -179,12 +179,12 @@ declare = _entering(ScalarFunction)
 
 
 def lookup(name: str) -> ScalarFunction:
-    """The row of `name`. Raises KeyError if there is no such function."""
+    """Returns the row of `name`. Raises KeyError if there is no such function."""
     return _table[name]
 
 
 def find(name: str) -> ScalarFunction | None:
-    """The row of `name`; None if there is no such function."""
+    """Returns the row of `name`; None if there is no such function."""
     return _table.get(name)
 
 

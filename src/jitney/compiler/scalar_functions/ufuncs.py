@@ -25,7 +25,7 @@ def use_threads(apply_ufunc: Threaded) -> None:
 
 
 def by_ufunc(ufunc: np.ufunc, *, light: bool = False) -> Reference:
-    """The function that `ufunc` computes; it has the ufunc's name.
+    """Returns the function that `ufunc` computes; it has the ufunc's name.
 
     `light`: an element takes little more than to read and to write it.
     """

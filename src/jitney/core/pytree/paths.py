@@ -39,7 +39,7 @@ def tree_flatten_with_path(
 
 
 def _paths(structure: PyTreeDef) -> list[KeyPath] | None:
-    """The paths to a tree's leaves; None if its structure alone does not tell them."""
+    """Returns the paths to a tree's leaves; None if its structure alone does not tell them."""
     # Structures that are interned are few, and not equal to those with other types of keys.
     return _known_paths(structure) if structure.interned else _paths_of(structure)
 
@@ -68,7 +68,7 @@ def _paths_of(structure: PyTreeDef) -> list[KeyPath] | None:
 def _walk(
     tree: PyTree, is_leaf: PathIsLeaf | None, is_leaf_takes_path: bool
 ) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef]:
-    """What `tree_flatten_with_path` gives, by one step after the other."""
+    """Returns what `tree_flatten_with_path` gives, by one step after the other."""
     out: list[tuple[KeyPath, Any]] = []
 
     def visit(x: object, path: KeyPath) -> PyTreeDef:
@@ -105,7 +105,7 @@ def tree_leaves_with_path(
 
 
 def generate_key_paths(tree: PyTree) -> list[tuple[KeyPath, Any]]:
-    """(path, leaf) pairs."""
+    """Returns (path, leaf) pairs."""
     return tree_flatten_with_path(tree)[0]
 
 

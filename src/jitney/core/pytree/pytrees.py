@@ -94,7 +94,7 @@ def tree_structure(tree: PyTree, is_leaf: IsLeaf | None = None) -> PyTreeDef:
 
 
 def count_leaves(tree: PyTree) -> int:
-    """The number of leaves."""
+    """Returns the number of leaves."""
     return len(flatten(tree)[0])
 
 
@@ -141,7 +141,7 @@ def _parts(
     name: str,
     number: int | None = None,
 ) -> list[Any]:
-    """The parts of `other` at the leaves of `tree`.
+    """Returns the parts of `other` at the leaves of `tree`.
 
     Args:
       treedef: the structure of `tree`.
@@ -390,17 +390,17 @@ class PyTreeRegistry:
 
     @staticmethod
     def is_node(x: object) -> bool:
-        """Whether the value `x` is a container."""
+        """Returns whether the value `x` is a container."""
         return find_kind(type(x)) is not None
 
     @staticmethod
     def flatten_one_level(tree: object) -> tuple[Iterable[Any], Any] | None:
-        """(children, static data) of the outermost container; None for a leaf."""
+        """Returns (children, static data) of the outermost container; None for a leaf."""
         return flatten_one_level(tree) if find_kind(type(tree)) else None
 
     @staticmethod
     def flatten_one_level_with_keys(tree: object) -> tuple[Iterable[Any], Any] | None:
-        """((key, child) pairs, static data) of the outermost container; None for a leaf."""
+        """Returns ((key, child) pairs, static data) of the outermost container; None for a leaf."""
         return flatten_one_level_with_keys(tree) if find_kind(type(tree)) else None
 
 

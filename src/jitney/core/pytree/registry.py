@@ -182,7 +182,7 @@ _MAX_LEAF_TYPES = threshold(1024, small=32)
 
 
 def find_kind(t: type[Any]) -> Kind | None:
-    """The kind of containers of type `t`; None if values of type `t` are leaves."""
+    """Returns the kind of containers of type `t`; None if values of type `t` are leaves."""
     kind = KINDS.get(t)
     if kind is not None:
         return kind

@@ -53,7 +53,7 @@ class PyTreeDef(Structure):
         return 1 + sum([t.num_nodes for t in self.subtrees])
 
     def node_data(self) -> tuple[Any, Any] | None:
-        """(type, static data) of the outermost container; None for a leaf."""
+        """Returns (type, static data) of the outermost container; None for a leaf."""
         if self.kind is None:
             return None
         data = list(self.data) if self.kind.type is dict else self.data
@@ -63,7 +63,7 @@ class PyTreeDef(Structure):
     def from_node_data_and_children(
         registry: object, node_data: tuple[Any, Any] | None, children: Iterable[PyTreeDef]
     ) -> PyTreeDef:
-        """The inverse of `node_data` and `children`.
+        """Returns the inverse of `node_data` and `children`.
 
         Raises:
           ValueError: if the type is not registered.
@@ -113,7 +113,7 @@ class PyTreeDef(Structure):
 
     @staticmethod
     def deserialize_using_proto(registry: object, data: bytes) -> PyTreeDef:
-        """The inverse of `serialize_using_proto`.
+        """Returns the inverse of `serialize_using_proto`.
 
         Raises:
           ValueError: if `data` is not such a buffer.
@@ -157,7 +157,7 @@ class PyTreeDef(Structure):
         return visit(self)
 
     def from_iterable_tree(self, tree: PyTree) -> Any:
-        """A tree of this structure out of nested iterables."""
+        """Returns a tree of this structure out of nested iterables."""
         if self.kind is None:
             return tree
         parts = [t.from_iterable_tree(x) for t, x in zip(self.subtrees, tree, strict=True)]

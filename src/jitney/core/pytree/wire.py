@@ -22,7 +22,7 @@ _VARINT, _BYTES = 0, 2  # how the value of a field is written
 
 
 def encode(nodes: Iterable[Node]) -> bytes:
-    """The message of a structure, whose nodes are given children first."""
+    """Returns the message of a structure, whose nodes are given children first."""
     strings: dict[str, int] = {}
     out = bytearray()
     for kind, arity, keys in nodes:
@@ -40,7 +40,7 @@ def encode(nodes: Iterable[Node]) -> bytes:
 
 
 def decode(data: bytes) -> list[Node]:
-    """The inverse of `encode`.
+    """Returns the inverse of `encode`.
 
     Raises:
       ValueError: if `data` is no such message.
@@ -102,7 +102,7 @@ def _block(field: int, data: bytes) -> bytes:
 
 
 def _read_varint(data: bytes, at: int) -> tuple[int, int]:
-    """(number, position after it)."""
+    """Returns (number, position after it)."""
     n = shift = 0
     while True:
         byte = data[at]
@@ -120,7 +120,7 @@ def _varints(data: bytes) -> Iterator[int]:
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """(number, value) of the fields of a message."""
+    """Yields (number, value) of the fields of a message."""
     at = 0
     while at < len(data):
         tag, at = _read_varint(data, at)

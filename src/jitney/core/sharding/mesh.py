@@ -70,7 +70,7 @@ class AbstractDevice:
         return f"AbstractDevice({self.short_text()})"
 
     def short_text(self) -> str:
-        """The attributes and their values."""
+        """Returns the attributes and their values."""
         return (
             f"device_kind={self.device_kind}, num_cores={self.num_cores}, platform={self.platform}"
         )
@@ -298,7 +298,7 @@ class Mesh(_Axes):
         return AbstractMesh(self.axis_sizes, self.axis_names, self.axis_types)
 
     def update(self, **changes: Any) -> Mesh:
-        """A copy with `devices`, `axis_names` or `axis_types` replaced."""
+        """Returns a copy with `devices`, `axis_names` or `axis_types` replaced."""
         return Mesh(
             changes.get("devices", self.devices),
             changes.get("axis_names", self.axis_names),
@@ -317,7 +317,7 @@ class Mesh(_Axes):
     _contexts: ClassVar = _entered
 
     def _new_context(self) -> Within:
-        """The context that `with` enters."""
+        """Returns the context that `with` enters."""
         _counts()
         return _entered_mesh(self)
 
@@ -384,7 +384,7 @@ class AbstractMesh(_Axes):
         )
 
     def update_axis_types(self, name_to_type: Mapping[Any, AxisType]) -> AbstractMesh:
-        """A copy in which some axes are of other types."""
+        """Returns a copy in which some axes are of other types."""
         pairs = zip(self.axis_names, self.axis_types, strict=True)
         return self.update(axis_types=tuple([name_to_type.get(n, t) for n, t in pairs]))
 
@@ -499,7 +499,7 @@ def mesh_of_specs() -> Mesh | AbstractMesh:
 
 
 def entered_mesh() -> Mesh:
-    """The mesh of the innermost `with mesh:`; an empty one if there is none."""
+    """Returns the mesh of the innermost `with mesh:`; an empty one if there is none."""
     return _entered_mesh.value
 
 
@@ -535,7 +535,7 @@ class set_mesh(_PuttingInForce):  # the API's name
 
 
 def in_force(mesh: Mesh) -> Within:
-    """A context in which `mesh` is in force."""
+    """Returns a context in which `mesh` is in force."""
     return _PuttingInForce(mesh, mesh.abstract_mesh)
 
 
@@ -568,7 +568,7 @@ class use_abstract_mesh(_PuttingInForce):  # the API's name
 
 
 def with_axes_of(mesh: Mesh, axes: AbstractMesh) -> Mesh:
-    """The devices of `mesh` in their order, standing along `axes`.
+    """Returns the devices of `mesh` in their order, standing along `axes`.
 
     Raises:
       ValueError: if there are more or fewer of them.

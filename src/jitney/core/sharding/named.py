@@ -121,7 +121,7 @@ class NamedSharding(Sharding):
         return in_shardy(self, num_dimensions)
 
     def update(self, **changes: Any) -> NamedSharding:
-        """A copy with `mesh`, `spec` or `memory_kind` replaced."""
+        """Returns a copy with `mesh`, `spec` or `memory_kind` replaced."""
         return NamedSharding(
             changes.get("mesh", self.mesh),
             changes.get("spec", self.spec),
@@ -201,7 +201,7 @@ def with_free_axes(
 
 
 def too_few_axes(place: NamedSharding | PartitionSpec, ndim: int) -> ValueError:
-    """The error that arrays of `ndim` axes cannot lie as `place` says."""
+    """Returns the error that arrays of `ndim` axes cannot lie as `place` says."""
     spec = place.spec if isinstance(place, NamedSharding) else place
     advice = "" if ndim else "; P() is for scalars"
     return ValueError(
@@ -215,7 +215,7 @@ def too_few_axes(place: NamedSharding | PartitionSpec, ndim: int) -> ValueError:
 def constraint(
     place: NamedSharding, ndim: int, free: Collection[int] = (), *, is_open: bool = False
 ) -> TensorSharding:
-    """What a program says of a tensor of `ndim` dimensions that lies as `place` says.
+    """Returns what a program says of a tensor of `ndim` dimensions that lies as `place` says.
 
     Args:
       place: where it lies.
@@ -251,7 +251,7 @@ def _rebuild(mesh: Mesh, spec: PartitionSpec, memory_kind: str | None) -> NamedS
 
 
 def _axes_of(entry: AxisName) -> tuple[AxisName, ...]:
-    """The axes of the mesh in one entry of a spec: none if it is not constrained."""
+    """Returns the axes of the mesh in one entry of a spec: none if it is not constrained."""
     return () if entry is PartitionSpec.UNCONSTRAINED else names_of(entry)
 
 

@@ -82,7 +82,7 @@ class PartitionSpec:
         return self._partitions
 
     def update(self, **changes: Any) -> PartitionSpec:
-        """A copy with `partitions`, `unreduced`, `reduced` or `unreduced_kind` replaced."""
+        """Returns a copy with `partitions`, `unreduced`, `reduced` or `unreduced_kind` replaced."""
         unreduced = changes.get("unreduced", self.unreduced)
         return PartitionSpec(
             *changes.get("partitions", self._partitions),
@@ -94,15 +94,15 @@ class PartitionSpec:
         )
 
     def to_lo(self) -> list[PartitionSpec]:
-        """The specs of the values that a value with this spec stands for: itself."""
+        """Returns the specs of the values that a value with this spec stands for: itself."""
         return [self]
 
     def to_tangent_spec(self) -> PartitionSpec:
-        """The spec of tangents."""
+        """Returns the spec of tangents."""
         return self
 
     def to_ct_spec(self) -> PartitionSpec:
-        """The spec of cotangents: `unreduced` and `reduced` change places."""
+        """Returns the spec of cotangents: `unreduced` and `reduced` change places."""
         if not (self.unreduced or self.reduced):
             return self
         return PartitionSpec(*self._partitions, unreduced=self.reduced, reduced=self.unreduced)
@@ -112,7 +112,7 @@ class PartitionSpec:
         return self._partitions.index(value)
 
     def count(self, value: AxisName) -> int:
-        """How many axes are divided along `value`."""
+        """Returns how many axes are divided along `value`."""
         return self._partitions.count(value)
 
     def __len__(self) -> int:
@@ -199,7 +199,7 @@ def _plain_entry(entry: AxisName) -> Any:
 
 
 def names_of(entry: AxisName) -> tuple[AxisName, ...]:
-    """The names in one entry of a spec, which may be one name, several, or None for none."""
+    """Returns the names in one entry of a spec, which may be one name, several, or None for none."""
     if entry is None:
         return ()
     return cast("tuple[AxisName, ...]", entry) if isinstance(entry, tuple) else (entry,)

@@ -50,7 +50,7 @@ class Sharding:
         memory_kind = "device"
 
     def tiling(self, ndim: int) -> Tiling:
-        """How arrays of `ndim` axes are cut.
+        """Returns how arrays of `ndim` axes are cut.
 
         Raises:
           ValueError: if they have fewer axes than the sharding is of.
@@ -58,7 +58,7 @@ class Sharding:
         raise NotImplementedError(f"{type(self).__name__} does not say how arrays are cut")
 
     def with_memory_kind(self, kind: str) -> Sharding:
-        """The same in another kind of memory."""
+        """Returns the same in another kind of memory."""
         raise NotImplementedError(f"{type(self).__name__} has no kinds of memory")
 
     # --- devices ----------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ class Sharding:
         return self.num_devices == 1
 
     def shard_shape(self, global_shape: tuple[int, ...]) -> tuple[int, ...]:
-        """The shape of one device's part of an array of `global_shape`.
+        """Returns the shape of one device's part of an array of `global_shape`.
 
         Raises:
           ValueError: if it cannot be cut into equal parts.
@@ -133,7 +133,7 @@ class Sharding:
     def addressable_devices_indices_map(
         self, global_shape: tuple[int, ...]
     ) -> Mapping[Device, Index | None]:
-        """The same for the devices of this process."""
+        """Returns the same for the devices of this process."""
         parts = self.devices_indices_map(global_shape)
         return {device: index for device, index in parts.items() if device.is_addressable}
 
@@ -161,7 +161,7 @@ class Sharding:
                 )
 
     def is_equivalent_to(self, other: object, ndim: int) -> bool:
-        """Whether arrays of `ndim` axes lie alike by both."""
+        """Returns whether arrays of `ndim` axes lie alike by both."""
         return self is other or (
             isinstance(other, Sharding)
             and self.memory_kind == other.memory_kind
@@ -171,5 +171,5 @@ class Sharding:
 
 
 def device_ids(sharding: Sharding) -> list[Any]:
-    """The numbers of a sharding's devices, for messages."""
+    """Returns the numbers of a sharding's devices, for messages."""
     return [d.id for d in sharding.device_order]

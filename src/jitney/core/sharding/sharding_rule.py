@@ -187,7 +187,7 @@ class SdyShardingRule:
     def bound(
         self, operands: Sequence[tuple[int, ...]], results: Sequence[tuple[int, ...]]
     ) -> BoundRule:
-        """The rule for operands and results of given shapes.
+        """Returns the rule for operands and results of given shapes.
 
         Raises:
           ValueError: if it is for another number of arrays or of axes, or for other sizes.
@@ -229,7 +229,7 @@ class SdyShardingRule:
 def _spread(
     what: str, mapping: ArrayMapping, shape: tuple[int, ...], leading: dict[str, int]
 ) -> list[tuple[str, ...]]:
-    """The factors of each axis; `leading` tells how many axes an ellipsis stands for."""
+    """Returns the factors of each axis; `leading` tells how many axes an ellipsis stands for."""
     n_leading = 0
     explicit: Sequence[str | CompoundFactor] = mapping
     if mapping and _is_leading(mapping[0]):
@@ -270,7 +270,7 @@ class BoundRule:
     def of_results(
         self, specs: Sequence[Sequence[Names]], extents: Mapping[Any, int]
     ) -> list[tuple[Names, ...]]:
-        """How results are divided if the operands are as `specs` say.
+        """Returns how results are divided if the operands are as `specs` say.
 
         A factor is divided as the operand has it that says most; where two contradict each other it
         is whole.
@@ -307,7 +307,7 @@ class BoundRule:
     def _axes_of_factors(
         self, specs: Sequence[Sequence[Names]], extents: Mapping[Any, int]
     ) -> dict[str, Names]:
-        """How the factors are divided."""
+        """Returns how the factors are divided."""
         axes_of_factor: dict[str, Names] = {}
         contradicted: set[str] = set()
         for spec, axes in zip(specs, self.operands, strict=True):
@@ -325,7 +325,7 @@ class BoundRule:
     def _factors(
         self, names: Names, factors: tuple[str, ...], extents: Mapping[Any, int]
     ) -> list[tuple[str, Names]]:
-        """How each factor of an axis is divided that `names` divide: the major ones first."""
+        """Returns how each factor of an axis is divided that `names` divide: the major ones first."""
         out: list[tuple[str, Names]] = []
         remaining = list(names)
         for factor in factors:
@@ -361,7 +361,7 @@ Rule: TypeAlias = SdyShardingRule | str | Callable[..., Any] | None
 
 
 def parse(text: str, **options: Any) -> SdyShardingRule:
-    """The rule that `text` says, as "i (j k), ... -> ... i".
+    """Returns the rule that `text` says, as "i (j k), ... -> ... i".
 
     Args:
       text: factors of operands and of results.

@@ -57,7 +57,7 @@ class TensorSharding:
 
 
 def parse_tensor_sharding(text: str) -> TensorSharding:
-    """The sharding that `text` stands for.
+    """Returns the sharding that `text` stands for.
 
     Raises:
       ValueError: if it stands for none.

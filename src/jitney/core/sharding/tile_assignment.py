@@ -85,7 +85,7 @@ class HloSharding:
         return HloSharding("tiled", dims, devices, has_replicas)
 
     def tiling(self, ndim: int, n_devices: int) -> Tiling:
-        """How arrays of `ndim` axes are cut over `n_devices`.
+        """Returns how arrays of `ndim` axes are cut over `n_devices`.
 
         Raises:
           ValueError: if the assignment is of more axes, or of another number of devices.

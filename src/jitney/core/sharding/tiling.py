@@ -26,7 +26,7 @@ class Tiling:
         return all([count == 1 for count in self.counts])
 
     def part_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """The shape of a part of an array of `shape`."""
+        """Returns the shape of a part of an array of `shape`."""
         return tuple([n // count for n, count in zip(shape, self.counts, strict=True)])
 
     def indices(self, shape: tuple[int, ...]) -> list[Index]:

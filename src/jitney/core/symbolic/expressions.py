@@ -158,11 +158,11 @@ class DimExpr:
         return text
 
     def get_vars(self) -> set[str]:
-        """The names of its variables."""
+        """Returns the names of its variables."""
         return {name for monomial, _ in self.terms for name in _variables(monomial)}
 
     def factors(self) -> Iterator[Factor]:
-        """The factors of its monomials, each as often as it occurs."""
+        """Yields the factors of its monomials, each as often as it occurs."""
         for monomial, _ in self.terms:
             for factor, _ in monomial:
                 yield factor
@@ -270,7 +270,7 @@ class DimExpr:
         return value_of_dim(self)
 
     def dimension_as_value(self) -> Any:
-        """The size as an array of an integer, in a program that is traced."""
+        """Returns the size as an array of an integer, in a program that is traced."""
         return value_of_dim(self)
 
     def __deepcopy__(self, memo: object) -> DimExpr:
@@ -290,7 +290,7 @@ def use_values(hook: Callable[[DimExpr], Any]) -> None:
 
 
 def value_of_dim(x: DimExpr) -> Any:
-    """The size as an array of an integer, in a program that is traced."""
+    """Returns the size as an array of an integer, in a program that is traced."""
     assert _value_hook is not None
     return _value_hook(x)
 
@@ -327,7 +327,7 @@ def index(x: Any) -> Any:
 
 
 def from_terms(terms: Terms, scope: Scope) -> DimSize:
-    """The sum of these terms; an int if no variables are left."""
+    """Returns the sum of these terms; an int if no variables are left."""
     if scope.substitutions:
         terms = scope.substitute(terms)
     left = [(m, c) for m, c in terms.items() if c]
@@ -341,12 +341,12 @@ def from_terms(terms: Terms, scope: Scope) -> DimSize:
 
 
 def from_factor(factor: Factor, scope: Scope) -> DimSize:
-    """A variable or an operation as an expression."""
+    """Returns a variable or an operation as an expression."""
     return from_terms({((factor, 1),): 1}, scope)
 
 
 def terms_of(x: DimSize) -> tuple[tuple[Monomial, int], ...]:
-    """The terms of an expression or a number."""
+    """Returns the terms of an expression or a number."""
     return x.terms if isinstance(x, DimExpr) else (((), x),)
 
 
@@ -423,7 +423,7 @@ def divide(x: DimSize, y: DimSize) -> tuple[DimSize, DimSize]:
 
 
 def apply(operation: str, x: Any, y: Any) -> Any:
-    """An operation on numbers or expressions."""
+    """Returns an operation on numbers or expressions."""
     if operation == FLOORDIV:
         return x // y
     if operation == MOD:
@@ -432,17 +432,17 @@ def apply(operation: str, x: Any, y: Any) -> Any:
 
 
 def evaluate(x: DimSize, values: Mapping[str, Any]) -> Any:
-    """The value of a size where the variables have these values."""
+    """Returns the value of a size where the variables have these values."""
     return x.evaluate(values) if isinstance(x, DimExpr) else x
 
 
 def evaluate_shape(shape: Iterable[DimSize], values: Mapping[str, Any]) -> tuple[Any, ...]:
-    """The same of all sizes of a shape."""
+    """Returns the same of all sizes of a shape."""
     return tuple([evaluate(n, values) for n in shape])
 
 
 def bounds(x: DimSize) -> tuple[float, float]:
-    """The least and the greatest value, as far as it is known; infinities where nothing is."""
+    """Returns the least and the greatest value, as far as it is known; infinities where nothing is."""
     return x.scope.bounds(x) if isinstance(x, DimExpr) else (x, x)
 
 
@@ -471,7 +471,7 @@ def _compare(
 
 
 def max_dim(d1: Any, d2: Any) -> Any:
-    """The greater of two sizes.
+    """Returns the greater of two sizes.
 
     Raises:
       TypeError: if one is neither an integer nor symbolic.
@@ -488,7 +488,7 @@ def max_dim(d1: Any, d2: Any) -> Any:
 
 
 def min_dim(d1: Any, d2: Any) -> Any:
-    """The lesser of two sizes.
+    """Returns the lesser of two sizes.
 
     Raises:
       TypeError: if one is neither an integer nor symbolic.

@@ -156,7 +156,7 @@ class _Reader:
 def parse_shape(
     text: str | None, scope: Scope, like: Sequence[int | None] | None = None
 ) -> tuple[DimSize, ...]:
-    """The sizes that a text says."""
+    """Returns the sizes that a text says."""
     shape = _Reader("..." if text is None else text, scope, like, "symbolic shape").shape()
     if like is not None:
         if len(shape) != len(like):
@@ -175,7 +175,7 @@ def parse_shape(
 
 
 def parse_constraint(text: str, scope: Scope) -> tuple[DimSize, str, DimSize]:
-    """The two sides and the sign of an inequality or an equation."""
+    """Returns the two sides and the sign of an inequality or an equation."""
     match = _SIGN.search(text)
     if match is None:
         raise ValueError(

@@ -113,7 +113,7 @@ class SymbolicScope:
             self._variables[name] = low, high
 
     def substitute(self, terms: Terms) -> Terms:
-        """The terms with equal monomials replaced, and what has become equal put together."""
+        """Returns the terms with equal monomials replaced, and what has become equal put together."""
         out: Terms = {}
         for monomial, coefficient in terms.items():
             parts = expressions.terms_of(self._replaced(monomial))
@@ -137,7 +137,7 @@ class SymbolicScope:
     # --- bounds -------------------------------------------------------------------------------
 
     def bounds(self, x: DimExpr) -> Bounds:
-        """The least and the greatest value of `x`, as far as it is known."""
+        """Returns the least and the greatest value of `x`, as far as it is known."""
         bounds = self._known.get(x)
         if bounds is None:
             low = self._least(x, _DEPTH)
@@ -147,7 +147,7 @@ class SymbolicScope:
         return bounds
 
     def _least(self, x: DimSize, depth: int) -> float:
-        """A lower bound of `x`."""
+        """Returns a lower bound of `x`."""
         if isinstance(x, int):
             return x
         best = self._by_terms(x)
@@ -202,7 +202,7 @@ class SymbolicScope:
         return min(ends), max(ends)
 
     def _of_operations(self, x: DimExpr) -> Iterator[DimExpr]:
-        """What is never negative because of what the operations in `x` mean."""
+        """Yields what is never negative because of what the operations in `x` mean."""
         seen: set[Factor] = set()
         for factor in x.factors():
             if factor in seen or not factor.operands:

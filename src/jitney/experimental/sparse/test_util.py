@@ -116,7 +116,7 @@ def rand_default(rng: np.random.RandomState) -> Callable[..., np.ndarray]:
 
 
 def _entries(nse: float, size: int) -> int:
-    """The number of entries that is asked for: a number, or a share of all."""
+    """Returns the number of entries that is asked for: a number, or a share of all."""
     return math.ceil(nse * size) if 0 < nse < 1 else int(nse)
 
 
@@ -210,7 +210,7 @@ def rand_bcsr(
 def _divided(
     shape: Sequence[int], n_batch: int, n_sparse: int
 ) -> tuple[Sequence[int], Sequence[int], Sequence[int]]:
-    """The batched, sparse and dense sizes of a shape."""
+    """Returns the batched, sparse and dense sizes of a shape."""
     end = n_batch + n_sparse
     return shape[:n_batch], shape[n_batch:end], shape[end:]
 
@@ -219,7 +219,7 @@ def _divided(
 
 
 def _dense(tree: PyTree) -> Any:
-    """The tree with dense arrays in place of sparse ones."""
+    """Returns the tree with dense arrays in place of sparse ones."""
     return pytrees.tree_map(lambda x: x.todense() if is_sparse(x) else x, tree, is_leaf=is_sparse)
 
 
@@ -349,7 +349,7 @@ class SparseTestCase(unittest.TestCase):
 
 
 def _tolerance(*kinds: np.dtype[Any]) -> float:
-    """The tolerance of elements of these dtypes: that of the less precise one."""
+    """Returns the tolerance of elements of these dtypes: that of the less precise one."""
     by_bytes = {2: 1e-2, 4: 1e-6, 8: 1e-15}
     parts = [
         kind.itemsize // (2 if kind.kind == "c" else 1) for kind in kinds if kind.kind in "fcV"

@@ -16,7 +16,7 @@ from jitney.primitives.elementwise.families import Shape
 
 
 def canonical_shape(shape: Any, context: str = "") -> Shape:
-    """A shape as a tuple of ints.
+    """Returns a shape as a tuple of ints.
 
     Raises:
       TypeError: if an entry is no integer, or is a tracer.
@@ -43,7 +43,7 @@ def canonical_shape(shape: Any, context: str = "") -> Shape:
 
 
 def shape_error(entries: Sequence[object], context: str = "") -> TypeError:
-    """The error for a shape that is not made of known integers."""
+    """Returns the error for a shape that is not made of known integers."""
     message = f"Shapes must be 1D sequences of concrete values of integer type, got {entries}."
     if context:
         message += f" {context}."

@@ -353,7 +353,7 @@ def _pad_abstract(
 def _columns(
     padding_config: PaddingConfig,
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """(low, high, interior), each with an entry per axis."""
+    """Returns (low, high, interior), each with an entry per axis."""
     low, high, interior = zip(*padding_config, strict=True) if padding_config else ((), (), ())
     return tuple(map(int, low)), tuple(map(int, high)), tuple(map(int, interior))
 

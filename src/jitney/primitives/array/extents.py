@@ -59,7 +59,7 @@ text.printing_rules["dim_as_value"] = _print
 
 
 def dim_as_value(dim: DimExpr) -> Any:
-    """A symbolic size as an array of an integer, in the program that is traced.
+    """Returns a symbolic size as an array of an integer, in the program that is traced.
 
     Raises:
       NotImplementedError: if nothing is traced.

@@ -161,7 +161,7 @@ def device_put(
     *,
     donate: bool = False,
 ) -> list[Any]:
-    """The operation on flat operands.
+    """Returns the operation on flat operands.
 
     `devices` gives each one's place, None where it is left, `srcs` where each comes from, if that is
     known.

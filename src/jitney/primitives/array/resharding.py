@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 def as_mesh(place: Sharding) -> Mesh:
-    """The devices that `place` is over: its own, or those in force."""
+    """Returns the devices that `place` is over: its own, or those in force."""
     mesh = place.mesh if isinstance(place, NamedSharding) else None
     return mesh if isinstance(mesh, Mesh) else get_mesh()
 
@@ -125,7 +125,7 @@ def _reshard_communication(
 
 
 def _axes_by_name(aval: AbstractValue) -> dict[Any, int]:
-    """The axis of an array that each axis of the mesh divides."""
+    """Returns the axis of an array that each axis of the mesh divides."""
     place = explicit.sharding_of(aval)
     entries = () if place is None else place.spec
     return {name: k for k, entry in enumerate(entries) for name in names_of(entry)}

@@ -76,7 +76,7 @@ def call_params(
     in_shardings: Sequence[object] | None = None,
     out_shardings: Sequence[object] | None = None,
 ) -> dict[str, Any]:
-    """The parameters of a call like another one, of program `jaxpr`, whose operands lie so."""
+    """Returns the parameters of a call like another one, of program `jaxpr`, whose operands lie so."""
     n_in, n_out = len(jaxpr.in_avals), len(jaxpr.out_avals)
     return {
         **params,
@@ -209,7 +209,7 @@ def _jit_transpose(
 
 
 def weakness_of(cts: Sequence[Cotangent]) -> tuple[bool, ...]:
-    """Which of the cotangents, those that are zero left out, are weakly typed."""
+    """Returns which of the cotangents, those that are zero left out, are weakly typed."""
     types = [get_aval(ct) for ct in cts if type(ct) is not Zero]
     return tuple([isinstance(a, ShapedArray) and a.weak_type for a in types])
 
@@ -229,7 +229,7 @@ def transposed_program(
     nonzero: tuple[bool, ...],
     weak: tuple[bool, ...] | None = None,
 ) -> TransposedProgram:
-    """The program of the cotangents of `closed`.
+    """Returns the program of the cotangents of `closed`.
 
     Args:
       closed: a program, linear in some operands.

@@ -68,19 +68,19 @@ calls_program(custom_jvp_call_p, "call_jaxpr")
 
 
 def with_axis(zero: Zero, size: int) -> Zero:
-    """A symbolic zero with an extra leading axis."""
+    """Returns a symbolic zero with an extra leading axis."""
     aval: Any = zero.aval
     return type(zero)(aval.update(shape=(size, *aval.shape)))
 
 
 def without_axis(zero: Zero) -> Zero:
-    """A symbolic zero without its leading axis."""
+    """Returns a symbolic zero without its leading axis."""
     aval: Any = zero.aval
     return type(zero)(aval.update(shape=aval.shape[1:]))
 
 
 def visible_tangent(tangent: Tangent, symbolic: bool) -> Any:
-    """A tangent as users' rules see it."""
+    """Returns a tangent as users' rules see it."""
     if not isinstance(tangent, Zero):
         return tangent
     return SymbolicZero(tangent.aval) if symbolic else tangent.instantiate()
@@ -154,13 +154,13 @@ def _custom_jvp_call_transpose(
 def _batched_program(
     program: ClosedJaxpr, axis_data: AxisData, batched: tuple[bool, ...]
 ) -> tuple[ClosedJaxpr, bool]:
-    """The program with the axis, and whether its results have it: all of them or none."""
+    """Returns the program with the axis, and whether its results have it: all of them or none."""
     some = any(batched) or any(batch_jaxpr(program, axis_data, batched, False)[1])
     return batch_jaxpr(program, axis_data, batched, some)[0], some
 
 
 def _result(x: Tangent, dim: int | None, mapped: bool, axis_data: AxisData, rule: FlatRule) -> Any:
-    """What a rule has returned, with the axis in front if it is to be `mapped`.
+    """Returns what a rule has returned, with the axis in front if it is to be `mapped`.
 
     Raises:
       ValueError: if it has an axis that the function's own results do not have.
@@ -397,7 +397,7 @@ def _custom_vjp_call_batch_with_trace(
 
 
 def _gathered_cotangent(ct: Cotangent, dim: int | None, mapped: bool, axis_data: AxisData) -> Any:
-    """The cotangent of an operand that has the axis if `mapped`."""
+    """Returns the cotangent of an operand that has the axis if `mapped`."""
     if isinstance(ct, Zero):
         return with_axis(ct, axis_data.size) if mapped else ct
     if mapped:
@@ -512,7 +512,7 @@ def _custom_lin_transpose(
 
 
 def _flag(x: Operand) -> Any:
-    """A residual as it was: truth values stay Python's, which programs hold as literals."""
+    """Returns a residual as it was: truth values stay Python's, which programs hold as literals."""
     if isinstance(x, np.ndarray) and not x.shape and x.dtype == np.bool_:
         return bool(x)
     return x

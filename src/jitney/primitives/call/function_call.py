@@ -81,7 +81,7 @@ class FunctionCall(CallPrimitive):
         return state.trace.process_primitive(self, operands, {**params, self.parameter: program})
 
     def get_bind_params(self, params: dict[str, Any]) -> dict[str, Any]:
-        """What `bind` wants of an equation's parameters: the program as a function."""
+        """Returns what `bind` wants of an equation's parameters: the program as a function."""
         program: ClosedJaxpr = params[self.parameter]
         function = wrap_init(jaxpr_as_fun(program), debug_info=program.jaxpr.debug_info)
         other_params = {name: value for name, value in params.items() if name != self.parameter}

@@ -102,11 +102,11 @@ class VJPHiPrimitive:
     # --- what subclasses define -------------------------------------------------------------------
 
     def expand(self, *args: PyTree) -> Any:
-        """The operation, by other ones."""
+        """Returns the operation, by other ones."""
         raise self._undefined("evaluation", "expand")
 
     def vjp_fwd(self, nzs_in: PyTree, /, *args: PyTree) -> Any:
-        """(results, residuals), and perhaps which results have a tangent.
+        """Returns (results, residuals), and perhaps which results have a tangent.
 
         Args:
           nzs_in: which operands have a tangent.
@@ -127,19 +127,19 @@ class VJPHiPrimitive:
                 accumulator.accum(part)
 
     def vjp_bwd_retval(self, res: PyTree, outgrad: PyTree, /) -> Any:
-        """The cotangents of the operands, a tuple."""
+        """Returns the cotangents of the operands, a tuple."""
         raise self._undefined("reverse derivatives", "vjp_bwd or vjp_bwd_retval")
 
     def jvp(self, primals: PyTree, tangents: PyTree) -> Any:
-        """(results, tangents)."""
+        """Returns (results, tangents)."""
         raise self._undefined("forward derivatives", "jvp")
 
     def lin(self, nzs_in: PyTree, *primals: PyTree) -> Any:
-        """(results, residuals), and perhaps which results have a tangent."""
+        """Returns (results, residuals), and perhaps which results have a tangent."""
         raise self._undefined("linearize", "lin and linearized")
 
     def linearized(self, residuals: PyTree, *tangents: PyTree) -> Any:
-        """The tangents of the results."""
+        """Returns the tangents of the results."""
         raise self._undefined("linearize", "lin and linearized")
 
     def transpose(self, out_ct: PyTree, *maybe_accums: PyTree) -> None:
@@ -152,7 +152,7 @@ class VJPHiPrimitive:
         return VmapOf(self, axis_data, dims, out_dim)(*args), out_dim
 
     def batch_dim_rule(self, axis_data: AxisData, dims: PyTree, /) -> Any:
-        """Where results have the axis that operands have at `dims`."""
+        """Returns where results have the axis that operands have at `dims`."""
         raise self._undefined("vmap", "batch or batch_dim_rule")
 
     def dce(self, used_outs: PyTree) -> Any:
@@ -195,12 +195,12 @@ def _is_none(x: PyTree) -> bool:
 
 
 def _is_nothing(x: PyTree) -> bool:
-    """Whether it stands for a cotangent of zeros."""
+    """Returns whether it stands for a cotangent of zeros."""
     return x is None or isinstance(x, Zero)
 
 
 def _run(prim: VJPHiPrimitive, accums: Sequence[GradAccum], rule: Callable[..., Log | None]) -> Log:
-    """What `rule` logs, a rule of `prim` that is given accumulators for the operands."""
+    """Returns what `rule` logs, a rule of `prim` that is given accumulators for the operands."""
     log = rule(*pytrees.tree_unflatten(prim.in_tree, accums))
     return checked_log(log, f"{type(prim).__name__}.vjp_bwd")
 
@@ -332,7 +332,7 @@ class _Linearized(HiPrimitive):
     def _parts(
         self, args: Sequence[Any], residuals_tree: PyTreeDef, nz_in_flat: Sequence[bool]
     ) -> tuple[Any, list[Any], list[Any]]:
-        """(residuals, operands if they were kept, tangents that are not zero)."""
+        """Returns (residuals, operands if they were kept, tangents that are not zero)."""
         n, n_tangents = residuals_tree.num_leaves, sum(nz_in_flat)
         m = len(args) - n_tangents
         return pytrees.tree_unflatten(residuals_tree, args[:n]), [*args[n:m]], [*args[m:]]
@@ -344,7 +344,7 @@ class _Linearized(HiPrimitive):
         residuals_tree: PyTreeDef,
         nz_in_flat: Sequence[bool],
     ) -> list[Any]:
-        """The tangents of the results, by the operation's own forward derivative."""
+        """Returns the tangents of the results, by the operation's own forward derivative."""
         residuals, primals, nonzero_tangents = self._parts(args, residuals_tree, nz_in_flat)
         remaining = iter(nonzero_tangents)
         tangents = [
@@ -361,7 +361,7 @@ class _Linearized(HiPrimitive):
         return [instantiate(t) for t in _prim.out_tree.flatten_up_to(douts)]
 
     def jvp(self, primals: Primals, tangents: Tangents, **params: Param) -> Any:
-        """Where it is evaluated it is other operations: those are differentiated."""
+        """Returns where it is evaluated it is other operations: those are differentiated."""
         return jvp_flat(lambda *xs: self.to_lojax(*xs, **params), primals, tangents)
 
     def _logged_transpose(
@@ -545,7 +545,7 @@ class VmapOf(VJPHiPrimitive):
         return pytrees.tree_unflatten(log_tree, [move_to(x, d, 0, size) for x, d in remaining])
 
     def batch_dim_rule(self, axis_data: AxisData, dims: PyTree, /) -> Any:
-        """Where the axis is besides the operation's own: positions are counted with both."""
+        """Returns where the axis is besides the operation's own: positions are counted with both."""
         outer = self.in_tree.flatten_up_to(dims)
         inner = [
             d if d is None or own is None else d - (own < d)
@@ -575,5 +575,5 @@ pytrees.register_pytree_node(
 
 
 def _with(avals: Sequence[Any], dims: Sequence[MappingSpec], size: int) -> list[Any]:
-    """The types of `size` values of types `avals`, each along a new axis."""
+    """Returns the types of `size` values of types `avals`, each along a new axis."""
     return [a if d is None else a.inc_rank(size, d) for a, d in zip(avals, dims, strict=True)]

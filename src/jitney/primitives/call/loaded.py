@@ -55,7 +55,7 @@ def loaded_jaxpr(
     out_avals: Sequence[AbstractValue],
     arg_names: tuple[str, ...],
 ) -> ClosedJaxpr:
-    """The jaxpr of one equation, which calls `module`."""
+    """Returns the jaxpr of one equation, which calls `module`."""
     program = LoadedModule(module, out_avals)
     info = DebugInfo("jit", module.name, arg_names)
     jaxpr, _, consts = trace_to_jaxpr(

@@ -146,7 +146,7 @@ def closed_of(jaxpr: Jaxpr) -> ClosedJaxpr:
 
 @memoize_by_identity
 def opened(closed: ClosedJaxpr) -> Jaxpr:
-    """The program with its constants as first operands: always the same one."""
+    """Returns the program with its constants as first operands: always the same one."""
     jaxpr = closed.jaxpr
     if not jaxpr.constvars:
         return jaxpr
@@ -173,7 +173,7 @@ def bind_program(closed: ClosedJaxpr, operands: Sequence[Any], params: dict[str,
 
 
 def _flags(prevent_cse: bool | Sequence[bool], n: int) -> list[bool]:
-    """Whether each of `n` operands is held back."""
+    """Returns whether each of `n` operands is held back."""
     return [prevent_cse] * n if isinstance(prevent_cse, bool) else list(prevent_cse)
 
 
@@ -425,7 +425,7 @@ def _remat_transpose(
 def _transposed(
     jaxpr: Jaxpr, linear: tuple[bool, ...], nonzero: tuple[bool, ...]
 ) -> TransposedProgram:
-    """The program of the cotangents.
+    """Returns the program of the cotangents.
 
     The part that depends on no linear operand is computed first.
     """

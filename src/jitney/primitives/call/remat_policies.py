@@ -68,7 +68,7 @@ class Division:
 
 
 def divide(eqns: Sequence[JaxprEqn], policy: Policy | None) -> Division:
-    """The equations of one program, those inside of theirs included."""
+    """Returns the equations of one program, those inside of theirs included."""
     whole = Division([], [], [])
     kept: set[Var] = set()
     for eqn in eqns:
@@ -103,7 +103,7 @@ def _divided(eqn: JaxprEqn, policy: Policy, kept: set[Var]) -> Division:
 
 
 def _divided_by_user(rule: Callable[..., Any], eqn: JaxprEqn, policy: Policy) -> Division:
-    """What a rule of a user's makes of an equation: see `partial_eval_jaxpr_custom_rules`."""
+    """Returns what a rule of a user's makes of an equation: see `partial_eval_jaxpr_custom_rules`."""
     n = len(eqn.invars)
     forward, again, _, _, kept = rule(policy, [False] * n, [True] * n, eqn)
     # What is not computed again has to be kept.

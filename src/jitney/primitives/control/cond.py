@@ -126,7 +126,7 @@ CPU = "cpu"
 
 
 def branch_for_cpu(platforms: Platforms) -> int:
-    """The branch that runs here.
+    """Returns the branch that runs here.
 
     Raises:
       NotImplementedError: if there is none.
@@ -299,7 +299,7 @@ def _places_of_residuals(
 def _shared_slots(
     residuals: list[Sequence[Any]],
 ) -> tuple[tuple[Any, ...], list[tuple[int, ...]]]:
-    """Where branches put their residuals: those of one type share a slot, one of each branch.
+    """Returns where branches put their residuals: those of one type share a slot, one of each branch.
 
     Returns: (types of the slots; for each branch, the slots of its residuals).
     """
@@ -522,7 +522,7 @@ def conditional(
     operands: Sequence[PyTree],
     params: dict[str, Any] | None = None,
 ) -> Any:
-    """The primitive applied to functions of pytrees; `names` are for messages."""
+    """Returns the primitive applied to functions of pytrees; `names` are for messages."""
     leaves, tree = pytrees.tree_flatten(tuple(operands))
     avals = [get_aval(x) for x in leaves]
     by_identity: dict[int, Traced] = {}

@@ -60,7 +60,7 @@ class TransposedBranches:
     log_trees: list[PyTreeDef]
 
     def log_of(self, index: Array, leaves: Iterable[Value]) -> Log:
-        """The log of the `cond`, with these leaves, whose branch `index` has run."""
+        """Returns the log of the `cond`, with these leaves, whose branch `index` has run."""
         remaining = iter(leaves)
         logs: list[Log] = [
             pytrees.tree_unflatten(tree, list(itertools.islice(remaining, tree.num_leaves)))
@@ -77,7 +77,7 @@ def transposed_branches(
     weak: tuple[bool, ...],
     avals: tuple[AbstractValue, ...],
 ) -> TransposedBranches:
-    """The transposes of `branches`.
+    """Returns the transposes of `branches`.
 
     Args:
       branches: programs, linear in some operands.
@@ -116,7 +116,7 @@ def _filled(
     before: tuple[AbstractValue, ...],
     after: tuple[AbstractValue, ...],
 ) -> ClosedJaxpr:
-    """The transpose `closed` of a branch, with results like those of the other branches.
+    """Returns the transpose `closed` of a branch, with results like those of the other branches.
 
     Args:
       closed: its results are the cotangents marked in `has_ct`, then the leaves of its log.

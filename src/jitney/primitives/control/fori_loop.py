@@ -94,13 +94,13 @@ def _goes_on(carry: tuple[Value, Value, PyTree]) -> Any:
 
 
 def _known(bound: Value) -> int | None:
-    """A bound's value, if it is a scalar that is known now."""
+    """Returns a bound's value, if it is a scalar that is known now."""
     value = concrete_value(bound)
     return None if value is None or np.ndim(value) else int(value)
 
 
 def _of_one_dtype(lower: Value, upper: Value) -> tuple[Any, Any]:
-    """The bounds, one that is weakly typed converted to the other's signed integer dtype.
+    """Returns the bounds, one that is weakly typed converted to the other's signed integer dtype.
 
     Raises:
       TypeError: if the dtypes differ otherwise.

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def row_type(aval: AbstractValue) -> Any:
-    """The type of what a `scan` over a value of type `aval` hands to an iteration."""
+    """Returns the type of what a `scan` over a value of type `aval` hands to an iteration."""
     if aval.is_high:
         high: Any = aval
         return high.dec_rank(None, high.leading_axis_spec())
@@ -38,7 +38,7 @@ def row_type(aval: AbstractValue) -> Any:
 
 
 def rows_type(aval: AbstractValue, length: int) -> Any:
-    """The type of `length` results of type `aval`, one for each iteration."""
+    """Returns the type of `length` results of type `aval`, one for each iteration."""
     array: Any = aval
     return array.inc_rank(length, array.leading_axis_spec())
 
@@ -207,7 +207,7 @@ def while_on_arrays(
 
 
 def _writes(low: Lowered) -> bool:
-    """Whether a program changes what one of its mutable operands stands for."""
+    """Returns whether a program changes what one of its mutable operands stands for."""
     operands = iter(low.closed.jaxpr.invars)
     last = iter(low.closed.jaxpr.outvars[len(lowered_types(low.out_avals)) :])
     for aval, final in zip(low.in_avals, low.finals, strict=True):

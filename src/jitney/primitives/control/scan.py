@@ -380,7 +380,7 @@ def _scan_dce(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
 def _scan_transpose(
     cts: Sequence[Cotangent], *args: Operand, **params: object
 ) -> tuple[list[Any], Log]:
-    """What has no cotangent is left out first: 0 times an infinite derivative would be NaN."""
+    """Returns what has no cotangent is left out first: 0 times an infinite derivative would be NaN."""
     used = [type(ct) is not Zero for ct in cts]
     if all(used):
         return _transposed(cts, *args, **params)
@@ -400,7 +400,7 @@ def _no_cotangent(x: Operand) -> Zero | None:
 
 
 def _transposed(cts: Sequence[Cotangent], *args: Operand, **params: Param) -> tuple[list[Any], Log]:
-    """The loop backwards: cotangents of the carry are carried, those of constants summed.
+    """Returns the loop backwards: cotangents of the carry are carried, those of constants summed.
 
     Entries of the log are rows: they are stacked.
     """
@@ -584,7 +584,7 @@ _IS_HIGH = operator.attrgetter("aval.is_high")
 def _without_copies(
     closed: ClosedJaxpr, n_consts: int, n_carry: int
 ) -> tuple[ClosedJaxpr, tuple[bool, ...], tuple[int | None, ...]]:
-    """A body without what it hands on: carries that never change, and rows that become results.
+    """Returns a body without what it hands on: carries that never change, and rows that become results.
 
     Returns: (the body, such carries being its first constants; which carries are such; for each row of
       results the number of the array that it is taken from, None if it is computed).

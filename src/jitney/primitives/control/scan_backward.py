@@ -72,7 +72,7 @@ class BackwardIteration:
         ]
 
     def body(self, *values: Value) -> tuple[list[Any], Log]:
-        """The iteration: (cotangents, log)."""
+        """Returns the iteration: (cotangents, log)."""
         remaining = iter(values)
 
         def take(n: int) -> list[Any]:

@@ -34,7 +34,7 @@ def _reordered(
 
 
 def regrouped(closed: ClosedJaxpr, sizes: Sequence[int], n_out: int) -> ClosedJaxpr:
-    """A body with each kind's derivatives behind the kind itself, as loops want it.
+    """Returns a body with each kind's derivatives behind the kind itself, as loops want it.
 
     Operands: consts carry xs dconsts dcarry dxs -> consts dconsts carry dcarry xs dxs.
     Results: carry ys dcarry dys -> carry dcarry ys dys.

@@ -26,7 +26,7 @@ def _note_iteration(error: FloatingPointError, number: int, place: str) -> None:
 
 
 def _place() -> str:
-    """Where the user calls the loop."""
+    """Returns where the user calls the loop."""
     return source_info.summarize(source_info.current())
 
 

@@ -51,7 +51,7 @@ class Traced:
 
 
 def function_name(fun: Callable[..., Any]) -> str:
-    """How messages call `fun`."""
+    """Returns how messages call `fun`."""
     return getattr(fun, "__name__", None) or type(fun).__name__
 
 
@@ -238,7 +238,7 @@ def check_carry(
 
 
 def _conversion(changed: Sequence[tuple[str, AbstractValue, AbstractValue]]) -> str:
-    """How the carry keeps its type."""
+    """Returns how the carry keeps its type."""
     for _, i, o in changed:
         if isinstance(i, ShapedArray) and isinstance(o, ShapedArray) and i.dtype != o.dtype:
             name = dtypes.long_name(i.dtype)
@@ -291,7 +291,7 @@ def _why(a: AbstractValue, b: AbstractValue) -> str:
 def _how_to_vary(
     pairs: Iterable[tuple[AbstractValue, AbstractValue, str, str]],
 ) -> str:
-    """What to do about values that vary along fewer axes than others: a paragraph, or nothing.
+    """Returns what to do about values that vary along fewer axes than others: a paragraph, or nothing.
 
     Args:
       pairs: types of two values that should be equal, and what the two are called.
@@ -382,7 +382,7 @@ def with_types(leaves: Sequence[Value], avals: Sequence[AbstractValue]) -> list[
 
 
 def has_type(x: Value, aval: AbstractValue) -> bool:
-    """Whether `x` has the dtype of `aval`, and is weakly typed if it is."""
+    """Returns whether `x` has the dtype of `aval`, and is weakly typed if it is."""
     got: Any = get_aval(x)
     if aval.is_high:
         return got == aval
@@ -390,7 +390,7 @@ def has_type(x: Value, aval: AbstractValue) -> bool:
 
 
 def carry_name(fun: Callable[..., Any], position: int = 0) -> str:
-    """What `fun` calls its argument at a position, the first by default, for messages."""
+    """Returns what `fun` calls its argument at a position, the first by default, for messages."""
     try:
         return [*inspect.signature(fun).parameters][position]
     except (TypeError, ValueError, IndexError):

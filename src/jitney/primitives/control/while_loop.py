@@ -252,7 +252,7 @@ def _derivative_parts(
     const_nz: tuple[bool, ...],
     carry_nz: tuple[bool, ...],
 ) -> tuple[ClosedJaxpr, ClosedJaxpr]:
-    """The condition and the body of a loop that carries tangents along.
+    """Returns the condition and the body of a loop that carries tangents along.
 
     Args:
       cond_jaxpr, body_jaxpr: of the loop.
@@ -335,7 +335,7 @@ def _while_jet(primals: Primals, series: Sequence[jet.Terms], **params: Param) -
 def _while_partial(
     trace: PartialTrace, unknown: Sequence[bool], args: Sequence[Value], params: dict[str, Any]
 ) -> list[Any]:
-    """What the known carries determine is computed now; the rest runs the whole loop again."""
+    """Returns what the known carries determine is computed now; the rest runs the whole loop again."""
     cond_jaxpr, body_jaxpr = params["cond_jaxpr"], params["body_jaxpr"]
     cond_u, body_u, carry_u = parts_of(unknown, params)
     cond_consts, body_consts, init = parts_of(args, params)
@@ -368,7 +368,7 @@ def _while_partial(
 
 
 def _known_part(closed: ClosedJaxpr, unknown: list[bool], out_unknown: list[bool]) -> ClosedJaxpr:
-    """The program from the known operands of `closed` to its known results."""
+    """Returns the program from the known operands of `closed` to its known results."""
     known, _, _, n_residuals = trace_partially(closed, unknown, out_unknown)
     n_known = len(out_unknown) - sum(out_unknown)
     return dce_closed(known, (True,) * n_known + (False,) * n_residuals, True)[0]

@@ -164,7 +164,7 @@ def _conv_general_dilated_abstract(x: ShapedArray, w: ShapedArray, **params: Any
 
 
 def _carrier(dtype: np.dtype) -> np.dtype:
-    """The dtype in which sums of products are formed: true is any of them true."""
+    """Returns the dtype in which sums of products are formed: true is any of them true."""
     return np.dtype(np.int32) if dtype == np.bool_ else dtype
 
 
@@ -299,7 +299,7 @@ def _space(x: Operand, spec: Sequence[int]) -> list[int]:
 def _bind(
     x: Value, w: Value, params: dict[str, Any], numbers: Sequence[Sequence[int]], **changed: Any
 ) -> Any:
-    """A convolution with other parameters; operands as the sums are."""
+    """Returns a convolution with other parameters; operands as the sums are."""
     preferred = params["preferred_element_type"]
     if preferred is not None:
         x, w = (_as(v, preferred) for v in (x, w))

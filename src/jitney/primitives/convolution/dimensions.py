@@ -165,12 +165,12 @@ def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[Shape, 
 
 
 def inverse(permutation: Sequence[int]) -> Shape:
-    """The permutation that undoes another."""
+    """Returns the permutation that undoes another."""
     return tuple([int(k) for k in np.argsort(permutation)])
 
 
 def permuted(shape: Sequence[int], spec: Sequence[int]) -> Shape:
-    """The sizes of `shape` in the order of `spec`."""
+    """Returns the sizes of `shape` in the order of `spec`."""
     return tuple([index(shape[k]) for k in spec])
 
 

@@ -199,7 +199,7 @@ add_any_p, add_any = binary(
 
 
 def sum_of_tangents(x: Value, y: Value) -> Any:
-    """The sum of two tangents or cotangents; of values, strongly typed if one of them is.
+    """Returns the sum of two tangents or cotangents; of values, strongly typed if one of them is.
 
     In programs it is as weakly typed as the first.
     """

@@ -27,7 +27,7 @@ LARGE = threshold(100_000, small=16)  # elements
 
 
 def compiled(prim: Primitive, *values: np.ndarray, **params: object) -> Any:
-    """What the `eager` rule of `prim` returns, by way of its lowering."""
+    """Returns what the `eager` rule of `prim` returns, by way of its lowering."""
     out = eager.run_compiled(prim, values, params)
     return [x._data() for x in out] if prim.multiple_results else out._data()
 

@@ -155,7 +155,7 @@ def refuse_complex_scalar(x: Value, dtype: DType, function: str) -> None:
 
 
 def not_real(x: Value, dtype: DType, function: str) -> TypeError:
-    """The error of a complex number where `dtype` takes real ones."""
+    """Returns the error of a complex number where `dtype` takes real ones."""
     return TypeError(
         f"{function}: a real number is needed for dtype {dtype}, but the value is {x}, a complex "
         "number; take its real part (`.real`)"
@@ -191,7 +191,7 @@ def convert(x: Value, dtype: DType, weak_type: bool = False) -> Array:
 
 
 def _key_of(x: Any, dtype: dtypes.KeyDType) -> Array:
-    """The key whose words are all the number `x`: what fills arrays of keys."""
+    """Returns the key whose words are all the number `x`: what fills arrays of keys."""
     words = np.full(dtype.impl.key_shape, x, np.uint32)
     return calculus.random_wrap(words, impl=dtype.impl)
 
@@ -246,7 +246,7 @@ _HOST_TYPES = frozenset((bool, int, float, complex, np.ndarray))
 
 
 def as_value(x: Value | np.generic) -> Array:
-    """An operand as an array, or as a tracer of the current trace."""
+    """Returns an operand as an array, or as a tracer of the current trace."""
     if isinstance(x, Array):
         return x
     if type(x) not in plain_types:
@@ -265,7 +265,7 @@ def as_value(x: Value | np.generic) -> Array:
 
 
 def owned_results(result: PyTree) -> Any:
-    """What a user's function returned (a pytree), with arrays of ours for NumPy arrays.
+    """Returns what a user's function returned (a pytree), with arrays of ours for NumPy arrays.
 
     These may be what it was given, which its caller can still write to.
     """

@@ -91,7 +91,7 @@ def converted(x: Value, dtype: DType) -> Any:
 def primal_tangent_dtype(
     primal_dtype: DTypeLike, tangent_dtype: DTypeLike, name: str | None = None
 ) -> PrimalTangentDType:
-    """A dtype whose values are numbers of one dtype, and whose derivatives are of another.
+    """Returns a dtype whose values are numbers of one dtype, and whose derivatives are of another.
 
     Args:
       primal_dtype: of the numbers.

@@ -124,7 +124,7 @@ def check_same_dtypes(name: str, avals: Sequence[ShapedArray]) -> None:
 
 
 def broadcast_shape(name: str, avals: Sequence[ShapedArray]) -> Shape:
-    """The common shape of operands of equal rank (rank 0 aside), sizes 1 stretching."""
+    """Returns the common shape of operands of equal rank (rank 0 aside), sizes 1 stretching."""
     shape = avals[0].shape
     if all([a.shape == shape for a in avals]):
         return shape
@@ -145,7 +145,7 @@ def broadcast_shape(name: str, avals: Sequence[ShapedArray]) -> Shape:
 
 
 def unlike_shapes(name: str, avals: Sequence[ShapedArray]) -> str:
-    """The message for operands whose shapes do not go together."""
+    """Returns the message for operands whose shapes do not go together."""
     shapes = [a.shape for a in avals if a.shape]
     rank = max(map(len, shapes))
     columns = zip(*[(1,) * (rank - len(s)) + s for s in shapes], strict=True)
@@ -164,7 +164,7 @@ def unlike_shapes(name: str, avals: Sequence[ShapedArray]) -> str:
 
 
 def _stretched(avals: Sequence[ShapedArray]) -> str:
-    """How two operands go together if their axes are matched from the first one on."""
+    """Returns how two operands go together if their axes are matched from the first one on."""
     if len(avals) != 2 or avals[0].ndim == avals[1].ndim:
         return ""
     small, large = sorted((a.shape for a in avals), key=len)
@@ -215,12 +215,12 @@ _COMPLEX = {real: complex_ for complex_, real in _REAL.items()}
 
 
 def real_part(dtype: DType) -> Any:
-    """The dtype of the parts of complex `dtype`; a real dtype itself."""
+    """Returns the dtype of the parts of complex `dtype`; a real dtype itself."""
     return _REAL.get(dtype, dtype)
 
 
 def with_imaginary_part(dtype: DType) -> Any:
-    """The complex dtype whose parts have the real `dtype`; a complex dtype itself."""
+    """Returns the complex dtype whose parts have the real `dtype`; a complex dtype itself."""
     return _COMPLEX.get(dtype, dtype)
 
 

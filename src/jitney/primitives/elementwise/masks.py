@@ -52,14 +52,14 @@ def noting() -> Within:
 
 
 def is_mask(x: object) -> bool:
-    """Whether `x` is a boolean array or scalar."""
+    """Returns whether `x` is a boolean array or scalar."""
     if isinstance(x, Array | np.ndarray | np.generic):
         return x.dtype == BOOL
     return type(x) is bool
 
 
 def among(operands: Sequence[object]) -> bool:
-    """Whether some operand is a mask, but not all of them."""
+    """Returns whether some operand is a mask, but not all of them."""
     flags = [is_mask(x) for x in operands]
     return any(flags) and not all(flags)
 
@@ -92,7 +92,7 @@ def _mask_of(x: np.ndarray) -> np.ndarray | None:
 
 
 def selected(x: np.ndarray, y: np.ndarray) -> np.ndarray | None:
-    """The product of `x` and `y` if one is a mask that was noted, of the product's shape."""
+    """Returns the product of `x` and `y` if one is a mask that was noted, of the product's shape."""
     for converted, other in ((x, y), (y, x)):
         mask = _mask_of(converted)
         if mask is not None:
@@ -109,7 +109,7 @@ def _select(mask: np.ndarray, x: np.ndarray) -> np.ndarray:
 def sum_of_selected(
     x: np.ndarray, y: np.ndarray, dimension_numbers: DotDimensionNumbers, dtype: np.dtype
 ) -> np.ndarray | None:
-    """The contraction of `x` and `y` in `dtype` if one is a mask: see `_is_product`."""
+    """Returns the contraction of `x` and `y` in `dtype` if one is a mask: see `_is_product`."""
     if x.dtype == y.dtype or (x.dtype != BOOL and y.dtype != BOOL) or dtype not in _SUMMED:
         return None
     mask, other = (x, y) if x.dtype == BOOL else (y, x)
@@ -124,7 +124,7 @@ def sum_of_selected(
 
 
 def _is_product(mask: int, other: int, dimension_numbers: DotDimensionNumbers) -> bool:
-    """Whether a contraction of so many axes multiplies a mask elementwise, and may then sum up.
+    """Returns whether a contraction of so many axes multiplies a mask elementwise, and may then sum up.
 
     Either no axis is free, or the mask alone has free axes, behind those of the batch, and nothing is
     summed up.
@@ -146,7 +146,7 @@ def note_node(b: Builder, converted: Node, mask: Node) -> Node:
 
 
 def _is_folded(mask: Node, dtype: np.dtype) -> bool:
-    """Whether XLA converts a mask to `dtype` when it compiles, and multiplies by the result.
+    """Returns whether XLA converts a mask to `dtype` when it compiles, and multiplies by the result.
 
     It does so with constants; with arrays of complex numbers only if all elements are False, which are
     one element that is broadcast.
@@ -163,7 +163,7 @@ def _is_folded(mask: Node, dtype: np.dtype) -> bool:
 
 
 def select_node(b: Builder, x: Node, y: Node) -> Node | None:
-    """The product of `x` and `y`, of one shape, if one is a converted mask.
+    """Returns the product of `x` and `y`, of one shape, if one is a converted mask.
 
     A mask times 1, as in the gradient of a sum, is the mask.
     """

@@ -118,7 +118,7 @@ def polynomial(
 
 
 def _converted(c: ArrayLike, x: ArrayLike) -> Any:
-    """A coefficient in the dtype of x; Python's numbers are as weakly typed as x is."""
+    """Returns a coefficient in the dtype of x; Python's numbers are as weakly typed as x is."""
     aval = rules.aval_of(x)
     if isinstance(c, complex) and aval.dtype.kind != "c":
         raise TypeError(
@@ -137,7 +137,7 @@ def _converted(c: ArrayLike, x: ArrayLike) -> Any:
 
 
 def _value(x: Value, coeffs: Sequence[Any], shape: tuple[int, ...], unroll: int | None) -> Any:
-    """The polynomial with these coefficients, at least one, of `shape`."""
+    """Returns the polynomial with these coefficients, at least one, of `shape`."""
     if len(coeffs) > 1:
         coeffs = [polynomial_p.bind(x, *coeffs, unroll=unroll)]
     return rules.broadcast_to_result(coeffs[0], shape)

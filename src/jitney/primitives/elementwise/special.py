@@ -193,7 +193,7 @@ _ATANH = tuple(2 / (2 * k + 3) for k in range(7))
 
 
 def _polynomial(x: Value, coefficients: Sequence[float]) -> Any:
-    """The sum of coefficients[k] x^k."""
+    """Returns the sum of coefficients[k] x^k."""
     value = const(x, coefficients[-1])
     for c in reversed(coefficients[:-1]):
         value = add(mul(value, x), const(x, c))
@@ -226,7 +226,7 @@ rules.defjvp(
 
 
 def _log_gamma_density_slope(a: Value, x: Value) -> Any:
-    """The derivative of the logarithm of the density by a."""
+    """Returns the derivative of the logarithm of the density by a."""
     return sub(log(x), digamma(a))
 
 

@@ -52,36 +52,36 @@ def composed(prim: Primitive, fun: Callable[..., Any]) -> None:
 
 
 def mul(x: Term, y: Term) -> Any:
-    """The product of two terms."""
+    """Returns the product of two terms."""
     return None if x is None or y is None else calculus.mul(x, y)
 
 
 def add(x: Term, y: Term) -> Any:
-    """The sum of two terms."""
+    """Returns the sum of two terms."""
     if x is None or y is None:
         return y if x is None else x
     return calculus.add(x, y)
 
 
 def sub(x: Term, y: Term) -> Any:
-    """The difference of two terms."""
+    """Returns the difference of two terms."""
     if y is None:
         return x
     return calculus.neg(y) if x is None else calculus.sub(x, y)
 
 
 def div(x: Term, y: Value) -> Any:
-    """A term divided by a value."""
+    """Returns a term divided by a value."""
     return None if x is None else calculus.div(x, y)
 
 
 def scale(x: Term, factor: float) -> Any:
-    """A term times a number."""
+    """Returns a term times a number."""
     return x if x is None or factor == 1 else calculus.mul(x, const(x, factor))
 
 
 def term_of_product(x: Series, y: Series, k: int, first: int = 0, last: int | None = None) -> Any:
-    """The sum of x_j y_(k-j) over first <= j <= last (k if None)."""
+    """Returns the sum of x_j y_(k-j) over first <= j <= last (k if None)."""
     total: Any = None
     for j in range(first, (k if last is None else last) + 1):
         total = add(total, mul(x[j], y[k - j]))
@@ -94,7 +94,7 @@ def product(x: Series, y: Series) -> Series:
 
 
 def square(x: Series) -> Series:
-    """The square of x: products of different terms are computed once."""
+    """Returns the square of x: products of different terms are computed once."""
     return [_term_of_square(x, k) for k in range(len(x))]
 
 
@@ -282,7 +282,7 @@ def _weights_of(x0: Value, exponent: Value) -> Callable[[int, int], Any]:
 
 
 def angle(y: Series, x: Series) -> Series:
-    """The angle w of the point (x, y): (x^2 + y^2) w' = x y' - y x'."""
+    """Returns the angle w of the point (x, y): (x^2 + y^2) w' = x y' - y x'."""
     n = len(x)
     first = calculus.atan2(y[0], x[0])
     dx, dy = _velocity(x), _velocity(y)

@@ -496,7 +496,7 @@ def reciprocal(x: ArrayLike) -> Array:
 
 
 def _times(slope: Callable[[Any], Any]) -> Any:
-    """The rule t * slope(x)."""
+    """Returns the rule t * slope(x)."""
     return lambda t, x, **_: mul(t, slope(x))
 
 
@@ -551,7 +551,7 @@ rules.defjvp2(exp2_p, lambda t, y, x, **_: mul(log(factor(x, 2)), mul(t, y)))
 
 
 def _is_highest(accuracy: Accuracy) -> bool:
-    """Whether slopes have to keep their relative accuracy where they are nearly 0."""
+    """Returns whether slopes have to keep their relative accuracy where they are nearly 0."""
     return accuracy is AccuracyMode.HIGHEST
 
 

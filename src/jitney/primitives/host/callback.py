@@ -129,7 +129,7 @@ def _described(callback: Callable[..., Any]) -> str:
 
 
 def _checked(results: Sequence[Any], avals: Sequence[ShapedArray]) -> list[np.ndarray]:
-    """What a function returned, as data of types `avals`."""
+    """Returns what a function returned, as data of types `avals`."""
     if len(results) != len(avals):
         raise RuntimeError(
             f"a callback must return {messages.counted(len(avals), 'array')}, as its "
@@ -180,7 +180,7 @@ def call_of(
     result_avals: Sequence[ShapedArray],
     ordered: bool,
 ) -> list[Node]:
-    """The results of a callback, called by the program that `b` builds.
+    """Returns the results of a callback, called by the program that `b` builds.
 
     Args:
       b: builds the program.
@@ -200,7 +200,7 @@ def call_of(
 
 
 def _data(args: Sequence[Any]) -> tuple[list[np.ndarray], list[Any]]:
-    """(data, types) of operands outside of any transformation."""
+    """Returns (data, types) of operands outside of any transformation."""
     arrays: list[Any] = [as_value(x) for x in args]  # no tracers: they have data
     return [x._data() for x in arrays], [x.aval for x in arrays]
 
@@ -450,7 +450,7 @@ def _parts_of(args: Sequence[Value]) -> list[list[Any]]:
 
 
 def _part(b: Builder, x: Node, place: Sharding, k: int) -> Node:
-    """The part of `x` that device number `k` has where `place` says how it lies."""
+    """Returns the part of `x` that device number `k` has where `place` says how it lies."""
     index = place.tiling(len(x.shape)).indices(x.shape)[k]
     bounds = [part.indices(n) for part, n in zip(index, x.shape, strict=True)]
     starts, limits, strides = zip(*bounds, strict=True) if bounds else ((), (), ())

@@ -99,7 +99,7 @@ def _windows(
     updates_shape: tuple[int, ...],
     **params: Any,
 ) -> Any:
-    """What `x` has where the updates go: a gather of the shape of the updates."""
+    """Returns what `x` has where the updates go: a gather of the shape of the updates."""
     window, inserted, index_map, batching, index_batching = numbers
     extents = iter([updates_shape[axis] for axis in window])
     dropped = {*inserted, *batching}

@@ -71,7 +71,7 @@ class GatherScatterMode(enum.Enum):
 
     @staticmethod
     def from_any(mode: str | GatherScatterMode | None) -> GatherScatterMode:
-        """The mode of a name; None is FILL_OR_DROP.
+        """Returns the mode of a name; None is FILL_OR_DROP.
 
         Raises:
           ValueError: if there is no such mode.
@@ -267,7 +267,7 @@ def _dims(numbers: GatherDimensionNumbers) -> GatherDims:
 
 
 def _fill(dtype: np.dtype, fill_value: FillValue) -> np.ndarray:
-    """The fill value as the array stores it; 0 if there is none."""
+    """Returns the fill value as the array stores it; 0 if there is none."""
     if fill_value is None:
         return np.zeros((), dtype)
     # A key: two words, alike.
@@ -312,7 +312,7 @@ def _gather_lower(
 
 
 def default_fill_value(dtype: DType) -> Any:
-    """What gather puts for slices out of range: NaN, the least or greatest integer, or True."""
+    """Returns what gather puts for slices out of range: NaN, the least or greatest integer, or True."""
     if dtypes.is_extended(dtype):
         return np.uint32(0xFFFFFFFF)
     if dtypes.issubdtype(dtype, np.inexact):
@@ -325,7 +325,7 @@ def default_fill_value(dtype: DType) -> Any:
 
 
 def _checked_fill_value(fill_value: ArrayLike | None, dtype: DType) -> Any:
-    """A fill value as a Python scalar."""
+    """Returns a fill value as a Python scalar."""
     if fill_value is None:
         return default_fill_value(dtype)
     if isinstance(fill_value, Tracer) or shape_of(fill_value):
@@ -455,7 +455,7 @@ def batch_gather(
     unique_indices: bool,
     **params: object,
 ) -> tuple[Any, int]:
-    """The batching rule of gather: one gather, in which batch axes go together."""
+    """Returns the batching rule of gather: one gather, in which batch axes go together."""
     (x, indices), (x_dim, indices_dim) = args, dims
     offset, collapsed, index_map, batching, index_batching = dimension_numbers
     shifted = after_batch_axis

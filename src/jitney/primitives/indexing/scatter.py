@@ -128,7 +128,7 @@ def _dims(numbers: ScatterDimensionNumbers) -> ScatterDims:
 
 
 def _region(update_jaxpr: Jaxpr, update_consts: tuple[Any, ...], dtype: np.dtype) -> Any:
-    """The combining program, as the tensor IR has it."""
+    """Returns the combining program, as the tensor IR has it."""
     closed = ClosedJaxpr(update_jaxpr, update_consts)
     return lowering.scalar_region(closed, (dtype, dtype))
 
@@ -141,7 +141,7 @@ def batch_scatter(
     dimension_numbers: ScatterDimensionNumbers,
     **params: object,
 ) -> tuple[Any, int]:
-    """The batching rule of a scatter: one scatter, in which batch axes go together."""
+    """Returns the batching rule of a scatter: one scatter, in which batch axes go together."""
     (x, indices, updates), (x_dim, indices_dim, updates_dim) = args, dims
     size = rules.batch_size(args, dims)
     x, updates = rules.to_front(x, x_dim, size), rules.to_front(updates, updates_dim, size)
@@ -380,7 +380,7 @@ def scatter_apply(
 
 
 def _applying_program(func: Callable[[Any], Any], dtype: DType) -> tuple[Jaxpr, tuple[Any, ...]]:
-    """(old, update) -> func(old) as a program, and its constants."""
+    """Returns (old, update) -> func(old) as a program, and its constants."""
     scalar = shaped_array((), dtype)
     info = DebugInfo("reduction_jaxpr", source_info.fun_sourceinfo(func), ("x", "_"))
 

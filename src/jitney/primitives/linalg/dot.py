@@ -108,7 +108,7 @@ def dot_type(
     preferred_element_type: np.dtype | None,
     out_sharding: object,
 ) -> ShapedArray:
-    """The type of a contraction."""
+    """Returns the type of a contraction."""
     (cx, cy), (bx, by) = dimension_numbers
     _check_axes("lhs", x, cx, bx)
     _check_axes("rhs", y, cy, by)
@@ -172,7 +172,7 @@ def _check_preferred(preferred: np.dtype, common: np.dtype) -> None:
 def contraction_dtypes(
     x: SupportsDType, y: SupportsDType, precision: PrecisionLike, preferred: np.dtype | None
 ) -> tuple[np.dtype, np.dtype, np.dtype]:
-    """(dtype that operands are converted to first, dtype of the contraction, of the result)."""
+    """Returns (dtype that operands are converted to first, dtype of the contraction, of the result)."""
     common = _higher(x.dtype, y.dtype)
     result = common if preferred is None else preferred
     if x.dtype != y.dtype:
@@ -210,7 +210,7 @@ def _dot_general_eager(
 
 
 def _products(x: np.ndarray, y: np.ndarray, dimension_numbers: DotDimensionNumbers) -> int:
-    """How many products a contraction sums up."""
+    """Returns how many products a contraction sums up."""
     (_, contracted), (_, batch) = dimension_numbers
     shared = {*contracted, *batch}
     return x.size * math.prod([n for k, n in enumerate(y.shape) if k not in shared])
@@ -444,7 +444,7 @@ def _transposed(
 
 
 def cotangent_of_left(ct: Value, x: Operand, y: Value, **params: Param) -> Any:
-    """The cotangent of the first operand of a contraction."""
+    """Returns the cotangent of the first operand of a contraction."""
     return _transposed(
         ct, x, y, params["dimension_numbers"], params["precision"],
         params["preferred_element_type"], False,
@@ -452,7 +452,7 @@ def cotangent_of_left(ct: Value, x: Operand, y: Value, **params: Param) -> Any:
 
 
 def cotangent_of_right(ct: Value, x: Value, y: Operand, **params: Param) -> Any:
-    """The cotangent of the second operand of a contraction."""
+    """Returns the cotangent of the second operand of a contraction."""
     (cx, cy), (bx, by) = params["dimension_numbers"]
     return _transposed(
         ct, y, x, ((cy, cx), (by, bx)), params["precision"], params["preferred_element_type"], True

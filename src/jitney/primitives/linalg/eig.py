@@ -93,7 +93,7 @@ def _eig_jvp(
 
 
 def _change(values: Value, vectors: Value, inner: Value) -> Any:
-    """The tangents of eigenvectors V; `inner` is V^-1 @ dA @ V."""
+    """Returns the tangents of eigenvectors V; `inner` is V^-1 @ dA @ V."""
     gaps = binary.sub(mat.as_row(values), mat.as_column(values))
     change = mat.matmul(vectors, binary.mul(factorizations.off_diagonal_inverse(gaps), inner))
     # Vectors keep the length 1.

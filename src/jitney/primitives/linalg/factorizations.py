@@ -35,7 +35,7 @@ INT32 = np.dtype(np.int32)
 
 
 def _matrix(name: str, x: ShapedArray, position: int = 0) -> tuple[tuple[int, ...], int, int]:
-    """(batch, rows, columns) of a matrix operand."""
+    """Returns (batch, rows, columns) of a matrix operand."""
     families.check_dtype(name, x.dtype, families.INEXACT, position)
     if len(x.shape) < 2:
         raise TypeError(
@@ -46,7 +46,7 @@ def _matrix(name: str, x: ShapedArray, position: int = 0) -> tuple[tuple[int, ..
 
 
 def square(name: str, x: ShapedArray, which: str = "the operand") -> tuple[tuple[int, ...], int]:
-    """(batch, rows) of a square matrix operand."""
+    """Returns (batch, rows) of a square matrix operand."""
     batch, m, n = _matrix(name, x)
     if m != n:
         raise ValueError(f"{name}: {which} must hold square matrices, but has shape {x.shape}")
@@ -305,7 +305,7 @@ def _qr_jvp(primals: Primals, tangents: Tangents, **params: object) -> Any:
 
 
 def real_of(x: Value) -> Any:
-    """The real part, in the dtype of `x`."""
+    """Returns the real part, in the dtype of `x`."""
     return convert_element_type(unary.real(x), mat.dtype_of(x)) if mat.is_complex(x) else x
 
 
@@ -513,7 +513,7 @@ def _is_zero(x: Value) -> Any:
 
 
 def _outside(basis: Value, x: Value, factors: Value) -> Any:
-    """What of the columns of `x` is orthogonal to `basis`, scaled."""
+    """Returns what of the columns of `x` is orthogonal to `basis`, scaled."""
     inside = mat.matmul(basis, mat.matmul(mat.adjoint(basis), x))
     return binary.mul(mat.strong(binary.sub(x, inside)), factors)
 

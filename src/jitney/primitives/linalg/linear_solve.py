@@ -68,7 +68,7 @@ def _linear_solve_abstract(
 
 
 def _split(args: Sequence[Any], lengths: _LinearSolveTuple) -> tuple[_LinearSolveTuple, list[Any]]:
-    """The constants of each function, and the right hand side."""
+    """Returns the constants of each function, and the right hand side."""
     parts: list[list[Any]] = []
     start = 0
     for n in lengths:

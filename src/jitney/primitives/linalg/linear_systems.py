@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 
 def inverse_permutation(order: Value) -> Any:
-    """The permutation that undoes `order`, along the last axis."""
+    """Returns the permutation that undoes `order`, along the last axis."""
     shape = shape_of(order)
     places = broadcasted_iota(mat.INT32, shape, len(shape) - 1)
     return sort_key_val(order, places)[1]
 
 
 def lu_solve(factors: Value, order: Value, b: Value, trans: int = 0) -> Any:
-    """The solution of op(A) @ X = b, where A[order] = L @ U.
+    """Returns the solution of op(A) @ X = b, where A[order] = L @ U.
 
     Args:
       factors: L below the diagonal, and U.

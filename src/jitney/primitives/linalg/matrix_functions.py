@@ -98,7 +98,7 @@ def _declare_library_function(prim: Primitive, reference: Callable[..., Any]) ->
 
 
 def _weak_as_operands(rule: Callable[..., Any]) -> Callable[..., Any]:
-    """A type rule by which all results, pivots too, are weakly typed if all operands are."""
+    """Returns a type rule by which all results, pivots too, are weakly typed if all operands are."""
 
     @functools.wraps(rule)
     def types(*avals: ShapedArray, **params: object) -> Any:

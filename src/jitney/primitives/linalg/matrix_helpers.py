@@ -31,7 +31,7 @@ def dtype_of(x: Value) -> Any:
 
 
 def is_complex(x: Value) -> bool:
-    """Whether an operand is complex."""
+    """Returns whether an operand is complex."""
     return dtypes.issubdtype(dtype_of(x), np.complexfloating)
 
 
@@ -55,17 +55,17 @@ def transpose(x: Value) -> Any:
 
 
 def conj(x: Value) -> Any:
-    """The complex conjugate; `x` itself if it is real."""
+    """Returns the complex conjugate; `x` itself if it is real."""
     return unary.conj(x) if is_complex(x) else x
 
 
 def adjoint(x: Value) -> Any:
-    """The conjugate transpose."""
+    """Returns the conjugate transpose."""
     return conj(transpose(x))
 
 
 def symmetrize(x: Value) -> Any:
-    """(x + x^H) / 2.
+    """Returns (x + x^H) / 2.
 
     Raises:
       ValueError: if the matrices are not square.
@@ -133,18 +133,18 @@ def only_diagonal(x: Value) -> Any:
 
 
 def diagonal(x: Value) -> Any:
-    """The diagonals of square matrices."""
+    """Returns the diagonals of square matrices."""
     return reduce_sum(only_diagonal(x), (len(shape_of(x)) - 1,))
 
 
 def as_row(v: Value) -> Any:
-    """A vector (*batch, n) as a matrix (*batch, 1, n)."""
+    """Returns a vector (*batch, n) as a matrix (*batch, 1, n)."""
     *batch, n = shape_of(v)
     return broadcast_in_dim(v, (*batch, 1, n), (*range(len(batch)), len(batch) + 1))
 
 
 def as_column(v: Value) -> Any:
-    """A vector (*batch, n) as a matrix (*batch, n, 1)."""
+    """Returns a vector (*batch, n) as a matrix (*batch, n, 1)."""
     shape = shape_of(v)
     return broadcast_in_dim(v, (*shape, 1), tuple(range(len(shape))))
 
@@ -161,7 +161,7 @@ def take_rows(x: Value, rows: Value) -> Any:
 
 
 def window(x: Value, rows: int, columns: int) -> Any:
-    """The upper left corner of a matrix."""
+    """Returns the upper left corner of a matrix."""
     from jitney.primitives.indexing.slice import slice as cut
 
     shape = shape_of(x)
@@ -169,7 +169,7 @@ def window(x: Value, rows: int, columns: int) -> Any:
 
 
 def widened(x: Value, rows: int, columns: int) -> Any:
-    """A matrix with zeros below and on the right, up to a size of `rows`, `columns`."""
+    """Returns a matrix with zeros below and on the right, up to a size of `rows`, `columns`."""
     from jitney.primitives.array.concatenation import pad
 
     *batch, m, n = shape_of(x)

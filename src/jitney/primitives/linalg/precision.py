@@ -131,7 +131,7 @@ def canonical_precision(precision: PrecisionLike) -> Any:
 
 
 def computation_dtype(precision: PrecisionLike, dtype: np.dtype) -> np.dtype:
-    """The dtype that a contraction of operands of `dtype` is computed in.
+    """Returns the dtype that a contraction of operands of `dtype` is computed in.
 
     Raises:
       ValueError: if `precision` is an algorithm that CPUs do not have.

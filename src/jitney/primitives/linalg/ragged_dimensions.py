@@ -75,12 +75,12 @@ class Axes:
 
 
 def remaining(rank: int, *taken: Sequence[int]) -> tuple[int, ...]:
-    """The axes, of so many, that are not taken."""
+    """Returns the axes, of so many, that are not taken."""
     return tuple([k for k in range(rank) if not any(k in axes for axes in taken)])
 
 
 def roles(rank_x: int, rank_y: int, numbers: RaggedDotDimensionNumbers) -> Axes:
-    """The roles of the axes of operands of these ranks."""
+    """Returns the roles of the axes of operands of these ranks."""
     (cx, cy), (bx, by) = numbers.dot_dimension_numbers
     (ragged,) = numbers.lhs_ragged_dimensions
     free_x = remaining(rank_x, cx, bx)
@@ -92,7 +92,7 @@ def roles(rank_x: int, rank_y: int, numbers: RaggedDotDimensionNumbers) -> Axes:
 
 
 def prefix_axes(axes: Axes, numbers: RaggedDotDimensionNumbers) -> tuple[int, ...]:
-    """The axes of lhs that group sizes may have before their last one."""
+    """Returns the axes of lhs that group sizes may have before their last one."""
     if axes.mode is Mode.BATCH:
         return axes.outer
     return (*numbers.dot_dimension_numbers[1][0], *axes.outer)

@@ -143,7 +143,7 @@ def _block_size(rows: int, groups: int) -> int:
 
 
 def _bounds(sizes: Array, rows: int) -> tuple[Array, Array]:
-    """Where groups begin and end, within so many rows."""
+    """Returns where groups begin and end, within so many rows."""
     sizes = convert_element_type(sizes, np.int32)
     ends = cumsum(sizes)
     return maximum(sub(ends, sizes), np.int32(0)), minimum(ends, np.int32(rows))
@@ -165,7 +165,7 @@ def _over_blocks(
 
 
 def _only(own: Array, x: Array) -> Array:
-    """The rows of a matrix that count, and zeros."""
+    """Returns the rows of a matrix that count, and zeros."""
     return select(broadcast_in_dim(own, shape_of(x), (0,)), x, rules.zeros_like(x))
 
 
@@ -418,7 +418,7 @@ def _ragged_dot_general_jvp(primals: Primals, tangents: Tangents, **params: Any)
 
 
 def _ordered(out: Array, axes: Sequence[int], like: Operand) -> Any:
-    """A cotangent whose axes are those `axes` of the operand `like`, as one of that operand."""
+    """Returns a cotangent whose axes are those `axes` of the operand `like`, as one of that operand."""
     out = transpose(out, tuple(map(int, np.argsort(axes))))
     dtype = rules.aval_of(like).dtype
     return out if rules.aval_of(out).dtype == dtype else convert_element_type(out, dtype)
@@ -437,7 +437,7 @@ def _ranges(*groups: Sequence[int]) -> list[tuple[int, ...]]:
 def _cotangents_of_free(
     ct: Value, x: Operand, y: Operand, sizes: Value, axes: Axes, params: dict[str, Any]
 ) -> list[Any]:
-    """Where the ragged axis is free: one is free again, one contracted."""
+    """Returns where the ragged axis is free: one is free again, one contracted."""
     numbers: RaggedDotDimensionNumbers = params["ragged_dot_dimension_numbers"]
     (cx, cy), (bx, by) = numbers.dot_dimension_numbers
     (free_x, free_y), group = axes.free, numbers.rhs_group_dimensions
@@ -459,7 +459,7 @@ def _cotangents_of_free(
 def _cotangents_of_contracted(
     ct: Value, x: Operand, y: Operand, sizes: Value, axes: Axes, params: dict[str, Any]
 ) -> list[Any]:
-    """Where it is contracted: rows of the other operand times the cotangent of their group."""
+    """Returns where it is contracted: rows of the other operand times the cotangent of their group."""
     numbers: RaggedDotDimensionNumbers = params["ragged_dot_dimension_numbers"]
     (cx, cy), (bx, by) = numbers.dot_dimension_numbers
     free_x, free_y = axes.free

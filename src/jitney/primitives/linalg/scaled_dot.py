@@ -178,6 +178,6 @@ def scaled_dot(
 
 
 def _ones(x: ArrayLike, contracting: Sequence[int]) -> Array:
-    """A scale of 1 for all of x."""
+    """Returns a scale of 1 for all of x."""
     shape = [1 if k in contracting else n for k, n in enumerate(shape_of(x))]
     return convert_element_type(full(shape, 1, _BFLOAT16), dtypes.float8_e8m0fnu)

@@ -41,12 +41,12 @@ Groups: TypeAlias = "Sequence[Sequence[int]] | None"  # indices that are reduced
 
 
 def is_positional(axis: object) -> bool:
-    """Whether an axis is given by its position."""
+    """Returns whether an axis is given by its position."""
     return isinstance(axis, int | np.integer) and not isinstance(axis, bool)
 
 
 def axis_extent(name: AxisName, asked_by: str) -> int:
-    """The size of the innermost axis in scope called `name`.
+    """Returns the size of the innermost axis in scope called `name`.
 
     Raises:
       NameError: if there is none.
@@ -114,7 +114,7 @@ def checked_groups(
 
 
 def checked_names(names: Sequence[AxisName]) -> tuple[Any, ...]:
-    """Those of `names` along which types say what varies: of a `shard_map` that checks it."""
+    """Returns those of `names` along which types say what varies: of a `shard_map` that checks it."""
     return tuple([n for n in names if not is_positional(n) and n in state.checked_axes])
 
 
@@ -130,7 +130,7 @@ def varying_along(x: Value, names: Sequence[AxisName]) -> Any:
 
 
 def is_unreduced(x: Value, names: Sequence[AxisName], asked_by: str) -> bool:
-    """Whether `x` is unreduced along the axes `names`: devices have terms of a sum.
+    """Returns whether `x` is unreduced along the axes `names`: devices have terms of a sum.
 
     Raises:
       ValueError: if it is so along some of them, or along axes that are not checked, too.
@@ -150,7 +150,7 @@ def is_unreduced(x: Value, names: Sequence[AxisName], asked_by: str) -> bool:
 def without_axes(
     avals: Sequence[AbstractValue], params: dict[str, Any], result: AbstractValue
 ) -> AbstractValue:
-    """A rule `varying`: results are the same along the axes that the operation is over."""
+    """Returns a rule `varying`: results are the same along the axes that the operation is over."""
     (x,) = avals
     assert isinstance(x, ShapedArray)
     return varying.along(result, x.vma.difference(params["axes"]))
@@ -508,7 +508,7 @@ def axis_index(axis_name: AxisName) -> Array:
 
 
 def has_name(axis_data: AxisData, names: tuple[Any, ...]) -> bool:
-    """Whether a collective over `names` is over the axis being batched."""
+    """Returns whether a collective over `names` is over the axis being batched."""
     return axis_data.name is not None and axis_data.name in names
 
 
@@ -565,7 +565,7 @@ def _in_unequal_groups(
     prim: Primitive, axis_data: AxisData, args: Sequence[Value], dims: Dims,
     groups: Sequence[Sequence[int]], params: Mapping[str, Any],
 ) -> tuple[Any, int]:  # fmt: skip
-    """A reduction among the indices of each group, one group after the other."""
+    """Returns a reduction among the indices of each group, one group after the other."""
     x = rules.to_front(args[0], dims[0], axis_data.size)
     reductions: list[Any] = []
     for group in groups:

@@ -122,7 +122,7 @@ class _Division(SaysDivision):
         return list(fitting(suggested, [a.shape for a in self.ins], extents))
 
     def told(self, operands: Sequence[Spec], results: Sequence[Spec]) -> tuple[Any, ...]:
-        """The arguments of the user's callbacks."""
+        """Returns the arguments of the user's callbacks."""
         assert self.mesh is not None
         args, outs = [
             [
@@ -142,7 +142,7 @@ class _Division(SaysDivision):
         return _leaves(returned, tree, f"{callback} returns a NamedSharding for each result")
 
     def _bound_rule(self) -> BoundRule | None:
-        """The sharding rule for the shapes of the call; None if there is none."""
+        """Returns the sharding rule for the shapes of the call; None if there is none."""
         rule = self.params["sharding_rule"]
         if rule is None:
             return None
@@ -201,7 +201,7 @@ def _by_parts(
     b: Builder, nodes: Sequence[Node], call: ClosedJaxpr, params: Mapping[str, Any],
     places: Sequence[NamedSharding],
 ) -> list[Node]:  # fmt: skip
-    """The results of the function that `partition` returns, run by each device on its parts."""
+    """Returns the results of the function that `partition` returns, run by each device on its parts."""
     division = _Division(call, params, places[0].mesh)
     assert division.mesh is not None
     extents = {str(name): n for name, n in division.mesh.shape.items()}
@@ -247,7 +247,7 @@ def _of_parts(
     fun: Callable[..., PyTree], call: ClosedJaxpr, params: Mapping[str, Any], region: Region,
     in_specs: Sequence[PartitionSpec], out_specs: Sequence[PartitionSpec],
 ) -> ClosedJaxpr:  # fmt: skip
-    """The program of `fun`, a function of one device's parts.
+    """Returns the program of `fun`, a function of one device's parts.
 
     Raises:
       ValueError: if its results are no parts of the results of the call.

@@ -146,7 +146,7 @@ def _ragged_all_to_all_transpose(
         ] + nothing  # fmt: skip
 
     def told(x: Value) -> Any:
-        """What each device says to the others about rows that it sends: what they say to it."""
+        """Returns what each device says to the others about rows that it sends: what they say to it."""
         (name,) = axis_name
         return all_to_all_p.bind(
             x, split_axis=0, concat_axis=0, axis_name=name, axis_index_groups=axis_index_groups,

@@ -100,7 +100,7 @@ class Region:
         return frozenset([name for name, size in self.axes if size > 1])
 
     def part(self, aval: AbstractValue, spec: PartitionSpec) -> AbstractValue:
-        """The type of a part of an array of type `aval`, or of a reference to it."""
+        """Returns the type of a part of an array of type `aval`, or of a reference to it."""
         if isinstance(aval, AbstractRef):
             return AbstractRef(self.part(aval.inner_aval, spec), aval.memory_space, aval.kind)
         if not isinstance(aval, ShapedArray):
@@ -124,7 +124,7 @@ class Region:
         return varying.typed(part, manual)
 
     def whole(self, aval: AbstractValue, spec: PartitionSpec) -> AbstractValue:
-        """The type of an array whose parts are of type `aval`."""
+        """Returns the type of an array whose parts are of type `aval`."""
         if not isinstance(aval, ShapedArray):
             return aval
         shape = list(aval.shape)
@@ -141,7 +141,7 @@ class Region:
         return varying.typed(whole, aval.manual_axis_type.without(self.manual))
 
     def unmentioned(self, spec: PartitionSpec) -> tuple[tuple[Any, int], ...]:
-        """The axes along which an array that lies as `spec` says is not cut.
+        """Returns the axes along which an array that lies as `spec` says is not cut.
 
         Those where it is unreduced or reduced are among them, as in JAX, although cotangents need not
         be divided and summed along these.
@@ -189,19 +189,19 @@ def whole_type(
 
 
 def names_in(spec: PartitionSpec) -> frozenset[AxisName]:
-    """The axes that `spec` mentions."""
+    """Returns the axes that `spec` mentions."""
     return frozenset([name for entry in spec for name in names_of(entry)])
 
 
 def of_cotangent(spec: PartitionSpec) -> PartitionSpec:
-    """How the cotangents are cut of arrays that are cut as `spec` says."""
+    """Returns how the cotangents are cut of arrays that are cut as `spec` says."""
     if not spec.unreduced and not spec.reduced:
         return spec
     return spec.update(unreduced=spec.reduced, reduced=spec.unreduced)
 
 
 def region_of(params: Mapping[str, Any]) -> Region:
-    """Where the program of an equation with `params` runs."""
+    """Returns where the program of an equation with `params` runs."""
     return Region(params["mesh"], params["newly_manual_axes"], params["check_vma"])
 
 
@@ -234,7 +234,7 @@ def traced(
     like: Jaxpr,
     traced_for: str,
 ) -> ClosedJaxpr:
-    """The program of `fun`, a function of parts of types `avals`."""
+    """Returns the program of `fun`, a function of parts of types `avals`."""
     info = DebugInfo(traced_for, like.debug_info.func_src_info)
     with region.scope():
         jaxpr, _, consts = trace_to_jaxpr(fun, avals, info)
@@ -279,7 +279,7 @@ def _shard_map_discharge(
     which: tuple[bool, ...], *values: Value, jaxpr: Jaxpr, in_specs: Specs, out_specs: Specs,
     **params: object,
 ) -> Any:  # fmt: skip
-    """What a reference holds in the end is cut as what it holds at first."""
+    """Returns what a reference holds in the end is cut as what it holds at first."""
     region = region_of(params)
     with region.scope():
         program, changed = discharge(closed_of(jaxpr), which)
@@ -370,7 +370,7 @@ def _shard_map_partial(
 
 
 def _with_axes(values: Sequence[Value], lifted: Sequence[bool]) -> list[Any]:
-    """The values, those marked in `lifted` with an axis of one index."""
+    """Returns the values, those marked in `lifted` with an axis of one index."""
     return [shapes.reshape(x, (1,)) if up else x for x, up in zip(values, lifted, strict=True)]
 
 
@@ -391,7 +391,7 @@ def _of_lifted(
 
 
 def _divided_by_vmap(trace: Trace) -> frozenset[AxisName]:
-    """The axes of the mesh that a `vmap` around `trace` has as `spmd_axis_name`."""
+    """Returns the axes of the mesh that a `vmap` around `trace` has as `spmd_axis_name`."""
     names: list[AxisName] = []
     around: Any = trace
     while around is not None:
@@ -471,7 +471,7 @@ def _shard_map_transpose(
 def _divided_among(
     region: Region, ct: Value, spec: PartitionSpec, divided: frozenset[AxisName]
 ) -> Any:
-    """The share of each device in the cotangent of a result of which one replica was taken."""
+    """Returns the share of each device in the cotangent of a result of which one replica was taken."""
     n = math.prod([size for name, size in region.unmentioned(spec) if name not in divided])
     if region.check_vma or n == 1:
         return ct
@@ -481,7 +481,7 @@ def _divided_among(
 def _summed_over(
     region: Region, ct: Value, spec: PartitionSpec, divided: frozenset[AxisName]
 ) -> Any:
-    """The cotangent of an operand that devices share: the sum of theirs."""
+    """Returns the cotangent of an operand that devices share: the sum of theirs."""
     names = tuple([name for name, _ in region.unmentioned(spec) if name not in divided])
     if region.check_vma or not names:
         return ct

@@ -40,7 +40,7 @@ Specs = tuple[PartitionSpec, ...]
 
 @memoize_by_identity
 def over_devices(jaxpr: Jaxpr, axes: Axes, in_specs: Specs, out_specs: Specs) -> ClosedJaxpr:
-    """The program of whole arrays that does what `jaxpr` does on the parts of all devices.
+    """Returns the program of whole arrays that does what `jaxpr` does on the parts of all devices.
 
     Args:
       jaxpr: the program of one device.
@@ -67,7 +67,7 @@ def over_devices(jaxpr: Jaxpr, axes: Axes, in_specs: Specs, out_specs: Specs) ->
 def on_parts(
     fun: Callable[..., Sequence[Any]], axes: Axes, in_specs: Specs, wholes: Sequence[Value]
 ) -> tuple[Sequence[Any], list[list[tuple[Any, int]]]]:
-    """The results of a function of one device's parts, for all devices.
+    """Returns the results of a function of one device's parts, for all devices.
 
     Args:
       fun: the function.
@@ -151,7 +151,7 @@ def divided(x: Value, spec: PartitionSpec, axes: Sequence[tuple[Any, int]]) -> A
 def joined(
     x: Value, own: Sequence[tuple[Any, int]], spec: PartitionSpec, sizes: dict[Any, int]
 ) -> Any:
-    """The inverse of `_cut`, of an array that has in front the mesh's axes `own`.
+    """Returns the inverse of `_cut`, of an array that has in front the mesh's axes `own`.
 
     Along axes that `spec` does not mention it is the same everywhere: the first device's is taken.
     Along those where it is unreduced the devices' are added.

@@ -51,7 +51,7 @@ Rule: TypeAlias = Callable[[JaxprEqn, list[Any]], "Found"]
 
 @memoize_by_identity
 def concerns(closed: ClosedJaxpr) -> bool:
-    """Whether there is a program of terms for `closed`: if operands or results are such sums.
+    """Returns whether there is a program of terms for `closed`: if operands or results are such sums.
 
     There is none where loops and branches have such values: those compute sums.
     """
@@ -60,7 +60,7 @@ def concerns(closed: ClosedJaxpr) -> bool:
 
 
 def _within(jaxpr: Jaxpr) -> bool:
-    """Whether programs in equations, but for calls and `shard_map`, have unreduced values."""
+    """Returns whether programs in equations, but for calls and `shard_map`, have unreduced values."""
     for eqn in jaxpr.eqns:
         for program in jaxprs_in_params(eqn.params):
             inner = program.jaxpr
@@ -85,7 +85,7 @@ def program_of(
     has_operand_terms: tuple[bool, ...],
     wanted: tuple[NamedSharding | None, ...],
 ) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
-    """The program that computes terms beside sums.
+    """Returns the program that computes terms beside sums.
 
     Args:
       closed: the program of sums.
@@ -161,7 +161,7 @@ def _entries(aval: AbstractValue) -> list[Names]:
 
 
 def _mapped(eqn: JaxprEqn, operands: list[Any]) -> Found:
-    """A linear operation, on the terms."""
+    """Returns a linear operation, on the terms."""
     names = _names(eqn.outvars[0].aval)
     place = explicit.sharding_of(eqn.outvars[0].aval)
     if place is None or any([_names(v.aval) != names for v in eqn.outvars]):
@@ -190,7 +190,7 @@ def _mapped(eqn: JaxprEqn, operands: list[Any]) -> Found:
 
 
 def _held_by_first(x: ArrayLike, names: Names, mesh: Mesh | AbstractMesh) -> Terms:
-    """The terms of a sum that the first device has."""
+    """Returns the terms of a sum that the first device has."""
     ndim = len(rules.shape_of(x))
     return _spread(x, names, mesh, [()] * ndim)
 
@@ -198,7 +198,7 @@ def _held_by_first(x: ArrayLike, names: Names, mesh: Mesh | AbstractMesh) -> Ter
 def _spread(
     x: ArrayLike, names: Names, mesh: Mesh | AbstractMesh, entries: Sequence[Names]
 ) -> Terms:
-    """The terms of `x`, which lies as `entries` say: see `runtime.terms.owners`."""
+    """Returns the terms of `x`, which lies as `entries` say: see `runtime.terms.owners`."""
     shape = rules.shape_of(x)
     whole = (*[mesh.shape[name] for name in names], *shape)
     value = broadcasting.broadcast_to(x, whole)

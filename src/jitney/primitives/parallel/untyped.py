@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @memoize_by_identity
 def has_types(jaxpr: Jaxpr) -> bool:
-    """Whether types of a program, or of one within it, say how arrays are divided."""
+    """Returns whether types of a program, or of one within it, say how arrays are divided."""
     variables = [*jaxpr.constvars, *jaxpr.invars, *[v for e in jaxpr.eqns for v in e.outvars]]
     return any([explicit.sharding_of(v.aval) is not None for v in variables]) or any(
         [has_types(program.jaxpr) for e in jaxpr.eqns for program in jaxprs_in_params(e.params)]
@@ -35,12 +35,12 @@ def has_types(jaxpr: Jaxpr) -> bool:
 
 
 def evaluate(jaxpr: Jaxpr, consts: Sequence[Any], *args: Value) -> list[Any]:
-    """The results of `jaxpr` on values whose types say nothing, under the current trace."""
+    """Returns the results of `jaxpr` on values whose types say nothing, under the current trace."""
     return evaluate_by(bind, jaxpr, consts, args)
 
 
 def bind(eqn: JaxprEqn, operands: Sequence[Any]) -> list[Any]:
-    """The results of an equation on such values."""
+    """Returns the results of an equation on such values."""
     params = {name: without_types(value) for name, value in eqn.params.items()}
     out = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(params))
     return list(out) if eqn.primitive.multiple_results else [out]

@@ -168,7 +168,7 @@ def _draw(key: Array, shape: Shape, dtype: np.dtype, algorithm: RandomAlgorithm)
 
 
 def _increased(counter: Sequence[Array], by: Array) -> list[Array]:
-    """The words of a counter, low ones first, increased by a word."""
+    """Returns the words of a counter, low ones first, increased by a word."""
     out: list[Array] = []
     for digit in counter:
         out.append(add(digit, by))
@@ -177,7 +177,7 @@ def _increased(counter: Sequence[Array], by: Array) -> list[Array]:
 
 
 def _philox(state: _State, shape: Shape, dtype: np.dtype) -> tuple[Any, int]:
-    """(bits, number of hashes)."""
+    """Returns (bits, number of hashes)."""
     key, counter = state
     size = math.prod(shape)
     words_each = 2 if dtype == _U64 else 1
@@ -196,7 +196,7 @@ def _joined(words: Array) -> Any:
 
 
 def _threefry(state: _State, shape: Shape, dtype: np.dtype) -> tuple[Any, int]:
-    """(bits, number of hashes)."""
+    """Returns (bits, number of hashes)."""
     (k0, k1), counter = state
     if dtype == _U64:
         n = math.prod(shape)

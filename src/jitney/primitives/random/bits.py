@@ -201,7 +201,7 @@ def _hash_counters(on: _Operations[X], keys: X, size: int) -> tuple[X, X]:
 
 
 def _hash_pairs(on: _Operations[X], keys: X, size: int) -> X:
-    """The hash of 0 ... size - 1, hashed in pairs (i, i + half): [*keys, size] words."""
+    """Returns the hash of 0 ... size - 1, hashed in pairs (i, i + half): [*keys, size] words."""
     half = (size + 1) // 2
     shape = (*keys.shape, half)
     key_dims = tuple(range(len(keys.shape)))
@@ -259,7 +259,7 @@ def split_keys(on: _Operations[X], keys: X, shape: Shape, partitionable: bool) -
 
 
 def fold_in_keys(on: _Operations[X], keys: X, data: X) -> X:
-    """The hash of (0, data) under each key, as keys; `keys` and `data` agree in shape."""
+    """Returns the hash of (0, data) under each key, as keys; `keys` and `data` agree in shape."""
     k0, k1 = on.key_words(keys)
     y0, y1 = on.threefry(k0, k1, on.zeros(data), data)
     return on.join_words(y0, y1)
@@ -269,7 +269,7 @@ def fold_in_keys(on: _Operations[X], keys: X, data: X) -> X:
 
 
 def key_dtype_of(aval: ShapedArray, name: str) -> Any:
-    """The dtype of a key array, an operand of the operation `name`.
+    """Returns the dtype of a key array, an operand of the operation `name`.
 
     Raises:
       TypeError: if it is of another.

@@ -41,12 +41,12 @@ _THREEFRY_ROUNDS = 20
 
 
 def word(value: int) -> Any:
-    """A uint32 scalar, modulo 2^32."""
+    """Returns a uint32 scalar, modulo 2^32."""
     return np.array(value & 0xFFFFFFFF, np.uint32)
 
 
 def philox2x32(key: Array, x0: Array, x1: Array) -> list[Array]:
-    """The two words of the Philox-2x32 hash, of 10 rounds, of (x0, x1) under one word."""
+    """Returns the two words of the Philox-2x32 hash, of 10 rounds, of (x0, x1) under one word."""
     m = word(_PHILOX2_MULTIPLIER)
     for i in range(_PHILOX_ROUNDS):
         k = add(key, word(i * _WEYL[0]))
@@ -55,7 +55,7 @@ def philox2x32(key: Array, x0: Array, x1: Array) -> list[Array]:
 
 
 def philox4x32(key: Sequence[Array], counter: Sequence[Array]) -> list[Array]:
-    """The four words of the Philox-4x32 hash, of 10 rounds, of four words under two."""
+    """Returns the four words of the Philox-4x32 hash, of 10 rounds, of four words under two."""
     x0, x1, x2, x3 = counter
     m0, m1 = map(word, _PHILOX4_MULTIPLIERS)
     for i in range(_PHILOX_ROUNDS):
@@ -70,7 +70,7 @@ def philox4x32(key: Sequence[Array], counter: Sequence[Array]) -> list[Array]:
 
 
 def threefry4x32(key: Sequence[Array], counter: Sequence[Array]) -> list[Array]:
-    """The four words of the Threefry-4x32 hash, of 20 rounds, of four words under four."""
+    """Returns the four words of the Threefry-4x32 hash, of 20 rounds, of four words under four."""
     parity: Any = word(PARITY)
     for k in key:
         parity = bitwise_xor(parity, k)

@@ -22,5 +22,5 @@ def split_elements(keys: Array, n: int) -> list[Array]:
 
 
 def uniform_elements(keys: Array, dtype: np.dtype) -> Array:
-    """A number in [0, 1) from each of the keys."""
+    """Returns a number in [0, 1) from each of the keys."""
     return unit_floats(random_bits_p.bind(keys, bit_width=bits_per_float(dtype), shape=()), dtype)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def bits_per_float(dtype: np.dtype) -> int:
-    """How many random bits are drawn for a uniform number of `dtype`."""
+    """Returns how many random bits are drawn for a uniform number of `dtype`."""
     info = dtypes.finfo(dtype)
     # Formats with short mantissas need few bits.
     return 8 if info.nmant < 8 else info.bits

@@ -161,14 +161,14 @@ def _marsaglia_tsang(keys: Array, a: Array, log_space: bool) -> Any:
 
 
 def _normal(keys: Array, dtype: np.dtype) -> Any:
-    """A normal number for each key, as `jax.random.normal` draws it."""
+    """Returns a normal number for each key, as `jax.random.normal` draws it."""
     low = np.nextafter(np.array(-1, dtype), np.array(0, dtype), dtype=dtype)
     u = uniform_elements(keys, dtype) * (np.array(1, dtype) - low) + low
     return np.array(np.sqrt(2), dtype) * erf_inv(maximum(low, u))
 
 
 def _slope(t: Value, drawn: Value, keys: Value, a: Value, *, log_space: bool) -> Any:
-    """The tangent of a draw: at a fixed value of the distribution function."""
+    """Returns the tangent of a draw: at a fixed value of the distribution function."""
     if not log_space:
         return t * random_gamma_grad(a, drawn)
     x = exp(drawn)

@@ -130,7 +130,7 @@ def _counters(size: int) -> list[Any]:
 
 
 def _halves(seed: Array) -> list[Any]:
-    """The high and the low word of an integer."""
+    """Returns the high and the low word of an integer."""
     aval = get_aval(seed)
     low = convert_element_type(seed, np.uint32)
     if aval.dtype.itemsize < 8:
@@ -149,7 +149,7 @@ def _hashing(
     numbers: Hash,
     wide: Callable[[Words], Words],
 ) -> PRNGImpl:
-    """A generator that hashes counters.
+    """Returns a generator that hashes counters.
 
     Args:
       name: of the generator.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def offsets_below(span: Array, higher: Array, lower: Array) -> Array:
-    """(higher * 2^n + lower) mod span, of unsigned integers of n bits, computed in n bits.
+    """Returns (higher * 2^n + lower) mod span, of unsigned integers of n bits, computed in n bits.
 
     A span of zero stands for 2^n: a remainder by zero leaves words as they are.
     """

@@ -43,7 +43,7 @@ def _data(words: Value, impl: PRNGImpl) -> Any:
 
 
 def _words(data: Value, impl: PRNGImpl, shape: Shape) -> Any:
-    """The data of keys [*shape, *key_shape] as words.
+    """Returns the data of keys [*shape, *key_shape] as words.
 
     Raises:
       TypeError: if they are of another type: a function of the generator's returned them.

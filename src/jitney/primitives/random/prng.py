@@ -65,7 +65,7 @@ def register(impl: PRNGImpl) -> PRNGImpl:
 
 
 def resolve(spec: PRNGLike) -> PRNGImpl:
-    """The generator named by `spec`: a name, a `PRNGImpl`, a key dtype or a key's `PRNGSpec`.
+    """Returns the generator named by `spec`: a name, a `PRNGImpl`, a key dtype or a key's `PRNGSpec`.
 
     Raises:
       ValueError: if there is no generator of that name.

@@ -49,7 +49,7 @@ def _threefry2x32_lower(b: Builder, *words: Node) -> list[Any]:
 
 
 def threefry2x32_nodes(b: Builder, k0: Node, k1: Node, x0: Node, x1: Node) -> tuple[Node, Node]:
-    """The hash of (x0, x1) under (k0, k1) as nodes of the tensor IR, all of one shape."""
+    """Returns the hash of (x0, x1) under (k0, k1) as nodes of the tensor IR, all of one shape."""
 
     def constant(value: int) -> Node:
         return b.full(x0.shape, value, _U32)
@@ -76,7 +76,7 @@ def threefry2x32_nodes(b: Builder, k0: Node, k1: Node, x0: Node, x1: Node) -> tu
 
 
 def threefry2x32(k0: Value, k1: Value, x0: Value, x1: Value) -> list[Array]:
-    """The two words of the Threefry-2x32 hash of (x0, x1) under the key (k0, k1)."""
+    """Returns the two words of the Threefry-2x32 hash of (x0, x1) under the key (k0, k1)."""
     return threefry2x32_p.bind(k0, k1, x0, x1)
 
 

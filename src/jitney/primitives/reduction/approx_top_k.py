@@ -39,7 +39,7 @@ approx_top_k_p.sharding(
 
 
 def _kept(shape: tuple[int, ...], axis: int, k: int, recall_target: float, size: int) -> int:
-    """How many elements are left where the k among them are not looked for.
+    """Returns how many elements are left where the k among them are not looked for.
 
     Elements are compared in tiles of 1024 (128 with more axes); tiles are folded together, in halves,
     until few enough are left that two of the k seldom fall into one place (Chern et al., TPU-KNN:
@@ -65,7 +65,7 @@ def _count(
     shape: tuple[int, ...], k: int, reduction_dimension: int, recall_target: float,
     reduction_input_size_override: int, aggregate_to_topk: bool,
 ) -> tuple[int, int]:  # fmt: skip
-    """(axis, size of the result)."""
+    """Returns (axis, size of the result)."""
     axis = canonical_axis(reduction_dimension, len(shape))
     if aggregate_to_topk:
         return axis, k

@@ -170,7 +170,7 @@ def _interleaved(even: Value, odd: Value, axis: int) -> Any:
 def scan_by_halves(
     combine: Callable[[list[Any], list[Any]], list[Any]], xs: list[Any], axis: int
 ) -> list[Any]:
-    """The running folds of `xs`, taken together, by the associative `combine`.
+    """Returns the running folds of `xs`, taken together, by the associative `combine`.
 
     The depth is logarithmic in the size: neighbours are combined, pairs folded, and what lies
     between is filled in.

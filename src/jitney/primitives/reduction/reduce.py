@@ -328,7 +328,7 @@ reduce_p.absent("eager", why="its fold is a program: evaluated as a compiled one
 
 
 def _monoid_of(jaxpr: ClosedJaxpr) -> Any:
-    """The name of the monoid that is all of `jaxpr`, or None."""
+    """Returns the name of the monoid that is all of `jaxpr`, or None."""
     inner = jaxpr.jaxpr
     if len(inner.eqns) != 1 or len(inner.invars) != 2 or len(inner.outvars) != 1:
         return None
@@ -360,7 +360,7 @@ _MONOIDS: dict[Callable[..., Any], tuple[str, Callable[..., Any]]] = {
 def _special_case(
     computation: Callable[..., Any], operand: Value, init: Value
 ) -> Callable[..., Any] | None:
-    """The reduction that folding `operand` from `init` by `computation` is, if there is one."""
+    """Returns the reduction that folding `operand` from `init` by `computation` is, if there is one."""
     try:
         monoid = _MONOIDS.get(computation)
     except TypeError:
@@ -559,7 +559,7 @@ def _reduce_jvp(
 
 
 def _is_extreme(closed: ClosedJaxpr) -> bool:
-    """Whether the program is the maximum or minimum of its two arguments."""
+    """Returns whether the program is the maximum or minimum of its two arguments."""
     jaxpr = closed.jaxpr
     return (
         len(jaxpr.eqns) == 1
@@ -570,7 +570,7 @@ def _is_extreme(closed: ClosedJaxpr) -> bool:
 
 
 def vectorized_program(closed: ClosedJaxpr, shape: tuple[int, ...]) -> ClosedJaxpr:
-    """A program of scalars as one of arrays of `shape`, elementwise."""
+    """Returns a program of scalars as one of arrays of `shape`, elementwise."""
     for size in reversed(shape):
         batched = (True,) * len(closed.in_avals)
         closed, _ = batch_jaxpr(closed, AxisData(None, size), batched, True)

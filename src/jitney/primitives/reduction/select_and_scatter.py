@@ -66,7 +66,7 @@ def _select_and_scatter_abstract(
 
 
 def _elementwise(jaxpr: Jaxpr, consts: Sequence[Any], like: Array) -> Callable[..., Any]:
-    """A program of two scalars as a function of arrays of the shape of `like`."""
+    """Returns a program of two scalars as a function of arrays of the shape of `like`."""
     whole = vectorized_program(ClosedJaxpr(jaxpr, consts), like.shape)
     return lambda *xs: eval_jaxpr(whole.jaxpr, whole.consts, *xs)[0]
 

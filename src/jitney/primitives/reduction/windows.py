@@ -195,7 +195,7 @@ def _fold_axis(
 
 
 def with_axis(params: dict[str, Any], d: int) -> dict[str, Any]:
-    """The parameters of windows that do not extend over one more axis, at `d`."""
+    """Returns the parameters of windows that do not extend over one more axis, at `d`."""
     neutral = {
         "window_dimensions": 1, "window_strides": 1, "padding": (0, 0), "base_dilation": 1,
         "window_dilation": 1,
@@ -207,14 +207,14 @@ def with_axis(params: dict[str, Any], d: int) -> dict[str, Any]:
 
 
 def lowest(dtype: np.dtype) -> Any:
-    """The neutral element of the maximum."""
+    """Returns the neutral element of the maximum."""
     if dtypes.issubdtype(dtype, np.inexact):
         return np.asarray(-np.inf, dtype)
     return np.asarray(False if dtype == np.bool_ else dtypes.iinfo(dtype).min, dtype)
 
 
 def highest(dtype: np.dtype) -> Any:
-    """The neutral element of the minimum."""
+    """Returns the neutral element of the minimum."""
     if dtypes.issubdtype(dtype, np.inexact):
         return np.asarray(np.inf, dtype)
     return np.asarray(True if dtype == np.bool_ else dtypes.iinfo(dtype).max, dtype)
@@ -304,7 +304,7 @@ def _select_and_gather_add_abstract(
 
 
 def _chooser(select_prim: Primitive) -> tuple[Any, Any]:
-    """(comparison, neutral element) of a choice."""
+    """Returns (comparison, neutral element) of a choice."""
     return (ge, lowest) if select_prim is ge_p else (le, highest)
 
 

@@ -64,7 +64,7 @@ def _indexers(tree: PyTreeDef, leaves: Sequence[Any]) -> tuple[Step, ...]:
 
 
 def _picked(name: str, ref: AbstractValue, tree: PyTreeDef, leaves: Sequence[Any]) -> Any:
-    """The type of the elements."""
+    """Returns the type of the elements."""
     if not isinstance(ref, AbstractRef):
         raise ValueError(f"`{name}` must be called on `Ref` types: {ref}")
     steps = _indexers(tree, leaves)
@@ -214,7 +214,7 @@ def _addupdate_discharge(
 
 
 def _tangent_ref(what: str, ref: Value, tangents: Tangents) -> Any:
-    """The reference to the tangents of `ref`; None if nothing that is written has a tangent."""
+    """Returns the reference to the tangents of `ref`; None if nothing that is written has a tangent."""
     if type(tangents[0]) is not Zero:
         return tangents[0]
     if type(tangents[1]) is Zero:
@@ -227,7 +227,7 @@ def _tangent_ref(what: str, ref: Value, tangents: Tangents) -> Any:
 
 
 def _has_bitcast(tree: PyTreeDef) -> bool:
-    """Whether elements are other bits than the array's, of which there are no derivatives."""
+    """Returns whether elements are other bits than the array's, of which there are no derivatives."""
     steps = pytrees.tree_unflatten(tree, [0] * tree.num_leaves)
     return any([isinstance(step, BitcastTransform) for step in steps])
 
@@ -430,7 +430,7 @@ text.printing_rules["addupdate"] = _print_addupdate
 def _located(
     ref: Ref | TransformedRef, index: Index | None, name: str
 ) -> tuple[Any, tuple[Step, ...]]:
-    """(reference, steps) of a reference or a view of one, with an index of it."""
+    """Returns (reference, steps) of a reference or a view of one, with an index of it."""
     indexers: tuple[Step, ...] = ()
     if isinstance(ref, TransformedRef):
         ref, indexers = ref.ref, ref.transforms

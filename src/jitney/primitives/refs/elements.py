@@ -44,14 +44,14 @@ indexing = Indexing()
 
 
 def _is_block(indexer: NDIndexer) -> bool:
-    """Whether the elements are neighbours along each axis."""
+    """Returns whether the elements are neighbours along each axis."""
     return not indexer.has_arrays and all(
         [not isinstance(i, Slice) or i.stride == 1 for i in indexer.indices]
     )
 
 
 def _general(indexer: NDIndexer) -> tuple[Any, ...]:
-    """The index as arrays take it."""
+    """Returns the index as arrays take it."""
     return tuple([
         slice(i.start, i.start + i.size * i.stride, i.stride)
         if isinstance(i, Slice) and not i.is_dynamic_start else i
@@ -60,13 +60,13 @@ def _general(indexer: NDIndexer) -> tuple[Any, ...]:
 
 
 def _block(indexer: NDIndexer) -> tuple[list[Any], tuple[Any, ...]]:
-    """(where the block starts, its sizes)."""
+    """Returns (where the block starts, its sizes)."""
     starts = [i.start if isinstance(i, Slice) else i for i in indexer.indices]
     return starts, tuple([i.size if isinstance(i, Slice) else 1 for i in indexer.indices])
 
 
 def read(x: Value, indexer: Step) -> Any:
-    """The elements of `x`."""
+    """Returns the elements of `x`."""
     if isinstance(indexer, View):
         return indexer.read(x)
     if indexer.is_whole:

@@ -44,12 +44,12 @@ class NDIndexer:
     int_indexer_shape: Shape
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """(entries, the rest), for pytrees."""
+        """Returns (entries, the rest), for pytrees."""
         return (self.indices,), (self.shape, self.int_indexer_shape)
 
     @classmethod
     def tree_unflatten(cls, data: tuple[Any, ...], children: tuple[Any, ...]) -> NDIndexer:
-        """The inverse of `tree_flatten`."""
+        """Returns the inverse of `tree_flatten`."""
         return cls(children[0], *data)
 
     @property
@@ -75,7 +75,7 @@ class NDIndexer:
         )
 
     def get_indexer_shape(self) -> Shape:
-        """The shape of the elements."""
+        """Returns the shape of the elements."""
         extents = [self.indices[k].size for k in self.slice_axes]
         if not self.has_arrays:
             return tuple(extents)
@@ -95,12 +95,12 @@ def whole(shape: Shape) -> NDIndexer:
 
 
 def shape_of_entry(x: Entry) -> Shape:
-    """The shape of a position, an array, or a type of one."""
+    """Returns the shape of a position, an array, or a type of one."""
     return tuple(getattr(x, "shape", ()))
 
 
 def is_whole(entry: Entry, extent: int) -> bool:
-    """Whether an entry is an axis of `extent` elements, in order."""
+    """Returns whether an entry is an axis of `extent` elements, in order."""
     if not isinstance(entry, Slice) or entry.is_dynamic_start:
         return False
     return bool(entry.start == 0 and entry.size == extent and entry.stride == 1)
@@ -205,7 +205,7 @@ class Operand:
 
 
 def text_of(indexer: NDIndexer) -> str:
-    """An index of `Operand`s as programs print it."""
+    """Returns an index of `Operand`s as programs print it."""
     if indexer.is_whole:
         return "..."
     return ",".join(map(_entry_text, indexer.indices, indexer.shape))

@@ -110,7 +110,7 @@ def _tangent_ref_discharge(which: Sequence[bool], *, ty: AbstractRef) -> Any:
 
 
 def _tangent_of(ref: Value, tangent: Tangent) -> Any:
-    """A reference for the tangents of `ref`, or zero if what it holds can have none."""
+    """Returns a reference for the tangents of `ref`, or zero if what it holds can have none."""
     aval = get_aval(ref).to_tangent_aval()
     assert isinstance(aval, AbstractRef)
     if not has_tangent(aval.inner_aval):

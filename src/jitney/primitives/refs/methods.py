@@ -36,7 +36,7 @@ class RefIndexer:
 
 
 def _viewed(ref: Ref | TransformedRef, step: Step) -> TransformedRef:
-    """A view of a reference, or of a view."""
+    """Returns a view of a reference, or of a view."""
     if isinstance(ref, TransformedRef):
         return TransformedRef(ref.ref, (*ref.transforms, step))
     return TransformedRef(ref, (step,))
@@ -47,19 +47,19 @@ def _type(ref: Ref | TransformedRef) -> ShapedArray:
 
 
 def _reshape(ref: Ref | TransformedRef, *shape: int | Sequence[int]) -> TransformedRef:
-    """A view of the elements in another shape, of which one size may be -1."""
+    """Returns a view of the elements in another shape, of which one size may be -1."""
     return _viewed(ref, views.reshaped(_type(ref), shape))
 
 
 def _transpose(
     ref: Ref | TransformedRef, permutation: Sequence[int] | None = None
 ) -> TransformedRef:
-    """A view of the axes in another order, by default reversed."""
+    """Returns a view of the axes in another order, by default reversed."""
     return _viewed(ref, views.transposed(_type(ref), permutation))
 
 
 def _bitcast(ref: Ref | TransformedRef, dtype: DTypeLike) -> TransformedRef:
-    """A view of the bits as another dtype; another width scales the second-to-last axis."""
+    """Returns a view of the bits as another dtype; another width scales the second-to-last axis."""
     return _viewed(ref, views.bitcast(_type(ref), dtype))
 
 
@@ -81,7 +81,7 @@ def _iter(ref: Ref) -> Iterator[Any]:
 
 
 def _get(ref: Ref, idx: Index | None = ()) -> Any:
-    """The elements at an index."""
+    """Returns the elements at an index."""
     return access.get(ref, idx)
 
 
@@ -108,7 +108,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
 
 
 def _for_tracers(name: str, of_ref: Callable[..., Any]) -> Callable[..., Any]:
-    """A special method of tracers: that of references where the tracer stands for one."""
+    """Returns a special method of tracers: that of references where the tracer stands for one."""
     of_array = getattr(Tracer, name)
 
     def method(self: Tracer, *args: Any) -> Any:
@@ -120,7 +120,7 @@ def _for_tracers(name: str, of_ref: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _property_for_tracers(name: str, of_ref: Callable[[Ref], Any]) -> property:
-    """An attribute of tracers that stand for references; others have that of arrays, if any."""
+    """Returns an attribute of tracers that stand for references; others have that of arrays, if any."""
     of_array = getattr(Array, name, None)
 
     def attribute(self: Tracer) -> Any:

@@ -106,7 +106,7 @@ class Ref(metaclass=_RefMeta):
     # --- content ----------------------------------------------------------------------------------
 
     def content(self) -> ArrayImpl:
-        """The array, as it is now: what happens to the reference later does not change it."""
+        """Returns the array, as it is now: what happens to the reference later does not change it."""
         if self._array is None:
             assert self._own is not None
             self._own.setflags(write=False)
@@ -122,7 +122,7 @@ class Ref(metaclass=_RefMeta):
         self._array, self._own = array, None
 
     def _writable(self) -> np.ndarray | None:
-        """The data, which may be written to; None where they are to be replaced as a whole."""
+        """Returns the data, which may be written to; None where they are to be replaced as a whole."""
         if self._own is None:
             array = self._array
             assert array is not None
@@ -135,7 +135,7 @@ class Ref(metaclass=_RefMeta):
         return self._own
 
     def read(self, indexers: tuple[Step, ...]) -> ArrayImpl:
-        """The elements that `indexers` pick."""
+        """Returns the elements that `indexers` pick."""
         if self._own is not None and len(indexers) == 1:
             where = _numpy_index(indexers[0])
             if where is not None:
@@ -213,12 +213,12 @@ class TransformedRef:
     transforms: tuple[Step, ...]
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """(reference and indexers, nothing else), for pytrees."""
+        """Returns (reference and indexers, nothing else), for pytrees."""
         return (self.ref, self.transforms), ()
 
     @classmethod
     def tree_unflatten(cls, data: tuple[Any, ...], children: tuple[Any, ...]) -> TransformedRef:
-        """The inverse of `tree_flatten`."""
+        """Returns the inverse of `tree_flatten`."""
         return cls(*children)
 
     @property

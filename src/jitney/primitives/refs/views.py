@@ -34,24 +34,24 @@ class View:
     __slots__ = ()
 
     def tree_flatten(self) -> tuple[tuple[()], View]:
-        """(no leaves, the view), for pytrees."""
+        """Returns (no leaves, the view), for pytrees."""
         return (), self
 
     @classmethod
     def tree_unflatten(cls, data: View, children: tuple[()]) -> View:
-        """The inverse of `tree_flatten`."""
+        """Returns the inverse of `tree_flatten`."""
         return data
 
     def result_type(self, inner: ShapedArray) -> ShapedArray:
-        """The type of the view of an array of type `inner`."""
+        """Returns the type of the view of an array of type `inner`."""
         raise NotImplementedError
 
     def read(self, x: Value) -> Any:
-        """The view of an array."""
+        """Returns the view of an array."""
         raise NotImplementedError
 
     def write(self, x: Value, elements: Value) -> Any:
-        """The array of the shape and dtype of `x` whose view is `elements`."""
+        """Returns the array of the shape and dtype of `x` whose view is `elements`."""
         raise NotImplementedError
 
 
@@ -150,7 +150,7 @@ Step = NDIndexer | View
 
 
 def type_through(inner: ShapedArray, steps: Sequence[Any]) -> ShapedArray:
-    """The type of what the last of `steps` gives of what the one before it gives, and so on."""
+    """Returns the type of what the last of `steps` gives of what the one before it gives, and so on."""
     for step in steps:
         if isinstance(step, View):
             inner = step.result_type(inner)
@@ -163,7 +163,7 @@ def type_through(inner: ShapedArray, steps: Sequence[Any]) -> ShapedArray:
 
 
 def reshaped(inner: ShapedArray, shape: Sequence[Any]) -> ReshapeTransform:
-    """The view in `shape`, of which one size may be -1.
+    """Returns the view in `shape`, of which one size may be -1.
 
     Raises:
       ValueError: if the sizes differ.
@@ -181,7 +181,7 @@ def reshaped(inner: ShapedArray, shape: Sequence[Any]) -> ReshapeTransform:
 
 
 def transposed(inner: ShapedArray, permutation: Sequence[int] | None) -> TransposeTransform:
-    """The view whose axes are a permutation; the reverse of them for None.
+    """Returns the view whose axes are a permutation; the reverse of them for None.
 
     Raises:
       ValueError: if it is no permutation of the axes.
@@ -198,7 +198,7 @@ def transposed(inner: ShapedArray, permutation: Sequence[int] | None) -> Transpo
 
 
 def bitcast(inner: ShapedArray, dtype: DTypeLike) -> BitcastTransform:
-    """The view as bits of `dtype`.
+    """Returns the view as bits of `dtype`.
 
     Raises:
       NotImplementedError: if the width is another and there are less than two axes.

@@ -149,7 +149,7 @@ def _fft_lower(b: Builder, x: Node, *, fft_lengths: Lengths, fft_type: FftType) 
 
 
 def _weights(lengths: Lengths, dtype: np.dtype) -> np.ndarray:
-    """How often each element of half a spectrum stands for one of the whole: once or twice."""
+    """Returns how often each element of half a spectrum stands for one of the whole: once or twice."""
     n = lengths[-1]
     weights = np.full(n // 2 + 1, 2, dtype)
     weights[0] = 1

@@ -31,7 +31,7 @@ def unzip3(
 
 
 def safe_zip(first: Iterable[T], *others: Iterable[Any]) -> list[tuple[Any, ...]]:
-    """A list of the tuples that `zip` gives.
+    """Returns a list of the tuples that `zip` gives.
 
     Raises:
       ValueError: if the arguments are not of one length.
@@ -53,7 +53,7 @@ def ranges_like(*xs: Sequence[Any]) -> Iterator[range]:
 
 
 def remaining(original: Iterable[T], *removed_lists: Iterable[T]) -> list[T]:
-    """What of `original` is in none of the lists, which may hold what has no hash, too."""
+    """Returns what of `original` is in none of the lists, which may hold what has no hash, too."""
     removed = list(itertools.chain(*removed_lists))
     return [x for x in original if x not in removed]
 

@@ -24,7 +24,7 @@ def arrays(*xs: ArrayLike | list[Any] | tuple[Any, ...]) -> list[Array]:
 
 
 def complex_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The complex dtype of the precision of `dtype`."""
+    """Returns the complex dtype of the precision of `dtype`."""
     wide = np.dtype(dtype) in (np.float64, np.complex128)
     return np.dtype(np.complex128 if wide else np.complex64)
 

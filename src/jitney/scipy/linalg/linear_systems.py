@@ -209,5 +209,5 @@ def _lu_solve(factors: Array, b: Array, pivots: ArrayLike, *, trans: int) -> Arr
 
 
 def _like(order: Array, x: Array) -> Array:
-    """A permutation of rows as indices for `take_along_axis`."""
+    """Returns a permutation of rows as indices for `take_along_axis`."""
     return jnp.broadcast_to(order[..., None], (*x.shape[:-2], order.shape[-1], 1))

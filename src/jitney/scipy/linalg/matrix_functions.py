@@ -43,7 +43,7 @@ def _pade_coefficients(degree: int) -> list[float]:
 
 
 def _pade(degree: int, a: Array) -> tuple[Array, Array]:
-    """(even part, odd part) of the numerator; the denominator is their difference."""
+    """Returns (even part, odd part) of the numerator; the denominator is their difference."""
     c = _pade_coefficients(degree)
     identity = jnp.eye(a.shape[-1], dtype=a.dtype)
     square = a @ a

@@ -88,7 +88,7 @@ def _range(n: int, select: str, bounds: tuple[float, float] | None) -> tuple[int
 
 
 def _bisect(main: Array, squares: Array, first: int, last: int, tol: float | None) -> Array:
-    """The eigenvalues with indices from `first` to `last`; `squares` are those of |e|."""
+    """Returns the eigenvalues with indices from `first` to `last`; `squares` are those of |e|."""
     n, dtype = main.shape[0], main.dtype
     count = last - first + 1
     if n == 0:

@@ -243,7 +243,7 @@ def correlate2d(
 
 
 def _good_length(n: int) -> int:
-    """The least 2^a 3^b 5^c that is not below `n`: a length of quick transforms."""
+    """Returns the least 2^a 3^b 5^c that is not below `n`: a length of quick transforms."""
     best = 1 << max(n - 1, 0).bit_length()
     fives = 1
     while fives < best:
@@ -256,7 +256,7 @@ def _good_length(n: int) -> int:
 
 
 def _axes(x: Array, y: Array, axes: Sequence[int] | int | None) -> list[int]:
-    """The axes to convolve, those left out being equal or of size 1."""
+    """Returns the axes to convolve, those left out being equal or of size 1."""
     if axes is None:
         return list(range(x.ndim))
     axes_list = [axes] if isinstance(axes, int) else axes
@@ -276,7 +276,7 @@ def _axes(x: Array, y: Array, axes: Sequence[int] | int | None) -> list[int]:
 
 
 def _middle(x: Array, extents: Sequence[int], axes: Sequence[int]) -> Array:
-    """The middle of `x` along `axes`."""
+    """Returns the middle of `x` along `axes`."""
     index = [slice(None)] * x.ndim
     for axis, extent in zip(axes, extents, strict=True):
         start = (x.shape[axis] - extent) // 2

@@ -122,7 +122,7 @@ def spectra(
 
 
 def frequencies(plan: Segments, fs: ArrayLike, onesided: bool, dtype: np.dtype) -> Array:
-    """Those of the elements of a transform, in units of `fs`."""
+    """Returns those of the elements of a transform, in units of `fs`."""
     function = np.fft.rfftfreq if onesided else np.fft.fftfreq
     return jnp.asarray(function(plan.transformed, 1 / plan.transformed), dtype) * (
         fs / plan.transformed

@@ -36,7 +36,7 @@ def _last_axis_padded(
 
 
 def _times(count: int, plan: Segments, centred: bool, fs: ArrayLike, dtype: np.dtype) -> Array:
-    """The middles of the segments; the first one is at 0 if `centred`."""
+    """Returns the middles of the segments; the first one is at 0 if `centred`."""
     first = 0 if centred else plan.size / 2
     return jnp.asarray(first + plan.step * np.arange(count), dtype) / fs
 
@@ -108,7 +108,7 @@ def stft(
 def _segment_length(
     name: str, nperseg: int | None, nfft: int | None, bins: int, onesided: bool
 ) -> tuple[int, int]:
-    """(length of segments, length of transforms) that give spectra of `bins` elements."""
+    """Returns (length of segments, length of transforms) that give spectra of `bins` elements."""
     usual = 2 * (bins - 1) if onesided else bins
     size = usual if nperseg is None else operator.index(nperseg)
     if nfft is not None:

@@ -28,7 +28,7 @@ Operator = Callable[[Array], Array]
 
 
 def _operator(name: str, what: str, a: PyTree) -> Callable[[PyTree], PyTree]:
-    """The product by a matrix, or the function itself."""
+    """Returns the product by a matrix, or the function itself."""
     if callable(a):
         return a
     matrix = jnp.asarray(a)
@@ -85,7 +85,7 @@ def _solve(
 
 
 def _limit(tol: ArrayLike, atol: ArrayLike, b: Array) -> Array:
-    """The residual's size at which to stop."""
+    """Returns the residual's size at which to stop."""
     return jnp.maximum(jnp.asarray(tol) * jnp.linalg.norm(b), jnp.asarray(atol))
 
 
@@ -293,7 +293,7 @@ def gmres(
 def _arnoldi(
     product: Operator, precondition: Operator, r: Array, size: int
 ) -> tuple[Array, Array, Array]:
-    """(basis [n, size + 1] of the Krylov space, Hessenberg matrix [size + 1, size], |r|)."""
+    """Returns (basis [n, size + 1] of the Krylov space, Hessenberg matrix [size + 1, size], |r|)."""
     length = jnp.linalg.norm(r)
     epsilon = float(jnp.finfo(r.dtype).eps)
     first = r / jnp.where(length == 0, 1, length).astype(r.dtype)

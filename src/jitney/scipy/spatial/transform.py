@@ -33,7 +33,7 @@ def _unit(x: Array) -> Array:
 
 
 def _product(p: Array, q: Array) -> Array:
-    """The quaternion p q: first q, then p."""
+    """Returns the quaternion p q: first q, then p."""
     (px, py, pz, pw), (qx, qy, qz, qw) = jnp.moveaxis(p, -1, 0), jnp.moveaxis(q, -1, 0)
     return jnp.stack(
         [
@@ -47,7 +47,7 @@ def _product(p: Array, q: Array) -> Array:
 
 
 def _exp(rotvec: Array) -> Array:
-    """The quaternion of a rotation vector."""
+    """Returns the quaternion of a rotation vector."""
     square = jnp.sum(rotvec * rotvec, axis=-1, keepdims=True)
     small = square < 1e-6
     angle = jnp.sqrt(jnp.where(small, 1.0, square))
@@ -58,7 +58,7 @@ def _exp(rotvec: Array) -> Array:
 
 
 def _log(quat: Array) -> Array:
-    """The rotation vector of a quaternion, of an angle up to pi."""
+    """Returns the rotation vector of a quaternion, of an angle up to pi."""
     quat = jnp.where(quat[..., 3:] < 0, -quat, quat)
     vector, w = quat[..., :3], quat[..., 3:]
     square = jnp.sum(vector * vector, axis=-1, keepdims=True)
@@ -79,7 +79,7 @@ def _matrix(quat: Array) -> Array:
 
 
 def _from_matrix(m: Array) -> Array:
-    """The quaternion of a rotation matrix, from the largest of its squares (Shepperd 1978)."""
+    """Returns the quaternion of a rotation matrix, from the largest of its squares (Shepperd 1978)."""
     diagonal = jnp.diagonal(m, axis1=-2, axis2=-1)
     trace = jnp.sum(diagonal, axis=-1, keepdims=True)
     largest = jnp.argmax(jnp.concatenate([diagonal, trace], axis=-1), axis=-1)[..., None]
@@ -102,7 +102,7 @@ def _from_matrix(m: Array) -> Array:
 
 
 def _sequence(seq: str, count: int | None = None) -> tuple[str, bool]:
-    """(lower-case axes, whether they turn with the body)."""
+    """Returns (lower-case axes, whether they turn with the body)."""
     if not 1 <= len(seq) <= 3 or (count is not None and len(seq) != count):
         raise ValueError(
             f"Rotation: `seq` must name {count or '1 to 3'} axes, a letter each, but it is {seq!r}"
@@ -219,7 +219,7 @@ class Rotation(NamedTuple):
         return self.quat.shape[0]
 
     def __mul__(self, other: Any, /) -> Any:
-        """The rotation `other`, then this one."""
+        """Returns the rotation `other`, then this one."""
         return Rotation(_unit(_product(self.quat, other.quat)))
 
     @property
@@ -307,16 +307,16 @@ class Rotation(NamedTuple):
         return jnp.roll(quat, 1, axis=-1) if scalar_first else quat
 
     def inv(self) -> Rotation:
-        """The rotations back."""
+        """Returns the rotations back."""
         return Rotation(self.quat * np.array([-1, -1, -1, 1], self.quat.dtype))
 
     def magnitude(self) -> Array:
-        """The rotations' angles, in [0, pi]."""
+        """Returns the rotations' angles, in [0, pi]."""
         vector = jnp.linalg.norm(self.quat[..., :3], axis=-1)
         return 2 * jnp.arctan2(vector, jnp.abs(self.quat[..., 3]))
 
     def mean(self, weights: ArrayLike | None = None) -> Rotation:
-        """The rotation of the least sum of squared chords to these (Markley et al. 2007).
+        """Returns the rotation of the least sum of squared chords to these (Markley et al. 2007).
 
         Args:
           weights: of the rotations [n]; equal by default.
@@ -357,7 +357,7 @@ class Slerp(NamedTuple):
 
     @classmethod
     def init(cls, times: ArrayLike, rotations: Rotation) -> Slerp:
-        """The interpolation of these rotations [n] at these times [n].
+        """Returns the interpolation of these rotations [n] at these times [n].
 
         Raises:
           ValueError: if there are less than two rotations, or not as many times.
@@ -377,7 +377,7 @@ class Slerp(NamedTuple):
         return cls(places, jnp.diff(places), first, steps.as_rotvec())
 
     def __call__(self, times: ArrayLike) -> Rotation:
-        """The rotations at a time, or at times [m]; beyond the ends the motion goes on."""
+        """Returns the rotations at a time, or at times [m]; beyond the ends the motion goes on."""
         t = _floats(times)
         if t.ndim > 1:
             raise ValueError(

@@ -25,7 +25,7 @@ _RISE = 8
 
 
 def log_gamma(z: Array) -> Array:
-    """The principal branch of log gamma(z); NaN at the poles.
+    """Returns the principal branch of log gamma(z); NaN at the poles.
 
     Accuracy: within 1e-14 (complex64: 1e-5) of its size and 1.
     """

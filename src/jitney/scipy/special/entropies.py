@@ -59,7 +59,7 @@ _logit = custom_jvp(_log_odds)
 
 @_logit.defjvp
 def jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
-    """The derivative of logit."""
+    """Returns the derivative of logit."""
     (x,), (dx,) = primals, tangents
     return _logit(x), lax.div(dx, lax.mul(x, lax.sub(scalar_like(x, 1), x)))
 

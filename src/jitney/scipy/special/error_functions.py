@@ -145,7 +145,7 @@ _WEIDEMAN_TERMS = 40  # enough for double precision
 
 @cache
 def _weideman() -> tuple[float, list[float]]:
-    """The scale of the expansion in ((L + i z) / (L - i z))^n, and its coefficients.
+    """Returns the scale of the expansion in ((L + i z) / (L - i z))^n, and its coefficients.
 
     They are those of a Fourier series, which the trapezoidal rule gives.
     """

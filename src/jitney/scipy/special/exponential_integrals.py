@@ -499,7 +499,7 @@ _DILOGARITHM = (
 
 
 def _dilogarithm(u: Array) -> Array:
-    """The dilogarithm of 1 - exp(-u), for |u| <= log(2)."""
+    """Returns the dilogarithm of 1 - exp(-u), for |u| <= log(2)."""
     square = u * u
     return u * (1 + square * horner(square, _DILOGARITHM)) - 0.25 * square
 

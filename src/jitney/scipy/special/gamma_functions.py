@@ -295,7 +295,7 @@ _zeta = custom_jvp(_hurwitz)
 
 @_zeta.defjvp
 def jvp(primals: tuple[Array, Array], tangents: tuple[Array, Array]) -> tuple[Array, Array]:
-    """The derivative of zeta."""
+    """Returns the derivative of zeta."""
     s, a, ds, da = map(strong, (*primals, *tangents))
     by_order = differentiate(partial(_euler_maclaurin, a=a), (s,), (lax.full_like(s, 1),))[1]
     by_start = lax.neg(lax.mul(s, _zeta(lax.add(s, lax.full_like(s, 1)), a)))

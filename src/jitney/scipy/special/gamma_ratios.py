@@ -139,7 +139,7 @@ def _betaln(a: Array, b: Array) -> Array:
 
 
 def _beta_sign(a: Array, b: Array) -> Array:
-    """The sign of B(a, b); NaN at poles from whose two sides it differs."""
+    """Returns the sign of B(a, b); NaN at poles from whose two sides it differs."""
     low, high = lax.min(a, b), lax.max(a, b)
     if not _any_negative(low):
         return lax.full_like(low, 1)

@@ -35,7 +35,7 @@ _LN2_LOW = 1.4286068203094173e-06
 
 
 def _series(tops: Sequence[Array], bottoms: Sequence[Array], x: Array) -> Array:
-    """The sum of (top)_k ... x^k / ((bottom)_k ... k!) over k >= 0."""
+    """Returns the sum of (top)_k ... x^k / ((bottom)_k ... k!) over k >= 0."""
     (total,), units = _sums(tops, bottoms, x, with_slopes=False)
     return _scaled(total, units)
 
@@ -155,7 +155,7 @@ def _positive_1f1(a: Array, b: Array, x: Array, falls: Array) -> Array:
 
 
 def _positive_1f1_slopes(a: Array, b: Array, x: Array, falls: Array) -> tuple[Array, Array]:
-    """The derivatives of 1F1 by a and b, for x >= 0; times exp(-x) where `falls`."""
+    """Returns the derivatives of 1F1 by a and b, for x >= 0; times exp(-x) where `falls`."""
     far = _is_asymptotic(a, b, x)
     (_, near_a, near_b), units = _sums((a,), (b,), guarded(~far, x, 0.0))
     fallen = guarded(falls & ~far, x, 0.0)
@@ -228,7 +228,7 @@ _SLOW = 0.99  # beyond, the power series takes thousands of terms
 
 
 def _gamma_quotient(tops: Sequence[Array], bottoms: Sequence[Array]) -> Array:
-    """A product of gamma functions over another; 0 where the denominator has a pole."""
+    """Returns a product of gamma functions over another; 0 where the denominator has a pole."""
     size = sum((lax.lgamma(x) for x in tops), lax.full_like(tops[0], 0))
     size = sum((-lax.lgamma(x) for x in bottoms), size)
     sign = lax.full_like(tops[0], 1)

@@ -75,7 +75,7 @@ def in_float32(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def horner(x: Array, coefficients: Sequence[float]) -> Array:
-    """The polynomial with these coefficients, lowest power first, at `x`."""
+    """Returns the polynomial with these coefficients, lowest power first, at `x`."""
     *lower, second, highest = coefficients
     result = highest * x + second
     for c in reversed(lower):
@@ -84,12 +84,12 @@ def horner(x: Array, coefficients: Sequence[float]) -> Array:
 
 
 def ratio(x: Array, top: Sequence[float], bottom: Sequence[float]) -> Array:
-    """The quotient of two polynomials at `x`."""
+    """Returns the quotient of two polynomials at `x`."""
     return horner(x, top) / horner(x, bottom)
 
 
 def segment(x: Array, low: float, high: float, coefficients: Sequence[float]) -> Array:
-    """A polynomial in t, the position of `x` on [low, high] as a number from -1 to 1.
+    """Returns a polynomial in t, the position of `x` on [low, high] as a number from -1 to 1.
 
     Arguments outside take the value at the nearer end.
     """
@@ -130,5 +130,5 @@ def guarded(condition: Array, x: Array, value: float) -> Array:
 
 
 def machine_epsilon(x: Array) -> float:
-    """The distance of 1 to the next number of the dtype of `x`."""
+    """Returns the distance of 1 to the next number of the dtype of `x`."""
     return float(dtypes.finfo(x.dtype).eps)

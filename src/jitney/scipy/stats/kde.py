@@ -113,12 +113,12 @@ class gaussian_kde:  # SciPy's name
         return factor.astype(self.neff.dtype)
 
     def tree_flatten(self) -> tuple[tuple[Array, ...], None]:
-        """The arrays of the estimate, for pytrees."""
+        """Returns the arrays of the estimate, for pytrees."""
         return (self.neff, self.dataset, self.weights, self.covariance, self.inv_cov), None
 
     @classmethod
     def tree_unflatten(cls, aux_data: None, children: Sequence[Any]) -> gaussian_kde:
-        """The estimate with these arrays."""
+        """Returns the estimate with these arrays."""
         del aux_data
         kde = cls.__new__(cls)
         names = ("neff", "dataset", "weights", "covariance", "inv_cov")
@@ -137,7 +137,7 @@ class gaussian_kde:  # SciPy's name
         return self.dataset.shape[1]
 
     def evaluate(self, points: ArrayLike) -> Array:
-        """The density at points [d, m] (or [m] where d is 1): an array [m].
+        """Returns the density at points [d, m] (or [m] where d is 1): an array [m].
 
         Raises:
           ValueError: if the points are not of dimension d.
@@ -186,7 +186,7 @@ class gaussian_kde:  # SciPy's name
         return value.astype(self.dataset.dtype)
 
     def integrate_gaussian(self, mean: ArrayLike, cov: ArrayLike) -> Array:
-        """The integral of this density times a normal one, of `mean` [d] and covariance [d, d].
+        """Returns the integral of this density times a normal one, of `mean` [d] and covariance [d, d].
 
         Raises:
           ValueError: if these are not of dimension d.
@@ -221,7 +221,7 @@ class gaussian_kde:  # SciPy's name
         return lax.exp(-energy - (0.5 * self.d * math.log(2 * math.pi) + logs))
 
     def integrate_box_1d(self, low: ArrayLike, high: ArrayLike) -> Array:
-        """The probability of [low, high], of a density on the line.
+        """Returns the probability of [low, high], of a density on the line.
 
         Raises:
           ValueError: if d is not 1.
@@ -242,7 +242,7 @@ class gaussian_kde:  # SciPy's name
         return jnp.sum(self.weights * (ndtr(high) - ndtr(low)))
 
     def integrate_kde(self, other: gaussian_kde) -> Array:
-        """The integral of the product of this density and another estimate.
+        """Returns the integral of the product of this density and another estimate.
 
         Raises:
           ValueError: if the two are not of one dimension.

@@ -67,7 +67,7 @@ def logpdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike, allow_singular: None =
 
 
 def operands_of(x: ArrayLike, mean: ArrayLike, cov: ArrayLike) -> list[Array]:
-    """The three of one dtype; their ranks are their own."""
+    """Returns the three of one dtype; their ranks are their own."""
     check_arraylike("multivariate_normal.logpdf", x, mean, cov)
     return [as_value(v) for v in promote_dtypes_inexact(x, mean, cov)]
 

@@ -18,7 +18,7 @@ __dir__ = listing(__name__)
 
 
 def _log_excess(x: Array, loc: Array, scale: Array) -> tuple[Array, Array]:
-    """(whether x is below the support, the logarithm of (x - loc) / scale; that is 0 below)."""
+    """Returns (whether x is below the support, the logarithm of (x - loc) / scale; that is 0 below)."""
     below = x < loc + scale
     distance = jnp.where(below, scale, x - loc)
     # Next to the least value the quotient would round to 1.

@@ -85,7 +85,7 @@ def _in_shape(
 
 
 def _count(b: Builder, shape: ir.Shape, dtype: np.dtype) -> ir.Node:
-    """The number of each element in row-major order."""
+    """Returns the number of each element in row-major order."""
     terms: list[ir.Node] = []
     for dim, extent in enumerate(shape):
         step = math.prod(shape[dim + 1 :])

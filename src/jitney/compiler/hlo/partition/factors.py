@@ -58,15 +58,15 @@ class Factors:
     nodes: Sequence[ir.Node] | None = None
 
     def operand_specs(self, division: Division) -> list[Spec]:
-        """How operands are divided if factors are."""
+        """Returns how operands are divided if factors are."""
         return [_spec(dims, division) for dims in self.operands]
 
     def result_specs(self, division: Division) -> list[Spec]:
-        """How results are divided if factors are."""
+        """Returns how results are divided if factors are."""
         return [_spec(dims, division) for dims in self.results]
 
     def read(self, dims: Dims, spec: Spec, mesh: Mesh) -> dict[int, Names]:
-        """How factors are divided where a tensor of axes `dims` is, as far as they can be."""
+        """Returns how factors are divided where a tensor of axes `dims` is, as far as they can be."""
         division: dict[int, Names] = {}
         for factors, names in zip(dims, spec, strict=True):
             remaining = names
@@ -123,7 +123,7 @@ class Factors:
                     _add(options, other, (*read.get(other, ()), *names[kept:]))
 
     def is_possible(self, division: Division, mesh: Mesh) -> bool:
-        """Whether parts are blocks, and what is partial is so by one monoid.
+        """Returns whether parts are blocks, and what is partial is so by one monoid.
 
         A number of parts divides its factor's size. Factors before it in its axis are divided wholly.
         """
@@ -166,7 +166,7 @@ def rule(*kinds: type) -> Callable[[Rule], Rule]:
 
 
 def factors_of(node: ir.Node) -> Factors | None:
-    """How `node` can be divided; None if it can only be computed as a whole."""
+    """Returns how `node` can be divided; None if it can only be computed as a whole."""
     factor_rule = _rules.get(type(node))
     return None if factor_rule is None else factor_rule(node)
 
@@ -197,7 +197,7 @@ def _bounds(shape: ir.Shape) -> list[int]:
 
 
 def _spans(shape: ir.Shape, spans: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
-    """The spans that each axis of a shape consists of."""
+    """Returns the spans that each axis of a shape consists of."""
     bounds = _bounds(shape)
     return [
         [span for span in spans if high >= span[0] and span[1] >= low]

@@ -130,7 +130,7 @@ def _interpret_concatenate(node: ir.Concatenate) -> Factors:
 
 
 def _roll(node: ir.Concatenate, x: ir.Node, start: int) -> Factors:
-    """The elements of `x` from `start` on, and then those before it."""
+    """Returns the elements of `x` from `start` on, and then those before it."""
     dim, size = node.dim, node.shape[node.dim]
 
     def build(m: Movement, xs: Nodes, division: Division, shapes: Shapes) -> ir.Node:
@@ -145,7 +145,7 @@ def _roll(node: ir.Concatenate, x: ir.Node, start: int) -> Factors:
 
 
 def _is_roll(node: ir.Concatenate, sources: Sequence[tuple[ir.Node, int]]) -> bool:
-    """Whether the parts are the end and the beginning of one tensor."""
+    """Returns whether the parts are the end and the beginning of one tensor."""
     if len(sources) != 2 or sources[0][0] is not sources[1][0]:
         return False
     (x, start), (_, zero) = sources

@@ -153,7 +153,7 @@ def _local_vectors(m: Movement, indices: ir.Node, entry: int, size: int, names: 
 
 
 def _within(m: Movement, indices: ir.Node, entry: int, size: int) -> ir.Node:
-    """Whether number `entry` of each index vector is one of `size` elements."""
+    """Returns whether number `entry` of each index vector is one of `size` elements."""
     b, axis = m.b, len(indices.shape) - 1
     index = b.reshape(m.cut(indices, axis, entry, entry + 1), indices.shape[:-1])
     low = b.apply("ge", index, b.full(index.shape, 0, index.dtype))

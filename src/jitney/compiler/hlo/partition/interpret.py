@@ -20,7 +20,7 @@ from jitney.core import float_errors
 
 
 def run(program: Partitioned, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """The whole results of a partitioned program on whole operands.
+    """Returns the whole results of a partitioned program on whole operands.
 
     Raises:
       AssertionError: if devices that have the same part of a result disagree on it.
@@ -47,7 +47,7 @@ def _region(region: ir.Region, inputs: Sequence[list[Any]], mesh: Mesh) -> list[
 
 
 def _evaluate(node: ir.Node, envs: Sequence[interpret.Env], mesh: Mesh) -> list[Any]:
-    """The value of `node` for each device."""
+    """Returns the value of `node` for each device."""
     match node:
         case ir.Collective():
             return _collective(node, envs, mesh)

@@ -41,11 +41,11 @@ class Mesh:
         return tuple([self.parts(names) for names in spec])
 
     def local(self, shape: Sequence[int], spec: Spec) -> ir.Shape:
-        """The shape of one device's part."""
+        """Returns the shape of one device's part."""
         return tuple([n // self.parts(names) for n, names in zip(shape, spec, strict=True)])
 
     def axes(self, names: Sequence[str]) -> ir.MeshAxes:
-        """The (name, size) pairs of `names`, as collectives take them."""
+        """Returns the (name, size) pairs of `names`, as collectives take them."""
         return tuple([(name, self.extents[name]) for name in names])
 
     def normal(self, spec: Sequence[Sequence[object]], shape: Sequence[int]) -> Spec:
@@ -77,14 +77,14 @@ class Mesh:
             yield dict(zip(names, place, strict=True))
 
     def number(self, place: Mapping[str, int], names: Sequence[str]) -> int:
-        """The number among the participants along `names` of the device at `place`."""
+        """Returns the number among the participants along `names` of the device at `place`."""
         number = 0
         for name in names:
             number = number * self.extents[name] + place[name]
         return number
 
     def tile(self, place: Mapping[str, int], spec: Spec) -> tuple[int, ...]:
-        """The number, along each axis, of the part that the device at `place` has."""
+        """Returns the number, along each axis, of the part that the device at `place` has."""
         return tuple([self.number(place, names) for names in spec])
 
 
@@ -94,7 +94,7 @@ def spec_text(spec: Spec) -> str:
 
 
 def split(x: np.ndarray, spec: Spec, mesh: Mesh) -> list[np.ndarray]:
-    """The parts of `x` that the devices of a mesh have, in their order."""
+    """Returns the parts of `x` that the devices of a mesh have, in their order."""
     shape = mesh.local(x.shape, spec)
     parts: list[np.ndarray] = []
     for place in mesh.devices():
@@ -105,7 +105,7 @@ def split(x: np.ndarray, spec: Spec, mesh: Mesh) -> list[np.ndarray]:
 
 
 def join(parts: Sequence[np.ndarray], spec: Spec, mesh: Mesh) -> np.ndarray:
-    """The tensor whose parts the devices have.
+    """Returns the tensor whose parts the devices have.
 
     Raises:
       AssertionError: if replicas differ.

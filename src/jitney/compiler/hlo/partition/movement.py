@@ -39,15 +39,15 @@ class Movement:
     def collective(
         self, kind: ir.CollectiveKind, names: Names, params: ir.Params, *args: ir.Node
     ) -> ir.Node:
-        """A collective among the devices that differ along `names` alone."""
+        """Returns a collective among the devices that differ along `names` alone."""
         return self.b.collective(kind, self.mesh.axes(names), params, args)
 
     def number(self, names: Names) -> ir.Node:
-        """The number of this device along `names`: an int32 scalar."""
+        """Returns the number of this device along `names`: an int32 scalar."""
         return self.collective("axis_index", names, ())
 
     def offset(self, names: Names, step: int, first: int = 0) -> ir.Node:
-        """The device's number times `step`, plus `first`."""
+        """Returns the device's number times `step`, plus `first`."""
         b = self.b
         scaled = b.apply("mul", self.number(names), b.constant(np.int32(step)))
         return b.apply("add", scaled, b.constant(np.int32(first))) if first else scaled
@@ -119,13 +119,13 @@ class Movement:
         return x, old
 
     def part(self, x: ir.Node, dim: int, names: Names) -> ir.Node:
-        """The device's part of `x` along `dim`."""
+        """Returns the device's part of `x` along `dim`."""
         n = x.shape[dim] // self.mesh.parts(names)
         sizes = (*x.shape[:dim], n, *x.shape[dim + 1 :])
         return self.dynamic_slice(x, dim, self.offset(names, n), sizes)
 
     def dynamic_slice(self, x: ir.Node, dim: int, start: ir.Node, sizes: ir.Shape) -> ir.Node:
-        """The block of shape `sizes` that begins at `start` along `dim`."""
+        """Returns the block of shape `sizes` that begins at `start` along `dim`."""
         zero = self.b.constant(np.int32(0))
         starts = [start if k == dim else zero for k in range(len(sizes))]
         return self.b.dynamic_slice(x, starts, sizes)
@@ -212,7 +212,7 @@ class Movement:
         return self.b.concatenate(parts, dim)
 
     def mirrored(self, x: ir.Node, names: Names) -> ir.Node:
-        """The part of the device as far from the end as this one is from the beginning."""
+        """Returns the part of the device as far from the end as this one is from the beginning."""
         n = self.mesh.parts(names)
         pairs = tuple([(k, n - 1 - k) for k in range(n)])
         return self.collective("permute", names, (("pairs", pairs),), x)
@@ -233,7 +233,7 @@ class Movement:
         return self.b.pad(x, zero, lows, highs, [0] * rank)
 
     def inside(self, shape: ir.Shape, dim: int, names: Names, start: int, limit: int) -> ir.Node:
-        """Which elements of a part have indices start ... limit in the whole, along `dim`."""
+        """Returns which elements of a part have indices start ... limit in the whole, along `dim`."""
         b = self.b
         index = self.indices(shape, dim, names, _INT32)
         tests: list[ir.Node] = []
@@ -251,7 +251,7 @@ def _with(spec: Spec, dim: int, names: Names) -> Spec:
 
 
 def _common(old: Names, new: Names) -> int:
-    """The length of the common prefix."""
+    """Returns the length of the common prefix."""
     n = 0
     while n < min(len(old), len(new)) and old[n] == new[n]:
         n += 1
@@ -259,5 +259,5 @@ def _common(old: Names, new: Names) -> int:
 
 
 def _gains(has: Names, wants: Names, names: Names) -> bool:
-    """Whether an axis divided as `has` is to be divided along `names` next."""
+    """Returns whether an axis divided as `has` is to be divided along `names` next."""
     return wants[: len(has)] == has and wants[len(has) : len(has) + len(names)] == names

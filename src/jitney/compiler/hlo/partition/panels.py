@@ -91,7 +91,7 @@ def in_panels(region: ir.Region, least: int = COSTS.panel_bytes) -> ir.Region:
 def _gathered(
     node: ir.Node, uses: Mapping[ir.Node, int], new: Mapping[ir.Node, ir.Node]
 ) -> Gathered | None:
-    """The operand `node` of a product, if it is gathered for it alone."""
+    """Returns the operand `node` of a product, if it is gathered for it alone."""
     match node:
         case ir.Collective(kind="all_gather", params=(("dim", int(dim)),)) if uses[node] == 1:
             return Gathered(new[node.args[0]], node, dim, group_size(node.axes, node.groups))
@@ -126,7 +126,7 @@ def _product(
 def _added_up(
     b: Builder, node: ir.Dot, pair: tuple[Gathered, Gathered], room: int
 ) -> ir.Node | None:
-    """The sum of the products of panels of both operands along an axis that is contracted."""
+    """Returns the sum of the products of panels of both operands along an axis that is contracted."""
     blocks = math.lcm(*[g.parts for g in pair])
     length = pair[0].extent // blocks
     turns = _turns(length, sum([g.extra for g in pair]), room)
@@ -185,7 +185,7 @@ def _block(b: Builder, x: ir.Node, dim: int, start: ir.Node, size: int) -> ir.No
 
 
 def _starts(b: Builder, x: ir.Node, dim: int, start: ir.Node) -> list[ir.Node]:
-    """Where a block of `x` begins that is not whole along `dim` alone."""
+    """Returns where a block of `x` begins that is not whole along `dim` alone."""
     zero = b.constant(np.int32(0))
     return [start if k == dim else zero for k in range(len(x.shape))]
 
@@ -197,7 +197,7 @@ def _room(node: ir.Dot, pair: Sequence[Gathered], least: int) -> int:
 
 
 def _turns(length: int, needed: int, room: int) -> int:
-    """The number of equal parts of `length` elements of which each needs at most `room`."""
+    """Returns the number of equal parts of `length` elements of which each needs at most `room`."""
     return next(
         (n for n in range(1, length) if length % n == 0 and needed <= n * room), max(length, 1)
     )

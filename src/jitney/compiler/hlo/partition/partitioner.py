@@ -79,7 +79,7 @@ def partition(
     extents: Mapping[str, int],
     out_specs: Sequence[Sequence[Sequence[object]] | None] | None = None,
 ) -> Partitioned:
-    """The program that each device of a mesh runs so that all together compute `module`.
+    """Returns the program that each device of a mesh runs so that all together compute `module`.
 
     Args:
       module: the program, as lowered or simplified.
@@ -144,7 +144,7 @@ class _Region:
     # --- values -----------------------------------------------------------------------------------
 
     def read(self, region: ir.Region) -> list[ir.Node]:
-        """What the region's results are computed from, in order.
+        """Returns what the region's results are computed from, in order.
 
         Slices that are only parts of a roll are not included: the roll reads the operand of the slices.
         Otherwise the cost of moving them would be counted, and other uses of them would look free.
@@ -166,12 +166,12 @@ class _Region:
         return value
 
     def given(self, old: ir.Node, node: ir.Node, spec: Spec) -> Value:
-        """The value of `old`, whose part there is."""
+        """Returns the value of `old`, whose part there is."""
         self.keep([node])
         return Value(old.shape, spec, node)
 
     def at(self, value: Value, spec: Spec) -> ir.Node:
-        """The part of `value` that `spec` says, for which devices send least."""
+        """Returns the part of `value` that `spec` says, for which devices send least."""
         if value.make is not None:
             return self.freely(value, spec)
         assert value.node is not None
@@ -211,7 +211,7 @@ class _Region:
         return [*missing]
 
     def cost(self, nodes: Sequence[ir.Node]) -> float:
-        """The cost of adding `nodes`, in bytes that a device sends in the same time."""
+        """Returns the cost of adding `nodes`, in bytes that a device sends in the same time."""
         new = self.new(nodes)
         traffic = sum([sent(node) for node in new if isinstance(node, ir.Collective)])
         return traffic + sum([work(node) for node in new]) * COSTS.bytes_per_operation
@@ -219,7 +219,7 @@ class _Region:
     # --- nodes ------------------------------------------------------------------------------------
 
     def divide(self, node: ir.Node) -> Values:
-        """The value of a node whose operands have theirs."""
+        """Returns the value of a node whose operands have theirs."""
         match node:
             case ir.Project():
                 results = self.values[node.node]
@@ -274,7 +274,7 @@ class _Region:
         return Value(node.shape, first.spec, part, first.partial)
 
     def free(self, node: ir.Node, factors: Factors, values: Sequence[Value]) -> Value:
-        """A value that is built for the part that is asked for, without any traffic."""
+        """Returns a value that is built for the part that is asked for, without any traffic."""
 
         def division_for(spec: Spec) -> Division:
             division = factors.read(factors.results[0], spec, self.mesh)
@@ -293,7 +293,7 @@ class _Region:
     def build(
         self, node: ir.Node, factors: Factors, values: Sequence[Value], division: Division
     ) -> list[ir.Node]:
-        """The results' parts of a node that is divided in a certain way."""
+        """Returns the results' parts of a node that is divided in a certain way."""
         operands = [
             self.at(value, spec)
             for value, spec in zip(values, factors.operand_specs(division), strict=True)
@@ -308,7 +308,7 @@ class _Region:
     def cheapest(
         self, node: ir.Node, factors: Factors, values: Sequence[Value], free: Sequence[bool]
     ) -> Values:
-        """The value of a node, divided in the way that costs least."""
+        """Returns the value of a node, divided in the way that costs least."""
         specs = [
             None if is_free else value.spec for value, is_free in zip(values, free, strict=True)
         ]
@@ -335,7 +335,7 @@ class _Region:
         return results if isinstance(node.type, tuple) else results[0]
 
     def partial(self, factors: Factors, division: Division) -> Partial | None:
-        """What results are still to be combined by."""
+        """Returns what results are still to be combined by."""
         divided = [f for f in factors.reduced if f in division]
         if not divided:
             return None
@@ -343,7 +343,7 @@ class _Region:
         return Partial(factors.reduced[divided[0]], names)
 
     def undivided(self, node: ir.Node) -> Values:
-        """The value of a node that each device computes as a whole."""
+        """Returns the value of a node that each device computes as a whole."""
         new: dict[ir.Node, ir.Node] = {}
         for x in traversal.operands(node):
             new[x] = self.at(self.value(x), whole(len(x.shape)))
@@ -358,7 +358,7 @@ class _Region:
     # --- control ----------------------------------------------------------------------------------
 
     def constrained(self, node: ir.ShardingConstraint) -> Value:
-        """The operand, resharded as the user specified; a free value is built so.
+        """Returns the operand, resharded as the user specified; a free value is built so.
 
         A dimension that axes do not divide evenly is whole. Terms of a sum that the user wants to
         stay unreduced do.
@@ -438,7 +438,7 @@ class _Region:
         local = map_loops.for_rows(node, loop, self.mesh.parts(names))
 
         def rows(value: Value) -> Value:
-            """The device's rows of a mapped carry, as a value of their own."""
+            """Returns the device's rows of a mapped carry, as a value of their own."""
             shape, spec = (count, *value.shape[1:]), ((), *without(value.spec[1:], names))
             if value.make is not None:
                 return Value(shape, spec, make=lambda spec: self.at(value, (names, *spec[1:])))
@@ -500,7 +500,7 @@ def _types(node: ir.Node) -> tuple[ir.TensorType, ...]:
 
 
 def _is_empty(node: ir.Node) -> bool:
-    """Whether the node, or an operand of it, has no elements: there is nothing to divide."""
+    """Returns whether the node, or an operand of it, has no elements: there is nothing to divide."""
     types = [t for x in (node, *traversal.operands(node)) for t in _types(x)]
     return any([0 in t.shape for t in types])
 

@@ -30,7 +30,7 @@ def without(dims: Dims, gone: Sequence[int]) -> Dims:
 
 
 def rebuilt(b: Builder, node: ir.Node, new: Mapping[ir.Node, ir.Node]) -> Nodes:
-    """The results of `node` with other operands."""
+    """Returns the results of `node` with other operands."""
     results: Any = traversal.rebuild(b, node, new.__getitem__)
     return results if isinstance(node.type, tuple) else [results]
 
@@ -108,7 +108,7 @@ _OF_BOOLEANS: Mapping[ir.Monoid, ir.Monoid] = {
 
 
 def monoid(fn: ir.Monoid, dtype: np.dtype) -> ir.Monoid:
-    """What partial results are combined by: for booleans a function of bits."""
+    """Returns what partial results are combined by: for booleans a function of bits."""
     return _OF_BOOLEANS.get(fn, fn) if dtype == np.bool_ else fn
 
 

@@ -18,7 +18,7 @@ _NOTHING = {"add": -0.0}
 
 @rule(ir.Cumulative)
 def _interpret_cumulative(node: ir.Cumulative) -> Factors:
-    """A part begins with what all parts before it come to."""
+    """Returns a part begins with what all parts before it come to."""
 
     def build(m: Movement, xs: Nodes, division: Division, shapes: Shapes) -> ir.Node:
         local = m.b.cumulative(xs[0], node.fn, node.dim, node.reverse)
@@ -33,7 +33,7 @@ def _interpret_cumulative(node: ir.Cumulative) -> Factors:
 
 
 def _before(m: Movement, local: ir.Node, node: ir.Cumulative, names: Names) -> ir.Node:
-    """What the parts before this device's come to: an element along the axis."""
+    """Returns what the parts before this device's come to: an element along the axis."""
     dim, n, last = node.dim, m.mesh.parts(names), local.shape[node.dim] - 1
     end = 0 if node.reverse else last
     totals = m.collective("all_gather", names, (("dim", dim),), m.cut(local, dim, end, end + 1))
@@ -50,7 +50,7 @@ def _before(m: Movement, local: ir.Node, node: ir.Cumulative, names: Names) -> i
 
 @rule(ir.ArgReduce)
 def _interpret_arg_reduce(node: ir.ArgReduce) -> Factors:
-    """The extreme of the parts' extremes, and where in the whole it is."""
+    """Returns the extreme of the parts' extremes, and where in the whole it is."""
     dim = node.dim
 
     def build(m: Movement, xs: Nodes, division: Division, shapes: Shapes) -> ir.Node:

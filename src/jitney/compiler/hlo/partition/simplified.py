@@ -24,7 +24,7 @@ def partition(
     extents: Mapping[Any, int],
     out_specs: Sequence[Spec | None] | None = None,
 ) -> partitioner.Partitioned:
-    """The program that each device of a mesh runs, simplified; see `partitioner.partition`."""
+    """Returns the program that each device of a mesh runs, simplified; see `partitioner.partition`."""
     whole = simplify.run(module, simplify.rules_without("drop_sharding_constraint"))
     divided = partitioner.partition(whole, in_specs, extents, out_specs)
     local = simplify.run(divided.module)

@@ -31,7 +31,7 @@ def sent(node: ir.Collective) -> float:
 
 
 def collectives_of(region: ir.Region) -> Iterator[ir.Collective]:
-    """The collectives of a region, and of the loops and branches in it."""
+    """Yields the collectives of a region, and of the loops and branches in it."""
     for node in traversal.topological_order(traversal.roots(region)):
         if isinstance(node, ir.Collective):
             yield node

@@ -22,7 +22,7 @@ VIEWS = (ir.Reshape, ir.Transpose, ir.Slice, ir.Reverse, ir.Bitcast)
 
 
 def is_loop_invariant(loop: ir.While, node: ir.Node) -> bool:
-    """Whether `node` is a constant, or a carry that stays what it is."""
+    """Returns whether `node` is a constant, or a carry that stays what it is."""
     return isinstance(node, ir.Constant) or is_invariant(loop.body, node)
 
 
@@ -37,7 +37,7 @@ def row(loop: ir.While, trips: CountedLoop, node: ir.Node) -> ir.DynamicSlice | 
 
 
 def is_forward(start: ir.Node, counter: ir.Node) -> bool:
-    """Whether `start`, which walks all rows, is the counter, and not the counter backwards."""
+    """Returns whether `start`, which walks all rows, is the counter, and not the counter backwards."""
     while isinstance(start, ir.Apply) and start.fn == "convert":
         (start,) = start.args
     return start is counter

@@ -30,7 +30,7 @@ Place: TypeAlias = int | ir.Constant | None
 
 
 def live_carries(loop: ir.While, used: Iterable[int]) -> list[int]:
-    """The carries that are `used` after the loop, or that those, the test or effects need."""
+    """Returns the carries that are `used` after the loop, or that those, the test or effects need."""
     body = loop.body
     tested = [
         x for x in traversal.topological_order(loop.cond.results) if isinstance(x, ir.Parameter)
@@ -195,7 +195,7 @@ def common_across_iterations(loop: ir.While) -> dict[ir.Node, ir.Node]:
 def _frontier(
     body: ir.Region, nodes: Sequence[ir.Node], known: dict[ir.Node, ir.Node]
 ) -> list[ir.Node]:
-    """Those of `known` that others need, or the loop's results, and that are worth a carry."""
+    """Returns those of `known` that others need, or the loop's results, and that are worth a carry."""
     needed = {x for node in nodes if node not in known for x in traversal.operands(node)}
     needed.update(body.results)
     frontier: list[ir.Node] = []
@@ -215,7 +215,7 @@ _PURE = (
 
 
 def _worth(node: ir.Node) -> bool:
-    """Whether `node` alone can be worth a carry."""
+    """Returns whether `node` alone can be worth a carry."""
     if isinstance(node, ir.Apply):
         return COSTS.function(node.fn) >= COSTS.transfer
     return isinstance(node, ir.Reduce | ir.ArgReduce | ir.Cumulative | ir.Dot | ir.Scatter)

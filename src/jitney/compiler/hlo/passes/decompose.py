@@ -56,7 +56,7 @@ _SORTED = frozenset([np.dtype(d) for d in "?bhilBHILefd"] + [np.dtype(ml_dtypes.
 
 
 def is_needed(region: ir.Region) -> bool:
-    """Whether `region`, or one within it, has such an operation."""
+    """Returns whether `region`, or one within it, has such an operation."""
     for node in traversal.topological_order(traversal.roots(region)):
         if _is_expanded(node) or any(is_needed(inner) for _, inner in traversal.regions(node)):
             return True
@@ -128,18 +128,18 @@ def _is_expanded(node: ir.Node) -> bool:
 
 
 def _is_compared(xs: Sequence[ir.Node], dim: int) -> bool:
-    """Whether a sort of `xs` is one of few elements, each of which is compared with each."""
+    """Returns whether a sort of `xs` is one of few elements, each of which is compared with each."""
     return all(x.dtype in _SORTED for x in xs) and _is_short(xs[0].shape, dim)
 
 
 def _has_code(xs: Sequence[ir.Node], dim: int) -> bool:
-    """Whether native code sorts `xs`, and NumPy is no faster."""
+    """Returns whether native code sorts `xs`, and NumPy is no faster."""
     types = [x.tensor_type for x in xs]
     return sorting.is_native(types, dim) and sorting.is_faster(types)
 
 
 def _is_short(shape: Sequence[int], dim: int) -> bool:
-    """Whether each element along `dim` may be compared with each."""
+    """Returns whether each element along `dim` may be compared with each."""
     if not shape or 0 in shape:
         return False
     return (
@@ -148,7 +148,7 @@ def _is_short(shape: Sequence[int], dim: int) -> bool:
 
 
 def laid_out(b: Builder, node: ir.Node) -> ir.Node:
-    """The contraction `node`, with operands in the layouts that its implementation needs."""
+    """Returns the contraction `node`, with operands in the layouts that its implementation needs."""
     if not isinstance(node, ir.Dot):
         return node
     order = turned(node)
@@ -164,7 +164,7 @@ def _axes_of_y(node: ir.Dot) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def gathered_dot(b: Builder, node: ir.Dot) -> ir.Node:
-    """The contraction `node`, of transposed operands where BLAS does not take them as they lie.
+    """Returns the contraction `node`, of transposed operands where BLAS does not take them as they lie.
 
     A transpose reads and writes an operand once; NumPy, to which such a contraction is left else, may
     loop over all products.
@@ -291,7 +291,7 @@ def _combined(b: Builder, fn: str, sofar: ir.Node, row: ir.Node) -> ir.Node:
 
 
 def _neutral(fn: str, dtype: np.dtype) -> Any:
-    """What gives x, bit for bit, when it is combined with x."""
+    """Returns what gives x, bit for bit, when it is combined with x."""
     match fn:
         case "add":
             return -0.0 if dtype.kind == "f" else 0
@@ -334,7 +334,7 @@ def fold(
 
 
 def _is_elementwise(body: ir.Region) -> bool:
-    """Whether a region of scalars is made of functions of scalars alone."""
+    """Returns whether a region of scalars is made of functions of scalars alone."""
     nodes = traversal.topological_order(body.results)
     return all(isinstance(node, ir.Parameter | ir.Constant | ir.Apply) for node in nodes)
 
@@ -370,7 +370,7 @@ def sort(b: Builder, xs: Sequence[ir.Node], dim: int, num_keys: int) -> list[ir.
 
 
 def top_k(b: Builder, x: ir.Node, k: int, dim: int) -> list[ir.Node]:
-    """The k largest of `x` along `dim`, descending, and their indices; of equals, lower ones.
+    """Returns the k largest of `x` along `dim`, descending, and their indices; of equals, lower ones.
 
     Floats go by their bits: NaN is largest, -0.0 less than 0.0.
     """
@@ -410,7 +410,7 @@ _Before = Callable[[Sequence[ir.Node], Sequence[ir.Node]], ir.Node]
 
 
 def _ranks(b: Builder, xs: Sequence[ir.Node], before: _Before) -> ir.Node:
-    """How many elements along the last axis come before each: no two have one number."""
+    """Returns how many elements along the last axis come before each: no two have one number."""
     shape = xs[0].shape
     n, last = shape[-1], len(shape) - 1
     square = (*shape, n)
@@ -423,7 +423,7 @@ def _ranks(b: Builder, xs: Sequence[ir.Node], before: _Before) -> ir.Node:
 
 
 def _less(b: Builder, xs: Sequence[ir.Node], ys: Sequence[ir.Node]) -> ir.Node:
-    """Whether `xs` come before `ys`, the first foremost; NaN is last, and equals NaN."""
+    """Returns whether `xs` come before `ys`, the first foremost; NaN is last, and equals NaN."""
     result: ir.Node | None = None
     for x, y in reversed(list(zip(xs, ys, strict=True))):
         less, greater = _one_less(b, x, y), _one_less(b, y, x)
@@ -458,7 +458,7 @@ def _ordered(b: Builder, x: ir.Node) -> ir.Node:
 
 
 def _placed(b: Builder, x: ir.Node, ranks: ir.Node, k: int) -> ir.Node:
-    """The elements of `x` with the ranks 0 to k - 1, in this order, bit for bit."""
+    """Returns the elements of `x` with the ranks 0 to k - 1, in this order, bit for bit."""
     dtype, last = x.dtype, len(x.shape) - 1
     unsigned = np.dtype(f"uint{8 * dtype.itemsize}")
     bits = b.convert(x, unsigned) if dtype == _BOOL else b.bitcast(x, unsigned)

@@ -46,7 +46,7 @@ from jitney.core.record import record
 
 
 def run_in_parts(b: Builder, loop: ir.While) -> list[ir.Node]:
-    """The results of `loop`, built in `b`: divided for as long as that saves work."""
+    """Returns the results of `loop`, built in `b`: divided for as long as that saves work."""
     division = _find_fission(loop)
     if division is None:
         return b.while_(loop.cond, loop.body, loop.init)
@@ -154,7 +154,7 @@ class _Needs:
 
 
 def bits(mask: int) -> Iterable[int]:
-    """The numbers of the bits that are set, rising."""
+    """Yields the numbers of the bits that are set, rising."""
     while mask:
         low = mask & -mask
         yield low.bit_length() - 1
@@ -213,7 +213,7 @@ class _Divider:
         return all(any(x in group for group in known) for x in traversal.operands(node))
 
     def division(self) -> _Fission:
-        """The division; it saves nothing if there is nothing left for a second loop."""
+        """Returns the division; it saves nothing if there is nothing left for a second loop."""
         body, counter = self.loop.body, self.trips.counter
         filled: list[int] = []
         fillers: list[ir.Node] = []
@@ -258,7 +258,7 @@ class _Divider:
         return work is not None and work > COSTS.transfer * (node.tensor_type.size + 1)
 
     def _read_by(self, results: Iterable[ir.Node]) -> list[ir.Node]:
-        """The nodes known for all iterations that `results` are computed from."""
+        """Returns the nodes known for all iterations that `results` are computed from."""
         stored_nodes: dict[ir.Node, None] = {}
         seen: set[ir.Node] = set()
         stack = list(results)
@@ -295,7 +295,7 @@ class _Divider:
 
 
 def _divided(b: Builder, loop: ir.While, division: _Fission) -> list[ir.Node]:
-    """The results of `loop` as `division` has it."""
+    """Returns the results of `loop` as `division` has it."""
     trips = count_trips(loop)
     assert trips is not None
     results = list(loop.init)

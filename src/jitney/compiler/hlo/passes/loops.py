@@ -58,7 +58,7 @@ def run(module: ir.Module) -> ir.Module:
 
 
 def has_loops(module: ir.Module) -> bool:
-    """Whether `run` may find something to do."""
+    """Returns whether `run` may find something to do."""
     return any(isinstance(n, ir.While | ir.Cond) for n in _nodes(module.region))
 
 
@@ -85,7 +85,7 @@ def _region(region: ir.Region) -> ir.Region:
 def _loop(
     b: Builder, node: ir.While, init: Sequence[ir.Node], used: Iterable[int]
 ) -> list[ir.Node]:
-    """The results of the loop `node`, built in `b` with fewer carries and shorter iterations.
+    """Returns the results of the loop `node`, built in `b` with fewer carries and shorter iterations.
 
     Those that are not `used` are what they were at first.
     """
@@ -163,7 +163,7 @@ def _products_of_rows(loop: ir.While) -> list[_Product]:
 
 
 def _row_of(body: ir.Region, node: ir.Node) -> ir.DynamicSlice | None:
-    """The slice that reads `node`, one row of an array that stays as it is; or None."""
+    """Returns the slice that reads `node`, one row of an array that stays as it is; or None."""
     while isinstance(node, ir.Reshape):
         node = node.x
     if not isinstance(node, ir.DynamicSlice) or not is_invariant(body, node.x):
@@ -173,7 +173,7 @@ def _row_of(body: ir.Region, node: ir.Node) -> ir.DynamicSlice | None:
 
 
 def _pays(loop: ir.While, trips: CountedLoop, product: _Product) -> bool:
-    """Whether one product of all rows is much less work than one for each iteration."""
+    """Returns whether one product of all rows is much less work than one for each iteration."""
     row, matrix = product.operands
     if not (is_invariant(loop.body, matrix) or isinstance(matrix, ir.Constant)):
         return False
@@ -217,7 +217,7 @@ def _all_rows(b: Builder, loop: ir.While, product: _Product) -> ir.Node:
 
 
 def _looked_up(b: Builder, product: _Product, every: ir.Node, start: ir.Node) -> ir.Node:
-    """The product of this iteration's row."""
+    """Returns the product of this iteration's row."""
     out = b.row(every, start)
     if product.side == 0:
         return out

@@ -62,7 +62,7 @@ def _simplified(b: Builder, node: ir.Node, rules: Rules) -> ir.Node:
 
 
 def rule_names() -> list[str]:
-    """The names of all rules."""
+    """Returns the names of all rules."""
     return list(dict.fromkeys(rule.__name__ for rules in _rules.values() for rule in rules))
 
 
@@ -75,7 +75,7 @@ def rules_without(name: str) -> Rules:
 
 
 def rule_alone(name: str) -> Rules:
-    """The rule called `name`, and no other: for tests."""
+    """Returns the rule called `name`, and no other: for tests."""
     return {
         kind: tuple([rule for rule in rules if rule.__name__ == name])
         for kind, rules in _rules.items()
@@ -219,7 +219,7 @@ def _apply_like(b: Builder, node: ir.Apply, args: list[ir.Node]) -> ir.Node:
 
 
 def _no_loss(old: np.dtype, new: np.dtype) -> bool:
-    """Whether every value of `old` is one of `new`."""
+    """Returns whether every value of `old` is one of `new`."""
     if "V" in (old.kind, new.kind):
         return False
     if old.kind in "iu" and new.kind == "f":  # NumPy calls int64 to float64 safe
@@ -367,7 +367,7 @@ def dot_of_one_product(b: Builder, node: ir.Dot) -> ir.Node | None:
 
 
 def is_narrow(node: ir.Dot, side: int) -> bool:
-    """Whether an operand of `node` is a tall matrix of rows that are too short for vectors."""
+    """Returns whether an operand of `node` is a tall matrix of rows that are too short for vectors."""
     shape = (node.x, node.y)[side].shape
     if node.batch[0] or len(shape) != 2 or len(node.contract[side]) != 1:
         return False
@@ -375,7 +375,7 @@ def is_narrow(node: ir.Dot, side: int) -> bool:
 
 
 def with_turned(b: Builder, node: ir.Dot, side: int, turned: ir.Node, other: ir.Node) -> ir.Node:
-    """The product `node` where the transpose of one operand is given."""
+    """Returns the product `node` where the transpose of one operand is given."""
     along, others = 1 - node.contract[side][0], node.contract[1 - side]
     if side == 0:
         return b.dot(turned, other, ((along,), others), node.batch, node.dtype)
@@ -467,7 +467,7 @@ def reduce_of_one(b: Builder, node: ir.Reduce) -> ir.Node | None:
 
 
 def collective_of_one(b: Builder, node: ir.Collective) -> ir.Node | None:
-    """A collective of a group of one participant -> its operand, or zero."""
+    """Returns a collective of a group of one participant -> its operand, or zero."""
     if collectives.group_size(node.axes, node.groups) != 1:
         return None
     if collectives.is_operand(node.kind, node.params):

@@ -52,7 +52,7 @@ class Sum:
 
 
 def sums_over_turns(loop: ir.While) -> list[Sum]:
-    """The carries of `loop` whose reductions are better computed after it."""
+    """Returns the carries of `loop` whose reductions are better computed after it."""
     trips = count_trips(loop)
     if trips is None or trips.count < COSTS.sunk_trips:
         return []
@@ -80,7 +80,7 @@ def sums_over_turns(loop: ir.While) -> list[Sum]:
 
 
 def _term(loop: ir.While, index: int) -> ir.Node | None:
-    """What each iteration adds to a large carry that starts as 0; None for any other carry."""
+    """Returns what each iteration adds to a large carry that starts as 0; None for any other carry."""
     start, result = loop.init[index], loop.body.results[index]
     if not isinstance(result, ir.Apply) or result.fn != "add" or result.dtype not in _FLOATS:
         return None
@@ -92,13 +92,13 @@ def _term(loop: ir.While, index: int) -> ir.Node | None:
 
 
 def _is_zero(node: ir.Node) -> bool:
-    """Whether `node` is 0 everywhere, and not -0."""
+    """Returns whether `node` is 0 everywhere, and not -0."""
     value = node.x if isinstance(node, ir.Broadcast) else node
     return isinstance(value, ir.Constant) and not any(value.value.tobytes())
 
 
 def _sources(loop: ir.While, term: ir.Node) -> list[ir.Node] | None:
-    """What `term` is computed from by elements; None if that is not small."""
+    """Returns what `term` is computed from by elements; None if that is not small."""
     size = term.tensor_type.size
     sources: dict[ir.Node, None] = {}
     seen: set[ir.Node] = set()
@@ -121,13 +121,13 @@ def _sources(loop: ir.While, term: ir.Node) -> list[ir.Node] | None:
 
 
 def _is_stacked(loop: ir.While, trips: CountedLoop, node: ir.Node) -> bool:
-    """Whether `node` has to be stored in each iteration."""
+    """Returns whether `node` has to be stored in each iteration."""
     is_leaf = isinstance(node, ir.Parameter | ir.Constant | ir.DynamicSlice)
     return not (is_leaf and can_lift(loop, trips, node))
 
 
 def without_sums(b: Builder, loop: ir.While, sums: Sequence[Sum], run: RunLoop) -> list[ir.Node]:
-    """The results of `loop`, which `run` builds in `b` without the carries of `sums`."""
+    """Returns the results of `loop`, which `run` builds in `b` without the carries of `sums`."""
     trips = count_trips(loop)
     assert trips is not None
     every = dict.fromkeys([x for one in sums for x in one.sources])

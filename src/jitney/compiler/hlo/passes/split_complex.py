@@ -57,7 +57,7 @@ _Values: TypeAlias = MutableMapping[ir.Node, Any]
 
 
 def is_needed(region: ir.Region) -> bool:
-    """Whether there are complex numbers in `region`, or in a region within it."""
+    """Returns whether there are complex numbers in `region`, or in a region within it."""
     for node in traversal.reachable(traversal.roots(region)).values():
         for type_ in node.type if isinstance(node.type, tuple) else (node.type,):
             if type_.dtype.kind == "c":
@@ -105,7 +105,7 @@ def _part_type(node: ir.Node) -> ir.TensorType:
 
 
 def is_complex(node: ir.Node) -> bool:
-    """Whether the elements of `node` are complex numbers."""
+    """Returns whether the elements of `node` are complex numbers."""
     return node.dtype.kind == "c"
 
 
@@ -113,21 +113,21 @@ def is_complex(node: ir.Node) -> bool:
 
 
 def _value(b: Builder, node: ir.Node) -> _Value:
-    """The value of `node`, which is in memory."""
+    """Returns the value of `node`, which is in memory."""
     if isinstance(node.type, tuple) or not is_complex(node):
         return node
     return Split(b.apply("real", node), b.apply("imag", node), node)
 
 
 def _whole(b: Builder, value: _Value) -> ir.Node:
-    """A value as one node."""
+    """Returns a value as one node."""
     if not isinstance(value, Split):
         return value
     return b.apply("complex", value.re, value.im) if value.whole is None else value.whole
 
 
 def _pair(b: Builder, value: _Value) -> _Pair:
-    """The parts of a value, complex or not."""
+    """Returns the parts of a value, complex or not."""
     if isinstance(value, Split):
         return value.re, value.im
     return value, b.full(value.shape, 0, value.dtype)
@@ -189,7 +189,7 @@ def _as_it_is(b: Builder, node: ir.Node, new: _Values) -> Any:
 
 
 def _of_parts(b: Builder, node: ir.Node, new: _Values) -> Split:
-    """The same operation on either part."""
+    """Returns the same operation on either part."""
     re, im = (traversal.rebuild(b, node, lambda x, k=k: _part(new[x], k)) for k in (0, 1))
     return Split(re, im)
 
@@ -249,7 +249,7 @@ def _cond(b: Builder, node: ir.Cond, new: _Values) -> list[_Value]:
 
 
 def _apply(b: Builder, node: ir.Apply, args: Sequence[_Value]) -> _Value | None:
-    """A scalar function by parts; None if there is no such form."""
+    """Returns a scalar function by parts; None if there is no such form."""
     fn = node.fn
     if fn == "complex":
         re, im = args
@@ -293,7 +293,7 @@ def _compare(fn: str, joined_by: str) -> Callable[[Builder, _Pair, _Pair], ir.No
 
 
 def _extreme(order: str) -> Callable[[Builder, _Pair, _Pair], _Pair]:
-    """The one whose (real, imaginary) is beyond the other's; the second if neither is."""
+    """Returns the one whose (real, imaginary) is beyond the other's; the second if neither is."""
 
     def rule(b: Builder, x: _Pair, y: _Pair) -> _Pair:
         tie = b.apply("and", b.apply("eq", x[0], y[0]), b.apply(order, x[1], y[1]))
@@ -323,7 +323,7 @@ _FORMS: dict[str, _Unary | _Binary] = {
 
 
 def _dot(b: Builder, node: ir.Dot, x: _Value, y: _Value) -> Split | None:
-    """A contraction of few elements as a sum of products; None for others."""
+    """Returns a contraction of few elements as a sum of products; None for others."""
     (cx, cy), (bx, by) = node.contract, node.batch
     fx = [j for j in range(len(node.x.shape)) if j not in cx and j not in bx]
     fy = [j for j in range(len(node.y.shape)) if j not in cy and j not in by]
@@ -343,7 +343,7 @@ def _dot(b: Builder, node: ir.Dot, x: _Value, y: _Value) -> Split | None:
 
 
 def _folded(b: Builder, node: ir.Reduce, x: _Pair) -> Split | None:
-    """A product, or an extreme, by halves: each step folds the second half into the first."""
+    """Returns a product, or an extreme, by halves: each step folds the second half into the first."""
     n = math.prod([node.x.shape[d] for d in node.dims])
     if n == 0 or node.in_order or node.fn not in _FORMS:
         return None
