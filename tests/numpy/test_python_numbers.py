@@ -71,3 +71,14 @@ def test_jvp_leaves_scalars_of_numpy_alone(scalar):
     (_, count), _ = jitney.jvp(f, (3.0, np.int32(4)), (1.0, zero))
     assert type(count) is np.int32
     assert seen[-1] is np.int32
+
+
+@pytest.mark.parametrize("number", [2**53 + 1, -(2**53) - 1, 2**62 + 1, 2**63 - 1])
+def test_integers_keep_all_bits_beside_arrays(number):
+    """A number that no float64 holds."""
+    with jitney.enable_x64(True):
+        x = jnp.zeros(2, jnp.int64)
+        for sum_of in (jnp.add, jitney.jit(jnp.add), jitney.jit(lambda x, _: x + number)):
+            assert sum_of(x, number).tolist() == [number, number]
+        assert (x + number).tolist() == [number, number]
+        assert jitney.jit(lambda x: jnp.where(x == number, 1, 2))(x + number).tolist() == [1, 1]

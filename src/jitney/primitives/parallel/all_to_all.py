@@ -98,7 +98,7 @@ def _all_to_all_batch_with_axis(
         )  # fmt: skip
     if isinstance(axis_name, tuple):
         return axis_by_axis(
-            lambda part: _all_to_all_of_several(part, axis_name, s, c, True), axis_data, x, d
+            lambda part: _tiled_over_several(part, axis_name, s, c), axis_data, x, d
         )
     n = axis_data.size
     if d is None:
@@ -183,29 +183,20 @@ def all_to_all(
     return pytrees.tree_map(one, x)
 
 
-def _all_to_all_of_several(
-    x: Array, names: Sequence[AxisName], split_axis: int, concat_axis: int, tiled: bool
+def _tiled_over_several(
+    x: Array, names: Sequence[AxisName], split_axis: int, concat_axis: int
 ) -> Any:
-    """The exchange for several axes as one, the first varying slowest: axis by axis, in place."""
+    """Exchanges tiles along several axes as along one, the first varying slowest: axis by axis."""
     s = canonical_axis(split_axis, len(x.shape))
     c = canonical_axis(concat_axis, len(x.shape))
     sizes = [axis_extent(name, "all_to_all") for name in names]
-    parts = [*sizes, -1] if tiled else sizes
-    out = shapes.reshape(x, (*x.shape[:s], *_known(parts, x.shape[s]), *x.shape[s + 1 :]))
+    tile = x.shape[s] // max(math.prod(sizes), 1)
+    out = shapes.reshape(x, (*x.shape[:s], *sizes, tile, *x.shape[s + 1 :]))
     for i, name in enumerate(names):
         out = all_to_all(out, name, s + i, s + i)
     for _ in names[1:]:
         out = merge_axis(out, s)  # the source, as one axis at `s`
-    if not tiled:
-        return rules.move_axis(out, s, c)
     return merge_axis(rules.move_axis(out, s, c), c)
-
-
-def _known(parts: Sequence[int], whole: int) -> list[int]:
-    quotient = whole
-    for p in parts:
-        quotient //= max(p, 1) if p != -1 else 1
-    return [quotient if p == -1 else p for p in parts]
 
 
 def pswapaxes(
