@@ -51,6 +51,9 @@ with jax.set_mesh(mesh):
     show("over two axes", total(P(unreduced={"x", "y"}))(both))
     show("turned", jax.jit(lambda a, b: dot(a, b).T)(a, b))
     show("sum of sums", jax.jit(lambda a, b: dot(a, b) + dot(2 * a, b))(a, b))
+    for name, spec in (("along", P(None, "x", unreduced={"y"})), ("whole", P(unreduced={"y"}))):
+        moved = jax.jit(lambda a, b, spec=spec: jax.reshard(dot(a, b), spec))
+        show(f"moved {name}", moved(a, b))
     show("taken", jax.jit(lambda a, b: jax.reshard(dot(a, b), P("x")) + 1)(a, b))
 
     # Outside of programs.
