@@ -467,7 +467,7 @@ def reduce_of_one(b: Builder, node: ir.Reduce) -> ir.Node | None:
 
 
 def collective_of_one(b: Builder, node: ir.Collective) -> ir.Node | None:
-    """Returns a collective of a group of one participant -> its operand, or zero."""
+    """A collective of a group of one participant -> its operand, or zero."""
     if collectives.group_size(node.axes, node.groups) != 1:
         return None
     if collectives.is_operand(node.kind, node.params):
