@@ -98,6 +98,26 @@ def memoised_by_function(jax, jnp):
 
 
 @same
+def memoised_with_side_results(jax, jnp):
+    lu, util = module(jax, "extend.linear_util"), jax.api_util
+    info = util.debug_info("test", lambda x: x, (1,), {})
+    fun = lambda x: {"doubled": x * 2}  # noqa: E731
+    runs = []
+
+    @lu.cache
+    def call(f, x):
+        runs.append(x)
+        return f.call_wrapped(x)
+
+    def flat(x):
+        _, tree = jax.tree_util.tree_flatten(((x,), {}))
+        f, structure = util.flatten_fun(lu.wrap_init(fun, debug_info=info), tree)
+        return call(f, x), str(structure())
+
+    return [flat(x) for x in (2, 2, 3)], runs
+
+
+@same
 def flat_functions(jax, jnp):
     lu, util = module(jax, "extend.linear_util"), jax.api_util
     info = util.debug_info("test", lambda x, d, k: x, (1, {"a": 2}), {"k": 3})

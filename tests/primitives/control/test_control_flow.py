@@ -336,6 +336,28 @@ def test_carries_that_never_change_do_not_vary_with_the_predicate(wrap):
         np.testing.assert_allclose(b, a, rtol=1e-6)
 
 
+@pytest.mark.parametrize("inner", [1, 2, 3])
+@pytest.mark.parametrize("outer", [1, 2])
+def test_carries_that_a_loop_exchanges_change(inner, outer):
+    """What an iteration takes from another carry is handed on by no loop, whatever its length."""
+    scan = jitney.lax.scan
+
+    def exchanged(a, b):
+        return scan(lambda c, _: ((c[1], c[0]), None), (a, b), length=inner)[0]
+
+    def f(a, b):
+        def body(c):
+            return c[0] + 1, *exchanged(c[2], c[1])
+
+        return jitney.lax.while_loop(lambda c: c[0] < outer, body, (0, a, b))[1:]
+
+    want = [1.0, 2.0] if (inner + 1) * outer % 2 == 0 else [2.0, 1.0]
+    assert [float(x) for x in f(1.0, 2.0)] == want
+    assert [float(x) for x in jitney.jit(f)(1.0, 2.0)] == want
+    _, slopes = jitney.jvp(f, (1.0, 2.0), (3.0, 4.0))
+    assert [float(x) for x in slopes] == [x + 2 for x in want]
+
+
 def test_carries_that_stay_are_constants():
     """What the body returns as it came is no carry: programs are jax's, and reverse mode works."""
 
