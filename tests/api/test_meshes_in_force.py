@@ -89,3 +89,53 @@ def test_arrays_take_the_axes_of_a_mesh_without_devices(made):
         out = getattr(jitney.numpy, made)(x, device=axes)
     assert out.sharding.spec == spec
     assert jitney.typeof(out).sharding.spec == spec
+
+
+def _on(library, **axes):
+    kind = library.sharding.AxisType.Explicit
+    return library.sharding.AbstractMesh(tuple(axes.values()), tuple(axes), (kind,) * len(axes))
+
+
+def _energy(library, mesh):
+    """A function of an array on no mesh, which computes on `mesh`."""
+    jnp, P = library.numpy, library.sharding.PartitionSpec
+
+    def f(x):
+        with library.sharding.use_abstract_mesh(mesh):
+            y = library.sharding.reshard(x, P("x"))
+            return library.sharding.reshard(jnp.sum(jnp.sin(y) * y), P())
+
+    return f
+
+
+def _jaxprs(library):
+    mesh = _on(library, x=4)
+    f = _energy(library, mesh)
+    x = library.ShapeDtypeStruct((8,), "float32")
+
+    def descent(x):
+        step = lambda x, _: (x - library.grad(f)(x), None)  # noqa: E731
+        return library.lax.scan(step, x, None, length=3)[0]
+
+    def found():
+        functions = f, library.grad(f), descent
+        return [str(library.make_jaxpr(function)(x)) for function in functions]
+
+    with library.sharding.use_abstract_mesh(mesh):
+        return found()
+
+
+def test_gradients_are_on_a_mesh_if_the_argument_is():
+    assert _jaxprs(jitney) == answer(lambda: _jaxprs(jax))
+
+
+def test_gradients_of_programs_on_another_mesh():
+    """Operations go backwards on the mesh on which they went forwards, not on that in force."""
+    f = _energy(jitney, _on(jitney, x=4))
+    x = jitney.ShapeDtypeStruct((8,), "float32")
+    expected = str(jitney.make_jaxpr(jitney.grad(f))(x))
+    with jitney.sharding.use_abstract_mesh(_on(jitney, a=2, b=2)):
+        for g in (f, jitney.jit(f)):
+            jaxpr = jitney.make_jaxpr(jitney.grad(g))(x)
+            assert jaxpr.out_avals == jaxpr.in_avals
+        assert str(jitney.make_jaxpr(jitney.grad(f))(x)) == expected

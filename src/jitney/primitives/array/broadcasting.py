@@ -268,13 +268,9 @@ def expand_dims(array: ArrayLike, dimensions: Sequence[int]) -> Array:
 
 
 def _print_broadcast(eqn: JaxprEqn, context: text.Context, settings: text.Settings) -> text.Doc:
-    # The shape is that of the result, which is printed anyway.
-    params = eqn.params
-    shown: list[tuple[str, Any]] = []
-    if params["broadcast_dimensions"]:
-        shown.append(("broadcast_dimensions", params["broadcast_dimensions"]))
-    if params["sharding"] is not None:
-        shown.append(("sharding", params["sharding"]))
+    # The shape and the sharding are those of the result, which are printed anyway.
+    dims = eqn.params["broadcast_dimensions"]
+    shown: list[tuple[str, Any]] = [("broadcast_dimensions", dims)] if dims else []
     return text.eqn_with_params(eqn, shown, context, settings)
 
 

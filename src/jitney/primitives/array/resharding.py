@@ -173,10 +173,13 @@ reshard_p.jet(jet.linear(reshard_p))
 
 @reshard_p.transpose
 def _reshard_transpose(ct: Cotangent, x: Operand, **_: object) -> list[Any]:
-    own = explicit.sharding_of(rules.aval_of(x).to_cotangent_aval())
-    if own is None or isinstance(ct, Zero):
+    if isinstance(ct, Zero):
         return [ct]
-    return [reshard(ct, own)]
+    aval = rules.aval_of(x).to_cotangent_aval()
+    own = explicit.sharding_of(aval)
+    if own is None and explicit.sharding_of(rules.aval_of(ct)) is None:
+        return [ct]
+    return [reshard(ct, own or aval.sharding)]  # on no mesh, as the operand is
 
 
 @reshard_p.batch_with_axis
