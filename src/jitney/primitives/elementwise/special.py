@@ -173,13 +173,13 @@ def _gamma_density(a: Value, x: Value) -> Any:
     a (log1p(d) - d) - log(x) + log(a / 2 pi) / 2 less the formula's rest.
     """
     deviation = div(sub(x, a), a)
-    near = lt(calculus.abs(deviation), const(a, 0.5))
-    near = and_(near, ge(a, const(a, _STIRLING)))
+    is_large = ge(a, const(a, _STIRLING))
+    near = and_(lt(calculus.abs(deviation), const(a, 0.5)), is_large)
     power = mul(sub(a, _full_like(a, 1)), log(x))
     direct = sub(add(neg(x), power), lgamma(a))
 
     d = select_n(near, _full_like(deviation, 0), deviation)
-    large = select_n(near, _full_like(a, _STIRLING), a)
+    large = select_n(is_large, _full_like(a, _STIRLING), a)
     remainder = mul(div(const(a, 1), large), _polynomial(integer_pow(large, y=-2), _REST))
     middle = sub(mul(log(mul(large, const(a, 1 / (2 * np.pi)))), const(a, 0.5)), log(x))
     exponent = add(mul(large, _log1p_less(d)), sub(middle, remainder))
