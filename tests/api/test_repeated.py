@@ -17,7 +17,7 @@ import jitney
 import jitney.numpy as jnp
 from jitney.api import repeated
 from jitney.api.repeated import COMPILED_AT, LibraryFunction
-from jitney.core import config, user_warnings
+from jitney.core import config, dtypes, user_warnings
 
 CALLS = COMPILED_AT + 2
 OFTEN = repeated.LONGEST_REST * (repeated.SMALL_COMPILED_AT + 4)  # for functions of one operation
@@ -245,6 +245,23 @@ def test_operands_of_other_dtypes_are_converted_as_evaluation_does(y):
     for r in results:
         assert (r.dtype, r.weak_type) == (theirs.dtype, theirs.weak_type)
         np.testing.assert_allclose(r, theirs, rtol=1e-6)
+
+
+SCALARS = [t for t in dtypes.numpy_scalar_types if np.dtype(t) not in dtypes.WIDE]
+
+
+@pytest.mark.parametrize("kind", SCALARS, ids=lambda kind: np.dtype(kind).name)
+@pytest.mark.parametrize("function", ["ravel", "where", "append"])
+def test_scalars_of_numpy_keep_their_values(kind, function):
+    """NumPy hands out those of its own dtypes otherwise than those of `ml_dtypes`."""
+    call = {
+        "ravel": jnp.ravel,
+        "where": lambda v: jnp.where(True, v, v),
+        "append": lambda v: jnp.append(jnp.zeros(1, kind), v)[1],
+    }[function]
+    for k in range(OFTEN):
+        scalar = np.asarray(k % 2).astype(kind)[()]
+        assert np.asarray(call(scalar)).tobytes() == np.asarray(scalar).tobytes()
 
 
 def test_views_and_transposed_arrays_are_operands():

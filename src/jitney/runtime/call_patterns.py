@@ -133,8 +133,9 @@ class Reader:
             return (_NDARRAY, x.dtype, x.shape, *_other_dtype(x))
         if kind in _NUMPY_SCALARS:
             leaves.append(x)
-            other = _other_dtype(x)
-            return (_SCALAR, kind, *(other or ((x.dtype,) if x.nbytes > 8 else ())))
+            # Native code has room for 8 bytes, and NumPy gives it those of its own dtypes alone.
+            is_plain = x.nbytes <= 8 and x.dtype.isbuiltin == 1
+            return (_SCALAR, kind, *(_other_dtype(x) or (() if is_plain else (x.dtype,))))
         if kind in _OPTIONS or isinstance(x, _KINDS_OF_OPTIONS):
             return (_EXACT, kind, x)
         if kind is dict and len(x) <= _MAX_PARTS and all(type(name) is str for name in x):
