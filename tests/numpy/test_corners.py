@@ -36,6 +36,9 @@ TRACED = {
     "longlong": lambda j, J: j.jit(lambda x: x + 1)(np.longlong(7)),
     "ravel": lambda j, J: j.jit(lambda k: J.ravel_multi_index((k, k), (4, 5), mode="ignore"))(I),
     "bool": lambda j, J: j.jit(lambda x: (J.sum(x, 0, dtype=bool), J.cumprod(x, 1, dtype=bool)))(X),
+    "repeat": lambda j, J: [
+        j.jit(lambda x, n=n: J.repeat(x, n))(V) for n in map(J.array, ([2], [[2]], [1, 0, 3]))
+    ],
 }
 
 SHARES = np.array([0.1, 0.3337, 0.77])

@@ -460,9 +460,8 @@ def repeat(
             "The sum of `repeats` is the size of the result of jnp.repeat, so it must be static: "
             "give it by `total_repeat_length`, or pass `repeats` as Python or NumPy numbers.",
         )
-        if np.ndim(known) == 0 or np.shape(known) == (1,):
-            count: Any = known if np.ndim(known) == 0 else int(known[0])
-            count = count.item() if hasattr(count, "item") else count
+        if np.size(known) == 1:
+            count: Any = known.item() if hasattr(known, "item") else known
             return call_with_sharding(
                 out_sharding, "repeat", lambda x: _repeat_all(x, count, axis), x
             )
