@@ -521,7 +521,7 @@ def test_carries_of_fori_loop():
             lambda: jax.random.normal(jax.random.key(0), 3, 4),
             [
                 "  key  key<fry>[]  jax.random.key(0)",
-                "Instead: a dtype, such as jnp.float32; the extents of a shape are one tuple",
+                "Instead: a dtype, such as jnp.float32; the sizes of a shape are one tuple",
             ],
         ),
     ],
