@@ -480,6 +480,23 @@ def test_more_signatures_than_native_code_keeps_are_found():
     assert len(runs) == before
 
 
+def test_caches_that_are_cleared_while_a_program_is_made(monkeypatch):
+    """Another thread may do so at any point."""
+    compiled = repeated._compiled
+    cleared = []
+
+    def clearing(*args):
+        repeated.clear()
+        cleared.append(args[0].__name__)
+        return compiled(*args)
+
+    monkeypatch.setattr(repeated, "_compiled", clearing)
+    for k in range(4 * OFTEN):
+        n = 1.0 + k % 3
+        assert jnp.arange(n).tolist() == list(range(int(n)))  # asks for the value of a number
+    assert "arange" in cleared
+
+
 def test_threads():
     fun, _ = counted(several)
     failures = []

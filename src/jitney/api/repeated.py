@@ -151,7 +151,7 @@ class LibraryFunction(RepeatedFunction):
         compiled = _compiled(self, patterns, names, args, kwargs, result, is_small)
         if compiled is None and self._reader.has_numbers(patterns):
             # The function may ask for the value of a number: it is a part of the signature then.
-            del self._seen[seen.key]
+            self._seen.pop(seen.key, None)  # another thread may have cleared the caches
             self._reader.numbers_are_exact = True
             _, patterns, names = self._reader.read(args, kwargs)
             seen = _Seen((epoch, patterns, names))
