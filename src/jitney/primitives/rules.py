@@ -107,6 +107,13 @@ def zeros_like(x: Operand) -> Any:
     return Zero(aval_of(x)).instantiate()
 
 
+def zeros_for(ct: Value, x: Operand) -> Any:
+    """Zeros of the type of operand `x`, but of the dtype of `ct`: users' rules may widen cotangents."""
+    aval, dtype = aval_of(x), aval_of(ct).dtype
+    same = aval.dtype == dtype
+    return Zero(aval if same else aval.update(dtype=dtype, weak_type=False)).instantiate()
+
+
 def zero_tangent(out: Value) -> Zero:
     """Returns the zero tangent of a result."""
     return Zero(get_aval(out).to_tangent_aval())

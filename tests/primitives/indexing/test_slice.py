@@ -101,3 +101,34 @@ def test_errors(case):
         use(lax, jitney.numpy.asarray(X), jitney.numpy.asarray(V))
     assert got.type.__name__ == expected
     assert [fact for fact in wanted if fact not in str(got.value)] == []
+
+
+@jitney.custom_vjp
+def _in_float32(x):
+    return x.astype(np.float32).sum()
+
+
+_in_float32.defvjp(
+    lambda x: (_in_float32(x), x.shape),
+    lambda shape, ct: (jitney.lax.full(shape, ct, np.float32),),
+)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, jitney.jit], ids=["eager", "jit"])
+def test_cotangents_that_a_rule_has_widened(wrap):
+    """Gradients follow the cotangent's dtype, as in JAX, not the operand's."""
+    x = np.ones((7, 4), jitney.numpy.bfloat16)
+    window, corner = np.zeros((2, 7, 4), np.float32)
+    window[1:3] = corner[...] = 1
+    corner[1:3, :2] = 0
+
+    def taken(x):
+        return jitney.lax.dynamic_slice(x, (1, 0), (2, 4))
+
+    def updated(x):
+        return jitney.lax.dynamic_update_slice(x, np.ones((2, 2), x.dtype), (1, 0))
+
+    for f, expected in ((taken, window), (updated, corner)):
+        slope = jitney.grad(wrap(lambda x, f=f: _in_float32(f(x))))(x)
+        assert slope.dtype == np.float32
+        np.testing.assert_array_equal(slope, expected)

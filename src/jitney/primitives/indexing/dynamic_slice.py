@@ -394,7 +394,7 @@ def _dynamic_slice_transpose(
 ) -> list[Any]:
     if isinstance(ct, Zero):
         return [Zero(rules.aval_of(x))] + [None] * len(starts)
-    moved = dynamic_update_slice_p.bind(rules.zeros_like(x), ct, *starts)
+    moved = dynamic_update_slice_p.bind(rules.zeros_for(ct, x), ct, *starts)
     return [moved] + [None] * len(starts)
 
 
@@ -454,8 +454,7 @@ def _dynamic_update_slice_transpose(
         ]
     of_x = of_update = None
     if rules.is_linear(x):
-        nothing = Zero(rules.aval_of(update)).instantiate()
-        of_x = dynamic_update_slice_p.bind(ct, nothing, *starts)
+        of_x = dynamic_update_slice_p.bind(ct, rules.zeros_for(ct, update), *starts)
     if rules.is_linear(update):
         of_update = dynamic_slice_p.bind(ct, *starts, slice_sizes=rules.shape_of(update))
     return [of_x, of_update, *of_starts]
