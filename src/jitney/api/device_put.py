@@ -31,7 +31,7 @@ _PLACES = (Device, Sharding, PartitionSpec, Format)
 
 
 def _device_meant(place: object) -> str:
-    """Returns the device for an object that is no place: of the name of a platform, its first."""
+    """Returns the device for an object that is not a place: of the name of a platform, its first."""
     return f'jax.devices("{place}")[0]' if place in ("cpu", "gpu", "tpu") else "jax.devices()[0]"
 
 

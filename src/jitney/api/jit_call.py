@@ -485,7 +485,7 @@ class JitCall:
 def trace_closed(
     flat_fun: Callable[..., Sequence[Any]], avals: Sequence[AbstractValue], info: DebugInfo
 ) -> tuple[ClosedJaxpr, tuple[Any, ...]]:
-    """Returns (program, what it closes over that is no constant); the latter are its first operands.
+    """Returns (program, what it closes over that is not constant); the latter are its first operands.
 
     Those are tracers of enclosing traces, and mutable references.
     """

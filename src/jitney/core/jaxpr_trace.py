@@ -434,7 +434,7 @@ class JaxprTrace(Trace):
         return eqns
 
     def depends_on_arrays(self, tracer: DynamicJaxprTracer) -> bool:
-        """Returns whether an argument that the tracer's value depends on is no scalar."""
+        """Returns whether an argument that the tracer's value depends on is not a scalar."""
         avals: list[Any] = [v.aval for v, _ in self._arguments(tracer)]
         return any(getattr(aval, "ndim", 0) > 0 for aval in avals)
 

@@ -161,7 +161,7 @@ class _Ends:
 
 
 def message(number: int, pid: int, size: int, watched: int) -> str:
-    """Returns what is told of a process that has ended without a word.
+    """Returns the message about a process that has ended without one of its own.
 
     Args:
       number, pid: of the process.

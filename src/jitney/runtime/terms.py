@@ -44,7 +44,7 @@ def attach(x: NativeArray, terms: np.ndarray) -> None:
 
 
 def of_array(x: NativeArray) -> np.ndarray | None:
-    """Returns the terms of `x`; None if it is no sum, or the first device has it."""
+    """Returns the terms of `x`; None if it is not a sum, or the first device has it."""
     entry = _of.get(id(x)) if _of else None
     return None if entry is None or entry[0]() is not x else entry[1]
 

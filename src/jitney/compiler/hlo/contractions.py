@@ -41,7 +41,7 @@ def is_small_dot(node: ir.Dot) -> bool:
 
 
 def has_tiles(node: ir.Dot) -> bool:
-    """Returns whether loops keep sums in registers that share what they load, and BLAS is no faster."""
+    """Returns whether loops keep sums in registers that share loads, and BLAS is not faster."""
     return is_by_columns(node) or is_by_rows(node)
 
 

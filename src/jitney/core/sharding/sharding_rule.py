@@ -96,7 +96,7 @@ class SdyShardingRule:
     Raises:
       ValueError: if there is no such factor, a size is missing or one too many, or a factor is of
         two kinds.
-      TypeError: if a size is no integer.
+      TypeError: if a size is not an integer.
     """
 
     def __init__(

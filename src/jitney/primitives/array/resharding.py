@@ -176,10 +176,9 @@ def _reshard_transpose(ct: Cotangent, x: Operand, **_: object) -> list[Any]:
     if isinstance(ct, Zero):
         return [ct]
     aval = rules.aval_of(x).to_cotangent_aval()
-    own = explicit.sharding_of(aval)
-    if own is None and explicit.sharding_of(rules.aval_of(ct)) is None:
+    if not explicit.is_explicit((aval, rules.aval_of(ct))):
         return [ct]
-    return [reshard(ct, own or aval.sharding)]  # on no mesh, as the operand is
+    return [reshard(ct, aval.sharding)]  # on no mesh if the operand is on none
 
 
 @reshard_p.batch_with_axis

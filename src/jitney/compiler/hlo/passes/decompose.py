@@ -133,7 +133,7 @@ def _is_compared(xs: Sequence[ir.Node], dim: int) -> bool:
 
 
 def _has_code(xs: Sequence[ir.Node], dim: int) -> bool:
-    """Returns whether native code sorts `xs`, and NumPy is no faster."""
+    """Returns whether native code sorts `xs`, and NumPy is not faster."""
     types = [x.tensor_type for x in xs]
     return sorting.is_native(types, dim) and sorting.is_faster(types)
 
