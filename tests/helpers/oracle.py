@@ -407,8 +407,8 @@ def agree(one: Any, other: Any) -> bool:
 def _near(one: Any, other: Any) -> bool:
     eps = float(ml_dtypes.finfo(one.dtype).eps)
     wide = np.complex128 if one.dtype.kind == "c" else np.float64
-    a, b = np.asarray(one).astype(wide), np.asarray(other).astype(wide)
     with np.errstate(all="ignore"):
+        a, b = np.asarray(one).astype(wide), np.asarray(other).astype(wide)
         finite = np.isfinite(a) & np.isfinite(b)
         size = float(np.max(np.abs(a[finite]), initial=0.0))
         close = np.abs(a - b) <= 256 * eps * np.abs(a) + 64 * eps * min(size, 1e30)
@@ -598,14 +598,19 @@ def answer(
     return oracle.answer(compute, *case, last=last, agrees=agrees)
 
 
-def of_jax(use: Callable[..., Any], *args: Any, x64: bool = False) -> Any:
+def of_jax(
+    use: Callable[..., Any],
+    *args: Any,
+    x64: bool = False,
+    agrees: Callable[[Any, Any], bool] = agree,
+) -> Any:
     """Returns what `answer` does of `use(jax, *args)`, with 64-bit types if `x64`."""
 
     def compute() -> Any:
         with jax.enable_x64(x64):
             return use(jax, *args)
 
-    return answer(compute)
+    return answer(compute, agrees=agrees)
 
 
 def live(compute: Callable[[], Any]) -> Any:

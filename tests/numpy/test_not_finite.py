@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.helpers.oracle import of_jax
+from tests.helpers.oracle import agree, of_jax
 
 import jitney
 import jitney.numpy as jtnp
@@ -44,13 +44,19 @@ def systems(dtype: Any) -> tuple[np.ndarray, np.ndarray]:
     return np.stack(matrices), np.stack(right)
 
 
+def agree_where_finite(one: Any, other: Any) -> bool:
+    """Whether answers for `systems` agree; how far a NaN spreads, each BLAS kernel decides for itself."""
+    return one.array.shape == other.array.shape and agree(one.array[0], other.array[0])
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.complex64])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_nan_is_where_jax_has_it(name: str, dtype: Any):
     function = FUNCTIONS[name]
     x, b = systems(dtype)
     theirs = of_jax(
-        lambda j: j.jit(lambda x, b: function(j.numpy, j.scipy.linalg, x, b))(x, b)
+        lambda j: j.jit(lambda x, b: function(j.numpy, j.scipy.linalg, x, b))(x, b),
+        agrees=agree_where_finite,
     ).array
 
     def ours(x: Any, b: Any) -> Any:
