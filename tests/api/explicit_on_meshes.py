@@ -49,6 +49,46 @@ def over_both(f):
     return jax.smap(inner, in_axes=0, out_axes=0, axis_name="x")
 
 
+def in_regions(x):
+    """References to whole and to divided arrays in a region whose `in_specs` are inferred."""
+
+    @jax.jit
+    def run(x):
+        ref = jax.new_ref(x * 2)
+        jax.shard_map(lambda part: part.addupdate(jnp.sin(part[...])), out_specs=None)(ref)
+        out_specs = jax.typeof(ref).sharding.spec
+        return jax.shard_map(lambda part: part[...], out_specs=out_specs)(ref.at[...]), ref[...]
+
+    return run(x)
+
+
+def references(x):
+    """Reads and writes of the whole, and reads of parts along an axis that is not divided."""
+    ref = jax.new_ref(x)
+    ref[...] = ref[...] + x
+    return ref[...], ref[:, 0:1], jax.freeze(ref)
+
+
+def references_in_loops(x):
+    ref = jax.new_ref(x)
+
+    def step(c, i):
+        ref[...] = jnp.sin(ref[...]) * 2
+        return c, i
+
+    jax.lax.scan(step, 0, jnp.arange(3))
+    return jax.vmap(lambda row: jax.new_ref(row)[...] * 2)(ref[...]).sum()
+
+
+def in_views(x):
+    @jax.jit
+    def run(x):
+        ref = jax.new_ref(x)
+        return jax.shard_map(lambda v: v[...] * 2, in_specs=P("x"), out_specs=P("x"))(ref.at[:])
+
+    return run(x)
+
+
 def branched(v):
     return jax.lax.cond(v.sum() > 3, lambda v: jnp.sin(v), lambda v: v, v)
 
@@ -181,6 +221,29 @@ CASES = {
     "unreduced along others": lambda: types(
         lambda x: reshard(x, P(unreduced={"x"})) + reshard(x, P(unreduced={"y"})), X
     ),
+    "one element": lambda: (
+        jax.jit(lambda x: x[0, 0])(x),
+        jax.jit(lambda v: (v[3], v[-1:], v[jnp.int32(2)], jnp.split(v, 8)))(both),
+        jax.lax.dynamic_slice(x, (7, 1), (1, 1)),
+        jax.lax.pad(both, jnp.float32(0), [(0, -7, 0)]),
+    ),
+    "one row": lambda: x[0],
+    "like a type": lambda: jax.lax.broadcast_like(
+        put(X[:, :1], "x"), jax.eval_shape(jnp.sin, rows)
+    ),
+    "without in_specs": lambda: (
+        jax.jit(lambda x: jax.shard_map(lambda x: x * 2, mesh=MESH, out_specs=P())(x + 1))(
+            np.arange(4.0, dtype=np.float32)
+        ),
+        in_regions(x),
+        in_regions(X),
+    ),
+    "references": lambda: (jax.jit(references)(rows), jax.jit(jax.grad(references_in_loops))(x)),
+    "views of references": lambda: in_views(rows),
+    "types of references": lambda: str(jax.make_jaxpr(references_in_loops)(x)),
+    "arguments that are None": lambda: jax.shard_map(
+        lambda pair: pair[0], in_specs=P("x"), out_specs=P("x")
+    )((rows, None)),
     "clash": lambda: x + put(X, "y", "x"),
     "contracted": lambda: x @ put(X.T.copy(), "y", "x"),
     "twice": lambda: rows @ put(X.T.copy(), None, "x"),

@@ -78,7 +78,7 @@ def test_flags_under_transformations():
 def test_flags_that_do_not_fit(option: str):
     with pytest.raises(ValueError, match=rf"{option} argument of jax\.vjp.*has 1.*with 2"):
         vjp(product, X, Y, **{option: (True,)})
-    with pytest.raises(ValueError, match=rf"{option}.*booleans in tuples.*3"):
+    with pytest.raises(ValueError, match=rf"{option}.*tree of booleans.*3"):
         vjp(product, X, Y, **{option: 3})
     with pytest.raises(ValueError, match=option):
         vjp(product, X, Y, **{option: (True, (True,))})
@@ -102,6 +102,10 @@ def test_arguments_that_are_not_kept():
     )
     unneeded = vjp(lambda x, y: x * 2 + y, X, Y, saveable_args=False)
     assert unneeded(ONE) == (2, 1) and repr(unneeded.args_res[0]) == "NotNeeded()"
+    of_dict = vjp(
+        lambda d: d["a"] * d["b"], {"a": X, "b": Y}, saveable_args=({"a": True, "b": False},)
+    )
+    assert repr(of_dict.args_res) == f"[{{'a': {X!r}, 'b': NotSaveable()}}]"
     of_dict = vjp(lambda d: d["a"] * d["b"], {"a": X, "b": Y}, saveable_args=((True, False),))
     assert repr(of_dict.args_res[0]["b"]) == "NotSaveable()" and of_dict.args_res[0]["a"] is X
     assert not [x for x in jax.tree.leaves(of_dict) if x is Y]

@@ -18,6 +18,33 @@ def test_what_is_refused_is_named():
         x + x.T
 
 
+def test_gradients_of_single_elements():
+    mesh = jitney.make_mesh((1,), ("i",))
+    x = jitney.device_put(jitney.numpy.arange(4.0), jitney.NamedSharding(mesh, jitney.P("i")))
+    picks = [lambda x: x[3], lambda x: x[jitney.numpy.int32(3)], lambda x: x[3:].sum()]
+    for pick in picks:
+        slope = jitney.jit(jitney.grad(lambda x, pick=pick: pick(x) ** 2))(x)
+        assert slope.tolist() == [0, 0, 0, 6]
+        assert jitney.typeof(slope).sharding.spec == jitney.P("i")
+
+
+def test_references_keep_where_their_array_lies():
+    mesh = jitney.make_mesh((1,), ("i",))
+    with jitney.set_mesh(mesh):
+        x = jitney.device_put(jitney.numpy.arange(8.0).reshape(4, 2), jitney.P("i"))
+        ref = jitney.new_ref(x)
+        ref[...] = jitney.numpy.ones((4, 2))
+        ref[0:2] = jitney.numpy.zeros((2, 2))
+        assert ref[...].sharding.spec == jitney.P("i", None)
+        assert ref[...].tolist() == [[0, 0], [0, 0], [1, 1], [1, 1]]
+        assert jitney.typeof(ref.T[...]).sharding.spec == jitney.P(None, "i")
+        assert jitney.typeof(ref[:, 0]).sharding.spec == jitney.P("i")
+        with pytest.raises(
+            explicit.ShardingTypeError, match="in blocks, or with its axes permuted"
+        ):
+            ref.reshape(8)[...]
+
+
 def test_types_of_other_arrays_say_nothing():
     auto = jitney.make_mesh((1,), ("i",), axis_types=(jitney.sharding.AxisType.Auto,))
     x = jitney.device_put(jitney.numpy.ones(2), jitney.NamedSharding(auto, jitney.P("i")))

@@ -362,7 +362,7 @@ def test_triangles_of_matrices_that_are_not_finite(dtype, shape, value):
 
 
 def cholesky_with_nan(x, row, column):
-    """The factor of `x`, with NaN for whatever depends on one of its elements: no kernel spreads it less."""
+    """The factor of `x`, with NaN for whatever depends on an element: no kernel spreads it less."""
     out = np.linalg.cholesky(x.astype(np.float64)).astype(x.dtype)
     row, column = row % len(x), column % len(x)
     if column <= row:

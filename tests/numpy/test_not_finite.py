@@ -45,7 +45,7 @@ def systems(dtype: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def agree_where_finite(one: Any, other: Any) -> bool:
-    """Whether answers for `systems` agree; how far a NaN spreads, each BLAS kernel decides for itself."""
+    """Whether answers for `systems` agree; how far a NaN spreads, each kernel of BLAS decides."""
     return one.array.shape == other.array.shape and agree(one.array[0], other.array[0])
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from jitney.core.pytree import pytrees
 
 if TYPE_CHECKING:
     from jitney.core.pytree.treedef import PyTreeDef
 
-Flags: TypeAlias = "bool | Sequence[Any]"  # nested
+Flags: TypeAlias = (
+    "bool | Sequence[Any] | Mapping[Any, Any]"  # nested, or another pytree of booleans
+)
 
 
 def spread(what: str, flags: Flags, tree: PyTreeDef) -> list[bool]:
@@ -18,8 +20,8 @@ def spread(what: str, flags: Flags, tree: PyTreeDef) -> list[bool]:
 
     Args:
       what: the option and the function, for messages: "the in_nzs argument of jax.vjp".
-      flags: a boolean stands for all leaves below it; a tuple or list has an entry for each child of a
-        node of any kind.
+      flags: a boolean stands for all leaves below it; a node of any kind has a child for each child of
+        a node of any kind.
       tree: structure of the arguments.
 
     Raises:
@@ -28,12 +30,11 @@ def spread(what: str, flags: Flags, tree: PyTreeDef) -> list[bool]:
     if isinstance(flags, bool):
         return [flags] * tree.num_leaves
     prefix: object = flags
-    if not isinstance(prefix, tuple | list):
+    if pytrees.all_leaves([prefix]):
         raise ValueError(
-            f"{what} must be a tree of booleans in tuples, but there is {prefix!r} of type "
-            f"{type(prefix)}"
+            f"{what} must be a tree of booleans, but there is {prefix!r} of type {type(prefix)}"
         )
-    entries, children = cast("Sequence[Any]", prefix), tree.children()
+    entries, children = [*pytrees.flatten_one_level(prefix)[0]], tree.children()
     if len(entries) != len(children) or pytrees.treedef_is_leaf(tree):
         raise ValueError(
             f"{what} must be a prefix of the tree of arguments, whose nodes have as many children, but "

@@ -138,8 +138,9 @@ def linearize(
       fun: takes and returns pytrees of arrays.
       *primals: its arguments.
       has_aux: whether `fun` returns a pair of which the second part is not differentiated.
-      in_nzs: a tree of booleans in tuples, a prefix of the arguments: where it is False, tangents are
-        zero, whatever the derivative is given. All are True by default.
+      in_nzs: a tree of booleans, a prefix of the arguments: where it is False, tangents are zero,
+        whatever the derivative is given. All are True by default. Its nodes need only have as many
+        children as those of the arguments: tuples will do.
 
     Returns: (value, derivative), and what is not differentiated with `has_aux`. The derivative takes
       as many tangents as there are arguments. Its attribute `out_nzs` says which results can have
@@ -200,7 +201,7 @@ def _check_linear_tangent(primal: AbstractValue, got: AbstractValue) -> None:
 def _is_alike(got: AbstractValue, wanted: AbstractValue) -> bool:
     """Returns whether types are equal but for weakness, and vary along the same axes."""
     is_same = got.shape == wanted.shape and got.dtype == wanted.dtype
-    return is_same and not varies_otherwise(got, wanted)
+    return is_same and got.is_ref == wanted.is_ref and not varies_otherwise(got, wanted)
 
 
 def apply_linear(linear: Linear, consts: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
@@ -232,9 +233,10 @@ def vjp(
       *primals: its arguments.
       has_aux: whether `fun` returns a pair of which the second part is not differentiated.
       reduce_axes: must be empty; JAX has given it up.
-      saveable_args: a tree of booleans in tuples, a prefix of the arguments: where it is False, the
-        pullback does not hold the argument. Its `args_res` has `NotSaveable()` in the place of one that
-        is needed, which has to be put there before the pullback is called.
+      saveable_args: a tree of booleans, a prefix of the arguments: where it is False, the pullback does
+        not hold the argument. Its `args_res` has `NotSaveable()` in the place of one that is needed,
+        which has to be put there before the pullback is called. Its nodes need only have as many
+        children as those of the arguments: tuples will do.
       in_nzs: likewise: where it is False, tangents are zero, and so are cotangents. All are True by
         default.
 

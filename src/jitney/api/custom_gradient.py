@@ -214,7 +214,7 @@ def closure_convert(
     flat = FlatFunction(fun, in_tree)
     info = DebugInfo("closure_convert", source_info.fun_sourceinfo(fun))
     jaxpr, _, consts = trace_to_jaxpr(flat, [get_aval(x) for x in leaves], info)
-    hoisted = [isinstance(c, Tracer) and has_tangent(c.aval) for c in consts]
+    hoisted = [isinstance(c, Tracer) and not c.aval.is_ref and has_tangent(c.aval) for c in consts]
     n = sum(hoisted)
     out_tree = flat.out_tree
 

@@ -131,7 +131,8 @@ def check_input_dtype(
     if aval.is_ref:
         raise TypeError(
             f"{name} cannot differentiate with respect to a reference, {aval}; pass what it holds, "
-            "ref[...], and make a reference within the function"
+            "ref[...], and make a reference within the function; or use jax.vjp, and its pullback's "
+            "method with_refs, which has cotangents added to what another reference holds"
         )
     if aval.is_high:
         return

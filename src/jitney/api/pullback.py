@@ -21,12 +21,13 @@ from jitney.core import dtypes, messages
 from jitney.core.avals import AbstractValue, get_aval
 from jitney.core.pytree import pytrees
 from jitney.core.pytree.errors import equality_errors_pytreedef
-from jitney.core.refs import is_ref
+from jitney.core.refs import IS_REF, array_type, is_ref
 from jitney.core.tracebacks import api_boundary
 from jitney.core.varying import how_to_vary, varies_otherwise
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.refs.accumulator import RefAccum
 from jitney.transforms.accumulators import GradAccum, NullAccum
+from jitney.transforms.discharge import content_type
 from jitney.transforms.zero import Zero
 
 if TYPE_CHECKING:
@@ -190,6 +191,7 @@ class VJP:
                 f"{messages.counted(1 + len(extra_args), 'argument')}. Where the result is a tuple, so "
                 "is the cotangent."
             )
+        self._check_refs()
         flat_cts = _checked_cotangents(static, out_ct)
         # Operations that only unwanted cotangents need may log, too.
         computed = None if self.want_logs else self.wanted
@@ -203,7 +205,8 @@ class VJP:
         ]
         for k, ref in enumerate(self.refs):
             if ref is not None:
-                ref.addupdate(result[k])
+                if not static.in_avals[k].is_ref:
+                    ref.addupdate(result[k])
                 result[k] = GradRef()
         operand_tree = pytrees.tree_unflatten(static.in_tree, result)
         return (operand_tree, log) if self.want_logs else operand_tree
@@ -250,11 +253,15 @@ class VJP:
             references, of the argument's structure or a prefix of it.
 
         Returns: a pullback that adds cotangents to what references hold, with `jax.ad.GradRef()` in
-          their place, and `jax.ad.DidntWant()` in that of those that are not wanted.
+          their place, and `jax.ad.DidntWant()` in that of those that are not wanted. For an argument
+          that is a reference itself, the one that is passed here holds the cotangent of what the
+          argument holds after the function, zeros as a rule, and after the call that of what it held
+          before.
 
         Raises:
           TypeError: if an entry is something else.
-          ValueError: if the structure does not fit the arguments.
+          ValueError: if the structure does not fit the arguments, a reference is of another type than
+            its cotangent, or `GradValue()` is passed for an argument that is a reference.
 
         Example:
           >>> y, pullback = jax.vjp(lambda x, w: x * w, 2.0, 3.0)
@@ -271,9 +278,46 @@ class VJP:
                     "VJP.with_refs: each argument's cotangent is requested by jax.ad.GradValue() or a "
                     f"Ref, or declined by jax.ad.DontWant(), but got {x!r} of type {type(x)}"
                 )
+        for k, x in enumerate(leaves):
+            self._check_wanted(k, x)
         flags = tuple([not isinstance(x, DontWant) for x in leaves])
         refs = [x if is_ref(x) else None for x in leaves]
         return self._changed(wanted=flags, refs=refs)
+
+    def _check_wanted(self, k: int, x: object) -> None:
+        """Raises ValueError unless the cotangent of argument `k` (flat) can be given as `x` says."""
+        content: Any = content_type(self.static.in_avals[k])
+        if is_ref(x):
+            wanted, got = content.to_cotangent_aval(), array_type(get_aval(x))
+            is_float0 = getattr(wanted, "dtype", None) == dtypes.float0
+            if not is_float0 and (got.shape, got.dtype) != (wanted.shape, wanted.dtype):
+                raise ValueError(
+                    f"VJP.with_refs: the cotangent of {self._argument(k)} is {wanted.str_short()}, but "
+                    f"the reference that it is to be added to holds {got.str_short()}"
+                )
+        elif isinstance(x, GradValue):
+            self._check_is_no_ref(k)
+
+    def _check_refs(self) -> None:
+        """Raises ValueError if an argument is a reference, and `with_refs` has not been told of it."""
+        if self.wanted is None and any(map(IS_REF, self.static.in_avals)):
+            for k in range(len(self.static.in_avals)):
+                self._check_is_no_ref(k)
+
+    def _check_is_no_ref(self, k: int) -> None:
+        aval = self.static.in_avals[k]
+        if aval.is_ref:
+            raise ValueError(
+                f"the pullback of {fun_name(self.static.fun)}: {self._argument(k)} is a "
+                f"reference, {aval.str_short()}, whose cotangent is no value: pass a reference for it "
+                "to the method with_refs (jax.new_ref(jnp.zeros_like(...))), or jax.ad.DontWant()"
+            )
+
+    def _argument(self, k: int) -> str:
+        """The path of argument `k` (flat), for messages."""
+        tree = self.in_tree
+        leaves = pytrees.tree_leaves_with_path(pytrees.tree_unflatten(tree, [0] * tree.num_leaves))
+        return f"args{pytrees.keystr(leaves[k][0])}"
 
     def _accumulators(self) -> list[GradAccum | None] | None:
         """For each argument what it is said to have by `with_refs`."""
@@ -281,10 +325,11 @@ class VJP:
             return None
         accums: list[GradAccum | None] = []
         for aval, ref, is_wanted in zip(self.static.in_avals, self.refs, self.wanted, strict=True):
+            ct_aval = content_type(aval).to_cotangent_aval()
             if not is_wanted:
-                accums.append(NullAccum(aval.to_cotangent_aval()))
+                accums.append(NullAccum(ct_aval))
             else:
-                accums.append(None if ref is None else RefAccum(aval.to_cotangent_aval(), ref))
+                accums.append(None if ref is None else RefAccum(ct_aval, ref))
         return accums
 
     def _residuals(self) -> list[Any]:

@@ -187,7 +187,11 @@ class Mapped:
     def __call__(self, args: tuple[PyTree, ...]) -> Any:
         region = self.region()
         leaves, tree = pytrees.tree_flatten(args, is_leaf=lambda x: x is None)
-        specs = self.specs_of_arguments(region, args, leaves)
+        # None has no specification, whatever a prefix says.
+        specs = [
+            None if x is None else spec
+            for x, spec in zip(leaves, self.specs_of_arguments(region, args, leaves), strict=True)
+        ]
         is_operand = [spec is not None for spec in specs]
         operands = [as_value(x) for x, is_taken in zip(leaves, is_operand, strict=True) if is_taken]
         own_specs = tuple([spec for spec in specs if spec is not None])

@@ -63,9 +63,6 @@ def inferred(region: Region, x: object) -> PartitionSpec | None:
     """How the array `x` is divided along the region's axes already; those that lie elsewhere are whole.
 
     None, which is in trees what nothing is to be given for, stays None.
-
-    Raises:
-      TypeError: if `x` is a tracer whose type does not say it.
     """
     if x is None:
         return None
@@ -73,14 +70,8 @@ def inferred(region: Region, x: object) -> PartitionSpec | None:
     if isinstance(place, NamedSharding) and place.mesh == region.mesh:
         return _along(region, place.spec)
     if isinstance(x, Tracer) or is_ref(x):
-        place = getattr(get_aval(x), "sharding", None)
-        if not isinstance(place, NamedSharding) or place.mesh.empty:
-            raise TypeError(
-                "shard_map: without in_specs, how arguments are divided is taken from their types, "
-                "but "
-                f"{get_aval(x)} does not tell it; give in_specs, a pytree of PartitionSpec"
-            )
-        return _along(region, place.spec)
+        place = explicit.sharding_of(content_type(get_aval(x)))
+        return PartitionSpec() if place is None else _along(region, place.spec)
     return PartitionSpec()
 
 

@@ -173,10 +173,12 @@ def cut(operation: Operation) -> list[Entries]:
     """Results that have some of the first operand's elements: axes that are divided stay whole.
 
     So slices, padding, and what is like them: an axis of another size may be divided only where its
-    parts stay equal.
+    parts stay equal. A single element is on all devices.
     """
     spec, old = operation.specs[0], shape_of(operation, 0)
     for shape in operation.shapes:
+        if _is_one_element(shape):
+            continue
         for axis, (n, m) in enumerate(zip(old, shape, strict=True)):
             if n != m and spec[axis] and m % operation.parts(spec[axis]):
                 what = "padding" if operation.name == "pad" else "slicing"
@@ -185,13 +187,22 @@ def cut(operation: Operation) -> list[Entries]:
                     f"elements, which is divided along {spec[axis]} of the mesh into "
                     f"{operation.parts(spec[axis])} parts"
                 )
-    return [spec] * len(operation.shapes)
+    return [_whole_if_one(spec, shape) for shape in operation.shapes]
+
+
+def _is_one_element(shape: Sequence[int]) -> bool:
+    return all(n == 1 for n in shape)
+
+
+def _whole_if_one(spec: Entries, shape: Sequence[int]) -> Entries:
+    """Returns `spec` for results of `shape`, which a single element has on all devices."""
+    return ((),) * len(spec) if _is_one_element(shape) else spec
 
 
 def dynamic_update_slice(operation: Operation) -> list[Entries]:
-    """Operand and update are divided alike, and so is the result."""
+    """Operand and update are divided alike, or the update is one element; the result is as well."""
     operand, update = operation.specs[:2]
-    if operand != update:
+    if operand != update and (any(update) or not _is_one_element(shape_of(operation, 1))):
         operation.refuse(
             "dynamic_update_slice takes an operand and an update that are divided alike"
         )
@@ -215,16 +226,16 @@ def concatenate(operation: Operation) -> list[Entries]:
 
 
 def split(operation: Operation) -> list[Entries]:
-    """Parts are divided as the operand, where they can be divided evenly."""
+    """Parts are divided as the operand, where they can be divided evenly; single elements are whole."""
     (spec,) = operation.specs
     _check_parts(operation, spec, operation.params["axis"], "cuts")
-    return [spec] * len(operation.shapes)
+    return [_whole_if_one(spec, shape) for shape in operation.shapes]
 
 
 def _check_parts(operation: Operation, spec: Entries, axis: int, does: str) -> None:
     """Raises if results cannot be divided evenly along `axis`."""
     for shape in operation.shapes:
-        if shape[axis] % operation.parts(spec[axis]):
+        if shape[axis] % operation.parts(spec[axis]) and not _is_one_element(shape):
             operation.refuse(
                 f"{operation.name} on sharded dims: it {does} axis {axis}, which is divided along "
                 f"{spec[axis]}, and a result has {messages.counted(shape[axis], 'element')} there"

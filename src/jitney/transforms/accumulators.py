@@ -29,6 +29,10 @@ class GradAccum:
         """Returns the sum."""
         raise NotImplementedError
 
+    def take(self) -> Any:
+        """Returns the sum, and starts again with zero."""
+        raise NotImplementedError
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.aval.str_short()})"
 
@@ -48,6 +52,10 @@ class ValAccum(GradAccum):
     def freeze(self) -> Any:
         return self._sum
 
+    def take(self) -> Any:
+        taken, self._sum = self._sum, Zero(self.aval)
+        return taken
+
 
 class NullAccum(GradAccum):
     """Stands for an operand of which no cotangent is wanted."""
@@ -57,3 +65,5 @@ class NullAccum(GradAccum):
 
     def freeze(self) -> Any:
         return Zero(self.aval)
+
+    take = freeze

@@ -92,15 +92,25 @@ def discharge(closed: ClosedJaxpr, which: tuple[bool, ...]) -> tuple[ClosedJaxpr
     return ClosedJaxpr(jaxpr, consts), changed
 
 
-def without_inner_refs(jaxpr: Jaxpr, consts: Sequence[Any]) -> tuple[Jaxpr, Sequence[Any]]:
-    """`jaxpr` without the references that it makes itself, and its constants."""
-    program = _as_operands(jaxpr)
+def discharge_with_consts(
+    jaxpr: Jaxpr, consts: Sequence[Any], which: Sequence[bool]
+) -> tuple[Jaxpr, Sequence[Any], list[bool]]:
+    """`discharge` for a program whose constants stand apart.
+
+    Args:
+      jaxpr: a program.
+      consts: values of its constants.
+      which: the operands to replace.
+
+    Returns: (program: operands -> results, contents of references that are changed; values of its
+      constants; which operands those are).
+    """
     n = len(jaxpr.constvars)
-    closed, _ = discharge(program, (False,) * len(program.in_avals))
+    closed, changed = discharge(_as_operands(jaxpr), (*(False,) * n, *which))
     inner = closed.jaxpr
     variables = [*inner.constvars, *inner.invars[:n]]
-    changed = inner.replace(constvars=variables, invars=inner.invars[n:])
-    return changed, [*closed.consts, *consts]
+    pure = inner.replace(constvars=variables, invars=inner.invars[n:])
+    return pure, [*closed.consts, *consts], changed[n:]
 
 
 @memoize_by_identity

@@ -14,6 +14,7 @@ from jitney.core.avals import AbstractValue, get_aval
 from jitney.core.jaxpr import DebugInfo, Jaxpr
 from jitney.core.jaxpr_trace import DynamicJaxprTracer, JaxprTrace
 from jitney.core.record import record
+from jitney.core.refs import AbstractRef
 from jitney.core.trace import TraceTag, state
 from jitney.transforms.jvp import JVPTrace, JVPTracer
 from jitney.transforms.partial import PartialTrace
@@ -25,8 +26,8 @@ class Linear:
     """The derivative of a function at a point.
 
     Attributes:
-      jaxpr: linear; operands are the tangents marked in `nonzero_in`, results the tangents marked in
-        `nonzero_out`; its constants are residuals.
+      jaxpr: linear; operands are the tangents marked in `nonzero_in`, references for those of
+        references; results are the tangents marked in `nonzero_out`, constants the residuals.
       consts: values of the residuals.
       nonzero_in, nonzero_out: which tangents there are.
       out_avals: types of all results' tangents.
@@ -46,10 +47,11 @@ class Linear:
 def has_tangent(aval: AbstractValue) -> bool:
     """Returns whether values of this type can have a tangent that is not zero.
 
-    What a reference, or a mutable value of a user's type, holds is not a variable of the function.
+    Tangents of what a reference holds are in a reference. What a mutable value of a user's type holds
+    is not a variable of the function.
     """
-    if aval.is_ref:
-        return False
+    if isinstance(aval, AbstractRef):
+        return has_tangent(aval.inner_aval)
     if aval.is_high:
         tangent = None if aval.has_qdd else aval.to_tangent_aval()
         return tangent is not None and (tangent.is_high or has_tangent(tangent))

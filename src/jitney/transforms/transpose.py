@@ -21,7 +21,7 @@ from jitney.core.record import record
 from jitney.core.trace import state
 from jitney.transforms.accumulators import GradAccum, NullAccum, ValAccum
 from jitney.transforms.algebra import algebra
-from jitney.transforms.discharge import without_inner_refs
+from jitney.transforms.discharge import content_type, discharge_with_consts
 from jitney.transforms.logs import add_entries
 from jitney.transforms.zero import Zero, add_tangents
 
@@ -79,7 +79,7 @@ def accumulator_of(x: Value | UndefinedPrimal) -> tuple[GradAccum, bool]:
         return NullAccum(get_aval(x).to_cotangent_aval()), False
     if x.accum is not None:
         return x.accum, False
-    return ValAccum(x.aval.to_cotangent_aval()), True
+    return ValAccum(content_type(x.aval).to_cotangent_aval()), True
 
 
 @record(frozen=True)
@@ -140,12 +140,45 @@ def logged_backward_pass(
       ValueError: if two of them log an entry of the same name.
     """
     # Sums of cotangents need no place: what tangents are written to goes first.
+    which = [type(x) is UndefinedPrimal and x.aval.is_ref for x in primals]
+    if any(which):
+        return _through_refs(jaxpr, consts, primals, cotangents, wanted, which)
     if any(map(_MAKES_REF, jaxpr.eqns)):
-        jaxpr, consts = without_inner_refs(jaxpr, consts)
+        jaxpr, consts, _ = discharge_with_consts(jaxpr, consts, which)
     if not state.trace.names_sources:
         return _cotangents(jaxpr, consts, primals, cotangents, wanted, None)
     with source_info.origins() as come_from:
         return _cotangents(jaxpr, consts, primals, cotangents, wanted, come_from)
+
+
+def _through_refs(
+    jaxpr: Jaxpr,
+    consts: Sequence[Any],
+    primals: Sequence[Any],
+    cotangents: Sequence[Any],
+    wanted: Sequence[bool] | None,
+    which: Sequence[bool],
+) -> tuple[list[Any], Log]:
+    """`logged_backward_pass` where the linear operands marked in `which` are references.
+
+    The accumulator of one holds the cotangent of what the reference holds in the end, and afterwards
+    that of what it held at first. In its place among the cotangents there is `Zero`.
+    """
+    jaxpr, consts, changed = discharge_with_consts(jaxpr, consts, which)
+    accums = [
+        accumulator_of(x)[0] if is_ref else None for x, is_ref in zip(primals, which, strict=True)
+    ]
+    contents = [
+        UndefinedPrimal(content_type(x.aval)) if is_ref else x
+        for x, is_ref in zip(primals, which, strict=True)
+    ]
+    of_last = [a.take() for a, c in zip(accums, changed, strict=True) if a is not None and c]
+    cts, log = logged_backward_pass(jaxpr, consts, contents, [*cotangents, *of_last], wanted)
+    for k, accum in enumerate(accums):
+        if accum is not None:
+            accum.accum(cts[k])
+            cts[k] = Zero(accum.aval)
+    return cts, log
 
 
 def _cotangents(

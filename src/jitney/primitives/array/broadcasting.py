@@ -13,6 +13,7 @@ from jitney.core.avals import ShapedArray, get_aval
 from jitney.core.jaxpr import JaxprEqn
 from jitney.core.key_reuse import uses_keys
 from jitney.core.primitive import declare
+from jitney.core.shape_dtype import ShapeDtypeStruct, abstractify
 from jitney.primitives import calculus, rules, sharding_rules
 from jitney.primitives.array.canonical import canonical_axes, canonical_shape
 from jitney.primitives.array.out_places import out_place
@@ -168,13 +169,13 @@ def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
     return broadcast_in_dim(x, (1,) * new + shape, tuple(range(new, rank)))
 
 
-def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> Array:
+def broadcast_like(arr: ArrayLike, like_arr: ArrayLike | ShapeDtypeStruct) -> Array:
     """Broadcasts `arr` to the shape of `like_arr`, by NumPy's rules.
 
     Args:
       arr: array; it keeps its dtype.
-      like_arr: array of at least as many axes, whose shape the result has; on a mesh with Explicit axes
-        the result lies as it does.
+      like_arr: array of at least as many axes, or the type of one, whose shape the result has; on a
+        mesh with Explicit axes the result lies as it does.
 
     Raises:
       ValueError: if the shapes do not go together, or `arr` is divided along other axes of a mesh.
@@ -183,11 +184,13 @@ def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> Array:
       >>> lax.broadcast_like(jnp.ones(3), jnp.zeros((2, 3))).shape
       (2, 3)
     """
-    shape, place = shape_of(like_arr), explicit.sharding_of(rules.aval_of(like_arr))
+    is_type = isinstance(like_arr, ShapeDtypeStruct)
+    like = abstractify(like_arr) if is_type else rules.aval_of(like_arr)
+    place = explicit.sharding_of(like)
     if place is None:
-        return broadcast_to(arr, shape)
-    sharding_rules.check_broadcast(rules.aval_of(arr), rules.aval_of(like_arr), place)
-    return broadcast_to(arr, shape, out_sharding=place)
+        return broadcast_to(arr, like.shape)
+    sharding_rules.check_broadcast(rules.aval_of(arr), like, place)
+    return broadcast_to(arr, like.shape, out_sharding=place)
 
 
 def broadcast_to(x: Value, shape: Shape, *, out_sharding: ShardingLike | None = None) -> Any:

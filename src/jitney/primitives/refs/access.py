@@ -50,7 +50,7 @@ get_p = declare("get")
 swap_p = declare("swap")
 addupdate_p = declare("addupdate", multiple_results=True)
 for _prim in (get_p, swap_p, addupdate_p):
-    _prim.effectful = True
+    _prim.effectful = _prim.declares_sharding = True
     _prim.absent("eager", why="it changes a Ref, which is no NumPy array: see its `impl`")
     _prim.absent("lower", why="programs are compiled after references are discharged")
     _prim.absent("transpose", why="linear programs are transposed after references are discharged")

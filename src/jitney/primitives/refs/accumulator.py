@@ -39,3 +39,8 @@ class RefAccum(GradAccum):
     def freeze(self) -> Any:
         """Returns the sum."""
         return Zero(self.aval) if self.ref is None else access.get(self.ref, ...)
+
+    def take(self) -> Any:
+        """Returns the sum, and writes zeros to the reference."""
+        zero = Zero(self.aval)
+        return zero if self.ref is None else access.swap(self.ref, ..., instantiate(zero))

@@ -7,9 +7,13 @@ element, and what it would write is dropped. Negative positions count from the e
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
+from jitney.core import explicit
+from jitney.core.avals import get_aval
 from jitney.core.slices import Slice
+from jitney.primitives.array.resharding import reshard
 from jitney.primitives.array.shape import reshape, shape_of
 from jitney.primitives.elementwise import binary
 from jitney.primitives.indexing.dynamic_slice import dynamic_slice, dynamic_update_slice
@@ -43,13 +47,6 @@ class Indexing:
 indexing = Indexing()
 
 
-def _is_block(indexer: NDIndexer) -> bool:
-    """Returns whether the elements are neighbours along each axis."""
-    return not indexer.has_arrays and all(
-        [not isinstance(i, Slice) or i.stride == 1 for i in indexer.indices]
-    )
-
-
 def _general(indexer: NDIndexer) -> tuple[Any, ...]:
     """Returns the index as arrays take it."""
     return tuple([
@@ -61,8 +58,7 @@ def _general(indexer: NDIndexer) -> tuple[Any, ...]:
 
 def _block(indexer: NDIndexer) -> tuple[list[Any], tuple[Any, ...]]:
     """Returns (where the block starts, its sizes)."""
-    starts = [i.start if isinstance(i, Slice) else i for i in indexer.indices]
-    return starts, tuple([i.size if isinstance(i, Slice) else 1 for i in indexer.indices])
+    return [i.start if isinstance(i, Slice) else i for i in indexer.indices], indexer.block_shape
 
 
 def read(x: Value, indexer: Step) -> Any:
@@ -71,7 +67,7 @@ def read(x: Value, indexer: Step) -> Any:
         return indexer.read(x)
     if indexer.is_whole:
         return x
-    if not _is_block(indexer):
+    if not indexer.is_block:
         return indexing.get(x, _general(indexer))
     starts, sizes = _block(indexer)
     if all([isinstance(s, int) for s in starts]):
@@ -87,17 +83,30 @@ def write(x: Value, indexer: Step, elements: Value) -> Any:
     if isinstance(indexer, View):
         return indexer.write(x, elements)
     if indexer.is_whole:
-        return elements
-    if not _is_block(indexer):
+        return _lying_as(x, elements)
+    if not indexer.is_block:
         return indexing.set(x, _general(indexer), elements)
     starts, sizes = _block(indexer)
     block = elements if shape_of(elements) == sizes else reshape(elements, sizes)
-    return dynamic_update_slice(x, block, starts)
+    return dynamic_update_slice(x, _lying_as(x, block), starts)
+
+
+def _lying_as(x: Value, elements: Value) -> Any:
+    """`elements`, of as many axes as `x`, divided along Explicit axes of a mesh as `x` is, if it is."""
+    place = explicit.sharding_of(get_aval(x))
+    if place is None or explicit.sharding_of(get_aval(elements)) == place:
+        return elements
+    parts = [
+        math.prod([place.mesh.shape[name] for name in names])
+        for names in explicit.entries_of(place, len(shape_of(x)))
+    ]
+    fits = all([n % p == 0 for n, p in zip(shape_of(elements), parts, strict=True)])
+    return reshard(elements, place) if fits else elements
 
 
 def accumulate(x: Value, indexer: Step, elements: Value) -> Any:
     """`x` with `elements` added to its own."""
-    if not isinstance(indexer, View) and not indexer.is_whole and not _is_block(indexer):
+    if not isinstance(indexer, View) and not indexer.is_whole and not indexer.is_block:
         return indexing.add(x, _general(indexer), elements)
     return write(x, indexer, binary.add(read(x, indexer), elements))
 

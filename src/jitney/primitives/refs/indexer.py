@@ -74,6 +74,19 @@ class NDIndexer:
             [len(shape_of_entry(self.indices[k])) > 0 for k in self.point_axes]
         )
 
+    @property
+    def is_block(self) -> bool:
+        """Whether the elements are neighbours along each axis."""
+        return not self.has_arrays and all(
+            [not isinstance(i, Slice) or i.stride == 1 for i in self.indices]
+        )
+
+    @property
+    def block_shape(self) -> Shape:
+        """The shape of the block, with a size of 1 for each integer."""
+        sizes: list[Any] = [i.size if isinstance(i, Slice) else 1 for i in self.indices]
+        return tuple(sizes)
+
     def get_indexer_shape(self) -> Shape:
         """Returns the shape of the elements."""
         extents = [self.indices[k].size for k in self.slice_axes]

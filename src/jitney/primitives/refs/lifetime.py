@@ -44,6 +44,8 @@ for _prim in (new_ref_p, empty_ref_p, tangent_ref_p):
     _prim.makes_ref = True
 tangent_ref_p.deferred = True
 freeze_p.effectful = free_ref_p.effectful = True
+for _prim in (new_ref_p, empty_ref_p, tangent_ref_p, freeze_p):
+    _prim.declares_sharding = True
 
 _WHOLE = pytrees.tree_structure(())
 
@@ -149,7 +151,7 @@ def _new_ref_batch_with_axis(
 ) -> Any:
     """Batched even if the array is not: what is written to it may be."""
     dim = 0 if dims[0] is None else dims[0]
-    whole = move_to(args[0], dims[0], dim, axis_data.size)
+    whole = move_to(args[0], dims[0], dim, axis_data.size, axis_data.along)
     return new_ref_p.bind(whole, **params), dim
 
 
@@ -162,15 +164,22 @@ def _empty_ref_batch_with_axis(
     ty: AbstractValue,
     **params: Param,
 ) -> Any:
-    wide = ty.update(shape=(axis_data.size, *ty.shape))
-    return empty_ref_p.bind(ty=wide, **params), 0
+    return empty_ref_p.bind(ty=_batched(ty, axis_data), **params), 0
 
 
 @tangent_ref_p.batch_with_axis
 def _tangent_ref_batch_with_axis(
     axis_data: AxisData, args: Sequence[Value], dims: Dims, *, ty: AbstractRef
 ) -> Any:
-    return tangent_ref_p.bind(ty=ty.update(shape=(axis_data.size, *ty.shape))), 0
+    wide = AbstractRef(_batched(ty.inner_aval, axis_data), ty.memory_space, ty.kind)
+    return tangent_ref_p.bind(ty=wide), 0
+
+
+def _batched(inner: AbstractValue, axis_data: AxisData) -> AbstractValue:
+    """Returns the type of an array for each index of the axis."""
+    if isinstance(inner, ShapedArray):
+        return inner.inc_rank(axis_data.size, 0, axis_data.along)
+    return inner.update(shape=(axis_data.size, *inner.shape))
 
 
 # --- the end ----------------------------------------------------------------------------------------

@@ -150,7 +150,8 @@ class Ref(metaclass=_RefMeta):
         change: Callable[[Any, Step, Any], Any],
     ) -> None:
         """Changes the elements that `indexers` pick, by `write` or `accumulate`."""
-        if len(indexers) <= 1 and change is not accumulate:
+        is_anywhere = self._aval.inner_aval.has_default_place  # not divided along Explicit axes
+        if len(indexers) <= 1 and change is not accumulate and is_anywhere:
             if not indexers or _is_all(indexers[0]):
                 self.replace(elements if type(elements) is ArrayImpl else owned(elements))
                 return

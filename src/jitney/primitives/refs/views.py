@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.core import dtypes
+from jitney.core import dtypes, explicit
 from jitney.core.avals import get_aval
 from jitney.core.pytree.registry import register_pytree_node_class
 from jitney.core.record import record
+from jitney.core.sharding.named import NamedSharding
+from jitney.primitives import sharding_rules
 from jitney.primitives.array.shape import reshape, shape_of, transpose
 from jitney.primitives.elementwise.convert import bitcast_convert_type
 from jitney.primitives.refs.indexer import NDIndexer
@@ -152,11 +154,46 @@ Step = NDIndexer | View
 def type_through(inner: ShapedArray, steps: Sequence[Any]) -> ShapedArray:
     """Returns the type of what the last of `steps` gives of what the one before it gives, and so on."""
     for step in steps:
-        if isinstance(step, View):
-            inner = step.result_type(inner)
+        if isinstance(step, NDIndexer) and step.is_whole:
+            continue  # of whatever there is: within `shard_map` a part of what there was
+        place = explicit.sharding_of(inner)
+        if place is not None:
+            inner = _type_along_axes(inner, place, step)
         else:
-            inner = inner.update(shape=step.get_indexer_shape())
+            inner = _type_of_step(inner, step)
     return inner
+
+
+def _type_of_step(inner: ShapedArray, step: Step) -> ShapedArray:
+    if isinstance(step, View):
+        return step.result_type(inner)
+    return inner.update(shape=step.get_indexer_shape())
+
+
+def _type_along_axes(inner: ShapedArray, place: NamedSharding, step: Step) -> ShapedArray:
+    """Returns the type of what a step gives of an array that is divided as `place` says.
+
+    Raises:
+      ShardingTypeError: if types do not say how it is divided.
+    """
+    own = explicit.entries_of(place, inner.ndim)
+    plain = _type_of_step(explicit.typed(inner, None), step)
+    mesh = place.mesh.abstract_mesh
+    reading = explicit.Operation("get", mesh, [inner], [own], {}, [])
+    entries: explicit.Entries = ((),) * plain.ndim
+    if isinstance(step, TransposeTransform):
+        entries = tuple([own[k] for k in step.permutation])
+    elif isinstance(step, NDIndexer) and step.is_block:
+        reading.shapes.append(step.block_shape)
+        (of_block,) = sharding_rules.cut(reading)
+        entries = tuple([of_block[k] for k in step.slice_axes])
+    elif any(own):
+        reading.refuse(
+            "a reference to an array that is divided is read as a whole, in blocks, or with its axes "
+            "permuted; read ref[...], and index what that is"
+        )
+    spec = place.spec.update(partitions=entries)
+    return plain.update(sharding=NamedSharding(mesh, spec))
 
 
 # --- made for a user ------------------------------------------------------------------------------
