@@ -20,7 +20,7 @@ from jitney.core.primitive import declare
 from jitney.core.sharding.partition_spec import names_of
 from jitney.core.trace import set_current_trace
 from jitney.primitives.array.resharding import divided
-from jitney.primitives.call.inlined import calls_program, transposed_call
+from jitney.primitives.call.inlined import calls_program, other_dtypes, transposed_call
 from jitney.runtime.sharding import UNSPECIFIED
 from jitney.transforms.batch import AxisData, batch_jaxpr_at
 from jitney.transforms.jet import jet_jaxpr, present, types_of, unpacked
@@ -35,6 +35,8 @@ from jitney.transforms.transpose import (
 from jitney.transforms.zero import Zero, with_zeros
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from jitney.core.avals import AbstractValue
     from jitney.primitives.rule_types import (
         Builder,
@@ -201,7 +203,9 @@ def _jit_transpose(
     cts: Sequence[Cotangent], *args: Operand, jaxpr: ClosedJaxpr, **params: object
 ) -> tuple[list[Any], Log]:
     return transposed_call(
-        lambda linear, nonzero: transposed_program(jaxpr, linear, nonzero, weakness_of(cts)),
+        lambda linear, nonzero: transposed_program(
+            jaxpr, linear, nonzero, weakness_of(cts), other_dtypes(cts, jaxpr.out_avals)
+        ),
         lambda program, operands: jit_p.bind(*operands, **call_params(params, program)),
         cts,
         args,
@@ -228,6 +232,7 @@ def transposed_program(
     linear: tuple[bool, ...],
     nonzero: tuple[bool, ...],
     weak: tuple[bool, ...] | None = None,
+    dtypes: tuple[np.dtype[Any] | None, ...] | None = None,
 ) -> TransposedProgram:
     """Returns the program of the cotangents of `closed`.
 
@@ -236,6 +241,7 @@ def transposed_program(
       linear: which ones.
       nonzero: which results have a cotangent.
       weak: which of these cotangents are weakly typed; those of weakly typed results by default.
+      dtypes: their dtypes, None for those of the results; see `other_dtypes`.
     """
     has_ct: tuple[bool, ...] = ()
     log_tree: Any = None
@@ -256,6 +262,11 @@ def transposed_program(
 
     avals = [a for a, lin in zip(closed.in_avals, linear, strict=True) if not lin]
     of_cts = [a.to_cotangent_aval() for a, nz in zip(closed.out_avals, nonzero, strict=True) if nz]
+    if dtypes is not None:
+        of_cts = [
+            a if dtype is None else a.update(dtype=dtype)
+            for a, dtype in zip(of_cts, dtypes, strict=True)
+        ]
     avals += of_cts if weak is None else with_weakness(of_cts, weak)
     info = closed.jaxpr.debug_info.then("transpose")
     jaxpr, _, consts = trace_to_jaxpr(fun, avals, info)

@@ -19,7 +19,7 @@ from jitney.core.linear_util import wrap_init
 from jitney.core.primitive import Primitive, registry
 from jitney.core.trace import state
 from jitney.primitives.call.call import divided_call, transposed_program, weakness_of
-from jitney.primitives.call.inlined import calls_program, transposed_call
+from jitney.primitives.call.inlined import calls_program, other_dtypes, transposed_call
 from jitney.transforms.accumulators import GradAccum, ValAccum
 from jitney.transforms.batch import AxisData, batch_jaxpr_at
 from jitney.transforms.jet import jet_jaxpr, present, types_of, unpacked
@@ -125,7 +125,9 @@ def _set_derivatives(prim: Primitive, parameter: str, call: Call) -> None:
     ) -> tuple[list[Any], Log]:
         called = _program(params.pop(parameter))
         return transposed_call(
-            lambda linear, nonzero: transposed_program(called, linear, nonzero, weakness_of(cts)),
+            lambda linear, nonzero: transposed_program(
+                called, linear, nonzero, weakness_of(cts), other_dtypes(cts, called.out_avals)
+            ),
             lambda program, operands: call(program, operands, params),
             cts,
             args,

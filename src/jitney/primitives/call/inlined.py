@@ -6,13 +6,18 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitney.compiler import lower as lowering
+from jitney.core.avals import ShapedArray, get_aval
 from jitney.core.effects import moved
 from jitney.core.evaluate import eval_jaxpr
+from jitney.primitives import calculus
 from jitney.transforms.discharge import discharge, with_contents
 from jitney.transforms.transpose import UndefinedPrimal
 from jitney.transforms.zero import Zero
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from jitney.core.avals import AbstractValue
     from jitney.core.jaxpr import ClosedJaxpr
     from jitney.core.primitive import Primitive
     from jitney.primitives.rule_types import Builder, Cotangent, Node, Operand, Value
@@ -72,3 +77,38 @@ def transposed_call(
     flags = iter(program.has_ct)
     operand_cts = [next(outs) if lin and next(flags) else None for lin in linear]
     return operand_cts, program.log_of(outs)
+
+
+def other_dtypes(
+    cts: Sequence[Cotangent], avals: Sequence[AbstractValue]
+) -> tuple[np.dtype[Any] | None, ...] | None:
+    """Returns the dtypes of those cotangents that are not of the dtypes of the results.
+
+    Users' backward rules may widen cotangents, and operations that only move elements pass them on.
+
+    Args:
+      cts: cotangents of the results.
+      avals: types of the results.
+
+    Returns: for each cotangent that is not zero its dtype, or None where it is that of its result; None
+      if all are.
+    """
+    found = [_other_dtype(ct, a) for ct, a in zip(cts, avals, strict=True) if type(ct) is not Zero]
+    return None if all([dtype is None for dtype in found]) else tuple(found)
+
+
+def _other_dtype(ct: Cotangent, aval: AbstractValue) -> np.dtype[Any] | None:
+    got, wanted = get_aval(ct), aval.to_cotangent_aval()
+    if not isinstance(got, ShapedArray) or not isinstance(wanted, ShapedArray):
+        return None
+    return None if got.dtype == wanted.dtype else got.dtype
+
+
+def of_own_dtypes(cts: Sequence[Cotangent], avals: Sequence[AbstractValue]) -> list[Any]:
+    """`cts`, cotangents of results of types `avals`, in their dtypes: loops carry one type."""
+    return [
+        ct
+        if isinstance(ct, Zero) or _other_dtype(ct, a) is None
+        else calculus.convert_element_type(ct, new_dtype=a.to_cotangent_aval().dtype)
+        for ct, a in zip(cts, avals, strict=True)
+    ]

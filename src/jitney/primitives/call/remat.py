@@ -33,7 +33,7 @@ from jitney.core.name_stack import new_name_stack
 from jitney.core.primitive import declare
 from jitney.core.trace import set_current_trace
 from jitney.primitives import rules
-from jitney.primitives.call.inlined import transposed_call
+from jitney.primitives.call.inlined import of_own_dtypes, transposed_call
 from jitney.primitives.call.remat_policies import Policy, divide, without_calls
 from jitney.primitives.elementwise.convert import as_value, reduce_precision_p
 from jitney.transforms import jet
@@ -416,7 +416,7 @@ def _remat_transpose(
     return transposed_call(
         lambda linear, nonzero: _transposed(jaxpr, linear, nonzero),
         lambda program, operands: bind_program(program, operands, picked),
-        cts,
+        of_own_dtypes(cts, jaxpr.out_avals),
         args,
     )
 

@@ -29,6 +29,7 @@ from jitney.core.tracebacks import api_boundary
 from jitney.primitives import calculus, rules
 from jitney.primitives.array.creation import empty2_p
 from jitney.primitives.call.call import weakness_of
+from jitney.primitives.call.inlined import of_own_dtypes
 from jitney.primitives.control.cond_backward import transposed_branches
 from jitney.primitives.control.forwarding import forwarded_by_all
 from jitney.primitives.control.high import cond_on_arrays
@@ -366,6 +367,7 @@ def _cond_transpose(
     branches: tuple[ClosedJaxpr, ...],
     **params: object,
 ) -> tuple[list[Any], Log]:
+    cts = of_own_dtypes(cts, branches[0].out_avals)
     linear = tuple([type(x) is UndefinedPrimal for x in operands])
     nonzero = tuple([type(ct) is not Zero for ct in cts])
     avals = tuple([x.aval.to_cotangent_aval() for x in operands if type(x) is UndefinedPrimal])

@@ -28,6 +28,7 @@ from jitney.core.tracebacks import api_boundary
 from jitney.primitives import flat_trees, rules
 from jitney.primitives.array.concatenation import stack
 from jitney.primitives.call.call import weakness_of
+from jitney.primitives.call.inlined import of_own_dtypes
 from jitney.primitives.control.high import row_type, rows_type, scan_on_arrays
 from jitney.primitives.control.scan_backward import backward_program
 from jitney.primitives.control.scan_orders import regrouped, reordered
@@ -378,9 +379,10 @@ def _scan_dce(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
 
 @scan_p.logged_transpose
 def _scan_transpose(
-    cts: Sequence[Cotangent], *args: Operand, **params: object
+    cts: Sequence[Cotangent], *args: Operand, **params: Param
 ) -> tuple[list[Any], Log]:
     """Returns what has no cotangent is left out first: 0 times an infinite derivative would be NaN."""
+    cts = of_own_dtypes(cts, params["jaxpr"].out_avals)
     used = [type(ct) is not Zero for ct in cts]
     if all(used):
         return _transposed(cts, *args, **params)

@@ -299,10 +299,14 @@ def _space(x: Operand, spec: Sequence[int]) -> list[int]:
 def _bind(
     x: Value, w: Value, params: dict[str, Any], numbers: Sequence[Sequence[int]], **changed: Any
 ) -> Any:
-    """Returns a convolution with other parameters; operands as the sums are."""
-    preferred = params["preferred_element_type"]
-    if preferred is not None:
-        x, w = (_as(v, preferred) for v in (x, w))
+    """Returns a convolution with other parameters; operands as the sums are.
+
+    One of them is a cotangent, which a user's rule may have widened.
+    """
+    of_sums = params["preferred_element_type"]
+    if of_sums is None:
+        of_sums = dtypes.promote_types(rules.aval_of(x).dtype, rules.aval_of(w).dtype)
+    x, w = (_as(v, of_sums) for v in (x, w))
     specs = ConvDimensionNumbers(*map(tuple, numbers))
     return conv_general_dilated_p.bind(x, w, **(params | changed), dimension_numbers=specs)
 

@@ -361,7 +361,7 @@ def _scatter_transpose(
     of_x = of_updates = None
     shape = rules.shape_of(updates)
     if rules.is_linear(x):
-        nothing = Zero(rules.aval_of(updates)).instantiate()
+        nothing = rules.zeros_for(ct, updates)
         of_x = scatter_p.bind(
             ct, indices, nothing, dimension_numbers=dimension_numbers,
             unique_indices=unique_indices, mode=mode, **params,
