@@ -216,6 +216,22 @@ CASES = {
         types(lambda u: jnp.reshape(u, (2, 8)) + jnp.reshape(u, (2, 8)), unreduced),
         types(jax.grad(lambda u: total(reshard(u + u, P()))), unreduced),
     ),
+    "unreduced quotients": lambda: (
+        types(lambda u, r: u / jax.reshard(r, P(reduced={"x"})), unreduced, X + 1),
+        types(jax.grad(lambda r: total(r / 2.0)), reduced),
+        jax.jit(lambda u, r: reshard(u / jax.reshard(r, P(reduced={"x"})), P()))(unreduced, X + 1),
+        jax.jit(jax.grad(lambda r: jnp.max(jax.reshard(r, P(None, reduced={"x"})))))(rows),
+    ),
+    "parts of reduced arrays": lambda: (
+        types(lambda r: (r[jnp.array([1, 0])], jax.lax.dynamic_slice(r, (0, 1), (1, 2))), reduced),
+        types(jax.grad(lambda r: total(r[jnp.array([1, 1])] * 2.0)), reduced),
+        jax.jit(lambda r: reshard(jax.grad(lambda r: total(r[jnp.array([1, 1])]))(r), P()))(
+            reduced
+        ),
+        types(lambda u: u.at[jnp.array([1, 0])].add(u[:2]), unreduced),
+        jax.jit(lambda u: reshard(u.at[jnp.array([1, 1])].add(u[:2]), P()))(unreduced),
+        types(jax.grad(lambda u: total(u.at[jnp.array([1, 0])].add(u[:2]))), unreduced),
+    ),
     "terms": lambda: str([shard.data.tolist() for shard in unreduced.addressable_shards]),
     "reduced and divided": lambda: jax.device_put(X, P(reduced={"x"})) * rows,
     "unreduced along others": lambda: types(
@@ -276,6 +292,14 @@ with jax.set_mesh(MESH):
             print(name, shown(case()).replace("\n", " "))
         except Exception as error:  # what is refused is refused by both
             print(name, type(error).__name__)
+one = jax.make_mesh((1, 2), ("x", "y"), axis_types=(AxisType.Explicit,) * 2)
+with jax.set_mesh(one):
+    x = jax.device_put(np.ones((1, 8), np.float32), P("x", "y"))
+    y = jax.device_put(np.ones((4, 1, 8), np.float32), P("y", "x", None))
+    for shape in ((1, 4, 2), (4, 1, 2), (8,), (1, 1, 8)):
+        print(shape, jax.typeof(jax.jit(lambda x, n=shape: x.reshape(n))(x)))
+    for shape in ((4, 8), (32,), (1, 4, 8), (4, 1, 4, 2)):
+        print(shape, jax.typeof(jax.jit(lambda y, n=shape: y.reshape(n))(y)))
 auto = jax.make_mesh((2, 2), ("x", "y"), axis_types=(AxisType.Auto,) * 2)
 with jax.set_mesh(auto):
     inner = explicit_axes(lambda x: x * len(str(jax.typeof(x))), in_sharding=P("x", "y"))

@@ -283,6 +283,27 @@ def test_static_arguments(name: str) -> None:
     assert g.__name__ == "f"
 
 
+def test_static_arguments_without_hash() -> None:
+    jax, jnp, _ = library("jitney")
+
+    @functools.partial(jax.checkpoint, static_argnums=1, static_argnames="more")
+    def f(x: Any, factors: dict[str, float], *, more: list[float]) -> Any:
+        return jnp.sin(x * factors["a"]) * more[0]
+
+    factors = {"a": 2.0}
+    for _ in range(2):
+        for wrap in (lambda f: f, jax.jit):
+            slope = wrap(jax.grad(lambda x: f(x, factors, more=[3.0])))(0.0)
+            np.testing.assert_allclose(slope, 3.0 * factors["a"])
+        factors["a"] += 1.0  # it is no part of a key: what it holds now counts
+
+
+def test_flags_of_another_kind_are_refused() -> None:
+    f = jitney.checkpoint(lambda x: x, prevent_cse={"x": True})  # pyright: ignore[reportArgumentType]
+    with pytest.raises(TypeError, match=r"prevent_cse must be a bool, or a tuple.*\{'x': True\}"):
+        f(1.0)
+
+
 @in_both
 def test_closures_and_structures(name: str) -> None:
     jax, jnp, _ = library(name)

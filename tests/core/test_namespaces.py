@@ -126,7 +126,7 @@ OWN = {
 
 
 def shows_as_much(recorded: Any, live: Any) -> bool:
-    """Whether the modules show what is recorded, and maybe submodules that other tests have imported."""
+    """Whether modules show what is recorded; they may show what other tests have imported, too."""
     return all({*names} <= {*live.get(name, ())} for name, names in recorded.items())
 
 

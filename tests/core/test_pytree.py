@@ -301,6 +301,23 @@ def test_mismatch(a: Any, b: Any) -> None:
     assert all([len(d) == 4 for d in differences])
 
 
+@dataclasses.dataclass
+class WithoutArgument:
+    """With a field that the constructor does not take, whose value would be lost."""
+
+    x: int
+    z: int = dataclasses.field(default=42, init=False)
+
+
+def test_fields_that_are_dropped() -> None:
+    @dataclasses.dataclass
+    class Dropping(WithoutArgument):
+        pass
+
+    tree_util.register_dataclass(Dropping, drop_fields="z")
+    assert tree_util.tree_map(lambda x: x + 1, Dropping(1)) == Dropping(2)
+
+
 ERRORS = [
     lambda t: t.tree_unflatten(t.tree_structure((1, 2)), [1]),
     lambda t: t.tree_unflatten(t.tree_structure((1, 2)), [1, 2, 3]),
@@ -318,6 +335,7 @@ ERRORS = [
     lambda t: t.register_dataclass(Record, ["x"], []),
     lambda t: t.register_dataclass(Record, ["x", "z"], ["y"]),
     lambda t: t.register_dataclass(Record, ["x"], ["y", "x"]),
+    lambda t: t.register_dataclass(WithoutArgument),
     lambda t: t.flatten_one_level(1),
 ]
 

@@ -55,7 +55,7 @@ def checkpoint(
         tuple says so for each argument; within it, pytrees for parts of arguments.
       policy: which values are saved anyway; see `jax.checkpoint_policies`.
       static_argnums: positions of arguments that `fun` gets as they are, such as flags that decide
-        which operations it does.
+        which operations it does. Those without a hash are closed over: each call is traced anew.
       static_argnames: names of such arguments.
       concrete: must not be given.
 
@@ -73,11 +73,20 @@ def checkpoint(
             "jax.checkpoint: JAX 0.11 has removed the option `concrete`; name the arguments that "
             "decide which operations there are in `static_argnums`"
         )
-    call = _CheckpointCall(make_call(fun, static_argnums, static_argnames, asked_by="checkpoint"))
+
+    def call_of(fun: Callable[..., Any]) -> _CheckpointCall:
+        call = make_call(fun, static_argnums, static_argnames, asked_by="checkpoint")
+        return _CheckpointCall(call)
+
+    shared = call_of(fun)
 
     @wraps(fun)
     @api_boundary
     def checkpointed(*args: PyTree, **kwargs: PyTree) -> Any:
+        call = shared
+        if call.spec.has_static and not _has_hash(call.spec.static_values(args, kwargs)):
+            args, kwargs = call.spec.map_static(_Unhashed, args, kwargs)
+            call = call_of(_of_unhashed(fun))
         try:
             program, leaves = call.trace(args, kwargs)
         except ConcretizationTypeError as error:
@@ -96,6 +105,36 @@ def checkpoint(
     return checkpointed
 
 
+class _Unhashed:
+    """A static argument that no program is found again by."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def _has_hash(values: Sequence[object]) -> bool:
+    try:
+        hash(tuple(values))
+    except TypeError:
+        return False
+    return True
+
+
+def _of_unhashed(fun: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns `fun` as a function of static arguments that are `_Unhashed`; another one each time."""
+
+    def value_of(x: PyTree) -> Any:
+        return x.value if type(x) is _Unhashed else x
+
+    @wraps(fun)
+    def with_values(*args: PyTree, **kwargs: PyTree) -> Any:
+        return fun(*map(value_of, args), **{name: value_of(x) for name, x in kwargs.items()})
+
+    return with_values
+
+
 def _flags_of_leaves(
     arg_flags: Sequence[PyTree], call: JitCall, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]
 ) -> tuple[bool, ...]:
@@ -104,8 +143,14 @@ def _flags_of_leaves(
     `arg_flags` has one for each argument.
 
     Raises:
+      TypeError: if `arg_flags` is no sequence.
       ValueError: if `arg_flags` is not a prefix of the arguments.
     """
+    if not isinstance(arg_flags, tuple | list):
+        raise TypeError(
+            "checkpoint: prevent_cse must be a bool, or a tuple with an entry for each argument, but "
+            f"is {arg_flags!r} of type {type(arg_flags)}"
+        )
     _, _, dynamic, by_name, _ = call.flatten(args, kwargs)
     signature = call.spec.signature
     order = list(signature.parameters) if by_name and signature else []

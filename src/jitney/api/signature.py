@@ -174,6 +174,22 @@ class CallSpec:
             kwargs = {k: v for k, v in kwargs.items() if k not in self.static_argnames}
         return dynamic, kwargs, tuple(static)
 
+    def static_values(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """Returns the static arguments."""
+        values: list[Any] = []
+        self.map_static(values.append, args, kwargs)
+        return values
+
+    def map_static(
+        self, f: Callable[[Any], Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Returns the arguments with `f` applied to the static ones."""
+        positions = {i % len(args) for i in self.static_argnums if -len(args) <= i < len(args)}
+        return (
+            tuple([f(x) if i in positions else x for i, x in enumerate(args)]),
+            {k: f(x) if k in self.static_argnames else x for k, x in kwargs.items()},
+        )
+
     def merge(
         self, dynamic: Sequence[Any], kwargs: dict[str, Any], static: Any
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:

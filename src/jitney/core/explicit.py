@@ -381,7 +381,9 @@ def _operation(
 
 def _sums(primitive: Primitive, operation: Operation) -> tuple[frozenset[Any], frozenset[Any]]:
     """Returns the axes along which results are unreduced, and reduced: see `core.sums`."""
-    avals = operation.avals
+    avals, positions = sums.elements_and_positions(operation.name, operation.avals)
+    if any([place is not None and place.spec.unreduced for place in map(sharding_of, positions)]):
+        operation.refuse(f"{operation.name}: positions must not be unreduced")
     if operation.name == "select_n":  # what chooses is no term
         which = avals[0]
         avals = avals[1:] if isinstance(which, ShapedArray) and which.shape else avals

@@ -51,7 +51,13 @@ class ShapeDtypeStruct:
     ) -> None:
         if dtype is None:
             raise ValueError("ShapeDtypeStruct needs a dtype, but got None")
-        self.shape = tuple(shape)
+        sizes: tuple[Any, ...] = tuple(shape)
+        self.shape = sizes
+        if any([n is None for n in sizes]):
+            raise ValueError(
+                f"ShapeDtypeStruct: each axis needs a size, but the shape is {self.shape}; programs "
+                "are compiled for sizes, of which None is none"
+            )
         self.dtype = dtype if dtypes.is_extended(dtype) else np.dtype(dtype)
         self.format = sharding
         self.weak_type = weak_type

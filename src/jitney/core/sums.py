@@ -9,18 +9,32 @@ along the axis. The rules are the same for axes that types say arrays are divide
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol, TypeVar
 
 from jitney.core.manual_axes import ManualAxisType
 
+T = TypeVar("T")
+
 # Operations of several operands that are linear in all of them together, beside those that say so.
-_ADDITIVE = frozenset(["add", "sub", "add_any", "convert_element_type"])
+_ADDITIVE = frozenset(["add", "sub", "add_any", "convert_element_type", "scatter-add"])
 # Operations of two operands that are linear in each of them.
 _BILINEAR = frozenset(["mul", "dot_general", "conv_general_dilated"])
 
 # Operations of terms and numbers that are refused: what a number means, the term of each device or what
 # all of them share, types have to say. (Elsewhere numbers on no mesh are zeros that fill.)
-MIND_NUMBERS = frozenset(["add", "sub", "mul"])
+MIND_NUMBERS = frozenset(["add", "sub", "mul", "div"])
+
+# Which operands the results are made of; the others say where elements are.
+_ELEMENTS = {"gather": (0,), "dynamic_slice": (0,), "scatter-add": (0, 2)}
+
+
+def elements_and_positions(name: str, operands: Sequence[T]) -> tuple[Sequence[T], Sequence[T]]:
+    """Returns the operands that the results are made of, and those that say where elements are."""
+    elements = _ELEMENTS.get(name)
+    if elements is None:
+        return operands, ()
+    positions = [x for k, x in enumerate(operands) if k not in elements]
+    return [operands[k] for k in elements], positions
 
 
 class ShardingTypeError(Exception):
@@ -98,6 +112,9 @@ def _check_unreduced(
                 f"along {set(factor.reduced) or '{}'}"
             )
         return
+    if name == "div":
+        _check_quotient(operands, refuse)
+        return
     if not primitive.linear and name not in _ADDITIVE and name != "select_n":
         raise NotImplementedError(
             f"there is no unreduced rule for {name}, which is not linear: an operand is unreduced "
@@ -112,4 +129,18 @@ def _check_unreduced(
             listed += f": {one} is unreduced while {other} is not"
         refuse(
             f"{name}: {what} must all be unreduced along one set of axes, but are so along {listed}"
+        )
+
+
+def _check_quotient(operands: Sequence[ManualAxisType], refuse: Callable[[str], NoReturn]) -> None:
+    """Raises unless each device divides its terms by what all of them share."""
+    numerator, denominator = operands
+    if denominator.unreduced:
+        refuse(
+            f"div: the denominator must not be unreduced, but is along {set(denominator.unreduced)}"
+        )
+    if denominator.reduced != numerator.unreduced:
+        refuse(
+            f"div: the denominator must be reduced along {set(numerator.unreduced)}, where the "
+            f"numerator is unreduced, but is along {set(denominator.reduced) or '{}'}"
         )

@@ -124,7 +124,10 @@ def _of_sums(primitive: Operation, avals: Sequence[AbstractValue]) -> ManualAxis
             "by jax.lax.pcast"
         )
 
-    operands = [aval.manual_axis_type for aval in avals if isinstance(aval, ShapedArray)]
+    elements, positions = sums.elements_and_positions(primitive.name, avals)
+    if any([isinstance(x, ShapedArray) and x.manual_axis_type.unreduced for x in positions]):
+        refuse(f"{primitive.name}: positions must not be unreduced")
+    operands = [aval.manual_axis_type for aval in elements if isinstance(aval, ShapedArray)]
     unreduced, reduced = sums.of_result(
         primitive, primitive.name, operands, refuse, contractions_gather=False
     )

@@ -107,11 +107,15 @@ def zeros_like(x: Operand) -> Any:
     return Zero(aval_of(x)).instantiate()
 
 
-def zeros_for(ct: Value, x: Operand) -> Any:
-    """Zeros of the type of operand `x`, but of the dtype of `ct`: users' rules may widen cotangents."""
-    aval, dtype = aval_of(x), aval_of(ct).dtype
-    same = aval.dtype == dtype
-    return Zero(aval if same else aval.update(dtype=dtype, weak_type=False)).instantiate()
+def zeros_for(ct: Value, x: Operand, *, strong: bool = False) -> Any:
+    """Zeros of the cotangent type of `x` in the dtype of `ct`, which a user's rule may have widened.
+
+    They are not weakly typed if that is another dtype, or if `strong`.
+    """
+    aval, dtype = aval_of(x).to_cotangent_aval(), aval_of(ct).dtype
+    if strong or aval.dtype != dtype:
+        aval = aval.update(dtype=dtype, weak_type=False)
+    return Zero(aval).instantiate()
 
 
 def zero_tangent(out: Value) -> Zero:

@@ -6,6 +6,7 @@ says which is its. What no rule can say without moving data between devices is r
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -95,7 +96,8 @@ def reshape(operation: Operation) -> list[Entries]:
 
     Within a group, axes of the mesh divide what is left by those before: so parts are stretches of
     equal length, one after the other, of the elements in their order. The new axes are divided in
-    the same order, each as far as it goes.
+    the same order, each as far as it goes. Axes of size 1, which only axes of the mesh of size 1
+    divide, keep them where there are as many between the same groups.
     """
     (spec,), old, new = operation.specs, shape_of(operation, 0), operation.shapes[0]
     if operation.params.get("dimensions") is not None and any(spec):
@@ -105,11 +107,35 @@ def reshape(operation: Operation) -> list[Entries]:
             "This reshape is not supported of an operand that is divided: it does more than split axes "
             f"or join some, from {old} to {new}"
         )
-    out: list[tuple[Any, ...]] = []
-    for before, after in _groups(old, new):
-        names = _in_sequence(operation, [(old[k], spec[k]) for k in before])
-        out += _distributed(operation, names, [new[k] for k in after])
+    out: list[tuple[Any, ...]] = [()] * len(new)
+    from_axes, to_axes = _axes_of_many(old), _axes_of_many(new)
+    groups = _groups([old[k] for k in from_axes], [new[k] for k in to_axes])
+    for before, after in groups:
+        taken, made = [from_axes[i] for i in before], [to_axes[j] for j in after]
+        names = _in_sequence(operation, [(old[k], spec[k]) for k in taken])
+        divided = _distributed(operation, names, [new[k] for k in made])
+        for axis, own in zip(made, divided, strict=True):
+            out[axis] = own
+    ones = _axes_of_one(old, [0, *(before.stop for before, _ in groups)])
+    new_ones = _axes_of_one(new, [0, *(after.stop for _, after in groups)])
+    for axes, new_axes in zip(ones, new_ones, strict=True):
+        if len(axes) == len(new_axes):
+            for axis, new_axis in zip(axes, new_axes, strict=True):
+                out[new_axis] = spec[axis]
     return [tuple(out)]
+
+
+def _axes_of_many(shape: Sequence[int]) -> list[int]:
+    return [axis for axis, n in enumerate(shape) if n != 1]
+
+
+def _axes_of_one(shape: Sequence[int], places: Sequence[int]) -> list[list[int]]:
+    """For each of `places`, the axes of size 1 that come after as many others."""
+    before = list(itertools.accumulate([n != 1 for n in shape], initial=0))
+    return [
+        [axis for axis, n in enumerate(shape) if n == 1 and before[axis] == place]
+        for place in places
+    ]
 
 
 def _splits_or_joins(old: Sequence[int], new: Sequence[int]) -> bool:

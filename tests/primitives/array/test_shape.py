@@ -20,3 +20,15 @@ def test_squeeze_takes_each_axis_once(axes, transformed):
 def test_squeeze_takes_axes_of_size_1():
     with pytest.raises(ValueError, match="only axes of size 1"):
         jitney.jit(lambda x: lax.squeeze(x, (1,)))(X)
+
+
+@pytest.mark.parametrize("shapes", [[(-1,)], [(2, -3), (1, 1)]], ids=str)
+def test_sizes_that_are_broadcast_are_not_negative(shapes):
+    for broadcast in (lax.broadcast_shapes, jitney.numpy.broadcast_shapes):
+        with pytest.raises(TypeError, match=r"0 or more, but the shape is \(.*-\d"):
+            broadcast(*shapes)
+
+
+def test_shapes_without_a_size():
+    with pytest.raises(ValueError, match=r"each axis needs a size, but the shape is \(None, 2\)"):
+        jitney.ShapeDtypeStruct((None, 2), np.float32)

@@ -331,7 +331,7 @@ def register_dataclass(
                 f"register_dataclass: {nodetype!r} is not a dataclass, so its fields are unknown; "
                 "pass both data_fields and meta_fields"
             )
-        fields = [f for f in dataclasses.fields(nodetype) if f.init and f.name not in drop_fields]
+        fields = [f for f in dataclasses.fields(nodetype) if f.name not in drop_fields]
         meta_fields = [f.name for f in fields if f.metadata.get("static", False)]
         data_fields = [f.name for f in fields if not f.metadata.get("static", False)]
     if data_fields is None or meta_fields is None:
@@ -363,7 +363,10 @@ def _check_fields(needed: set[str], named: set[str], dropped: set[str]) -> None:
             f"{must}, but {missing} are in neither; drop_fields may name those to leave out"
         )
     if unexpected := named - needed:
-        raise ValueError(f"{must}, but {unexpected} are none")
+        raise ValueError(
+            f"{must}, but {unexpected} are none; drop_fields names those that are not passed to the "
+            "constructor, whose values are lost"
+        )
 
 
 def _getter(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:

@@ -223,6 +223,7 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
     """Returns the shape to which operands of `shapes` are broadcast together.
 
     Raises:
+      TypeError: if a size is negative.
       ValueError: if they do not go together.
 
     Example:
@@ -230,7 +231,7 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
       (2, 3)
     """
     if len(shapes) == 1:
-        return canonical_shape(shapes[0])
+        return _of_sizes(canonical_shape(shapes[0]))
     rank = max((len(s) for s in shapes), default=0)
     out = [1] * rank
     for shape in shapes:
@@ -242,7 +243,13 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
                         f"axes are matched from the last one on, and {out[k]} meets {n}"
                     )
                 out[k] = n
-    return tuple(out)
+    return _of_sizes(tuple(out))
+
+
+def _of_sizes(shape: Shape) -> Shape:
+    if shape and min(shape) < 0:
+        raise TypeError(f"broadcast_shapes: sizes must be 0 or more, but the shape is {shape}")
+    return shape
 
 
 def expand_dims(array: ArrayLike, dimensions: Sequence[int]) -> Array:

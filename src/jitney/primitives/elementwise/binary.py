@@ -390,7 +390,7 @@ def _mul_by_right(ct: Value, x: Value, y: Value, *, out_dtype: DTypeLike | None 
 
 
 def _as_factor(ct: Value, x: Value) -> Any:
-    """`x`, which the cotangent `ct` is multiplied by."""
+    """`x`, which the cotangent `ct` is multiplied by, or divided by."""
     aval = getattr(ct, "aval", None)
     if aval is None or aval.has_default_place:
         return x
@@ -411,7 +411,9 @@ rules.defjvp(
 def _div_transpose(ct: Cotangent, x: Operand, y: Operand) -> list[Any]:
     if isinstance(y, UndefinedPrimal):
         raise TypeError("div: a quotient is linear only in its dividend")
-    return [ct if isinstance(ct, Zero) else rules.unbroadcast(x, div(ct, y)), None]
+    if isinstance(ct, Zero):
+        return [ct, None]
+    return [rules.unbroadcast(x, div(ct, _as_factor(ct, y))), None]
 
 
 def _whole_quotient(x: Value, y: Value) -> Any:

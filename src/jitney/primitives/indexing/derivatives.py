@@ -76,9 +76,8 @@ def _gather_transpose(
         return [Zero(rules.aval_of(x)), None]
     offset, collapsed, index_map, batching, index_batching = dimension_numbers
     out = scatter_add(
-        # A cotangent may have been given another precision, by a user's rule. Added to zeros of a
-        # dtype, it is no longer weakly typed.
-        Zero(rules.aval_of(x).update(dtype=rules.aval_of(ct).dtype, weak_type=False)).instantiate(),
+        # Added to zeros of a dtype, a cotangent is no longer weakly typed.
+        rules.zeros_for(ct, x, strong=True),
         indices,
         ct,
         ScatterDimensionNumbers(offset, collapsed, index_map, batching, index_batching),
