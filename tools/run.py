@@ -8,6 +8,8 @@
     python tools/run.py oracle        records anew what real jax answers; a test file may follow
     python tools/run.py fuzz          random programs; what follows is handed to the fuzzer
     python tools/run.py libraries     libraries for JAX on this package, beside real jax
+    python tools/run.py packages      programs of packages that require JAX; names of some may follow
+    python tools/run.py packages-sample   a tenth of them, another one each time
     python tools/run.py sanitize      the native core under AddressSanitizer and ThreadSanitizer
     python tools/run.py lint          ruff, pyright, the layers, annotations, and borrowed sentences
     python tools/run.py bench         against real jax; what follows is handed to the benchmarks
@@ -16,7 +18,8 @@
     python tools/run.py pictures      pictures of the documents, in docs/images; names may follow
 
 With `--oldest` the environment has the oldest versions that pyproject.toml allows of what the package
-needs, in place of the newest. Libraries, of versions that are pinned, have an environment of their own.
+needs, in place of the newest. Libraries and packages, of versions that are pinned, have environments of
+their own.
 The Makefile calls this; a machine without make has Python.
 """
 
@@ -51,6 +54,7 @@ PYTEST_BY_TEST = ["python", "-m", "pytest", "-n", "auto"]
 # A file's tests run in one process: what they share is made once.
 PYTEST = [*PYTEST_BY_TEST, "--dist", "loadfile", "--no-loadscope-reorder"]
 LIBRARY_TESTS = [*PYTEST_BY_TEST, "--all-libraries", "tests/libraries"]
+PACKAGES = ["python", "tools/package_programs.py"]
 RUFF = ["ruff", "check", "--output-format", "concise", "."]
 COMMANDS = {
     "tour": Command("run", [["jitney", "tour"]]),
@@ -60,6 +64,8 @@ COMMANDS = {
     "test-quick": Command("test", [[*PYTEST, "-m", "quick", "-x"]]),
     "oracle": Command("oracle", [[*PYTEST, "--record-oracle"]]),
     "libraries": Command("libraries", [LIBRARY_TESTS]),
+    "packages": Command("test", [PACKAGES]),
+    "packages-sample": Command("test", [[*PACKAGES, "--share", "0.1", "--live-oracle", "0.1"]]),
     "fuzz": Command("oracle", [["python", "-m", "tests.fuzz.differential", "run"]]),
     "sanitize": Command("test", [["python", "tools/sanitize.py"]]),
     "lint": Command(

@@ -8,18 +8,14 @@ nothing; with `--live-oracle 0.1` a tenth of the programs runs on real JAX, too.
 
 import importlib.metadata
 import importlib.util
-import os
-import subprocess
-import sys
-import tempfile
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.helpers.library_programs import agrees, compare, on_this_package, results
 from tests.helpers.oracle import Raised, answer
 
 PROGRAMS = Path(__file__).parent / "programs"
-SOURCE = Path(__file__).parents[2] / "src"
 
 # program -> libraries that it imports, besides jax and numpy
 LIBRARIES = {
@@ -58,34 +54,16 @@ LIBRARIES = {
     "tinygp": ("tinygp", "optax"),
 }
 
-# Relative to the largest element. float32 keeps seven digits; iterations lose some.
-TOLERANCE = 1e-5
 # After hundreds of steps of a sampler, rounding has led chains apart: their moments are near.
 LOOSER = {
-    ("blackjax", "statistics_of_w"): 0.15,
-    ("numpyro", "moments"): 0.15,
-    ("brax", "ant_x"): 1e-4,  # velocities behind contacts, which amplify
-    ("jaxopt", "sensitivity"): 1e-4,  # of a descent that ends where the gradient is below 1e-4
+    "blackjax": {"statistics_of_w": 0.15},
+    "numpyro": {"moments": 0.15},
+    "brax": {"ant_x": 1e-4},  # velocities behind contacts, which amplify
+    "jaxopt": {"sensitivity": 1e-4},  # of a descent that ends where the gradient is below 1e-4
     # After steps of expectation maximization. Of float64's result JAX's covariances are 2.3e-5 away,
     # ours 0.8e-5; JAX's own move by 2e-5 with other instructions (--xla_cpu_max_isa).
-    ("dynamax", "covariances"): 1e-4,
-    ("dynamax", "smoothed"): 1e-4,
+    "dynamax": {"covariances": 1e-4, "smoothed": 1e-4},
 }
-
-
-def results(text, options, environment):
-    """What a program with this text writes, by name."""
-    with tempfile.TemporaryDirectory() as folder:
-        program, file = Path(folder, "program.py"), Path(folder, "results.npz")
-        program.write_text(text)
-        found = subprocess.run(
-            [sys.executable, *options, str(program), str(file)],
-            env={**os.environ, "JAX_PLATFORMS": "cpu", **environment},
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600,
-        )  # fmt: skip
-        assert found.returncode == 0, found.stdout
-        with np.load(file) as arrays:
-            return dict(arrays)
 
 
 def versions(program):
@@ -103,41 +81,15 @@ def test_library(program, request):
     assert not absent or not request.config.getoption("--all-libraries"), f"not installed: {absent}"
     if absent:
         pytest.skip(f"not installed: {', '.join(absent)} (pip install .[libraries])")
-    text = (PROGRAMS / f"with_{program}.py").read_text()
+    text, looser = (PROGRAMS / f"with_{program}.py").read_text(), LOOSER.get(program, {})
     on_jax = answer(
         lambda: results(text, [], {"PYTHONPATH": ""}),
         versions(program),
-        agrees=lambda recorded, live: agrees(program, recorded, live),
+        agrees=lambda recorded, live: agrees(recorded, live, looser),
     )
-    found = results(text, ["-m", "jitney"], {"PYTHONPATH": str(SOURCE)})
+    found = on_this_package(text)
     assert isinstance(on_jax, dict), f"{program} fails on JAX"
-    compare_all(program, on_jax, found)
-
-
-def agrees(program, recorded, live):
-    """Whether JAX computes what is recorded: programs amplify the rounding of another processor."""
-    try:
-        assert isinstance(live, dict), f"{program} fails on JAX"
-        compare_all(program, recorded, live)
-    except AssertionError:
-        return False
-    return True
-
-
-def compare_all(program, expected, found):
-    assert sorted(found) == sorted(expected)
-    for name in expected:
-        compare(program, name, expected[name], found[name])
-
-
-def compare(program, name, expected, found):
-    assert found.dtype == expected.dtype, name
-    assert found.shape == expected.shape, name
-    if expected.dtype.kind in "fc":
-        tolerance = LOOSER.get((program, name), TOLERANCE) * np.max(np.abs(expected))
-        np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance, err_msg=name)
-    else:
-        np.testing.assert_array_equal(found, expected, err_msg=name)
+    compare(on_jax, found, looser)
 
 
 def test_every_program_is_run():
@@ -146,8 +98,8 @@ def test_every_program_is_run():
 
 def test_what_confirms_a_record():
     recorded = {"loss": np.array([4.6680851, -2.0]), "steps": np.array(3)}
-    assert agrees("flowjax", recorded, {**recorded, "loss": np.array([4.6680855, -2.0])})
-    assert not agrees("flowjax", recorded, {**recorded, "loss": np.array([4.6690851, -2.0])})
-    assert not agrees("flowjax", recorded, {**recorded, "steps": np.array(4)})
-    assert not agrees("flowjax", recorded, {"loss": recorded["loss"]})
-    assert not agrees("flowjax", recorded, Raised(("ValueError",)))
+    assert agrees(recorded, {**recorded, "loss": np.array([4.6680855, -2.0])}, {})
+    assert not agrees(recorded, {**recorded, "loss": np.array([4.6690851, -2.0])}, {})
+    assert not agrees(recorded, {**recorded, "steps": np.array(4)}, {})
+    assert not agrees(recorded, {"loss": recorded["loss"]}, {})
+    assert not agrees(recorded, Raised(("ValueError",)), {})
