@@ -187,11 +187,7 @@ class Mapped:
     def __call__(self, args: tuple[PyTree, ...]) -> Any:
         region = self.region()
         leaves, tree = pytrees.tree_flatten(args, is_leaf=lambda x: x is None)
-        # None has no specification, whatever a prefix says.
-        specs = [
-            None if x is None else spec
-            for x, spec in zip(leaves, self.specs_of_arguments(region, args, leaves), strict=True)
-        ]
+        specs = self.specs_of_arguments(region, args, leaves)
         is_operand = [spec is not None for spec in specs]
         operands = [as_value(x) for x, is_taken in zip(leaves, is_operand, strict=True) if is_taken]
         own_specs = tuple([spec for spec in specs if spec is not None])
@@ -319,7 +315,9 @@ class Mapped:
         specs = self.in_specs
         if isinstance(specs, PartitionSpec):
             specs = (specs,) * len(args)
-        return specs_of.leaves("in_specs", region, specs, args)
+        each = specs_of.leaves("in_specs", region, specs, args)
+        # None has no specification, whatever a prefix says.
+        return [None if x is None else spec for x, spec in zip(leaves, each, strict=True)]
 
     def specs_of_results(self, region: Region, out: PyTree) -> tuple[PartitionSpec, ...]:
         specs = self.out_specs() if callable(self.out_specs) else self.out_specs

@@ -189,16 +189,7 @@ def _cotangents(
     wanted: Sequence[bool] | None,
     come_from: Callable[[object], None] | None,
 ) -> tuple[list[Any], Log]:
-    values: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
-    accumulated: dict[Any, UndefinedPrimal] = {}
-    for var, x in zip(jaxpr.invars, primals, strict=True):
-        if type(x) is not UndefinedPrimal:
-            values[var] = x
-        elif x.accum is not None:
-            accumulated[var] = x
-    unwanted: set[Var] = set()  # linear, and no wanted operand has a part in it
-    if wanted is not None:
-        unwanted = {v for v, w in zip(jaxpr.invars, wanted, strict=True) if not w} - values.keys()
+    values, accumulated, unwanted = _variables(jaxpr, consts, primals, wanted)
     linear = _evaluate_known(jaxpr.eqns, values, unwanted, come_from)
     cts: dict[Var, Any] = {}
     log: Log = {}
@@ -247,6 +238,26 @@ def _cotangents(
         ct = None if v in values else cts.get(v)
         operand_cts.append(Zero(v.aval.to_cotangent_aval()) if ct is None else ct)
     return operand_cts, log
+
+
+def _variables(
+    jaxpr: Jaxpr,
+    consts: Sequence[Any],
+    primals: Sequence[Any],
+    wanted: Sequence[bool] | None,
+) -> tuple[dict[Var, Any], dict[Any, UndefinedPrimal], set[Var]]:
+    """Returns values of variables, operands with an accumulator, and linear ones not wanted."""
+    values: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
+    accumulated: dict[Any, UndefinedPrimal] = {}
+    for var, x in zip(jaxpr.invars, primals, strict=True):
+        if type(x) is not UndefinedPrimal:
+            values[var] = x
+        elif x.accum is not None:
+            accumulated[var] = x
+    if wanted is None:
+        return values, accumulated, set()
+    unwanted = {v for v, w in zip(jaxpr.invars, wanted, strict=True) if not w}
+    return values, accumulated, unwanted - values.keys()
 
 
 def _logging_rule(primitive: Primitive, log: Log) -> Callable[..., Any]:

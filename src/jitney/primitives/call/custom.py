@@ -32,6 +32,7 @@ from jitney.transforms.zero import SymbolicZero, Zero, instantiate
 
 if TYPE_CHECKING:
     from jitney.core.avals import AbstractValue
+    from jitney.core.trace import TraceTag
     from jitney.primitives.rule_types import (
         Cotangent,
         Dims,
@@ -335,65 +336,94 @@ def _custom_vjp_call_batch_with_trace(
     num_consts: int,
     **params: object,
 ) -> Any:
-    axis_data, tag = trace.axis_data, trace.tag
+    axis_data = trace.axis_data
     batched = tuple(d is not None for d in dims)
     program, mapped = _batched_program(call_jaxpr, axis_data, batched)
     moved = [x if d is None else rules.move_axis(x, d, 0) for x, d in zip(args, dims, strict=True)]
-    inner = [0 if b else None for b in batched[num_consts:]]
-    residual_dims: list[Any] = []
+    of_operands = [0 if b else None for b in batched[num_consts:]]
+    both = _BatchedRules(fwd, bwd, axis_data, trace.tag, of_operands, mapped)
+    outs = custom_vjp_call_p.bind(
+        *moved,
+        call_jaxpr=program,
+        fwd=FlatRule(both.forward, fwd.__name__),
+        bwd=FlatRule(both.backward, bwd.__name__),
+        num_consts=num_consts,
+        **params,
+    )
+    return outs, [0 if mapped else None] * len(outs)
 
-    def batched_fwd(primals: Sequence[Any], perturbed: Sequence[bool]) -> Any:
+
+class _BatchedRules:
+    """The rules of a function for each index of an axis.
+
+    Attributes:
+      fwd, bwd: the rules for one index.
+      axis_data: the axis.
+      tag: of the trace that maps the function.
+      dims: of each operand where it has the axis, None if it has not.
+      mapped: whether results have it, as their first.
+      residual_dims: where the residuals have it; known when the forward rule has run.
+    """
+
+    def __init__(
+        self,
+        fwd: FlatRule,
+        bwd: FlatRule,
+        axis_data: AxisData,
+        tag: TraceTag,
+        dims: list[int | None],
+        mapped: bool,
+    ) -> None:
+        self.fwd = fwd
+        self.bwd = bwd
+        self.axis_data = axis_data
+        self.tag = tag
+        self.dims = dims
+        self.mapped = mapped
+        self.residual_dims: list[int | None] = []
+
+    def forward(self, primals: Sequence[Any], perturbed: Sequence[bool]) -> Any:
         counts: list[int] = []
 
         def flat(*xs: Value) -> list[Any]:
-            outs, residuals = fwd(xs, perturbed)
+            outs, residuals = self.fwd(xs, perturbed)
             counts.append(len(outs))
             return [*outs, *residuals]
 
-        values, out_dims = batch_flat(flat, axis_data, primals, inner, tag)
+        values, out_dims = batch_flat(flat, self.axis_data, primals, self.dims, self.tag)
         n = counts[0]
         outs = [
-            _result(x, d, mapped, axis_data, fwd)
+            _result(x, d, self.mapped, self.axis_data, self.fwd)
             for x, d in zip(values[:n], out_dims[:n], strict=True)
         ]
-        residual_dims[:] = out_dims[n:]
+        self.residual_dims[:] = out_dims[n:]
         return outs, values[n:]
 
-    def batched_bwd(
-        residuals: Sequence[Any], cts: Sequence[Any], accums: Sequence[GradAccum]
+    def backward(
+        self, residuals: Sequence[Any], cts: Sequence[Any], accums: Sequence[GradAccum]
     ) -> Log:
-        n, n_accums = len(residuals), len(accums)
+        n, n_accums, mapped = len(residuals), len(accums), self.mapped
         log_tree: Any = None
 
         def flat(*xs: Value) -> list[Any]:
             nonlocal log_tree
             inner_accums = [
                 ValAccum(without_axis(Zero(accum.aval)).aval if d is not None else accum.aval)
-                for accum, d in zip(accums, inner, strict=True)
+                for accum, d in zip(accums, self.dims, strict=True)
             ]
-            entries, log_tree = flat_log(bwd(xs[:n], xs[n:], inner_accums))
+            entries, log_tree = flat_log(self.bwd(xs[:n], xs[n:], inner_accums))
             return [*(accum.freeze() for accum in inner_accums), *entries]
 
         inner_cts = [without_axis(ct) if isinstance(ct, Zero) and mapped else ct for ct in cts]
         ct_dims = [0 if mapped and not isinstance(ct, Zero) else None for ct in inner_cts]
-        operands, operand_dims = [*residuals, *inner_cts], [*residual_dims, *ct_dims]
-        values, out_dims = batch_flat(flat, axis_data, operands, operand_dims, tag)
-        of_accums = zip(accums, values[:n_accums], out_dims[:n_accums], inner, strict=True)
+        operands, dims = [*residuals, *inner_cts], [*self.residual_dims, *ct_dims]
+        values, out_dims = batch_flat(flat, self.axis_data, operands, dims, self.tag)
+        of_accums = zip(accums, values[:n_accums], out_dims[:n_accums], self.dims, strict=True)
         for accum, x, d, of_operand in of_accums:
-            accum.accum(_gathered_cotangent(x, d, of_operand is not None, axis_data))
+            accum.accum(_gathered_cotangent(x, d, of_operand is not None, self.axis_data))
         entries = zip(values[n_accums:], out_dims[n_accums:], strict=True)
-        size, along = axis_data.size, axis_data.along
+        size, along = self.axis_data.size, self.axis_data.along
         return pytrees.tree_unflatten(log_tree, [move_to(x, d, 0, size, along) for x, d in entries])
-
-    outs = custom_vjp_call_p.bind(
-        *moved,
-        call_jaxpr=program,
-        fwd=FlatRule(batched_fwd, fwd.__name__),
-        bwd=FlatRule(batched_bwd, bwd.__name__),
-        num_consts=num_consts,
-        **params,
-    )
-    return outs, [0 if mapped else None] * len(outs)
 
 
 def _gathered_cotangent(ct: Cotangent, dim: int | None, mapped: bool, axis_data: AxisData) -> Any:
