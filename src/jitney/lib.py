@@ -1,6 +1,7 @@
-"""`jax.lib`: an empty namespace; JAX has moved what was there to `jax.extend` and `jax.dlpack`."""
+"""`jax.lib`: the version of jaxlib; the rest is in `jax.extend` and `jax.dlpack` now."""
 
 from jitney.core.lazy import listing
+from jitney.version import __version__ as __version__
 
 __all__: list[str] = []
 

@@ -54,6 +54,26 @@ def test_like_jax(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_calls_of_programs(name):
+    """What is called may be a program; its constants come first unless it is closed."""
+    lib = jitney
+    primitive = getattr(importlib.import_module("jitney.extend.core.primitives"), name)
+    scale = np.arange(1.0, 4.0, dtype=np.float32)
+    closed = lib.make_jaxpr(lambda x: [x * scale, lib.numpy.sin(x)])(np.ones(3, np.float32))
+    x = lib.numpy.arange(3.0)
+    for program, consts in ((closed, []), (closed.jaxpr, closed.consts)):
+
+        def f(x, program=program, consts=consts):
+            return primitive.bind(*consts, x, call_jaxpr=program)
+
+        for outs in (f(x), lib.jit(f)(x), lib.jit(lib.vmap(f))(x[None])):
+            np.testing.assert_allclose(np.squeeze(outs[0]), x * scale)
+            np.testing.assert_allclose(np.squeeze(outs[1]), np.sin(np.arange(3.0)), rtol=1e-6)
+        slope = lib.grad(lambda x, f=f: sum(f(x)).sum())(x)
+        np.testing.assert_allclose(slope, scale + np.cos(np.arange(3.0)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_programs(name):
     ours, theirs = of_both(
         lambda lib: str(lib.make_jaxpr(make(lib, name))(1.0, 2.0)),

@@ -1,7 +1,8 @@
 """Calls of functions that stay calls in programs: `call`, `closed_call` and `xla_metadata_call`.
 
 `bind(*operands, subfuns=(function,))` calls a wrapped function of flat values: at once where
-operations are evaluated; elsewhere its program is a parameter of an equation, `call_jaxpr` or `jaxpr`.
+operations are evaluated; elsewhere its program is a parameter of an equation, `call_jaxpr` or `jaxpr`,
+which `bind` takes in place of the function, too.
 Lowered, it is inlined. The other parameters of `xla_metadata_call` are attributes for the compiler.
 """
 
@@ -43,6 +44,14 @@ if TYPE_CHECKING:
     from jitney.transforms.partial import PartialTrace
 
 
+def _with_operands_for_constants(jaxpr: Jaxpr) -> Jaxpr:
+    return jaxpr.replace(
+        constvars=[],
+        invars=[*jaxpr.constvars, *jaxpr.invars],
+        debug_info=jaxpr.debug_info._replace(arg_names=None),
+    )
+
+
 class FunctionCall(CallPrimitive):
     """A call of a function of flat values, which returns a sequence of such.
 
@@ -54,12 +63,20 @@ class FunctionCall(CallPrimitive):
         self.parameter = parameter
 
     def bind(self, *args: Value, **params: Any) -> Any:
-        """Calls the function `subfuns[0]`.
+        """Calls the function `subfuns[0]`, or a program.
 
         Args:
-          *args: its arguments.
-          **params: `subfuns`, a tuple of the function alone; further parameters of the equation.
+          *args: its arguments; after the values of a program's constants, if it is not closed.
+          **params: `subfuns`, a tuple of the function alone, or a program under the name of the
+            equation's parameter; further parameters of the equation.
         """
+        if "subfuns" not in params:
+            called: Jaxpr = params.pop(self.parameter)
+            if not called.is_closed:
+                called = ClosedJaxpr(_with_operands_for_constants(called), ())
+            if state.trace is state.eval_trace:
+                return eval_jaxpr(called.jaxpr, called.consts, *args)
+            return self.call(called, args, params)
         (function,) = params.pop("subfuns")
         if state.trace is state.eval_trace:
             return function.call_wrapped(*args)
@@ -67,12 +84,8 @@ class FunctionCall(CallPrimitive):
             function.call_wrapped, [get_aval(x) for x in args], function.debug_info
         )
         # Values of traces around it must be operands.
-        jaxpr = jaxpr.replace(
-            constvars=[],
-            invars=[*jaxpr.constvars, *jaxpr.invars],
-            debug_info=jaxpr.debug_info._replace(arg_names=None),
-        )
-        return self.call(ClosedJaxpr(jaxpr, ()), [*consts, *args], params)
+        program = _with_operands_for_constants(jaxpr)
+        return self.call(ClosedJaxpr(program, ()), [*consts, *args], params)
 
     def call(
         self, program: ClosedJaxpr, operands: Sequence[Value], params: dict[str, Any]
