@@ -53,7 +53,7 @@ class Command(NamedTuple):
 PYTEST_BY_TEST = ["python", "-m", "pytest", "-n", "auto"]
 # A file's tests run in one process: what they share is made once.
 PYTEST = [*PYTEST_BY_TEST, "--dist", "loadfile", "--no-loadscope-reorder"]
-LIBRARY_TESTS = [*PYTEST_BY_TEST, "--all-libraries", "tests/libraries"]
+LIBRARY_TESTS = [*PYTEST_BY_TEST, "--all-libraries", "tests/libraries/test_libraries.py"]
 PACKAGES = ["python", "tools/package_programs.py"]
 RUFF = ["ruff", "check", "--output-format", "concise", "."]
 COMMANDS = {

@@ -37,7 +37,7 @@ def on_this_package(text: str) -> dict[str, np.ndarray]:
     return results(text, ["-m", "jitney"], {"PYTHONPATH": str(SOURCE)})
 
 
-def agrees(recorded: Any, live: Any, looser: Mapping[str, float]) -> bool:
+def confirms(recorded: Any, live: Any, looser: Mapping[str, float]) -> bool:
     """Whether JAX computes what is recorded: programs amplify the rounding of another processor."""
     try:
         assert isinstance(live, dict), "it fails on JAX"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.helpers.library_programs import agrees, compare, on_this_package, results
+from tests.helpers.library_programs import compare, confirms, on_this_package, results
 from tests.helpers.oracle import Raised, answer
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -85,7 +85,7 @@ def test_library(program, request):
     on_jax = answer(
         lambda: results(text, [], {"PYTHONPATH": ""}),
         versions(program),
-        agrees=lambda recorded, live: agrees(recorded, live, looser),
+        agrees=lambda recorded, live: confirms(recorded, live, looser),
     )
     found = on_this_package(text)
     assert isinstance(on_jax, dict), f"{program} fails on JAX"
@@ -98,8 +98,8 @@ def test_every_program_is_run():
 
 def test_what_confirms_a_record():
     recorded = {"loss": np.array([4.6680851, -2.0]), "steps": np.array(3)}
-    assert agrees(recorded, {**recorded, "loss": np.array([4.6680855, -2.0])}, {})
-    assert not agrees(recorded, {**recorded, "loss": np.array([4.6690851, -2.0])}, {})
-    assert not agrees(recorded, {**recorded, "steps": np.array(4)}, {})
-    assert not agrees(recorded, {"loss": recorded["loss"]}, {})
-    assert not agrees(recorded, Raised(("ValueError",)), {})
+    assert confirms(recorded, {**recorded, "loss": np.array([4.6680855, -2.0])}, {})
+    assert not confirms(recorded, {**recorded, "loss": np.array([4.6690851, -2.0])}, {})
+    assert not confirms(recorded, {**recorded, "steps": np.array(4)}, {})
+    assert not confirms(recorded, {"loss": recorded["loss"]}, {})
+    assert not confirms(recorded, Raised(("ValueError",)), {})

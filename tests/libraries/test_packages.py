@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from tests.helpers.library_programs import agrees, compare, on_this_package, results
+from tests.helpers.library_programs import compare, confirms, on_this_package, results
 from tests.helpers.oracle import answer
 
 HERE = Path(__file__).parent
@@ -98,7 +98,7 @@ def test_package(program: str, request: pytest.FixtureRequest) -> None:
     on_jax = answer(
         lambda: results(text, [], {"PYTHONPATH": ""}),
         [(name, pins()[_canonical(name)]) for name in PACKAGES[program]],
-        agrees=lambda recorded, live: agrees(recorded, live, looser),
+        agrees=lambda recorded, live: confirms(recorded, live, looser),
     )
     found = on_this_package(text)
     assert isinstance(on_jax, dict), f"{program} fails on JAX"
