@@ -78,3 +78,10 @@ def test_whole_numbers_keep_their_slopes():
     np.testing.assert_array_equal(jnp.sinc(x), [0.0, 0.0, 0.0])
     slopes = jitney.jit(jitney.vmap(jitney.grad(jnp.sinc)))(x)
     np.testing.assert_allclose(slopes, [-1.0, 0.5, 1 / 3], rtol=1e-6)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, jitney.jit])
+def test_numbers_give_weak_types(wrap):
+    for x, is_weak in ((0.5, True), (2, True), (np.float32(0.5), False)):
+        assert wrap(jnp.sinc)(x).weak_type == is_weak
+        assert wrap(jnp.sinc)(x).dtype == np.float32

@@ -44,14 +44,16 @@ def sinc(x: ArrayLike, /) -> Array:
       Array([1.   , 0.637, 0.   ], dtype=float32)
     """
     (operand,) = promote_args_inexact("sinc", x)
-    dtype = rules.aval_of(operand).dtype
-    if dtype.kind == "c":
+    aval = rules.aval_of(operand)
+    if aval.dtype.kind == "c":
         return _of_complex(operand)
-    if dtype.itemsize < 4:
+    if aval.dtype.itemsize < 4:
         return convert.convert_element_type(
-            _of_real(convert.convert_element_type(operand, np.float32)), dtype
+            _of_real(convert.convert_element_type(operand, np.float32)), aval.dtype
         )
-    return _of_real(operand)
+    result = _of_real(operand)
+    is_number = aval.weak_type and not aval.shape  # of arrays JAX's results are strongly typed
+    return convert.convert(result, aval.dtype, True) if is_number else result
 
 
 def _of_real(x: Array) -> Array:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from jitney.compiler.llvm.emit import Emitter
 from jitney.compiler.llvm.values import Value
 from jitney.compiler.scalar.logarithm import log1p
-from jitney.compiler.scalar.polynomial import INF, NAN, horner
+from jitney.compiler.scalar.polynomial import INF, INVALID, NAN, horner
 
 _HALF_PI = {"f32": (1.5707964, -4.3711388e-08), "f64": (1.5707963267948966, 6.123233995736766e-17)}
 
@@ -141,7 +141,7 @@ def acosh(e: Emitter, x: Value) -> Value:
     root = e.sqrt(e.fma(t, t, e.fadd(t, t)))
     near = log1p(e, e.select(large, t, e.fadd(t, root)))
     result = e.select(large, e.fadd(near, e.const(0.6931471805599453, x)), near)
-    return e.select(e.fcmp("olt", x, one), e.const(NAN, x), result)
+    return e.select(e.fcmp("olt", x, one), e.const(INVALID, x), result)
 
 
 def atanh(e: Emitter, x: Value) -> Value:
@@ -150,4 +150,4 @@ def atanh(e: Emitter, x: Value) -> Value:
     # log((1 + x) / (1 - x)) / 2 = log(1 + 2 x / (1 - x)) / 2
     ratio = e.fdiv(e.fadd(size, size), e.fsub(one, size))
     result = e.fmul(log1p(e, ratio), e.const(0.5, x))
-    return e.copysign(e.select(e.fcmp("ogt", size, one), e.const(NAN, x), result), x)
+    return e.select(e.fcmp("ogt", size, one), e.const(INVALID, x), e.copysign(result, x))

@@ -13,8 +13,8 @@ from jitney.compiler.llvm.values import Value
 from jitney.compiler.scalar.polynomial import (
     BIAS,
     INF,
+    INVALID,
     MANTISSA,
-    NAN,
     exact_split,
     horner,
     quick_two_sum,
@@ -87,7 +87,7 @@ def log2(e: Emitter, x: Value) -> Value:
 def log_specials(e: Emitter, x: Value, result: Value) -> Value:
     """`result`, the logarithm of x, but for x = 0, inf, NaN and x < 0."""
     zero = e.const(0.0, x)
-    below = e.select(e.fcmp("oeq", x, zero), e.const(-INF, x), e.const(NAN, x))
+    below = e.select(e.fcmp("oeq", x, zero), e.const(-INF, x), e.const(INVALID, x))
     result = e.select(e.fcmp("ogt", x, zero), result, below)
     return e.select(e.fcmp("ueq", x, e.const(INF, x)), x, result)
 
@@ -109,4 +109,4 @@ def log1p(e: Emitter, x: Value) -> Value:
     result = e.copysign(result, x)
     result = e.select(e.fcmp("oeq", x, e.const(-1.0, x)), e.const(-INF, x), result)
     result = e.select(e.fcmp("ueq", x, e.const(INF, x)), x, result)
-    return e.select(e.fcmp("olt", x, e.const(-1.0, x)), e.const(NAN, x), result)
+    return e.select(e.fcmp("olt", x, e.const(-1.0, x)), e.const(INVALID, x), result)

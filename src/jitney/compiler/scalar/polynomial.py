@@ -13,6 +13,9 @@ from jitney.compiler.llvm.values import BITS, Value, constant
 
 INF = float("inf")
 NAN = float("nan")
+# Outside of a domain: the NaN of x86 processors, as NumPy's functions have it. Its sign decides where
+# `top_k` puts it.
+INVALID = -NAN
 
 # Explicit bits of the mantissa, exponent bias.
 MANTISSA = {"f32": 23, "f64": 52}
