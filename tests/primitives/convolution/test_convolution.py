@@ -48,6 +48,9 @@ CASES = {
     ),
     "none fits": of((2, 3, 2), (4, 3, 3), (1,), "VALID"),
     "summed in wider numbers": of((2, 3, 7), (4, 3, 3), (1,), "SAME", preferred_element_type="float64"),
+    "of each pair of features": of(
+        (2, 6, 6, 10), (3, 3, 2, 5), (1, 1), "SAME", dimension_numbers=NHWC, feature_group_count=5
+    ),
 }  # fmt: skip
 
 
