@@ -323,3 +323,15 @@ def test_medians_of_nothing_are_refused() -> None:
     for f in (jnp.median, partial(jnp.median, axis=0), partial(jnp.quantile, q=0.5, axis=0)):
         with pytest.raises(TypeError, match="must have elements along `axis`"):
             f(jnp.zeros((0, 3)))
+
+
+@pytest.mark.parametrize("name", ["cov", "corrcoef"])
+def test_further_variables_in_columns(name):
+    x = np.array([[1.0, 2.0], [2.0, 5.0], [4.0, 1.0], [3.0, 3.0]], np.float32)
+    y = np.array([[0.5], [1.5], [-1.0], [2.0]], np.float32)
+    f = {"cov": jnp.cov, "corrcoef": jnp.corrcoef}[name]
+    for other in (y, np.concatenate([y, y**2], axis=1)):
+        want = getattr(np, name)(x, other, rowvar=False)
+        for wrap in (lambda f: f, jitney.jit):
+            got = wrap(lambda x, y, f=f: f(x, y, rowvar=False))(x, other)
+            np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
