@@ -204,3 +204,16 @@ def test_extents_as_numbers():
     assert not export.is_symbolic_dim(3) and export.is_symbolic_dim(b)
     with pytest.raises(TypeError, match="do not go together"):
         jax.eval_shape(lax.add, *[jax.ShapeDtypeStruct((n,), jnp.float32) for n in (b, b + 1)])
+
+
+def test_slices_backwards():
+    (b,) = export.symbolic_shape("b")
+    x = jax.ShapeDtypeStruct((b,), jnp.float32)
+    sizes = [
+        jax.eval_shape(f, x).shape[0]
+        for f in (lambda x: x[::-1], lambda x: x[::-2], lambda x: x[:2:-1])
+    ]
+    assert sizes[0] == b
+    for n in (3, 4, 9):
+        of_numbers = [len(np.zeros(n)[s]) for s in (np.s_[::-1], np.s_[::-2], np.s_[:2:-1])]
+        assert [int(size.evaluate({"b": n})) for size in sizes] == of_numbers
