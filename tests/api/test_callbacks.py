@@ -596,6 +596,24 @@ def test_what_a_callback_raises_is_shown_once(how: str) -> None:
     assert "in fail" in done.stderr and "callback.py" not in done.stderr
 
 
+def test_prints_of_parts_show_whole_arrays_with_each() -> None:
+    """Outside of programs, too, where JAX shows the whole once."""
+    program = """if True:
+        import jax, numpy as np
+        mesh = jax.make_mesh((4,), ("i",))
+        x = jax.device_put(np.arange(8), jax.NamedSharding(mesh, jax.P("i")))
+        for args in ((x, np.ones(1, int)), (np.int32(5), x)):
+            jax.debug.print("{} {}", *args, partitioned=True)
+        jax.effects_barrier()
+    """
+    command = [sys.executable, "-m", "jitney", "-c", program]
+    flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=4"}
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **flags})
+    parts = ["[0 1]", "[2 3]", "[4 5]", "[6 7]"]
+    shown = [f"{part} [1]" for part in parts] + [f"5 {part}" for part in parts]
+    assert sorted(done.stdout.splitlines()) == sorted(shown), done.stderr
+
+
 @in_both
 def test_callbacks_are_not_transposed(name: str) -> None:
     jax, jnp, _ = library(name)
