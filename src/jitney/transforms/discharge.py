@@ -106,7 +106,7 @@ def discharge_with_consts(
       constants; which operands those are).
     """
     n = len(jaxpr.constvars)
-    closed, changed = discharge(_as_operands(jaxpr), (*(False,) * n, *which))
+    closed, changed = discharge(constants_as_operands(jaxpr), (*(False,) * n, *which))
     inner = closed.jaxpr
     variables = [*inner.constvars, *inner.invars[:n]]
     pure = inner.replace(constvars=variables, invars=inner.invars[n:])
@@ -114,8 +114,8 @@ def discharge_with_consts(
 
 
 @memoize_by_identity
-def _as_operands(jaxpr: Jaxpr) -> ClosedJaxpr:
-    """`jaxpr` with its constants as first operands: always the same one."""
+def constants_as_operands(jaxpr: Jaxpr) -> ClosedJaxpr:
+    """Returns `jaxpr` with its constants as first operands: always the same program."""
     return ClosedJaxpr(
         jaxpr.replace(
             constvars=[],
@@ -172,7 +172,7 @@ def _without_inner(value: object) -> Any:
     if isinstance(value, Jaxpr):
         if value.is_closed:
             return discharged(value)
-        return discharged(_as_operands(value)).jaxpr if has_inner_refs(value) else value
+        return discharged(constants_as_operands(value)).jaxpr if has_inner_refs(value) else value
     if type(value) is tuple:
         return tuple(map(_without_inner, cast("tuple[Any, ...]", value)))
     return value

@@ -23,6 +23,7 @@ from jitney.primitives.call.call import divided_call, transposed_program, weakne
 from jitney.primitives.call.inlined import calls_program, other_dtypes, transposed_call
 from jitney.transforms.accumulators import GradAccum, ValAccum
 from jitney.transforms.batch import AxisData, batch_jaxpr_at
+from jitney.transforms.discharge import constants_as_operands
 from jitney.transforms.jet import jet_jaxpr, present, types_of, unpacked
 from jitney.transforms.jvp import jvp_jaxpr
 from jitney.transforms.logs import checked_log
@@ -42,14 +43,6 @@ if TYPE_CHECKING:
     from jitney.transforms import jet
     from jitney.transforms.logs import Log
     from jitney.transforms.partial import PartialTrace
-
-
-def _with_operands_for_constants(jaxpr: Jaxpr) -> Jaxpr:
-    return jaxpr.replace(
-        constvars=[],
-        invars=[*jaxpr.constvars, *jaxpr.invars],
-        debug_info=jaxpr.debug_info._replace(arg_names=None),
-    )
 
 
 class FunctionCall(CallPrimitive):
@@ -73,7 +66,7 @@ class FunctionCall(CallPrimitive):
         if "subfuns" not in params:
             called: Jaxpr = params.pop(self.parameter)
             if not called.is_closed:
-                called = ClosedJaxpr(_with_operands_for_constants(called), ())
+                called = constants_as_operands(called)
             if state.trace is state.eval_trace:
                 return eval_jaxpr(called.jaxpr, called.consts, *args)
             return self.call(called, args, params)
@@ -84,8 +77,7 @@ class FunctionCall(CallPrimitive):
             function.call_wrapped, [get_aval(x) for x in args], function.debug_info
         )
         # Values of traces around it must be operands.
-        program = _with_operands_for_constants(jaxpr)
-        return self.call(ClosedJaxpr(program, ()), [*consts, *args], params)
+        return self.call(constants_as_operands(jaxpr), [*consts, *args], params)
 
     def call(
         self, program: ClosedJaxpr, operands: Sequence[Value], params: dict[str, Any]
