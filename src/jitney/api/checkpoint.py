@@ -143,7 +143,7 @@ def _flags_of_leaves(
     `arg_flags` has one for each argument.
 
     Raises:
-      TypeError: if `arg_flags` is no sequence.
+      TypeError: if `arg_flags` is not a sequence.
       ValueError: if `arg_flags` is not a prefix of the arguments.
     """
     if not isinstance(arg_flags, tuple | list):

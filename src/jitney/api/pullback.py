@@ -299,7 +299,7 @@ class VJP:
             self._check_is_no_ref(k)
 
     def _check_refs(self) -> None:
-        """Raises ValueError if an argument is a reference, and `with_refs` has not been told of it."""
+        """Raises ValueError if an argument is a reference and `with_refs` was not called."""
         if self.wanted is None and any(map(IS_REF, self.static.in_avals)):
             for k in range(len(self.static.in_avals)):
                 self._check_is_no_ref(k)

@@ -381,7 +381,10 @@ def _scan_dce(used: list[bool], eqn: JaxprEqn) -> JaxprEqn:
 def _scan_transpose(
     cts: Sequence[Cotangent], *args: Operand, **params: Param
 ) -> tuple[list[Any], Log]:
-    """Returns what has no cotangent is left out first: 0 times an infinite derivative would be NaN."""
+    """Returns the cotangents of the operands that are linear, and the log.
+
+    Results without a cotangent are pruned first: 0 times an infinite derivative would be NaN.
+    """
     cts = of_own_dtypes(cts, params["jaxpr"].out_avals)
     used = [type(ct) is not Zero for ct in cts]
     if all(used):
