@@ -27,7 +27,7 @@ extensions = [
     "api_pages",
 ]
 exclude_patterns = ["_build", "extensions", "README.md"]
-# Documents link to files of the repository, which are no pages of the site.
+# Documents link to files of the repository, which are not pages of the site.
 suppress_warnings = ["myst.xref_missing", "misc.highlighting_failure"]
 html_theme = "pydata_sphinx_theme"
 html_title = "jitney"

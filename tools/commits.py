@@ -23,7 +23,7 @@ LINE = 100
 # Earlier commits are as they are.
 BEGIN = "52f41266"
 
-# First words that are no verbs in the imperative, beside those that end like other forms of a verb.
+# First words that are not verbs in the imperative, beside those that end like other forms of a verb.
 _OTHERS = frozenset(
     "a an the this that these those it we you there all some no new more also when where what how "
     "why if for from in on of to with programs types values results arrays tests docs wip misc".split()

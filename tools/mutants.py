@@ -444,7 +444,7 @@ def _batches(tests: list[str], limit: float) -> Iterator[tuple[list[str], float]
 
 
 def verdict(mutant: Mutant, tree: Path, limit: float) -> str:
-    """What the tests say of the mutant: killed, survived, uncovered, or that it is no program."""
+    """What the tests say of the mutant: killed, survived, uncovered, or that it is not a program."""
     tests = _covering(mutant)
     if not tests:
         return "uncovered"

@@ -44,7 +44,7 @@ def options(sanitizer: str) -> dict[str, str]:
     """The environment variables of a run."""
     shared = "halt_on_error=1:exitcode=66"
     if sanitizer == "address":
-        # Python frees little at its end, which is no leak of ours; freed memory is filled throughout.
+        # Python frees little at its end, which is not a leak of ours; all freed memory is filled.
         return {
             "ASAN_OPTIONS": f"{shared}:detect_leaks=0:max_free_fill_size=1000000000:free_fill_byte=127",
             "PYTHONMALLOC": "malloc",

@@ -41,7 +41,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Event = dict[str, object]
 
-_TRACKS = 1 << 30  # numbers of tracks that are no threads: no thread has such a one
+_TRACKS = 1 << 30  # numbers of tracks that are not threads: no thread has such a one
 
 
 class Recording:

@@ -109,6 +109,17 @@ def cases():
         mapped(lambda v: lax.scan(lambda c, _: (c + v, None), v, None, length=3)[0], terms, terms),
         (values[terms],),
     )
+    # what chooses elements is the same on all devices
+    yield (
+        "chosen",
+        mapped(lambda v: lax.select_n(jnp.arange(8) < 3, v, v + v), terms, terms),
+        (values[terms],),
+    )
+    yield (
+        "chosen, reduced",
+        mapped(lambda v: lax.select_n(jnp.arange(8) < 3, v, v + v), total, total),
+        (values[total],),
+    )
     yield "without types", mapped(scatter, terms, divided, check_vma=False), (values[terms],)
     yield (
         "whose axes are two kinds",
@@ -140,7 +151,7 @@ with jax.set_mesh(MESH):
     for name, f, args in cases():
         printed(name, lambda f=f, args=args: shown(jax.jit(f)(*args)))
         printed(f"{name}: eager", lambda f=f, args=args: shown(f(*args)))
-        if name == "in a loop":  # has no gradients in JAX
+        if name.split(",")[0] in ("in a loop", "chosen"):  # has no gradients in JAX
             continue
         printed(
             f"{name}: gradients",

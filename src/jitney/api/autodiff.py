@@ -246,7 +246,7 @@ def vjp(
       have tangents that are not zero.
 
     Raises:
-      TypeError: if an argument is no pytree of arrays.
+      TypeError: if an argument is not a pytree of arrays.
       ValueError: if `saveable_args` or `in_nzs` is not such a tree.
 
     Example:

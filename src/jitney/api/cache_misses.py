@@ -41,7 +41,7 @@ def explain(
     """Logs why `fun` is traced.
 
     Args:
-      fun: the function of the user; functions of this package are not told of.
+      fun: the function of the user; functions of this package are left out.
       key: of the call.
       known: keys of the traces that there are, oldest first.
       names: of the flat arguments.

@@ -181,7 +181,7 @@ def debug_callback(
     Transformations leave the call in place: `grad` calls it on the values, `vmap` for each index.
 
     Args:
-      callback: takes arrays, and leaves that are no arrays as they are; its result is ignored.
+      callback: takes arrays, and leaves that are not arrays as they are; its result is ignored.
         Without it: a function that takes it and its arguments.
       *args: pytrees.
       ordered: whether calls keep the order of the program.

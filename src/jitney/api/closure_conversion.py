@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from jitney.core.closed_programs import closed_of, constants_as_operands
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.pytree import pytrees
 from jitney.core.record import replace
-from jitney.primitives.call.remat import closed_of, opened
 from jitney.runtime.sharding import UNSPECIFIED
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def converted_function(program: TracedProgram, in_tree: pytrees.PyTreeDef) -> Ca
       program: of the function.
       in_tree: structure of (args, kwargs).
     """
-    jaxpr = opened(program.closed)
+    jaxpr = constants_as_operands(program.closed.jaxpr)
     count = len(closed_over(program))
 
     def fun(consts: Sequence[Any], *args: PyTree, **kwargs: PyTree) -> Any:
@@ -61,7 +61,7 @@ def with_values_as_operands(program: TracedProgram) -> TracedProgram:
     params["donated_invars"] = (False,) * len(params["donated_invars"])
     return replace(
         program,
-        closed=closed_of(opened(program.closed)),
+        closed=closed_of(constants_as_operands(program.closed.jaxpr)),
         outer_tracers=(),
         params={**program.params, **params},
         _given_up=None,

@@ -125,7 +125,7 @@ class _Call:
     """One call of a function, on flat values; a `CustomCall`.
 
     Attributes:
-      fixed: nondifferentiable arguments that are no operands, by position.
+      fixed: nondifferentiable arguments that are not operands, by position.
       lifted: positions of those that are.
       in_tree: structure of (lifted arguments, differentiable ones).
       out_tree: structure of the result, once the function or its rule has run.

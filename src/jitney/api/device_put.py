@@ -209,7 +209,7 @@ def block_until_ready(x: PyTree) -> PyTree:
     """Waits until all arrays in `x` are computed; returns `x`.
 
     Args:
-      x: a pytree; leaves that are no arrays are left alone.
+      x: a pytree; leaves that are not arrays are left alone.
 
     Example:
       >>> jax.block_until_ready(jnp.arange(3) * 2)

@@ -231,8 +231,8 @@ def value_and_grad(
       gradient); the gradient has the structure of the arguments at `argnums`.
 
     Raises:
-      TypeError: if `fun` is not callable; when the function is called, if the result is no real scalar,
-        or an argument is of an integer dtype.
+      TypeError: if `fun` is not callable; when the function is called, if the result is not a real
+        scalar, or an argument is of an integer dtype.
 
     Example:
       >>> energy = lambda w, k: k * jnp.vdot(w, w)

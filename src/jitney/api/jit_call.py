@@ -163,7 +163,7 @@ class JitCall:
         """Types of the flat arguments.
 
         Raises:
-          TypeError: naming the argument that is no array.
+          TypeError: naming the argument that is not an array.
         """
         type_of = abstractify if abstract else get_aval
         try:
@@ -409,8 +409,8 @@ class JitCall:
         Args:
           args: positional arguments.
           kwargs: keyword arguments.
-          remember: told of calls that were evaluated and that native code can make: (signature,
-            program, result tree, assignment).
+          remember: called with (signature, program, result tree, assignment) after a call that was
+            evaluated and that native code can repeat.
         """
         if config.disable_jit_enabled():
             return self.fun(*args, **kwargs)

@@ -175,7 +175,7 @@ def given_places(option: str, prefix: PyTree, asked_by: str = "jit") -> GivenPla
     """Returns the option `option` of `jit` or `pjit`, checked; None if it says nothing.
 
     Raises:
-      TypeError: if a leaf of it is no place.
+      TypeError: if a leaf of it is not a place.
     """
     if prefix is None and asked_by != "pjit":
         return None
@@ -211,7 +211,7 @@ def places_on(
 
     Raises:
       ValueError: if two of the options are given that exclude each other.
-      TypeError: if `device` is no device.
+      TypeError: if `device` is not a device.
       RuntimeError: if there is no such backend.
     """
     warn(

@@ -51,7 +51,7 @@ def make_mesh(
 
     Raises:
       TypeError: if sizes or names are not given.
-      ValueError: if there are fewer devices than the sizes' product, or sizes are no integers.
+      ValueError: if there are fewer devices than the sizes' product, or sizes are not integers.
 
     Example:
       >>> mesh = jax.make_mesh((1, 1), ("rows", "columns"))
@@ -152,7 +152,7 @@ def make_array_from_single_device_arrays(
       dtype: of the array; that of the parts by default.
 
     Raises:
-      TypeError: if `arrays` is no sequence of arrays.
+      TypeError: if `arrays` is not a sequence of arrays.
       ValueError: if there are more or fewer arrays than devices, if they are not on the sharding's
         devices, one is of another shape or dtype than it has to be, or is traced.
 

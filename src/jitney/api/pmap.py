@@ -55,7 +55,7 @@ def pmap(
         share. Keyword arguments are mapped along their first axis.
       out_axes: where the axis is in the result: likewise. None for results that are the same on all
         devices.
-      static_broadcasted_argnums: positions of arguments that are no arrays, but part of the program.
+      static_broadcasted_argnums: positions of arguments that are not arrays, but part of the program.
       devices: the devices; as many as the axis has indices, of those that there are, by default.
       backend: the platform of the devices.
       axis_size: the axis's size, where no argument has it.
@@ -66,7 +66,7 @@ def pmap(
       it with what its own devices are to have, and gets what these have computed.
 
     Raises:
-      TypeError: if `fun` is not callable, or axes are no integers.
+      TypeError: if `fun` is not callable, or axes are not integers.
       ValueError: if the axis is longer than there are devices, or, with `devices` or over processes,
         not as long as this process has of them; if sizes differ; if an argument has too few axes.
       RuntimeError: if it is called under a transformation, and goes over processes.

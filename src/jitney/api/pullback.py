@@ -89,7 +89,7 @@ class DidntWant(_Marker):
 
 @dataclass(frozen=True, eq=False)
 class Static:
-    """What of a pullback is no array.
+    """The parts of a pullback that are not arrays.
 
     Attributes:
       fun: the function that was differentiated, for messages.
@@ -309,8 +309,9 @@ class VJP:
         if aval.is_ref:
             raise ValueError(
                 f"the pullback of {fun_name(self.static.fun)}: {self._argument(k)} is a "
-                f"reference, {aval.str_short()}, whose cotangent is no value: pass a reference for it "
-                "to the method with_refs (jax.new_ref(jnp.zeros_like(...))), or jax.ad.DontWant()"
+                f"reference, {aval.str_short()}, so its cotangent is accumulated in place: pass a "
+                "reference for it to the method with_refs (jax.new_ref(jnp.zeros_like(...))), or "
+                "jax.ad.DontWant()"
             )
 
     def _argument(self, k: int) -> str:

@@ -289,7 +289,7 @@ def _traced(
     """Returns the program of a call, and the structure of its result.
 
     Raises:
-      ValueError: if it has effects, or closes over what is no constant.
+      ValueError: if it has effects, or closes over what is not a constant.
       Exception: whatever the function raises on tracers.
     """
     plain = function.plain

@@ -75,7 +75,7 @@ def serialize(compiled: Compiled) -> tuple[bytes, PyTreeDef, PyTreeDef]:
       compiled: what `jax.jit(f).lower(...).compile()` returns.
 
     Raises:
-      TypeError: if `compiled` is no compiled program.
+      TypeError: if `compiled` is not a compiled program.
       ValueError: if the program calls Python functions, takes mutable references, or depends on a trace
         that is under way.
 

@@ -114,7 +114,7 @@ def smap(
     Returns: a function of whole arrays.
 
     Raises:
-      TypeError: if axes are no integers, or `axis_name` is no single name.
+      TypeError: if axes are not integers, or `axis_name` is not a single name.
       ValueError: if no mesh is in force.
 
     Example:
@@ -308,7 +308,7 @@ class Mapped:
     def specs_of_arguments(
         self, region: Region, args: tuple[PyTree, ...], leaves: Sequence[Any]
     ) -> list[Any]:
-        """For each leaf of the arguments its specification; None for those that are no operands."""
+        """For each leaf of the arguments its specification; None for those that are not operands."""
         if isinstance(self.in_specs, InferFromArgs):
             specs_of.check_explicit(region)
             return [specs_of.inferred(region, x) for x in leaves]

@@ -46,7 +46,7 @@ def check_explicit(region: Region) -> None:
     """Checks that how arrays are divided along the region's axes is known from their types.
 
     Raises:
-      TypeError: if an axis is no explicit one.
+      TypeError: if an axis is not an explicit one.
     """
     types = dict(zip(region.mesh.axis_names, region.mesh.axis_types, strict=True))
     own = [types[name] for name, _ in region.axes]
@@ -122,7 +122,7 @@ def leaves(what: str, region: Region, specs: PyTree, values: PyTree) -> list[Any
       values: a pytree of arrays.
 
     Raises:
-      TypeError: if a leaf of `specs` is no specification.
+      TypeError: if a leaf of `specs` is not a specification.
       ValueError: if one names another axis than the region's, or if `specs` is not a prefix.
     """
     for spec in pytrees.tree_leaves(specs, is_leaf=_is_spec):

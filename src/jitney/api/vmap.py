@@ -68,7 +68,7 @@ def vmap(
     Returns: a function of the same arguments with one more axis. Keyword arguments have it in front.
 
     Raises:
-      TypeError: if `fun` is not callable, or axes are no integers.
+      TypeError: if `fun` is not callable, or axes are not integers.
       ValueError: if sizes differ, or axes and arguments do not fit.
 
     Example:

@@ -74,7 +74,7 @@ def register_vmappable(
       axis_size_type: the type of the size of that axis, as `vmap` is given it by `axis_size`.
       to_elt: (continuation, get_index, x, spec) -> the element of `x` that the function is given.
       from_elt: (continuation, axis_size, element, spec) -> what `vmap` returns for it.
-      make_iota: axis_size -> all indices along the axis, if it is no integer.
+      make_iota: axis_size -> all indices along the axis, if it is not an integer.
 
     Example:
       >>> from jax.interpreters import batching

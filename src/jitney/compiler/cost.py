@@ -169,7 +169,7 @@ class CostModel:
     strip_buffer: int = threshold(1 << 19, small=32)
     strip_rows: int = threshold(16, small=2)  # at least
     strip_launches: int = 24  # of one strip
-    strip_detours: int = 4  # launches among them that are no part of the strip
+    strip_detours: int = 4  # launches among them that are not part of the strip
     # Rows that are added up at a time where a strip has them: partial sums are written and read.
     summed_rows: int = threshold(8, small=2)
     summed_rows_most: int = 64

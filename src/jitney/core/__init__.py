@@ -60,7 +60,7 @@ def __getattr__(name: str) -> Any:
     if where is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module, _, attribute = where.partition(".")
-    from jitney.core.user_warnings import warn  # late: the name is no part of `jax.core`
+    from jitney.core.user_warnings import warn  # late: the name is not part of `jax.core`
 
     warn(f"jax.core.{name} is deprecated; look for it in jax.extend.core", DeprecationWarning)
     return getattr(importlib.import_module(f"jitney.core.{module}"), attribute or name)

@@ -192,7 +192,7 @@ cdef class Owned:
 def enter(self):
     """`__enter__` of an object: enters `self._new_context()`, and notes it in `self._contexts.entered`.
 
-    `_contexts` is an object of the thread, whose `entered` is a tuple, innermost last. It is no property:
+    `_contexts` is an object of the thread, whose `entered` is a tuple, innermost last. It is not a property:
     no code in Python may run when a context is left.
     """
     cdef Within context = <Within?>self._new_context()

@@ -1,7 +1,7 @@
 """All caches of a process: what each is keyed by, how much is in it, and how it is emptied.
 
 A cache registers itself where it is made; `jax.clear_caches()` walks the registry, and
-`docs/architecture.md` shows it. What is made once for good (the loaded LLVM) is no cache.
+`docs/architecture.md` shows it. What is made once for good (the loaded LLVM) is not a cache.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ def held_by(fun: Callable[..., Any]) -> list[Any] | None:
 
 
 def known(fun: Callable[..., Any], key: object) -> Any:
-    """What `keep` was told of `fun` and `key` in the current trace; None if that holds no more."""
+    """Returns what `keep` stored for `fun` and `key` in the current trace; None if it is stale."""
     trace = state.trace
     if not isinstance(trace, JaxprTrace) or not trace.nested:
         return None

@@ -40,12 +40,14 @@ from jitney.core import (
     user_code,
 )
 from jitney.core.call_arguments import Argument
+from jitney.core.sums import NonlinearError, ShardingTypeError
 from jitney.core.user_code import UserCode
 
 # Errors whose message is their one argument.
 _PLAIN = (
     TypeError, ValueError, IndexError, NotImplementedError, RuntimeError, ZeroDivisionError,
     OverflowError, AttributeError, NameError, MemoryError, dtypes.TypePromotionError,
+    ShardingTypeError, NonlinearError,
 )  # fmt: skip
 
 # The name of an operation before what must hold: "jnp.stack: ...", "vmap of f: ...".

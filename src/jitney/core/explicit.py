@@ -5,9 +5,9 @@ operation has a rule for it, in the slot `sharding`, which says how its results 
 where operands are divided in ways that do not go together, or more than one answer is possible. Users
 then say how a result is to lie (`out_sharding=`), or move an operand (`jax.sharding.reshard`).
 
-A rule is told of the operation (`Operation`) and returns, for each result, the axes of the mesh that
-each of its axes is divided along. Operations without a rule of their own are taken for functions of
-elements where shapes say that they may be, and are refused otherwise.
+A rule gets a description of the operation (`Operation`) and returns, for each result, the axes of the
+mesh that each of its axes is divided along. Operations without a rule of their own are taken for
+functions of elements where shapes say that they may be, and are refused otherwise.
 
 Nothing of this concerns arrays that are on no mesh, or on one whose axes are Auto.
 """
@@ -381,33 +381,26 @@ def _operation(
 
 def _sums(primitive: Primitive, operation: Operation) -> tuple[frozenset[Any], frozenset[Any]]:
     """Returns the axes along which results are unreduced, and reduced: see `core.sums`."""
-    avals, positions = sums.elements_and_positions(operation.name, operation.avals)
-    if any([place is not None and place.spec.unreduced for place in map(sharding_of, positions)]):
-        operation.refuse(f"{operation.name}: positions must not be unreduced")
-    if operation.name == "select_n":  # what chooses is no term
-        which = avals[0]
-        avals = avals[1:] if isinstance(which, ShapedArray) and which.shape else avals
-    shardings = [(aval, sharding_of(aval)) for aval in avals if isinstance(aval, ShapedArray)]
-    # Numbers on no mesh are constants.
-    minds_numbers = operation.name in sums.MIND_NUMBERS and any([
-        s is not None and s.spec.unreduced for _, s in shardings
-    ])  # fmt: skip
-    specs = [
-        PartitionSpec() if sharding is None else sharding.spec
-        for aval, sharding in shardings
-        if aval.shape or sharding is not None or minds_numbers
-    ]
-    if not any([spec.unreduced or spec.reduced for spec in specs]):
+    shardings = [sharding_of(aval) for aval in operation.avals]
+    sums_in = [None if s is None else s.spec for s in shardings]
+    if not any([spec is not None and (spec.unreduced or spec.reduced) for spec in sums_in]):
         return frozenset(), frozenset()
-    operands = [
-        ManualAxisType(
-            varying=[name for entry in spec for name in names_of(entry)],
-            unreduced=spec.unreduced, reduced=spec.reduced,
-        )
-        for spec in specs
-    ]  # fmt: skip
+    linearity = primitive.linearity
+    has_terms = any([spec is not None and spec.unreduced for spec in sums_in])
+    numbers_count = linearity.mistakes_numbers and has_terms
+    operands: list[ManualAxisType | None] = []
+    for aval, spec in zip(operation.avals, sums_in, strict=True):
+        if spec is not None:
+            names = [name for entry in spec for name in names_of(entry)]
+            operands.append(
+                ManualAxisType(varying=names, unreduced=spec.unreduced, reduced=spec.reduced)
+            )
+        elif isinstance(aval, ShapedArray) and (aval.shape or numbers_count):
+            operands.append(ManualAxisType())
+        else:
+            operands.append(None)  # numbers on no mesh are constants
     return sums.of_result(
-        primitive, operation.name, operands, operation.refuse, contractions_gather=True
+        linearity, operation.name, operands, operation.refuse, contractions_gather=True
     )
 
 

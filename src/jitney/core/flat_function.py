@@ -62,7 +62,7 @@ class FlatFunction:
         is asked for; such a program cannot be run.
 
         Raises:
-          TypeError: if a result is not a valid value, or is no pair with `has_aux`.
+          TypeError: if a result is not a valid value, or is not a pair with `has_aux`.
         """
         args = self.in_tree.unflatten(leaves)
         out = self.fun(*args[0], **args[1]) if self.has_kwargs else self.fun(*args)

@@ -52,7 +52,7 @@ class State:
       called: whether it changes what calling a traced function does.
       effective: whether it changes anything at all; others are checked and kept.
       frozen: why it can be set no more, which raises a RuntimeError that says so; None if it can.
-      listeners: told of every value that the option is given, in whatever thread.
+      listeners: called with every value that the option is given, in whatever thread.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class State:
         self.global_value = self._from_environment()
 
     def listen(self, listener: Callable[[Any], None]) -> None:
-        """Has `listener` told of the global value now, and of all values that are set later."""
+        """Calls `listener` with the global value now, and with all values that are set later."""
         self.listeners.append(listener)
         listener(self.global_value)
 

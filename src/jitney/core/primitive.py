@@ -31,7 +31,7 @@ from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
-from jitney.core import caches, explicit, trace as _trace, varying
+from jitney.core import caches, explicit, sums, trace as _trace, varying
 from jitney.core.avals import AbstractValue
 from jitney.core.declarations import Table, execution, is_repeated
 from jitney.core.effects import GenericEffect, no_effects
@@ -137,9 +137,9 @@ class Primitive:
     Attributes:
       name: JAX's name for it, as jaxprs print it.
       multiple_results: whether rules return lists of results instead of one.
-      linear: whether the operation is linear in its operands (all together).
+      linearity: in which operands it is linear, so that it may go before sums of unreduced values.
       called: name of the parameter that holds the program whose results on the operands are those
-        of the operation; None if it is no call.
+        of the operation; None if it is not a call.
       is_transparent: whether it is evaluated by running that program: the rest is for derivatives.
       makes_ref: whether the result is a new reference: its tangent is one, too, even if it is zero yet.
       passes_refs: whether users' functions that it calls may be given references.
@@ -157,7 +157,7 @@ class Primitive:
     multiple_results: bool = False
     call_primitive: bool = False
     skip_canonicalization: bool = False
-    linear: bool = False
+    linearity: sums.Linearity = sums.NONLINEAR
     called: str | None = None
     is_transparent: bool = False
     makes_ref: bool = False
@@ -418,10 +418,17 @@ _MEMO_LIMIT = threshold(4096, small=16)  # distinct (avals, params) of one primi
 
 
 def declare(name: str, *, multiple_results: bool = False, linear: bool = False) -> Primitive:
-    """Returns a new primitive of the package, entered in `registry`."""
+    """Returns a new primitive of the package, entered in `registry`.
+
+    Args:
+      name: of the primitive.
+      multiple_results: whether rules return lists of results.
+      linear: whether it is linear in its operands, all together.
+    """
     prim = Primitive(name)
     prim.multiple_results = multiple_results
-    prim.linear = linear
+    if linear:
+        prim.linearity = sums.LINEAR
     return registry.declare(name, prim)
 
 

@@ -4,7 +4,7 @@ A reference is a place that holds an array. Its type, `AbstractRef`, says of whi
 An operation that reads or changes the array has an effect, `ReadEffect`, `WriteEffect` or
 `AccumEffect`, which names the reference by its number among the operands of the equation. Effects of a
 program name it by its number among constants and operands of the program. What happens to references
-that a program makes itself is no effect of the program.
+that a program makes itself is not an effect of the program.
 """
 
 from __future__ import annotations

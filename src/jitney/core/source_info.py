@@ -173,7 +173,7 @@ class named_scope(Within):  # the API's name
     """Within the context, or the decorated function, equations carry `name` on their name stack.
 
     Raises:
-      TypeError: if `name` is no string.
+      TypeError: if `name` is not a string.
     """
 
     def __init__(self, name: str) -> None:

@@ -1,88 +1,94 @@
-"""Which operations take unreduced values, and which of them commute with the sum.
+"""In which operands operations are linear, so that they may go before the sum of unreduced values.
 
 What is *unreduced* along an axis of a mesh is terms of a sum: a linear operation may go before the sum,
 others may not. What is *reduced* is a sum, whose cotangents are such terms; so others may not differ
 along the axis. The rules are the same for axes that types say arrays are divided along
-(`core.explicit`), and for those that programs are mapped over (`core.varying`).
+(`core.explicit`), and for those that programs are mapped over (`core.varying`). Each primitive declares
+its `Linearity`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn, Protocol, TypeVar
+from typing import Any, NoReturn, TypeAlias
 
 from jitney.core.manual_axes import ManualAxisType
+from jitney.core.record import record
 
-T = TypeVar("T")
-
-# Operations of several operands that are linear in all of them together, beside those that say so.
-_ADDITIVE = frozenset(["add", "sub", "add_any", "convert_element_type", "scatter-add"])
-# Operations of two operands that are linear in each of them.
-_BILINEAR = frozenset(["mul", "dot_general", "conv_general_dilated"])
-
-# Operations of terms and numbers that are refused: what a number means, the term of each device or what
-# all of them share, types have to say. (Elsewhere numbers on no mesh are zeros that fill.)
-MIND_NUMBERS = frozenset(["add", "sub", "mul", "div"])
-
-# Which operands the results are made of; the others say where elements are.
-_ELEMENTS = {"gather": (0,), "dynamic_slice": (0,), "scatter-add": (0, 2)}
-
-
-def elements_and_positions(name: str, operands: Sequence[T]) -> tuple[Sequence[T], Sequence[T]]:
-    """Returns the operands that the results are made of, and those that say where elements are."""
-    elements = _ELEMENTS.get(name)
-    if elements is None:
-        return operands, ()
-    positions = [x for k, x in enumerate(operands) if k not in elements]
-    return [operands[k] for k in elements], positions
+Refuse: TypeAlias = Callable[[str], NoReturn]  # raises an error of the operation, with a reason
 
 
 class ShardingTypeError(Exception):
     """Operands are divided in ways that an operation has no rule for; `jax.core.ShardingTypeError`."""
 
 
-class Operation(Protocol):
-    """What is asked of a primitive here."""
+class NonlinearError(ShardingTypeError, NotImplementedError):
+    """An operation that is not linear has an unreduced operand.
 
-    @property
-    def linear(self) -> bool: ...
+    JAX raises a ShardingTypeError for some operations, a NotImplementedError for others, and for most a
+    NotImplementedError before 0.12.
+    """
+
+
+@record(frozen=True, eq=False)
+class Linearity:
+    """In which of its operands an operation is linear.
+
+    Attributes:
+      check: (name, operands, refuse) -> None; raises unless results of unreduced operands are terms of
+        the result for their sums.
+      elements: the operands that results are made of; the others say where elements are, or choose
+        them, and must not be unreduced.
+      mistakes_numbers: whether a number on no mesh could mean the term of each device as well as a
+        factor that all share, so that it is refused beside an unreduced operand.
+      is_contraction: whether operands are moved along Explicit axes to where the others are, so that
+        they need not be reduced along the same axes.
+    """
+
+    check: Callable[[str, Sequence[ManualAxisType], Refuse], None]
+    elements: slice = slice(None)
+    mistakes_numbers: bool = False
+    is_contraction: bool = False
 
 
 def of_result(
-    primitive: Operation,
+    linearity: Linearity,
     name: str,
-    operands: Sequence[ManualAxisType],
-    refuse: Callable[[str], NoReturn],
+    operands: Sequence[ManualAxisType | None],
+    refuse: Refuse,
     *,
     contractions_gather: bool,
 ) -> tuple[frozenset[Any], frozenset[Any]]:
     """Returns the axes along which the results of an operation are unreduced, and reduced.
 
     Args:
-      primitive: the operation.
+      linearity: of the operation.
       name: its name.
-      operands: for each operand, the axes along which it varies (or is divided), is unreduced, reduced.
+      operands: for each operand, the axes along which it varies (or is divided), is unreduced, reduced;
+        None for those that are no arrays, or constants that lie anywhere.
       refuse: raises the error of an operation that does not go with its operands, with a reason.
-      contractions_gather: whether operands of contractions are moved to where the others are, so that
-        these need not be reduced along the same axes.
+      contractions_gather: whether contractions move operands.
 
     Raises:
-      NotImplementedError: if the operation is not linear, and an operand is unreduced.
+      NonlinearError: if the operation is not linear, and an operand is unreduced.
     """
-    unreduced = frozenset[Any]().union(*[x.unreduced for x in operands])
-    reduced = frozenset[Any]().union(*[x.reduced for x in operands])
+    chosen = range(*linearity.elements.indices(len(operands)))
+    if any([x is not None and x.unreduced for k, x in enumerate(operands) if k not in chosen]):
+        refuse(f"{name}: positions must not be unreduced")
+    elements = [x for x in operands[linearity.elements] if x is not None]
+    unreduced = frozenset[Any]().union(*[x.unreduced for x in elements])
+    reduced = frozenset[Any]().union(*[x.reduced for x in elements])
     if unreduced:
-        _check_unreduced(primitive, name, operands, refuse)
+        linearity.check(name, elements, refuse)
         return unreduced, reduced - unreduced
-    is_free = contractions_gather and name in _BILINEAR - {"mul"}
-    if reduced and not is_free and len(operands) > 1:
-        if any([reduced & x.varying for x in operands]):
+    is_free = contractions_gather and linearity.is_contraction
+    if reduced and not is_free and len(elements) > 1:
+        if any([reduced & x.varying for x in elements]):
             refuse(
                 f"{name}: an operand is reduced along {set(reduced)}, where no other may be "
-                "divided or vary, "
-                "but one does"
+                "divided or vary, but one does"
             )
-        if any([x.reduced != reduced for x in operands]):
+        if any([x.reduced != reduced for x in elements]):
             refuse(
                 f"{name}: all operands must be reduced along {set(reduced)}, as one is, but one is "
                 "not"
@@ -90,37 +96,17 @@ def of_result(
     return unreduced, reduced
 
 
-def _check_unreduced(
-    primitive: Operation,
-    name: str,
-    operands: Sequence[ManualAxisType],
-    refuse: Callable[[str], NoReturn],
-) -> None:
-    """Raises if the operation does not go before the sums that its operands are terms of."""
-    if name in _BILINEAR:
-        if len(operands) < 2:
-            return  # times a number
-        left, right = operands
-        if left.unreduced and right.unreduced:
-            refuse(f"{name} takes one operand that is unreduced, not two")
-        term, factor = (left, right) if left.unreduced else (right, left)
-        if term.unreduced != factor.reduced:
-            one, other = ("LHS", "RHS") if left.unreduced else ("RHS", "LHS")
-            refuse(
-                f"{name}: {other} must be reduced along {set(term.unreduced)}, where {one} is "
-                "unreduced, but is "
-                f"along {set(factor.reduced) or '{}'}"
-            )
-        return
-    if name == "div":
-        _check_quotient(operands, refuse)
-        return
-    if not primitive.linear and name not in _ADDITIVE and name != "select_n":
-        raise NotImplementedError(
-            f"there is no unreduced rule for {name}, which is not linear: an operand is unreduced "
-            f"along {set(frozenset[Any]().union(*[x.unreduced for x in operands]))}, and {name} of a "
-            "sum is not a sum. Reduce it first, by jax.sharding.reshard, or jax.lax.psum in a shard_map"
-        )
+def _check_nonlinear(name: str, operands: Sequence[ManualAxisType], _: Refuse) -> None:
+    axes = set(frozenset[Any]().union(*[x.unreduced for x in operands]))
+    raise NonlinearError(
+        f"there is no unreduced rule for {name}, which is not linear: an operand is unreduced along "
+        f"{axes}, and {name} of a sum is not a sum. Reduce it first, by jax.sharding.reshard, or "
+        "jax.lax.psum in a shard_map"
+    )
+
+
+def _check_terms(name: str, operands: Sequence[ManualAxisType], refuse: Refuse) -> None:
+    """Raises unless all operands are unreduced along the same axes."""
     if len({x.unreduced for x in operands}) > 1:
         listed = ", ".join([str(set(x.unreduced) or "{}") for x in operands])
         what = "lhs and rhs" if len(operands) == 2 else "operands"
@@ -132,15 +118,43 @@ def _check_unreduced(
         )
 
 
-def _check_quotient(operands: Sequence[ManualAxisType], refuse: Callable[[str], NoReturn]) -> None:
+def _check_product(name: str, operands: Sequence[ManualAxisType], refuse: Refuse) -> None:
+    """Raises unless one operand is terms, and the other a factor that all devices share."""
+    if len(operands) < 2:
+        return  # times a number
+    left, right = operands
+    if left.unreduced and right.unreduced:
+        refuse(f"{name} takes one operand that is unreduced, not two")
+    term, factor = (left, right) if left.unreduced else (right, left)
+    if term.unreduced != factor.reduced:
+        one, other = ("LHS", "RHS") if left.unreduced else ("RHS", "LHS")
+        refuse(
+            f"{name}: {other} must be reduced along {set(term.unreduced)}, where {one} is "
+            f"unreduced, but is along {set(factor.reduced) or '{}'}"
+        )
+
+
+def _check_quotient(name: str, operands: Sequence[ManualAxisType], refuse: Refuse) -> None:
     """Raises unless each device divides its terms by what all of them share."""
     numerator, denominator = operands
     if denominator.unreduced:
         refuse(
-            f"div: the denominator must not be unreduced, but is along {set(denominator.unreduced)}"
+            f"{name}: the denominator must not be unreduced, but is along "
+            f"{set(denominator.unreduced)}"
         )
     if denominator.reduced != numerator.unreduced:
         refuse(
-            f"div: the denominator must be reduced along {set(numerator.unreduced)}, where the "
+            f"{name}: the denominator must be reduced along {set(numerator.unreduced)}, where the "
             f"numerator is unreduced, but is along {set(denominator.reduced) or '{}'}"
         )
+
+
+NONLINEAR = Linearity(_check_nonlinear)
+LINEAR = Linearity(_check_terms)  # in all operands together
+SUM = Linearity(_check_terms, mistakes_numbers=True)
+SELECTION = Linearity(_check_terms, slice(1, None))  # by the first operand
+SCATTERED_SUM = Linearity(_check_terms, slice(0, None, 2))  # (array, positions, updates)
+LOOKUP = Linearity(_check_nonlinear, slice(0, 1))  # (array, positions); some put a fill value
+PRODUCT = Linearity(_check_product, mistakes_numbers=True)  # linear in each of two
+CONTRACTION = Linearity(_check_product, is_contraction=True)
+QUOTIENT = Linearity(_check_quotient, mistakes_numbers=True)  # linear in the numerator

@@ -30,7 +30,7 @@ _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
-# Programs that are no files, by the names that Python gives these: "<string>", which is the name of
+# Programs that are not files, by the names that Python gives these: "<string>", which is the name of
 # what `exec` runs, too. `linecache` has their lines.
 texts: dict[str, CodeType] = {}
 

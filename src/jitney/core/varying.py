@@ -31,7 +31,7 @@ class Operation(Protocol):
     rules: dict[str, Callable[..., Any]]
     called: str | None
     multiple_results: bool
-    linear: bool
+    linearity: sums.Linearity
     declares_sharding: bool
 
 
@@ -108,13 +108,15 @@ def of_results(
         raise UnequalAxes(axes)
     manual = each[0]
     if any([x.unreduced or x.reduced for x in each]):
-        manual = _of_sums(primitive, avals)
+        manual = _of_sums(primitive, avals, axes)
     if primitive.multiple_results:
         return [typed(aval, manual) for aval in results]
     return typed(results, manual)
 
 
-def _of_sums(primitive: Operation, avals: Sequence[AbstractValue]) -> ManualAxisType:
+def _of_sums(
+    primitive: Operation, avals: Sequence[AbstractValue], varying: frozenset[Any]
+) -> ManualAxisType:
     """Returns how results relate, some of whose operands are unreduced or reduced."""
 
     def refuse(why: str) -> NoReturn:
@@ -124,14 +126,11 @@ def _of_sums(primitive: Operation, avals: Sequence[AbstractValue]) -> ManualAxis
             "by jax.lax.pcast"
         )
 
-    elements, positions = sums.elements_and_positions(primitive.name, avals)
-    if any([isinstance(x, ShapedArray) and x.manual_axis_type.unreduced for x in positions]):
-        refuse(f"{primitive.name}: positions must not be unreduced")
-    operands = [aval.manual_axis_type for aval in elements if isinstance(aval, ShapedArray)]
+    operands = [x.manual_axis_type if isinstance(x, ShapedArray) else None for x in avals]
     unreduced, reduced = sums.of_result(
-        primitive, primitive.name, operands, refuse, contractions_gather=False
+        primitive.linearity, primitive.name, operands, refuse, contractions_gather=False
     )
-    return ManualAxisType(varying=operands[0].varying, unreduced=unreduced, reduced=reduced)
+    return ManualAxisType(varying=varying, unreduced=unreduced, reduced=reduced)
 
 
 def as_declared(_avals: object, _params: object, results: Any) -> Any:

@@ -317,14 +317,14 @@ from jitney.primitives.reduction.sort import top_k as top_k
 from jitney.primitives.reduction.sort import top_k_p as top_k_p
 from jitney.primitives.control.associative import associative_scan as associative_scan
 from jitney.primitives.control.cond import cond as cond
-from jitney.primitives.control.cond import cond_p as cond_p
+from jitney.primitives.control.cond_primitive import cond_p as cond_p
 from jitney.primitives.control.cond import switch as switch
 from jitney.primitives.control.fori_loop import fori_loop as fori_loop
 from jitney.primitives.control.while_loop import while_loop as while_loop
 from jitney.primitives.control.while_loop import while_p as while_p
 from jitney.primitives.control.mapping import map as map
 from jitney.primitives.control.scan import scan as scan
-from jitney.primitives.control.scan import scan_p as scan_p
+from jitney.primitives.control.scan_primitive import scan_p as scan_p
 from jitney.primitives.parallel.collectives import axis_index as axis_index
 from jitney.primitives.parallel.collectives import axis_index_p as axis_index_p
 from jitney.primitives.parallel.collectives import axis_size as axis_size

@@ -443,7 +443,7 @@ def unreduced_sum(operation: Operation, out_sharding: NamedSharding) -> None:
 
 
 def no_terms(operation: Operation, out_sharding: NamedSharding) -> None:
-    """Refuses terms of a sum as results of what is no sum."""
+    """Refuses terms of a sum as results of what is not a sum."""
     if out_sharding.spec.unreduced:
         operation.refuse(
             f"{operation.name} has no terms of a sum for results, so out_sharding can have no "

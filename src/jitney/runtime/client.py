@@ -119,7 +119,7 @@ class Client:
         raise ValueError(f"{self} has no device with the number {id}")
 
     def compile_ifrt_program(self, program: ForeignProgram, options: CompileOptions) -> NoReturn:
-        """Compiles a program that is no jaxpr: no form of them is known here.
+        """Compiles a program that is not a jaxpr: no form of them is known here.
 
         Raises:
           JaxRuntimeError: always.

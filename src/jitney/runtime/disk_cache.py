@@ -8,7 +8,7 @@
 processor, the number of threads. Files are written elsewhere and then renamed, and their digests are
 checked when they are read; a program's begins with its key, its types and its machine, which must be
 those that are asked for. What is torn, damaged, exchanged or half deleted is compiled again, and what
-others than the user could have written (`private_files`) is not read. Errors of the file system are no
+others than the user could have written (`private_files`) is not read. Errors of the file system are not
 errors of the program.
 
 The directory is that of the option `jax_compilation_cache_dir`, or `jitney` in the user's cache

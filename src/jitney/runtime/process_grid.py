@@ -41,7 +41,7 @@ class ProcessGrid:
         """For each axis of an array at `place` the axes of the grid that it is divided along.
 
         Raises:
-          ValueError: if what a process has of it is no block.
+          ValueError: if what a process has of it is not a block.
         """
         entries = place.spec.partitions
         return tuple([
@@ -73,7 +73,7 @@ def grid_of(mesh: Mesh) -> ProcessGrid:
     """Returns the processes that the devices of `mesh` belong to.
 
     Raises:
-      ValueError: if a process's devices are no block of the mesh, or blocks are of different sizes.
+      ValueError: if a process's devices are not a block of the mesh, or blocks are of different sizes.
     """
     devices = np.asarray(mesh.devices)
     owners = np.asarray([d.process_index for d in devices.flat]).reshape(devices.shape)

@@ -114,8 +114,8 @@ def build(
     """This process's part of `closed`, which `module` is in the tensor IR.
 
     Raises:
-      ValueError: if the devices are no mesh, or are owned by processes in a way that no grid has; or if
-        other processes are about to compile another program.
+      ValueError: if the devices do not form a mesh, or processes own them in a way that no grid has;
+        or if other processes are about to compile another program.
     """
     mesh = placements.mesh_of(closed) or assignment.mesh
     if not isinstance(mesh, Mesh):

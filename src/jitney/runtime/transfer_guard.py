@@ -59,7 +59,7 @@ def check_operands(leaves: Sequence[Any], assignment: Assignment, what: str) -> 
 
 
 def check_operand(x: object, what: str) -> None:
-    """Guards the implicit transfer of an operand that is no array of ours.
+    """Guards the implicit transfer of an operand that is not an array of ours.
 
     Args:
       x: a scalar or a NumPy array.

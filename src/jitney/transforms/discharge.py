@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from jitney.core.closed_programs import closed_of, constants_as_operands
 from jitney.core.evaluate import value_of
 from jitney.core.jaxpr import (
     ClosedJaxpr,
@@ -106,24 +107,11 @@ def discharge_with_consts(
       constants; which operands those are).
     """
     n = len(jaxpr.constvars)
-    closed, changed = discharge(constants_as_operands(jaxpr), (*(False,) * n, *which))
+    closed, changed = discharge(closed_of(constants_as_operands(jaxpr)), (*(False,) * n, *which))
     inner = closed.jaxpr
     variables = [*inner.constvars, *inner.invars[:n]]
     pure = inner.replace(constvars=variables, invars=inner.invars[n:])
     return pure, [*closed.consts, *consts], changed[n:]
-
-
-@memoize_by_identity
-def constants_as_operands(jaxpr: Jaxpr) -> ClosedJaxpr:
-    """Returns `jaxpr` with its constants as first operands: always the same program."""
-    return ClosedJaxpr(
-        jaxpr.replace(
-            constvars=[],
-            invars=[*jaxpr.constvars, *jaxpr.invars],
-            debug_info=jaxpr.debug_info._replace(arg_names=None),
-        ),
-        (),
-    )
 
 
 def _evaluate(
@@ -172,7 +160,9 @@ def _without_inner(value: object) -> Any:
     if isinstance(value, Jaxpr):
         if value.is_closed:
             return discharged(value)
-        return discharged(constants_as_operands(value)).jaxpr if has_inner_refs(value) else value
+        if not has_inner_refs(value):
+            return value
+        return discharged(closed_of(constants_as_operands(value))).jaxpr
     if type(value) is tuple:
         return tuple(map(_without_inner, cast("tuple[Any, ...]", value)))
     return value

@@ -34,8 +34,8 @@ class Zero:
         return f"Zero({self.aval})"
 
 
-# Rules of users' primitives hand zeros through transformed functions: in results they are no leaves, as
-# in JAX. What takes one for a value gets zeros.
+# Rules of users' primitives hand zeros through transformed functions: in results they are not leaves,
+# as in JAX. What takes one for a value gets zeros.
 register_pytree_node(Zero, lambda zero: ((), zero.aval), lambda aval, _: Zero(aval))
 host_values[Zero] = Zero.instantiate
 

@@ -185,7 +185,7 @@ class _Reader:
             array = np.asarray(values, type_.dtype).reshape(type_.shape)
         except (ValueError, KeyError):
             self.at = start
-            raise self.error("this is no constant of its type") from None
+            raise self.error("this is not a constant of its type") from None
         return b.constant(array)
 
     def field(self) -> Any:
@@ -235,7 +235,7 @@ class _Reader:
         try:
             return ast.literal_eval(text)
         except (ValueError, SyntaxError):
-            raise self.error(f"{text} is no constant") from None
+            raise self.error(f"{text} is not a constant") from None
 
 
 # --- nodes ----------------------------------------------------------------------------------------

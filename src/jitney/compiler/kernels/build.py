@@ -117,7 +117,7 @@ class CrossingError(NotExpressibleError):
 
 
 class UnresolvedError(NotExpressibleError):
-    """Where an element of `node` comes from is no affine function of the indices: it needs a buffer."""
+    """Elements of `node` are not at an affine function of the indices: it needs a buffer."""
 
     def __init__(self, node: hlo.Node) -> None:
         super().__init__(type(node).__name__)

@@ -79,7 +79,7 @@ def divided(kernel: Kernel, axis: int, n: int) -> Kernel:
 
 
 def _computed(kernel: Kernel) -> int:
-    """Statements that are no constants."""
+    """Statements that are not constants."""
     return sum([not isinstance(s, ir.Const) for s in kernel.body])
 
 

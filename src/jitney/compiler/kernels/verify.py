@@ -30,7 +30,7 @@ def _check_index(index: ir.Affine, body: Sequence[Any], limit: int, rank: int) -
     _need(len(index.coefficients) == rank, f"K2: {index} has not {rank} coefficients")
     for statement, _ in index.terms:
         _need(statement < limit, f"K1: term {statement} is not an earlier statement")
-        _need(body[statement].dtype.kind in "iu", f"K5: term {statement} is no integer")
+        _need(body[statement].dtype.kind in "iu", f"K5: term {statement} is not an integer")
 
 
 def _check_body(body: Sequence[Any], rank: int) -> None:
@@ -62,7 +62,7 @@ def verify(kernel: ir.Kernel) -> None:
                 _need(same and o.fn == "add", "K7: a factor of another dtype, or of no sum")
         elif o.where is not None:
             _need(o.where < len(kernel.body), f"K1: there is no statement {o.where}")
-            _need(kernel.body[o.where].dtype == np.bool_, "K6: `where` is no predicate")
+            _need(kernel.body[o.where].dtype == np.bool_, "K6: `where` is not a predicate")
         tail = o.index.coefficients[rank - kernel.reduced :]
         _need(not any(tail), "K3: a reduction's index is constant along reduced axes")
 
@@ -73,7 +73,7 @@ def verify_loop(kernel: loop_kernel.LoopKernel) -> None:
     _check_body(body, rank)
     for o in kernel.outputs:
         _check_index(o.index, body, len(body), rank)
-    _need(body[kernel.condition].dtype == np.bool_, "L1: the condition is no predicate")
+    _need(body[kernel.condition].dtype == np.bool_, "L1: the condition is not a predicate")
     _need(len(kernel.carried) == len(kernel.next_values), "L1: carried scalars")
     for place, statement in zip(kernel.carried, kernel.next_values, strict=True):
         _check_index(place.index, body, 0, rank)

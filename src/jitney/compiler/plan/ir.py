@@ -63,7 +63,7 @@ class Launch:
     Attributes:
       kernel: which.
       buffers: one for each of its params.
-      apart: why it is no part of the `RowStrips` that compute its operands, for readers.
+      apart: why it is not part of the `RowStrips` that compute its operands, for readers.
     """
 
     kernel: Kernel | LoopKernel

@@ -1,6 +1,6 @@
 """The plan of one region: where values are, and the kernels of fused groups.
 
-Nodes that are no part of a kernel have rules (`single_nodes`, `loops`), which `build` hands to the
+Nodes that are not part of a kernel have rules (`single_nodes`, `loops`), which `build` hands to the
 planner; those without a rule are computed by their reference implementation.
 """
 

@@ -32,7 +32,7 @@ _ELEMENT_BITS = {
 def function_effort(fn: str, operands: Sequence[np.dtype], result: np.dtype, lanes: int) -> int:
     """Units of the scalar function `fn` for vectors of `lanes` lanes, or for scalars (1).
 
-    Functions without native code cost nothing: they are no part of a kernel.
+    Functions without native code cost nothing: they are not part of a kernel.
     """
     return _effort(fn, tuple(operands), result, lanes)
 

@@ -55,7 +55,7 @@ def power(e: Emitter, x: Value, y: Value) -> Value:
     end = e.select(grows, e.const(INF, x), zero)
     result = e.select(e.or_(is_zero, is_inf), end, result)
     result = e.select(e.fcmp("oeq", size, one), one, result)
-    # Negative bases: the sign of an odd power; NaN if y is no integer.
+    # Negative bases: the sign of an odd power; NaN if y is not an integer.
     half = e.fmul(y, e.const(0.5, y))
     whole = e.fcmp("oeq", e.trunc_float(y), y)
     odd = e.and_(whole, e.fcmp("one", e.trunc_float(half), half))

@@ -292,7 +292,7 @@ def broadcast_prefix(
 
 
 def broadcast_axes(axes: PyTree, full_tree: PyTree) -> list[Any]:
-    """`broadcast_prefix` where None in `axes` is an axis like others; in `full_tree` it is no leaf.
+    """`broadcast_prefix` where None in `axes` is an axis like others; in `full_tree` it is not a leaf.
 
     Raises:
       ValueError: if `axes` is not a prefix of `full_tree`.

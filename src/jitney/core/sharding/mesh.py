@@ -208,7 +208,7 @@ class _Made:
         self._listeners: list[Callable[[int], None]] = []
 
     def listen(self, listener: Callable[[int], None]) -> None:
-        """Has `listener` told of `in_force` now, and whenever it changes."""
+        """Calls `listener` with `in_force` now, and whenever it changes."""
         self._listeners.append(listener)
         listener(self.in_force)
 

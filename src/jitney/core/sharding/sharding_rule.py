@@ -37,7 +37,7 @@ class CompoundFactor(tuple[str, ...]):
     """Several factors that are one axis together, the major one first.
 
     Raises:
-      ValueError: if they are fewer than two, or one is no name.
+      ValueError: if they are fewer than two, or one is not a name.
     """
 
     __slots__ = ()
@@ -58,7 +58,7 @@ class ArrayMapping(tuple["str | CompoundFactor", ...]):
     """The factors of an array's axes.
 
     Raises:
-      ValueError: if an entry is no factor, or `BATCHING` is not the first.
+      ValueError: if an entry is not a factor, or `BATCHING` is not the first.
     """
 
     __slots__ = ()

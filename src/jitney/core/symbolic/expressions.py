@@ -36,7 +36,7 @@ SEE = (
 
 
 class Factor:
-    """A variable, or an operation that is no polynomial.
+    """A variable, or an operation that is not a polynomial.
 
     Attributes:
       name: of the variable or of the operation.
@@ -100,7 +100,7 @@ def _product(x: Monomial, y: Monomial) -> Monomial:
 
 
 def _quotient(x: Monomial, y: Monomial) -> Monomial | None:
-    """`x / y`; None if it is no monomial."""
+    """`x / y`; None if it is not a monomial."""
     powers: dict[Factor, int] = dict(x)
     for factor, exponent in y:
         left = powers.pop(factor, 0) - exponent

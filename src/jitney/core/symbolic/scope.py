@@ -63,7 +63,7 @@ class SymbolicScope:
         """Adds the constraint `left sign right`; the sign is ">=", "<=" or "==".
 
         Raises:
-          ValueError: if it cannot hold, or the left side of an equation is no product.
+          ValueError: if it cannot hold, or the left side of an equation is not a product.
         """
         if sign == "==":
             self._equate(left, right)

@@ -9,6 +9,7 @@ import numpy as np
 
 from jitney.core import varying
 from jitney.core.avals import get_aval
+from jitney.core.closed_programs import closed_of
 from jitney.core.jaxpr import ClosedJaxpr, JaxprEqn
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.core.memo import memoize_by_identity
@@ -22,9 +23,9 @@ from jitney.primitives.array.broadcasting import broadcast_in_dim
 from jitney.primitives.array.shape import reshape
 from jitney.primitives.call.call import call_params, jit_p
 from jitney.primitives.call.custom import FlatRule, custom_jvp_call_p, custom_vjp_call_p
-from jitney.primitives.call.remat import bind_program, closed_of, remat_p
-from jitney.primitives.control.cond import cond_p
-from jitney.primitives.control.scan import scan_p
+from jitney.primitives.call.remat import bind_program, remat_p
+from jitney.primitives.control.cond_primitive import cond_p
+from jitney.primitives.control.scan_primitive import scan_p
 from jitney.primitives.control.while_loop import while_p
 from jitney.primitives.elementwise.binary import bitwise_or, div_p, rem
 from jitney.primitives.elementwise.compare import eq, gt, lt

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     )
 
 
-def _identity(name: str, *, linear: bool = True, copies: bool = False) -> Primitive:
+def _identity(name: str, *, copies: bool = False) -> Primitive:
     """Declares a primitive of one operand that returns it; `copies`: in memory of its own."""
-    prim = declare(name, linear=linear)
+    prim = declare(name, linear=True)
 
     @prim.abstract
     def abstract_rule(x: ShapedArray) -> ShapedArray:
@@ -51,7 +51,7 @@ def _identity(name: str, *, linear: bool = True, copies: bool = False) -> Primit
 
 
 copy_p = _identity("copy", copies=True)
-stop_gradient_p = _identity("stop_gradient", linear=False)
+stop_gradient_p = _identity("stop_gradient")
 stage_p = _identity("stage")
 
 

@@ -19,7 +19,7 @@ def canonical_shape(shape: Any, context: str = "") -> Shape:
     """Returns a shape as a tuple of ints.
 
     Raises:
-      TypeError: if an entry is no integer, or is a tracer.
+      TypeError: if an entry is not an integer, or is a tracer.
     """
     try:
         return tuple([operator.index(n) for n in shape])

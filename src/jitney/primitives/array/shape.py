@@ -162,7 +162,7 @@ def transpose(operand: ArrayLike, permutation: Sequence[int] | np.ndarray) -> Ar
       permutation: the axes of `operand`, each once.
 
     Raises:
-      TypeError: if it is no permutation of the axes.
+      TypeError: if it is not a permutation of the axes.
 
     Example:
       >>> lax.transpose(jnp.array([[1, 2, 3], [4, 5, 6]]), (1, 0))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from jitney.core.avals import get_aval
+from jitney.core.closed_programs import closed_of, constants_as_operands
 from jitney.core.compat import CallPrimitive
 from jitney.core.evaluate import eval_jaxpr, jaxpr_as_fun
 from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn
@@ -23,7 +24,6 @@ from jitney.primitives.call.call import divided_call, transposed_program, weakne
 from jitney.primitives.call.inlined import calls_program, other_dtypes, transposed_call
 from jitney.transforms.accumulators import GradAccum, ValAccum
 from jitney.transforms.batch import AxisData, batch_jaxpr_at
-from jitney.transforms.discharge import constants_as_operands
 from jitney.transforms.jet import jet_jaxpr, present, types_of, unpacked
 from jitney.transforms.jvp import jvp_jaxpr
 from jitney.transforms.logs import checked_log
@@ -66,7 +66,7 @@ class FunctionCall(CallPrimitive):
         if "subfuns" not in params:
             called: Jaxpr = params.pop(self.parameter)
             if not called.is_closed:
-                called = constants_as_operands(called)
+                called = closed_of(constants_as_operands(called))
             if state.trace is state.eval_trace:
                 return eval_jaxpr(called.jaxpr, called.consts, *args)
             return self.call(called, args, params)
@@ -77,7 +77,7 @@ class FunctionCall(CallPrimitive):
             function.call_wrapped, [get_aval(x) for x in args], function.debug_info
         )
         # Values of traces around it must be operands.
-        return self.call(constants_as_operands(jaxpr), [*consts, *args], params)
+        return self.call(closed_of(constants_as_operands(jaxpr)), [*consts, *args], params)
 
     def call(
         self, program: ClosedJaxpr, operands: Sequence[Value], params: dict[str, Any]

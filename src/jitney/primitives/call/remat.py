@@ -16,6 +16,7 @@ import numpy as np
 from jitney.compiler import lower as lowering
 from jitney.core import dtypes, text, varying
 from jitney.core.avals import ShapedArray
+from jitney.core.closed_programs import closed_of, constants_as_operands
 from jitney.core.effects import no_effects, remat_allowed_effects
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import (
@@ -138,26 +139,6 @@ def _remat_lower(
 remat_p.absent("eager", why="evaluated equation by equation")
 
 
-@memoize_by_identity
-def closed_of(jaxpr: Jaxpr) -> ClosedJaxpr:
-    """`jaxpr`, which has no constants, as a closed program: always the same one."""
-    return ClosedJaxpr(jaxpr, ())
-
-
-@memoize_by_identity
-def opened(closed: ClosedJaxpr) -> Jaxpr:
-    """Returns the program with its constants as first operands: always the same one."""
-    jaxpr = closed.jaxpr
-    if not jaxpr.constvars:
-        return jaxpr
-    names = jaxpr.debug_info.safe_arg_names(len(jaxpr.invars))
-    return jaxpr.replace(
-        constvars=(),
-        invars=[*jaxpr.constvars, *jaxpr.invars],
-        debug_info=jaxpr.debug_info._replace(arg_names=(None,) * len(closed.consts) + names),
-    )
-
-
 def bind_program(closed: ClosedJaxpr, operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
     """`remat2` of a program on its operands.
 
@@ -168,7 +149,7 @@ def bind_program(closed: ClosedJaxpr, operands: Sequence[Any], params: dict[str,
     if not isinstance(flags, bool):
         remaining = (True,) * (len(operands) - len(flags))
         flags = (*(False,) * len(closed.consts), *flags, *remaining)
-    changed = {**params, "prevent_cse": flags, "jaxpr": opened(closed)}
+    changed = {**params, "prevent_cse": flags, "jaxpr": constants_as_operands(closed.jaxpr)}
     return remat_p.bind(*closed.consts, *operands, **changed)
 
 

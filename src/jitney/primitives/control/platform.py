@@ -15,7 +15,8 @@ from jitney.core import config
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import declare
 from jitney.core.trace import state
-from jitney.primitives.control.cond import Platforms, branch_for_cpu, conditional
+from jitney.primitives.control.cond import conditional
+from jitney.primitives.control.cond_primitive import Platforms, branch_for_cpu
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

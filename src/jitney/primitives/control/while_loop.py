@@ -441,7 +441,7 @@ def while_loop(
     Returns: a pytree like `init_val`.
 
     Raises:
-      TypeError: if the condition is no boolean scalar, or the body's result is of another type.
+      TypeError: if the condition is not a boolean scalar, or the body's result is of another type.
 
     Reverse-mode derivatives are not defined, but for what the body returns as it came and the
     condition does not look at: see `scan` and `fori_loop`.

@@ -16,7 +16,7 @@ import numpy as np
 
 from jitney.compiler.dims import ConvolutionDims, dilated
 from jitney.compiler.reference import convolution as reference, scalar
-from jitney.core import dtypes, explicit
+from jitney.core import dtypes, explicit, sums
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import declare
 from jitney.core.thresholds import threshold
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from jitney.primitives.rule_types import Builder, Dims, Node, Operand, Value
 
 conv_general_dilated_p = declare("conv_general_dilated")
+conv_general_dilated_p.linearity = sums.CONTRACTION
 conv_general_dilated_p.sharding(sharding_rules.convolution)
 
 # NumPy takes longer for so many products than it takes to compile.

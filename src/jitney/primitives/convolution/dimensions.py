@@ -106,7 +106,7 @@ def operand_shapes(
     """Shapes of an operand and a window whose axes are named by `numbers`.
 
     Raises:
-      TypeError: if they are no arrays with axes of batch and features, as many of each.
+      TypeError: if they are not arrays with axes of batch and features, as many of each.
       ValueError: if they have axes, but not as many as each other, and `numbers` are specifications.
     """
     families.check_operands(name, lhs, rhs)

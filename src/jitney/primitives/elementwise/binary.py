@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.compiler.reference import scalar as reference
-from jitney.core import dtypes, explicit, text
+from jitney.core import dtypes, explicit, sums, text
 from jitney.core.avals import ShapedArray, get_aval, shaped_array
 from jitney.core.jaxpr import JaxprEqn
 from jitney.core.primitive import declare
@@ -60,6 +60,7 @@ add_p, add = binary(
       >>> lax.add(jnp.array([1, 2]), jnp.array([3, 4]))
       Array([4, 6], dtype=int32)
     """,
+    linearity=sums.SUM,
 )
 sub_p, sub = binary(
     "sub",
@@ -70,6 +71,7 @@ sub_p, sub = binary(
       >>> lax.sub(jnp.array([1, 2]), jnp.array([3, 4]))
       Array([-2, -2], dtype=int32)
     """,
+    linearity=sums.SUM,
 )
 div_p, div = binary(
     "div",
@@ -80,6 +82,7 @@ div_p, div = binary(
       >>> lax.div(jnp.array([7, -7]), jnp.array([2, 2]))
       Array([ 3, -3], dtype=int32)
     """,
+    linearity=sums.QUOTIENT,
 )
 rem_p, rem = binary(
     "rem",
@@ -126,6 +129,7 @@ mulhi_p, mulhi = binary("mulhi", INTEGER, "Computes the upper half of the bits o
 
 mul_p = declare("mul")
 mul_p.stretches = True
+mul_p.linearity = sums.PRODUCT
 
 
 @mul_p.abstract
@@ -194,8 +198,9 @@ text.printing_rules["mul"] = _print_mul
 
 # The sum of two cotangents: any dtype, booleans and keys included, and equal shapes.
 add_any_p, add_any = binary(
-    "add_any", None, "Sum of two values of one type.", fn="add", weak=lambda x, _: x
-)
+    "add_any", None, "Sum of two values of one type.", fn="add", weak=lambda x, _: x,
+    linearity=sums.LINEAR,
+)  # fmt: skip
 
 
 def sum_of_tangents(x: Value, y: Value) -> Any:

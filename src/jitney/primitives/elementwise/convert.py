@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 # --- convert_element_type ---------------------------------------------------------------------
 
-convert_element_type_p = declare("convert_element_type")
+convert_element_type_p = declare("convert_element_type", linear=True)
 
 
 @convert_element_type_p.abstract
@@ -129,7 +129,7 @@ def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
         converted = edtypes.converted(as_value(operand), dtype)
         if converted is not None:
             return converted
-    # What fills arrays of keys is no number that is converted to a key.
+    # What fills arrays of keys is not a number that is converted to a key.
     return convert(as_value(operand) if dtypes.is_extended(dtype) else operand, dtype)
 
 

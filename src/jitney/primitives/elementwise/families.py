@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
 import numpy as np
 
 from jitney.compiler.reference import scalar as reference
-from jitney.core import dtypes, messages, user_code
+from jitney.core import dtypes, messages, sums, user_code
 from jitney.core.avals import ShapedArray, is_valid_operand, shaped_array
 from jitney.core.primitive import Primitive, declare
 from jitney.primitives.elementwise.accuracy import check_accuracy
@@ -44,16 +44,7 @@ INTEGER: Accepts = (np.integer,)
 BITS: Accepts = (np.integer, np.bool_)
 COMPLEX: Accepts = (np.complexfloating,)
 
-LATER = "comes with the transformations"
 BOOL = np.dtype(bool)
-
-
-def later(*prims: Primitive) -> None:
-    """Marks the derivative and batching slots that are still open."""
-    for prim in prims:
-        open_slots = [s for s in ("jvp", "transpose", "batch") if s in prim.missing()]
-        if open_slots:
-            prim.absent(*open_slots, why=LATER)
 
 
 # --- dtypes -----------------------------------------------------------------------------------
@@ -337,6 +328,7 @@ def nary(
     weak: Callable[..., bool] | None = None,
     names: Sequence[str] = "xyz",
     error: str = "",
+    linearity: sums.Linearity = sums.NONLINEAR,
 ) -> tuple[Primitive, Callable[..., Array]]:
     """Declares an elementwise primitive of several operands; returns it and its public function.
 
@@ -351,8 +343,10 @@ def nary(
       weak: weakness of the operands -> that of the result; by default whether all are weak.
       names: of the parameters of the public function.
       error: see `unary`.
+      linearity: in which operands it is linear.
     """
     prim = declare(name)
+    prim.linearity = linearity
 
     @prim.abstract
     def abstract_rule(*avals: ShapedArray, **_: object) -> ShapedArray:
@@ -513,7 +507,7 @@ def _sections(
 
 
 def check_operands(name: str, *operands: object) -> None:
-    """Raises TypeError naming the first of `operands` that is no value."""
+    """Raises TypeError naming the first of `operands` that is not a value."""
     for i, x in enumerate(operands):
         if not is_valid_operand(x):
             raise TypeError(

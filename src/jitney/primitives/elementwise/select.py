@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.compiler import reference
-from jitney.core import dtypes, messages
+from jitney.core import dtypes, messages, sums
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import declare
 from jitney.core.thresholds import threshold
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 # --- select_n ---------------------------------------------------------------------------------
 
 select_n_p = declare("select_n")
+select_n_p.linearity = sums.SELECTION
 
 _LARGE = threshold(512, small=8)  # elements from which native code is faster than NumPy
 

@@ -429,7 +429,7 @@ def print_values(
 
 
 def with_static(values: Sequence[Any], static: Sequence[tuple[int, Any]]) -> list[Any]:
-    """All leaves: `values`, and at their positions those that are no arrays."""
+    """All leaves: `values`, and at their positions those that are not arrays."""
     leaves = list(values)
     for position, x in static:
         leaves.insert(position, x)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.compiler.reference import indexing
-from jitney.core import dtypes, messages
+from jitney.core import dtypes, messages, sums
 from jitney.core.avals import ShapedArray, get_aval, shaped_array
 from jitney.core.key_reuse import uses_keys
 from jitney.core.primitive import declare
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 
 dynamic_slice_p = declare("dynamic_slice")
+dynamic_slice_p.linearity = sums.LOOKUP
 dynamic_slice_p.sharding(sharding_rules.cut)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from jitney.compiler.dims import GatherDims, IndexMode
 from jitney.compiler.reference import indexing, scalar
-from jitney.core import dtypes
+from jitney.core import dtypes, sums
 from jitney.core.avals import ShapedArray, get_aval
 from jitney.core.key_reuse import uses_keys
 from jitney.core.primitive import declare
@@ -187,6 +187,7 @@ def check_indices(op: str, indices: ShapedArray) -> None:
 # --- gather -----------------------------------------------------------------------------------
 
 gather_p = declare("gather")
+gather_p.linearity = sums.LOOKUP
 gather_p.sharding(sharding_rules.gather)
 
 
@@ -336,7 +337,7 @@ def _checked_fill_value(fill_value: ArrayLike | None, dtype: DType) -> Any:
     value = np.asarray(getattr(fill_value, "_value", fill_value))
     if dtypes.is_extended(dtype):
         return np.uint32(value)
-    get_aval(value[()])  # raises for what is no number
+    get_aval(value[()])  # raises for what is not a number
     return value.item()
 
 
@@ -366,7 +367,7 @@ def gather(
 
     Raises:
       TypeError: if shapes and dimension numbers do not go together.
-      ValueError: if indices are no integers, or there is no such mode.
+      ValueError: if indices are not integers, or there is no such mode.
 
     Example:
       >>> numbers = lax.GatherDimensionNumbers(

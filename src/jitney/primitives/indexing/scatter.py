@@ -16,7 +16,7 @@ import numpy as np
 from jitney.compiler import lower as lowering
 from jitney.compiler.dims import ScatterDims
 from jitney.compiler.reference import indexing
-from jitney.core import caches, dtypes, messages, source_info
+from jitney.core import caches, dtypes, messages, source_info, sums
 from jitney.core.avals import ShapedArray, get_aval, shaped_array
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr
 from jitney.core.jaxpr_trace import trace_to_jaxpr
@@ -211,6 +211,7 @@ def _declare(name: str, fn: str | None) -> Primitive:
 
 scatter_p = _declare("scatter", None)
 scatter_add_p = _declare("scatter-add", "add")
+scatter_add_p.linearity = sums.SCATTERED_SUM
 scatter_sub_p = _declare("scatter-sub", "sub")
 scatter_mul_p = _declare("scatter-mul", "mul")
 scatter_min_p = _declare("scatter-min", "min")
@@ -312,7 +313,7 @@ def _public(
 
     Raises:
       TypeError: if dtypes differ, or shapes and dimension numbers do not go together.
-      ValueError: if indices are no integers, or there is no such mode.
+      ValueError: if indices are not integers, or there is no such mode.
     """
     return function
 

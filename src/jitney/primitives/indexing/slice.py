@@ -81,7 +81,7 @@ def _slice_lower(
 
 
 def bind_values(prim: Primitive, *operands: Value, **params: object) -> Any:
-    """`prim.bind`; an operand that is no array is named in the error."""
+    """`prim.bind`; an operand that is not an array is named in the error."""
     try:
         return prim.bind(*operands, **params)
     except TypeError:

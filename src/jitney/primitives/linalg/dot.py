@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.compiler.reference import contraction, scalar
-from jitney.core import communication, dtypes, explicit, messages, text
+from jitney.core import communication, dtypes, explicit, messages, sums, text
 from jitney.core.avals import AbstractValue, ShapedArray, shaped_array
 from jitney.core.communication import Communication
 from jitney.core.jaxpr import JaxprEqn
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from jitney.primitives.rule_types import Builder, Dims, Node, Operand, Param, Value
 
 dot_general_p = declare("dot_general")
+dot_general_p.linearity = sums.CONTRACTION
 dot_general_p.sharding(sharding_rules.dot_general)
 dot_general_p.checks_place(sharding_rules.unreduced_product)
 

@@ -137,7 +137,7 @@ def _plain(params: dict[str, Any]) -> library.Params:
     """Parameters of an equation as those of a library function: members of enumerations by name."""
     named = {k: v.name if isinstance(v, enum.Enum) else v for k, v in params.items()}
     strange = [k for k, v in named.items() if not library.is_plain(v)]
-    assert not strange, f"{strange} of {params} are no parameters of library functions"
+    assert not strange, f"{strange} of {params} are not parameters of library functions"
     return tuple(named.items())
 
 

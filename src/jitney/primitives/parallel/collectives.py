@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from jitney.compiler.reference import reduction
-from jitney.core import communication, varying
+from jitney.core import communication, sums, varying
 from jitney.core.avals import AbstractValue, ShapedArray, get_aval, shaped_array
 from jitney.core.manual_axes import ManualAxisType
 from jitney.core.primitive import Primitive, declare
@@ -248,7 +248,7 @@ def _batch_reduction(
         out = (
             prim.bind(x, axes=other_axes, axis_index_groups=axis_index_groups) if other_axes else x
         )
-        if over_it and prim.linear:
+        if over_it and prim.linearity is sums.LINEAR:
             out = calculus.mul(rules.const(out, axis_data.size), out)
         return out, None
     shifted: list[Any] = []

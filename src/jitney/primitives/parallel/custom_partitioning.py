@@ -20,6 +20,7 @@ from jitney.compiler.hlo.sharding_propagation import (
     whole,
 )
 from jitney.core.avals import AbstractValue, ShapedArray
+from jitney.core.closed_programs import constants_as_operands
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
@@ -29,7 +30,6 @@ from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 from jitney.core.sharding.sharding_rule import BoundRule, SdyShardingRule, parse
 from jitney.primitives.call.inlined import calls_program
-from jitney.primitives.call.remat import opened
 from jitney.primitives.elementwise.convert import as_value
 from jitney.primitives.parallel import spmd
 from jitney.primitives.parallel.shard_map import WHOLE, Region, traced
@@ -223,7 +223,10 @@ def _by_parts(
     program = _of_parts(fun, call, params, region, in_specs, out_specs)
     with region.scope():
         of_all = spmd.over_devices(
-            opened(program), region.axes, (WHOLE,) * len(program.consts) + in_specs, out_specs
+            constants_as_operands(program.jaxpr),
+            region.axes,
+            (WHOLE,) * len(program.consts) + in_specs,
+            out_specs,
         )
     constants = [b.constant(lowering.host_value(x)) for x in program.consts]
     return lowering.inline(b, of_all, [*constants, *nodes])
@@ -250,7 +253,7 @@ def _of_parts(
     """Returns the program of `fun`, a function of one device's parts.
 
     Raises:
-      ValueError: if its results are no parts of the results of the call.
+      ValueError: if its results are not parts of the results of the call.
     """
     in_tree, out_tree = params["in_tree"], params["out_tree"]
 

@@ -167,7 +167,7 @@ def pshuffle(x: PyTree, axis_name: AxisName, perm: Sequence[int]) -> PyTree:
     """Permutes values between instances: instance i gets the value of instance perm[i].
 
     Raises:
-      ValueError: if `perm` is no permutation.
+      ValueError: if `perm` is not a permutation.
     """
     if set(perm) != set(range(len(perm))):
         raise ValueError(f"`perm` does not represent a permutation: {perm}")

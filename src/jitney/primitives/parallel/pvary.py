@@ -163,7 +163,7 @@ def pcast(x: PyTree, axis_name: AxisName, *, to: str) -> PyTree:
 
     Raises:
       TypeError: if `axis_name` is a set, say.
-      NameError: if a name is no axis of the `shard_map` around.
+      NameError: if a name is not an axis of the `shard_map` around.
       ValueError: if there is none around; if `to` is something else, or there is no such cast from what
         an array is along the axes.
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from jitney.compiler import lower as lowering
 from jitney.core import communication, config, explicit, varying
 from jitney.core.avals import AbstractValue, ShapedArray
+from jitney.core.closed_programs import closed_of, constants_as_operands
 from jitney.core.evaluate import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn
 from jitney.core.jaxpr_trace import trace_to_jaxpr
@@ -32,7 +33,6 @@ from jitney.core.trace import Trace, extend_axis_env, set_current_trace, state
 from jitney.primitives import calculus, rules
 from jitney.primitives.array import shape as shapes
 from jitney.primitives.call.call import transposed_program
-from jitney.primitives.call.remat import closed_of, opened
 from jitney.primitives.parallel import pvary, reduced, spmd  # noqa: F401  # the first two have rules
 from jitney.primitives.parallel.collectives import psum_p
 from jitney.runtime import placements
@@ -221,7 +221,7 @@ def _params(
         "mesh": region.mesh,
         "in_specs": (WHOLE,) * len(program.consts) + tuple(in_specs),
         "out_specs": tuple(out_specs),
-        "jaxpr": opened(program),
+        "jaxpr": constants_as_operands(program.jaxpr),
         "check_vma": region.check_vma,
         "newly_manual_axes": region.manual,
     }

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from jitney.core import explicit
+from jitney.core.closed_programs import closed_of, constants_as_operands
 from jitney.core.evaluate import evaluate_by
 from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, jaxprs_in_params
 from jitney.core.jaxpr_trace import trace_to_jaxpr
@@ -19,7 +20,6 @@ from jitney.core.memo import memoize_by_identity
 from jitney.core.sharding.mesh import AbstractMesh, AxisType, Mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec
-from jitney.primitives.call.remat import closed_of, opened
 
 if TYPE_CHECKING:
     from jitney.core.typing import Value
@@ -61,7 +61,9 @@ def without_types(value: object) -> Any:
     if isinstance(value, Jaxpr):
         if value.is_closed:
             return _untyped(value) if has_types(value.jaxpr) else value
-        return opened(_untyped(closed_of(value))) if has_types(value) else value
+        if not has_types(value):
+            return value
+        return constants_as_operands(_untyped(closed_of(value)).jaxpr)
     if isinstance(value, NamedSharding):  # what is a sum is a matter of types, too
         spec = value.spec.update(unreduced=(), reduced=())
         return value.update(mesh=without_types(value.mesh), spec=spec)

@@ -55,7 +55,7 @@ def rng_uniform(a: ArrayLike, b: ArrayLike, shape: ShapeLike) -> Array:
       shape: of the result.
 
     Raises:
-      ValueError: if a bound is no scalar, or dtypes differ.
+      ValueError: if a bound is not a scalar, or dtypes differ.
       TypeError: if the dtype is bool or complex, or a size is negative or not known.
 
     Example:

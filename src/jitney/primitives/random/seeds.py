@@ -28,7 +28,7 @@ def random_seed(seeds: ArrayLike, impl: PRNGImpl) -> Array:
     Returns: key array [*shape].
 
     Raises:
-      TypeError: if the seeds are no integers.
+      TypeError: if the seeds are not integers.
       OverflowError: if a Python integer does not fit into 64 bits.
 
     Example:

@@ -470,7 +470,7 @@ def get(ref: Ref | TransformedRef, idx: Index | None = None) -> Array:
         array by default. New axes and masks are not possible.
 
     Raises:
-      ValueError: if `ref` is no reference, or a position that is known is out of range.
+      ValueError: if `ref` is not a reference, or a position that is known is out of range.
 
     Example:
       >>> ref = jax.new_ref(jnp.arange(4))
@@ -496,7 +496,7 @@ def swap(
       value: elements of the very shape and dtype; Python scalars take the dtype.
 
     Raises:
-      ValueError: if `ref` is no reference, or shapes or dtypes differ: nothing is broadcast.
+      ValueError: if `ref` is not a reference, or shapes or dtypes differ: nothing is broadcast.
 
     Example:
       >>> ref = jax.new_ref(jnp.arange(4))
@@ -517,7 +517,7 @@ def set(ref: Ref | TransformedRef, idx: Index | None, value: ArrayLike) -> None:
       value: as for `swap`.
 
     Raises:
-      ValueError: if `ref` is no reference, or shapes or dtypes differ: nothing is broadcast.
+      ValueError: if `ref` is not a reference, or shapes or dtypes differ: nothing is broadcast.
 
     Example:
       >>> ref = jax.new_ref(jnp.zeros(2))
@@ -538,7 +538,7 @@ def addupdate(ref: Ref | TransformedRef, idx: Index | None, x: ArrayLike) -> Non
       x: as for `swap`.
 
     Raises:
-      ValueError: if `ref` is no reference, or shapes or dtypes differ: nothing is broadcast.
+      ValueError: if `ref` is not a reference, or shapes or dtypes differ: nothing is broadcast.
 
     Example:
       >>> ref = jax.new_ref(jnp.zeros(2))

@@ -262,7 +262,7 @@ def new_ref(
     Returns: a `Ref`; within a traced function, a tracer that is an instance of it.
 
     Raises:
-      TypeError: if `init_val` is no array.
+      TypeError: if `init_val` is not an array.
 
     Example:
       >>> ref = jax.new_ref(jnp.arange(3))
@@ -309,7 +309,7 @@ def freeze(ref: Ref) -> Array:
     Returns: the array. It is not changed by later writes to `ref`, which are an error in style only.
 
     Raises:
-      TypeError: if `ref` is no reference.
+      TypeError: if `ref` is not a reference.
       ValueError: if `ref` is a view of one.
 
     Example:
@@ -329,7 +329,7 @@ def free_ref(ref: Ref) -> None:
       ref: a reference.
 
     Raises:
-      TypeError: if `ref` is no reference.
+      TypeError: if `ref` is not a reference.
       ValueError: if `ref` is a view of one.
     """
     free_ref_p.bind(_reference(ref, "free_ref"))

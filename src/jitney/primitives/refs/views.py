@@ -221,7 +221,7 @@ def transposed(inner: ShapedArray, permutation: Sequence[int] | None) -> Transpo
     """Returns the view whose axes are a permutation; the reverse of them for None.
 
     Raises:
-      ValueError: if it is no permutation of the axes.
+      ValueError: if it is not a permutation of the axes.
     """
     n = inner.ndim
     axes = range(n)[::-1] if permutation is None else [operator.index(k) for k in permutation]

@@ -1,8 +1,8 @@
 """Hoist reshapes of values computed from element counters to the counters.
 
 Random bits come from a count of their elements along one axis. What is divided along other axes than
-the first is no block of that count, and would have to be computed as a whole by each device. Here the
-count is made of the indices along each axis, so that a device computes the bits of its own part alone.
+the first is not a block of that count, and would have to be computed as a whole by each device. Here
+the count is made of the indices along each axis, so that a device computes the bits of its part alone.
 """
 
 from __future__ import annotations

@@ -176,7 +176,7 @@ def refinement(old: ir.Shape, new: ir.Shape) -> tuple[list[int], Dims, Dims]:
     bounds = sorted({*_bounds(old), *_bounds(new)}, reverse=True)
     spans = [*itertools.pairwise(bounds)]
     usable = {span for span in spans if span[0] % span[1] == 0}
-    while True:  # what follows something unusable in an axis is no block of it
+    while True:  # what follows something unusable in an axis is not a block of it
         before = len(usable)
         for shape in (old, new):
             for axis, inner in zip(_spans(shape, spans), _bounds(shape)[1:], strict=True):

@@ -1,0 +1,28 @@
+"""Programs whose constants are operands, and programs with the values of their constants.
+
+Both are memoised: the same program gives the same one, so that what is memoised for it is found again.
+"""
+
+from __future__ import annotations
+
+from jitney.core.jaxpr import ClosedJaxpr, Jaxpr
+from jitney.core.memo import memoize_by_identity
+
+
+@memoize_by_identity
+def closed_of(jaxpr: Jaxpr) -> ClosedJaxpr:
+    """Returns `jaxpr`, which has no constants, as a closed program."""
+    return ClosedJaxpr(jaxpr, ())
+
+
+@memoize_by_identity
+def constants_as_operands(jaxpr: Jaxpr) -> Jaxpr:
+    """Returns `jaxpr` with its constants as first operands."""
+    if not jaxpr.constvars:
+        return jaxpr
+    names = jaxpr.debug_info.safe_arg_names(len(jaxpr.invars))
+    return jaxpr.replace(
+        constvars=(),
+        invars=[*jaxpr.constvars, *jaxpr.invars],
+        debug_info=jaxpr.debug_info._replace(arg_names=(None,) * len(jaxpr.constvars) + names),
+    )
