@@ -109,6 +109,10 @@ CASES = {
         both.reshape(2, 4),
         batch.reshape(32, 2),
     ),
+    "reshape of no elements": lambda: (
+        put(np.zeros((0, 4), np.float32), None, "x").reshape(0, 2, 2),
+        put(np.zeros((4, 0), np.float32), "x", None).reshape(2, 2, 0),
+    ),
     "joined": lambda: (
         jnp.concatenate([rows, rows], axis=1),
         jnp.stack([x, x]),
@@ -231,6 +235,11 @@ CASES = {
         types(lambda u: u.at[jnp.array([1, 0])].add(u[:2]), unreduced),
         jax.jit(lambda u: reshard(u.at[jnp.array([1, 1])].add(u[:2]), P()))(unreduced),
         types(jax.grad(lambda u: total(u.at[jnp.array([1, 0])].add(u[:2]))), unreduced),
+    ),
+    "chosen": lambda: (
+        types(lambda u: jax.lax.select_n(put(np.bool_(True)), u, u + u), unreduced),
+        types(lambda r: jax.lax.select_n(put(np.bool_(True)), r, r + r), reduced),
+        types(jax.lax.stop_gradient, unreduced),
     ),
     "terms": lambda: str([shard.data.tolist() for shard in unreduced.addressable_shards]),
     "reduced and divided": lambda: jax.device_put(X, P(reduced={"x"})) * rows,

@@ -7,7 +7,7 @@ says which is its. What no rule can say without moving data between devices is r
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from jitney.core import messages
@@ -20,6 +20,7 @@ from jitney.core.explicit import (
     names_along,
     sharding_of,
 )
+from jitney.core.reshape_groups import reshape_groups
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec
 
@@ -102,22 +103,20 @@ def reshape(operation: Operation) -> list[Entries]:
     (spec,), old, new = operation.specs, shape_of(operation, 0), operation.shapes[0]
     if operation.params.get("dimensions") is not None and any(spec):
         operation.refuse("reshape with `dimensions` has no rule for operands that are divided")
-    if any(spec) and not _splits_or_joins(old, new):
+    groups = reshape_groups(old, new)
+    if any(spec) and any([len(taken) > 1 < len(made) for taken, made in groups]):
         operation.refuse(
             "This reshape is not supported of an operand that is divided: it does more than split axes "
             f"or join some, from {old} to {new}"
         )
     out: list[tuple[Any, ...]] = [()] * len(new)
-    from_axes, to_axes = _axes_of_many(old), _axes_of_many(new)
-    groups = _groups([old[k] for k in from_axes], [new[k] for k in to_axes])
-    for before, after in groups:
-        taken, made = [from_axes[i] for i in before], [to_axes[j] for j in after]
+    for taken, made in groups:
         names = _in_sequence(operation, [(old[k], spec[k]) for k in taken])
         divided = _distributed(operation, names, [new[k] for k in made])
         for axis, own in zip(made, divided, strict=True):
             out[axis] = own
-    ones = _axes_of_one(old, [0, *(before.stop for before, _ in groups)])
-    new_ones = _axes_of_one(new, [0, *(after.stop for _, after in groups)])
+    ones = _axes_of_one(old, itertools.accumulate([len(x) for x, _ in groups], initial=0))
+    new_ones = _axes_of_one(new, itertools.accumulate([len(x) for _, x in groups], initial=0))
     for axes, new_axes in zip(ones, new_ones, strict=True):
         if len(axes) == len(new_axes):
             for axis, new_axis in zip(axes, new_axes, strict=True):
@@ -125,40 +124,13 @@ def reshape(operation: Operation) -> list[Entries]:
     return [tuple(out)]
 
 
-def _axes_of_many(shape: Sequence[int]) -> list[int]:
-    return [axis for axis, n in enumerate(shape) if n != 1]
-
-
-def _axes_of_one(shape: Sequence[int], places: Sequence[int]) -> list[list[int]]:
+def _axes_of_one(shape: Sequence[int], places: Iterable[int]) -> list[list[int]]:
     """For each of `places`, the axes of size 1 that come after as many others."""
     before = list(itertools.accumulate([n != 1 for n in shape], initial=0))
     return [
         [axis for axis, n in enumerate(shape) if n == 1 and before[axis] == place]
         for place in places
     ]
-
-
-def _splits_or_joins(old: Sequence[int], new: Sequence[int]) -> bool:
-    """Returns whether a reshape splits axes, joins neighbours, and adds or drops axes of size one."""
-    plain, other = [n for n in old if n != 1], [n for n in new if n != 1]
-    return all([min(len(before), len(after)) <= 1 for before, after in _groups(plain, other)])
-
-
-def _groups(old: Sequence[int], new: Sequence[int]) -> list[tuple[range, range]]:
-    """Returns the least stretches of axes with as many elements in `old` as in `new`."""
-    groups: list[tuple[range, range]] = []
-    i = j = 0
-    while i < len(old) or j < len(new):
-        first_i, first_j, a, b = i, j, 1, 1
-        while True:
-            if i < len(old) and (a <= b or j == len(new)):
-                a, i = a * old[i], i + 1
-            elif j < len(new):
-                b, j = b * new[j], j + 1
-            if a == b and (i > first_i or i == len(old)) and (j > first_j or j == len(new)):
-                break
-        groups.append((range(first_i, i), range(first_j, j)))
-    return groups
 
 
 def _in_sequence(operation: Operation, axes: Sequence[tuple[int, tuple[Any, ...]]]) -> list[Any]:
@@ -184,7 +156,7 @@ def _distributed(
     out: list[tuple[Any, ...]] = []
     for n in extents:
         own: list[Any] = []
-        while left and n % operation.parts((*own, left[0])) == 0 and n > 1:
+        while left and n % operation.parts((*own, left[0])) == 0 and n != 1:
             own.append(left.pop(0))
         if left and operation.parts(tuple(own)) != n:
             operation.refuse(

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from jitney.compiler.hlo import ir, map_loops, traversal
 from jitney.compiler.hlo.build import Builder
+from jitney.core.reshape_groups import reshape_groups
 
 if TYPE_CHECKING:
     import numpy as np
@@ -292,22 +293,9 @@ def _reshaped(
 ) -> Spec:
     """Groups of axes with equal products keep how their first axis is divided."""
     out: list[tuple[Any, ...]] = [()] * len(new)
-    if 0 in old:
-        return tuple(out)
-    froms = [k for k, n in enumerate(old) if n != 1]
-    to = [k for k, n in enumerate(new) if n != 1]
-    i = j = 0
-    while i < len(froms):
-        first_from, first_to = froms[i], to[j]
-        n, m = old[first_from], new[first_to]
-        i, j = i + 1, j + 1
-        while n != m:
-            if n < m:
-                n, i = n * old[froms[i]], i + 1
-            else:
-                m, j = m * new[to[j]], j + 1
-        if new[first_to] % parts(spec[first_from]) == 0:
-            out[first_to] = spec[first_from]
+    for (first, *_), (new_first, *_) in () if 0 in old else reshape_groups(old, new):
+        if new[new_first] % parts(spec[first]) == 0:
+            out[new_first] = spec[first]
     return tuple(out)
 
 

@@ -23,6 +23,7 @@ from jitney.compiler.hlo import ir as hlo
 from jitney.compiler.kernels import ir
 from jitney.compiler.kernels.ir import Affine, accumulator
 from jitney.compiler.scalar_functions import real_dtype
+from jitney.core.reshape_groups import reshape_groups
 
 if TYPE_CHECKING:
     from jitney.core.typing import Value
@@ -61,40 +62,10 @@ def combine(parts: Sequence[Affine], factors: Sequence[int], offset: int, rank: 
     return Affine(offset, tuple(coefficients), tuple(terms.items()))
 
 
-def reshape_groups(
-    old: Sequence[int], new: Sequence[int]
-) -> list[tuple[list[int], list[int]]] | None:
-    """Pairs of runs of axes (of `old`, of `new`) with equal products; axes of size 1 left out.
-
-    None if a size is 0.
-    """
-    a = [k for k, n in enumerate(old) if n != 1]
-    b = [k for k, n in enumerate(new) if n != 1]
-    if 0 in old or 0 in new:
-        return None
-    groups: list[tuple[list[int], list[int]]] = []
-    i = j = 0
-    while i < len(a):
-        left, right = [a[i]], [b[j]]
-        p, q = old[a[i]], new[b[j]]
-        i, j = i + 1, j + 1
-        while p != q:
-            if p < q:
-                p *= old[a[i]]
-                left.append(a[i])
-                i += 1
-            else:
-                q *= new[b[j]]
-                right.append(b[j])
-                j += 1
-        groups.append((left, right))
-    return groups
-
-
 def is_affine_reshape(node: hlo.Reshape) -> bool:
     """Whether axes of the operand are single axes of the result, or divided ones: never joined."""
     groups = reshape_groups(node.x.shape, node.shape)
-    return groups is not None and all(len(left) == 1 for left, _ in groups)
+    return 0 not in node.shape and all([len(taken) == 1 for taken, _ in groups])
 
 
 class NotExpressibleError(Exception):
@@ -403,7 +374,7 @@ def _reshape(k: KernelBuilder, node: hlo.Reshape, index: Index) -> Steps:
         return k.load(node.x, k.linear(node.shape, index))
     groups = reshape_groups(node.x.shape, node.shape)
     inner = [k.fixed(0)] * len(node.x.shape)
-    for left, right in groups or ():
+    for left, right in () if 0 in node.shape else groups:
         strides = row_major([node.shape[j] for j in right])
         place = combine([index[j] for j in right], strides, 0, k.rank)
         for axis in reversed(left[1:]):
