@@ -113,6 +113,37 @@ CASES = {
         put(np.zeros((0, 4), np.float32), None, "x").reshape(0, 2, 2),
         put(np.zeros((4, 0), np.float32), "x", None).reshape(2, 2, 0),
     ),
+    "reshape that moves": lambda: (
+        put(X, "x", "y").reshape(16),
+        jax.grad(lambda v: jnp.sum(jnp.sin(v.reshape(16))))(put(X, "x", "y")),
+    ),
+    "transforms": lambda: (
+        jnp.abs(jnp.fft.fft(x, axis=0)),
+        jnp.fft.irfft(put(X[:6], "x"), axis=0),
+        jax.grad(lambda v: jnp.abs(jnp.fft.fft(v)).sum())(both),
+    ),
+    "clamped": lambda: (jax.lax.clamp(x, rows, rows + 1), jax.lax.clamp(0.0, x, 9.0)),
+    "systems": lambda: jax.lax.linalg.triangular_solve(
+        put(np.tri(2, dtype=np.float32)), put(X.T.copy(), None, "x"), left_side=True, lower=True
+    ),
+    "systems from the right": lambda: jax.lax.linalg.triangular_solve(
+        put(np.tri(2, dtype=np.float32)), put(X, "x"), left_side=False, lower=True
+    ),
+    "gradients of systems": lambda: jax.grad(
+        lambda b: jnp.sum(
+            jax.lax.linalg.triangular_solve(
+                put(np.tri(2, dtype=np.float32)), b, left_side=True, lower=True
+            )
+        )
+    )(put(X.T.copy(), None, "x")),
+    "systems with parts of unknowns": lambda: jax.lax.linalg.triangular_solve(
+        put(np.eye(8, dtype=np.float32)), put(X, "x"), left_side=True
+    ),
+    "polynomials": lambda: (
+        jnp.polyval(jnp.arange(3.0), x),
+        jnp.polyval(put(X, None, "y"), 2.0),
+        jax.grad(lambda v: jnp.polyval(jnp.arange(3.0), v).sum())(x),
+    ),
     "joined": lambda: (
         jnp.concatenate([rows, rows], axis=1),
         jnp.stack([x, x]),

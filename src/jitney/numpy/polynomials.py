@@ -9,8 +9,9 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from jitney.api.jit import jit_when_traced
-from jitney.core import dtypes, messages
+from jitney.core import dtypes, explicit, messages
 from jitney.core.array import Array
+from jitney.core.avals import get_aval
 from jitney.core.trace import concrete_or_error, state
 from jitney.core.typing import ArrayLike
 from jitney.numpy import promotion
@@ -25,6 +26,7 @@ from jitney.numpy.selection import where
 from jitney.numpy.signal import convolve
 from jitney.numpy.triangular import diag
 from jitney.primitives.array.broadcasting import expand_dims
+from jitney.primitives.array.resharding import whole_along
 from jitney.primitives.array.shape import shape_of
 from jitney.primitives.control.scan import scan
 from jitney.primitives.elementwise import binary, unary
@@ -60,6 +62,11 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int | None = None) -> Array:
     def horner(out: ArrayLike, coefficient: ArrayLike) -> tuple[Array, None]:
         return add(multiply(out, x), coefficient), None
 
+    if p.shape[0] and explicit.is_explicit([get_aval(p), get_aval(x)]):
+        # Coefficients are whole; the first says how the result is divided.
+        whole: Array = whole_along(p, 0)
+        out, _ = horner(out, whole[0])
+        p = whole[1:]
     if state.trace is state.eval_trace and p.shape[0] <= unroll:  # nothing is worth compiling
         for k in range(p.shape[0]):
             out, _ = horner(out, p[k])

@@ -95,9 +95,9 @@ def reduced(operation: Operation) -> list[Entries]:
 def reshape(operation: Operation) -> list[Entries]:
     """Axes become others in groups of equal products, in each of which the division is kept.
 
-    Within a group, axes of the mesh divide what is left by those before: so parts are stretches of
-    equal length, one after the other, of the elements in their order. The new axes are divided in
-    the same order, each as far as it goes. Axes of size 1, which only axes of the mesh of size 1
+    Axes that are joined are divided along the axes of the mesh of all of them, which may move elements
+    between devices. New axes of one that is split are divided in the same order, each as far as it
+    goes. Axes of size 1, which only axes of the mesh of size 1
     divide, keep them where there are as many between the same groups.
     """
     (spec,), old, new = operation.specs, shape_of(operation, 0), operation.shapes[0]
@@ -136,15 +136,15 @@ def _axes_of_one(shape: Sequence[int], places: Iterable[int]) -> list[list[int]]
 def _in_sequence(operation: Operation, axes: Sequence[tuple[int, tuple[Any, ...]]]) -> list[Any]:
     """Returns the axes of the mesh that divide the elements of some (size, names), in their order."""
     names: list[Any] = []
-    is_open = True  # whether each device has one stretch even if the next axis is divided
-    for n, own in axes:
+    is_open = True  # whether all axes so far are divided
+    for _, own in axes:
         if own and not is_open:
             operation.refuse(
-                "This reshape is not supported: it would join parts that lie apart: "
-                f"{axes} (size, divided along)"
+                "This reshape is not supported: it would join an axis that is whole with one after it "
+                f"that is divided: {axes} (size, divided along)"
             )
         names += own
-        is_open = is_open and operation.parts(own) == n
+        is_open = bool(own)
     return names
 
 
@@ -308,26 +308,62 @@ def batch_of(core: int | str | Callable[[dict[str, Any]], int]) -> Callable[...,
         n = core if isinstance(core, int) else 0
         n = len(params[core]) if isinstance(core, str) else core(params) if callable(core) else n
         batch = len(shape_of(operation, 0)) - n
-        out: list[tuple[Any, ...]] = [()] * batch
         for spec in operation.specs:
             if any(spec[batch:]):
                 operation.refuse(
                     f"{operation.name} is of whole blocks: axes from {batch} on cannot be divided"
                 )
-            for axis, names in enumerate(spec[:batch]):
-                if out[axis] and names and out[axis] != names:
-                    operation.refuse(
-                        f"{operation.name}: axis {axis} is divided along {out[axis]} and {names}"
-                    )
-                out[axis] = out[axis] or names
+        out = _batch_axes(operation, batch)
         return [(*out, *[()] * (len(shape) - batch)) for shape in operation.shapes]
 
     return rule
 
 
+def _batch_axes(operation: Operation, n: int) -> Entries:
+    """Returns how the first `n` axes are divided, which all operands have."""
+    out: list[tuple[Any, ...]] = [()] * n
+    for spec in operation.specs:
+        for axis, names in enumerate(spec[:n]):
+            if out[axis] and names and out[axis] != names:
+                operation.refuse(
+                    f"{operation.name}: axis {axis} is divided along {out[axis]} and {names}"
+                )
+            out[axis] = out[axis] or names
+    return tuple(out)
+
+
+def triangular_solve(operation: Operation) -> list[Entries]:
+    """Right-hand sides may be divided among devices, and so may the equations; unknowns may not."""
+    (a, b), params = operation.specs, operation.params
+    is_left = params["left_side"]
+    unknowns = -1 if is_left != params["transpose_a"] else -2  # of the axes of `a`
+    solved, free = (-2, -1) if is_left else (-1, -2)  # of the axes of `b`
+    if a[unknowns] or b[solved]:
+        operation.refuse(
+            f"triangular_solve: axis {len(a) + unknowns} of the matrix and axis {len(b) + solved} of "
+            "the right-hand sides must be whole, but they are divided along "
+            f"{a[unknowns] or '()'} and {b[solved] or '()'}"
+        )
+    equations = a[-3 - unknowns]
+    if set(equations) & set(b[free]):
+        operation.refuse(
+            f"triangular_solve: equations and right-hand sides are both divided along {b[free]}"
+        )
+    matrix = (equations, b[free]) if is_left else (b[free], equations)
+    return [(*_batch_axes(operation, len(b) - 2), *matrix)]
+
+
 def as_operand(k: int) -> Callable[[Operation], list[Entries]]:
     """The rule of operations whose result is of the shape of operand `k`, and divided like it."""
     return lambda operation: [operation.specs[k]] * len(operation.shapes)
+
+
+def fft(operation: Operation) -> list[Entries]:
+    """As the operand, also along the axes of the transform, which are gathered for it."""
+    (spec,) = operation.specs
+    for axis in range(len(spec)):
+        _check_parts(operation, spec, axis, "changes the size of")
+    return [spec]
 
 
 def convolution(operation: Operation) -> list[Entries]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitney.core import communication, explicit, text
-from jitney.core.avals import AbstractValue, ShapedArray
+from jitney.core.avals import AbstractValue, ShapedArray, get_aval
 from jitney.core.communication import Communication
 from jitney.core.key_reuse import uses_keys
 from jitney.core.primitive import declare
@@ -206,6 +206,17 @@ text.printing_rules["reshard"] = _print_reshard
 def reshard(x: Value, place: NamedSharding) -> Any:
     """`x`, an array, lying as `place` says."""
     return reshard_p.bind(x, dst_sharding=place, concrete_mesh=None)
+
+
+def whole_along(x: Value, axis: int) -> Any:
+    """Returns `x` with all of `axis` on each device, and other axes divided as before."""
+    aval = get_aval(x)
+    sharding = explicit.sharding_of(aval)
+    if sharding is None or not explicit.names_along(aval, axis):
+        return x
+    entries = [None if k == axis else entry for k, entry in enumerate(sharding.spec)]
+    spec = PartitionSpec(*entries, unreduced=sharding.spec.unreduced, reduced=sharding.spec.reduced)
+    return reshard(x, sharding.update(spec=spec))
 
 
 # --- constraints --------------------------------------------------------------------------------

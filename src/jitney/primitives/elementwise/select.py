@@ -12,7 +12,7 @@ from jitney.core import dtypes, messages, sums
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import declare
 from jitney.core.thresholds import threshold
-from jitney.primitives import calculus, rules
+from jitney.primitives import calculus, rules, sharding_rules
 from jitney.primitives.elementwise import families
 from jitney.runtime import host_path
 from jitney.transforms import jet
@@ -146,6 +146,7 @@ def select(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Array:
 # --- clamp ------------------------------------------------------------------------------------
 
 clamp_p = declare("clamp")
+clamp_p.sharding(sharding_rules.as_operand(1))
 
 
 @clamp_p.abstract

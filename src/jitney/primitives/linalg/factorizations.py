@@ -97,7 +97,7 @@ def _cholesky_jvp(primals: Primals, tangents: Tangents) -> Any:
 # --- triangular_solve -----------------------------------------------------------------------------
 
 triangular_solve_p = declare("triangular_solve")
-triangular_solve_p.sharding(sharding_rules.batch_of(2))
+triangular_solve_p.sharding(sharding_rules.triangular_solve)
 
 
 @triangular_solve_p.abstract

@@ -35,7 +35,7 @@ class FftType(enum.IntEnum):
 
 
 fft_p = declare("fft", linear=True)
-fft_p.sharding(sharding_rules.batch_of("fft_lengths"))
+fft_p.sharding(sharding_rules.fft)
 
 
 def fft(x: ArrayLike, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Array:
