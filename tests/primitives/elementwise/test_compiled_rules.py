@@ -10,6 +10,7 @@ import pytest
 import jitney as jax
 import jitney.numpy as jnp
 from jitney import lax
+from jitney.compiler import lower, pipeline
 
 PARTS = [0.0, -0.0, 1.0, -2.5, np.inf, -np.inf, np.nan, 3e38, -100.0]
 NUMBERS = np.array([complex(*parts) for parts in itertools.product(PARTS, PARTS)], np.complex64)
@@ -39,6 +40,24 @@ def test_binary_functions_are_those_of_compiled_code(name: str):
     x, y = (a.ravel() for a in np.meshgrid(NUMBERS, NUMBERS))
     compiled = jax.jit(function)(x, y)
     np.testing.assert_array_equal(_kinds(function(jnp.array(x), jnp.array(y))), _kinds(compiled))
+
+
+@pytest.mark.parametrize("name", ["div", "pow"])
+def test_single_numbers_are_finite_where_compiled_ones_are(name: str):
+    function = getattr(lax, name)
+    x, y = (a.ravel() for a in np.meshgrid(NUMBERS, NUMBERS))
+    compiled = np.asarray(jax.jit(function)(x, y))
+    one_by_one = np.array([function(a[None], b[None])[0] for a, b in zip(x, y, strict=True)])
+    np.testing.assert_array_equal(np.isfinite(one_by_one), np.isfinite(compiled))
+
+
+def test_interpreted_powers_are_finite_where_compiled_ones_are():
+    moderate = NUMBERS[(np.abs(NUMBERS.real) != 3e38) & (np.abs(NUMBERS.imag) != 3e38)]
+    x, y = (a.ravel() for a in np.meshgrid(moderate, moderate))
+    program = lower.lower(jax.make_jaxpr(lax.pow)(x, y))
+    (interpreted,) = pipeline.interpret(program, [x, y])
+    compiled = np.asarray(jax.jit(lax.pow)(x, y))
+    np.testing.assert_array_equal(np.isfinite(interpreted), np.isfinite(compiled))
 
 
 def test_a_quotient_of_infinity_is_infinite():

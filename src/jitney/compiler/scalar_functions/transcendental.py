@@ -15,6 +15,9 @@ _power = by_ufunc(np.power)
 
 def _pow(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     out = _power(x, y)
+    if out.dtype.kind == "c":
+        is_finite = np.isfinite(x) & np.isfinite(y) & np.isfinite(out)
+        return out if is_finite.all() else np.where(is_finite, out, _exp_of_log(x, y))
     # For the exponent 0.5 NumPy takes the square root, which is -0 at -0 and NaN at -inf.
     if (
         out.dtype.kind in "fV"
@@ -24,6 +27,22 @@ def _pow(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     ):
         out = np.where(np.isinf(x), np.abs(x), out + np.zeros((), out.dtype)).astype(out.dtype)
     return out
+
+
+def _exp_of_log(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Returns exp(y log x), 1 for y = 0, and 0 for powers of 0 with positive real exponents.
+
+    So powers have the same infinities and NaN as in compiled code. NumPy's, of infinities and NaN, are
+    the C library's.
+    """
+    with float_errors.ignored():
+        log = np.log(x)
+        product = np.empty(np.broadcast_shapes(x.shape, y.shape), log.dtype)
+        product.real = y.real * log.real - y.imag * log.imag
+        product.imag = y.real * log.imag + y.imag * log.real
+        out = np.exp(product)
+    out = np.where((x == 0) & (y.real > 0) & (y.imag == 0), out.dtype.type(0), out)
+    return np.where(y == 0, out.dtype.type(1), out)
 
 
 def _rsqrt(x: np.ndarray) -> np.ndarray:
