@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
+
 import numpy as np
 import pytest
+from tests.helpers.both import of_both
 from tests.helpers.oracle import RealModule, answer, jax
 
 import jitney
@@ -141,3 +144,82 @@ def test_groups_of_operands_remain_groups():
     assert loops(some)[-2][0] == [0, 2, 0] and loops(some)[-1][0] == [2, 0]
     one, _ = partial_eval.dce_jaxpr(some, [False, True])
     assert loops(one)[-2][0] == [0, 1, 0] and loops(one)[-1][0] == [1, 0]
+
+
+def test_constants_are_pruned_as_well():
+    kept, dropped = np.arange(3.0, dtype=np.float32), np.ones(3, np.float32)
+    closed = jitney.make_jaxpr(lambda x, y: (x * kept, y * dropped))(1.0, 2.0)
+    pruned, constants, arguments = partial_eval.dce_jaxpr_consts(closed.jaxpr, [True, False])
+    assert (constants, arguments) == ([True, False], [True, False])
+    (product,) = jitney.core.eval_jaxpr(pruned, closed.consts[:1], 2.0)
+    np.testing.assert_array_equal(product, 2 * kept)
+    both = partial_eval.dce_jaxpr_consts(closed.jaxpr, [True, False], instantiate=True)
+    assert both[1:] == ([True, False], [True, True])
+
+
+@pytest.mark.parametrize("used", [[True, False], [False, True], [False, False]])
+def test_calls_are_pruned(used):
+    closed = jitney.make_jaxpr(lambda x, y: (jitney.numpy.sin(x), y * 2.0))(1.0, 3.0)
+    (call,) = jitney.make_jaxpr(
+        lambda x, y: jitney.extend.core.primitives.call_p.bind(x, y, call_jaxpr=closed)
+    )(1.0, 3.0).eqns
+    needed, pruned = partial_eval.dce_jaxpr_closed_call_rule(used, [True, True], call)
+    assert needed == used
+    if not any(used):
+        assert pruned is None
+    else:
+        assert len(pruned.invars) == len(pruned.outvars) == 1
+        program = pruned.params["call_jaxpr"]
+        (out,) = jitney.core.eval_jaxpr(program.jaxpr, program.consts, 3.0)
+        np.testing.assert_allclose(out, np.sin(3.0) if used[0] else 6.0, rtol=1e-6)
+
+
+def stores(j):
+    """Programs that write to references, with their arguments."""
+    jnp = j.numpy
+    x = jnp.ones(3)
+
+    def arguments(r, s, x):
+        r[...] = x
+        s[0] = 1.0
+        return r[...] * 2, s[1]
+
+    def added(r, s, x):
+        r.addupdate(x)
+        s[...] = x
+        s.addupdate(x)
+        return r[...], x
+
+    def called(r, s, x):
+        @j.jit
+        def f(r, x):
+            r[...] = x
+
+        f(r, x)
+        return x, s[0]
+
+    def own(r, s, x):
+        ref = j.new_ref(x)
+        ref[...] = x * 2
+        y = ref[...]
+        ref[...] = y * 3
+        return y, x
+
+    refs = [j.new_ref(x), j.new_ref(x)]
+    functions = (arguments, added, called, own)
+    return {f.__name__: j.make_jaxpr(f)(*refs, x).jaxpr for f in functions}
+
+
+@pytest.mark.parametrize("live", [True, False, [True, False, True], [False, True, True]])
+@pytest.mark.parametrize("used", [[True, True], [True, False], [False, False]])
+def test_dead_stores_are_pruned(used, live):
+    def case(j):
+        pe = importlib.import_module(f"{j.__name__}.interpreters.partial_eval")
+        found = {
+            name: pe.dce_jaxpr(program, used, live_inputs=live)
+            for name, program in stores(j).items()
+        }
+        return {name: (str(program), kept) for name, (program, kept) in found.items()}
+
+    ours, theirs = of_both(case, used, live)
+    assert ours == theirs

@@ -22,7 +22,7 @@ def constants_as_operands(jaxpr: Jaxpr) -> Jaxpr:
         return jaxpr
     names = jaxpr.debug_info.safe_arg_names(len(jaxpr.invars))
     return jaxpr.replace(
-        constvars=(),
+        constvars=[],
         invars=[*jaxpr.constvars, *jaxpr.invars],
         debug_info=jaxpr.debug_info._replace(arg_names=(None,) * len(jaxpr.constvars) + names),
     )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from jitney.core import linear_util as lu
 from jitney.core.avals import AbstractValue
+from jitney.core.closed_programs import constants_as_operands
 from jitney.core.jaxpr import Jaxpr, JaxprEqn, Literal, Var
 from jitney.core.jaxpr_trace import (
     DynamicJaxprTracer as DynamicJaxprTracer,
@@ -14,10 +15,12 @@ from jitney.core.jaxpr_trace import (
     trace_to_jaxpr,
 )
 from jitney.core.lazy import listing
+from jitney.core.refs import ReadEffect, RefEffect
 from jitney.core.trace import set_current_trace, state
 from jitney.interpreters.partial_rules import (
     JaxprTracer as JaxprTracer,
     PartialVal as PartialVal,
+    call_dce_rule,
     custom_partial_eval_rules as custom_partial_eval_rules,
     dce_rules as dce_rules,
     partial_eval_jaxpr_custom_rules as partial_eval_jaxpr_custom_rules,
@@ -30,12 +33,8 @@ from jitney.interpreters.programs import (
     partial_eval_jaxpr_nounits as partial_eval_jaxpr_nounits,
     prune_closed_jaxpr_outputs as prune_closed_jaxpr_outputs,
 )
-from jitney.primitives.call.call import call_params, jit_p
 from jitney.transforms.lojax import lowered as lower_jaxpr2
 from jitney.transforms.partial import PartialTrace
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = [
     "DynamicJaxprTracer",
@@ -110,7 +109,10 @@ def trace_to_jaxpr_nounits(
 
 
 def dce_jaxpr(
-    jaxpr: Jaxpr, used_outputs: bool | Sequence[bool], instantiate: bool | Sequence[bool] = False
+    jaxpr: Jaxpr,
+    used_outputs: bool | Sequence[bool],
+    instantiate: bool | Sequence[bool] = False,
+    live_inputs: bool | Sequence[bool] = True,
 ) -> tuple[Jaxpr, list[bool]]:
     """Returns `jaxpr` without what the used results do not need.
 
@@ -118,6 +120,9 @@ def dce_jaxpr(
       jaxpr: a program without constants, or whose constants all stay.
       used_outputs: which results are used.
       instantiate: which arguments are kept in any case.
+      live_inputs: which arguments, if they are references, may be read after the program; writes to
+        others that it does not read itself are dead stores, and so are those to references that it
+        makes.
 
     Returns: (program with the used results and arguments alone; which arguments are kept).
     """
@@ -126,17 +131,23 @@ def dce_jaxpr(
     needed: set[Var] = {
         v for v, u in zip(jaxpr.outvars, used, strict=True) if u and isinstance(v, Var)
     }
+    are_live = zip(jaxpr.invars, _flags(live_inputs, len(jaxpr.invars)), strict=True)
+    live = {*needed, *jaxpr.constvars, *[v for v, is_live in are_live if is_live]}
     eqns: list[JaxprEqn] = []
     for eqn in reversed(jaxpr.eqns):
         used_outs = [v in needed for v in eqn.outvars]
+        if not any(used_outs) and _is_dead(eqn, live):
+            continue
         rule = dce_rules.get(eqn.primitive)
         used_ins, smaller = [True] * len(eqn.invars), eqn
         if rule is not None:
-            used_ins, smaller = rule(used_outs, eqn)
+            live_ins = [not v.aval.is_ref or v in live for v in eqn.invars]
+            used_ins, smaller = call_dce_rule(rule, used_outs, live_ins, eqn)
         elif not any(used_outs) and not eqn.effects:
             continue
         if smaller is not None:
             eqns.append(smaller)
+            live.update(_read(smaller, any(used_outs)))
         needed.update(
             a for a, u in zip(eqn.invars, used_ins, strict=True) if u and not isinstance(a, Literal)
         )
@@ -151,6 +162,27 @@ def dce_jaxpr(
     return pruned, inputs
 
 
+def _is_dead(eqn: JaxprEqn, live: set[Var]) -> bool:
+    """Returns whether all effects are reads, and writes to references that are not read afterwards."""
+    return bool(eqn.effects) and all([
+        isinstance(effect, ReadEffect)
+        or (isinstance(effect, RefEffect) and eqn.invars[effect.input_index] not in live)
+        for effect in eqn.effects
+    ])  # fmt: skip
+
+
+def _read(eqn: JaxprEqn, has_used_results: bool) -> Iterator[Var]:
+    """Yields the references that an equation may read: all but those that it only writes to."""
+    written = set[int]()
+    if not has_used_results:
+        effects = [effect for effect in eqn.effects if isinstance(effect, RefEffect)]
+        read = {effect.input_index for effect in effects if isinstance(effect, ReadEffect)}
+        written = {effect.input_index for effect in effects} - read
+    for k, v in enumerate(eqn.invars):
+        if isinstance(v, Var) and v.aval.is_ref and k not in written:
+            yield v
+
+
 def _flags(flags: bool | Sequence[bool], n: int) -> list[bool]:
     return [flags] * n if isinstance(flags, bool) else list(flags)
 
@@ -160,38 +192,27 @@ def dce_jaxpr_consts(
 ) -> tuple[Jaxpr, list[bool], list[bool]]:
     """Prunes like `dce_jaxpr`, also constants: (jaxpr, which constants, which arguments are kept)."""
     n = len(jaxpr.constvars)
-    converted = jaxpr.replace(
-        constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars],
-        debug_info=jaxpr.debug_info._replace(arg_names=None),
-    )  # fmt: skip
     flags = [False] * n + _flags(instantiate, len(jaxpr.invars))
-    pruned, used = dce_jaxpr(converted, used_outputs, flags)
+    pruned, used = dce_jaxpr(constants_as_operands(jaxpr), used_outputs, flags)
     n_kept = sum(used[:n])
     out = pruned.replace(constvars=pruned.invars[:n_kept], invars=pruned.invars[n_kept:])
     return out, used[:n], used[n:]
 
 
 def dce_jaxpr_closed_call_rule(
-    used_outputs: list[bool], eqn: JaxprEqn
+    used_outputs: list[bool], live_ins: list[bool], eqn: JaxprEqn
 ) -> tuple[list[bool], JaxprEqn | None]:
-    """Returns the rule for calls whose program is the parameter `call_jaxpr`."""
-    return _prune_call(used_outputs, eqn, "call_jaxpr")
+    """The rule of calls whose program is the parameter `call_jaxpr`: see `dce_rules`."""
+    if not any(used_outputs) and not eqn.effects:
+        return [False] * len(eqn.invars), None
+    inner: Jaxpr = eqn.params["call_jaxpr"]
+    jaxpr, used_in = dce_jaxpr(inner.jaxpr, used_outputs, live_inputs=live_ins)
+    return used_in, eqn.replace(
+        invars=[a for a, u in zip(eqn.invars, used_in, strict=True) if u],
+        outvars=[v for v, u in zip(eqn.outvars, used_outputs, strict=True) if u],
+        params={**eqn.params, "call_jaxpr": inner.replace(jaxpr=jaxpr)},
+        effects=jaxpr.effects,
+    )
 
 
 dce_jaxpr_call_rule = dce_jaxpr_closed_call_rule
-
-
-def _prune_call(used: list[bool], eqn: JaxprEqn, param: str) -> tuple[list[bool], JaxprEqn | None]:
-    if not any(used) and not eqn.effects:
-        return [False] * len(eqn.invars), None
-    inner = eqn.params[param]
-    jaxpr, used_in = dce_jaxpr(inner.jaxpr, used)
-    smaller: Any = inner.replace(jaxpr=jaxpr)
-    params = {**eqn.params, param: smaller}
-    if eqn.primitive is jit_p:
-        params = call_params(eqn.params, smaller)
-    return used_in, eqn.replace(
-        invars=[a for a, u in zip(eqn.invars, used_in, strict=True) if u],
-        outvars=[v for v, u in zip(eqn.outvars, used, strict=True) if u],
-        params=params,
-    )

@@ -7,6 +7,7 @@ unknown ones are tracers of the program of the rest. So a rule is handed a view 
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -190,13 +191,22 @@ results of the former, and operands of the latter). Either equation may be None.
 
 # --- pruning --------------------------------------------------------------------------------------
 
-DceRule = Callable[[list[bool], JaxprEqn], tuple[list[bool], JaxprEqn | None]]
+# (used, live, equation), or (used, equation) as up to JAX 0.10
+DceRule = Callable[..., tuple[list[bool], JaxprEqn | None]]
+
+
+def call_dce_rule(
+    rule: DceRule, used: list[bool], live: list[bool], eqn: JaxprEqn
+) -> tuple[list[bool], JaxprEqn | None]:
+    """Calls a rule of `dce_rules`."""
+    takes_live = len(inspect.signature(rule).parameters) != 2
+    return rule(used, live, eqn) if takes_live else rule(used, eqn)
 
 
 def _adapt_dce_rule(rule: DceRule) -> Callable[..., JaxprEqn | None]:
     @functools.wraps(rule)
     def pruned(used: list[bool], eqn: JaxprEqn) -> JaxprEqn | None:
-        return rule(used, eqn)[1]
+        return call_dce_rule(rule, used, [True] * len(eqn.invars), eqn)[1]
 
     setattr(pruned, _USERS, rule)
     return pruned
@@ -207,7 +217,9 @@ def _shown_dce(rule: Callable[..., JaxprEqn]) -> DceRule:
     if user is not None:
         return user
 
-    def as_users(used: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
+    def as_users(
+        used: list[bool], live: list[bool], eqn: JaxprEqn
+    ) -> tuple[list[bool], JaxprEqn | None]:
         if not any(used) and not eqn.effects:
             return [False] * len(eqn.invars), None
         if all(used) or eqn.effects:
@@ -220,4 +232,8 @@ def _shown_dce(rule: Callable[..., JaxprEqn]) -> DceRule:
 
 
 dce_rules = RuleTable("dce", adapt=_adapt_dce_rule, show=_shown_dce)
-"""primitive -> rule(which results are used, equation) -> (which operands are, equation or None)."""
+"""primitive -> rule(used, live, equation) -> (which operands are used, equation or None).
+
+`used` says which results are used, `live` which operands may be read afterwards: all but references
+whose contents are not. Rules of two arguments, as up to JAX 0.10, are called without `live`.
+"""

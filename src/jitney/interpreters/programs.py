@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jitney.core.avals import AbstractValue
+from jitney.core.closed_programs import constants_as_operands
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr
 from jitney.core.jaxpr_trace import trace_to_jaxpr
 from jitney.transforms import partial
@@ -18,10 +19,7 @@ def close_jaxpr(jaxpr: Jaxpr) -> ClosedJaxpr:
 
 def convert_constvars_jaxpr(jaxpr: Jaxpr) -> Jaxpr:
     """Returns the program that takes its constants as arguments, before the others."""
-    info = jaxpr.debug_info
-    if info.arg_names is not None:
-        info = info._replace(arg_names=(*[None] * len(jaxpr.constvars), *info.arg_names))
-    return jaxpr.replace(constvars=[], invars=jaxpr.all_invars, debug_info=info)
+    return constants_as_operands(jaxpr)
 
 
 def abstract_eval_fun(

@@ -124,9 +124,7 @@ def _batched(
 
 def _programs_in_words(params: Mapping[str, Any]) -> dict[str, Any]:
     def replaced(x: object) -> Any:
-        if isinstance(x, Jaxpr):
-            return program_in_words(x) if x.is_closed else _open_in_words(x)
-        return x
+        return program_in_words(x) if isinstance(x, Jaxpr) else x
 
     def of(x: object) -> Any:
         if type(x) is tuple:
@@ -160,20 +158,6 @@ def evaluate_in_words(closed: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
         for v, x in zip(closed.jaxpr.constvars, closed.consts, strict=True)
     ]
     return evaluate_by(_apply_to_words, closed.jaxpr, consts, args)
-
-
-def _open_in_words(jaxpr: Jaxpr) -> Jaxpr:
-    if not _has_keys(jaxpr):
-        return jaxpr
-    n = len(jaxpr.constvars)
-
-    def run(*args: Value) -> list[Any]:
-        return evaluate_by(_apply_to_words, jaxpr, args[:n], args[n:])
-
-    avals = [in_words(v.aval) for v in (*jaxpr.constvars, *jaxpr.invars)]
-    out, _, consts = trace_to_jaxpr(run, avals, jaxpr.debug_info)
-    assert not consts, "rules for words hold no arrays"
-    return out.replace(constvars=out.invars[:n], invars=out.invars[n:])
 
 
 def _apply_to_words(eqn: JaxprEqn, values: list[Any]) -> Sequence[Any]:
