@@ -76,3 +76,23 @@ def test_wrong_arguments():
         optimizers.make_schedule([1.0])
     with pytest.raises(ValueError, match="one value more than boundaries"):
         optimizers.piecewise_constant([1, 2], [0.1])
+
+
+def test_an_update_must_keep_the_structure_of_states():
+    @optimizers.optimizer
+    def growing():
+        def update(i, g, state):
+            return (state[0] - g, i) if isinstance(state, tuple) else (state - g, i)
+
+        return (lambda x: x), update, (lambda state: state)
+
+    init, update, _ = growing()
+    with pytest.raises(TypeError, match="must keep the structure of an array's state"):
+        update(0, [1.0], init([2.0]))
+
+
+def test_schedules_of_pieces_are_sequences():
+    with pytest.raises(ValueError, match="must be sequences"):
+        optimizers.piecewise_constant(1.0, [1.0, 2.0])
+    with pytest.raises(ValueError, match="one value more than boundaries"):
+        optimizers.piecewise_constant([1.0, 2.0], [1.0, 2.0])

@@ -44,6 +44,7 @@ ROUNDS = 15  # in which each contestant is timed once
 LONGEST = 10.0  # seconds, after which there are no more rounds for a size
 FEWEST_ROUNDS = 3
 TOLERANCE = 1e-3  # relative, from which on results differ
+END = 1.0  # seconds that a process has to end by itself
 
 
 @record(frozen=True)
@@ -201,14 +202,17 @@ class _Worker:
         return json.loads(line) if line else {"error": "its process has ended"}
 
     def end(self) -> None:
-        """Ends the process."""
+        """Ends the process: requests end, which it waits for unless a call still runs."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.kill()
-        self._process.wait()
-        self._process.stdout.close()
         with contextlib.suppress(BrokenPipeError):  # a request that was sent after it had ended
             self._process.stdin.close()
+        try:
+            self._process.wait(timeout=END)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process.stdout.close()
 
 
 def measure(options: Options) -> Results:
