@@ -96,6 +96,7 @@ OPERATIONS = {
     "joined": lambda xp, x: xp.concatenate([x, x[:1], x[::-1]], 0),
     "joined at the end": lambda xp, x: xp.concatenate([x, x[:, ::-1], x[:, :1]], 1),
     "turned": lambda xp, x: x.T + 1,
+    "turned neighbours": lambda xp, x: (x.T[:-1] + x.T[1:], x.T[:-1].real + x.T[1:].imag),
     "gathered rows": lambda xp, x: x[np.arange(3 * len(x)) * 7 % len(x)],
     "gathered": lambda xp, x: x[np.arange(len(x)) * 5 % len(x), np.arange(len(x)) % x.shape[1]],
     "rolled": lambda xp, x: xp.roll(x, (1, -2), (0, 1)),

@@ -65,12 +65,15 @@ def find_turn(kernel: Kernel, vector: int, axis: int) -> Turn | None:
         if abs(s.index.coefficients[vector]) > COSTS.picked_stride:
             places.add((s.param, s.index))
     blocks: list[Block] = []
+    seconds: set[Place] = set()  # of blocks of two: a place is in one block
     for param, index in sorted(places, key=_offset):
         stride = abs(index.coefficients[axis])
+        second = param, replace(index, offset=index.offset + 1)
         if stride == 1:
             blocks.append(Block(param, index, 1))
-        elif stride == 2 and (param, replace(index, offset=index.offset + 1)) in places:
+        elif stride == 2 and second in places and (param, index) not in seconds:
             blocks.append(Block(param, index, 2))
+            seconds.add(second)
     if not blocks or len(blocks) > COSTS.turned_blocks:
         return None
     widest = max(block.count * kernel.params[block.param].itemsize for block in blocks)
