@@ -62,7 +62,14 @@ def _check_eqn(eqn: JaxprEqn) -> None:
     for atom in eqn.invars:
         if isinstance(atom, Literal) and isinstance(atom.aval, ShapedArray):
             assert atom.aval.shape == (), atom
-    out, effects = eqn.primitive.result_type(avals, eqn.params)
+    try:
+        out, effects = eqn.primitive.result_type(avals, eqn.params)
+    except Exception as error:
+        types = ", ".join([aval.str_short() for aval in avals])
+        raise JaxprTypeError(
+            f"the type rule of {eqn.primitive} does not take operands of types {types} with these "
+            f"parameters: {type(error).__name__}: {error} [eqn.C1]"
+        ) from error
     expected = list(out) if eqn.primitive.multiple_results else [out]
     if len(expected) != len(eqn.outvars):
         raise JaxprTypeError(

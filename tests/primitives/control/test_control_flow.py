@@ -493,3 +493,20 @@ def test_branches_of_which_part_is_known(known):
         return [x.is_known() for x in outs], [float(x) for x in results]
 
     assert found(jitney) == of_jax(found) == ([False], [6])
+
+
+def test_unroll_must_be_known():
+    def f(n, x):
+        return jitney.lax.scan(lambda c, z: (c, z), x, (), 10, unroll=n)
+
+    with pytest.raises(jitney.errors.ConcretizationTypeError, match="`unroll` must be known"):
+        jitney.jit(f)(3, 1.0)
+
+
+def test_checked_programs_have_parameters_that_type_rules_take():
+    closed = jitney.make_jaxpr(lambda x: jitney.lax.switch(0, [jitney.lax.sin, jitney.lax.cos], x))(
+        1.0
+    )
+    closed.jaxpr.eqns[0].params["branches"] = (4, 2)
+    with pytest.raises(jitney.core.JaxprTypeError, match="the type rule of cond does not take"):
+        jitney.core.check_jaxpr(closed.jaxpr)

@@ -17,6 +17,7 @@ from jitney.core.avals import get_aval
 from jitney.core.jaxpr import ClosedJaxpr, Var
 from jitney.core.pytree import pytrees
 from jitney.core.refs import IS_REF
+from jitney.core.trace import concrete_or_error
 from jitney.core.tracebacks import api_boundary
 from jitney.primitives import flat_trees, rules
 from jitney.primitives.array.concatenation import stack
@@ -167,6 +168,7 @@ def _without_copies(
 
 def _turns(unroll: int | bool | np.integer | np.bool_, length: int) -> int:
     """`unroll` as a number of iterations, 1 at least: 0 and False leave the choice to the compiler."""
+    unroll = concrete_or_error(None, unroll, "lax.scan: `unroll` must be known.")
     if isinstance(unroll, bool | np.bool_):
         return length if unroll else 1
     if not isinstance(unroll, int | np.integer):
