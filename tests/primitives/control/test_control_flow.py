@@ -11,6 +11,7 @@ from tests.helpers.oracle import of_jax
 from tests.helpers.rule_checks import agree, same_text
 
 import jitney
+from jitney.core import typecheck
 
 A = np.linspace(1, 9, 6).astype(np.float32)
 X = np.array([0.3, -0.7, 1.2], np.float32)
@@ -508,5 +509,5 @@ def test_checked_programs_have_parameters_that_type_rules_take():
         1.0
     )
     closed.jaxpr.eqns[0].params["branches"] = (4, 2)
-    with pytest.raises(jitney.core.JaxprTypeError, match="the type rule of cond does not take"):
-        jitney.core.check_jaxpr(closed.jaxpr)
+    with pytest.raises(typecheck.JaxprTypeError, match="the type rule of cond does not take"):
+        typecheck.check_jaxpr(closed.jaxpr)
