@@ -505,9 +505,9 @@ def test_unroll_must_be_known():
 
 
 def test_checked_programs_have_parameters_that_type_rules_take():
-    closed = jitney.make_jaxpr(lambda x: jitney.lax.switch(0, [jitney.lax.sin, jitney.lax.cos], x))(
-        1.0
-    )
-    closed.jaxpr.eqns[0].params["branches"] = (4, 2)
+    branches = [jitney.lax.sin, jitney.lax.cos]
+    closed = jitney.make_jaxpr(lambda x: jitney.lax.switch(0, branches, x))(1.0)
+    (eqn,) = [eqn for eqn in closed.jaxpr.eqns if eqn.primitive.name == "cond"]
+    eqn.params["branches"] = (4, 2)
     with pytest.raises(typecheck.JaxprTypeError, match="the type rule of cond does not take"):
         typecheck.check_jaxpr(closed.jaxpr)
