@@ -218,9 +218,10 @@ def test_answers_are_recorded_and_merged(tmp_path, monkeypatch):
     assert "sentence" not in str(Records(stale.path).read)
 
 
-def test_two_answers_for_one_digest_are_refused(asked):
+def test_two_answers_for_one_digest_are_refused(asked, monkeypatch):
     oracle, _, _ = asked
     oracle.recording = True
+    monkeypatch.setattr(module, "installed_version", lambda: module.VERSIONS[0])
     first, second = [lambda: "one", lambda: "two"]  # of one text: their line
     assert oracle.answer(first) == "one"
     assert oracle.answer(first) == "one"
