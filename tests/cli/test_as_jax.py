@@ -110,3 +110,58 @@ def test_without_jitney_the_stub_says_what_to_do(tmp_path):
         [sys.executable, "-S", "-c", "import jax"], cwd=tmp_path, capture_output=True, text=True
     )
     assert "Instead: pip uninstall jax jaxlib; then, for real JAX, pip install jax" in done.stderr
+
+
+@pytest.fixture
+def pip(monkeypatch):
+    """The calls of pip, with the names of the wheels that exist; they have the exit code `pip.code`."""
+
+    def call(*words: str) -> int:
+        wheels = [
+            Path(word).name for word in words if word.endswith(".whl") and Path(word).exists()
+        ]
+        call.calls.append((words[0], *(wheels or words[1:])))
+        return call.code
+
+    call.calls, call.code = [], 0
+    monkeypatch.setattr(as_jax, "_pip", call)
+    return call
+
+
+def test_installed_and_removed(pip, monkeypatch, capsys):
+    monkeypatch.setattr(as_jax, "installed", lambda name: (None, False))
+    assert as_jax.main(["install"]) == 0
+    command, *wheels = pip.calls.pop()
+    assert command == "install"
+    assert [wheel.split("-")[0] for wheel in wheels] == ["jax", "jaxlib"]
+    assert "`import jax` gives jitney" in capsys.readouterr().out
+    assert as_jax.main(["remove"]) == 1
+    assert "nothing of jitney's is installed" in capsys.readouterr().err
+
+    monkeypatch.setattr(as_jax, "installed", lambda name: (jax_version, True))
+    assert as_jax.main(["status"]) == 0
+    assert capsys.readouterr().out.count("of jitney") == 2
+    assert as_jax.main(["remove"]) == 0
+    assert pip.calls == [("uninstall", "--yes", "jax", "jaxlib")]
+    assert "no longer gives jitney" in capsys.readouterr().out
+
+
+def test_failures_of_pip_are_exit_codes(pip, monkeypatch, capsys):
+    pip.code = 3
+    monkeypatch.setattr(as_jax, "installed", lambda name: (jax_version, True))
+    assert as_jax.main(["install"]) == 3
+    assert as_jax.main(["remove"]) == 3
+    assert capsys.readouterr().out == ""
+
+
+def test_real_jax_is_left_alone(pip, monkeypatch, capsys):
+    monkeypatch.setattr(as_jax, "installed", lambda name: ("0.10.2", False))
+    assert as_jax.main(["install"]) == 1
+    assert pip.calls == []
+    assert "jax 0.10.2 is installed in this environment" in capsys.readouterr().err
+
+
+def test_environments_without_pip(monkeypatch, capsys):
+    monkeypatch.setattr(as_jax.importlib.util, "find_spec", lambda name: None)
+    assert as_jax._pip("install") == 1
+    assert "python -m ensurepip" in capsys.readouterr().err
