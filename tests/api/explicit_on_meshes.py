@@ -139,6 +139,11 @@ CASES = {
     "systems with parts of unknowns": lambda: jax.lax.linalg.triangular_solve(
         put(np.eye(8, dtype=np.float32)), put(X, "x"), left_side=True
     ),
+    "systems that are divided twice": lambda: jax.lax.linalg.triangular_solve(
+        put(np.ones((2, 2, 2), np.float32), "x"),
+        put(np.ones((2, 2, 2), np.float32), None, None, "x"),
+        left_side=True,
+    ),
     "polynomials": lambda: (
         jnp.polyval(jnp.arange(3.0), x),
         jnp.polyval(put(X, None, "y"), 2.0),

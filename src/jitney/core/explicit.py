@@ -355,12 +355,25 @@ def of_results(
     (mesh,) = meshes
     operation = _operation(name, mesh, avals, shardings, params, outs)
     specs = (rule or by_shapes)(operation)
+    _check_divided_once(operation, specs)
     sums = _sums(primitive, operation)
     outs = [
         _along(out, mesh, entries, sums) if isinstance(out, ShapedArray) else out
         for out, entries in zip(outs, specs, strict=True)
     ]
     return outs if primitive.multiple_results else outs[0]
+
+
+def _check_divided_once(operation: Operation, specs: Sequence[Entries]) -> None:
+    """Raises if an axis of the mesh divides two axes of a result."""
+    for entries in specs:
+        names = [name for entry in entries for name in entry]
+        if len(set(names)) < len(names):
+            lie = ", ".join([str(PartitionSpec(*spec)) for spec in operation.specs])
+            operation.refuse(
+                f"{operation.name}: one axis of the mesh would divide two axes of the result, "
+                f"as the operands lie as {lie}"
+            )
 
 
 def _operation(

@@ -97,8 +97,8 @@ def reshape(operation: Operation) -> list[Entries]:
 
     Axes that are joined are divided along the axes of the mesh of all of them, which may move elements
     between devices. New axes of one that is split are divided in the same order, each as far as it
-    goes. Axes of size 1, which only axes of the mesh of size 1
-    divide, keep them where there are as many between the same groups.
+    goes. Axes of size 1, which only axes of the mesh of size 1 divide, keep them where there are as
+    many between the same groups.
     """
     (spec,), old, new = operation.specs, shape_of(operation, 0), operation.shapes[0]
     if operation.params.get("dimensions") is not None and any(spec):
@@ -345,10 +345,6 @@ def triangular_solve(operation: Operation) -> list[Entries]:
             f"{a[unknowns] or '()'} and {b[solved] or '()'}"
         )
     equations = a[-3 - unknowns]
-    if set(equations) & set(b[free]):
-        operation.refuse(
-            f"triangular_solve: equations and right-hand sides are both divided along {b[free]}"
-        )
     matrix = (equations, b[free]) if is_left else (b[free], equations)
     return [(*_batch_axes(operation, len(b) - 2), *matrix)]
 
