@@ -35,13 +35,15 @@ def _exp_of_log(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     So powers have the same infinities and NaN as in compiled code. NumPy's, of infinities and NaN, are
     the C library's.
     """
+    re, im = np.real(y), np.imag(y)
     with float_errors.ignored():
         log = np.log(x)
+        log_re, log_im = np.real(log), np.imag(log)
         product = np.empty(np.broadcast_shapes(x.shape, y.shape), log.dtype)
-        product.real = y.real * log.real - y.imag * log.imag
-        product.imag = y.real * log.imag + y.imag * log.real
-        out = np.exp(product)
-    out = np.where((x == 0) & (y.real > 0) & (y.imag == 0), out.dtype.type(0), out)
+        product.real = re * log_re - im * log_im
+        product.imag = re * log_im + im * log_re
+        out = np.asarray(np.exp(product))
+    out = np.where((x == 0) & (re > 0) & (im == 0), out.dtype.type(0), out)
     return np.where(y == 0, out.dtype.type(1), out)
 
 

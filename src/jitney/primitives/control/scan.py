@@ -86,7 +86,7 @@ def scan_from(
     """`scan`, where `f` was made from another function: the same `source` is traced once."""
     x_leaves, x_tree = pytrees.tree_flatten(xs)
     length = _length(xs, x_leaves, length)
-    iterations = _turns(unroll, length)
+    factor = _unroll_factor(unroll, length)
     if config.disable_jit_enabled():
         return _scan_eagerly(f, init, x_leaves, x_tree, length, reverse)
     leaves, tree = pytrees.tree_flatten(init)
@@ -125,7 +125,7 @@ def scan_from(
         ft_in=ft_in,
         ft_out=ft_out,
         reverse=bool(reverse),
-        unroll=iterations,
+        unroll=factor,
     )
     if are_copies:
         remaining = iter(outs)
@@ -166,7 +166,7 @@ def _without_copies(
     return reordered(closed, operands, results), moved, same
 
 
-def _turns(unroll: int | bool | np.integer | np.bool_, length: int) -> int:
+def _unroll_factor(unroll: int | bool | np.integer | np.bool_, length: int) -> int:
     """`unroll` as a number of iterations, 1 at least: 0 and False leave the choice to the compiler."""
     unroll = concrete_or_error(None, unroll, "lax.scan: `unroll` must be known.")
     if isinstance(unroll, bool | np.bool_):
