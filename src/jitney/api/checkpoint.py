@@ -148,7 +148,7 @@ def _flags_of_leaves(
     """
     if not isinstance(arg_flags, tuple | list):
         raise TypeError(
-            "checkpoint: prevent_cse must be a bool, or a tuple with an entry for each argument, but "
+            "checkpoint: `prevent_cse` must be a flag, or a tuple with one for each argument, but "
             f"is {arg_flags!r} of type {type(arg_flags)}"
         )
     _, _, dynamic, by_name, _ = call.flatten(args, kwargs)

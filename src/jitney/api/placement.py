@@ -209,7 +209,7 @@ def make_array_from_process_local_data(
     for x, place, shape in zip(leaves, places, shapes, strict=True):
         data = np.asarray(x)
         if isinstance(place, PartitionSpec):
-            place = on_mesh_in_force(place, "make_array_from_process_local_data: sharding")
+            place = on_mesh_in_force(place, "make_array_from_process_local_data")
         arrays.append(of_local_data(data, as_sharding(place), shape))
     return pytrees.tree_unflatten(tree, arrays)
 

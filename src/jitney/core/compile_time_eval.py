@@ -71,11 +71,11 @@ def ensure_compile_time_eval() -> Within:
 
     Example:
       >>> @jax.jit
-      ... def mean(x):
+      ... def mean(values):
       ...   with jax.ensure_compile_time_eval():
       ...     weights = jnp.array([1.0, 0.0, 1.0])
       ...     n = int(jnp.count_nonzero(weights))
-      ...   return weights @ x / n
+      ...   return weights @ values / n
       >>> mean(jnp.array([2.0, 3.0, 4.0]))
       Array(3., dtype=float32)
     """

@@ -44,8 +44,8 @@ def compute_on(
     Example:
       >>> from jax.experimental.compute_on import compute_on
       >>> device = jax.memory.Space.Device
-      >>> f = compute_on(lambda x: x + 1, compute_type="device_host", out_memory_spaces=device)
-      >>> jax.jit(f)(1.0)
+      >>> plus_one = compute_on(lambda x: x + 1, compute_type="device_host", out_memory_spaces=device)
+      >>> jax.jit(plus_one)(1.0)
       Array(2., dtype=float32, weak_type=True)
     """
     if compute_type is None or out_memory_spaces is _NOT_GIVEN:

@@ -53,14 +53,14 @@ class custom_partitioning:  # the API's name
       static_argnums: which arguments are not arrays, but constants of the program.
 
     Example:
-      >>> from jax.experimental.custom_partitioning import custom_partitioning
-      >>> @custom_partitioning
+      >>> from jax.experimental import custom_partitioning as parts
+      >>> @parts.custom_partitioning
       ... def row_sums(x):
       ...   return x.sum(axis=1)
-      >>> def partition(mesh, arg_shapes, result_shape):
-      ...   rows = result_shape.sharding.spec[0]
+      >>> def partition(mesh, operands, result):
+      ...   rows = result.sharding.spec[0]
       ...   args = (jax.NamedSharding(mesh, jax.P(rows, None)),)
-      ...   return mesh, lambda x: x.sum(axis=1), result_shape.sharding, args
+      ...   return mesh, lambda x: x.sum(axis=1), result.sharding, args
       >>> row_sums.def_partition(partition, sharding_rule="i j -> i", reduction_factors=("j",))
       >>> jax.jit(row_sums)(jnp.ones((2, 3)))
       Array([3., 3.], dtype=float32)
@@ -96,8 +96,8 @@ class custom_partitioning:  # the API's name
             arg_shardings). Shapes are those of the whole arrays, pytrees of `ShapeDtypeStruct`, each
             with its NamedSharding. The function takes and returns parts, as these shardings cut them;
             the mesh's axes are named axes in it, as in `shard_map`.
-          infer_sharding_from_operands: (mesh, arg_shapes, result_shape) -> the shardings of the
-            results, where there is no `sharding_rule`.
+          infer_sharding_from_operands: function of (mesh, arg_shapes, result_shape) that returns the
+            shardings of the results, where there is no `sharding_rule`.
           propagate_user_sharding: accepted for compatibility: results are divided as operands are.
           decode_shardings: accepted for compatibility: shardings are NamedShardings.
           sharding_rule: which axes of operands and results belong together, as "i k, k j -> i j"; an

@@ -246,7 +246,8 @@ def host_local_array_to_global_array(
     Example:
       >>> mesh = jax.make_mesh((1,), ("x",))
       >>> spec = jax.sharding.PartitionSpec("x")
-      >>> multihost_utils.host_local_array_to_global_array(jnp.arange(3), mesh, spec).sharding.spec
+      >>> joined = multihost_utils.host_local_array_to_global_array
+      >>> joined(jnp.arange(3), mesh, spec).sharding.spec
       P('x',)
     """
 
@@ -280,7 +281,8 @@ def global_array_to_host_local_array(
     Example:
       >>> mesh = jax.make_mesh((1,), ("x",))
       >>> spec = jax.sharding.PartitionSpec("x")
-      >>> multihost_utils.global_array_to_host_local_array(jnp.arange(3), mesh, spec)
+      >>> own_part = multihost_utils.global_array_to_host_local_array
+      >>> own_part(jnp.arange(3), mesh, spec)
       Array([0, 1, 2], dtype=int32)
     """
 

@@ -31,8 +31,9 @@ def shard_alike(x: PyTree, y: PyTree) -> tuple[PyTree, PyTree]:
 
     Example:
       >>> from jax.experimental.shard_alike import shard_alike
-      >>> shard_alike(jnp.zeros(2), jnp.ones(2))
-      (Array([0., 0.], dtype=float32), Array([1., 1.], dtype=float32))
+      >>> x, y = shard_alike(jnp.arange(2), jnp.ones(2))
+      >>> x.tolist(), y.tolist()
+      ([0, 1], [1.0, 1.0])
     """
     xs, tree = pytrees.tree_flatten(x)
     ys, other = pytrees.tree_flatten(y)

@@ -199,8 +199,9 @@ def minmax(
         tuple of other than two.
 
     Example:
-      >>> jnp.minmax(jnp.array([[1, 4], [3, 2]]), axis=0)
-      (Array([1, 2], dtype=int32), Array([3, 4], dtype=int32))
+      >>> smallest, largest = jnp.minmax(jnp.array([[1, 4], [3, 2]]), axis=0)
+      >>> smallest.tolist(), largest.tolist()
+      ([1, 2], [3, 4])
     """
     low: ArrayLike | None
     high: ArrayLike | None

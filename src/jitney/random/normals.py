@@ -55,7 +55,7 @@ def normal(
     Example:
       >>> random.normal(random.key(0), (2, 3)).shape
       (2, 3)
-      >>> random.normal(random.key(0), (2,), jnp.float16)
+      >>> random.normal(random.key(0), (2,), "float16")
       Array([-0.4937, -0.7954], dtype=float16)
     """
     key, _ = check_key("normal", key)

@@ -5,10 +5,10 @@ makes a `jax.errors.KeyReuseError` of a draw, or a split, whose key was consumed
 and outside of them:
 
     >>> with jax.debug_key_reuse(True):
-    ...     key = jax.random.key(0)
-    ...     value = jax.random.normal(key)
+    ...     root = jax.random.key(0)
+    ...     value = jax.random.normal(root)
     ...     try:
-    ...         jax.random.normal(key)
+    ...         jax.random.normal(root)
     ...     except jax.errors.KeyReuseError:
     ...         print("used twice")
     used twice

@@ -116,8 +116,9 @@ def optimization_barrier(operand: PyTree, /) -> PyTree:
     Returns: a pytree of the same structure and values.
 
     Example:
-      >>> lax.optimization_barrier((1, 2))
-      (Array(1, dtype=int32, weak_type=True), Array(2, dtype=int32, weak_type=True))
+      >>> x, y = lax.optimization_barrier((1, 2))
+      >>> int(x), int(y)
+      (1, 2)
     """
     leaves, tree = pytrees.tree_flatten(operand)
     return pytrees.tree_unflatten(tree, optimization_barrier_p.bind(*leaves))

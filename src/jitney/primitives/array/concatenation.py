@@ -255,8 +255,8 @@ def split(operand: ArrayLike, sizes: Sequence[int | np.integer], axis: int = 0) 
       ValueError: if the sizes do not add up.
 
     Example:
-      >>> lax.split(jnp.arange(5), [2, 3])
-      [Array([0, 1], dtype=int32), Array([2, 3, 4], dtype=int32)]
+      >>> [part.tolist() for part in lax.split(jnp.arange(5), [2, 3])]
+      [[0, 1], [2, 3, 4]]
     """
     axis = canonical_axis(axis, get_aval(operand).ndim)
     return split_p.bind(operand, sizes=tuple(sizes), axis=axis)

@@ -106,7 +106,9 @@ def composite(
         takes from outside, is traced.
 
     Example:
-      >>> tangent = lax.composite(lambda x: lax.sin(x) / lax.cos(x), name="my.tangent")
+      >>> def sines_over_cosines(x):
+      ...   return lax.sin(x) / lax.cos(x)
+      >>> tangent = lax.composite(sines_over_cosines, name="my.tangent")
       >>> tangent(jnp.array([0.0, 1.0]))
       Array([0.       , 1.5574077], dtype=float32)
     """

@@ -54,8 +54,8 @@ def associative_scan(
       ValueError: if sizes differ.
 
     Example:
-      >>> lax.associative_scan(jnp.add, jnp.arange(5))
-      Array([ 0,  1,  3,  6, 10], dtype=int32)
+      >>> lax.associative_scan(jnp.multiply, jnp.arange(1, 6))
+      Array([  1,   2,   6,  24, 120], dtype=int32)
       >>> lax.associative_scan(jnp.maximum, jnp.array([3, 1, 4, 1, 5]), reverse=True)
       Array([5, 5, 5, 5, 5], dtype=int32)
     """

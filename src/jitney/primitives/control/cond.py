@@ -61,9 +61,9 @@ def switch(
       ValueError: if there are no branches.
 
     Example:
-      >>> branches = [lambda x: x + 1, lambda x: x * 10, lambda x: -x]
+      >>> branches = [jnp.abs, jnp.square, jnp.negative]
       >>> lax.switch(1, branches, jnp.array([1, 2]))
-      Array([10, 20], dtype=int32)
+      Array([1, 4], dtype=int32)
       >>> lax.switch(7, branches, jnp.array([1, 2]))  # the last one
       Array([-1, -2], dtype=int32)
     """

@@ -66,8 +66,9 @@ def scan(
       ValueError: if leading sizes differ, or there is neither `xs` nor `length`.
 
     Example:
-      >>> lax.scan(lambda total, x: (total + x, total * x), 0, jnp.arange(1, 5))
-      (Array(10, dtype=int32), Array([ 0,  2,  9, 24], dtype=int32))
+      >>> total, products = lax.scan(lambda total, x: (total + x, total * x), 0, jnp.arange(1, 5))
+      >>> int(total), products.tolist()
+      (10, [0, 2, 9, 24])
     """
     if not callable(f):
         raise TypeError(f"lax.scan: `f` must be a function, but is {f!r}")

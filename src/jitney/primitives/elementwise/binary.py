@@ -120,8 +120,8 @@ nextafter_p, nextafter = binary(
     """Returns the float next to x1 in the direction of x2.
 
     Example:
-      >>> lax.nextafter(jnp.array([1.0]), jnp.array([2.0])) > 1
-      Array([ True], dtype=bool)
+      >>> bool(lax.nextafter(jnp.float32(1), jnp.float32(2)) > 1)
+      True
     """,
     names=("x1", "x2"),
 )
@@ -260,7 +260,8 @@ def pow(x: ArrayLike, y: ArrayLike) -> Array:  # noqa: A001
       TypeError: for other dtypes, or shapes that do not broadcast.
 
     Example:
-      >>> lax.pow(jnp.array([1.0, 2.0, 3.0]), jnp.array([0.5, -1.0, 2.0]))
+      >>> bases, exponents = jnp.arange(1.0, 4.0), jnp.array([0.5, -1.0, 2.0])
+      >>> lax.pow(bases, exponents)
       Array([1. , 0.5, 9. ], dtype=float32)
     """
     try:
@@ -276,7 +277,8 @@ atan2_p, atan2 = binary(
     """Computes the angle of the point (y, x), in [-pi, pi].
 
     Example:
-      >>> lax.atan2(jnp.array([0.0, -1.0]), jnp.array([-1.0, 0.0]))
+      >>> y, x = jnp.array([[0.0, -1.0], [-1.0, 0.0]])
+      >>> lax.atan2(y, x)
       Array([ 3.1415927, -1.5707964], dtype=float32)
     """,
     error="2 ulp",

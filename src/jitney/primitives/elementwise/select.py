@@ -244,7 +244,8 @@ def round(  # noqa: A001
     Example:
       >>> lax.round(jnp.array([0.5, 1.5, -2.5]))
       Array([ 1.,  2., -3.], dtype=float32)
-      >>> lax.round(jnp.array([0.5, 1.5, -2.5]), lax.RoundingMethod.TO_NEAREST_EVEN)
+      >>> to_even = lax.RoundingMethod.TO_NEAREST_EVEN
+      >>> lax.round(jnp.array([0.5, 1.5, -2.5]), to_even)
       Array([ 0.,  2., -2.], dtype=float32)
     """
     return round_p.bind(x, rounding_method=RoundingMethod(rounding_method))

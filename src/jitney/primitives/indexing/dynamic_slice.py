@@ -315,8 +315,8 @@ def dynamic_update_slice(
       TypeError: if dtypes, ranks or sizes do not fit.
 
     Example:
-      >>> lax.dynamic_update_slice(jnp.zeros(5), jnp.ones(2), (3,))
-      Array([0., 0., 0., 1., 1.], dtype=float32)
+      >>> lax.dynamic_update_slice(jnp.arange(5), jnp.array([7, 8]), (3,)).tolist()
+      [0, 1, 2, 7, 8]
     """
     starts = start_operands(operand, start_indices, allow_negative_indices)
     return bind_values(dynamic_update_slice_p, operand, update, *starts)

@@ -371,7 +371,7 @@ def gather(
 
     Example:
       >>> numbers = lax.GatherDimensionNumbers(
-      ...     offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,)
+      ...     start_index_map=(0,), collapsed_slice_dims=(0,), offset_dims=(1,)
       ... )
       >>> lax.gather(jnp.arange(6).reshape(3, 2), jnp.array([[2], [0]]), numbers, slice_sizes=(1, 2))
       Array([[4, 5],

@@ -267,8 +267,9 @@ def custom_linear_solve(
       >>> def scaled(a):
       ...     divide = lambda matvec, b: b / a
       ...     return lax.custom_linear_solve(lambda x: a * x, 6.0, divide, divide)
-      >>> jax.value_and_grad(scaled)(2.0)
-      (Array(3., dtype=float32, weak_type=True), Array(-1.5, dtype=float32, weak_type=True))
+      >>> quotient, derivative = jax.value_and_grad(scaled)(2.0)
+      >>> float(quotient), float(derivative)
+      (3.0, -1.5)
     """
     leaves, tree = pytrees.tree_flatten(b)
     values = [as_value(x) for x in leaves]

@@ -473,8 +473,8 @@ def get(ref: Ref | TransformedRef, idx: Index | None = None) -> Array:
       ValueError: if `ref` is not a reference, or a position that is known is out of range.
 
     Example:
-      >>> ref = jax.new_ref(jnp.arange(4))
-      >>> jax.ref.get(ref, slice(1, 3))
+      >>> numbers = jax.new_ref(jnp.arange(4))
+      >>> jax.ref.get(numbers, slice(1, 3))
       Array([1, 2], dtype=int32)
     """
     base, indexers = _located(ref, idx, "ref_get")
@@ -520,9 +520,9 @@ def set(ref: Ref | TransformedRef, idx: Index | None, value: ArrayLike) -> None:
       ValueError: if `ref` is not a reference, or shapes or dtypes differ: nothing is broadcast.
 
     Example:
-      >>> ref = jax.new_ref(jnp.zeros(2))
-      >>> jax.ref.set(ref, 0, 1.0)
-      >>> ref
+      >>> pair = jax.new_ref(jnp.zeros(2))
+      >>> jax.ref.set(pair, 0, 1.0)
+      >>> pair
       Ref([1., 0.], dtype=float32)
     """
     swap(ref, idx, value, _function_name="ref_set")
