@@ -177,7 +177,21 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     power = where(positive, binary.sub(total, promotion.strong_scalar_like(total, 1)), total)
     scaled = binary.mul(mantissa, binary.pow(promotion.strong_scalar_like(power, 2), power))
     special = binary.bitwise_or(isinf(x1), compare.eq(x1, promotion.strong_scalar_like(x1, 0)))
-    return where(special, x1, scaled)
+    return where(special, _with_slope(x1, x2), scaled)
+
+
+@custom_jvp
+def _with_slope(x1: Array, x2: Array) -> Array:
+    """Returns `x1`, zeros or infinities, which have the derivative of x1 2**x2."""
+    return x1
+
+
+@_with_slope.defjvp
+def _with_slope_jvp(
+    primals: tuple[Array, Array], tangents: tuple[Array, Array]
+) -> tuple[Array, Array]:
+    x1, x2 = primals
+    return x1, binary.mul(tangents[0], binary.pow(promotion.strong_scalar_like(x2, 2), x2))
 
 
 def spacing(x: ArrayLike, /) -> Array:

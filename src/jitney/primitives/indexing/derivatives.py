@@ -248,9 +248,13 @@ def _extreme_jvp(prim: Primitive) -> None:
         def windows(of: Value) -> Any:
             return _windows(of, indices, dimension_numbers, shape_of(updates), mode=mode)
 
+        # Clipped updates go where they are read from; others out of range go nowhere.
+        counted = mode if mode is GatherScatterMode.CLIP else None
+
         def count(which: Callable[[], Any]) -> Any:
             zeros = _full(shape_of(x), 0, rules.aval_of(out).dtype)
-            return windows(scatter_add(zeros, indices, which(), dimension_numbers))
+            counts = scatter_add(zeros, indices, which(), dimension_numbers, mode=counted)
+            return windows(counts)
 
         old_share, update_share = _extreme_shares(windows(x), windows(out), updates, count)
         change = binary.add(binary.mul(windows(t), old_share), binary.mul(u, update_share))
