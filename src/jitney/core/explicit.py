@@ -395,20 +395,20 @@ def _operation(
 def _sums(primitive: Primitive, operation: Operation) -> tuple[frozenset[Any], frozenset[Any]]:
     """Returns the axes along which results are unreduced, and reduced: see `core.sums`."""
     shardings = [sharding_of(aval) for aval in operation.avals]
-    sums_in = [None if s is None else s.spec for s in shardings]
-    if not any([spec is not None and (spec.unreduced or spec.reduced) for spec in sums_in]):
+    specs = [None if s is None else s.spec for s in shardings]
+    if not any([spec is not None and (spec.unreduced or spec.reduced) for spec in specs]):
         return frozenset(), frozenset()
     linearity = primitive.linearity
-    has_terms = any([spec is not None and spec.unreduced for spec in sums_in])
-    numbers_count = linearity.mistakes_numbers and has_terms
+    has_terms = any([spec is not None and spec.unreduced for spec in specs])
+    counts_numbers = linearity.mistakes_numbers and has_terms
     operands: list[ManualAxisType | None] = []
-    for aval, spec in zip(operation.avals, sums_in, strict=True):
+    for aval, spec in zip(operation.avals, specs, strict=True):
         if spec is not None:
             names = [name for entry in spec for name in names_of(entry)]
             operands.append(
                 ManualAxisType(varying=names, unreduced=spec.unreduced, reduced=spec.reduced)
             )
-        elif isinstance(aval, ShapedArray) and (aval.shape or numbers_count):
+        elif isinstance(aval, ShapedArray) and (aval.shape or counts_numbers):
             operands.append(ManualAxisType())
         else:
             operands.append(None)  # numbers on no mesh are constants

@@ -65,7 +65,7 @@ def of_result(
       linearity: of the operation.
       name: its name.
       operands: for each operand, the axes along which it varies (or is divided), is unreduced, reduced;
-        None for those that are no arrays, or constants that lie anywhere.
+        None for those that are not arrays, or constants that lie anywhere.
       refuse: raises the error of an operation that does not go with its operands, with a reason.
       contractions_gather: whether contractions move operands.
 

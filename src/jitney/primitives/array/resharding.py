@@ -215,7 +215,7 @@ def whole_along(x: Value, axis: int) -> Any:
     if sharding is None or not explicit.names_along(aval, axis):
         return x
     entries = [None if k == axis else entry for k, entry in enumerate(sharding.spec)]
-    spec = PartitionSpec(*entries, unreduced=sharding.spec.unreduced, reduced=sharding.spec.reduced)
+    spec = sharding.spec.update(partitions=entries)
     return reshard(x, sharding.update(spec=spec))
 
 

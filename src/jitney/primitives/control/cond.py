@@ -30,9 +30,7 @@ from jitney.primitives.elementwise.select import clamp
 
 if TYPE_CHECKING:
     from jitney.core.typing import ArrayLike, PyTree
-    from jitney.primitives.rule_types import (
-        Value,
-    )
+    from jitney.primitives.rule_types import Value
 
 
 _INT32 = np.dtype(np.int32)
