@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from jitney.compiler.scalar_functions import complex_edges as edges
 from jitney.compiler.scalar_functions.declaration import (
     BOOL,
     ComplexArray,
@@ -57,13 +58,22 @@ def _rem(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.where(zero, x, np.fmod(x, np.where(zero, np.ones((), y.dtype), y)))
 
 
+_square = edges.with_edges(by_ufunc(np.square, light=True), edges.square, is_wide=False)
+
 declare("add", by_ufunc(np.add, light=True), operands=2, code="arithmetic.add", half="basic")
 declare("sub", _sub, operands=2, code="arithmetic.sub", half="basic")
 declare("mul", by_ufunc(np.multiply, light=True), operands=2, code="arithmetic.mul", half="basic")
-declare("div", _div, operands=2, cost=4, code="arithmetic.div", half="basic")
+declare(
+    "div",
+    edges.with_edges(_div, edges.div),
+    operands=2,
+    cost=4,
+    code="arithmetic.div",
+    half="basic",
+)
 declare("rem", _rem, operands=2, cost=12, code="arithmetic.rem")
 declare("neg", by_ufunc(np.negative, light=True), code="arithmetic.neg", half="closed")
-declare("square", by_ufunc(np.square, light=True), code="arithmetic.square", half="basic")
+declare("square", _square, code="arithmetic.square", half="basic")
 declare("sqrt", by_ufunc(np.sqrt, light=True), cost=6, code="arithmetic.sqrt", half="basic")
 
 
@@ -103,7 +113,7 @@ def _round_to_float16(x: np.ndarray) -> np.ndarray:
 
 
 declare("abs", by_ufunc(np.abs, light=True), result=real, code="arithmetic.absolute", half="closed")
-declare("sign", _sign, code="arithmetic.sign", half="closed")
+declare("sign", edges.with_edges(_sign, edges.sign), code="arithmetic.sign", half="closed")
 declare("floor", by_ufunc(np.floor, light=True), code="arithmetic.floor", half="closed")
 declare("ceil", by_ufunc(np.ceil, light=True), code="arithmetic.ceil", half="closed")
 declare("round_even", by_ufunc(np.rint, light=True), code="arithmetic.round_even", half="closed")

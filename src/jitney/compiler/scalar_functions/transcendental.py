@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from jitney.compiler.scalar_functions.declaration import declare
+from jitney.compiler.scalar_functions import complex_edges as edges
+from jitney.compiler.scalar_functions.complex_edges import with_edges
+from jitney.compiler.scalar_functions.declaration import Reference, declare
 from jitney.compiler.scalar_functions.ufuncs import by_ufunc, halves_in_float32, with_complex
 from jitney.core import float_errors
+
+
+def _by_ufunc(ufunc: np.ufunc, formula: edges.Formula) -> Reference:
+    return with_edges(by_ufunc(ufunc), formula)
+
 
 # --- powers -------------------------------------------------------------------------------------
 
@@ -14,10 +21,11 @@ _power = by_ufunc(np.power)
 
 
 def _pow(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    if x.dtype.kind == "c":
+        out = _power(x.astype(np.complex128), y.astype(np.complex128)).astype(x.dtype)
+        # NumPy's are finite for some operands that are not, where `edges.power` is NaN.
+        return np.where(np.isfinite(x) & np.isfinite(y), out, np.nan).astype(x.dtype)
     out = _power(x, y)
-    if out.dtype.kind == "c":
-        is_finite = np.isfinite(x) & np.isfinite(y) & np.isfinite(out)
-        return out if is_finite.all() else np.where(is_finite, out, _exp_of_log(x, y))
     # For the exponent 0.5 NumPy takes the square root, which is -0 at -0 and NaN at -inf.
     if (
         out.dtype.kind in "fV"
@@ -29,34 +37,24 @@ def _pow(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return out
 
 
-def _exp_of_log(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Returns exp(y log x), 1 for y = 0, and 0 for powers of 0 with positive real exponents.
-
-    So powers have the same infinities and NaN as in compiled code. NumPy's, of infinities and NaN, are
-    the C library's.
-    """
-    re, im = np.real(y), np.imag(y)
-    with float_errors.ignored():
-        log = np.log(x)
-        log_re, log_im = np.real(log), np.imag(log)
-        product = np.empty(np.broadcast_shapes(x.shape, y.shape), log.dtype)
-        product.real = re * log_re - im * log_im
-        product.imag = re * log_im + im * log_re
-        out = np.asarray(np.exp(product))
-    out = np.where((x == 0) & (re > 0) & (im == 0), out.dtype.type(0), out)
-    return np.where(y == 0, out.dtype.type(1), out)
-
-
 def _rsqrt(x: np.ndarray) -> np.ndarray:
     if x.dtype.itemsize == 2:
         return (1 / np.sqrt(x.astype(np.float32))).astype(x.dtype)
     return np.divide(x.dtype.type(1), np.sqrt(x))
 
 
-declare("rsqrt", _rsqrt, cost=8, ulp=(1.5, 1.5), code="floats.rsqrt")
+declare("rsqrt", with_edges(_rsqrt, edges.rsqrt), cost=8, ulp=(1.5, 1.5), code="floats.rsqrt")
 declare("cbrt", by_ufunc(np.cbrt), cost=20, ulp=(1, 1), code="floats.cbrt")
 # Its code depends on the exponent: that of constants in f32 is not that of constants in 16 bits.
-declare("pow", _pow, operands=2, cost=40, ulp=(1, 2), code="powers.power", half="own")
+declare(
+    "pow",
+    with_edges(_pow, edges.power),
+    operands=2,
+    cost=40,
+    ulp=(1, 2),
+    code="powers.power",
+    half="own",
+)
 
 
 # --- exponentials and logarithms ----------------------------------------------------------------
@@ -96,13 +94,19 @@ def _complex_logaddexp(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 _logaddexp = with_complex(halves_in_float32(by_ufunc(np.logaddexp)), _complex_logaddexp)
 
-declare("exp", by_ufunc(np.exp), cost=12, ulp=(1, 1), code="exponential.exp")
-declare("exp2", by_ufunc(np.exp2), cost=12, ulp=(1, 1), code="exponential.exp2")
-declare("expm1", by_ufunc(np.expm1), cost=16, ulp=(1.5, 2), code="exponential.expm1")
+declare("exp", _by_ufunc(np.exp, edges.exp), cost=12, ulp=(1, 1), code="exponential.exp")
+declare("exp2", _by_ufunc(np.exp2, edges.exp2), cost=12, ulp=(1, 1), code="exponential.exp2")
+declare("expm1", _by_ufunc(np.expm1, edges.expm1), cost=16, ulp=(1.5, 2), code="exponential.expm1")
 declare("log", by_ufunc(np.log), cost=14, ulp=(1, 1), code="logarithm.log")
 declare("log2", by_ufunc(np.log2), cost=16, ulp=(2, 1.5), code="logarithm.log2")
-declare("log1p", _log1p, cost=18, ulp=(1, 1), code="logarithm.log1p")
-declare("logistic", _logistic, cost=18, ulp=(2.5, 2.5), code="exponential.logistic")
+declare("log1p", with_edges(_log1p, _log1p), cost=18, ulp=(1, 1), code="logarithm.log1p")
+declare(
+    "logistic",
+    with_edges(_logistic, edges.logistic),
+    cost=18,
+    ulp=(2.5, 2.5),
+    code="exponential.logistic",
+)
 # The bound holds where no terms cancel.
 declare("logaddexp", _logaddexp, operands=2, ulp=(1, 1), code="powers.log_add_exp")
 
@@ -118,9 +122,9 @@ def _complex_atan2(y: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 _atan2 = with_complex(by_ufunc(np.arctan2), _complex_atan2)
 
-declare("sin", by_ufunc(np.sin), cost=24, ulp=(2, 2), code="trigonometric.sin")
-declare("cos", by_ufunc(np.cos), cost=24, ulp=(2, 2), code="trigonometric.cos")
-declare("tan", by_ufunc(np.tan), cost=30, ulp=(3, 2.5), code="trigonometric.tan")
+declare("sin", _by_ufunc(np.sin, edges.sin), cost=24, ulp=(2, 2), code="trigonometric.sin")
+declare("cos", _by_ufunc(np.cos, edges.cos), cost=24, ulp=(2, 2), code="trigonometric.cos")
+declare("tan", _by_ufunc(np.tan, edges.tan), cost=30, ulp=(3, 2.5), code="trigonometric.tan")
 declare("asin", by_ufunc(np.arcsin), cost=20, ulp=(2.5, 2.5), code="inverse_trigonometric.asin")
 declare("acos", by_ufunc(np.arccos), cost=20, ulp=(2, 2), code="inverse_trigonometric.acos")
 declare("atan", by_ufunc(np.arctan), cost=20, ulp=(2, 2), code="inverse_trigonometric.atan")
@@ -129,9 +133,9 @@ declare("atan2", _atan2, operands=2, cost=26, ulp=(2, 2), code="inverse_trigonom
 
 # --- hyperbolic functions -----------------------------------------------------------------------
 
-declare("sinh", by_ufunc(np.sinh), cost=24, ulp=(2, 2), code="exponential.sinh")
-declare("cosh", by_ufunc(np.cosh), cost=24, ulp=(1.5, 1.5), code="exponential.cosh")
-declare("tanh", by_ufunc(np.tanh), cost=18, ulp=(1.5, 3), code="exponential.tanh")
+declare("sinh", _by_ufunc(np.sinh, edges.sinh), cost=24, ulp=(2, 2), code="exponential.sinh")
+declare("cosh", _by_ufunc(np.cosh, edges.cosh), cost=24, ulp=(1.5, 1.5), code="exponential.cosh")
+declare("tanh", _by_ufunc(np.tanh, edges.tanh), cost=18, ulp=(1.5, 3), code="exponential.tanh")
 declare("asinh", by_ufunc(np.arcsinh), cost=30, ulp=(3, 3), code="inverse_trigonometric.asinh")
 declare("acosh", by_ufunc(np.arccosh), cost=30, ulp=(3, 3), code="inverse_trigonometric.acosh")
 declare("atanh", by_ufunc(np.arctanh), cost=24, ulp=(3, 3), code="inverse_trigonometric.atanh")

@@ -51,6 +51,13 @@ def for_small(rule: Reference) -> tuple[Reference, int]:
     return _of_ufuncs.get(rule, (rule, 0))
 
 
+def stand_in_for(inner: Reference, rule: Reference) -> Reference:
+    """`rule`, of which small arrays take the ufunc of `inner`: their eager rules look at its result."""
+    if inner in _of_ufuncs:
+        _of_ufuncs[rule] = _of_ufuncs[inner]
+    return rule
+
+
 def halves_in_float32(inner: Reference) -> Reference:
     """`inner`, with float16 and bfloat16 computed in float32: NumPy has no such loop."""
 

@@ -1,0 +1,179 @@
+"""Complex functions at infinities and NaN, and where they overflow: the formulas of compiled code.
+
+NumPy's complex functions are the C library's, which follow Annex G of the C standard. Compiled code
+(`compiler/scalar/complexes.py`) follows it in part: exp(inf + i inf) is NaN in both parts, as in XLA.
+References use these formulas where NumPy's result is not finite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from jitney.compiler.scalar_functions.declaration import ComplexArray, Reference
+from jitney.compiler.scalar_functions.ufuncs import stand_in_for
+from jitney.core import float_errors
+
+Formula = Callable[..., ComplexArray]
+
+
+def with_edges(inner: Reference, formula: Formula, *, is_wide: bool = True) -> Reference:
+    """`inner`, with complex results that are not finite computed by `formula` of complex numbers.
+
+    `is_wide`: in complex128, as compiled code computes functions of complex64; else in their own type.
+    """
+
+    def rule(*xs: np.ndarray) -> np.ndarray:
+        out = inner(*xs)
+        if out.dtype.kind != "c":
+            return out
+        is_finite = np.isfinite(out)
+        if is_finite.all():
+            return out
+        with float_errors.ignored():
+            edges = formula(*[x.astype(np.complex128) for x in xs] if is_wide else xs)
+            return np.where(is_finite, out, edges.astype(out.dtype))
+
+    return stand_in_for(inner, rule)
+
+
+def _joined(re: np.ndarray, im: np.ndarray) -> ComplexArray:
+    out = np.empty(np.broadcast_shapes(re.shape, im.shape), np.result_type(re, np.complex64))
+    out.real, out.imag = re, im
+    return out
+
+
+def exp(z: ComplexArray) -> ComplexArray:
+    """e to the power of z; 0 where the real part is -inf."""
+    re, im = z.real, z.imag
+    half = np.exp(re / 2)  # the exponential may overflow where its product with the sine does not
+    is_gone, is_real = np.isneginf(re), im == 0
+    u = np.where(is_real, half * half, half * np.cos(im) * half)
+    v = np.where(is_real, im, half * np.sin(im) * half)
+    return _joined(np.where(is_gone, 0.0, u), np.where(is_gone, 0.0, v))
+
+
+def exp2(z: ComplexArray) -> ComplexArray:
+    """2 to the power of z."""
+    return exp(_joined(z.real * np.log(2.0), z.imag * np.log(2.0)))
+
+
+def expm1(z: ComplexArray) -> ComplexArray:
+    """e to the power of z, less 1."""
+    re, im = z.real, z.imag
+    less = -2 * np.sin(im / 2) ** 2
+    u = np.where(im == 0, np.expm1(re), np.expm1(re) * np.cos(im) + less)
+    return _joined(u, exp(z).imag)
+
+
+def power(x: ComplexArray, y: ComplexArray) -> ComplexArray:
+    """exp(y log x); 1 for y = 0, and 0 for powers of 0 with positive real exponents."""
+    log = np.log(x)
+    product = _joined(y.real * log.real - y.imag * log.imag, y.real * log.imag + y.imag * log.real)
+    is_zero = (x == 0) & (y.real > 0) & (y.imag == 0)
+    return np.where(y == 0, 1.0, np.where(is_zero, 0.0, exp(product)))
+
+
+def div(x: ComplexArray, y: ComplexArray) -> ComplexArray:
+    """x / y: infinite where y is 0 or x alone is infinite, zero where y alone is."""
+    x_infinite, y_infinite = _is_infinite(x), _is_infinite(y)
+    x_finite, y_finite = np.isfinite(x), np.isfinite(y)
+    is_zero = y == 0
+    vanishes = y_infinite & x_finite
+    (a, b), (c, d) = _boxed(x, x_infinite), _boxed(y, vanishes)
+    scale = np.where(vanishes, 0.0, np.inf)
+    u, v = scale * (a * c + b * d), scale * (b * c - a * d)
+    sign = np.copysign(np.inf, y.real)
+    out = x / y
+    special = vanishes | (x_infinite & y_finite)
+    re = np.where(is_zero, sign * x.real, np.where(special, u, out.real))
+    im = np.where(is_zero, sign * x.imag, np.where(special, v, out.imag))
+    return _joined(re, im)
+
+
+def _is_infinite(z: ComplexArray) -> np.ndarray:
+    return np.isinf(z.real) | np.isinf(z.imag)
+
+
+def _boxed(z: ComplexArray, infinite: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The parts of numbers; of infinite ones, 1 for a part that is infinite, else 0, with its sign."""
+    re, im = [
+        np.where(infinite, np.copysign(np.isinf(part).astype(part.dtype), part), part)
+        for part in (z.real, z.imag)
+    ]
+    return re, im
+
+
+def reciprocal(z: ComplexArray) -> ComplexArray:
+    """1 / z: infinite at 0, zero at infinities."""
+    return div(np.ones_like(z), z)
+
+
+def rsqrt(z: ComplexArray) -> ComplexArray:
+    """1 / sqrt(z)."""
+    return reciprocal(np.sqrt(z))
+
+
+def logistic(z: ComplexArray) -> ComplexArray:
+    """1 / (1 + exp(-z))."""
+    decay = exp(_joined(-z.real, -z.imag))
+    return reciprocal(_joined(decay.real + 1, decay.imag))
+
+
+def sinh(z: ComplexArray) -> ComplexArray:
+    """The hyperbolic sine."""
+    re, im = z.real, z.imag
+    u = np.where(re == 0, re, np.sinh(re) * np.cos(im))
+    return _joined(u, np.where(im == 0, im, np.cosh(re) * np.sin(im)))
+
+
+def cosh(z: ComplexArray) -> ComplexArray:
+    """The hyperbolic cosine."""
+    re, im = z.real, z.imag
+    on_axis = (re == 0) | (im == 0)
+    zero = np.copysign(0.0, re) * np.copysign(1.0, im)
+    return _joined(np.cosh(re) * np.cos(im), np.where(on_axis, zero, np.sinh(re) * np.sin(im)))
+
+
+def tanh(z: ComplexArray) -> ComplexArray:
+    """The hyperbolic tangent, by the tangent of the imaginary part (Kahan)."""
+    re, im = z.real, z.imag
+    s, t = np.sinh(np.clip(re, -300, 300)), np.tan(im)
+    beta = t * t + 1
+    bottom = beta * s * s + 1
+    is_far = np.abs(re) > 22
+    decay = 4 * np.sin(im) * np.cos(im) * np.exp(-2 * np.abs(re))
+    decay = np.where(np.isinf(re), np.copysign(0.0, im), decay)
+    u = np.where(is_far, np.copysign(1.0, re), beta * np.sqrt(s * s + 1) * s / bottom)
+    return _joined(u, np.where(is_far, decay, t / bottom))
+
+
+def turned(rule: Formula) -> Formula:
+    """-i g(i z): the circular function of the hyperbolic one `rule`."""
+
+    def circular(z: ComplexArray) -> ComplexArray:
+        out = rule(_joined(-z.imag, z.real))
+        return _joined(out.imag, -out.real)
+
+    return circular
+
+
+sin, tan = turned(sinh), turned(tanh)
+
+
+def cos(z: ComplexArray) -> ComplexArray:
+    """The cosine: cosh(i z)."""
+    return cosh(_joined(-z.imag, z.real))
+
+
+def sign(z: ComplexArray) -> ComplexArray:
+    """z / |z|; 0 at 0."""
+    size = np.abs(z)
+    return np.where(size == 0, 0.0, _joined(z.real / size, z.imag / size))
+
+
+def square(z: ComplexArray) -> ComplexArray:
+    """z z."""
+    re, im = z.real, z.imag
+    return _joined(re * re - im * im, re * im + im * re)
