@@ -46,32 +46,35 @@ def _joined(re: np.ndarray, im: np.ndarray) -> ComplexArray:
 
 def exp(z: ComplexArray) -> ComplexArray:
     """e to the power of z; 0 where the real part is -inf."""
-    re, im = z.real, z.imag
+    re, im = np.real(z), np.imag(z)
     half = np.exp(re / 2)  # the exponential may overflow where its product with the sine does not
     is_gone, is_real = np.isneginf(re), im == 0
-    u = np.where(is_real, half * half, half * np.cos(im) * half)
+    u = np.asarray(np.where(is_real, half * half, half * np.cos(im) * half))
     v = np.where(is_real, im, half * np.sin(im) * half)
     return _joined(np.where(is_gone, 0.0, u), np.where(is_gone, 0.0, v))
 
 
 def exp2(z: ComplexArray) -> ComplexArray:
     """2 to the power of z."""
-    return exp(_joined(z.real * np.log(2.0), z.imag * np.log(2.0)))
+    return exp(_joined(np.real(z) * np.log(2.0), np.imag(z) * np.log(2.0)))
 
 
 def expm1(z: ComplexArray) -> ComplexArray:
     """e to the power of z, less 1."""
-    re, im = z.real, z.imag
+    re, im = np.real(z), np.imag(z)
     less = -2 * np.sin(im / 2) ** 2
     u = np.where(im == 0, np.expm1(re), np.expm1(re) * np.cos(im) + less)
-    return _joined(u, exp(z).imag)
+    return _joined(u, np.imag(exp(z)))
 
 
 def power(x: ComplexArray, y: ComplexArray) -> ComplexArray:
     """exp(y log x); 1 for y = 0, and 0 for powers of 0 with positive real exponents."""
     log = np.log(x)
-    product = _joined(y.real * log.real - y.imag * log.imag, y.real * log.imag + y.imag * log.real)
-    is_zero = (x == 0) & (y.real > 0) & (y.imag == 0)
+    product = _joined(
+        np.real(y) * np.real(log) - np.imag(y) * np.imag(log),
+        np.real(y) * np.imag(log) + np.imag(y) * np.real(log),
+    )
+    is_zero = (x == 0) & (np.real(y) > 0) & (np.imag(y) == 0)
     return np.where(y == 0, 1.0, np.where(is_zero, 0.0, exp(product)))
 
 
@@ -82,25 +85,26 @@ def div(x: ComplexArray, y: ComplexArray) -> ComplexArray:
     is_zero = y == 0
     vanishes = y_infinite & x_finite
     (a, b), (c, d) = _boxed(x, x_infinite), _boxed(y, vanishes)
-    scale = np.where(vanishes, 0.0, np.inf)
-    u, v = scale * (a * c + b * d), scale * (b * c - a * d)
-    sign = np.copysign(np.inf, y.real)
-    out = x / y
+    scale = np.asarray(np.where(vanishes, 0.0, np.inf))
+    u = np.asarray(scale * (a * c + b * d))
+    v = np.asarray(scale * (b * c - a * d))
+    sign = np.copysign(np.inf, np.real(y))
+    out: ComplexArray = np.asarray(x / y)
     special = vanishes | (x_infinite & y_finite)
-    re = np.where(is_zero, sign * x.real, np.where(special, u, out.real))
-    im = np.where(is_zero, sign * x.imag, np.where(special, v, out.imag))
+    re = np.where(is_zero, sign * np.real(x), np.where(special, u, np.real(out)))
+    im = np.where(is_zero, sign * np.imag(x), np.where(special, v, np.imag(out)))
     return _joined(re, im)
 
 
 def _is_infinite(z: ComplexArray) -> np.ndarray:
-    return np.isinf(z.real) | np.isinf(z.imag)
+    return np.isinf(np.real(z)) | np.isinf(np.imag(z))
 
 
 def _boxed(z: ComplexArray, infinite: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The parts of numbers; of infinite ones, 1 for a part that is infinite, else 0, with its sign."""
     re, im = [
         np.where(infinite, np.copysign(np.isinf(part).astype(part.dtype), part), part)
-        for part in (z.real, z.imag)
+        for part in (np.real(z), np.imag(z))
     ]
     return re, im
 
@@ -117,20 +121,20 @@ def rsqrt(z: ComplexArray) -> ComplexArray:
 
 def logistic(z: ComplexArray) -> ComplexArray:
     """1 / (1 + exp(-z))."""
-    decay = exp(_joined(-z.real, -z.imag))
-    return reciprocal(_joined(decay.real + 1, decay.imag))
+    decay = exp(_joined(-np.real(z), -np.imag(z)))
+    return reciprocal(_joined(np.real(decay) + 1, np.imag(decay)))
 
 
 def sinh(z: ComplexArray) -> ComplexArray:
     """The hyperbolic sine."""
-    re, im = z.real, z.imag
+    re, im = np.real(z), np.imag(z)
     u = np.where(re == 0, re, np.sinh(re) * np.cos(im))
     return _joined(u, np.where(im == 0, im, np.cosh(re) * np.sin(im)))
 
 
 def cosh(z: ComplexArray) -> ComplexArray:
     """The hyperbolic cosine."""
-    re, im = z.real, z.imag
+    re, im = np.real(z), np.imag(z)
     on_axis = (re == 0) | (im == 0)
     zero = np.copysign(0.0, re) * np.copysign(1.0, im)
     return _joined(np.cosh(re) * np.cos(im), np.where(on_axis, zero, np.sinh(re) * np.sin(im)))
@@ -138,7 +142,7 @@ def cosh(z: ComplexArray) -> ComplexArray:
 
 def tanh(z: ComplexArray) -> ComplexArray:
     """The hyperbolic tangent, by the tangent of the imaginary part (Kahan)."""
-    re, im = z.real, z.imag
+    re, im = np.real(z), np.imag(z)
     s, t = np.sinh(np.clip(re, -300, 300)), np.tan(im)
     beta = t * t + 1
     bottom = beta * s * s + 1
@@ -153,8 +157,8 @@ def turned(rule: Formula) -> Formula:
     """-i g(i z): the circular function of the hyperbolic one `rule`."""
 
     def circular(z: ComplexArray) -> ComplexArray:
-        out = rule(_joined(-z.imag, z.real))
-        return _joined(out.imag, -out.real)
+        out = rule(_joined(-np.imag(z), np.real(z)))
+        return _joined(np.imag(out), -np.real(out))
 
     return circular
 
@@ -164,16 +168,16 @@ sin, tan = turned(sinh), turned(tanh)
 
 def cos(z: ComplexArray) -> ComplexArray:
     """The cosine: cosh(i z)."""
-    return cosh(_joined(-z.imag, z.real))
+    return cosh(_joined(-np.imag(z), np.real(z)))
 
 
 def sign(z: ComplexArray) -> ComplexArray:
     """z / |z|; 0 at 0."""
     size = np.abs(z)
-    return np.where(size == 0, 0.0, _joined(z.real / size, z.imag / size))
+    return np.where(size == 0, 0.0, _joined(np.real(z) / size, np.imag(z) / size))
 
 
 def square(z: ComplexArray) -> ComplexArray:
     """z z."""
-    re, im = z.real, z.imag
+    re, im = np.real(z), np.imag(z)
     return _joined(re * re - im * im, re * im + im * re)
