@@ -5,13 +5,17 @@
 
 A subject is at most SUBJECT characters, begins with a verb in the imperative ("Add", not "Added",
 "Adds", "Adding" or "The"), and ends without a full stop. A blank line separates it from the body, whose
-lines are at most LINE characters. Merge commits have no message of their own. Without a repository, or
-where its history begins later, there is nothing to check.
+lines are at most LINE characters. Merge commits have no message of their own.
+
+A range that this repository does not have is a failure: it would pass for one without faults. There is
+nothing to check without a repository, as in an unpacked archive, and in a shallow clone that was cut
+after the check began.
 """
 
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -57,26 +61,45 @@ def faults(message: str) -> Iterator[str]:
 
 def _git(*arguments: str) -> str | None:
     """What a command of git prints; None if it fails."""
-    try:
-        found = subprocess.run(
-            ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
-        )
-    except FileNotFoundError:
-        return None
+    found = subprocess.run(
+        ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     return found.stdout if found.returncode == 0 else None
 
 
-def messages(commits: str) -> list[tuple[str, str]]:
-    """(abbreviated hash, message) of the commits of a range; none if there is no such range here."""
+def messages(commits: str) -> list[tuple[str, str]] | None:
+    """(abbreviated hash, message) of the commits of a range; None if there is no such range here."""
     told = _git("log", "--no-merges", "--format=%h%n%B%x00", commits, "--")
-    entries = [] if told is None else [entry.lstrip("\n") for entry in told.split("\0")]
-    return [(name, text) for name, _, text in (entry.partition("\n") for entry in entries) if name]
+    if told is None:
+        return None
+    entries = [entry.lstrip("\n").partition("\n") for entry in told.split("\0")]
+    return [(name, text) for name, _, text in entries if name]
+
+
+def _unchecked() -> str | None:
+    """Why commits since the check began cannot be here; None if they have to be."""
+    if not (ROOT / ".git").exists():  # a folder above may have a repository, of something else
+        return "there is no repository"
+    if shutil.which("git") is None:
+        return "git is not installed"
+    is_shallow = _git("rev-parse", "--is-shallow-repository") == "true\n"
+    if is_shallow and _git("cat-file", "-e", f"{BEGIN}^{{commit}}") is None:
+        return f"this shallow clone does not reach back to {BEGIN}"
+    return None
 
 
 def main() -> int:
-    """Prints what is wrong with each message; 1 if anything is."""
-    commits = sys.argv[1] if len(sys.argv) > 1 else f"{BEGIN}.."
+    """Prints what is wrong with each message; 1 if anything is, or if there is no such range."""
+    given = sys.argv[1:2]
+    reason = None if given else _unchecked()
+    if reason is not None:
+        print(f"messages of commits are not checked: {reason}")
+        return 0
+    commits = given[0] if given else f"{BEGIN}.."
     found = messages(commits)
+    if found is None:
+        print(f"messages of commits cannot be checked: git finds no range {commits} in {ROOT}")
+        return 1
     refused = 0
     for name, text in found:
         for fault in faults(text):
