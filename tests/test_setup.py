@@ -4,6 +4,7 @@ import importlib.util
 import os
 import re
 import runpy
+import subprocess
 import sys
 import sysconfig
 from pathlib import Path
@@ -98,3 +99,37 @@ def test_oldest_versions_are_those_of_the_metadata():
     bounds = _load("run").lower_bounds()
     assert [b for b in bounds if not re.fullmatch(r"\w+==[\d.]+", b)] == []
     assert "numpy==2.0" in bounds
+
+
+@pytest.mark.parametrize(
+    ("arguments", "venv", "program"),
+    [
+        (["wheels", "--help"], ".venv", ["python", "-m", "tools.wheels", "--help"]),
+        (["fuzz", "--help"], ".venv", ["python", "-m", "tests.fuzz.differential", "run", "--help"]),
+        (["packages", "quax", "pgx"], ".venv", ["python", "tools/package_programs.py", "quax", "pgx"]),
+        (["--oldest", "pictures", "--venv", "x"], ".venv-oldest",
+         ["python", "-m", "tools.pictures", "--venv", "x"]),
+        (["--venv", "mine", "tour"], "mine", ["jitney", "tour"]),
+    ],
+)  # fmt: skip
+def test_what_follows_a_command_is_its_programs(monkeypatch, tmp_path, arguments, venv, program):
+    run, ran = _load("run"), []
+    monkeypatch.setattr(run, "prepare", lambda folder, *_: tmp_path / folder.name)
+
+    def record(command, **_):
+        ran.append(command)
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr(run.subprocess, "run", record)
+    monkeypatch.setattr(sys, "argv", ["run.py", *arguments])
+    assert run.main() == 0
+    assert ran == [[str(tmp_path / venv / program[0]), *program[1:]]]
+
+
+def test_help_before_a_command_is_of_all(monkeypatch, capsys):
+    run = _load("run")
+    monkeypatch.setattr(sys, "argv", ["run.py", "--help"])
+    with pytest.raises(SystemExit, match="0"):
+        run.main()
+    told = capsys.readouterr().out
+    assert all(f"tools/run.py {name} " in told for name in run.COMMANDS)

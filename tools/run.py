@@ -13,10 +13,11 @@
     python tools/run.py sanitize      the native core under AddressSanitizer and ThreadSanitizer
     python tools/run.py lint          ruff, pyright, the layers, annotations, and borrowed sentences
     python tools/run.py bench         against real jax; what follows is handed to the benchmarks
-    python tools/run.py wheels        wheels for all platforms and Pythons; --help says what may follow
+    python tools/run.py wheels        wheels for all platforms and Pythons: see `wheels --help`
     python tools/run.py docs          the site of the documents, in docs/_build/html
     python tools/run.py pictures      pictures of the documents, in docs/images; names may follow
 
+All that follows the command is the program's; options of this one come before the command.
 With `--oldest` the environment has the oldest versions that pyproject.toml allows of what the package
 needs, in place of the newest. Libraries and packages, of versions that are pinned, have environments of
 their own.
@@ -162,11 +163,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("command", choices=COMMANDS)
     parser.add_argument("--oldest", action="store_true", help="with the oldest dependencies")
     parser.add_argument("--python", default=sys.executable, help="that makes the environment")
     parser.add_argument("--venv", help="its folder: .venv, .venv-oldest or .venv-libraries")
-    given, rest = parser.parse_known_args()
+    parser.add_argument("command", choices=COMMANDS)
+    parser.add_argument("rest", nargs=argparse.REMAINDER, help="is handed to the command's program")
+    given = parser.parse_args()
 
     command = COMMANDS[given.command]
     venv = ROOT / (given.venv or _default_venv(command, given.oldest))
@@ -180,7 +182,7 @@ def main() -> int:
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     status = 0
     for step in command.steps:
-        program = [str(programs / step[0]), *step[1:], *rest]
+        program = [str(programs / step[0]), *step[1:], *given.rest]
         found = subprocess.run(program, cwd=ROOT, env=environment, check=False).returncode
         status = status or found
     return status
