@@ -34,7 +34,7 @@ fuzz:  ## random programs, against the interpreter and real jax; FUZZ="--count 1
 sanitize:  ## the native core under AddressSanitizer and ThreadSanitizer
 	@$(RUN) sanitize
 
-lint:  ## ruff, pyright, the layers, annotations, borrowed sentences, and messages of commits
+lint:  ## ruff, its format, pyright, the layers, annotations, borrowed sentences, and messages of commits
 	@$(RUN) lint
 
 bench:  ## against real jax

@@ -11,7 +11,7 @@
     python tools/run.py packages      programs of packages that require JAX; names of some may follow
     python tools/run.py packages-sample   a tenth of them, another one each time
     python tools/run.py sanitize      the native core under AddressSanitizer and ThreadSanitizer
-    python tools/run.py lint          ruff, pyright, the layers, annotations, and borrowed sentences
+    python tools/run.py lint          ruff, pyright, layers, annotations, borrowed text, commit messages
     python tools/run.py bench         against real jax; what follows is handed to the benchmarks
     python tools/run.py wheels        wheels for all platforms and Pythons: see `wheels --help`
     python tools/run.py docs          the site of the documents, in docs/_build/html
@@ -57,6 +57,7 @@ PYTEST = [*PYTEST_BY_TEST, "--dist", "loadfile", "--no-loadscope-reorder"]
 LIBRARY_TESTS = [*PYTEST_BY_TEST, "--all-libraries", "tests/libraries/test_libraries.py"]
 PACKAGES = ["python", "tools/package_programs.py"]
 RUFF = ["ruff", "check", "--output-format", "concise", "."]
+FORMAT = ["ruff", "format", "--check", "."]
 COMMANDS = {
     "tour": Command("run", [["jitney", "tour"]]),
     "test": Command("test", [PYTEST]),
@@ -73,6 +74,7 @@ COMMANDS = {
         "oracle",
         [
             RUFF,
+            FORMAT,
             ["pyright", "--level", "error"],
             ["lint-imports", "--no-logo"],
             ["python", "tools/annotations.py"],
