@@ -16,7 +16,7 @@ test:  ## all tests; real jax is not needed
 test-live:  ## all tests, with real jax beside: tests that need it, and a sample of its recorded answers
 	@$(RUN) test-live
 
-test-quick:  ## a minute: a twelfth of the tests, up to the first failure
+test-quick:  ## a fixed twelfth of the tests, up to the first failure
 	@$(RUN) test-quick
 
 libraries:  ## libraries for JAX on this package; PYTHON's packages are in .venv-libraries

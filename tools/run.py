@@ -3,7 +3,7 @@
     python tools/run.py tour          three programs on their way to machine code
     python tools/run.py test          all tests; what follows is handed to pytest
     python tools/run.py test-live     so, with real jax: 3 % of its recorded answers are computed anew
-    python tools/run.py test-quick    40 seconds of tests, up to the first failure
+    python tools/run.py test-quick    a twelfth of the tests, up to the first failure
     python tools/run.py compat        tests of what touches dependencies, and a tenth of all others
     python tools/run.py oracle        records anew what real jax answers; a test file may follow
     python tools/run.py fuzz          random programs; what follows is handed to the fuzzer

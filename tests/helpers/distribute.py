@@ -1,9 +1,9 @@
 """Distribution of tests to processes: pytest-xdist's, without its cost for each test.
 
-With 24,000 tests two parts of pytest-xdist take a minute of processor time. Its scheduler counts all
-tests that a process was ever given when one of them ends, and searches the whole list for the position
-of each that it sends: quadratic in the number of tests. And a process sends six messages for a test, of
-which four say that nothing happened.
+With tens of thousands of tests two parts of pytest-xdist take a minute of processor time. Its
+scheduler counts all tests that a process was ever given when one of them ends, and searches the whole
+list for the position of each that it sends: quadratic in the number of tests. And a process sends six
+messages for a test, of which four say that nothing happened.
 """
 
 from __future__ import annotations
