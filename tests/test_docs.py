@@ -24,6 +24,7 @@ from benchmarks import picture
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
 ERRORS = ROOT / "docs" / "errors.md"  # its examples are wrong on purpose
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 LINK = re.compile(r"(?<!!)\[[^\]\n]+\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
@@ -154,6 +155,39 @@ def test_the_picture_of_the_readme_is_measured() -> None:
     for page in DOCUMENTS:
         for words in re.findall(r"!\[([^\]]*)\]\([\w/]*speed\.svg\)", page.read_text()):
             assert words == picture.summary(found), _name(page)
+
+
+# What a paragraph begins with that was a block of commands.
+COMMAND = re.compile(r"(?:make [a-z]|pip install|python3? (?:-m|\w+/)|git [a-z]|\.ci/)")
+
+
+def joined(text: str) -> list[str]:
+    """The paragraphs of a document that are commands, or hold comments of commands."""
+    blocks = re.compile(r"^```.*?^```$|^ {4}[^\n]*$", re.M | re.S)
+    prose = blocks.sub("", text)
+    paragraphs = re.split(r"\n\s*\n", re.sub(r"`[^`]*`", "`code`", prose))
+    return [x for x in map(str.strip, paragraphs) if COMMAND.match(x) or re.search(r"[^\n] # ", x)]
+
+
+@pytest.mark.parametrize("path", [*DOCUMENTS, *TUTORIALS], ids=_name)
+def test_commands_stand_in_blocks_of_code(path: Path) -> None:
+    """One in each line: in a paragraph they become one command, of which the first alone runs."""
+    assert not joined(path.read_text())
+
+
+@pytest.mark.parametrize(
+    ("text", "is_joined"),
+    [
+        ("make tour # programs make test # tests", True),
+        ("Text:\n\nmake tour\nmake test\n", True),
+        ("Run `a`:\nmake it # quick", True),
+        ("Text:\n\n    make tour  # programs\n    make test\n", False),
+        ("```{code-cell}\nmake tour # programs\n```\n", False),
+        ("## A heading\n\nThese functions\nmake arrays; `x # y` is code.", False),
+    ],
+)
+def test_joined_commands_are_found(text: str, is_joined: bool) -> None:
+    assert bool(joined(text)) == is_joined
 
 
 def update() -> None:
