@@ -7,6 +7,7 @@ from tools import annotations
 
 # Written apart: these texts are no comments that the lint should find here.
 IGNORE, RULE = "# type: " + "ignore", "[index]"
+SLOW = "pytest." + "mark.slow"
 
 
 @pytest.mark.parametrize(
@@ -25,6 +26,21 @@ IGNORE, RULE = "# type: " + "ignore", "[index]"
 )
 def test_reasons_of_ignores(text, has_reason):
     assert list(annotations.ignores(text)) == [(text.count("\n") + 1, has_reason)]
+
+
+@pytest.mark.parametrize(
+    ("text", "has_reason"),
+    [
+        (f"@{SLOW}", False),
+        (f"@{SLOW}  # noqa: E501", False),
+        (f"@{SLOW}  # compiles a long program", True),
+        (f"pytestmark = [{SLOW}, OTHER]  # start processes", True),
+        (f"# Compiles a long program.\n@{SLOW}", True),
+        (f"pytest.param(1, marks={SLOW})", False),
+    ],
+)
+def test_reasons_of_slow_tests(text, has_reason):
+    assert list(annotations.slow_marks(text)) == [(text.count("\n") + 1, has_reason)]
 
 
 def test_other_comments_are_no_ignores():
@@ -62,4 +78,5 @@ def test_shares_are_compared_with_limits():
 
 def test_the_tree_gives_its_reasons():
     count, bare = annotations.check_ignores()
+    assert not annotations.check_slow_marks()
     assert not bare and 0 < count <= annotations.MAX_IGNORES < 60

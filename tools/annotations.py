@@ -6,7 +6,8 @@
 Counted are all parameters of all functions (methods and inner functions too; `self`, `cls` and what
 starts with an underscore do not count) that are annotated `Any` or not at all; functions whose result
 is so; names that stand for `Any` alone; and, in the whole tree, comments that tell pyright to ignore
-something. Each of these has a reason: another comment after it, or one on the line above.
+something. Each of these has a reason: another comment after it, or one on the line above. So has each
+mark of a slow test.
 """
 
 from __future__ import annotations
@@ -67,6 +68,7 @@ MAX_ALIASES = 19
 MAX_IGNORES = 35
 _CHECKED = ("src", "typings", "tests", "tools", "benchmarks")
 _IGNORE = re.compile(r"#\s*(?:type|pyright):\s*ignore(?:\[[^]]*\])?(?P<after>.*)")
+_SLOW = re.compile(r"\bpytest\.mark\.slow\b(?P<after>.*)")
 _PRAGMA = r"(?:noqa|fmt|ruff|type|pyright)\b"
 _REASON = re.compile(rf"#\s*(?!{_PRAGMA})\w")
 
@@ -113,9 +115,18 @@ def folder_of(path: Path) -> str:
 
 def ignores(text: str) -> Iterator[tuple[int, bool]]:
     """The line of every ignored diagnostic in a source text, and whether there is a reason for it."""
+    return _with_reasons(_IGNORE, text)
+
+
+def slow_marks(text: str) -> Iterator[tuple[int, bool]]:
+    """The line of every mark of a slow test in a source text, and whether there is a reason for it."""
+    return _with_reasons(_SLOW, text)
+
+
+def _with_reasons(wanted: re.Pattern[str], text: str) -> Iterator[tuple[int, bool]]:
     above = ""
     for number, line in enumerate(text.splitlines(), start=1):
-        found = _IGNORE.search(line)
+        found = wanted.search(line)
         if found is not None:
             yield number, bool(_REASON.search(found["after"]) or _REASON.match(above.lstrip()))
         above = line
@@ -131,6 +142,16 @@ def check_ignores() -> tuple[int, list[str]]:
                 if not has_reason:
                     bare.append(f"{path.relative_to(ROOT)}:{number}")
     return count, bare
+
+
+def check_slow_marks() -> list[str]:
+    """The places of tests that are marked as slow without a reason."""
+    return [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in sorted((ROOT / "tests").rglob("*.py"))
+        for number, has_reason in slow_marks(path.read_text())
+        if not has_reason
+    ]
 
 
 class Share(NamedTuple):
@@ -197,7 +218,10 @@ def _report(told: dict[str, Share], returned: dict[str, Share], named: list[str]
         print(f"{number} {what}{mark}")
     for place in bare:
         print(f"{place}: ignored without a reason")
-    return status | bool(bare)
+    slow = check_slow_marks()
+    for place in slow:
+        print(f"{place}: marked as slow without a reason")
+    return status | bool(bare) | bool(slow)
 
 
 if __name__ == "__main__":

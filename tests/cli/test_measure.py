@@ -20,7 +20,7 @@ def test_one_process(capsys):
 
 
 @NEEDS_MPI
-@pytest.mark.slow
+@pytest.mark.slow  # starts two processes, which repeat what they time
 def test_processes():
     done = run(2, "-m", "jitney", "measure")
     assert done.returncode == 0, done.stderr

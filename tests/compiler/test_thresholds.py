@@ -25,7 +25,7 @@ PARTS = (
 )
 
 
-@pytest.mark.slow
+@pytest.mark.slow  # runs a file of tests in a process, a third in each
 @pytest.mark.parametrize("part", PARTS)
 def test_small_programs_by_the_ways_of_large_ones(part):
     command = [

@@ -67,7 +67,7 @@ class Near(doctest.OutputChecker):
 
 
 @pytest.mark.live
-@pytest.mark.slow
+@pytest.mark.slow  # XLA compiles each operation of the examples
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_example_with_real_jax(name: str):
     import jax

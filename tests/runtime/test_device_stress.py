@@ -10,7 +10,7 @@ import pytest
 PROGRAM = Path(__file__).parent / "stress_on_devices.py"
 
 
-@pytest.mark.slow
+@pytest.mark.slow  # starts a process that runs ten thousand programs
 def test_ten_thousand_runs_without_a_hang():
     environment = dict(os.environ, JITNEY_NUM_THREADS="2")
     environment.pop("JAX_NUM_CPU_DEVICES", None)

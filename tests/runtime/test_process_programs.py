@@ -3,7 +3,7 @@
 import pytest
 from tests.helpers.on_processes import NEEDS_MPI, SCRIPTS, run
 
-pytestmark = [pytest.mark.slow, NEEDS_MPI]
+pytestmark = [pytest.mark.slow, NEEDS_MPI]  # each starts two to four processes, some twice
 
 
 @pytest.mark.parametrize(

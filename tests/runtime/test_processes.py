@@ -22,7 +22,7 @@ def test_devices_of_all_processes():
 
 
 @NEEDS_MPI
-@pytest.mark.slow
+@pytest.mark.slow  # mpiexec starts three processes for each row
 @pytest.mark.parametrize(
     ("mode", "text"),
     [
@@ -57,7 +57,7 @@ DEATH = "jitney: process 1 of {} (PID "
 
 
 @NEEDS_MPI
-@pytest.mark.slow
+@pytest.mark.slow  # starts processes, and waits for the death of one to be noticed
 @pytest.mark.parametrize("n", [2, 3])
 @pytest.mark.parametrize("mode", ["leave", "leave_with_child", "kill", "fault"])
 def test_a_process_that_dies_without_a_word_is_told_of(mode, n):
@@ -71,7 +71,7 @@ def test_a_process_that_dies_without_a_word_is_told_of(mode, n):
 
 
 @NEEDS_MPI
-@pytest.mark.slow
+@pytest.mark.slow  # starts processes, and waits for the death of one to be noticed
 def test_where_the_launcher_leaves_processes_running_they_are_ended():
     if "MPICH" not in subprocess.run([MPIEXEC, "--version"], capture_output=True, text=True).stdout:
         pytest.skip("an option of MPICH's")
@@ -83,7 +83,7 @@ def test_where_the_launcher_leaves_processes_running_they_are_ended():
 
 
 @NEEDS_MPI
-@pytest.mark.slow
+@pytest.mark.slow  # mpiexec starts three processes
 def test_a_process_that_ends_well_leaves_no_watcher():
     done = joining("devices")
     assert done.returncode == 0

@@ -38,7 +38,7 @@ def test_program_prints_as_with_jax(program: Path) -> None:
 
 
 @pytest.mark.live
-@pytest.mark.slow
+@pytest.mark.slow  # starts a process for each program, and XLA compiles there
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.stem)
 def test_recorded_output_is_that_of_jax(program: Path) -> None:
     assert output_of(program) == recorded(program)
