@@ -205,3 +205,17 @@ def test_rules_of_pruning_without_live_operands():
     smaller, used = pe.dce_jaxpr(program.jaxpr, [False, True])
     assert used == [True, True]
     assert smaller.eqns[0].params["keep"] == (False, True)
+
+
+def test_signatures_of_rules_are_found_once(monkeypatch):
+    """When a rule is entered: a program may have thousands of equations."""
+    p, pe, _ = pruned(jitney)
+    program = jitney.make_jaxpr(lambda x, y: p.bind(x, jnp.sin(y), keep=(True, True)))(1.0, 2.0)
+
+    def signature(rule):
+        raise AssertionError(f"the signature of {rule} is looked at again")
+
+    monkeypatch.setattr("inspect.signature", signature)
+    smaller, used = pe.dce_jaxpr(program.jaxpr, [False, True])
+    assert used == [True, True]
+    assert smaller.eqns[-1].params["keep"] == (False, True)

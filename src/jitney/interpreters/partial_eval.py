@@ -20,8 +20,8 @@ from jitney.core.trace import set_current_trace, state
 from jitney.interpreters.partial_rules import (
     JaxprTracer as JaxprTracer,
     PartialVal as PartialVal,
-    call_dce_rule,
     custom_partial_eval_rules as custom_partial_eval_rules,
+    dce_rule_of,
     dce_rules as dce_rules,
     partial_eval_jaxpr_custom_rules as partial_eval_jaxpr_custom_rules,
 )
@@ -138,11 +138,11 @@ def dce_jaxpr(
         used_outs = [v in needed for v in eqn.outvars]
         if not any(used_outs) and _is_dead(eqn, live):
             continue
-        rule = dce_rules.get(eqn.primitive)
+        rule = dce_rule_of(eqn.primitive)
         used_ins, smaller = [True] * len(eqn.invars), eqn
         if rule is not None:
             live_ins = [not v.aval.is_ref or v in live for v in eqn.invars]
-            used_ins, smaller = call_dce_rule(rule, used_outs, live_ins, eqn)
+            used_ins, smaller = rule(used_outs, live_ins, eqn)
         elif not any(used_outs) and not eqn.effects:
             continue
         if smaller is not None:

@@ -20,6 +20,7 @@ from jitney.interpreters.tables import RuleTable
 from jitney.transforms.partial import PartialTrace
 
 _USERS = "users_rule"  # the attribute that holds the user's rule of an adapted one
+_OF_THREE = "rule_of_three"  # the attribute that holds the user's rule for pruning, with `live`
 
 
 class PartialVal(tuple[Any, Any]):
@@ -191,24 +192,37 @@ results of the former, and operands of the latter). Either equation may be None.
 
 # --- pruning --------------------------------------------------------------------------------------
 
+_DCE = "dce"  # the slot of these rules
+
 # (used, live, equation), or (used, equation) as up to JAX 0.10
 DceRule = Callable[..., tuple[list[bool], JaxprEqn | None]]
 
 
-def call_dce_rule(
-    rule: DceRule, used: list[bool], live: list[bool], eqn: JaxprEqn
-) -> tuple[list[bool], JaxprEqn | None]:
-    """Calls a rule of `dce_rules`."""
-    takes_live = len(inspect.signature(rule).parameters) != 2
-    return rule(used, live, eqn) if takes_live else rule(used, eqn)
+def _of_three(rule: DceRule) -> DceRule:
+    """Returns a user's rule as one that takes `live`."""
+    if len(inspect.signature(rule).parameters) != 2:
+        return rule
+    return lambda used, live, eqn: rule(used, eqn)
+
+
+def dce_rule_of(prim: Primitive) -> DceRule | None:
+    """Returns a primitive's rule of `dce_rules`, as one that takes `live`; None if it has none."""
+    rule = prim.rules.get(_DCE)
+    if rule is None:
+        return None
+    users: DceRule | None = getattr(rule, _OF_THREE, None)
+    return _shown_dce(rule) if users is None else users
 
 
 def _adapt_dce_rule(rule: DceRule) -> Callable[..., JaxprEqn | None]:
+    of_three = _of_three(rule)  # once, not for each equation
+
     @functools.wraps(rule)
     def pruned(used: list[bool], eqn: JaxprEqn) -> JaxprEqn | None:
-        return call_dce_rule(rule, used, [True] * len(eqn.invars), eqn)[1]
+        return of_three(used, [True] * len(eqn.invars), eqn)[1]
 
     setattr(pruned, _USERS, rule)
+    setattr(pruned, _OF_THREE, of_three)
     return pruned
 
 
@@ -231,7 +245,7 @@ def _shown_dce(rule: Callable[..., JaxprEqn]) -> DceRule:
     return as_users
 
 
-dce_rules = RuleTable("dce", adapt=_adapt_dce_rule, show=_shown_dce)
+dce_rules = RuleTable(_DCE, adapt=_adapt_dce_rule, show=_shown_dce)
 """primitive -> rule(used, live, equation) -> (which operands are used, equation or None).
 
 `used` says which results are used, `live` which operands may be read afterwards: all but references
