@@ -16,8 +16,12 @@ seed, folder by folder, so that rules, passes, kernels and native code have thei
 
 A mutant is put into a copy of the project, build/mutants/tree-0 for the first of `--jobs` that run at a
 time. The test files that run its line, those of near folders first, run until one fails: the mutant is
-*killed*. What passes all of them, or all that fit into `--limit` seconds, *survives*. Results go to
-build/mutants/results-SEED.jsonl, and a run that was cut off goes on where it stopped.
+*killed*. What passes all of them, or all that fit into `--limit` seconds, *survives*. A mutant is
+*unjudged* if pytest itself did not get through, which says nothing of the tests. All of these files run
+once without a fault, and those that fail are reported and left out: they would kill every mutant.
+
+Results go to build/mutants/results-SEED-COMMIT.jsonl, and a run that was cut off goes on where it
+stopped. Changes that are not committed yet are part of COMMIT.
 """
 
 from __future__ import annotations
@@ -25,6 +29,8 @@ from __future__ import annotations
 import argparse
 import ast
 import functools
+import hashlib
+import importlib.util
 import json
 import os
 import random
@@ -228,13 +234,21 @@ def _of_native(path: Path) -> list[Mutant]:
     return found
 
 
+def _listed(folder: Path) -> list[Path]:
+    """The files of a folder that a copy of the project has: those of git; all, without a repository."""
+    if not (ROOT / ".git").exists():
+        return sorted(x.relative_to(ROOT) for x in (ROOT / folder).rglob("*") if x.is_file())
+    command = ["git", "ls-files", "-z", "--", folder.as_posix()]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout.decode()
+    return sorted(Path(x) for x in listed.split("\0") if x and (ROOT / x).is_file())
+
+
 @functools.cache
 def _places(folder: str) -> tuple[Mutant, ...]:
     """All mutants of a folder."""
     is_native = folder == "runtime/native"
-    kinds = ("*.h", "*.pxi", "*.pyx") if is_native else ("*.py",)
-    root = ROOT / PACKAGE / folder
-    files = sorted(x.relative_to(ROOT) for kind in kinds for x in root.rglob(kind))
+    kinds = (".h", ".pxi", ".pyx") if is_native else (".py",)
+    files = [x for x in _listed(PACKAGE / folder) if x.suffix in kinds]
     of = _of_native if is_native else _of_python
     return tuple(mutant for file in files for mutant in of(file))
 
@@ -253,7 +267,7 @@ def drawn(count: int, seed: int) -> list[Mutant]:
 
 
 def _test_files() -> list[str]:
-    return sorted(x.relative_to(ROOT).as_posix() for x in (ROOT / "tests").rglob("test_*.py"))
+    return [x.as_posix() for x in _listed(Path("tests")) if x.match("test_*.py")]
 
 
 def _measure(test: str) -> tuple[str, float]:
@@ -280,7 +294,8 @@ def _measure(test: str) -> tuple[str, float]:
 def make_map(jobs: int, branches: bool) -> None:
     """Runs each test file in a process of its own under coverage, and joins what they ran.
 
-    What a test runs in processes that it starts, such as programs on several devices, is the test's.
+    What a test runs in processes that it starts, such as programs on several devices, is the test's;
+    only what a process ran that a signal or `os._exit` ended is not known.
     """
     shutil.rmtree(HOME, ignore_errors=True)
     HOME.mkdir(parents=True)
@@ -392,12 +407,9 @@ def _covering(mutant: Mutant) -> list[str]:
 def _make_tree(tree: Path) -> None:
     """Copies the project as git lists it, and what was compiled in place."""
     shutil.rmtree(tree, ignore_errors=True)
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True)
-    files = [x for x in listed.stdout.decode().split("\0") if x]
-    for name in files:
-        if (ROOT / name).is_file():
-            (tree / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, tree / name)
+    for name in _listed(Path()):
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, tree / name)
     _copy_libraries(tree)
 
 
@@ -413,9 +425,20 @@ def _compile(tree: Path) -> bool:
     return subprocess.run(command, cwd=tree, capture_output=True, check=False).returncode == 0
 
 
+class Unfinished(RuntimeError):
+    """A run of pytest that says nothing of the tests, with the end of what it printed."""
+
+
 def _fails(tree: Path, tests: list[str], seconds: float) -> bool:
-    """Whether one of the tests fails, or takes longer than all may."""
+    """Whether one of the tests fails, ends its process, or takes longer than all may.
+
+    A file that cannot be imported fails, too: a fault may be the reason.
+
+    Raises:
+      Unfinished: if pytest was interrupted, or met an error of its own or in how it is called.
+    """
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider"]
+    command += ["--continue-on-collection-errors"]  # else their status is that of an interruption
     environment = {**os.environ, "PYTHONPATH": str(tree / "src")}
     try:
         found = subprocess.run(
@@ -424,10 +447,16 @@ def _fails(tree: Path, tests: list[str], seconds: float) -> bool:
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         return True
-    return found.returncode not in (0, 5)
+    if found.returncode in (2, 3, 4):
+        said = (found.stdout + found.stderr).decode(errors="replace")[-2000:]
+        raise Unfinished(f"pytest {' '.join(tests)}: status {found.returncode}\n{said}")
+    return found.returncode not in (0, 5)  # 5: no test was chosen
 
 
-def _batches(tests: list[str], limit: float) -> Iterator[tuple[list[str], float]]:
+Batch = tuple[list[str], float]
+
+
+def _batches(tests: list[str], limit: float) -> Iterator[Batch]:
     """The first test files one by one, then all others that fit; with the time that they may take."""
     seconds = json.loads(TIMES.read_text()) if TIMES.exists() else {}
     rest: list[str] = []
@@ -443,22 +472,54 @@ def _batches(tests: list[str], limit: float) -> Iterator[tuple[list[str], float]
         yield rest, 60 + 5 * sum(seconds.get(x, 60) for x in rest)
 
 
-def verdict(mutant: Mutant, tree: Path, limit: float) -> str:
-    """What the tests say of the mutant: killed, survived, uncovered, or that it is not a program."""
-    tests = _covering(mutant)
-    if not tests:
+def _failing_anyway(batches: Iterable[Batch], trees: SimpleQueue[Path], known: Path) -> set[str]:
+    """The tests of the batches that fail without a fault; `known` keeps what is known of the tests.
+
+    Raises:
+      Unfinished: if pytest does not get through.
+    """
+    tests = sorted({test for batch, _ in batches for test in batch})
+    fails: dict[str, bool] = json.loads(known.read_text()) if known.exists() else {}
+    seconds = json.loads(TIMES.read_text()) if TIMES.exists() else {}
+
+    def judge(test: str) -> tuple[str, bool]:
+        tree = trees.get()
+        try:
+            return test, _fails(tree, [test], 60 + 5 * seconds.get(test, 120))
+        finally:
+            trees.put(tree)
+
+    with ThreadPoolExecutor(max(trees.qsize(), 1)) as pool:
+        fails.update(pool.map(judge, [test for test in tests if test not in fails]))
+    known.write_text(json.dumps(fails, indent=1))
+    return {test for test in tests if fails[test]}
+
+
+def _write(file: Path, text: str) -> None:
+    """Writes a file, without bytecode: that of a text of equal second and size passes for its own."""
+    file.write_text(text)
+    Path(importlib.util.cache_from_source(str(file))).unlink(missing_ok=True)
+
+
+def verdict(mutant: Mutant, tree: Path, batches: list[Batch]) -> str:
+    """What the tests say of the mutant: killed, survived, uncovered, or that it is not a program.
+
+    Raises:
+      Unfinished: if pytest does not get through.
+    """
+    if not batches:
         return "uncovered"
     file = tree / mutant.path
     text = file.read_text()
     is_native = not mutant.path.endswith(".py")
-    file.write_text(mutant.applied(text))
+    _write(file, mutant.applied(text))
     try:
         if is_native and not _compile(tree):
             return "refused"
-        killed = any(_fails(tree, batch, seconds) for batch, seconds in _batches(tests, limit))
+        killed = any(_fails(tree, batch, seconds) for batch, seconds in batches)
         return "killed" if killed else "survived"
     finally:
-        file.write_text(text)
+        _write(file, text)
         if is_native:
             _copy_libraries(tree)
 
@@ -474,13 +535,25 @@ def _print_survivor(mutant: Mutant, said: str) -> None:
     print(f"    + {mutant.applied(text).splitlines()[mutant.line - 1].strip()}", flush=True)
 
 
+def _commit() -> str:
+    """What is tried: the commit, and a digest of what is not committed yet, if there is anything."""
+
+    def git(*arguments: str) -> bytes:
+        return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, check=True).stdout
+
+    changes = git("diff", "HEAD", "--binary")
+    digest = f"-{hashlib.sha256(changes).hexdigest()[:8]}" if changes else ""
+    return git("rev-parse", "--short=12", "HEAD").decode().strip() + digest
+
+
 def run(count: int, seed: int, limit: float, jobs: int) -> None:
     """Tries `count` mutants, and prints those that are not killed and the counts by folder.
 
     Raises:
-      RuntimeError: if native code does not compile without a fault, either.
+      RuntimeError: if native code does not compile without a fault, or pytest does not get through.
     """
-    results = HOME / f"results-{seed}.jsonl"
+    commit = _commit()
+    results = HOME / f"results-{seed}-{commit}.jsonl"
     HOME.mkdir(parents=True, exist_ok=True)
     known: dict[Mutant, str] = {}
     if results.exists():
@@ -494,12 +567,23 @@ def run(count: int, seed: int, limit: float, jobs: int) -> None:
         raise RuntimeError("native code does not compile: setup.py needs Cython and setuptools 77")
     _copy_libraries(HOME / "tree-0")
 
+    mutants = drawn(count, seed)
+    batches = {x: list(_batches(_covering(x), limit)) for x in mutants if x not in known}
+    needed = [batch for of_one in batches.values() for batch in of_one]
+    failing = _failing_anyway(needed, trees, HOME / f"clean-{commit}.json")
+    for test in sorted(failing):
+        print(f"left out, since it fails without a fault: {test}", flush=True)
+
     def judge(mutant: Mutant) -> tuple[Mutant, str]:
         if mutant in known:
             return mutant, known[mutant]
+        kept = [([x for x in batch if x not in failing], time) for batch, time in batches[mutant]]
         tree = trees.get()
         try:
-            said = verdict(mutant, tree, limit)
+            said = verdict(mutant, tree, [x for x in kept if x[0]])
+        except Unfinished as error:  # not kept: the next run tries the mutant again
+            print(error, flush=True)
+            return mutant, "unjudged"
         finally:
             trees.put(tree)
         with results.open("a") as file:
@@ -508,9 +592,9 @@ def run(count: int, seed: int, limit: float, jobs: int) -> None:
 
     counts: dict[str, Counter[str]] = {}
     with ThreadPoolExecutor(jobs) as pool:
-        for mutant, said in pool.map(judge, drawn(count, seed)):
+        for mutant, said in pool.map(judge, mutants):
             counts.setdefault(_folder(mutant), Counter())[said] += 1
-            if said in ("survived", "uncovered"):
+            if said in ("survived", "uncovered", "unjudged"):
                 _print_survivor(mutant, said)
     for folder, n in counts.items():
         print(f"{folder:18}", *(f"{k} {v}" for k, v in sorted(n.items())))
