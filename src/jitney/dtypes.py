@@ -44,4 +44,6 @@ def scalar_type_of(x: ArrayLike | DTypeLike) -> type:
     for kind, scalar_type in kinds:
         if issubdtype(dtype, kind):
             return scalar_type
-    raise TypeError(f"Invalid scalar value {x}")
+    raise TypeError(
+        f"scalar_type_of: bool, int, float and complex have dtypes, but none has {dtype}, that of {x!r}"
+    )

@@ -36,7 +36,7 @@ class _Unravel:
         vector_dtype = getattr(vector, "dtype", None) or dtypes.dtype(vector)
         if any(kind != dtype for kind in kinds) and vector_dtype != dtype:
             raise TypeError(
-                f"unravel function given array of dtype {vector_dtype}, but expected dtype {dtype}"
+                f"unravel: the vector must have dtype {dtype}, as when raveled, but has {vector_dtype}"
             )
         sizes = [math.prod(s) for s in shapes]
         if not sizes:

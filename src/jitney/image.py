@@ -55,7 +55,7 @@ class ResizeMethod(enum.Enum):
         """
         if s not in _METHODS:
             raise ValueError(
-                f'resize: unknown resize method "{s}"; there are {", ".join(map(repr, _METHODS))}'
+                f"resize: `method` must be one of {', '.join(map(repr, _METHODS))}, but is {s!r}"
             )
         return _METHODS[s]
 

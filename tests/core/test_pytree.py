@@ -349,7 +349,8 @@ def test_errors(call: Any) -> None:
     ours = error_of(call, tree_util)
     kind, told_by_jax = answer(told)
     assert type(ours).__name__ == kind
-    assert not [fact for fact in told_by_jax if fact not in str(ours)]
+    # "can't" and a quote later in JAX's sentence enclose what is no fact
+    assert not [fact for fact in told_by_jax if fact not in str(ours) and fact[:2] != "t "]
 
 
 @pytest.mark.parametrize("result", [3, (3, 4), (1, 2, 3), [(3, 4), None]])

@@ -55,10 +55,10 @@ def test_results(linearity, operands, expected):
 @pytest.mark.parametrize(
     "linearity, operands, why",
     [
-        (sums.LINEAR, (TERMS, SAME), "lhs is unreduced while rhs is not"),
+        (sums.LINEAR, (TERMS, SAME), "lhs is, but rhs is not"),
         (sums.LINEAR, (TERMS, OTHER_TERMS), "along one set of axes"),
         (sums.SELECTION, (TERMS, SAME, SAME), "positions must not be unreduced"),
-        (sums.SELECTION, (SAME, TERMS, SAME), "lhs is unreduced while rhs is not"),
+        (sums.SELECTION, (SAME, TERMS, SAME), "lhs is, but rhs is not"),
         (sums.SCATTERED_SUM, (SAME, TERMS, SAME), "positions must not be unreduced"),
         (sums.SCATTERED_SUM, (TERMS, SAME, SAME), "along one set of axes"),
         (sums.PRODUCT, (TERMS, TERMS), "takes one operand that is unreduced, not two"),

@@ -175,11 +175,11 @@ def test_errors_of_composites():
     for run, message in cases:
         with pytest.raises(jitney.errors.UnexpectedTracerError, match=message):
             run()
-    with pytest.raises(ValueError, match=r"JVP rule for composite not implemented.*inner"):
+    with pytest.raises(ValueError, match=r"composite .*inner.* has no derivative rule"):
         jitney.grad(lambda x: inner(x).sum())(X)
-    with pytest.raises(ValueError, match="Transpose rule for composite not implemented"):
+    with pytest.raises(ValueError, match="has no rule for linear_transpose"):
         jitney.linear_transpose(inner, X)(X)
-    with pytest.raises(NotImplementedError, match="Batching rule for 'composite'"):
+    with pytest.raises(NotImplementedError, match=r"composite .*inner.* has no batching rule"):
         jitney.vmap(inner)(X)
     own = jitney.custom_jvp(inner)
     own.defjvp(lambda xs, ts: (own(*xs), ts[0] * 5))

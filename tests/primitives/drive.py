@@ -29,8 +29,8 @@ DERIVATIVES = ("jvp", "transpose", "jet")
 
 # What operations say that have no derivative, or none by one of their operands.
 REFUSALS = (
-    "not implemented", "no derivative", "differentiated", "derivative of", "Derivatives of",
-    "have derivatives only where",
+    "not implemented", "no batching rule", "no derivative", "differentiated", "derivative of",
+    "Derivatives of", "have derivatives only where",
     "reverse-mode derivative", "rules are for reverse mode", "do not support JVP",
 )  # fmt: skip
 

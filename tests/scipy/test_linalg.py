@@ -367,7 +367,9 @@ def test_errors():
         "nonzero": lambda: linalg.fiedler_companion(jnp.ones(0)),
         r"number 0 has shape \(2, 2, 2\)": lambda: linalg.block_diag(jnp.ones((2, 2, 2))),
         "assume_a": lambda: linalg.solve(square, square, assume_a="other"),
-        "Invalid 'trans'": lambda: linalg.solve_triangular(square, square, trans="other"),
+        "solve_triangular.*: `trans` must be .*'other'": lambda: linalg.solve_triangular(
+            square, square, trans="other"
+        ),
         "lu_solve.*: `trans` must be .* 3": lambda: linalg.lu_solve(
             linalg.lu_factor(square), square, trans=3
         ),

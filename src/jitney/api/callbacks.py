@@ -109,7 +109,7 @@ def pure_callback(
     if vmap_method is not None and vmap_method not in VMAP_METHODS:
         allowed = [*VMAP_METHODS, None]
         raise ValueError(
-            f"vmap_method must be one of the allowed methods {allowed}, but got: {vmap_method}"
+            f"pure_callback: `vmap_method` must be in {allowed}, but is {vmap_method!r}"
         )
     leaves, params, tree = _bind("pure_callback", callback, result_shape_dtypes, args, kwargs)
     outs = pure_callback_p.bind(*leaves, **params, vmap_method=vmap_method)

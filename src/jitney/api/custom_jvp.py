@@ -76,7 +76,10 @@ class custom_jvp(Generic[P, R]):  # the API's name
         None stands for a derivative of zero.
         """
         if self.nondiff_argnums:
-            raise TypeError("Can't use ``defjvps`` with ``nondiff_argnums``.")
+            raise TypeError(
+                "custom_jvp.defjvps: each argument must be differentiable, but "
+                f"nondiff_argnums={self.nondiff_argnums}; define one rule for all arguments by defjvp"
+            )
 
         function: Any = self
 

@@ -240,8 +240,8 @@ class custom_vmap:  # the API's name
         def flat_rule(size: int, batched: Sequence[bool], values: Sequence[Any]) -> Any:
             if any(batched[:n]):
                 raise ValueError(
-                    f"custom_vmap function {name} closes over a value that is mapped; pass it as an "
-                    "argument"
+                    f"custom_vmap of {name}: its rule receives batched arguments only, but {name} "
+                    "closes over a batched value of an outer function; pass the value as an argument"
                 )
             flags = list(pytrees.tree_unflatten(in_tree, batched[n:]))
             result = rule(size, flags, *pytrees.tree_unflatten(in_tree, values[n:]))

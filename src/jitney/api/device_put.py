@@ -80,7 +80,7 @@ def device_put(
         if not isinstance(place, _PLACES):
             raise ValueError(
                 "device_put takes None, a Device, a Sharding, or a pytree of these as its second "
-                f"argument and as src. Received invalid value: {place}\n"
+                f"argument and as src, but got {place}\n"
                 f"Instead: {_device_meant(place)}"
             )
 

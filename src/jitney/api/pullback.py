@@ -435,9 +435,8 @@ def _checked_cotangent(ct: PyTree, aval: AbstractValue, fun: Callable[..., Any])
     if wanted.is_high:
         if get_aval(ct) != wanted:
             raise ValueError(
-                f"unexpected type of an argument to vjp function: got {get_aval(ct).str_short()}, but "
-                f"expected {wanted.str_short()}, for a result of {fun_name(fun)} of type "
-                f"{aval.str_short()}"
+                f"vjp of {fun_name(fun)}: for an output {aval.str_short()} the cotangent must be "
+                f"{wanted.str_short()}, but is {get_aval(ct).str_short()}"
             )
         return ct
     if wanted.dtype == dtypes.float0:

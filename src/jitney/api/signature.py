@@ -108,7 +108,8 @@ def check_argnums(
     n = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
     if not all(-n <= i < n for i in argnums):
         raise ValueError(
-            f"Jitted function has {name}={argnums}, but only accepts {n} positional arguments."
+            f"jit of {fun_sourceinfo(fun)}: `{name}` must name parameters from {-n} to {n - 1}, as "
+            f"the function has {n} positional ones, but is {argnums}"
         )
 
 

@@ -280,7 +280,7 @@ def option(name: str) -> State:
 
         near = difflib.get_close_matches(str(name), _states, 1)
         instead = f"\nInstead: {near[0]}" if near else ""
-        raise AttributeError(f"Unrecognized config option: {name}{instead}")
+        raise AttributeError(f"jax.config has no option {name!r}{instead}")
     return _states[name]
 
 

@@ -243,7 +243,7 @@ def merge_linear_aux(aux1: Callable[[], Any], aux2: Callable[[], Any]) -> tuple[
         aux2()
     except StoreException:
         return True, first
-    raise StoreException("both stores occupied")
+    raise StoreException("merge_linear_aux: one of the two functions must have run, but both have")
 
 
 def cache(call: Callable[..., Any], *, explain: object = None) -> Callable[..., Any]:

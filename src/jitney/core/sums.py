@@ -112,7 +112,7 @@ def _check_terms(name: str, operands: Sequence[ManualAxisType], refuse: Refuse) 
         what = "lhs and rhs" if len(operands) == 2 else "operands"
         if len(operands) == 2 and not all([x.unreduced for x in operands]):
             one, other = ("lhs", "rhs") if operands[0].unreduced else ("rhs", "lhs")
-            listed += f": {one} is unreduced while {other} is not"
+            listed += f": {one} is, but {other} is not"
         refuse(
             f"{name}: {what} must all be unreduced along one set of axes, but are so along {listed}"
         )

@@ -374,7 +374,10 @@ def piecewise_constant(
     """
     boundaries, values = jnp.array(boundaries), jnp.array(values)
     if not boundaries.ndim == values.ndim == 1:
-        raise ValueError("piecewise_constant: boundaries and values must be sequences")
+        raise ValueError(
+            "piecewise_constant: `boundaries` and `values` must have one axis each, but have the "
+            f"shapes {boundaries.shape} and {values.shape}"
+        )
     if boundaries.shape[0] != values.shape[0] - 1:
         raise ValueError(
             "piecewise_constant: there must be one value more than boundaries, but there are "

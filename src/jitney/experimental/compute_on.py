@@ -77,8 +77,8 @@ def _checked(compute_type: str) -> str:
         raise TypeError(f"compute_on: `compute_type` must be a string, but is {compute_type!r}")
     if not _TYPES.fullmatch(compute_type):
         raise ValueError(
-            f"Invalid compute type {compute_type}. Current supported values are `device_host`, "
-            "`device`, `tpu_sparsecore`, and `gpu_stream:#`"
+            "compute_on: `compute_type` must be 'device', 'device_host', 'tpu_sparsecore' or "
+            f"'gpu_stream:' with a number, but is {compute_type!r}"
         )
     return compute_type
 

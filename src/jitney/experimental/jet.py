@@ -126,12 +126,17 @@ def _check_arrays(primals: Sequence[Any], series: Sequence[Any]) -> None:
         )
     for i, (x, terms) in enumerate(zip(primals, series, strict=True)):
         if not pytrees.treedef_is_leaf(pytrees.tree_structure(x)):
-            raise ValueError(f"primal value at position {i} is not an array")
+            raise ValueError(f"jet: each of `primals` must be one array, but primals[{i}] is {x!r}")
         if not is_valid_operand(x):
-            raise TypeError(f"Argument {x!r} of type {type(x)} is not a valid JAX type")
+            raise TypeError(
+                f"jet: each of `primals` must be an array or a number, but primals[{i}], {x!r}, has "
+                f"type {type(x)}"
+            )
         for j, t in enumerate(() if isinstance(terms, ZeroSeries) else terms):
             if not pytrees.treedef_is_leaf(pytrees.tree_structure(t)):
-                raise ValueError(f"term {j} for argument {i} is not an array")
+                raise ValueError(
+                    f"jet: each term in `series` must be one array, but series[{i}][{j}] is {t!r}"
+                )
 
 
 def _listed(terms: PyTree, order: int) -> list[Any]:

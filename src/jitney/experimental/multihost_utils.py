@@ -153,7 +153,9 @@ def sync_global_devices(name: str) -> None:
     try:
         processes.meet(f"sync_global_devices({name!r})")
     except RuntimeError as error:
-        raise AssertionError(f"sync_global_devices name mismatch: {error}") from None
+        raise AssertionError(
+            f"sync_global_devices: all processes must pass one name, but {error}"
+        ) from None
 
 
 def assert_equal(in_tree: PyTree, fail_message: str = "") -> None:

@@ -320,7 +320,10 @@ def dot_product_attention(
     check_arraylike("dot_product_attention", query, key, value)
     q, k, v = jnp.asarray(query), jnp.asarray(key), jnp.asarray(value)
     if implementation == "cudnn":
-        raise RuntimeError("dot_product_attention: cuDNN is not detected; there is none on a CPU")
+        raise RuntimeError(
+            "dot_product_attention: implementation='cudnn' needs a GPU with cuDNN, but this device is "
+            "a CPU; leave `implementation` out"
+        )
     if implementation not in (None, "xla"):
         raise ValueError(
             "dot_product_attention: implementation must be None or 'xla', but got "

@@ -131,7 +131,8 @@ def _canonical_axes(name: str, shape: tuple[int, ...], s: Lengths, axes: Axes) -
     for axis in where:
         if not -rank <= axis < rank:
             raise ValueError(
-                f"jax.numpy.fft.{name}: axis {axis} is out of bounds for an array of shape {shape}"
+                f"jax.numpy.fft.{name}: axes must be from {-rank} to {rank - 1} for an array of shape "
+                f"{shape}, but one is {axis}"
             )
     where = [axis % rank for axis in where]
     if len(set(where)) < len(where):
@@ -141,7 +142,8 @@ def _canonical_axes(name: str, shape: tuple[int, ...], s: Lengths, axes: Axes) -
         )
     if s is not None and len(s) != len(where):
         raise ValueError(
-            f"jax.numpy.fft.{name}: shape {tuple(s)} and axes {tuple(axes)} have different lengths."
+            f"jax.numpy.fft.{name}: `s` must have a size for each of the axes {tuple(axes)}, but is "
+            f"{tuple(s)}"
         )
     return where
 

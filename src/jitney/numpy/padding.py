@@ -127,8 +127,8 @@ def _pairs(value: np.ndarray, rank: int, name: str) -> Widths:
         value = np.broadcast_to(value.reshape(1, 1), (rank, 2))
     elif value.shape != (rank, 2):
         raise ValueError(
-            f"jnp.pad: {name} with nd={rank} has unsupported shape {value.shape}. Valid shapes are "
-            f"({rank}, 2), (1, 2), (2,), (1,), or ()."
+            f"jnp.pad: `{name}` must hold (before, after) for each of the {rank} axes, of shape "
+            f"({rank}, 2), or for all, of shape (1, 2), (2,), (1,) or (), but has shape {value.shape}"
         )
     return tuple((low, high) for low, high in value)
 

@@ -39,7 +39,7 @@ def inexact_dtype(name: str, dtype: DTypeLike | None, *, allow_complex: bool = F
     kind = np.inexact if allow_complex else np.floating
     if not dtypes.issubdtype(asked, kind):
         allowed = "float or complex" if allow_complex else "float"
-        raise ValueError(f"dtype argument to `{name}` must be a {allowed} dtype, got {asked}")
+        raise ValueError(f"jax.random.{name}: `dtype` must be {allowed}, but is {asked}")
     return asked
 
 
@@ -52,7 +52,7 @@ def integer_dtype(name: str, dtype: DTypeLike | None, default: DTypeLike = int) 
     dtypes.check_user_dtype_supported(dtype)
     asked = dtypes.requested_dtype(default if dtype is None else dtype)
     if not dtypes.issubdtype(asked, np.integer):
-        raise TypeError(f"{name} only accepts integer dtypes, got {asked}")
+        raise TypeError(f"jax.random.{name}: `dtype` must be an integer dtype, but is {asked}")
     return asked
 
 

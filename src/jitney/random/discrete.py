@@ -153,8 +153,8 @@ def choice(
         raise ValueError("jax.random.choice: `a` is empty, so `shape` must be empty, too")
     if not replace and n_draws > n_inputs:
         raise ValueError(
-            f"Cannot take a larger sample (size {n_draws}) than population (size {n_inputs}) "
-            "when 'replace=False'"
+            f"jax.random.choice: with replace=False, each of the {n_inputs} elements of `a` is drawn "
+            f"once at most, but shape={shape} has {n_draws}; pass a smaller shape, or replace=True"
         )
     if p is None and not replace:
         shuffled = permutation(key, n_inputs if array is None else array, axis)
@@ -242,8 +242,9 @@ def categorical(
         n_inputs = logits.shape[axis]
         if n_draws > n_inputs:
             raise ValueError(
-                f"Number of samples without replacement ({n_draws}) cannot exceed number of "
-                f"categories ({n_inputs})."
+                f"jax.random.categorical: with replace=False, each of the {n_inputs} categories is "
+                f"drawn once at most, but {n_draws} are asked for; pass a smaller shape, or "
+                "replace=True"
             )
         scores = logits + gumbel(key, logits.shape, logits.dtype, mode=mode)
         _, drawn = lax.top_k(scores, n_draws, axis=axis)

@@ -225,7 +225,7 @@ def bernoulli(
         raise ValueError(f'bernoulli mode must be "high" or "low", got {mode!r}')
     dtype = dtypes.canonicalize_dtype(dtypes.result_type(float, p))
     if not dtypes.issubdtype(dtype, np.floating):
-        raise TypeError(f"bernoulli probability `p` must have a floating dtype, got {dtype}.")
+        raise TypeError(f"jax.random.bernoulli: `p` must be real, but is {dtype}")
     p = lax.convert_element_type(p, dtype)
     final = broadcast_shape("bernoulli", shape, np.shape(p))
     return placed(_bernoulli(key, p, shape=final, mode=mode), None, out_sharding)

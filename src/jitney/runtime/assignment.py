@@ -286,7 +286,8 @@ def devices_of(
                 ids = [] if at is None else [d.id for d in at.device_order]
                 descriptions.append(f"{what} on device ids {ids}")
             raise ValueError(
-                f"Received incompatible devices for jitted computation: {descriptions[0]}, and "
-                f"{descriptions[1]}. Bring them together by jax.device_put"
+                "all operands of one computation must be on the same devices, but they are "
+                f"incompatible: {descriptions[0]}, and {descriptions[1]}. Bring them together by "
+                "jax.device_put"
             )
     return (client.default_device(),) if order is None else cast("tuple[Device, ...]", order)

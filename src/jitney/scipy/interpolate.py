@@ -65,8 +65,8 @@ class RegularGridInterpolator:
             self.values = jnp.asarray(promote_dtypes_inexact(self.values)[0])
         if len(points) > self.values.ndim:
             raise ValueError(
-                f"RegularGridInterpolator: there are {len(points)} point arrays, but values has "
-                f"{self.values.ndim} dimensions"
+                f"RegularGridInterpolator: `points` must hold an array for each axis of `values`, "
+                f"which has shape {self.values.shape}, but holds {len(points)}"
             )
         self.grid = tuple([jnp.asarray(p) for p in points])
         for axis, p in enumerate(self.grid):

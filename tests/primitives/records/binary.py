@@ -54,7 +54,7 @@ def power_pairs(dtype: np.dtype, rng: np.random.Generator) -> list[Operands]:
 
 
 def complex_pairs(dtype: np.dtype, rng: np.random.Generator) -> list[Operands]:
-    """Numbers without infinities: products and quotients of these are nobody's standard."""
+    """Numbers without infinities: those of products and quotients follow no standard."""
     cases = pairs(dtype, rng)
     return cases[1:]
 

@@ -271,7 +271,7 @@ def called(jax: Any, x: Any) -> Any:
 
 
 def unused(jax: Any, x: Any) -> Any:
-    """Results that nobody reads, in all operations that have programs."""
+    """Unused results, in all operations that have programs."""
 
     def both(y: Any) -> Any:
         return y + 1, y * 2
@@ -311,7 +311,7 @@ def called_by(prim: Any) -> Program:
 
 
 def checks_in_vain(jax: Any, x: Any) -> Any:
-    """A check that nobody hears of."""
+    """A check whose results are unused."""
     debug_check((x < 0).all(), "{} is not negative", x)
     return x * x
 

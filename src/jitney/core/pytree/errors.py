@@ -136,7 +136,7 @@ def _equality_errors(
     if a_is_leaf or b_is_leaf or kind is not type(b):
         a_text = "pytree leaf" if _is_blank(a) else str(kind)
         b_text = "pytree leaf" if _is_blank(b) else str(type(b))
-        yield path, a_text, b_text, "their Python types differ"
+        yield path, a_text, b_text, "they are of different Python types"
         return
     a_pairs, a_data = _one_level(a)
     b_pairs, b_data = _one_level(b)
@@ -146,8 +146,8 @@ def _equality_errors(
     if a_data != b_data:
         yield (
             path,
-            f"{kind} with pytree metadata {a_data}",
-            f"{kind} with pytree metadata {b_data}",
+            f"{kind} with the metadata {a_data}",
+            f"{kind} with the metadata {b_data}",
             "their metadata differ",
         )
         return

@@ -413,7 +413,9 @@ def flatten_one_level(tree: object) -> tuple[Children, Any]:
     """
     kind = find_kind(type(tree))
     if kind is None:
-        raise ValueError(f"can't tree-flatten type: {type(tree)}")
+        raise ValueError(
+            f"flatten_one_level: {type(tree)} is not registered as a pytree, so it is a leaf"
+        )
     return kind.flatten(tree)
 
 
@@ -425,7 +427,9 @@ def flatten_one_level_with_keys(tree: object) -> tuple[list[tuple[Any, Any]], An
     """
     kind = find_kind(type(tree))
     if kind is None:
-        raise ValueError(f"can't tree-flatten type: {type(tree)}")
+        raise ValueError(
+            f"flatten_one_level_with_keys: {type(tree)} is not registered as a pytree, so it is a leaf"
+        )
     if kind.flatten_with_keys is None:
         children, data = kind.flatten(tree)
         return list(zip(kind.keys(data, len(children)), children, strict=True)), data

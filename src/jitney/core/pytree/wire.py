@@ -73,13 +73,17 @@ def _decode(data: bytes) -> list[Node]:
 
 def _as_bytes(value: int | bytes) -> bytes:
     if isinstance(value, int):
-        raise TypeError("a number where a message was expected")
+        raise TypeError(
+            f"PyTreeDef: the serialized data must have a message here, but have the number {value}"
+        )
     return value
 
 
 def _as_int(value: int | bytes) -> int:
     if isinstance(value, bytes):
-        raise TypeError("a message where a number was expected")
+        raise TypeError(
+            f"PyTreeDef: the serialized data must have a number here, but have the message {value!r}"
+        )
     return value
 
 

@@ -465,8 +465,8 @@ def _compare(
     if high < margin:
         return False
     raise InconclusiveDimensionOperation(
-        f"Symbolic dimension comparison '{x}' {sign} '{other}' is inconclusive.\nUsing symbolic scope "
-        f"{x.scope}{SEE}"
+        f"the comparison '{x}' {sign} '{other}' is inconclusive: it depends on the values of the "
+        f"variables, with {x.scope}{SEE}"
     )
 
 

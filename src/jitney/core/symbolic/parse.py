@@ -179,7 +179,8 @@ def parse_constraint(text: str, scope: Scope) -> tuple[DimSize, str, DimSize]:
     match = _SIGN.search(text)
     if match is None:
         raise ValueError(
-            f"Constraint parsing error: {text!r} must contain one of '==', '>=' or '<='"
+            "symbolic_shape: a constraint must compare two sizes by '==', '>=' or '<=', but is "
+            f"{text!r}"
         )
     sides: list[DimSize] = []
     for side in (text[: match.start()], text[match.end() :]):

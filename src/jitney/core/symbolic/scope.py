@@ -80,8 +80,8 @@ class SymbolicScope:
             if left == right:
                 return
             raise ValueError(
-                f"Invalid equality constraint: {left} == {right}. The left side has to be a "
-                "product of variables and operations, with the coefficient 1."
+                f"the left side of constraint '{left} == {right}' must be a product of variables and "
+                "operations, with the coefficient 1"
             )
         difference = left - right
         if isinstance(difference, int):

@@ -83,8 +83,8 @@ def _specialized(fun: Callable[..., Any], known: Specialization) -> Callable[...
         _check_arrays(leaves)
         if not leaves and known.devices is None:
             raise ValueError(
-                "No devices found. colocated_python: a function without arguments does not show where "
-                "it is to run: call its `.specialize(devices=jax.devices())` first"
+                "colocated_python: a function that is called without arrays does not show where it is "
+                "to run; call its `.specialize(devices=jax.devices())` first"
             )
         results = fun(*args, **kwargs)
         _check_arrays(pytrees.tree_leaves(results))

@@ -56,7 +56,7 @@ def todense(arr: JAXSparse | Array) -> Array:
 def _format(name: str) -> Any:
     if name not in _FORMATS:
         raise ValueError(
-            f"sparse_format={name!r} not recognized; must be one of {sorted(_FORMATS)}"
+            f"jax.experimental.sparse: `sparse_format` must be in {sorted(_FORMATS)}, but is {name!r}"
         )
     return _FORMATS[name]
 

@@ -168,7 +168,7 @@ class COO(JAXSparse):
 
 def _check_matrix(name: str, shape: Sequence[int]) -> None:
     if len(shape) != 2:
-        raise ValueError(f"{name} must have ndim=2, but got shape {tuple(shape)}")
+        raise ValueError(f"{name}: a matrix has two axes, but the shape is {tuple(shape)}")
 
 
 def matrix_product(
@@ -184,7 +184,10 @@ def matrix_product(
       NotImplementedError: if `other` is sparse, or has no axis, or more than two.
     """
     if isinstance(other, JAXSparse):
-        raise NotImplementedError(f"{name}: matmul between two sparse objects; BCOO has it")
+        raise NotImplementedError(
+            f"{name}: `@` takes an array as its other operand, but got {type(other).__name__}, which "
+            "is sparse; BCOO multiplies sparse operands, too"
+        )
     other = jnp.asarray(other)
     if other.ndim not in (1, 2):
         raise NotImplementedError(f"{name}: matmul with an array of shape {other.shape}")

@@ -41,7 +41,9 @@ def _refused(name: str) -> Callable[..., Any]:
     """Returns the operator `name` of a format that has no such operation."""
 
     def method(self: JAXSparse, *_: Any) -> Any:
-        raise NotImplementedError(f"{type(self).__name__}.{name} is not implemented; BCOO has it")
+        raise NotImplementedError(
+            f"{type(self).__name__} does not support {name}; BCOO does: BCOO.fromdense(x.todense())"
+        )
 
     return method
 
@@ -98,7 +100,9 @@ def _getitem(self: JAXSparse, index: Index) -> Any:
 
 def _iter(self: JAXSparse) -> Any:
     if not self.ndim:
-        raise TypeError("iteration over a 0-d sparse array")
+        raise TypeError(
+            f"{type(self).__name__} of shape () has no axis to iterate over; .todense() reads its value"
+        )
     return (_getitem(self, k) for k in range(self.shape[0]))
 
 

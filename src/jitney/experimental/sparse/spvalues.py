@@ -215,7 +215,10 @@ def _no_rule(primitive: Primitive, format_name: str) -> NotImplementedError:
             f"{primitive} of a sparse array would be dense, as it is not 0 where nothing is stored; "
             "x.todense() makes the operand dense"
         )
-    return NotImplementedError(f"sparse rule for {primitive} is not implemented ({format_name}).")
+    return NotImplementedError(
+        f"sparsify has no rule for {primitive} of {format_name} arrays; x.todense() makes the operand "
+        "dense"
+    )
 
 
 def apply(

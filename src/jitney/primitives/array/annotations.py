@@ -72,7 +72,9 @@ def stop_gradient(x: PyTree) -> PyTree:
 
 def _stop_gradient_of(x: Value) -> Any:
     if not is_valid_operand(x):
-        raise TypeError(f"Argument {x!r} of type {type(x)} is not a valid JAX type")
+        raise TypeError(
+            f"stop_gradient: `x` must hold arrays and numbers, but holds {x!r} of type {type(x)}"
+        )
     if dtypes.is_extended(dtypes.dtype(x)):
         return x
     return stop_gradient_p.bind(x)

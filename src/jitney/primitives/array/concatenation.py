@@ -61,8 +61,8 @@ def _concatenate_abstract(*avals: ShapedArray, dimension: int) -> ShapedArray:
         )
     if not 0 <= dimension < first.ndim:
         raise TypeError(
-            f"concatenate dimension out of bounds: dimension {dimension} for shapes "
-            f"{_shapes(avals)}."
+            f"concatenate: `dimension` must be from 0 to {first.ndim - 1}, but is {dimension}; the "
+            f"operands' shapes are {_shapes(avals)}"
         )
     other_extents = [a.shape[:dimension] + a.shape[dimension + 1 :] for a in avals]
     if any(r != other_extents[0] for r in other_extents):
@@ -159,7 +159,7 @@ def stack(operands: Sequence[ArrayLike], axis: int = 0) -> Array:
     """
     operands = list(operands)
     if not operands:
-        raise IndexError("stack requires at least one operand")
+        raise IndexError("lax.stack: there must be one array or more, but `operands` is empty")
     axis = canonical_axis(axis, len(shape_of(operands[0])) + 1)
     return stack_p.bind(*operands, axis=axis)
 
@@ -215,8 +215,8 @@ def _split_abstract(x: ShapedArray, *, sizes: tuple[int, ...], axis: int) -> lis
         raise ValueError(f"lax.split: `sizes` must not be negative, but are {list(sizes)}")
     if sum(sizes) != x.shape[axis]:
         raise ValueError(
-            f"Sum of sizes {sum(sizes)} must be equal to dimension {axis} of the operand shape "
-            f"{list(x.shape)}"
+            f"lax.split: `sizes` must add up to {x.shape[axis]}, the size of axis {axis} of shape "
+            f"{x.shape}, but {list(sizes)} add up to {sum(sizes)}"
         )
     head, tail = x.shape[:axis], x.shape[axis + 1 :]
     return [x.update(shape=(*head, index(n), *tail)) for n in sizes]

@@ -123,7 +123,8 @@ def collapse(operand: Array, start_dimension: int, stop_dimension: int | None = 
     start, stop, _ = slice(start_dimension, stop_dimension).indices(len(shape))
     if stop < start:
         raise ValueError(
-            f"Invalid dimension range passed to collapse: {shape}[{start_dimension}:{stop_dimension}]"
+            "lax.collapse: `start_dimension` must not be after `stop_dimension`, but they are "
+            f"{start_dimension} and {stop_dimension}, in shape {shape}"
         )
     return reshape(operand, (*shape[:start], math.prod(shape[start:stop]), *shape[stop:]))
 
@@ -186,7 +187,9 @@ squeeze_p.sharding(sharding_rules.squeeze)
 def _squeeze_abstract(x: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedArray:
     dims = canonical_axes(dimensions, x.ndim)
     if len(set(dims)) != len(dims):
-        raise ValueError(f"dimensions are not unique: {dimensions}")
+        raise ValueError(
+            f"squeeze: `dimensions` must be different axes of shape {x.shape}, but are {dimensions}"
+        )
     if any(x.shape[d] != 1 for d in dims):
         raise ValueError(
             f"squeeze: only axes of size 1 can be taken out, but axes {dimensions} of shape {x.shape} "

@@ -38,18 +38,18 @@ _CURE = "jax.custom_jvp or jax.custom_vjp around the composite adds one"
 
 @composite_p.jvp
 def _composite_jvp(_primals: Primals, _tangents: Tangents, *, name: str, **_: object) -> Any:
-    raise ValueError(f"JVP rule for composite not implemented ({name!r}): {_CURE}")
+    raise ValueError(f"composite {name!r} has no derivative rule, which jvp and grad need; {_CURE}")
 
 
 @composite_p.transpose
 def _composite_transpose(_cts: list[Cotangent], *_operands: Operand, name: str, **_: object) -> Any:
-    raise ValueError(f"Transpose rule for composite not implemented ({name!r}): {_CURE}")
+    raise ValueError(f"composite {name!r} has no rule for linear_transpose; {_CURE}")
 
 
 @composite_p.batch
 def _composite_batch(_args: Primals, _dims: Dims, *, name: str, **_: object) -> Any:
     raise NotImplementedError(
-        f"Batching rule for 'composite' not implemented ({name!r}): jax.custom_batching.custom_vmap "
+        f"composite {name!r} has no batching rule, which vmap needs; jax.custom_batching.custom_vmap "
         "around the composite adds one"
     )
 

@@ -80,7 +80,7 @@ def switch(
         )
     functions = list(branches)
     if not functions:
-        raise ValueError("Empty branch sequence")
+        raise ValueError("lax.switch: `branches` must hold one function or more, but is empty")
     if len(functions) == 1:
         return functions[0](*operands)
     if config.disable_jit_enabled() and not isinstance(index, Tracer):
@@ -170,7 +170,7 @@ def cond(
     if operand is not _MISSING:
         operands = (operand,)
     if pred is None:
-        raise TypeError("cond predicate is None")
+        raise TypeError("lax.cond: `pred` must be a boolean or a number, but is None")
     aval: Any = get_aval(pred)
     if aval.shape != ():
         raise TypeError(

@@ -206,8 +206,8 @@ def _length(xs: PyTree, leaves: Sequence[Any], length: int | None) -> int:
         length = int(length)
         if any(n != length for n in sizes):
             raise ValueError(
-                f"scan got `length` argument of {length} which disagrees with leading axis sizes "
-                f"{sizes}."
+                f"lax.scan: the leading axes of `xs` must have the size length={length}, but have the "
+                f"sizes {sizes}; leave `length` out, or correct it"
             )
         return length
     if not sizes:

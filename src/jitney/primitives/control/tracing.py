@@ -275,17 +275,17 @@ def _short(a: AbstractValue) -> str:
 
 def _why(a: AbstractValue, b: AbstractValue) -> str:
     if a.is_high or b.is_high:
-        return "the types do not match"
+        return "their types differ"
     reasons = []
     if a.dtype != b.dtype:
-        reasons.append("the dtypes do not match")
+        reasons.append("their dtypes differ")
     if a.shape != b.shape:
-        reasons.append("the shapes do not match")
+        reasons.append("their shapes differ")
     if varying.axes_of(a) != varying.axes_of(b):
         reasons.append("they vary along other manual axes of the mesh")
     if not explicit.lies_alike(a, b):
-        reasons.append("the shardings do not match")
-    return ", and also ".join(reasons)
+        reasons.append("their shardings differ")
+    return " and ".join(reasons)
 
 
 def _how_to_vary(
@@ -302,10 +302,10 @@ def _how_to_vary(
             missing = varying.axes_of(wanted) - varying.axes_of(has)
             if missing and name:
                 axes = tuple(sorted(missing, key=str))
-                advice.append(f"applying `jax.lax.pcast(..., {axes}, to='varying')` to {name}")
+                advice.append(f"apply `jax.lax.pcast(..., {axes}, to='varying')` to {name}")
     if len(advice) < 2:
-        return f"\n\nThis might be fixed by {advice[0]}." if advice else ""
-    return "\n\nThis might be fixed by:\n  * " + ";\n  * ".join(advice) + "."
+        return f"\n\nTo make them vary alike, {advice[0]}." if advice else ""
+    return "\n\nTo make them vary alike:\n  * " + ";\n  * ".join(advice) + "."
 
 
 def _tree_differences(
@@ -333,8 +333,7 @@ def check_branches(
         )
         if t.out_tree != first.out_tree:
             lines = "\n".join(
-                f"{names[0]} output{pytrees.keystr(path)} is a {this} but {name} "
-                f"output{pytrees.keystr(path)} is a {that}, so {why}."
+                f"The output of {names[0]}{_at(path)} is a {this}, that of {name} is a {that}: {why}."
                 for path, this, that, why in equality_errors_pytreedef(first.out_tree, t.out_tree)
             )
             raise TypeError(
@@ -343,8 +342,8 @@ def check_branches(
             )
         paths = [p for p, _ in pytrees.tree_flatten_with_path(_example(t.out_tree))[0]]
         wrong = [
-            f"The output of {names[0]}{_at(path)} has type {_short(a)} but the corresponding output of "
-            f"{name} has type {_short(b)}, so {_why(a, b)}."
+            f"The output of {names[0]}{_at(path)} is {_short(a)}, that of {name} is {_short(b)}: "
+            f"{_why(a, b)}."
             for path, a, b in zip(paths, first.out_avals, t.out_avals, strict=True)
             if not _same(a, b)
         ]

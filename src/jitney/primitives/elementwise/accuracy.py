@@ -46,7 +46,7 @@ class Tolerance:
     def __post_init__(self) -> None:
         bounds = (self.atol, self.rtol, self.ulps)
         if any(x < 0 or math.isnan(x) for x in bounds):
-            raise ValueError(f"Tolerances must be non-negative, got {self!r}")
+            raise ValueError(f"Tolerance: atol, rtol and ulps must be 0 or more, but are {self!r}")
         if not any(bounds):
             raise ValueError(
                 "Tolerance: one of atol, rtol and ulps must be more than 0, but none is"

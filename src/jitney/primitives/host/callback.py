@@ -344,7 +344,10 @@ def _io_callback_batch(
     args: Sequence[Value], dims: Dims, *, ordered: bool, **params: object
 ) -> Any:
     if ordered:
-        raise ValueError("Cannot `vmap` ordered IO callback.")
+        raise ValueError(
+            "io_callback: calls with ordered=True must run one after the other, but vmap batches them; "
+            "pass ordered=False, or replace vmap by lax.map"
+        )
     return _row_by_row(io_callback_p, args, dims, 1, {"ordered": ordered, **params})
 
 

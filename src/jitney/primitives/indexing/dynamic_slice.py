@@ -60,7 +60,7 @@ def _check_index_types(name: str, starts: Sequence[ShapedArray]) -> None:
         raise TypeError(f"{name}: start indices must be integers of one dtype, but are {listed}")
     if any(s.shape for s in starts):
         listed = ", ".join(s.str_short() for s in starts)
-        raise TypeError(f"start_indices arguments to {name} must be scalars, got indices {listed}")
+        raise TypeError(f"{name}: each start index must be of rank 0, but they are {listed}")
 
 
 @dynamic_slice_p.abstract

@@ -80,7 +80,8 @@ class GatherScatterMode(enum.Enum):
             return mode
         member = _MODE_NAMES.get(mode) if mode is None or isinstance(mode, str) else None
         if member is None:
-            raise ValueError(f'Unknown gather mode "{mode}"')
+            names = ", ".join(repr(name) for name in _MODE_NAMES)
+            raise ValueError(f"gather and scatter: `mode` must be one of {names}, but is {mode!r}")
         return member
 
 
@@ -107,22 +108,20 @@ MODES: dict[GatherScatterMode, IndexMode] = {
 def check_axes(op: str, name: str, axes: Axes, rank: int, *, ordered: bool = True) -> None:
     """Raises TypeError unless `axes` are different, within `rank`, and ascending if `ordered`."""
     if ordered and list(axes) != sorted(axes):
-        raise TypeError(f"{name} in {op} op must be sorted; got {axes}")
+        raise TypeError(f"{op}: `{name}` must be in ascending order, but is {axes}")
     for axis in axes:
         if not 0 <= axis < rank:
-            raise TypeError(
-                f"Invalid {name} set in {op} op; valid range is [0, {rank}); got: {axis}."
-            )
+            raise TypeError(f"{op}: `{name}` must name axes from 0 to {rank - 1}, but names {axis}")
     if len(set(axes)) != len(axes):
-        raise TypeError(f"{name} in {op} op must not repeat; got: {axes}.")
+        raise TypeError(f"{op}: `{name}` must name an axis once at most, but is {axes}")
 
 
 def check_disjoint(op: str, first: tuple[str, Axes], second: tuple[str, Axes]) -> None:
     """Raises TypeError if two (name, axes) have an axis in common."""
     if set(first[1]) & set(second[1]):
         raise TypeError(
-            f"{first[0]} and {second[0]} in {op} op must be disjoint; got: {first[1]} and "
-            f"{second[1]}."
+            f"{op}: `{first[0]}` and `{second[0]}` must have no axis in common, but are {first[1]} and "
+            f"{second[1]}"
         )
 
 
@@ -139,9 +138,12 @@ def check_index_map(
         )
     for k, axis in enumerate(index_map):
         if not 0 <= axis < operand.ndim:
-            raise TypeError(f"Invalid {name}; domain is [0, {operand.ndim}), got: {k}->{axis}.")
+            raise TypeError(
+                f"{op}: `{name}` must name axes of the operand, from 0 to {operand.ndim - 1}, but "
+                f"names {axis} at position {k}"
+            )
     if len(set(index_map)) != len(index_map):
-        raise TypeError(f"{name} in {op} op must not repeat; got: {index_map}.")
+        raise TypeError(f"{op}: `{name}` must name an axis once at most, but is {index_map}")
 
 
 def check_batching(
@@ -204,9 +206,9 @@ def _gather_abstract(
     offset, collapsed, index_map, batching, index_batching = dimension_numbers
     out_rank = len(offset) + indices.ndim - 1
     if list(offset) != sorted(offset):
-        raise TypeError(f"offset_dims in gather op must be sorted; got {offset}")
+        raise TypeError(f"gather: `offset_dims` must be in ascending order, but is {offset}")
     if len(set(offset)) != len(offset):
-        raise TypeError(f"offset_dims in gather op must not repeat; got: {offset}.")
+        raise TypeError(f"gather: `offset_dims` must name an axis once at most, but is {offset}")
     for k, axis in enumerate(offset):
         if not 0 <= axis < out_rank:
             raise TypeError(

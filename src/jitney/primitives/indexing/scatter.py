@@ -82,7 +82,10 @@ def _scatter_type(
     window, inserted, index_map, batching, index_batching = dimension_numbers
     rank = len(window) + indices.ndim - 1
     if updates.ndim != rank:
-        raise TypeError(f"Updates tensor must be of rank {rank}; got {updates.ndim}.")
+        raise TypeError(
+            f"scatter: `updates` must have {rank} axes, {len(window)} in update_window_dims and "
+            f"{indices.ndim - 1} of the indices, but has shape {updates.shape}"
+        )
     check_axes("scatter", "update_window_dims", window, updates.ndim)
     check_axes("scatter", "inserted_window_dims", inserted, x.ndim)
     named = ("operand_batching_dims", batching)
@@ -92,7 +95,9 @@ def _scatter_type(
     size = len(window) + len(inserted) + len(batching)
     if size != x.ndim:
         raise TypeError(
-            f"Scatter op has window of size {size}; doesn't match operand of rank {x.ndim}."
+            f"scatter: a window must have the {x.ndim} axes of the operand, but update_window_dims, "
+            f"inserted_window_dims and operand_batching_dims are {size} axes: {window}, {inserted}, "
+            f"{batching}"
         )
     check_index_map("scatter", "scatter_dims_to_operand_dims", index_map, x, indices)
     _check_bounds(x, indices, updates, dimension_numbers)
@@ -395,7 +400,10 @@ def _applying_program(func: Callable[[Any], Any], dtype: DType) -> tuple[Jaxpr, 
 
     program, results, consts = trace_to_jaxpr(apply, [scalar, scalar], info)
     if any(isinstance(c, Tracer) for c in consts):
-        raise NotImplementedError("Reduction computations can't close over Tracers.")
+        raise NotImplementedError(
+            "scatter_apply: `func` must compute from its argument alone, but closes over a traced "
+            "array; take the array from outside of the transformation"
+        )
     result: Any = results[0]
     if result.shape != () or result.dtype != dtype:
         raise TypeError(

@@ -115,7 +115,12 @@ def _triangular_solve_abstract(
     batch, n = square(name, a, "the first operand")
     families.check_same_dtypes(name, (a, b))
     if batch != b.shape[:-2] or b.shape[-2 if left_side else -1] != n:
-        raise ValueError(f"Incompatible shapes for arguments to {name}: {a.shape} and {b.shape}.")
+        side = (*batch, n, "k") if left_side else (*batch, "k", n)
+        wanted = ", ".join(map(str, side))
+        raise ValueError(
+            f"{name}: with {left_side=} and `a` of shape {a.shape}, `b` must have shape ({wanted}), "
+            f"but has shape {b.shape}"
+        )
     return shaped_array(b.shape, b.dtype)
 
 

@@ -224,12 +224,16 @@ def _traced(
     out_tree, aux_tree = flat.out_tree.children()
     if out_tree != tree:
         raise TypeError(
-            f"{name}() output pytree structure must match b, got {out_tree} and {tree}."
+            f"custom_linear_solve: `{name}` must return the tree structure of `b`, {tree}, but returns "
+            f"{out_tree}"
         )
     shapes = [a.shape for a in out_avals[: out_tree.num_leaves]]
     wanted = [a.shape for a in avals]
     if shapes != wanted:
-        raise ValueError(f"{name}() output shapes must match b, got {shapes} and {wanted}")
+        raise ValueError(
+            f"custom_linear_solve: `{name}` must return the shapes of `b`, {wanted}, but "
+            f"returns {shapes}"
+        )
     whole = jaxpr.replace(
         constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars],
         debug_info=jaxpr.debug_info._replace(arg_names=None),

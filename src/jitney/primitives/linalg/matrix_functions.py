@@ -147,7 +147,10 @@ def no_derivative(prim: Primitive) -> None:
     @prim.jvp
     def jvp_rule(primals: Primals, tangents: Tangents, **params: object) -> Any:
         if any(type(t) is not Zero for t in tangents):
-            raise NotImplementedError(f"Differentiation rule for '{prim.name}' not implemented")
+            raise NotImplementedError(
+                f"{prim.name} has no derivative; jax.custom_jvp defines one, lax.stop_gradient of the "
+                "operand makes it zero"
+            )
         out = prim.bind(*primals, **params)
         if prim.multiple_results:
             return out, [rules.zero_tangent(x) for x in out]

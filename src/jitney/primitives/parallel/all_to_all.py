@@ -50,8 +50,8 @@ def _all_to_all_abstract(
     extents = list(x.shape)
     if extents[split_axis] % n:
         raise ValueError(
-            f"all_to_all requires the size {extents[split_axis]} of the split axis to be divisible "
-            f"by the size {n} of the axis {axis_name}"
+            f"all_to_all: the size of {split_axis=} must be a multiple of {n}, as each of {n} members "
+            f"of {axis_name!r} receives a part, but is {extents[split_axis]}"
         )
     extents[split_axis] //= n
     extents[concat_axis] *= n

@@ -170,7 +170,9 @@ def pshuffle(x: PyTree, axis_name: AxisName, perm: Sequence[int]) -> PyTree:
       ValueError: if `perm` is not a permutation.
     """
     if set(perm) != set(range(len(perm))):
-        raise ValueError(f"`perm` does not represent a permutation: {perm}")
+        raise ValueError(
+            f"pshuffle: `perm` must be the numbers 0 to {len(perm) - 1} in any order, but is {perm}"
+        )
     return ppermute(x, axis_name, list(zip(perm, range(len(perm)), strict=True)))
 
 

@@ -77,15 +77,16 @@ def resolve(spec: PRNGLike) -> PRNGImpl:
         impl = implementations.get(spec)
         if impl is None:
             names = ", ".join(f'"{name}"' for name in implementations)
-            raise ValueError(
-                f'unrecognized PRNG implementation "{spec}". Did you mean one of: {names}?'
-            )
+            raise ValueError(f'no PRNG implementation is named "{spec}"; the names are {names}')
         return impl
     if isinstance(spec, PRNGSpec):
         return spec._impl
     if isinstance(spec, dtypes.KeyDType):
         return spec.impl
-    raise TypeError(f"unrecognized type {type(spec)} for specifying a PRNG implementation")
+    raise TypeError(
+        "a PRNG implementation must be given by its name, as 'threefry2x32', or by "
+        f"jax.random.key_impl, but {spec!r} has type {type(spec)}"
+    )
 
 
 @record(frozen=True)

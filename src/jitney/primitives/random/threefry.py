@@ -106,7 +106,7 @@ def threefry_2x32(keypair: Sequence[ArrayLike] | Array, count: ArrayLike) -> Arr
     k0, k1, counts = (as_value(x) for x in (*keypair, count))
     if any(x.dtype != _U32 for x in (k0, k1, counts)):
         listed = ", ".join(get_aval(x).str_short() for x in (k0, k1, counts))
-        raise TypeError(f"threefry_2x32 requires uint32 arguments, got {listed}")
+        raise TypeError(f"threefry_2x32: key and `count` must be uint32, but are {listed}")
     flat = reshape(counts, (counts.size,))
     half = -(-counts.size // 2)
     if counts.size % 2:

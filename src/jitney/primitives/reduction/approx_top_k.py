@@ -94,7 +94,9 @@ def _approx_top_k_abstract(x: ShapedArray, **params: Any) -> list[ShapedArray]:
             f"is {k}"
         )
     if not 0 < recall <= 1:
-        raise ValueError(f"approx_top_k: recall_target must be in (0, 1], got {recall}")
+        raise ValueError(
+            f"approx_top_k: `recall_target` must be more than 0 and at most 1, but is {recall}"
+        )
     if 0 <= size < n:
         raise ValueError(
             f"approx_top_k: reduction_input_size_override must be -1 or at least {n}, got {size}"

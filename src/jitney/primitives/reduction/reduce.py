@@ -223,7 +223,10 @@ def _arg_extreme(name: str, kind: str, doc: str) -> tuple[Primitive, ArgExtremeF
     def abstract_rule(x: ShapedArray, *, axes: Axes, index_dtype: np.dtype) -> ShapedArray:
         (axis,) = axes
         if not 0 <= axis < x.ndim:
-            raise ValueError(f"Invalid axis {axis} for operand shape {x.shape}")
+            raise ValueError(
+                f"argmin, argmax: `axis` must be from 0 to {x.ndim - 1} for an operand of shape "
+                f"{x.shape}, but is {axis}"
+            )
         if x.shape[axis] < 1:
             raise ValueError(
                 f"argmin, argmax: an operand of shape {x.shape} has no element along {axis=} to be "
@@ -284,7 +287,9 @@ def _reduce_abstract(
 ) -> list[ShapedArray]:
     operands, inits = avals[: len(avals) // 2], avals[len(avals) // 2 :]
     if any(i.shape for i in inits):
-        raise ValueError(f"reduce found non-scalar initial value: {[i.shape for i in inits]}")
+        raise ValueError(
+            f"lax.reduce: `init_values` must have rank 0, but have shapes {[i.shape for i in inits]}"
+        )
     if any(x.dtype != i.dtype for x, i in zip(operands, inits, strict=True)):
         raise TypeError(
             "lax.reduce: an initial value must have its operand's dtype, but the types are "
@@ -415,7 +420,7 @@ def reduce(
             f"{tree} and {init_tree}"
         )
     if not xs:
-        raise ValueError("reduce requires at least one operand")
+        raise ValueError("lax.reduce: there must be one array or more, but `operands` is empty")
     axes = tuple([operator.index(d) for d in dimensions])
     if len(xs) == 1:
         monoid = _special_case(computation, xs[0], inits[0])
@@ -583,7 +588,10 @@ def _reduce_batch(
 ) -> Any:
     n = len(args) // 2
     if any(d is not None for d in dims[n:]):
-        raise NotImplementedError("lax.reduce: init values cannot be batched")
+        raise NotImplementedError(
+            "lax.reduce: under vmap, `init_values` must not be mapped, but are; pass the neutral "
+            "elements of the computation, and combine the result with the initial values"
+        )
     size = rules.batch_size(args, dims)
     xs = [rules.to_front(x, d, size) for x, d in zip(args[:n], dims[:n], strict=True)]
     axes = tuple(k + 1 for k in dimensions)

@@ -73,14 +73,17 @@ def sort(operand: PyTree, dimension: int = -1, is_stable: bool = True, num_keys:
     """
     if isinstance(operand, Sequence):
         if len(operand) == 0:
-            raise TypeError("Sort requires at least one operand")
+            raise TypeError("lax.sort: there must be one array or more, but `operand` is empty")
         if not 1 <= num_keys <= len(operand):
-            raise ValueError(f"{num_keys=} must be between 1 and {len(operand)=}")
+            raise ValueError(
+                f"lax.sort: `num_keys` must be from 1 to {len(operand)}, the number of arrays, but is "
+                f"{num_keys}"
+            )
         families.check_operands("sort", *operand)
         axis = canonical_axis(dimension, len(shape_of(operand[0])))
         return tuple(sort_p.bind(*operand, dimension=axis, is_stable=is_stable, num_keys=num_keys))
     if num_keys != 1:
-        raise ValueError(f"{num_keys=} must equal 1 for a single operand.")
+        raise ValueError(f"lax.sort: `num_keys` of one array must be 1, but is {num_keys}")
     families.check_operands("sort", operand)
     axis = canonical_axis(dimension, len(shape_of(operand)))
     return sort_p.bind(operand, dimension=axis, is_stable=is_stable, num_keys=1)[0]

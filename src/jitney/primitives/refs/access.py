@@ -66,28 +66,33 @@ def _indexers(tree: PyTreeDef, leaves: Sequence[Any]) -> tuple[Step, ...]:
 def _picked(name: str, ref: AbstractValue, tree: PyTreeDef, leaves: Sequence[Any]) -> Any:
     """Returns the type of the elements."""
     if not isinstance(ref, AbstractRef):
-        raise ValueError(f"`{name}` must be called on `Ref` types: {ref}")
+        raise ValueError(
+            f"ref.{name}: the first argument must be a Ref, as jax.new_ref makes it, but is {ref}"
+        )
     steps = _indexers(tree, leaves)
     return type_through(array_type(ref), steps) if steps else ref.inner_aval
 
 
 def _check_elements(name: str, wanted: AbstractValue, elements: AbstractValue) -> None:
     if isinstance(elements, AbstractRef):
-        raise ValueError(f"Cannot store a Ref inside of a Ref, by `{name}`: {elements}")
+        raise ValueError(
+            f"ref.{name}: a Ref cannot be an element of a Ref, but the value is {elements}"
+        )
     if not isinstance(wanted, ShapedArray):
         if wanted != elements:
             raise ValueError(
-                f"Invalid type for `{name}`. Ref type: {wanted}. Value type: {elements}"
+                f"ref.{name}: the value must have the Ref's type, {wanted}, but is {elements}"
             )
         return
     if wanted.shape != elements.shape:
         raise ValueError(
-            f"Invalid shape for `{name}`: the elements at the index have shape {wanted.shape}. Value "
-            f"shape: {elements.shape}. References do not broadcast"
+            f"ref.{name}: the value must have shape {wanted.shape}, as the elements at the index, but "
+            f"has shape {elements.shape}; references do not broadcast, jnp.broadcast_to does"
         )
     if wanted.dtype != elements.dtype:
         raise ValueError(
-            f"Invalid dtype for `{name}`. Ref dtype: {wanted.dtype}. Value dtype: {elements.dtype}"
+            f"ref.{name}: the value must have the Ref's dtype, {wanted.dtype}, but is "
+            f"{elements.dtype}; convert it by .astype"
         )
 
 

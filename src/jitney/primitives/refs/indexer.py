@@ -136,8 +136,8 @@ def indexer_of(index: Index | None, shape: Shape) -> NDIndexer:
         raise ValueError(f"an index of a Ref has one ellipsis at most, got {len(dots)}: {index!r}")
     if len(items) - len(dots) > len(shape):
         raise ValueError(
-            f"`indices` must not be longer than `shape`: {len(items) - len(dots)} indices, "
-            f"shape={shape}"
+            f"an index of a Ref of shape {shape} must have {len(shape)} entries or less, but has "
+            f"{len(items) - len(dots)}: {index!r}"
         )
     if dots:
         gap = (slice(None),) * (len(shape) - len(items) + 1)
@@ -173,8 +173,8 @@ def _entry(item: object, extent: int) -> Entry:
         last = start + (item.size - 1) * item.stride
         if start < 0 or (item.size and last >= extent):
             raise ValueError(
-                f"Out of bound slice: start={start}, size={item.size}, stride={item.stride}, "
-                f"dim={extent}."
+                f"a slice of a Ref must be within its axis, of size {extent}, but has start {start}, "
+                f"size {item.size} and stride {item.stride}"
             )
         return Slice(start, item.size, item.stride)
     return _position(item, extent)
@@ -202,7 +202,10 @@ def _position(item: object, extent: int) -> Entry:
     if position is None:
         return item
     if not -extent <= position < extent:
-        raise ValueError(f"Out of bound indexer: idx={position}, dim={extent}.")
+        raise ValueError(
+            f"an index of a Ref must be from {-extent} to {extent - 1}, as the axis has size {extent}, "
+            f"but is {position}"
+        )
     return position + extent if position < 0 else position
 
 

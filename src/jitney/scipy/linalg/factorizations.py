@@ -131,7 +131,7 @@ def eigh(
         ("eigvals=None", eigvals is None),
     ):
         if not ok:
-            raise NotImplementedError(f"eigh: {name} is what there is; leave other arguments out")
+            raise NotImplementedError(f"eigh: only {name} is supported; leave the argument out")
     vectors, values = lax.linalg.eigh(*arrays(a), lower=lower)
     return values if eigvals_only else (values, vectors)
 

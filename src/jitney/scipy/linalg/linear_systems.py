@@ -88,7 +88,9 @@ def solve_triangular(
     del overwrite_b, debug, check_finite
     codes: dict[object, int] = {0: 0, "N": 0, 1: 1, "T": 1, 2: 2, "C": 2}
     if trans not in codes:
-        raise ValueError(f"solve_triangular: Invalid 'trans' value {trans}; it must be 0, 1 or 2")
+        raise ValueError(
+            f"solve_triangular: `trans` must be 0, 1, 2, 'N', 'T' or 'C', but is {trans!r}"
+        )
     x, y = arrays(a, b)
     return _solve_triangular(x, y, trans=codes[trans], lower=lower, unit_diagonal=unit_diagonal)
 

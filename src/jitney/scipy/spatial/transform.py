@@ -363,7 +363,9 @@ class Slerp(NamedTuple):
           ValueError: if there are less than two rotations, or not as many times.
         """
         if not isinstance(rotations, Rotation):
-            raise TypeError("Slerp: `rotations` must be a `Rotation` instance.")
+            raise TypeError(
+                f"Slerp: `rotations` must be of class Rotation, but is of {type(rotations).__name__}"
+            )
         if rotations.single or len(rotations) == 1:
             raise ValueError("Slerp: `rotations` must be two rotations or more, but there is one")
         places = _floats(times)
