@@ -74,8 +74,8 @@ def diff(
       Array([2, 2], dtype=int32)
     """
     x = promotion.ensure_arraylike("diff", a)
-    n = operator.index(concrete_or_error(None, n, "'n' argument of jnp.diff"))
-    axis = operator.index(concrete_or_error(None, axis, "'axis' argument of jnp.diff"))
+    n = operator.index(concrete_or_error(None, n, "`n` of jnp.diff must be static"))
+    axis = operator.index(concrete_or_error(None, axis, "`axis` of jnp.diff must be static"))
     if n == 0:
         return x
     if n < 0:

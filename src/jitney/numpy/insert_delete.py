@@ -174,13 +174,13 @@ def delete(
     if unique and isinstance(obj, Tracer):
         return _without(x, _flat(as_value(obj)), axis)
     if isinstance(obj, int | np.integer) or (shape_of(obj) == () and promotion.is_integer(dtype)):
-        at = concrete_or_error(operator.index, obj, "'obj' array argument of jnp.delete()")
+        at = concrete_or_error(operator.index, obj, "`obj` of jnp.delete must be static")
         at = canonical_axis(at, n)
         parts = [slice_in_dim(x, 0, at, axis=axis), slice_in_dim(x, at + 1, n, axis=axis)]
         return concatenate(parts, axis)
     if unique:
         return _without(x, _flat(as_value(obj)), axis)
-    known = concrete_or_error(np.asarray, obj, "'obj' array argument of jnp.delete()")
+    known = concrete_or_error(np.asarray, obj, "`obj` of jnp.delete must be static")
     kept = np.flatnonzero(_kept(np.asarray(known), n, axis))
     return x[(*(slice(None),) * axis, as_value(kept.astype(_INT32)))]
 
@@ -290,7 +290,7 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axis = None) -> Array:
     known = concrete_or_error(
         np.asarray,
         x if isinstance(x, Array) else as_value(x),
-        "Error arose in the `filt` argument of trim_zeros()",
+        "The values of `filt` decide the size of the result of jnp.trim_zeros, so it must be static",
     )
     if not isinstance(trim, str):
         raise TypeError(f"trim_zeros: trim must be a string of 'f' and 'b', got {trim!r}")

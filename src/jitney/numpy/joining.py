@@ -408,7 +408,7 @@ def _split(
     name: str, ary: ArrayLike, indices_or_sections: ArrayLike | Sequence[int], axis: int
 ) -> list[Array]:
     ary = promotion.ensure_arraylike(name, ary)
-    axis = operator.index(concrete_or_error(None, axis, f"in jax.numpy.{name} argument `axis`"))
+    axis = operator.index(concrete_or_error(None, axis, f"`axis` of jnp.{name} must be static"))
     if not -ary.ndim <= axis < ary.ndim:
         raise IndexError(
             f"jnp.{name}: axis {axis} is out of bounds: operand `ary` has "
@@ -420,14 +420,20 @@ def _split(
         points = [
             i
             if type(i) is DimExpr
-            else int(concrete_or_error(np.int64, i, f"in jax.numpy.{name} argument 1"))
+            else int(
+                concrete_or_error(
+                    np.int64, i, f"`indices_or_sections` of jnp.{name} must be static"
+                )
+            )
             for i in spec
         ]
         if type(size) is not DimExpr:  # positions are taken as those of slices are
             points = [p if type(p) is DimExpr else slice(p).indices(size)[1] for p in points]
         sizes = [hi - lo for lo, hi in itertools.pairwise([0, *points, size])]
     else:
-        count = int(concrete_or_error(np.int64, spec, f"in jax.numpy.{name} argument 1"))
+        count = int(
+            concrete_or_error(np.int64, spec, f"`indices_or_sections` of jnp.{name} must be static")
+        )
         if count == 0:
             raise ZeroDivisionError(
                 f"jnp.{name}: the number of parts must be at least 1, but it is 0"

@@ -270,7 +270,7 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
     """
     a = promotion.ensure_arraylike("rollaxis", a)
     rank = a.ndim
-    start = operator.index(concrete_or_error(None, start, "'start' argument of jnp.rollaxis()"))
+    start = operator.index(concrete_or_error(None, start, "`start` of jnp.rollaxis must be static"))
     axis = canonical_axis(axis, rank)
     if not -rank <= start <= rank:
         raise ValueError(f"jnp.rollaxis: `start` must be from {-rank} to {rank}, but it is {start}")
@@ -315,7 +315,9 @@ def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> Array:
     """
     a = promotion.ensure_arraylike("expand_dims", a)
     if isinstance(axis, Array | np.ndarray):
-        axis = concrete_or_error(np.asarray, axis, "axis argument of jnp.expand_dims").tolist()
+        axis = concrete_or_error(
+            np.asarray, axis, "`axis` of jnp.expand_dims must be static"
+        ).tolist()
     axes = axis if isinstance(axis, Sequence) else (axis,)
     rank = a.ndim + len(axes)
     dims = canonical_axes(tuple(axes), rank)

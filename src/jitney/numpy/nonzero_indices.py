@@ -495,7 +495,7 @@ def ravel_multi_index(
             f"{len(multi_index)} and {len(dims)}"
         )
     dims = tuple(
-        concrete_or_error(int, d, "in `dims` argument of ravel_multi_index().") for d in dims
+        concrete_or_error(int, d, "`dims` of jnp.ravel_multi_index must be static") for d in dims
     )
     promotion.check_arraylike("ravel_multi_index", *multi_index)
     indices = [as_value(k) for k in multi_index]

@@ -112,7 +112,7 @@ def pad(
 
 
 def _integers(value: object, name: str = "pad_width") -> np.ndarray:
-    value = concrete_or_error(None, value, f"{name} argument of jnp.pad")
+    value = concrete_or_error(None, value, f"`{name}` of jnp.pad must be static")
     integers = np.asarray(value)
     if integers.dtype.kind not in "iu":
         raise TypeError(f"jnp.pad: `{name}` must be of an integer type, but it is {integers.dtype}")

@@ -188,7 +188,7 @@ def polydiv(u: ArrayLike, v: ArrayLike, *, trim_leading_zeros: bool = False) -> 
 
 
 def _order(name: str, m: int) -> int:
-    m = operator.index(concrete_or_error(operator.index, m, f"'m' argument of jnp.{name}"))
+    m = operator.index(concrete_or_error(operator.index, m, f"`m` of jnp.{name} must be static"))
     if m < 0:
         raise ValueError(f"jnp.{name}: `m` must be 0 or more, but it is {m}")
     return m
@@ -318,8 +318,8 @@ def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
     known = concrete_or_error(
         np.asarray,
         x,
-        "Error arose in the `p` argument of jnp.roots(). To use roots() within JIT, set "
-        "strip_zeros=False.",
+        "The leading zeros of `p` decide the size of the result of jnp.roots, so it must be static; "
+        "with strip_zeros=False it may be traced",
     )
     nonzero = np.flatnonzero(known)
     if not nonzero.size:
@@ -425,7 +425,9 @@ def polyfit(
     from jitney.numpy.linear_systems import lstsq
 
     promotion.check_arraylike("polyfit", x, y, *([] if w is None else [w]))
-    deg = operator.index(concrete_or_error(operator.index, deg, "deg must be int"))
+    deg = operator.index(
+        concrete_or_error(operator.index, deg, "`deg` of jnp.polyfit must be static")
+    )
     x, y = (as_value(a) for a in promotion.promote_dtypes_inexact(x, y))
     _check_points(deg, x, y)
     if rcond is None:

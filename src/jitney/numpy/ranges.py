@@ -219,7 +219,7 @@ def linspace(
       Array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)
     """
     num = _count("num", num)
-    axis = operator.index(concrete_or_error(None, axis, "'axis' argument of jnp.linspace"))
+    axis = operator.index(concrete_or_error(None, axis, "`axis` of jnp.linspace must be static"))
     kind = None if dtype is None else user_dtype(dtype, "linspace")
     promotion.check_arraylike("linspace", start, stop)
     out = _linspace(
@@ -230,7 +230,7 @@ def linspace(
 
 
 def _count(name: str, num: int) -> int:
-    num = operator.index(concrete_or_error(None, num, f"'{name}' argument of jnp.linspace"))
+    num = operator.index(concrete_or_error(None, num, f"`{name}` of jnp.linspace must be static"))
     if num < 0:
         raise ValueError(f"jnp.linspace: `{name}` must be 0 or more, but it is {num}")
     return num
@@ -330,7 +330,7 @@ def logspace(
       Array([1., 2., 4., 8.], dtype=float32)
     """
     num = _count("num", num)
-    axis = operator.index(concrete_or_error(None, axis, "'axis' argument of jnp.logspace"))
+    axis = operator.index(concrete_or_error(None, axis, "`axis` of jnp.logspace must be static"))
     kind = None if dtype is None else user_dtype(dtype, "logspace")
     promotion.check_arraylike("logspace", start, stop)
     return _logspace(start, stop, base, num=num, endpoint=bool(endpoint), dtype=kind, axis=axis)
@@ -381,7 +381,7 @@ def geomspace(
       Array([   1.,   10.,  100., 1000.], dtype=float32)
     """
     num = _count("num", num)
-    axis = operator.index(concrete_or_error(None, axis, "'axis' argument of jnp.geomspace"))
+    axis = operator.index(concrete_or_error(None, axis, "`axis` of jnp.geomspace must be static"))
     kind = None if dtype is None else user_dtype(dtype, "geomspace")
     promotion.check_arraylike("geomspace", start, stop)
     return _geomspace(start, stop, num=num, endpoint=bool(endpoint), dtype=kind, axis=axis)

@@ -81,7 +81,7 @@ def static_axis(axis: Axis | Array) -> int | tuple[int, ...] | None:
     """Returns an `axis` argument as ints: None, one, or a tuple of them."""
     if axis is None or type(axis) is int or type(axis) is tuple:
         return axis
-    known: Any = concrete_or_error(None, axis, "axis argument to a jnp reduction")
+    known: Any = concrete_or_error(None, axis, "`axis` of a reduction must be static")
     if isinstance(known, Array | np.ndarray):
         axes = np.asarray(known)
         return operator.index(axes[()]) if axes.ndim == 0 else tuple(axes.tolist())

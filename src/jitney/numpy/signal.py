@@ -190,7 +190,7 @@ def _slide(
 
 def _window(name: str, size: int) -> tuple[int, Array]:
     """Returns (size, 0, 1, ..., size - 1 as floats)."""
-    size = concrete_or_error(int, size, f"M argument of jnp.{name}")
+    size = concrete_or_error(int, size, f"`M` of jnp.{name} must be static")
     dtype = dtypes.canonicalize_dtype(np.float64)
     return size, iota(dtype, max(size, 0))
 

@@ -218,7 +218,7 @@ def sort_complex(a: ArrayLike) -> Array:
 
 
 def _kth(name: str, kth: int, extent: int) -> int:
-    kth = operator.index(concrete_or_error(None, kth, f"'kth' argument of jnp.{name}"))
+    kth = operator.index(concrete_or_error(None, kth, f"`kth` of jnp.{name} must be static"))
     return canonical_axis(kth, extent)
 
 

@@ -280,9 +280,13 @@ def bincount(
 
 def _number_of_counts(x: Array, minlength: int, length: int | None) -> int:
     """Returns the size of the result of `bincount`: `length` if it is given."""
-    minlength = operator.index(concrete_or_error(None, minlength, "'minlength' of jnp.bincount"))
+    minlength = operator.index(
+        concrete_or_error(None, minlength, "`minlength` of jnp.bincount must be static")
+    )
     if length is not None:
-        return operator.index(concrete_or_error(None, length, "'length' of jnp.bincount"))
+        return operator.index(
+            concrete_or_error(None, length, "`length` of jnp.bincount must be static")
+        )
     known = concrete_or_error(
         np.asarray,
         x,
@@ -323,7 +327,9 @@ def histogram_bin_edges(
     dtype = promotion.to_inexact(x.dtype)
     if len(shape_of(bins)) == 1:
         return convert(bins, dtype)
-    count = operator.index(concrete_or_error(operator.index, bins, "bins argument of histogram"))
+    count = operator.index(
+        concrete_or_error(operator.index, bins, "`bins` of jnp.histogram must be static")
+    )
     if range is None:
         bounds = array([min_of(x), max_of(x)] if x.size else [0.0, 1.0])
     else:

@@ -96,8 +96,8 @@ def eye(
              [0., 1.]], dtype=float32)
     """
     dtype = _dtype_or_float(dtype, "eye")
-    (n,) = canonical_shape((N,), "argument of 'N' jnp.eye()")
-    m = n if M is None else canonical_shape((M,), "argument of 'M' jnp.eye()")[0]
+    (n,) = canonical_shape((N,), "`N` of jnp.eye must be static")
+    m = n if M is None else canonical_shape((M,), "`M` of jnp.eye must be static")[0]
     if n < 0 or m < 0:
         raise ValueError(f"jnp.eye: `N` and `M` must be 0 or more, but they are {N} and {M}")
     if isinstance(k, int):

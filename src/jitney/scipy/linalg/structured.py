@@ -24,7 +24,7 @@ from jitney.scipy.special.support import strong
 
 
 def _size(name: str, n: int) -> int:
-    return concrete_or_error(int, n, f"Argument n of jax.scipy.linalg.{name}")
+    return concrete_or_error(int, n, f"`n` of jax.scipy.linalg.{name} must be static")
 
 
 def _default_float() -> np.dtype[Any]:

@@ -106,9 +106,9 @@ def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
              [0.    , 0.4401]], dtype=float32)
     """
     (x,) = real_operands("bessel_jn", z)
-    order = operator.index(concrete_or_error(operator.index, v, "Argument v of bessel_jn"))
+    order = operator.index(concrete_or_error(operator.index, v, "`v` of bessel_jn must be static"))
     start = operator.index(
-        concrete_or_error(operator.index, n_iter, "Argument n_iter of bessel_jn")
+        concrete_or_error(operator.index, n_iter, "`n_iter` of bessel_jn must be static")
     )
     return in_float32(lambda y: _miller(y, order, start))(x)
 

@@ -157,7 +157,7 @@ def multigammaln(a: ArrayLike, d: ArrayLike) -> Array:
       >>> jax.scipy.special.multigammaln(3.0, 1)
       Array(0.6931472, dtype=float32)
     """
-    dimension = concrete_or_error(int, d, "d argument of multigammaln")
+    dimension = concrete_or_error(int, d, "`d` of multigammaln must be static")
     (value,) = promote_args_inexact("multigammaln", a)
     x = strong(as_value(value))
     halves = lax.full((dimension,), 0, x.dtype) + np.arange(dimension).astype(x.dtype) / 2
@@ -358,7 +358,7 @@ def bernoulli(n: int) -> Array:
       >>> jax.scipy.special.bernoulli(4)
       Array([ 1.        , -0.5       ,  0.16666667,  0.        , -0.03333334],      dtype=float32)
     """
-    last = operator.index(concrete_or_error(operator.index, n, "Argument n of bernoulli"))
+    last = operator.index(concrete_or_error(operator.index, n, "`n` of bernoulli must be static"))
     if last < 0:
         raise ValueError(f"bernoulli: `n` is the last index, 0 or more, but it is {last}")
     numbers = np.zeros(last + 1)
