@@ -238,6 +238,39 @@ def test_rules_that_ask_for_the_axis():
     close(tuple(got), tuple(want))
 
 
+def test_rules_get_tuples():
+    """Rules of packages compare what they are given, as `dims == (0, None)`, and hand it on."""
+
+    def use(n: Names) -> list[Any]:
+        product = n.core.Primitive("product")
+        product.def_impl(lambda x, y: x * y)
+        product.def_abstract_eval(lambda x, y: x)
+        n.mlir.register_lowering(product, n.mlir.lower_fun(lambda x, y: x * y, False))
+        given = []
+
+        def batch(values, dims):
+            given.append([type(values).__name__, dims == (0, None), dims == (0, 0)])
+            return product.bind(*values), 0
+
+        def jvp(primals, tangents):
+            given.append([type(primals).__name__, type(tangents).__name__])
+            return n.jax.jvp(lambda x, y: x * y, primals, tangents)
+
+        n.batching.primitive_batchers[product] = batch
+        n.ad.primitive_jvps[product] = jvp
+        x, y = n.jnp.ones(2), n.jnp.float32(3.0)
+        results = [
+            n.jax.vmap(product.bind, (0, None))(x, y),
+            n.jax.vmap(product.bind)(x, x),
+            *n.jax.jvp(product.bind, (x, x), (x, x)),
+            n.jax.jit(n.jax.grad(lambda x: product.bind(x, x).sum()))(x),
+        ]
+        return [given, [np.asarray(r).tolist() for r in results]]
+
+    theirs, ours = of_both(use)
+    assert ours == theirs
+
+
 def test_rules_of_own_primitives_are_in_the_tables():
     j = OURS
     assert j.lax.sin_p in j.ad.primitive_jvps

@@ -167,6 +167,8 @@ key = jitney.random.key(0)
 
 # A function of a 2x3 array, of which all may be given as an object that stands for it.
 FUNCTIONS: dict[str, Any] = {
+    "choice": lambda a: jitney.random.choice(key, a, (4,)),
+    "indices of triangles": lambda a: x[jtnp.tril_indices_from(a)] + x[jtnp.triu_indices_from(a, 1)],
     "dot": lambda a: jtnp.dot(a, x.T),
     "matmul, on the right": lambda a: x.T @ a,
     "operator": lambda a: x * a - a,

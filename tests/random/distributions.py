@@ -29,6 +29,7 @@ DRAWS = {
     "pareto": lambda r, k: r.pareto(k, A, (9, 6)),
     "rayleigh": lambda r, k: r.rayleigh(k, A, (9, 6)),
     "weibull_min": lambda r, k: r.weibull_min(k, 2.0, A, (9, 6)),
+    "weibull_min_of_one_draw": lambda r, k: r.weibull_min(k, A, 1 + A),
     "triangular": lambda r, k: r.triangular(k, -1.0, np.array([0.0, 0.5], F32), 2.0, (20, 2)),
     "maxwell": lambda r, k: r.maxwell(k, (20,)),
     "double_sided_maxwell": lambda r, k: r.double_sided_maxwell(k, 1.0, A, (9,)),

@@ -187,7 +187,7 @@ def _adapted(rule: Callable[..., Any]) -> Callable[..., Any]:
         coefficients = [
             [_instantiated(t, x) for t in terms] for x, terms in zip(primals, series, strict=True)
         ]
-        out, terms = rule(primals, coefficients, **params)
+        out, terms = rule(tuple(primals), coefficients, **params)
         if isinstance(out, list | tuple):
             each = [zero_series] * len(out) if isinstance(terms, ZeroSeries) else terms
             return out, [_from_user(ts, x, order) for ts, x in zip(each, out, strict=True)]

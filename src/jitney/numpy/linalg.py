@@ -99,13 +99,19 @@ def cond(x: ArrayLike, p: int | float | str | None = None) -> Array:
         )
     if p is None or p in (2, -2):
         s = svdvals(x)
-        return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+        out = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+        return _infinite_unless_nan(out, x)
     if x.shape[-1] != x.shape[-2]:
         raise ValueError(
             f"jnp.linalg.cond: for {p=}, matrices must be square, but `x` has shape {x.shape}; "
             "p=None and p=2 take others"
         )
     out = norm(x, ord=p, axis=(-2, -1)) * norm(inv(x), ord=p, axis=(-2, -1))
+    return _infinite_unless_nan(out, x)
+
+
+def _infinite_unless_nan(out: Array, x: Array) -> Array:
+    """Condition numbers `out` of matrices, infinite where they are NaN and the matrix has none."""
     has_nan = reduce_sum(convert(x != x, np.dtype(np.int32)), (x.ndim - 2, x.ndim - 1)) > 0
     return where((out != out) & ~has_nan, _of_dtype(math.inf, out), out)
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from jitney.core import dtypes, errors, messages
 from jitney.core.array import Array
-from jitney.core.trace import Tracer, concrete_or_error, concrete_value
+from jitney.core.trace import Tracer, concrete_or_error, concrete_value, revealed
 from jitney.core.typing import ArrayLike, DTypeLike, ShapeLike
 from jitney.numpy import promotion
 from jitney.numpy.at import IndexUpdateRef
@@ -418,7 +418,7 @@ def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, Array]:
 
 
 def _matrix_shape(name: str, arr: ArrayLike) -> tuple[int, int]:
-    shape = np.shape(arr)
+    shape = np.shape(revealed(arr))
     if len(shape) != 2:
         raise ValueError(f"jnp.{name}: `arr` must be one matrix, but it has shape {shape}")
     return shape
@@ -452,7 +452,7 @@ def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
       (Array([0, 1], dtype=int32), Array([0, 1], dtype=int32))
     """
     promotion.check_arraylike("diag_indices_from", arr)
-    shape = np.shape(arr)
+    shape = np.shape(revealed(arr))
     if len(shape) < 2:
         raise ValueError(
             f"jnp.diag_indices_from: `arr` must have two axes or more, but it has shape {shape}"

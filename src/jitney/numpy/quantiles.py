@@ -235,6 +235,10 @@ def median(
       Array(2.5, dtype=float32)
     """
     _check("median", a, 0, out, overwrite_input)
+    shape = shape_of(a)
+    reduced = shape if axis is None else [shape[i] for i in canonical_axes(axis, len(shape))]
+    if 0 in reduced:
+        raise ValueError(f"jnp.median: `a` must have elements along {axis=}, but has shape {shape}")
     return quantile(a, 0.5, axis, None, False, "midpoint", keepdims)
 
 

@@ -280,9 +280,9 @@ def _linspace(
 
 
 def _none(dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
-    from jitney.numpy.creation import zeros
+    from jitney.numpy.creation import empty
 
-    return zeros(shape, dtype)
+    return empty(shape, dtype)
 
 
 def _lerp(

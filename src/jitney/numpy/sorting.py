@@ -209,9 +209,9 @@ def sort_complex(a: ArrayLike) -> Array:
     """
     x = promotion.ensure_arraylike("sort_complex", a)
     out = lax_sort.sort(x, dimension=x.ndim - 1)
-    is_wide = promotion.is_integer(out.dtype) and out.dtype.itemsize == 8  # int64, uint64
-    wide = np.dtype(np.complex128) if is_wide else dtypes.wider(out.dtype, np.complex64)
-    return convert(out, wide)
+    is_wide = out.dtype.itemsize == 8 and not promotion.is_complex(out.dtype)
+    wide = np.complex128 if is_wide or out.dtype.itemsize > 8 else np.complex64
+    return convert(out, np.dtype(wide))
 
 
 # --- partitions -----------------------------------------------------------------------------------
@@ -310,7 +310,7 @@ def top_k(
         return _top(x, k, axis)
     if promotion.is_complex(x.dtype):
         raise ValueError(f"jnp.top_k: `a` must be real, but it is {x.dtype}")
-    turn = unary.bitwise_not if x.dtype == np.bool_ else _reversal(x.dtype)
+    turn = _reversal(x.dtype)
     values, indices = _top(turn(x), k, axis)
     return turn(values), indices
 
@@ -318,7 +318,8 @@ def top_k(
 def _reversal(dtype: np.dtype[Any]) -> Callable[[Array], Array]:
     """Returns a function that reverses the order of values, its own inverse."""
     # Negation would leave the least integer where it is.
-    return unary.bitwise_not if promotion.is_integer(dtype) else unary.neg
+    is_of_bits = dtype == np.bool_ or promotion.is_integer(dtype)
+    return unary.bitwise_not if is_of_bits else unary.neg
 
 
 def _check_real(name: str, x: Array) -> None:

@@ -14,7 +14,7 @@ from jitney.api.jit import jit_when_traced
 from jitney.core import dtypes
 from jitney.core.avals import get_aval
 from jitney.core.errors import ConcretizationTypeError
-from jitney.core.trace import Tracer
+from jitney.core.trace import Tracer, revealed
 from jitney.numpy.promotion import promote_dtypes_inexact
 from jitney.primitives.array.placement import placed
 from jitney.random.checks import shape_of
@@ -135,6 +135,7 @@ def choice(
     if not isinstance(shape, Sequence):
         raise TypeError(f"choice: shape must be a sequence, but got {shape!r}")
     shape = shape_of(shape)
+    a = revealed(a)
     array = None if not np.ndim(a) else jnp.asarray(a)
     if array is None:
         n_inputs = _count_of(a)

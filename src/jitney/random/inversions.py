@@ -160,7 +160,7 @@ def weibull_min(
       key: a key.
       scale: positive.
       concentration: the shape parameter, positive.
-      shape: of the draw, with which the parameters are combined; that of the parameters by default.
+      shape: of the draw, with which the parameters are combined; by default one number for all.
       dtype: a floating dtype of the draw; float32 (float64 under x64) by default.
 
     Raises:
@@ -172,8 +172,7 @@ def weibull_min(
     """
     key, _ = check_key("weibull_min", key)
     asked = inexact_dtype("weibull_min", dtype)
-    parameters = np.broadcast_shapes(np.shape(scale), np.shape(concentration))
-    final = parameters if shape is None or shape == () else shape_of(shape)
+    final = () if shape is None else shape_of(shape)
     return _weibull_min(key, scale, concentration, shape=final, dtype=asked)
 
 

@@ -130,8 +130,9 @@ class BatchTrace(Trace):
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: Params) -> Any:
         infos = [self.to_batch_info(x) for x in args]
-        vals = [v for v, _ in infos]
-        dims = [d for _, d in infos]
+        # Tuples, as in JAX: rules of packages compare them.
+        vals = tuple([v for v, _ in infos])
+        dims = tuple([d for _, d in infos])
         parent = self.parent_trace
         with_axis = primitive.rules.get("batch_with_axis")
         with set_current_trace(parent):

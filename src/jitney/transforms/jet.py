@@ -297,7 +297,7 @@ def piecewise_linear(prim: Primitive) -> Callable[..., Any]:
             if _is_constant(column):
                 terms.append(None)
                 continue
-            out, term = prim.rules["jvp"](primals, list(column), **params)
+            out, term = prim.rules["jvp"](tuple(primals), tuple(column), **params)
             terms.append(None if type(term) is Zero else term)
         return _assembled(prim, out, terms)
 
@@ -339,7 +339,7 @@ def by_derivative(prim: Primitive) -> Callable[..., Any]:
 
     def rule(primals: Sequence[Value], series: Sequence[Terms], **params: object) -> Any:
         def derivative(xs: Sequence[Value], dxs: Sequence[Tangent]) -> tuple[list[Any], list[Any]]:
-            out, dout = prim.rules["jvp"](xs, dxs, **params)
+            out, dout = prim.rules["jvp"](tuple(xs), tuple(dxs), **params)
             return (out, dout) if prim.multiple_results else ([out], [dout])
 
         outs, terms = integrated(derivative, primals, series)

@@ -118,7 +118,8 @@ class JVPTrace(Trace):
             rule = primitive.rules.get(JVP.name)
             if rule is None:
                 raise NotImplementedError(_missing_rule(primitive))
-            out, dout = rule(primals, tangents, **params)
+            # Tuples, as in JAX: rules of packages compare them, or hand them to `jvp`.
+            out, dout = rule(tuple(primals), tuple(tangents), **params)
         finally:
             state.trace = outer
         if primitive.multiple_results:

@@ -23,6 +23,7 @@ by_function = lx.FunctionLinearOperator(
     lambda x: definite @ x, jax.ShapeDtypeStruct((5,), jnp.float32), lx.positive_semidefinite_tag
 )
 gradient = jax.grad(lambda m: jnp.sum(solve(m, b, lx.LU()) ** 2))(square)
+batch = jnp.stack([square, definite])
 tridiagonal = lx.TridiagonalLinearOperator(4 + jnp.arange(5.0), jnp.ones(4), -jnp.ones(4))
 np.savez(
     sys.argv[1],
@@ -37,6 +38,9 @@ np.savez(
     gmres=solve(square, b, lx.GMRES(1e-6, 1e-6)),
     tridiagonal=lx.linear_solve(tridiagonal, b, lx.Tridiagonal()).value,
     gradient=gradient,
+    batched_gradient=jax.grad(
+        lambda b: jnp.sum(jax.vmap(lambda m, b: solve(m, b, lx.LU()) ** 2)(batch, b))
+    )(jnp.stack([b, b + 1])),
     forward=jax.jvp(lambda b: solve(square, b, lx.LU()), (b,), (b + 1,))[1],
     tall_gradient=jax.grad(lambda m: jnp.sum(solve(m, tall_b, lx.QR()) ** 2))(tall),
 )

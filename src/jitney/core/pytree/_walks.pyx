@@ -68,12 +68,12 @@ cdef class Structure:
         """
         cdef tuple given = tuple(leaves)
         cdef Py_ssize_t position = 0, got = len(given)
-        if got < self.num_leaves:
+        if got != self.num_leaves:
+            extent = "few" if got < self.num_leaves else "many"
             raise ValueError(
-                f"Too few leaves for PyTreeDef; expected {self.num_leaves}, got {got}"
+                f"tree_unflatten: a PyTreeDef of {self.num_leaves} leaves takes as many, but got {got}, "
+                f"which is too {extent}"
             )
-        if got > self.num_leaves:
-            raise ValueError(f"Too many leaves for PyTreeDef; expected {self.num_leaves}.")
         if self.kind is None:
             return given[0]
         if self.flat:

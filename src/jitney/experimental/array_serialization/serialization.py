@@ -12,12 +12,15 @@ import asyncio
 import functools
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitney.core import monitoring
+from jitney.core.lazy import listing
+from jitney.core.pytree import pytrees
 from jitney.core.sharding.sharding import Sharding
 from jitney.experimental.array_serialization import tensorstore_impl
+from jitney.experimental.array_serialization.limits import LimitInFlightBytes
 from jitney.experimental.array_serialization.specs import (
     Spec,
     get_tensorstore_spec as _spec_of_path,
@@ -26,14 +29,14 @@ from jitney.experimental.array_serialization.specs import (
 from jitney.experimental.array_serialization.tensorstore_impl import (
     async_deserialize as async_deserialize,
     async_serialize as async_serialize,
-    run_deserialization as run_deserialization,
-    run_serialization as run_serialization,
 )
 from jitney.runtime.sharding import Format
 
 if TYPE_CHECKING:
-    from jitney.core.typing import DTypeLike
+    from jitney.core.typing import DTypeLike, PyTree
     from jitney.runtime.array import ArrayImpl
+
+__dir__ = listing(__name__)
 
 
 class BarrierTimeoutError(Exception):
@@ -244,3 +247,55 @@ class GlobalAsyncCheckpointManager(AsyncManager, GlobalAsyncCheckpointManagerBas
 
 
 _get_metadata = functools.partial(tensorstore_impl.metadata_of, driver="zarr")
+
+
+def run_serialization(arrays: PyTree, tensorstore_specs: PyTree) -> None:
+    """Writes a pytree of arrays, each as the spec in its place says; returns when all are stored."""
+
+    async def run() -> None:
+        await asyncio.gather(*_paired(async_serialize, arrays, tensorstore_specs))
+
+    asyncio.run(run())
+
+
+def run_deserialization(
+    shardings: PyTree,
+    tensorstore_specs: PyTree,
+    global_shapes: PyTree = None,
+    dtypes: PyTree = None,
+    concurrent_gb: int = 32,
+) -> Any:
+    """Reads a pytree of arrays.
+
+    Args:
+      shardings: where each is put.
+      tensorstore_specs: where each is stored.
+      global_shapes: a list of shapes that arrays are to have, if not the stored ones.
+      dtypes: a list of their dtypes, if not the stored ones.
+      concurrent_gb: gigabytes that are read at once.
+
+    Returns: a pytree like `shardings`.
+    """
+    leaves, structure = pytrees.tree_flatten(shardings)
+    specs = structure.flatten_up_to(tensorstore_specs)
+    n = len(leaves)
+    shapes = [None] * n if global_shapes is None else structure.flatten_up_to(global_shapes)
+    kinds = [None] * n if dtypes is None else structure.flatten_up_to(dtypes)
+
+    async def run() -> list[ArrayImpl]:
+        limiter = LimitInFlightBytes(concurrent_gb * 10**9)
+        return await asyncio.gather(
+            *[
+                async_deserialize(place, spec, shape, kind, byte_limiter=limiter)
+                for place, spec, shape, kind in zip(leaves, specs, shapes, kinds, strict=True)
+            ]
+        )
+
+    return pytrees.tree_unflatten(structure, asyncio.run(run()))
+
+
+def _paired(f: Any, tree: PyTree, specs: PyTree) -> list[Coroutine[Any, Any, Any]]:
+    """Returns `f(leaf, its spec)` for the leaves of a tree of arrays or places."""
+    leaves, structure = pytrees.tree_flatten(tree)
+    leaf_specs = structure.flatten_up_to(specs)
+    return [f(leaf, spec) for leaf, spec in zip(leaves, leaf_specs, strict=True)]

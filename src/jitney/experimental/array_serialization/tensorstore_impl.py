@@ -1,24 +1,25 @@
 """`jax.experimental.array_serialization.tensorstore_impl`: one array to files, or from them.
 
-Functions are coroutines, so that many arrays are written or read at once; `run_serialization` and
-`run_deserialization` run them for programs that have no loop of events. What replicas hold is written
-once. Tensorstore is imported when the first array is.
+Functions are coroutines, so that many arrays are written or read at once; `serialization` runs them for
+programs that have no event loop. What replicas hold is written once. Tensorstore is imported when the
+first array is.
 """
 
 from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from jitney.api.placement import make_array_from_callback
 from jitney.core import dtypes
-from jitney.core.pytree import pytrees
+from jitney.core.lazy import listing
 from jitney.core.shape_dtype import ShapeDtypeStruct
 from jitney.core.sharding.sharding import Sharding
+from jitney.experimental.array_serialization.limits import LimitInFlightBytes
 from jitney.experimental.array_serialization.specs import (
     Spec,
     get_tensorstore_spec as get_tensorstore_spec,
@@ -34,15 +35,17 @@ from jitney.runtime.sharding import Format
 if TYPE_CHECKING:
     import tensorstore as ts
 
-    from jitney.core.typing import DTypeLike, PyTree
+    from jitney.core.typing import DTypeLike
 
-Place = Sharding | Format | ShapeDtypeStruct
-T = TypeVar("T")
+__dir__ = listing(__name__)
+
+_Place = Sharding | Format | ShapeDtypeStruct
+_T = TypeVar("_T")
+_LimitInFlightBytes = LimitInFlightBytes  # as JAX names it
 
 _CACHE_BYTES = 10**10
 _CONCURRENT_OPERATIONS = 128
 _BLOCK_ELEMENTS = 10**8
-_GIGABYTE = 10**9
 
 
 @functools.cache
@@ -164,50 +167,6 @@ async def async_serialize(
     return await asyncio.gather(*[written(shard) for shard in arr_inp.addressable_shards])
 
 
-def run_serialization(arrays: PyTree, tensorstore_specs: PyTree) -> None:
-    """Writes a pytree of arrays, each as the spec in its place says; returns when all are stored."""
-
-    async def run() -> None:
-        await asyncio.gather(*_paired(async_serialize, arrays, tensorstore_specs))
-
-    asyncio.run(run())
-
-
-def _paired(f: Any, tree: PyTree, specs: PyTree) -> list[Coroutine[Any, Any, Any]]:
-    """Returns `f(leaf, its spec)` for the leaves of a tree of arrays or places."""
-    leaves, structure = pytrees.tree_flatten(tree)
-    leaf_specs = structure.flatten_up_to(specs)
-    return [f(leaf, spec) for leaf, spec in zip(leaves, leaf_specs, strict=True)]
-
-
-# --- reading --------------------------------------------------------------------------------------
-
-
-class _LimitInFlightBytes:
-    """Limits the bytes in flight; further requests wait for earlier ones to finish."""
-
-    def __init__(self, host_memory_bytes_limit: int) -> None:
-        self._max_bytes = host_memory_bytes_limit
-        self._available_bytes = host_memory_bytes_limit
-        self._cv = asyncio.Condition()
-
-    def _share(self, requested_bytes: int) -> int:
-        return min(requested_bytes, self._max_bytes)  # what is larger than the limit goes alone
-
-    async def wait_for_bytes(self, requested_bytes: int) -> None:
-        """Takes a share as soon as there is one."""
-        share = self._share(requested_bytes)
-        async with self._cv:
-            await self._cv.wait_for(lambda: self._available_bytes >= share)
-            self._available_bytes -= share
-
-    async def release_bytes(self, requested_bytes: int) -> None:
-        """Gives a share back."""
-        async with self._cv:
-            self._available_bytes += self._share(requested_bytes)
-            self._cv.notify_all()
-
-
 def estimate_read_memory_footprint(t: ts.TensorStore, domain: ts.IndexDomain) -> int:
     """Returns the bytes of the blocks that have a part of `domain`: they are read whole."""
     n = t.dtype.numpy_dtype.itemsize
@@ -221,11 +180,11 @@ def estimate_read_memory_footprint(t: ts.TensorStore, domain: ts.IndexDomain) ->
 
 
 async def async_deserialize(
-    in_type: Place,
+    in_type: _Place,
     tensorstore_spec: ts.Spec | Spec,
     global_shape: Sequence[int] | None = None,
     dtype: DTypeLike | None = None,
-    byte_limiter: _LimitInFlightBytes | None = None,
+    byte_limiter: LimitInFlightBytes | None = None,
     context: ts.Context | None = None,
     chunk_layout: ts.ChunkLayout | None = None,
     assume_metadata: bool = False,
@@ -296,42 +255,6 @@ def _bounds(index: Any, shape: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
     return tuple([s.indices(n)[:2] for s, n in zip(index, shape, strict=True)])
 
 
-def run_deserialization(
-    shardings: PyTree,
-    tensorstore_specs: PyTree,
-    global_shapes: PyTree = None,
-    dtypes: PyTree = None,
-    concurrent_gb: int = 32,
-) -> Any:
-    """Reads a pytree of arrays.
-
-    Args:
-      shardings: where each is put.
-      tensorstore_specs: where each is stored.
-      global_shapes: a list of shapes that arrays are to have, if not the stored ones.
-      dtypes: a list of their dtypes, if not the stored ones.
-      concurrent_gb: gigabytes that are read at once.
-
-    Returns: a pytree like `shardings`.
-    """
-    leaves, structure = pytrees.tree_flatten(shardings)
-    specs = structure.flatten_up_to(tensorstore_specs)
-    n = len(leaves)
-    shapes = [None] * n if global_shapes is None else structure.flatten_up_to(global_shapes)
-    kinds = [None] * n if dtypes is None else structure.flatten_up_to(dtypes)
-
-    async def run() -> list[ArrayImpl]:
-        limiter = _LimitInFlightBytes(concurrent_gb * _GIGABYTE)
-        return await asyncio.gather(
-            *[
-                async_deserialize(place, spec, shape, kind, byte_limiter=limiter)
-                for place, spec, shape, kind in zip(leaves, specs, shapes, kinds, strict=True)
-            ]
-        )
-
-    return pytrees.tree_unflatten(structure, asyncio.run(run()))
-
-
 def combine_kvstores(
     combined_kvstore: Spec, kvstores: list[Spec], context: ts.Context | None = None
 ) -> None:
@@ -350,5 +273,5 @@ def combine_kvstores(
     asyncio.run(run())
 
 
-async def _awaited(future: ts.Future[T]) -> T:
+async def _awaited(future: ts.Future[_T]) -> _T:
     return await future

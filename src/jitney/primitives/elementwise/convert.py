@@ -16,7 +16,7 @@ from jitney.core import dtypes, float_errors, text
 from jitney.core.array import Array
 from jitney.core.avals import ShapedArray, get_aval, shaped_array
 from jitney.core.hi_types import is_high_value
-from jitney.core.jaxpr import JaxprEqn
+from jitney.core.jaxpr import JaxprEqn, Literal
 from jitney.core.key_reuse import uses_keys
 from jitney.core.primitive import declare
 from jitney.core.pytree import pytrees
@@ -187,6 +187,11 @@ def convert(x: Value, dtype: DType, weak_type: bool = False) -> Array:
     aval = get_aval(x)
     if aval.dtype == dtype and aval.weak_type == weak_type:
         return x if isinstance(x, Array) else as_value(x)
+    atom = getattr(x, "atom", None)
+    is_weak_bool = weak_type and dtype == families.BOOL
+    if type(atom) is Literal and dtypes.is_of_scalars(dtype, weak_type) and not is_weak_bool:
+        # A constant of the program is converted here and now.
+        return as_value(scalar_operand(atom.val[()], dtype, weak_type))
     return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak_type, sharding=None)
 
 

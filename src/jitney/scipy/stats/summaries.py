@@ -58,7 +58,7 @@ def mode(
     rows = jnp.moveaxis(x, place, -1)
     batch_shape = rows.shape[:-1]
     if not rows.shape[-1]:
-        empty = jnp.full(batch_shape, jnp.nan)
+        empty = jnp.full(batch_shape, jnp.nan, float)
         values, count = empty, jnp.zeros(batch_shape, empty.dtype)
     else:
         # In a sorted row equal values lie side by side, in runs.
