@@ -13,12 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.helpers.oracle import merge, oracle, save
+from tests.helpers.oracle import installed_version, merge, oracle, save
+from tests.helpers.skips import is_allowed
 
 # Where processes of this run save the answers that they record.
 PARTS = pytest.StashKey[Path]()
 
 TESTS = Path(__file__).parent
+# Tests that were skipped for reasons that `--strict-skips` does not take, and the reasons.
+unexpected_skips: list[str] = []
 
 # Tests of what touches NumPy, SciPy, llvmlite, ml_dtypes and opt_einsum directly: they run with the
 # oldest versions of these, too. Of all other tests a fixed tenth does.
@@ -38,10 +41,15 @@ COMPATIBILITY = (
     "numpy/test_linalg",
     "runtime/test_array",
     "runtime/test_compiling",
-    "runtime/test_d",
-    "runtime/test_e",
+    "runtime/test_debug_checks",
+    "runtime/test_device",
+    "runtime/test_disk",
+    "runtime/test_donation",
+    "runtime/test_eager",
+    "runtime/test_elementwise",
     "runtime/test_input_lifetime",
-    "runtime/test_m",
+    "runtime/test_many_axes",
+    "runtime/test_memory",
     "runtime/test_native_calls",
     "runtime/test_threads",
     "scipy/test_fft",
@@ -104,6 +112,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="tests of libraries that are not installed fail; otherwise they are skipped",
     )
 
+    parser.addoption(
+        "--strict-skips",
+        action="store_true",
+        help="tests that are skipped for reasons that tests/helpers/skips.py lacks fail the run",
+    )
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks the tests of the compatibility and the quick run; skips `live` ones without JAX.
@@ -128,6 +142,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Sets the oracle's mode; workers take the seed and directory of the process that started them."""
     oracle.recording = config.option.record_oracle
+    if config.option.live_oracle and importlib.util.find_spec("jax") is None:
+        raise pytest.UsageError("--live-oracle asks real JAX, which is not installed")
     oracle.share = 1.0 if oracle.recording else config.option.live_oracle
     given = getattr(config, "workerinput", None)
     seed = config.option.oracle_seed if given is None else given["oracle_seed"]
@@ -164,24 +180,63 @@ def pytest_configure_node(node: Any) -> None:
         node.workerinput["oracle_parts"] = str(node.config.stash[PARTS])
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Adds up how many answers the workers of pytest-xdist have computed anew."""
+    computed, of_others = getattr(node, "workeroutput", {}).get("oracle_counts", (0, 0))
+    oracle.computed += computed
+    oracle.of_others += of_others
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Names the seed of the answers that were computed anew: a quiet run has no header."""
+    """Says which answers were computed anew: a quiet run has no header."""
     if oracle.share and not oracle.recording:
-        terminalreporter.write_line(f"oracle: {oracle.share:.0%} live, --oracle-seed {oracle.seed}")
+        terminalreporter.write_line(
+            f"oracle: {oracle.share:.0%} live, --oracle-seed {oracle.seed}: {oracle.computed} answers "
+            f"computed anew by JAX {installed_version()}, {oracle.of_others} drawn that others gave"
+        )
+    if terminalreporter.config.option.strict_skips:
+        for skip in unexpected_skips:
+            terminalreporter.write_line(f"skipped, and should not be: {skip}")
 
 
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Saves the answers of this process, and joins all in the process that started the workers."""
+def pytest_deselected(items: list[pytest.Item]) -> None:
+    """Notes the modules of which not all tests run: their other records stay."""
+    for item in items:
+        oracle.leave(item.path)
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Notes the modules of which tests are skipped: their records stay."""
+    if report.skipped:
+        oracle.leave(TESTS.parent / report.nodeid.partition("::")[0])
+        if isinstance(report.longrepr, tuple):  # not a failure that was expected
+            reason = str(report.longrepr[2]).removeprefix("Skipped: ")
+            if not is_allowed(reason):
+                unexpected_skips.append(f"{report.nodeid}: {reason}")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Saves the answers of this process, and joins all in the process that started the workers.
+
+    A live run that has drawn answers and compared none of them fails, and so does one with strict skips
+    that has others.
+    """
+    config = session.config
+    if hasattr(config, "workerinput"):
+        config.workeroutput["oracle_counts"] = (oracle.computed, oracle.of_others)
+    elif (oracle.of_others and not oracle.computed) or (
+        config.option.strict_skips and unexpected_skips
+    ):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
     if not oracle.recording:
         return
-    directory = session.config.stash[PARTS]
+    directory = config.stash[PARTS]
     save(directory)
-    if not hasattr(session.config, "workerinput"):
-        option = session.config.option
-        whole = not (
-            option.keyword or option.markexpr or any("::" in x for x in option.file_or_dir)
-        )
-        for line in merge(directory, whole):
+    if not hasattr(config, "workerinput"):
+        are_whole = exitstatus == 0 and not any("::" in x for x in config.option.file_or_dir)
+        for line in merge(directory, are_whole):
             print(line)
         shutil.rmtree(directory, ignore_errors=True)
 

@@ -1,12 +1,17 @@
 """The recorded oracle, `tests/helpers/oracle.py`: digests, records, comparison with live answers."""
 
 import importlib.util
+import shutil
+import sys
+import types
 
 import ml_dtypes
 import numpy as np
 import pytest
-from tests.helpers import oracle as module
+from tests.helpers import digests as digests_module, oracle as module
+from tests.helpers.answers import dtype_of
 from tests.helpers.oracle import Oracle, Raised, Records, Value, agree, decode, digest, encode, jax
+from tools import run
 
 NUMBERS = [1, 2]
 
@@ -20,6 +25,7 @@ def function_of(path, text):
     path.write_text(text)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     loaded = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = loaded  # where `inspect` looks for the file of a class
     spec.loader.exec_module(loaded)
     return loaded.f
 
@@ -27,26 +33,48 @@ def function_of(path, text):
 @pytest.fixture
 def digests(tmp_path, monkeypatch):
     """Maps the text of a module to the digest of its function `f`."""
-    monkeypatch.setattr(module, "TESTS", tmp_path)
+    monkeypatch.setattr(digests_module, "TESTS", tmp_path)
     count = iter(range(100))
     return lambda text: digest(function_of(tmp_path / f"m{next(count)}.py", text))
 
 
 BASE = """
+import contextlib
 N = 3
+M = 5
 def g(x):
-    return x + N
+    for i in range(2):
+        x = x + N
+        x = x + x
+    return x
+@contextlib.contextmanager
+def doubled(x):
+    yield 2 * x
+class Below:
+    def scale(self):
+        return 7
+class Above(Below):
+    def shift(self):
+        return M
 def unused(x):
     return x
 def f():
-    return g(1)
+    with doubled(g(1)) as y:
+        return Above().shift() + y
 """
+CHANGES = {
+    "a constant": ("N = 3", "N = 4"),
+    "a function": ("x + N", "x - N"),
+    "an argument": ("g(1)", "g(2)"),
+    "the text": ("g(1)", "(g)(1)"),
+    "the block of a statement": ("        x = x + x", "    x = x + x"),
+    "a context manager": ("yield 2 * x", "yield 3 * x"),
+    "a constant that a method reads": ("M = 5", "M = 6"),
+    "a base class": ("return 7", "return 8"),
+}
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [("N = 3", "N = 4"), ("x + N", "x - N"), ("g(1)", "g(2)"), ("g(1)", "(g)(1)")],
-)
+@pytest.mark.parametrize(("old", "new"), CHANGES.values(), ids=CHANGES)
 def test_digest_covers_what_the_answer_depends_on(digests, old, new):
     assert digests(BASE) != digests(BASE.replace(old, new))
 
@@ -58,10 +86,34 @@ def test_digest_passes_over_what_it_does_not_depend_on(digests, old, new):
     assert digests(BASE) == digests(BASE.replace(old, new, 1))
 
 
+@pytest.mark.parametrize(
+    ("new", "is_same"),
+    [("def g():\n    return 2\n", False), ("def g():\n    return 1\ndef h(): pass\n", True)],
+)
+def test_digest_covers_what_is_read_of_a_module(digests, tmp_path, new, is_same):
+    asking = "import helper_of_digests as helper\ndef f():\n    return helper.g()\n"
+    found = []
+    for text in ("def g():\n    return 1\n", new):
+        helper = types.ModuleType("helper_of_digests")
+        path = tmp_path / f"helper{len(found)}.py"
+        path.write_text(text)
+        helper.__file__ = str(path)
+        exec(compile(text, str(path), "exec"), vars(helper))
+        sys.modules["helper_of_digests"] = helper
+        found.append(digests(asking))
+    del sys.modules["helper_of_digests"]
+    assert (found[0] == found[1]) == is_same
+
+
+def test_digest_passes_over_the_column_of_a_definition(digests):
+    deeper = "if True:\n" + "\n".join(f"    {line}" for line in BASE.splitlines())
+    assert digests(BASE) == digests(deeper)
+
+
 def test_digest_knows_a_file_by_its_place_among_the_tests(tmp_path, monkeypatch):
     found = set()
     for checkout in ("one", "other"):
-        monkeypatch.setattr(module, "TESTS", tmp_path / checkout)
+        monkeypatch.setattr(digests_module, "TESTS", tmp_path / checkout)
         (tmp_path / checkout).mkdir()
         path = tmp_path / checkout / "m.py"
         found.add(digest(function_of(path, "def f():\n    return __file__\n")))
@@ -77,6 +129,15 @@ def test_digest_covers_closures_and_operands():
     found = [digest(asking(x)) for x in operands]
     assert len(set(found)) == len(found)
     assert digest(asking(1)) == digest(asking(1)) != digest(asking(1, 2))
+
+
+def test_digest_covers_what_is_asked_by_of_jax(monkeypatch):
+    found = []
+    monkeypatch.setattr(module, "answer", lambda compute, agrees: found.append(digest(compute)))
+    for use, arguments, x64 in [(helper, (1,), False), (helper, (2,), False), (helper, (1,), True)]:
+        module.of_jax(use, *arguments, x64=x64)
+    module.of_jax(lambda jax, x: x, 1)
+    assert len(set(found)) == 4
 
 
 def test_values_without_a_digest_are_refused():
@@ -117,7 +178,7 @@ def test_arrays_of_text_survive_their_encoding():
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int4", "complex128", "bool", "uint8"])
 def test_arrays_survive_their_encoding(dtype):
-    array = np.arange(6).reshape(2, 3).astype(module._dtype(dtype))
+    array = np.arange(6).reshape(2, 3).astype(dtype_of(dtype))
     back = decode(encode(Value(array, True)))
     assert back.weak_type and back.dtype == array.dtype and back.shape == (2, 3)
     assert back.array.tobytes() == array.tobytes()
@@ -132,8 +193,19 @@ def test_agreement_allows_for_rounding_alone():
         y = x.copy()
         y[i] = wrong
         assert not agree(x, y)
+    assert not agree(np.array([1e6, 1, -2], np.float32), np.array([1e6, -50, 50], np.float32))
     assert not agree(np.array([1, 2]), np.array([1, 3]))
     assert not agree("a", "b") and not agree([1], [1, 2])
+
+
+@pytest.mark.parametrize("name", ["bfloat16", "float16", "float8_e4m3fn", "float8_e5m2"])
+def test_agreement_of_narrow_types_is_of_two_ulps(name):
+    dtype = dtype_of(name)
+    x = np.array([1, 2, -3, 3.5], dtype)
+    ulp = float(ml_dtypes.finfo(dtype).eps)
+    assert agree(x, (x.astype(np.float32) * (1 + ulp)).astype(dtype))
+    for wrong in (-x, x * dtype.type(0), x[::-1].copy()):
+        assert not agree(x, wrong)
 
 
 @pytest.fixture
@@ -176,6 +248,7 @@ def test_answers_of_an_older_version_stand_where_the_newest_has_none(asked, monk
     oracle.share = 1.0
     monkeypatch.setattr(module, "installed_version", lambda: newest)
     assert oracle.answer(ask) == "old"  # of which the newest says nothing
+    assert (oracle.computed, oracle.of_others) == (0, 1)
     monkeypatch.setattr(module, "installed_version", lambda: older)
     with pytest.raises(AssertionError, match="is wrong about"):
         oracle.answer(ask)
@@ -213,9 +286,25 @@ def test_answers_are_recorded_and_merged(tmp_path, monkeypatch):
     stale.write({"stale": 1})
     assert len(module.merge(tmp_path / "parts", whole=False)) == 1
     assert len(Records(stale.path).read) == 3
+    oracle.leave(tmp_path / "test_a.py")  # a test of it was skipped
+    shutil.rmtree(tmp_path / "parts")
+    module.save(tmp_path / "parts")
+    module.merge(tmp_path / "parts", whole=True)
+    assert len(Records(stale.path).read) == 3
+    oracle.partial.clear()
+    shutil.rmtree(tmp_path / "parts")
+    module.save(tmp_path / "parts")
     module.merge(tmp_path / "parts", whole=True)
     assert len(Records(stale.path).read) == 2
     assert "sentence" not in str(Records(stale.path).read)
+
+
+def test_faults_of_a_question_are_not_answers(monkeypatch):
+    for fails in (lambda: absent, lambda: __import__("absent"), lambda: eval("(,)")):  # noqa: F821
+        with pytest.raises((NameError, ImportError, SyntaxError)):
+            module._computed(fails)
+    assert module._computed(lambda: {}["x"]) == {"raised": ["KeyError", "LookupError", "Exception"]}
+    assert not module.oracle.may_import
 
 
 def test_two_answers_for_one_digest_are_refused(asked, monkeypatch):
@@ -228,6 +317,16 @@ def test_two_answers_for_one_digest_are_refused(asked, monkeypatch):
     with pytest.raises(AssertionError, match="two answers for one digest"):
         oracle.answer(second)
     assert oracle.answer(second, 2) == "two"
+
+
+def test_older_answers_are_those_that_a_command_checks():
+    older = set()
+    for path in module.RECORDS.rglob("*.json.xz"):
+        if any(" " not in key for key in Records(path).read):  # see `key_of`
+            name = path.relative_to(module.RECORDS).as_posix().removesuffix(".json.xz")
+            older.add(f"tests/{name}.py")
+    programs = {"tests/libraries/test_libraries.py"}  # whose libraries take Python 3.11
+    assert older == {*run.OLDER_ANSWERS} | programs
 
 
 def test_real_jax_is_for_answers_alone():

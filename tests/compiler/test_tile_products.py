@@ -112,7 +112,7 @@ def test_references_lay_out_as_the_machine_code(name, kind):
     assert (type_.shape, type_.dtype) == (types[0].shape, types[0].dtype)
 
 
-def test_what_is_not_worth_it_is_left():
+def test_products_that_tiles_do_not_speed_up_are_left():
     def text(x, y):
         return (
             jitney.jit(lambda x, y: lax.dot(x, y, preferred_element_type=np.int32))

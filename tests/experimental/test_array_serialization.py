@@ -206,18 +206,18 @@ def test_databases_of_processes_are_combined(manager, place, tmp_path):
     spec = tensorstore_impl.get_tensorstore_spec
     path = tmp_path / "state" / "x"
     x = jnp.arange(4.0)
-    tensorstore_impl.run_serialization([x], [spec(path, process_idx=3)])
+    serialization.run_serialization([x], [spec(path, process_idx=3)])
     part = spec(path, process_idx=3)["kvstore"]["base"]
     tensorstore_impl.combine_kvstores(
         {"driver": "ocdbt", "base": {"driver": "file", "path": str(path.parent)}},
         [{"driver": "ocdbt", "base": part}],
     )
-    [y] = tensorstore_impl.run_deserialization([place], [spec(path)])
+    [y] = serialization.run_deserialization([place], [spec(path)])
     assert y.tolist() == x.tolist()
 
 
 def test_few_bytes_at_once(place):
-    limiter, order = tensorstore_impl._LimitInFlightBytes(100), []
+    limiter, order = tensorstore_impl.LimitInFlightBytes(100), []
 
     async def read(name, n):
         await limiter.wait_for_bytes(n)

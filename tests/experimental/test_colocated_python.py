@@ -39,7 +39,7 @@ def test_a_function_runs_with_arrays(package):
 
 def test_a_function_without_arguments_is_told_where(package):
     f = module(package).colocated_python(lambda: package.numpy.ones(2))
-    with pytest.raises(ValueError, match="does not show where"):
+    with pytest.raises(ValueError, match=r"does not show where|No devices found"):
         f()
     there = f.specialize(devices=package.devices())
     assert there().tolist() == [1.0, 1.0]
@@ -53,13 +53,13 @@ def test_a_function_without_arguments_is_told_where(package):
 @pytest.mark.parametrize("result", [3, np.ones(3)])
 def test_arrays_only(package, result):
     f = module(package).colocated_python(lambda x: result)
-    with pytest.raises(ValueError, match="take and return only arrays"):
+    with pytest.raises(ValueError, match=r"take and return only arrays|only supports jax.Array"):
         f(package.numpy.ones(1))
 
 
 def test_arguments_are_arrays_that_are_there():
     f = colocated.colocated_python(lambda x: x)
-    with pytest.raises(ValueError, match="take and return only arrays"):
+    with pytest.raises(ValueError, match=r"take and return only arrays|only supports jax.Array"):
         f(np.ones(3))
     with pytest.raises(ValueError, match="outside of functions that are traced"):
         jitney.jit(f)(jitney.numpy.ones(3))
@@ -85,7 +85,7 @@ def test_objects(package):
     assert counter.add(one) == 11
     assert counter.add(one) == 12
     assert Counter(0).add(one) == 1
-    with pytest.raises(ValueError, match="does not show where"):
+    with pytest.raises(ValueError, match=r"does not show where|No devices found"):
         counter.get()
     assert counter.get.specialize(devices=package.devices())() == 12
     for name in ("n", "kind"):

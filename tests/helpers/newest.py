@@ -1,4 +1,4 @@
-"""Names that JAX 0.12.0.1 has and JAX 0.10.2, whose answers are recorded, has not."""
+"""Public names that JAX 0.12.0.1 has and 0.10.2 lacks."""
 
 from __future__ import annotations
 

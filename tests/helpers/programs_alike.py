@@ -17,6 +17,8 @@ from typing import Any
 import pytest
 from tests.helpers import oracle
 
+LIMIT = 300  # seconds; programs take some, more on a busy machine
+
 
 def started(
     program: Path, *arguments: str, launcher: bool = False, **variables: str
@@ -34,7 +36,12 @@ def started(
 
 def printed(process: subprocess.Popen[str]) -> list[str]:
     """The lines that a process prints, once it is through."""
-    out, errors = process.communicate()
+    try:
+        out, errors = process.communicate(timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        out, errors = process.communicate()
+        raise AssertionError(f"no end after {LIMIT} s; it printed {out!r}, {errors!r}") from None
     assert process.returncode == 0, errors
     return out.splitlines()
 
@@ -76,12 +83,15 @@ class _Lines:
         """Those of real JAX as the records of a test module have them; none, if they do not."""
         if oracle.oracle.recording:
             return []
+        before = oracle.oracle.current
         oracle.oracle.enter(module)
         question = _question(self.program, *self._arguments("jax"), **self.variables)
         try:
             return oracle.oracle.recorded(*question)
         except oracle.NoRecord:
             return []
+        finally:
+            oracle.oracle.current = before
 
 
 def lines_alike(

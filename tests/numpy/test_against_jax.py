@@ -1,7 +1,7 @@
 """`jax.numpy` against real jax: the same expressions, the same values, types, errors and programs.
 
 Each line of `cases/*.txt` is an expression in the namespace J (ours or theirs) and the arrays of
-`OPERANDS`; one with an @ is a function and its arguments, and the equations it records count.
+`OPERANDS`; one with @@ is a function and its arguments, and the equations it records count.
 """
 
 import difflib
@@ -63,12 +63,13 @@ def of_jax(line):
 
 def evaluate(line, namespace, values, make_jaxpr):
     scope = {**values, "J": namespace, "np": np}
-    if "@" not in line:
+    function, traced, arguments = line.partition("@@")
+    if not traced:
         result = eval(line, scope)
         # What describes a type, such as a finfo, is compared by the name of its class.
         return type(result).__name__ if "info" in type(result).__name__ else result
-    function, arguments = line.split("@")
-    jaxpr = make_jaxpr(eval(function, scope))(*eval(f"({arguments},)", scope))
+    operands = eval(f"({arguments},)", scope) if arguments.strip() else ()
+    jaxpr = make_jaxpr(eval(function, scope))(*operands)
     return "\n".join(equations(jaxpr.jaxpr))
 
 
@@ -128,8 +129,13 @@ def same(theirs, ours, where):
             )
         else:
             np.testing.assert_array_equal(o, t, err_msg=where)
-    elif isinstance(theirs, int | float | str | np.dtype):
+    elif isinstance(theirs, bool | int | float | complex | str | np.dtype | type(None)):
         assert theirs == ours or theirs != theirs, where
+    elif isinstance(theirs, np.ndarray | np.generic):
+        assert theirs.dtype == ours.dtype, where
+        np.testing.assert_array_equal(ours, theirs, err_msg=where)
+    else:
+        raise TypeError(f"{where}: a {type(theirs).__name__} is not compared")
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -139,7 +145,7 @@ def test_same(line):
     ours, our_error = outcome(line, jtnp, OURS, jitney.make_jaxpr)
     their_error = theirs.name if isinstance(theirs, Raised) else "NoneType"
     assert type(our_error).__name__ == their_error, (line, our_error, theirs)
-    if isinstance(theirs, str) and "@" in line:
+    if isinstance(theirs, str) and "@@" in line:
         difference = difflib.unified_diff(theirs.splitlines(), ours.splitlines(), "jax", "jitney")
         assert theirs == ours, line + "\n" + "\n".join(difference)
     elif our_error is None:
@@ -150,7 +156,7 @@ def used(line):
     return [k for k in OPERANDS if re.search(rf"(?<![\w.']){k}(?![\w(='])", line)]
 
 
-COMPILED = [p for p in ALL if "@" not in p.values[0] and used(p.values[0])]
+COMPILED = [p for p in ALL if "@@" not in p.values[0] and used(p.values[0])]
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -9,7 +9,7 @@ import re
 import numpy as np
 import pytest
 from tests.helpers.both import Cases, check, describe, of_both
-from tests.helpers.oracle import answer, jax
+from tests.helpers.oracle import agree, answer, jax
 
 import jitney
 import jitney.numpy as jtnp
@@ -79,6 +79,12 @@ x.__copy__(); x.__round__(); x.clone() is x; x.__len__(); x.__bool__()
 """
 
 CASES = [e.strip() for line in EXPRESSIONS.strip().splitlines() for e in line.split("; ")]
+# Texts that NumPy 2.0 formats otherwise than the version of the records.
+FORMATTED_OTHERWISE = {
+    'f"{h[0]:.2f}"',
+    "jnp.array(1e10)",
+    "jnp.arange(60.0).reshape(6, 10) * 1e5",
+}
 
 
 def names(jax, jnp):
@@ -95,11 +101,11 @@ def names(jax, jnp):
 def test_expression(code):
     def case(jax, jnp):
         scope = names(jax, jnp)
-        if re.match(r"del |x.* = ", code):
+        if re.match(r"del |[^=]+ = ", code):
             return exec(code, scope)
         return eval(code, scope)
 
-    check(case, formatted=True)
+    check(case, formatted=code in FORMATTED_OTHERWISE)
 
 
 TEXTS = """
@@ -137,7 +143,7 @@ def test_text(code):
                 texts += [repr(x), str(x)]
         return texts
 
-    check(case, formatted=True)
+    check(case, formatted=code in FORMATTED_OTHERWISE)
 
 
 # --- longer ones --------------------------------------------------------------------------------
@@ -301,8 +307,8 @@ def test_keys_have_what_keys_have():
 
 @pytest.mark.parametrize("case", same.all, ids=same.ids)
 def test_same(case):
-    check(case, formatted=True)
+    check(case)
 
 
 def test_describe_tells_weak_types_apart():
-    assert describe(jtnp.asarray(1)) != describe(jtnp.int32(1))
+    assert not agree(describe(jtnp.asarray(1)), describe(jtnp.int32(1)))

@@ -67,7 +67,7 @@ def test_explicit_transfers():
         jax.device_put(np.ones(3, np.float32))
 
 
-def test_a_call_under_a_guard_is_no_precedent(f):
+def test_a_call_under_a_guard_does_not_change_later_calls(f):
     x = np.ones(4, np.float32)
     with jax.transfer_guard("allow"):
         f(x)
