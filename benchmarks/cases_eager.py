@@ -190,6 +190,24 @@ def _add(name: str, call: Callable[[Operands], Any]) -> None:
         return lambda: call(operands)
 
 
+# Control flow outside of `jit`, with the same functions at each call.
+def _body(carry: Any, x: Any) -> tuple[Any, Any]:
+    return 0.9 * carry + x, carry
+
+
+_LOOPS: dict[str, Callable[[Any, Operands], Any]] = {
+    "scan": lambda lax, o: lax.scan(_body, o.x[0], o.x),
+    "while": lambda lax, o: lax.while_loop(lambda c: c < 5.0, lambda c: c + 1.0, o.x[0]),
+    "fori": lambda lax, o: lax.fori_loop(0, 10, lambda i, c: 0.5 * c + i, o.x),
+    "cond": lambda lax, o: lax.cond(o.mask[0], abs, abs, o.wide),
+    "switch": lambda lax, o: lax.switch(o.i[0], [abs, abs, abs], o.wide),
+    "map": lambda lax, o: lax.map(abs, o.wide),
+    "vmap_scan": lambda lax, o: o.side.jax.vmap(lambda c: lax.scan(_body, c, o.few))(o.x),
+}
+
+
+for _name, _function in _LOOPS.items():
+    _add(_name, lambda o, f=_function: f(o.side.lax, o))
 for _name, _function in _NUMPY.items():
     _add(_name, lambda o, f=_function: f(o.side.jnp, o))
 for _name, _function in _OTHERS.items():

@@ -578,6 +578,32 @@ def test_what_a_callback_raises_is_logged(kind: str, how: str) -> None:
     assert all(record[-1] for record in ours)
 
 
+@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "jit"])
+@pytest.mark.parametrize("kind", ["pure", "io"])
+@pytest.mark.parametrize("result", [np.zeros(3, np.float32), np.int32(1)], ids=["shape", "dtype"])
+def test_a_result_of_another_type_is_raised_but_not_logged(
+    result: Any, kind: str, compiled: bool
+) -> None:
+    def found(package: str) -> list[Any]:
+        library = importlib.import_module(package)
+        call = getattr(library, "pure_callback", None)
+        if kind == "io":
+            call = importlib.import_module(f"{package}.experimental").io_callback
+        of = library.ShapeDtypeStruct((), "float32")
+
+        def f(x: Any) -> Any:
+            return call(lambda _: result, of, x)
+
+        with errors_logged() as records:
+            try:
+                library.block_until_ready((library.jit(f) if compiled else f)(1.0))
+            except Exception as error:
+                return [type(error).__name__, len(records)]
+        return ["returns", len(records)]
+
+    assert found("jitney") == answer(lambda: found("jax"))
+
+
 @pytest.mark.parametrize("how", ["eager", "jit"])
 def test_what_a_callback_raises_is_shown_once(how: str) -> None:
     """Its traceback has the user's frames, and stderr has no second one."""

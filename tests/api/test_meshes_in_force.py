@@ -36,6 +36,22 @@ def test_contexts_say_what_is_wrong():
         jitney.ShapeDtypeStruct((2,), "float32", sharding=place)
 
 
+def test_shard_map_over_axes_is_on_the_mesh_in_force():
+    mesh = jitney.make_mesh((1,), ("x",), axis_types=(AUTO,))
+    double = jitney.shard_map(
+        lambda x: 2 * x,
+        mesh=mesh.abstract_mesh,
+        in_specs=jitney.P("x"),
+        out_specs=jitney.P("x"),
+    )
+    for x in (np.ones(4, np.float32), jitney.numpy.ones(4)):
+        with jitney.set_mesh(mesh):
+            out = double(x)
+        assert out.tolist() == [2, 2, 2, 2] and out.sharding.mesh == mesh
+        with pytest.raises(ValueError, match="which has no devices"):
+            double(x)
+
+
 def test_formats_of_types():
     place = jitney.NamedSharding(jitney.make_mesh((1,), ("x",)), jitney.P())
     layout = Format(Layout((0, 1)), place)

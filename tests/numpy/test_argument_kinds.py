@@ -59,6 +59,14 @@ def test_arrays_as_axes_and_dtypes(expression: str) -> None:
     check(case)
 
 
+@pytest.mark.parametrize("axis", [np.array([0, 1]), np.array(1), jtnp.array([1, 0]), [0, 1]])
+def test_arrays_as_axes_of_norms(axis: Any) -> None:
+    """JAX refuses these, for its axes are static arguments of a jitted function."""
+    plain = tuple(np.asarray(axis).tolist()) if np.ndim(axis) else int(axis)
+    for norm in (jtnp.linalg.norm, jtnp.linalg.vector_norm):
+        np.testing.assert_array_equal(norm(x, axis=axis), norm(x, axis=plain))
+
+
 def test_axes_that_are_traced_are_refused() -> None:
     with pytest.raises(TypeError):
         jitney.jit(lambda k: jtnp.flip(jtnp.ones((2, 3)), k))(np.array([0]))

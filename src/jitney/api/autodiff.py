@@ -88,8 +88,12 @@ def jvp(
     flat_tangents = [_checked_tangent(p, t) for p, t in zip(leaves, dleaves, strict=True)]
     flat = flat_function(fun, tree, has_aux)
     with source_info.transform_name_stack("jvp"):
-        # NumPy's scalars stay as they are: a function may branch on them, or return them.
-        values = [as_value(x) if isinstance(x, np.ndarray) else x for x in leaves]
+        # NumPy's scalars stay as they are, and arrays that are not differentiated: a function may
+        # branch on them, or return them.
+        values = [
+            x if type(t) is Zero or not isinstance(x, np.ndarray) else as_value(x)
+            for x, t in zip(leaves, flat_tangents, strict=True)
+        ]
         outs, douts = jvp_flat(flat, values, flat_tangents)
     value = flat.unflatten(outs)
     derivative = flat.unflatten([instantiated(t) for t in douts])

@@ -14,7 +14,7 @@ from jitney.core.pytree import pytrees
 from jitney.core.pytree.errors import prefix_errors
 from jitney.core.record import replace
 from jitney.core.refs import is_ref
-from jitney.core.sharding.mesh import AxisType, Mesh
+from jitney.core.sharding.mesh import AxisType, Mesh, get_mesh
 from jitney.core.sharding.named import NamedSharding
 from jitney.core.sharding.partition_spec import PartitionSpec, names_of
 from jitney.core.trace import Tracer
@@ -97,15 +97,18 @@ def _without(spec: PartitionSpec, gone: AbstractSet[Any]) -> PartitionSpec:
 
 
 def concrete(region: Region, values: Sequence[object]) -> Region:
-    """`region` over devices: those where `values` lie, if its mesh is an abstract one.
+    """`region` over devices, if its mesh is an abstract one: where `values` lie, or those in force.
 
     Raises:
-      ValueError: if they do not lie on such a mesh.
+      ValueError: if neither is on such a mesh.
     """
     places = [getattr(x, "placement", None) for x in values]
     for place in places:
         if isinstance(place, NamedSharding) and place.mesh.abstract_mesh == region.mesh:
             return replace(region, mesh=place.mesh)
+    in_force = get_mesh()
+    if not in_force.empty and in_force.abstract_mesh == region.mesh:
+        return replace(region, mesh=in_force)
     raise ValueError(
         f"shard_map over {region.mesh}, which has no devices: please pass `jax.Array`s with a "
         "`NamedSharding` on a mesh like it, put one in force by jax.set_mesh, or pass it as `mesh=`"

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from jitney.api.jit import jit_when_traced
 from jitney.core.typing import Array, ArrayLike
 from jitney.numpy import promotion
 from jitney.primitives.array.broadcasting import expand_dims
-from jitney.primitives.array.canonical import canonical_axis
+from jitney.primitives.array.canonical import canonical_axes
 from jitney.primitives.array.shape import transpose
 from jitney.primitives.elementwise import unary
 from jitney.primitives.elementwise.convert import as_value, convert
@@ -126,11 +125,8 @@ def norm(
         axes = tuple(range(rank))
         if ord is None:
             return _restore_axes(_root_of_squares(x, axes), axes, keepdims)
-    elif isinstance(axis, tuple | list):
-        axes = tuple(canonical_axis(a, rank) for a in axis)
     else:
-        one: Any = axis
-        axes = (canonical_axis(operator.index(one), rank),)
+        axes = canonical_axes(axis, rank)
     if len(axes) == 1:
         return _restore_axes(_vector(x, ord, axes), axes, keepdims)
     if len(axes) == 2:
@@ -172,8 +168,7 @@ def vector_norm(
     if axis is None:
         axes = tuple(range(x.ndim))
     else:
-        raw_axes = axis if isinstance(axis, tuple | list) else (axis,)
-        axes = tuple(canonical_axis(a, x.ndim) for a in raw_axes)
+        axes = canonical_axes(axis, x.ndim)
     return _restore_axes(_vector(x, ord, axes), axes, keepdims)
 
 

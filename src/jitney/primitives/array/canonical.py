@@ -84,8 +84,8 @@ def canonical_axis(axis: Any, rank: int) -> int:
 def canonical_axes(axes: Any, rank: int) -> tuple[int, ...]:
     """Axes counted from the front; one axis counts as a sequence of one."""
     # Tuples and lists first: asking an abstract class is slow.
-    if isinstance(axes, tuple | list | Sequence | np.ndarray) and not isinstance(axes, str):
+    if isinstance(axes, tuple | list | Sequence) and not isinstance(axes, str):
         return tuple([canonical_axis(a, rank) for a in axes])
-    if isinstance(axes, Array) and axes.ndim:
+    if isinstance(axes, np.ndarray | Array) and axes.ndim:
         return tuple([canonical_axis(a, rank) for a in axes])
     return (canonical_axis(axes, rank),)

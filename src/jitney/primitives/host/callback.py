@@ -94,6 +94,21 @@ def _call(function: Callable[..., Any], values: Sequence[np.ndarray], avals: Seq
         return function(*arrays)
 
 
+def _logged_call(
+    name: str,
+    function: Callable[..., Any],
+    values: Sequence[np.ndarray],
+    avals: Sequence[Any],
+) -> Any:
+    """`_call`; logs what the function raises as an error of the operation `name`."""
+    try:
+        return _call(function, values, avals)
+    except Exception as error:
+        tracebacks.drop_own_frames(error)
+        _log_failure(name, error)
+        raise
+
+
 def _log_failure(name: str, error: Exception) -> None:
     """Logs what a callback has raised, where a program has a handler for that.
 
@@ -109,7 +124,6 @@ def _log_failure(name: str, error: Exception) -> None:
 def _failed(name: str, error: Exception, callback: Callable[..., Any]) -> JaxRuntimeError:
     """The error that a callback's is within programs: with its traceback, of the user's frames."""
     tracebacks.drop_own_frames(error)
-    _log_failure(name, error)
     trace = "".join(traceback.format_exception(error)).rstrip("\n")
     if error.__traceback__ is None:  # no frame is the user's, whose function has to be named
         trace = f"{name} of {_described(callback)}\n{trace}"
@@ -166,7 +180,8 @@ def _values_of(
       JaxRuntimeError: with the traceback of the exception that the callback raised.
     """
     try:
-        return _checked(_call(callback, values, avals), result_avals)
+        results = _logged_call(name, callback, values, avals)
+        return _checked(results, result_avals)
     except Exception as error:
         raise _failed(name, error, callback) from None  # its message has all of that
 
@@ -467,11 +482,7 @@ def _silent(prim: Primitive, function_of: Callable[[dict[str, Any]], Callable[..
     def def_impl_rule(*args: Value, **params: object) -> list[Any]:
         function = function_of(params)
         for operands in _parts_of(args) if params["partitioned"] else [args]:
-            try:
-                _call(function, *_data(operands))
-            except Exception as error:
-                _log_failure(prim.name, error)
-                raise
+            _logged_call(prim.name, function, *_data(operands))
         return []
 
     prim.lower_with_avals(functools.partial(_lower_silent, prim, function_of))
@@ -510,7 +521,7 @@ def _lower_silent(
     def call(avals: Sequence[ShapedArray], nodes: Sequence[Node]) -> None:
         def host(*values: np.ndarray) -> tuple[()]:
             try:
-                _call(function, values, avals)
+                _logged_call(prim.name, function, values, avals)
             except Exception as error:
                 raise _failed(prim.name, error, function) from None
             return ()
