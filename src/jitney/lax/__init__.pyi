@@ -41,8 +41,8 @@ from jitney.primitives.elementwise.unary import floor as floor
 from jitney.primitives.elementwise.unary import floor_p as floor_p
 from jitney.primitives.elementwise.unary import imag as imag
 from jitney.primitives.elementwise.unary import imag_p as imag_p
-from jitney.primitives.elementwise.unary import integer_pow as integer_pow
-from jitney.primitives.elementwise.unary import integer_pow_p as integer_pow_p
+from jitney.primitives.elementwise.powers import integer_pow as integer_pow
+from jitney.primitives.elementwise.powers import integer_pow_p as integer_pow_p
 from jitney.primitives.elementwise.unary import is_finite as is_finite
 from jitney.primitives.elementwise.unary import is_finite_p as is_finite_p
 from jitney.primitives.elementwise.unary import log as log
@@ -56,13 +56,13 @@ from jitney.primitives.elementwise.unary import logistic_p as logistic_p
 from jitney.primitives.elementwise.unary import neg as neg
 from jitney.primitives.elementwise.unary import neg_p as neg_p
 from jitney.primitives.elementwise.unary import not_p as not_p
-from jitney.primitives.elementwise.unary import one_minus_square as one_minus_square
-from jitney.primitives.elementwise.unary import one_minus_square_p as one_minus_square_p
+from jitney.primitives.elementwise.powers import one_minus_square as one_minus_square
+from jitney.primitives.elementwise.powers import one_minus_square_p as one_minus_square_p
 from jitney.primitives.elementwise.unary import population_count as population_count
 from jitney.primitives.elementwise.unary import population_count_p as population_count_p
 from jitney.primitives.elementwise.unary import real as real
 from jitney.primitives.elementwise.unary import real_p as real_p
-from jitney.primitives.elementwise.unary import reciprocal as reciprocal
+from jitney.primitives.elementwise.powers import reciprocal as reciprocal
 from jitney.primitives.elementwise.unary import rsqrt as rsqrt
 from jitney.primitives.elementwise.unary import rsqrt_p as rsqrt_p
 from jitney.primitives.elementwise.unary import sign as sign

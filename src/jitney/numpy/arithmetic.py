@@ -26,7 +26,7 @@ from jitney.numpy.promotion import promote_args, promote_args_inexact, promote_a
 from jitney.numpy.selection import where
 from jitney.numpy.unary_math import absolute
 from jitney.primitives.array import creation
-from jitney.primitives.elementwise import binary, compare, convert, masks, select, unary
+from jitney.primitives.elementwise import binary, compare, convert, masks, powers, select, unary
 from jitney.primitives.elementwise.compiled_rules import LARGE
 from jitney.runtime.array import ArrayImpl
 
@@ -212,7 +212,7 @@ def power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     promotion.check_arraylike("power", x1, x2)
     if _is_static_integer(x2, promotion.is_inexact(promotion.dtype_of(x1))):
         (x1,) = promotion.promote_dtypes_numeric(x1)
-        return unary.integer_pow(x1, int(x2))
+        return powers.integer_pow(x1, int(x2))
     base, exponent = promote_args_numeric("power", x1, x2)
     if promotion.is_integer(promotion.dtype_of(base)):
         return _integer_power(base, exponent)

@@ -18,7 +18,7 @@ from jitney.numpy import promotion
 from jitney.numpy.functions import UnaryFunction, last_sections, one_operation, public
 from jitney.numpy.promotion import check_arraylike, promote_args_inexact
 from jitney.numpy.selection import where
-from jitney.primitives.elementwise import binary, compare, convert, select, unary
+from jitney.primitives.elementwise import binary, compare, convert, powers, select, unary
 
 # Dtypes that floating functions take as they are.
 _INEXACT: frozenset[Any] = frozenset(
@@ -170,7 +170,7 @@ cbrt = float_function(
     error="1 ulp",
 )  # fmt: skip
 reciprocal = float_function(
-    "reciprocal", unary.reciprocal, "Computes 1 / x, elementwise.",
+    "reciprocal", powers.reciprocal, "Computes 1 / x, elementwise.",
     "jnp.reciprocal(jnp.array([2.0, 4.0]))", "Array([0.5 , 0.25], dtype=float32)",
 )  # fmt: skip
 

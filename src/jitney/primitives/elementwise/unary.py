@@ -6,11 +6,10 @@ Angles are in radians. Complex functions take the principal branch.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jitney.compiler import reference
 from jitney.core import dtypes
 from jitney.core.avals import ShapedArray
 from jitney.core.primitive import declare
@@ -18,7 +17,6 @@ from jitney.primitives import calculus, rules
 from jitney.primitives.calculus import add, div, mul, sub
 from jitney.primitives.elementwise import families, slopes, taylor
 from jitney.primitives.elementwise.accuracy import Accuracy, AccuracyMode
-from jitney.primitives.elementwise.compiled_rules import compiled_unless_finite
 from jitney.primitives.elementwise.families import (
     BITS,
     COMPLEX,
@@ -29,6 +27,7 @@ from jitney.primitives.elementwise.families import (
     to_bool,
     unary,
 )
+from jitney.primitives.elementwise.powers import integer_pow, one_minus_square
 from jitney.primitives.rules import const, factor
 from jitney.transforms import jet
 
@@ -365,133 +364,6 @@ clz_p, clz = unary(
     """,
 )
 
-# --- one_minus_square ---------------------------------------------------------------------------
-
-one_minus_square_p = declare("one_minus_square")
-
-
-@one_minus_square_p.abstract
-def _one_minus_square_abstract(x: ShapedArray) -> ShapedArray:
-    families.check_dtype("one_minus_square", x.dtype, NUMERIC)
-    return x
-
-
-@one_minus_square_p.eager
-def _one_minus_square_eager(x: np.ndarray) -> np.ndarray:
-    one = np.ones((), x.dtype)
-    return reference.scalar.function("mul")(np.add(one, x), np.subtract(one, x))
-
-
-@one_minus_square_p.lower
-def _one_minus_square_lower(b: Builder, x: Node) -> Any:
-    one = b.full(x.shape, 1, x.dtype)
-    return b.apply("mul", b.apply("add", one, x), b.apply("sub", one, x))
-
-
-def one_minus_square(x: ArrayLike) -> Array:
-    """Computes 1 - x^2 as (1 + x) (1 - x), which is accurate near x = 1 and -1.
-
-    Args:
-      x: integer, floating or complex array; integers wrap.
-
-    Returns: array of the shape and dtype of x.
-
-    Raises:
-      TypeError: for operands of other dtypes.
-
-    Example:
-      >>> lax.one_minus_square(jnp.array([0.5, 2.0]))
-      Array([ 0.75, -3.  ], dtype=float32)
-    """
-    try:
-        return one_minus_square_p.bind(x)
-    except TypeError:
-        families.check_operands("one_minus_square", x)
-        raise
-
-
-# --- integer powers -----------------------------------------------------------------------------
-
-integer_pow_p = declare("integer_pow")
-
-
-@integer_pow_p.abstract
-def _integer_pow_abstract(x: ShapedArray, *, y: int) -> ShapedArray:
-    families.check_dtype("integer_pow", x.dtype, NUMERIC)
-    if y < 0 and dtypes.issubdtype(x.dtype, np.integer):
-        raise TypeError(
-            f"integer_pow: a negative power of integers is not an integer: {x.str_short()} to the "
-            f"power of {y}; convert to float first"
-        )
-    return x
-
-
-@integer_pow_p.eager
-def _integer_pow_eager(x: np.ndarray, *, y: int) -> np.ndarray:
-    result = reference.integer_pow(x, int(y))
-    if y < 0 and x.dtype.kind == "c":
-        return compiled_unless_finite(integer_pow_p, result, (x,), {"y": y})
-    return result
-
-
-@integer_pow_p.lower
-def _integer_pow_lower(b: Builder, x: Node, *, y: int) -> Any:
-    one = b.full(x.shape, 1, x.dtype)
-    result = power_by_squaring(x, abs_int(int(y)), one, lambda u, v: b.apply("mul", u, v))
-    return b.apply("div", one, result) if y < 0 else result
-
-
-_T = TypeVar("_T")
-
-
-def abs_int(y: int) -> int:
-    """|y|; `abs` names the primitive here."""
-    return -y if y < 0 else y
-
-
-def power_by_squaring(x: _T, y: int, one: _T, mul: Callable[[_T, _T], _T]) -> _T:
-    """x to the power y >= 0, by a chain of squarings; the same chain wherever it is computed."""
-    result = None
-    while y:
-        if y & 1:
-            result = x if result is None else mul(result, x)
-        y >>= 1
-        if y:
-            x = mul(x, x)
-    return one if result is None else result
-
-
-def integer_pow(x: ArrayLike, y: int) -> Array:
-    """Computes x to the power of the static integer `y`.
-
-    Args:
-      x: numeric array.
-      y: Python integer; negative powers of integers are refused.
-
-    Returns: array of the shape and dtype of x.
-
-    Example:
-      >>> lax.integer_pow(jnp.array([1.0, 2.0, 4.0]), -2)
-      Array([1.    , 0.25  , 0.0625], dtype=float32)
-    """
-    return integer_pow_p.bind(x, y=y)
-
-
-def reciprocal(x: ArrayLike) -> Array:
-    """Computes 1 / x.
-
-    Args:
-      x: floating or complex array.
-
-    Returns: array of the shape and dtype of x.
-
-    Example:
-      >>> lax.reciprocal(jnp.array([2.0, -4.0]))
-      Array([ 0.5 , -0.25], dtype=float32)
-    """
-    return integer_pow(x, -1)
-
-
 # --- derivatives --------------------------------------------------------------------------------
 
 
@@ -525,7 +397,6 @@ def _ones_like(x: Value) -> Any:
 
 
 rules.defjvp(square_p, lambda t, x: mul(t, mul(factor(x, 2), x)))
-rules.defjvp(one_minus_square_p, lambda t, x: mul(t, mul(factor(x, -2), x)))
 
 
 @sign_p.jvp
@@ -609,22 +480,9 @@ def _conj_transpose(ct: Value, x: Value, *, input_dtype: np.dtype) -> Any:
 
 rules.deflinear(conj_p, _conj_transpose)
 
-
-def _integer_pow_jvp(t: Value, x: Value, *, y: int) -> Any:
-    if y == 0:
-        return rules.zeros_like(t)
-    if y == 1:
-        return t
-    power = x if y == 2 else integer_pow(x, y - 1)
-    return mul(t, mul(factor(x, y), power))
-
-
-rules.defjvp(integer_pow_p, _integer_pow_jvp)
-
 # --- Taylor series --------------------------------------------------------------------------------
 
 taylor.declare(square_p, taylor.square)
-taylor.declare(integer_pow_p, taylor.integer_power)
 for _prim, _exponent in ((sqrt_p, 1 / 2), (rsqrt_p, -1 / 2), (cbrt_p, 1 / 3)):
     taylor.declare(_prim, taylor.of_power(_prim, _exponent))
 taylor.declare(log_p, taylor.of_logarithm(log_p, lambda x: x))
@@ -659,9 +517,9 @@ def _abs_jet(primals: Primals, series: Sequence[Tangents]) -> Any:
 
 _ALL = (
     neg_p, sign_p, abs_p, square_p, floor_p, ceil_p, is_finite_p, sqrt_p, rsqrt_p, cbrt_p, exp_p,
-    exp2_p, expm1_p, log_p, log2_p, log1p_p, one_minus_square_p, logistic_p, sin_p, cos_p, tan_p,
+    exp2_p, expm1_p, log_p, log2_p, log1p_p, logistic_p, sin_p, cos_p, tan_p,
     asin_p, acos_p, atan_p, sinh_p, cosh_p, tanh_p, asinh_p, acosh_p, atanh_p, real_p, imag_p,
-    conj_p, not_p, population_count_p, clz_p, integer_pow_p,
+    conj_p, not_p, population_count_p, clz_p,
 )  # fmt: skip
 rules.vectorized(*_ALL)
 for _prim in _ALL:

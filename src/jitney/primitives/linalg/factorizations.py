@@ -19,7 +19,7 @@ from jitney.compiler.reference import linalg as reference
 from jitney.core.avals import ShapedArray, shaped_array
 from jitney.core.primitive import declare
 from jitney.primitives import rules, sharding_rules
-from jitney.primitives.elementwise import binary, families, unary
+from jitney.primitives.elementwise import binary, families, powers, unary
 from jitney.primitives.elementwise.convert import convert_element_type
 from jitney.primitives.linalg import matrix_helpers as mat
 from jitney.primitives.linalg.matrix_functions import matrix_function, no_derivative
@@ -389,7 +389,7 @@ def off_diagonal_inverse(gaps: Value) -> Any:
     """1 / gaps off the diagonal, 0 on it."""
     n = shape_of(gaps)[-1]
     unit = mat.eye(n, n, gaps)
-    return binary.sub(unary.integer_pow(binary.add(gaps, unit), -1), unit)
+    return binary.sub(powers.integer_pow(binary.add(gaps, unit), -1), unit)
 
 
 # --- systems -------------------------------------------------------------------------------------
@@ -498,7 +498,7 @@ def _svd_jvp(
     turn_u = binary.mul(inverse, binary.add(by_row, mat.adjoint(by_row)))
     turn_v = binary.mul(inverse, binary.add(by_column, mat.adjoint(by_column)))
     is_zero = convert_element_type(_is_zero(row), mat.dtype_of(x))
-    reciprocal = binary.sub(unary.integer_pow(binary.add(row, is_zero), -1), is_zero)
+    reciprocal = binary.sub(powers.integer_pow(binary.add(row, is_zero), -1), is_zero)
     if mat.is_complex(x):
         phase = mat.only_diagonal(binary.sub(inner, mat.adjoint(inner)))
         half = binary.mul(reciprocal, mat.scalar(x, 0.5))
