@@ -62,8 +62,10 @@ def _interpreted(function, *operands: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 def test_interpreted_functions_are_those_of_compiled_code(name: str, dtype: type):
     function = UNARY.get(name) or getattr(lax, name)
+    # The C standard leaves signs of inverse functions open beside NaN; versions of NumPy differ.
+    numbers = NUMBERS[~np.isnan(NUMBERS)] if name.startswith("a") else NUMBERS
     with jax.enable_x64(dtype is np.complex128):
-        x = NUMBERS.astype(dtype)
+        x = numbers.astype(dtype)
         compiled, interpreted = jax.jit(function)(x), _interpreted(function, x)
     np.testing.assert_array_equal(_specials(interpreted), _specials(compiled))
 
