@@ -5,7 +5,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
 RUN := $(PYTHON) tools/run.py --venv $(VENV)
 
-.PHONY: tour test test-live test-quick libraries packages oracle fuzz sanitize lint bench wheels docs pictures clean
+.PHONY: tour test test-live test-quick libraries packages oracle fuzz sanitize format lint bench wheels docs pictures clean
 
 tour:  ## three programs on their way to machine code, and what they cost
 	@$(RUN) tour
@@ -25,7 +25,7 @@ libraries:  ## libraries for JAX on this package; PYTHON's packages are in .venv
 packages:  ## programs of packages that require JAX 0.12; PACKAGES="quax pgx" runs these; needs Python 3.12
 	@$(RUN) packages $(PACKAGES)
 
-oracle:  ## record anew what real jax answers; ORACLE="tests/numpy" records a part
+oracle:  ## record what real jax answers to new cases; ORACLE="tests/numpy --record-anew" asks all of a part
 	@$(RUN) oracle $(ORACLE)
 
 fuzz:  ## random programs, against the interpreter and real jax; FUZZ="--count 100000 --seed 7"
@@ -33,6 +33,9 @@ fuzz:  ## random programs, against the interpreter and real jax; FUZZ="--count 1
 
 sanitize:  ## the native core under AddressSanitizer and ThreadSanitizer
 	@$(RUN) sanitize
+
+format:  ## the code, as lint wants it
+	@$(RUN) format
 
 lint:  ## ruff, its format, pyright, the layers, annotations, borrowed sentences, and messages of commits
 	@$(RUN) lint
@@ -50,7 +53,7 @@ pictures:  ## pictures of the documents, from programs compiled here
 	@$(RUN) pictures
 
 clean:
-	rm -rf $(VENV) .venv-oldest .venv-libraries .venv-packages build dist docs/_build docs/api src/*.egg-info .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-* build dist docs/_build docs/api src/*.egg-info .pytest_cache .ruff_cache .hypothesis
 	find src -name '*.so' -delete
 	rm -f src/jitney/runtime/native/*.c src/jitney/core/pytree/*.c src/jitney/core/*.c
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -88,7 +88,7 @@ def _summary(samples: list[float]) -> dict[str, float]:
 def main() -> None:
     """Measures, and writes the file."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed", description=__doc__)
-    parser.add_argument("--json", type=Path, default=Path(__file__).with_name("speed.json"))
+    parser.add_argument("--json", type=Path, help="a file to write; speed.json is the picture's")
     parser.add_argument("--samples", type=int, default=21, help="of each package")
     parser.add_argument("--seconds", type=float, default=25.0, help="for one workload")
     parser.add_argument("--only", help="one workload, whose samples are printed")
@@ -96,19 +96,28 @@ def main() -> None:
     if options.only:
         print(json.dumps(_samples(options.only, options.samples, options.seconds)))
         return
+    if importlib.util.find_spec(PEER) is None:
+        raise SystemExit(
+            "benchmarks.speed: real JAX is not installed: pip install '.[bench]' numba"
+        )
+    if importlib.util.find_spec("numba") is None:
+        print("numba is not installed, and left out: pip install numba")
     found: dict[str, Any] = {**about(len(os.sched_getaffinity(0))), "workloads": {}}
     for name in WORKLOADS:
         words = ["--only", name, "--samples", options.samples, "--seconds", options.seconds]
         done = subprocess.run(
             [sys.executable, "-m", "benchmarks.speed", *map(str, words)],
-            check=True, capture_output=True, text=True,
+            check=False, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
+        if done.returncode:
+            raise SystemExit(done.returncode)  # the process has said why
         samples = json.loads(done.stdout.splitlines()[-1])
         [case] = select([name])
         times = {package: _summary(samples[package]) for package in PACKAGES if package in samples}
         found["workloads"][name] = {"title": case.title, "seconds": times}
         print(name, {p: f"{t['median'] * 1e6:.3g} us" for p, t in times.items()}, flush=True)
-    options.json.write_text(json.dumps(found, indent=1) + "\n")
+    if options.json is not None:
+        options.json.write_text(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -20,6 +20,8 @@ from tests.helpers.skips import is_allowed
 PARTS = pytest.StashKey[Path]()
 
 TESTS = Path(__file__).parent
+# What the processes of a run count, attributes of `oracle`.
+COUNTS = ("computed", "of_others", "new")
 # Tests that were skipped for reasons that `--strict-skips` does not take, and the reasons.
 unexpected_skips: list[str] = []
 
@@ -96,7 +98,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--record-oracle",
         action="store_true",
-        help="computes the answers of real JAX anew and writes them to tests/oracle",
+        help="asks real JAX what has no answer yet, and writes its answers to tests/oracle",
+    )
+    parser.addoption(
+        "--record-anew",
+        action="store_true",
+        help="with --record-oracle: asks what has an answer, too, but for those of a newer JAX",
+    )
+    parser.addoption(
+        "--older-answers",
+        action="store_true",
+        help="with --record-oracle: an older JAX than the newest may answer new questions",
     )
     parser.addoption(
         "--live-oracle",
@@ -142,6 +154,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Sets the oracle's mode; workers take the seed and directory of the process that started them."""
     oracle.recording = config.option.record_oracle
+    oracle.records_anew = config.option.record_anew
+    oracle.takes_older = config.option.older_answers
     if config.option.live_oracle and importlib.util.find_spec("jax") is None:
         raise pytest.UsageError("--live-oracle asks real JAX, which is not installed")
     oracle.share = 1.0 if oracle.recording else config.option.live_oracle
@@ -183,9 +197,9 @@ def pytest_configure_node(node: Any) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """Adds up how many answers the workers of pytest-xdist have computed anew."""
-    computed, of_others = getattr(node, "workeroutput", {}).get("oracle_counts", (0, 0))
-    oracle.computed += computed
-    oracle.of_others += of_others
+    counts = getattr(node, "workeroutput", {}).get("oracle_counts", (0, 0, 0))
+    for name, count in zip(COUNTS, counts, strict=True):
+        setattr(oracle, name, getattr(oracle, name) + count)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -225,7 +239,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """
     config = session.config
     if hasattr(config, "workerinput"):
-        config.workeroutput["oracle_counts"] = (oracle.computed, oracle.of_others)
+        config.workeroutput["oracle_counts"] = [getattr(oracle, name) for name in COUNTS]
     elif (oracle.of_others and not oracle.computed) or (
         config.option.strict_skips and unexpected_skips
     ):
@@ -236,6 +250,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     save(directory)
     if not hasattr(config, "workerinput"):
         are_whole = exitstatus == 0 and not any("::" in x for x in config.option.file_or_dir)
+        print(f"\noracle: {oracle.new} answers recorded, by JAX {installed_version()}")
         for line in merge(directory, are_whole):
             print(line)
         shutil.rmtree(directory, ignore_errors=True)

@@ -78,10 +78,10 @@ def test_commits_of_a_repository(repository, monkeypatch, capsys):
             "fixes: the subject begins with 'fixes', without a capital" in capsys.readouterr().out
         )
     assert _check(monkeypatch, "HEAD~2..HEAD~1") == 0
-    assert "1 messages of commits, 0 faults" in capsys.readouterr().out
+    assert "messages of commits: 1, faults: 0" in capsys.readouterr().out
     _git(repository, "checkout", "-q", "HEAD~2")  # where the check began
     assert _check(monkeypatch) == 0
-    assert "0 messages of commits, 0 faults" in capsys.readouterr().out
+    assert "messages of commits: 0, faults: 0" in capsys.readouterr().out
 
 
 @NEEDS_GIT

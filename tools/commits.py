@@ -105,7 +105,7 @@ def main() -> int:
         for fault in faults(text):
             refused += 1
             print(f"{name} {text.partition(chr(10))[0]}: {fault}")
-    print(f"{len(found)} messages of commits, {refused} faults")
+    print(f"messages of commits: {len(found)}, faults: {refused}")
     return bool(refused)
 
 

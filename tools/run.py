@@ -6,12 +6,13 @@
     python tools/run.py test-older    tests whose answers are of JAX 0.10.2, all of them computed anew
     python tools/run.py test-quick    a twelfth of the tests, up to the first failure
     python tools/run.py compat        tests of what touches dependencies, and a tenth of all others
-    python tools/run.py oracle        records anew what real jax answers; a test file may follow
+    python tools/run.py oracle        records what real jax answers to new cases; a test file may follow
     python tools/run.py fuzz          random programs; what follows is handed to the fuzzer
     python tools/run.py libraries     libraries for JAX on this package, beside real jax
     python tools/run.py packages      programs of packages that require JAX; names of some may follow
     python tools/run.py packages-sample   a tenth of them, another one each time
     python tools/run.py sanitize      the native core under AddressSanitizer and ThreadSanitizer
+    python tools/run.py format        the code, as lint wants it
     python tools/run.py lint          ruff, pyright, layers, annotations, borrowed text, commit messages
     python tools/run.py bench         against real jax; what follows is handed to the benchmarks
     python tools/run.py wheels        wheels for all platforms and Pythons: see `wheels --help`
@@ -85,6 +86,7 @@ COMMANDS = {
     "packages-sample": Command("test", [[*PACKAGES, "--share", "0.1", "--live-oracle", "0.1"]]),
     "fuzz": Command("oracle", [["python", "-m", "tests.fuzz.differential", "run"]]),
     "sanitize": Command("test", [["python", "tools/sanitize.py"]]),
+    "format": Command("test", [["ruff", "check", "--fix"], ["ruff", "format"]]),
     "lint": Command(
         "oracle",
         [
@@ -189,6 +191,11 @@ def main() -> int:
     given = parser.parse_args()
 
     command = COMMANDS[given.command]
+    if given.rest and len(command.steps) > 1:
+        programs = ", ".join([" ".join(step[:2]) for step in command.steps])
+        parser.error(
+            f"{given.command} takes no arguments, for it runs several programs: {programs}"
+        )
     venv = ROOT / (given.venv or _default_venv(command, given.oldest))
     try:
         programs = prepare(venv, command.needs, given.python, given.oldest)

@@ -22,7 +22,9 @@ Modes, chosen by options of pytest (see `tests/conftest.py`):
 
     (none)                  answers are read from the records; JAX need not be installed
     --live-oracle SHARE     so, and a random share of them is computed anew and compared with its record
-    --record-oracle         answers are computed and written; `make oracle` does it for all tests
+    --record-oracle         answers that are missing are computed and written (`make oracle`)
+      --record-anew         all answers are, but for those of a newer version
+      --older-answers       an older version may answer questions without a record
 
 A record holds arrays (dtype, weak type, shape, elements), texts, numbers, containers of these, and for
 an error the names of its classes, not its message. Errors that the question itself has made (a name
@@ -127,8 +129,11 @@ class Oracle:
       share: of the answers, how many are computed anew and compared; 1 records them.
       seed: of the draw.
       recording: whether answers are written.
+      records_anew: whether those are computed that are there.
+      takes_older: whether an older version of JAX may answer what none has answered.
       may_import: whether real JAX may be used: within `answer` alone.
       computed: how many answers were computed anew and compared.
+      new: how many answers were computed to be recorded.
       of_others: how many were drawn whose version of JAX is not installed.
       partial: files of records whose module has tests that did not run.
     """
@@ -136,9 +141,9 @@ class Oracle:
     def __init__(self) -> None:
         self.share = 0.0
         self.seed = 0
-        self.recording = False
+        self.recording = self.records_anew = self.takes_older = False
         self.may_import = False
-        self.computed = self.of_others = 0
+        self.computed = self.of_others = self.new = 0
         self.current: Records | None = None
         self.modules: dict[Path, Records] = {}
         self.partial: set[Path] = set()
@@ -165,7 +170,8 @@ class Oracle:
                 return key, version
         raise NoRecord(
             f"{_shown(self.current.path)} has no record for this case ({found}): the case is new or "
-            "has changed. `make oracle ORACLE=<test file>` records it with real JAX."
+            "has changed. `make oracle PYTHON=python3.13 VENV=.venv-3.13 ORACLE=<test file>` records "
+            f"it with JAX {VERSIONS[0]}, which takes Python 3.12 or newer."
         )
 
     def recorded(self, compute: Callable[[], Any], *case: Any) -> Any:
@@ -214,19 +220,31 @@ class Oracle:
     def _recorded_now(
         self, found: str, compute: Callable[[], Any], last: str | None
     ) -> tuple[str, Any]:
-        """(key, encoded answer) of what is recorded; a newer answer that there is stays."""
+        """(key, encoded answer) of what is recorded: an answer that there is, or one that is new."""
         assert self.current is not None
         version = installed_version()
         if version not in VERSIONS:
             raise RuntimeError(f"answers are recorded by JAX {VERSIONS[0]}, not by {version}")
-        newer = [*VERSIONS[: VERSIONS.index(version)]] if last in (None, version) else [last]
-        for other in newer:
+        kept = VERSIONS
+        if self.records_anew:
+            kept = VERSIONS[: VERSIONS.index(version)] if last in (None, version) else (last,)
+        for other in kept:
             key = key_of(found, other)
             if key in self.current.read:
                 return key, self.current.read[key]
         if last not in (None, version):
             raise RuntimeError(f"this is to be recorded by JAX {last}, not by {version}")
-        return key_of(found, version), _computed(compute)
+        key = key_of(found, version)
+        is_older = version != VERSIONS[0] and last is None and key not in self.current.read
+        if is_older and not self.takes_older:
+            raise RuntimeError(
+                f"new questions are answered by JAX {VERSIONS[0]}, not by {version}: record this file "
+                "on Python 3.12 or newer (`make oracle PYTHON=python3.13 VENV=.venv-3.13 ORACLE=...`). "
+                f'Where it lacks what is asked about, say so by last="{version}"; where jitney follows '
+                "the older version, add --older-answers"
+            )
+        self.new += 1
+        return key, _computed(compute)
 
 
 @functools.cache

@@ -72,7 +72,7 @@ def _import_of_jax(troubles: list[str]) -> Iterator[tuple[str, str]]:
     elif as_jax.installed("jax")[1]:
         said = "jitney, by `jitney as-jax install`; to undo this, run `jitney as-jax remove`"
     elif spec is None:
-        said = "fails: real JAX is not installed; to use jitney, run `python -m jitney program.py`"
+        said = "real JAX is not installed; to use jitney, run `python -m jitney program.py`"
     else:
         said = f"real JAX, {spec.origin}; to use jitney, run `python -m jitney program.py`"
     yield "import jax", said
