@@ -156,6 +156,8 @@ def pytest_configure(config: pytest.Config) -> None:
     oracle.recording = config.option.record_oracle
     oracle.records_anew = config.option.record_anew
     oracle.takes_older = config.option.older_answers
+    if not 0 <= config.option.live_oracle <= 1:
+        raise pytest.UsageError("--live-oracle takes a share of all answers, from 0 to 1")
     if config.option.live_oracle and importlib.util.find_spec("jax") is None:
         raise pytest.UsageError("--live-oracle asks real JAX, which is not installed")
     oracle.share = 1.0 if oracle.recording else config.option.live_oracle
@@ -198,6 +200,9 @@ def pytest_configure_node(node: Any) -> None:
 def pytest_testnodedown(node: Any) -> None:
     """Adds up how many answers the workers of pytest-xdist have computed anew."""
     counts = getattr(node, "workeroutput", {}).get("oracle_counts", (0, 0, 0))
+    for skip in getattr(node, "workeroutput", {}).get("skipped_modules", ()):
+        if skip not in unexpected_skips:
+            unexpected_skips.append(skip)
     for name, count in zip(COUNTS, counts, strict=True):
         setattr(oracle, name, getattr(oracle, name) + count)
 
@@ -230,6 +235,15 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
                 unexpected_skips.append(f"{report.nodeid}: {reason}")
 
 
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    """Notes the modules that are skipped as a whole."""
+    if report.skipped and isinstance(report.longrepr, tuple):
+        reason = str(report.longrepr[2]).removeprefix("Skipped: ")
+        skip = f"{report.nodeid}: {reason}"
+        if not is_allowed(reason) and skip not in unexpected_skips:
+            unexpected_skips.append(skip)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Saves the answers of this process, and joins all in the process that started the workers.
@@ -239,6 +253,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """
     config = session.config
     if hasattr(config, "workerinput"):
+        config.workeroutput["skipped_modules"] = unexpected_skips
         config.workeroutput["oracle_counts"] = [getattr(oracle, name) for name in COUNTS]
     elif (oracle.of_others and not oracle.computed) or (
         config.option.strict_skips and unexpected_skips
@@ -249,7 +264,10 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     directory = config.stash[PARTS]
     save(directory)
     if not hasattr(config, "workerinput"):
-        are_whole = exitstatus == 0 and not any("::" in x for x in config.option.file_or_dir)
+        option = config.option
+        # `--lf` leaves tests out without a word.
+        are_some = getattr(option, "lf", False) or any("::" in x for x in option.file_or_dir)
+        are_whole = exitstatus == 0 and not are_some
         print(f"\noracle: {oracle.new} answers recorded, by JAX {installed_version()}")
         for line in merge(directory, are_whole):
             print(line)

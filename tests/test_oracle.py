@@ -346,16 +346,20 @@ def test_two_answers_for_one_digest_are_refused(asked, monkeypatch):
 
 
 def test_older_answers_are_those_that_a_command_checks():
-    older = set()
+    newest, oldest = module.VERSIONS
+    older = {}
     for path in module.RECORDS.rglob("*.json.xz"):
-        if any(" " not in key for key in Records(path).read):  # see `key_of`
+        versions = [key.partition(" ")[2] or oldest for key in Records(path).read]  # see `key_of`
+        assert {*versions} <= {newest, oldest}, path
+        if oldest in versions:
             name = path.relative_to(module.RECORDS).as_posix().removesuffix(".json.xz")
-            older.add(f"tests/{name}.py")
-    programs = {"tests/libraries/test_libraries.py"}  # whose libraries take Python 3.11
-    known = {*run.OLDER_ANSWERS} | programs
+            older[f"tests/{name}.py"] = versions.count(oldest)
+    programs = {"tests/libraries/test_libraries.py": 33}  # whose libraries take Python 3.11
+    known = run.OLDER_ANSWERS | programs
     assert older == known, (
-        f"answers of JAX {module.VERSIONS[-1]} in {older - known or known - older}: record these with "
-        f"{module.VERSIONS[0]}, or change OLDER_ANSWERS in tools/run.py"
+        f"answers of JAX {oldest}, {dict(older.items() - known.items())}, are others than "
+        f"{dict(known.items() - older.items())}: record them with {newest}, or change OLDER_ANSWERS in "
+        "tools/run.py"
     )
 
 

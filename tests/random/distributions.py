@@ -64,6 +64,9 @@ COUNTS = {
     "choice_axis": lambda r, k: r.choice(
         k, np.arange(12).reshape(3, 4), (2, 2), axis=1, p=np.array([0.1, 0.2, 0.3, 0.4], F32)
     ),
+    # Rounds of sorting grow with the number of elements: one up to 1625 of them.
+    "permutation_1625": lambda r, k: r.permutation(k, 1625),
+    "permutation_1626": lambda r, k: r.permutation(k, 1626),
     "permutation_independent": lambda r, k: r.permutation(
         k, np.arange(12).reshape(3, 4), axis=1, independent=True
     ),

@@ -139,3 +139,10 @@ def test_memory_is_given_back_once():
     del x
     gc.collect()
     np.testing.assert_array_equal(f(fresh(300_000))[:3], [1, 3, 5])
+
+
+def test_an_operand_that_is_not_read_is_deleted_where_it_is_kept():
+    for keep in (False, True):
+        unused, x = fresh(), fresh()
+        jax.jit(lambda unused, x: x + 1, donate_argnums=0, keep_unused=keep)(unused, x)
+        assert unused.is_deleted() is keep
