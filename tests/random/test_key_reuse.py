@@ -54,6 +54,21 @@ CASES = {
         lambda jax: jax.jit(lambda ks: draw(jax, ks[0]) + draw(jax, ks[1]))(
             jax.random.split(jax.random.key(0))), False,
     ),
+    "columns_beside_a_scan": (
+        lambda jax: (lambda ks: (
+            jax.lax.scan(lambda c, k: (c + draw(jax, k[0]), c), 0.0, ks), draw(jax, ks[0, 1])))(
+            jax.random.split(jax.random.key(0), (3, 2))), False,
+    ),
+    "columns_of_a_scan": (
+        lambda jax: (lambda ks: (
+            jax.lax.scan(lambda c, k: (c + draw(jax, k[0]), c), 0.0, ks), draw(jax, ks[2, 0])))(
+            jax.random.split(jax.random.key(0), (3, 2))), True,
+    ),
+    "columns_of_a_scan_in_a_program": (
+        lambda jax: jax.jit(lambda ks: (
+            jax.lax.scan(lambda c, k: (c + draw(jax, k[0]), c), 0.0, ks), draw(jax, ks[2, 1])))(
+            jax.random.split(jax.random.key(0), (3, 2))), False,
+    ),
     "row_twice_in_a_program": (
         lambda jax: jax.jit(lambda ks: draw(jax, ks[0]) + draw(jax, ks[0]))(
             jax.random.split(jax.random.key(0))), True,

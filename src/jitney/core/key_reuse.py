@@ -192,8 +192,13 @@ def use_of_rows(use: KeyUse, n_whole: int) -> KeyUse:
       use: what an iteration does.
       n_whole: number of operands that are the same for all, or carried.
     """
-    consumed = [(i, mask if i < n_whole else True) for i, mask in use.consumed]
+    consumed = [(i, mask if i < n_whole else _of_all_rows(mask)) for i, mask in use.consumed]
     return KeyUse(tuple(consumed), use.new, use.forwarded)
+
+
+def _of_all_rows(mask: Mask) -> Mask:
+    """The mask of an array, each row of which has `mask`: its first axis has size one."""
+    return mask[None] if isinstance(mask, np.ndarray) else mask
 
 
 def check_repeated(name: str, use: KeyUse, n_consts: int, n_carry: int, renewed: set[int]) -> None:
