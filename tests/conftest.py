@@ -23,7 +23,7 @@ TESTS = Path(__file__).parent
 # What the processes of a run count, attributes of `oracle`.
 COUNTS = ("computed", "of_others", "new")
 # Tests that were skipped for reasons that `--strict-skips` does not take, and the reasons.
-unexpected_skips: list[str] = []
+unexpected_skips: dict[str, None] = {}
 
 # Tests of what touches NumPy, SciPy, llvmlite, ml_dtypes and opt_einsum directly: they run with the
 # oldest versions of these, too. Of all other tests a fixed tenth does.
@@ -200,9 +200,9 @@ def pytest_configure_node(node: Any) -> None:
 def pytest_testnodedown(node: Any) -> None:
     """Adds up how many answers the workers of pytest-xdist have computed anew."""
     counts = getattr(node, "workeroutput", {}).get("oracle_counts", (0, 0, 0))
-    for skip in getattr(node, "workeroutput", {}).get("skipped_modules", ()):
-        if skip not in unexpected_skips:
-            unexpected_skips.append(skip)
+    unexpected_skips.update(
+        dict.fromkeys(getattr(node, "workeroutput", {}).get("skipped_modules", ()))
+    )
     for name, count in zip(COUNTS, counts, strict=True):
         setattr(oracle, name, getattr(oracle, name) + count)
 
@@ -229,19 +229,21 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Notes the modules of which tests are skipped: their records stay."""
     if report.skipped:
         oracle.leave(TESTS.parent / report.nodeid.partition("::")[0])
-        if isinstance(report.longrepr, tuple):  # not a failure that was expected
-            reason = str(report.longrepr[2]).removeprefix("Skipped: ")
-            if not is_allowed(reason):
-                unexpected_skips.append(f"{report.nodeid}: {reason}")
+        _note_skip(report)
 
 
 def pytest_collectreport(report: pytest.CollectReport) -> None:
     """Notes the modules that are skipped as a whole."""
-    if report.skipped and isinstance(report.longrepr, tuple):
+    if report.skipped:
+        _note_skip(report)
+
+
+def _note_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
+    """Notes a test or a module that is skipped for a reason that is not allowed."""
+    if isinstance(report.longrepr, tuple):  # not a failure that was expected
         reason = str(report.longrepr[2]).removeprefix("Skipped: ")
-        skip = f"{report.nodeid}: {reason}"
-        if not is_allowed(reason) and skip not in unexpected_skips:
-            unexpected_skips.append(skip)
+        if not is_allowed(reason):
+            unexpected_skips[f"{report.nodeid}: {reason}"] = None
 
 
 @pytest.hookimpl(trylast=True)
@@ -253,7 +255,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """
     config = session.config
     if hasattr(config, "workerinput"):
-        config.workeroutput["skipped_modules"] = unexpected_skips
+        config.workeroutput["skipped_modules"] = [*unexpected_skips]
         config.workeroutput["oracle_counts"] = [getattr(oracle, name) for name in COUNTS]
     elif (oracle.of_others and not oracle.computed) or (
         config.option.strict_skips and unexpected_skips
