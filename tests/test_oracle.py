@@ -1,6 +1,7 @@
 """The recorded oracle, `tests/helpers/oracle.py`: digests, records, comparison with live answers."""
 
 import importlib.util
+import itertools
 import shutil
 import sys
 import types
@@ -196,6 +197,39 @@ def test_agreement_allows_for_rounding_alone():
     assert not agree(np.array([1e6, 1, -2], np.float32), np.array([1e6, -50, 50], np.float32))
     assert not agree(np.array([1, 2]), np.array([1, 3]))
     assert not agree("a", "b") and not agree([1], [1, 2])
+    assert agree({"a": 1, "b": 2}, {"a": 1, "b": 2})
+    assert not agree({"a": 1, "b": 2}, {"b": 2, "a": 1})
+    assert not agree(np.float32(1), np.array(1, np.float32))
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float8_e5m2", "float32", "float64", "complex64"])
+def test_agreement_at_special_values(dtype):
+    x = np.array([0, -0.0, np.inf, -np.inf, np.nan, 1]).astype(dtype)
+    assert agree(x, x.copy())
+    for i in range(6):
+        for value in (0.0, -0.0, np.inf, -np.inf, np.nan, 1.0):
+            y = x.copy()
+            y[i] = value
+            assert agree(x, y) == (
+                y.tobytes() == x.tobytes() or (np.isnan(x[i]) and np.isnan(value))
+            )
+
+
+def test_agreement_of_the_parts_of_complex_numbers():
+    def of(*parts):
+        return np.array(parts).view(np.complex128)
+
+    special = (0.0, -0.0, np.inf, -np.inf, np.nan, 2.0)
+    for a, b in itertools.product(special, repeat=2):
+        for c, d in itertools.product(special, repeat=2):
+            same = all(
+                (x == y and np.signbit(x) == np.signbit(y)) or (np.isnan(x) and np.isnan(y))
+                for x, y in ((a, c), (b, d))
+            )
+            assert agree(of(a, b), of(c, d)) == same
+    assert agree(of(np.inf, 1.0), of(np.inf, 1 + 1e-15))
+    assert not agree(of(np.inf, 1.0), of(np.inf, 1.1))
+    assert agree(of(1.0, 1e-17), of(1.0, 2e-17)) and not agree(of(1.0, 0.1), of(1.0, 0.2))
 
 
 @pytest.mark.parametrize("name", ["bfloat16", "float16", "float8_e4m3fn", "float8_e5m2"])

@@ -160,6 +160,14 @@ def test_what_differs_is_named(lines):
     assert "now high and before None" in settings
 
 
+def test_of_equally_near_calls_the_last_is_compared(lines):
+    f = jitney.jit(lambda x: x)
+    for n in (2, 3, 4):
+        f(np.zeros(n, np.float32))
+    (text,) = explained(lines, lambda: f(np.zeros(9, np.float32)))
+    assert "now f32[9] and before f32[4]" in text
+
+
 def test_static_arguments(lines):
     f = jitney.jit(lambda x, n: x * n, static_argnums=1)
     f(1.0, 2)

@@ -145,9 +145,7 @@ def agree(one: Any, other: Any) -> bool:
     if isinstance(one, Value) and isinstance(other, Value):
         return one.weak_type == other.weak_type and agree(one.array, other.array)
     if isinstance(one, (np.ndarray, np.generic)):
-        if not isinstance(other, (np.ndarray, np.generic)):
-            return False
-        if (one.dtype, one.shape) != (other.dtype, other.shape):
+        if type(one) is not type(other) or (one.dtype, one.shape) != (other.dtype, other.shape):
             return False
         is_inexact = one.dtype.kind in "fc" or "float" in one.dtype.name  # bfloat16 has kind V
         if not is_inexact or one.dtype.names:
@@ -158,20 +156,30 @@ def agree(one: Any, other: Any) -> bool:
     if isinstance(one, (list, tuple)):
         return type(one) is type(other) and len(one) == len(other) and all(map(agree, one, other))
     if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(agree(one[k], other[k]) for k in one)
+        return list(one) == list(other) and all(agree(one[k], other[k]) for k in one)
     return type(one) is type(other) and one == other
 
 
 def _near(one: Any, other: Any) -> bool:
     """Whether floating-point arrays agree to some ulps of each element and of the largest."""
     eps = float(ml_dtypes.finfo(one.dtype).eps)
-    wide = np.complex128 if one.dtype.kind == "c" else np.float64
     # Types of 16 bits and fewer are rounded once, from results in float32.
     of_each, of_largest = (2, 1) if eps > 1e-4 else (256, 64)
+    a, b = _parts(one), _parts(other)
     with np.errstate(all="ignore"):
-        a, b = np.asarray(one).astype(wide), np.asarray(other).astype(wide)
         finite = np.isfinite(a) & np.isfinite(b)
+        magnitude = np.where(finite, np.abs(a), 0).sum(0)  # real and imaginary part have one bound
         size = float(np.max(np.abs(a[finite]), initial=0.0))
-        bound = eps * (of_each * np.abs(a) + of_largest * min(size, 1e30))
+        bound = eps * (of_each * magnitude + of_largest * min(size, 1e30))
         close = np.abs(a - b) <= bound
-    return bool(np.all(np.where(finite, close, (a == b) | (np.isnan(a) & np.isnan(b)))))
+    same = (a == b) | (np.isnan(a) & np.isnan(b))
+    is_zero = (a == 0) & (b == 0)
+    signs = ~is_zero | (np.signbit(a) == np.signbit(b))
+    return bool(np.all(np.where(finite, close, same) & signs))
+
+
+def _parts(x: Any) -> np.ndarray:
+    """The real and imaginary parts of floating-point elements, in float64: those of reals are one."""
+    x = np.asarray(x)
+    parts = [np.real(x), np.imag(x)] if x.dtype.kind == "c" else [x]
+    return np.array([part.astype(np.float64) for part in parts])

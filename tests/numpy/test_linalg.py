@@ -162,6 +162,15 @@ def test_triangular_solve(left, lower, transpose):
         close(slopes(jitney), of_jax(slopes))
 
 
+@pytest.mark.parametrize("a", [A, C])
+def test_real_systems_are_not_conjugated(a):
+    def text(j):
+        options = {"transpose_a": True, "conjugate_a": True}
+        return str(j.make_jaxpr(lambda a: j.lax.linalg.triangular_solve(a, a, **options))(a))
+
+    assert text(jitney) == of_jax(text)
+
+
 ERRORS = {  # call -> what our message says
     "inv(TALL)": r"inv: .*square.*\(5, 3\)",
     "det(V)": r"det: .*square.*\(4,\)",

@@ -19,9 +19,9 @@ from jitney.compiler.hlo.build import Builder
 from jitney.compiler.hlo.digest import digest
 from jitney.compiler.hlo.ir import Module, Region, TensorType
 from jitney.compiler.llvm import engine
-from jitney.core import config
+from jitney.core import config, thresholds
 from jitney.core.avals import shaped_array
-from jitney.runtime import disk_cache
+from jitney.runtime import device, disk_cache
 from jitney.runtime.executable import Lowering
 from jitney.runtime.native import _loader
 
@@ -233,6 +233,28 @@ def test_it_can_be_turned_off(folder):
     with config.enable_compilation_cache(False):
         jitney.jit(lambda x: x * 3)(X)
     assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("module", "attribute", "value"),
+    [
+        (device, "thread_count", lambda: 97), (thresholds, "ARE_SMALL", not thresholds.ARE_SMALL),
+        (disk_cache, "FORMAT", "another"), (np, "__version__", "0.1"),
+        (disk_cache, "_llvm_files", lambda: [__file__]),
+    ],
+)  # fmt: skip
+def test_programs_of_other_machines_are_not_found(module, attribute, value, folder, monkeypatch):
+    def files_after_a_call():
+        forget()
+        monkeypatch.setattr(disk_cache, "_machine_name", None)
+        np.testing.assert_array_equal(jitney.jit(lambda x: x * 3 + 1)(X), X * 3 + 1)
+        return {*folder.glob("jitney-*/*.program")}
+
+    own = files_after_a_call()
+    assert own and files_after_a_call() == own
+    with monkeypatch.context() as patch:
+        patch.setattr(module, attribute, value)
+        assert files_after_a_call() > own
 
 
 def damage(path: Path, how: str) -> None:

@@ -120,6 +120,28 @@ def test_derivative_of_any_fold():
         check_grads(f, (x,), 1, atol=1e-4, rtol=1e-4)
 
 
+@pytest.mark.parametrize("fold", ["max", "min"])
+def test_derivatives_of_complex_extremes(fold):
+    """Complex numbers are ordered by their real parts, then the imaginary ones; JAX refuses these."""
+    x = np.array([1 + 2j, 1 - 3j, 5j, 2, 2 + 1j, 0], np.complex64)
+    t = np.arange(1, 7).astype(np.complex64) * (1 + 1j)
+    start = np.complex64(-np.inf if fold == "max" else np.inf)
+
+    def of(x):
+        return jitney.lax.reduce_window(x, start, getattr(jitney.lax, fold), (3,), (1,), "VALID")
+
+    chosen = np.array(
+        [i + (max if fold == "max" else min)(range(3), key=lambda k: (x[i + k].real, x[i + k].imag))
+         for i in range(4)]
+    )  # fmt: skip
+    for run in (lambda f: f, jitney.jit):
+        values, tangents = run(lambda x, t: jitney.jvp(of, (x,), (t,)))(x, t)
+        np.testing.assert_array_equal(values, x[chosen])
+        np.testing.assert_array_equal(tangents, t[chosen])
+        (cotangent,) = run(lambda x: jitney.vjp(of, x)[1](jitney.numpy.ones_like(of(x))))(x)
+        np.testing.assert_array_equal(cotangent, np.bincount(chosen, minlength=6))
+
+
 @pytest.mark.parametrize("dtype", [np.int32, np.uint8, np.float16, ml_dtypes.bfloat16])
 @pytest.mark.parametrize("kind", ["sum", "max", "min"])
 def test_dtypes(dtype, kind):

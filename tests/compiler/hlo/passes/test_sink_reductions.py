@@ -63,6 +63,22 @@ def test_sums_that_start_elsewhere_or_are_read_stay_in_the_loop():
     np.testing.assert_allclose(seen, partial, rtol=1e-4)
 
 
+def test_sums_that_start_at_negative_zero_stay_in_the_loop():
+    """-0 + -0 is -0, and a sum that is computed after the loop starts at 0."""
+
+    def run(start, u):
+        def step(i, total):
+            return total + u[i][:, None] * ours.asarray(np.abs(V))[i][None, :]
+
+        return lax.fori_loop(0, 12, step, ours.full((96, 64), start, "float32"))
+
+    u = np.full_like(U, -0.0)
+    for start, sinks in ((0.0, True), (-0.0, False)):
+        program = jitney.jit(lambda u, start=start: run(start, u))
+        assert ("in_order" in program.lower(u).as_text("optimized")) is sinks
+        assert np.signbit(np.asarray(program(u))).all() == (not sinks)
+
+
 def test_half_precision_is_rounded_in_each_turn():
     start = ours.zeros((96, 64), "bfloat16")
 
