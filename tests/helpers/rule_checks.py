@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from tests.helpers.oracle import answer, jax
+from tests.helpers.oracle import Value, answer, jax
 
 import jitney
 import jitney.numpy as jnp
@@ -44,8 +44,12 @@ class Case(NamedTuple):
     rtol: float = RTOL
 
 
+def leaves(x: Any) -> list[Any]:
+    return [*x] if isinstance(x, tuple | list) else [x]
+
+
 def flat(x: Any) -> list[np.ndarray]:
-    return [np.asarray(v) for v in (x if isinstance(x, tuple | list) else (x,))]
+    return [np.asarray(v) for v in leaves(x)]
 
 
 def module(j: Any, name: str) -> Any:
@@ -54,10 +58,13 @@ def module(j: Any, name: str) -> Any:
 
 
 def close(found: Any, wanted: Any, rtol: float = RTOL, atol: float = 1e-12) -> None:
-    """Asserts that results agree in shape, dtype and value."""
-    found, wanted = flat(found), flat(wanted)
-    assert len(found) == len(wanted)
-    for a, b in zip(found, wanted, strict=True):
+    """Asserts that results agree in shape, dtype, weakness (of JAX's arrays and ours), and value."""
+    own, theirs = leaves(found), leaves(wanted)
+    assert len(own) == len(theirs)
+    for x, y in zip(own, theirs, strict=True):
+        if isinstance(x, jitney.Array) and isinstance(y, Value):
+            assert x.aval.weak_type == y.weak_type, f"weak type is {x.aval.weak_type}"
+        a, b = np.asarray(x), np.asarray(y)
         assert a.shape == b.shape and a.dtype == b.dtype, (a.shape, a.dtype, b.shape, b.dtype)
         if a.dtype == float0 or a.size == 0:
             continue

@@ -86,14 +86,13 @@ def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
     """Computes (x + sqrt(x^2 + b)) / 2.
 
     Args:
-      x: array; integers are converted to the default float.
+      x: array; of integers, x^2 + b is an integer, too.
       b: how smooth it is near 0.
 
     Example:
       >>> nn.squareplus(jnp.array([-1.5, 0.0, 1.5]))
       Array([0.5, 1. , 2. ], dtype=float32)
     """
-    x = _inexact(x)
     return jnp.divide(jnp.add(x, jnp.sqrt(jnp.add(jnp.square(x), b))), 2)
 
 

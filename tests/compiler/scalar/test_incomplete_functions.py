@@ -101,6 +101,18 @@ def test_relative_errors(fn):
     assert errors[worst] < bound, [x[inside][worst] for x in arrays]
 
 
+@pytest.mark.parametrize("s", [1 + 1e-10, 1.5, 2.0, 3.0, 17.0, 300.0])
+def test_zeta_where_the_first_term_underflows(s):
+    q = np.array([1e15, 2.0**60, 2.0**60.1, 1e20, 1e100, 1e154, 1e200, 1.7e308])
+    got = compiled("zeta", 2, F64)(np.full_like(q, s), q)
+    rest = lambda s, q: q ** (1 - s) / (s - 1) + q**-s / 2 + s * q ** (-1 - s) / 12  # noqa: E731
+    want = np.array([float(v) for v in exactly(rest, np.full_like(q, s), q)])
+    tiny = float(np.finfo(F64).tiny)
+    np.testing.assert_allclose(got, want, rtol=1e-15, atol=tiny)
+    slopes = compiled("polygamma", 2, F64)(np.ones_like(q), q)
+    np.testing.assert_allclose(slopes, 1 / q, rtol=1e-15, atol=tiny)
+
+
 @pytest.mark.parametrize("where", ["host", "sse4", "scalar"])
 @pytest.mark.parametrize("fn", CASES)
 def test_single_precision_is_rounded_once(fn, where):

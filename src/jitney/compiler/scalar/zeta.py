@@ -96,9 +96,22 @@ def _positive(e: Emitter, s: Value, q: Value, kind: str) -> Value:
     """For s > 1 and q > 0."""
 
     def body(e: Emitter, xs: list[Value]) -> Value:
-        return _euler_maclaurin(e, xs[0], xs[1], kind)
+        s, q = xs
+        result = _euler_maclaurin(e, s, q, kind)
+        if kind == "f32":
+            return result
+        # q^-s underflows before the result does, whose other terms do not count by then.
+        is_large = e.fcmp("oge", q, e.const(2.0**60, q))
+        return e.where_any(f"zeta.integral.{kind}", is_large, result, xs, _integral)
 
     return e.outline(f"zeta.positive.{kind}", [s, q], s.kind, body)
+
+
+def _integral(e: Emitter, xs: list[Value]) -> Value:
+    """The integral of x^-s from q: q^(1 - s) / (s - 1)."""
+    s, q = xs
+    order = e.fsub(s, e.const(1.0, s))
+    return e.fdiv(power(e, q, e.fneg(order)), order)
 
 
 def _euler_maclaurin(e: Emitter, s: Value, q: Value, kind: str) -> Value:
