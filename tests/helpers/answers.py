@@ -156,7 +156,7 @@ def agree(one: Any, other: Any) -> bool:
     if isinstance(one, (list, tuple)):
         return type(one) is type(other) and len(one) == len(other) and all(map(agree, one, other))
     if isinstance(one, dict) and isinstance(other, dict):
-        return list(one) == list(other) and all(agree(one[k], other[k]) for k in one)
+        return one.keys() == other.keys() and all(agree(one[k], other[k]) for k in one)
     return type(one) is type(other) and one == other
 
 
