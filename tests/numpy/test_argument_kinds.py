@@ -128,6 +128,26 @@ def test_values_are_handed_through(way: str, kind: str) -> None:
     check(case)
 
 
+@pytest.mark.parametrize("way", ["jvp", "linearize"])
+def test_integer_arrays_are_handed_through(way: str) -> None:
+    def case(jax: Any, jnp: Any) -> Any:
+        seen: list[Any] = []
+        x, i = np.ones(3, np.float32), np.arange(3)
+
+        def f(x: Any, i: Any) -> Any:
+            seen.append(i)
+            return x * i
+
+        if way == "jvp":
+            found = jax.jvp(f, (x, i), (x, np.zeros(3, jax.dtypes.float0)))
+        else:
+            out, slope = jax.linearize(f, x, i)
+            found = out, slope(x, np.zeros(3, jax.dtypes.float0))
+        return seen, found
+
+    check(case)
+
+
 # --- objects that stand for arrays ----------------------------------------------------------------
 
 

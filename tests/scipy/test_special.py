@@ -389,6 +389,7 @@ SAME = [
     "S.comb(5, 2)", "S.comb(5.0, i, repetition=True)", "S.factorial(3, exact=True)", "S.factorial(4)",
     "S.logsumexp(x)", "S.softmax(i)", "S.log_softmax(x)", "S.i0e(i)", "S.i1e(x)", "S.xlogy(0.0, 0.0)",
     "S.log_ndtr(x, series_order=40)", "S.log_ndtr(x, series_order=2.0)", "S.ndtr(1)", "S.wofz(1.0)",
+    "S.wofz(x.astype('float8_e4m3fn'))", "S.wofz(x.astype('bfloat16'))",
     "S.dawsn(J.complex64(1))", "S.sici(J.complex64(1))", "S.fresnel(J.complex64(1))", "S.erf(c)",
     "S.gammasgn(c)", "S.beta(c, 1)", "S.poch(c, 1)", "S.entr(c)", "S.kl_div(c, c)", "S.expn(1, c)",
     "S.sph_harm",

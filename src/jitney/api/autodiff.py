@@ -28,7 +28,7 @@ from jitney.core.tracebacks import api_boundary
 from jitney.core.varying import how_to_vary, varies_otherwise
 from jitney.primitives.elementwise.convert import as_value
 from jitney.transforms.jvp import jvp_flat
-from jitney.transforms.linearize import Linear, linearize_flat
+from jitney.transforms.linearize import Linear, has_tangent, linearize_flat
 from jitney.transforms.partial import trace_unknowns
 from jitney.transforms.transpose import UndefinedPrimal, backward_pass
 from jitney.transforms.zero import Zero
@@ -165,7 +165,11 @@ def linearize(
         None if in_nzs is None else spread("the in_nzs argument of jax.linearize", in_nzs, tree)
     )
     info = debug_info(fun, "linearize")
-    outs, linear = linearize_flat(flat, array_values(leaves), info, wanted)
+    # As for `jvp`: arrays of integers stay NumPy's.
+    values = [
+        as_value(x) if isinstance(x, np.ndarray) and has_tangent(get_aval(x)) else x for x in leaves
+    ]
+    outs, linear = linearize_flat(flat, values, info, wanted)
     out_tree = flat.out_tree
     avals = [get_aval(x) for x in leaves]
 

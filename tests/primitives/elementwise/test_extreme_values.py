@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.helpers.oracle import of_jax
 
 import jitney
 import jitney.numpy as jnp
@@ -17,6 +18,17 @@ def same_bits(f, *xs):
         signs = [np.signbit(np.where(np.isnan(r), 0, r)) for r in (compiled, eager)]
         np.testing.assert_array_equal(*signs)
     return eager
+
+
+@pytest.mark.parametrize("high", [1 + 1j, 0j, complex(1, np.nan), complex(np.nan, 1), np.inf + 0j])
+@pytest.mark.parametrize("low", [0j, 1 + 1j, complex(np.nan, 0), complex(-np.inf, 1)])
+def test_complex_numbers_are_clamped_by_their_real_parts(low, high):
+    z = np.array([complex(a, b) for a in FLOATS for b in FLOATS], np.complex64)
+    bounds = np.complex64(low), np.complex64(high)
+    wanted = of_jax(lambda j: j.lax.clamp(bounds[0], z, bounds[1]))
+    for f in (lax.clamp, jitney.jit(lax.clamp)):
+        for part in (np.real, np.imag):
+            np.testing.assert_array_equal(part(f(bounds[0], z, bounds[1])), part(wanted.array))
 
 
 @pytest.mark.parametrize("name", ["cummax", "cummin"])

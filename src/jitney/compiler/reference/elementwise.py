@@ -40,7 +40,10 @@ def select_n(which: np.ndarray, *cases: np.ndarray) -> np.ndarray:
 
 
 def clamp(low: np.ndarray, x: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """min(max(x, low), high); NaN in any operand gives NaN."""
+    """min(max(x, low), high); NaN in any operand gives NaN. Complex numbers: by their real parts."""
+    if x.dtype.kind == "c":
+        x = np.where(np.real(x) <= np.real(low), low, x)
+        return np.where(np.real(x) <= np.real(high), x, high)
     # Of arrays without axes NumPy makes scalars, those of 4 bits without a dtype of their own.
     return np.asarray(scalar.function("clamp")(low, x, high), x.dtype)
 

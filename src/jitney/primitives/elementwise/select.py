@@ -152,7 +152,7 @@ clamp_p.sharding(sharding_rules.as_operand(1))
 @clamp_p.abstract
 def _clamp_abstract(low: ShapedArray, x: ShapedArray, high: ShapedArray) -> ShapedArray:
     for i, aval in enumerate((low, x, high)):
-        families.check_dtype("clamp", aval.dtype, families.ORDERED, i)
+        families.check_dtype("clamp", aval.dtype, families.NOT_KEYS, i)
     families.check_same_dtypes("clamp", (low, x, high))
     for name, bound in (("min", low), ("max", high)):
         if bound.shape and bound.shape != x.shape:
@@ -171,7 +171,14 @@ def _clamp_eager(low: np.ndarray, x: np.ndarray, high: np.ndarray) -> np.ndarray
 @clamp_p.lower
 def _clamp_lower(b: Builder, low: Node, x: Node, high: Node) -> Any:
     low, high = families.stretch(b, low, x.shape), families.stretch(b, high, x.shape)
-    return b.apply("min", b.apply("max", low, x), high)
+    if x.dtype.kind != "c":
+        return b.apply("min", b.apply("max", low, x), high)
+
+    def is_at_most(y: Node, z: Node) -> Node:
+        return b.apply("le", b.apply("real", y), b.apply("real", z))
+
+    x = b.apply("select", is_at_most(x, low), low, x)
+    return b.apply("select", is_at_most(x, high), x, high)
 
 
 def clamp(min: ArrayLike, x: ArrayLike, max: ArrayLike) -> Array:  # noqa: A002
@@ -179,7 +186,7 @@ def clamp(min: ArrayLike, x: ArrayLike, max: ArrayLike) -> Array:  # noqa: A002
 
     Args:
       min: lower bounds, of the shape and dtype of x, or a scalar.
-      x: array of a real dtype.
+      x: array. Of complex numbers the real parts alone are compared, and `max` stands for NaN.
       max: upper bounds, likewise. Where they are below the lower ones, the upper ones win.
 
     Returns: array of the shape and dtype of x.

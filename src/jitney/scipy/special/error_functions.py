@@ -198,7 +198,7 @@ def wofz(z: ArrayLike) -> Array:
     """
     value = as_value(promote_args_inexact("wofz", z)[0])
     if not is_complex(value.dtype):
-        value = value.astype(jnp.result_type(value.dtype, np.complex64))
+        value = value.astype(np.complex128 if value.dtype == np.float64 else np.complex64)
     return _faddeeva(strong(value))
 
 
