@@ -89,7 +89,8 @@ def asin(e: Emitter, x: Value) -> Value:
     # pi / 2 - 2 asin(sqrt((1 - x) / 2))
     high, low = _HALF_PI[x.kind]
     away = e.fsub(e.const(high, x), e.fsub(e.fadd(flat, flat), e.const(low, x)))
-    return e.copysign(e.select(steep, away, flat), x)
+    result = e.copysign(e.select(steep, away, flat), x)
+    return e.select(e.fcmp("ogt", size, e.const(1.0, x)), e.const(INVALID, x), result)
 
 
 def acos(e: Emitter, x: Value) -> Value:

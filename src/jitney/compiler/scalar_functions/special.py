@@ -26,7 +26,9 @@ def _by_scipy(name: str, *, odd: bool = False) -> Reference:
         if dtype.itemsize == 2:
             xs = tuple([x.astype(np.float32) for x in xs])
         out = np.asarray(getattr(_special(), name)(*xs)).astype(dtype)
-        return np.copysign(out, xs[0]).astype(dtype) if odd else out
+        if not odd:
+            return out
+        return np.where(np.isnan(out), out, np.copysign(out, xs[0])).astype(dtype)
 
     return rule
 
